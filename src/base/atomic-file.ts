@@ -1,0 +1,60 @@
+/**
+ * Files that are whole or absent: written beside, synced, renamed over. A reader never sees half a file, and a crash
+ * leaves the old one.
+ */
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { ErrnoError, fromSystemError, hasCode } from './errno.js';
+
+function syncDirectory(directory: string): void {
+  const descriptor = openSync(directory, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function writeAll(descriptor: number, bytes: Buffer): void {
+  for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written);
+}
+
+/** `durable` waits for the disk; without it the file is still whole or absent to every reader of this boot. */
+export function writeFileAtomic(path: string, text: string, options: { durable: boolean; mode?: number }): void {
+  const temporary = `${path}.${process.pid}.new`;
+  try {
+    const descriptor = openSync(temporary, 'w', options.mode ?? 0o600);
+    try {
+      writeAll(descriptor, Buffer.from(text));
+      if (options.durable) fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    renameSync(temporary, path);
+    if (options.durable) syncDirectory(dirname(path));
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw fromSystemError(error, 'write', path);
+  }
+}
+
+/** The parsed file, or undefined where there is none. A file that is not JSON is refused, never guessed at. */
+export function readJsonFile(path: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw fromSystemError(error, 'read', path);
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new ErrnoError('EIO', {
+      operation: 'read',
+      path,
+      reason: 'expected JSON; the file is damaged',
+      cause: error,
+    });
+  }
+}

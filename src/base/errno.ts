@@ -1,0 +1,117 @@
+/**
+ * The one error type. Callers match `code`, never text: the text is for people and may change.
+ *
+ * `reason` says what was expected, `remedy` what to do about it. Whoever throws one has already made sure that
+ * nothing is half done.
+ */
+
+export type ErrnoCode =
+  | 'E2BIG'
+  | 'EACCES'
+  | 'EAGAIN'
+  | 'EBUSY'
+  | 'ECANCELED'
+  | 'EEXIST'
+  | 'EFBIG'
+  | 'EINVAL'
+  | 'EIO'
+  | 'EISDIR'
+  | 'ELOOP'
+  | 'EMFILE'
+  | 'ENAMETOOLONG'
+  | 'ENOENT'
+  | 'ENOEXEC'
+  | 'ENOMEM'
+  | 'ENOSPC'
+  | 'ENOSYS'
+  | 'ENOTDIR'
+  | 'ENOTEMPTY'
+  | 'ENOTSUP'
+  | 'EPERM'
+  | 'EROFS'
+  | 'ESTALE'
+  | 'ETIMEDOUT'
+  | 'EXDEV';
+
+export interface ErrnoDetails {
+  readonly operation: string;
+  readonly path?: string | undefined;
+  readonly reason: string;
+  readonly remedy?: string | undefined;
+  readonly cause?: unknown;
+}
+
+export class ErrnoError extends Error {
+  override readonly name = 'ErrnoError';
+  readonly code: ErrnoCode;
+  readonly operation: string;
+  readonly path: string | undefined;
+  readonly reason: string;
+  readonly remedy: string | undefined;
+
+  constructor(code: ErrnoCode, details: ErrnoDetails) {
+    super(`${code}: ${details.operation}${details.path === undefined ? '' : ` '${details.path}'`}: ${details.reason}`, {
+      cause: details.cause,
+    });
+    this.code = code;
+    this.operation = details.operation;
+    this.path = details.path;
+    this.reason = details.reason;
+    this.remedy = details.remedy;
+  }
+}
+
+/** Exit codes of every verb and object; a run command's own exit code passes through untouched. */
+export const ExitCode = {
+  ok: 0,
+  failed: 1,
+  badInput: 2,
+  denied: 13,
+  unavailable: 69,
+  internal: 70,
+} as const;
+
+const exitCodeOf: Partial<Record<ErrnoCode, number>> = {
+  E2BIG: ExitCode.badInput,
+  EINVAL: ExitCode.badInput,
+  ENAMETOOLONG: ExitCode.badInput,
+  EACCES: ExitCode.denied,
+  EPERM: ExitCode.denied,
+  EAGAIN: ExitCode.unavailable,
+  EBUSY: ExitCode.unavailable,
+  ENOSYS: ExitCode.unavailable,
+  ENOTSUP: ExitCode.unavailable,
+};
+
+/** The exit code a process ends with because of `error`; what is not an ErrnoError is a defect of ours. */
+export function exitCodeFor(error: unknown): number {
+  if (!(error instanceof ErrnoError)) return ExitCode.internal;
+  return exitCodeOf[error.code] ?? ExitCode.failed;
+}
+
+interface SystemError {
+  readonly code: string;
+  readonly syscall?: string;
+  readonly path?: string;
+}
+
+function isSystemError(error: unknown): error is Error & SystemError {
+  return error instanceof Error && typeof (error as Partial<SystemError>).code === 'string';
+}
+
+/** True for an error of ours or of Node's with this errno. */
+export function hasCode(error: unknown, code: ErrnoCode): boolean {
+  return isSystemError(error) && error.code === code;
+}
+
+/** Wraps what the operating system said, so that a caller sees one error type only. */
+export function fromSystemError(error: unknown, operation: string, path?: string): ErrnoError {
+  if (error instanceof ErrnoError) return error;
+  if (!isSystemError(error) || !/^E[A-Z0-9]+$/.test(error.code)) throw error;
+  return new ErrnoError(error.code as ErrnoCode, {
+    operation,
+    path: path ?? error.path,
+    reason: `${error.syscall ?? operation} failed: ${error.message}`,
+    cause: error,
+  });
+}
