@@ -1,0 +1,52 @@
+/** Every folder `native/NAME` with C files becomes one static program `dist/native/NAME`. */
+
+import { join } from 'node:path';
+import { inCheckout, root } from './checkout.mjs';
+import { entriesOf, filesBelow, fingerprint } from './files.mjs';
+import { runQuietly } from './run.mjs';
+
+const flags = [
+  '-std=gnu11',
+  '-O2',
+  '-static',
+  '-pthread',
+  '-D_GNU_SOURCE',
+  '-Wall',
+  '-Wextra',
+  '-Werror',
+  '-Wshadow',
+  '-Inative',
+];
+
+export const nativePrograms = {
+  name: 'native',
+  title: 'compiling the native programs',
+  neededBy: ['start', 'test', 'bench'],
+
+  fingerprint() {
+    const sources = filesBelow(inCheckout('native'), (path) => /\.[ch]$/.test(path));
+    return fingerprint(
+      { flags, architecture: process.arch },
+      sources.map((path) => `native/${path}`),
+    );
+  },
+
+  async build(staging) {
+    for (const { name, sources } of programs()) {
+      await runQuietly('gcc', [...flags, '-o', join(staging, name), ...sources], { cwd: root });
+    }
+  },
+};
+
+function programs() {
+  return entriesOf(inCheckout('native'))
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => ({
+      name,
+      sources: entriesOf(inCheckout('native', name))
+        .filter((entry) => entry.name.endsWith('.c'))
+        .map((entry) => `native/${name}/${entry.name}`)
+        .sort(),
+    }))
+    .filter(({ sources }) => sources.length > 0);
+}
