@@ -14,3 +14,24 @@ export const changesShownToPeople = 20;
 
 /** Bytes of an errors-and-facts stream of a native program that are kept for its message. */
 export const nativeErrorBytes = 64 * 1024;
+
+/** Text of one policy, mount or workspace file: hundreds of times what people write, little enough to parse at once. */
+export const controlTextCharacters = 4 * 1024 * 1024;
+
+/** Rules of one policy: six times the ten thousand it is measured with. */
+export const policyRules = 65_536;
+
+/** Mounts of one view, derived ones included: each is several system calls of a jail's start. */
+export const viewMounts = 4_096;
+
+/** Longest path the kernel takes, without its final NUL. */
+export const pathBytes = 4_095;
+
+/** Repositories of one workspace file: each becomes a mount of every view of that workspace. */
+export const workspaceRepositories = 256;
+
+/** Host and port pairs of one Authority. */
+export const networkHosts = 4_096;
+
+/** Paths a preamble lists under one heading: it is read at the start of every session. */
+export const preamblePaths = 24;

@@ -1,0 +1,176 @@
+/**
+ * Policy v0: `allow <subject_type> <class>:<name> <permission>`, one rule a line, and everything not allowed is denied.
+ * There is no deny, glob, variable, path or inheritance to reason about: a line that looks like one is refused with
+ * EINVAL rather than read as something near it. Words stand apart by blanks or tabs; a comment has its own line.
+ * A rule said twice is said once: the first line is kept.
+ */
+import { policyRules } from '../base/limits.js';
+import { isSubjectType, subjectTypeRule } from './label.js';
+import {
+  type Grant,
+  isObjectClass,
+  nameFault,
+  type ObjectClass,
+  objectClasses,
+  type Permission,
+  permissionBit,
+  permissionTable,
+  printGrant,
+} from './permission.js';
+import { type Line, meaningfulLines, type Place, quoted, refuse, refuseAt, type Word, wordsOf } from './syntax.js';
+
+const operation = 'parse policy';
+
+export interface Rule extends Grant {
+  readonly subject: string;
+  /** Where the rule stands in its file; 0 for a rule made by a program. */
+  readonly line: number;
+}
+
+type Index = Map<string, Map<ObjectClass, Map<string, number>>>;
+
+/** Frozen, and its index private: nothing that holds a Policy can widen it. */
+export class Policy {
+  /** Named in reasons and explanations; no decision depends on it. */
+  readonly file: string;
+  readonly rules: readonly Rule[];
+  readonly #index: Index = new Map();
+
+  /** Rules must be valid: use `parsePolicy` or `makePolicy`. */
+  constructor(file: string, rules: Iterable<Rule>) {
+    this.file = file;
+    this.rules = Object.freeze([...rules].filter((rule) => this.#add(rule)));
+    Object.freeze(this);
+  }
+
+  #add(rule: Rule): boolean {
+    const classes = this.#index.get(rule.subject) ?? new Map<ObjectClass, Map<string, number>>();
+    const names = classes.get(rule.class) ?? new Map<string, number>();
+    this.#index.set(rule.subject, classes);
+    classes.set(rule.class, names);
+    const held = names.get(rule.name) ?? 0;
+    const added = held | permissionBit(rule.class, rule.permission);
+    names.set(rule.name, added);
+    return added !== held;
+  }
+
+  allows(subject: string, objectClass: ObjectClass, name: string, permission: Permission): boolean {
+    const held = this.#index.get(subject)?.get(objectClass)?.get(name);
+    return held !== undefined && (held & permissionBit(objectClass, permission)) !== 0;
+  }
+
+  /** The rule behind an `allows`, for explanations. */
+  ruleFor(subject: string, grant: Grant): Rule | undefined {
+    if (!this.allows(subject, grant.class, grant.name, grant.permission)) return undefined;
+    return this.rules.find(
+      (rule) =>
+        rule.subject === subject &&
+        rule.class === grant.class &&
+        rule.name === grant.name &&
+        rule.permission === grant.permission,
+    );
+  }
+}
+
+export function allows(
+  policy: Policy,
+  subject: string,
+  objectClass: ObjectClass,
+  name: string,
+  permission: Permission,
+): boolean {
+  return policy.allows(subject, objectClass, name, permission);
+}
+
+/** What people write from other policy languages, and why it is not here. */
+function foreignSyntax(text: string): string | undefined {
+  if (/[*?[\]]/.test(text)) return 'Policy v0 has no globs: write one rule for each object';
+  if (/[${}%]/.test(text)) return 'Policy v0 has no variables: write the name itself';
+  if (text.startsWith('/') || text.startsWith('~') || text.startsWith('.')) {
+    return 'Policy v0 does not match paths: files are granted by the mount file';
+  }
+  return undefined;
+}
+
+function parseRule(file: string, line: Line): Rule {
+  const [verb, subject, object, permission, extra] = wordsOf(line.text);
+  const at = (word: Word | undefined, within = 0): Place => ({
+    file,
+    line: line.number,
+    column: (word?.column ?? line.text.length + 1) + within,
+  });
+  if (verb?.text !== 'allow') {
+    const remedy = verb?.text === 'deny' ? 'Policy v0 has no deny: leave the allow rule out' : undefined;
+    return refuseAt(operation, at(verb), `expected \`allow\`, got ${quoted(verb?.text ?? '')}`, remedy);
+  }
+  if (subject === undefined || !isSubjectType(subject.text)) {
+    const remedy = foreignSyntax(subject?.text ?? '');
+    return refuseAt(operation, at(subject), `expected ${subjectTypeRule}, got ${quoted(subject?.text ?? '')}`, remedy);
+  }
+  const colon = object?.text.indexOf(':') ?? -1;
+  if (object === undefined || colon < 0) {
+    const remedy = foreignSyntax(object?.text ?? '');
+    return refuseAt(operation, at(object), `expected <class>:<name>, got ${quoted(object?.text ?? '')}`, remedy);
+  }
+  const objectClass = object.text.slice(0, colon);
+  const name = object.text.slice(colon + 1);
+  if (!isObjectClass(objectClass)) {
+    const expected = `expected a class of ${objectClasses.join(', ')}`;
+    return refuseAt(operation, at(object), `${expected}, got ${quoted(objectClass)}`, foreignSyntax(objectClass));
+  }
+  const fault = nameFault(objectClass, name);
+  if (fault !== undefined) {
+    const place = at(object, colon + 1);
+    return refuseAt(operation, place, `expected ${fault}, got ${quoted(name)}`, foreignSyntax(name));
+  }
+  if (permission === undefined || permissionBit(objectClass, permission.text) === 0) {
+    const expected = `expected a permission of ${objectClass}: ${permissionTable[objectClass].join(', ')}`;
+    return refuseAt(operation, at(permission), `${expected}, got ${quoted(permission?.text ?? '')}`);
+  }
+  if (extra !== undefined) {
+    return refuseAt(operation, at(extra), `expected the end of the line, got ${quoted(extra.text)}`);
+  }
+  return Object.freeze({
+    subject: subject.text,
+    class: objectClass,
+    name,
+    permission: permission.text as Permission,
+    line: line.number,
+  });
+}
+
+export function parsePolicy(text: string, file: string): Policy {
+  const lines = meaningfulLines(operation, text, file);
+  const beyond = lines[policyRules];
+  if (beyond !== undefined) {
+    refuseAt(operation, { file, line: beyond.number, column: 1 }, `expected at most ${policyRules} rules`);
+  }
+  return new Policy(
+    file,
+    lines.map((line) => parseRule(file, line)),
+  );
+}
+
+/** A policy made by a program; the same grammar holds. */
+export function makePolicy(file: string, rules: Iterable<Grant & { readonly subject: string }>): Policy {
+  const made: Rule[] = [];
+  for (const { subject, class: objectClass, name, permission } of rules) {
+    if (!isSubjectType(subject)) refuse('make policy', `expected ${subjectTypeRule}, got ${quoted(subject)}`);
+    const fault = isObjectClass(objectClass) ? nameFault(objectClass, name) : 'a known class';
+    if (fault !== undefined) refuse('make policy', `expected ${fault}, got ${quoted(`${objectClass}:${name}`)}`);
+    if (permissionBit(objectClass, permission) === 0) {
+      refuse('make policy', `expected a permission of ${objectClass}, got ${quoted(permission)}`);
+    }
+    made.push(Object.freeze({ subject, class: objectClass, name, permission, line: 0 }));
+  }
+  if (made.length > policyRules) refuse('make policy', `expected at most ${policyRules} rules`);
+  return new Policy(file, made);
+}
+
+export function printRule(rule: Grant & { readonly subject: string }): string {
+  return `allow ${rule.subject} ${printGrant(rule)}`;
+}
+
+export function printPolicy(policy: Policy): string {
+  return policy.rules.map((rule) => `${printRule(rule)}\n`).join('');
+}
