@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ErrnoError } from '../base/errno.js';
+import { makeMount, parseMounts, printMounts } from './mount.js';
+
+function refusal(text: string): ErrnoError {
+  try {
+    parseMounts(text, 'mount');
+  } catch (error) {
+    assert.ok(error instanceof ErrnoError);
+    assert.equal(error.code, 'EINVAL');
+    return error;
+  }
+  throw new Error(`accepted: ${text}`);
+}
+
+describe('a mount file', () => {
+  it('prints as it was read', () => {
+    const text = '/ctx\t/ctx\tro\trbind,nosuid,nodev\n/p q\t/workspace\trw\t-\n/\t/host\tro\tnoexec\n';
+    assert.equal(printMounts(parseMounts(text, 'mount')), text);
+  });
+
+  it('may be empty, blank or commented', () => {
+    assert.deepEqual(parseMounts('', 'mount'), []);
+    assert.equal(parseMounts('# home\n\n/a\t/a\tro\t-', 'mount').length, 1);
+  });
+
+  it('orders options one way', () => {
+    assert.deepEqual(parseMounts('/a\t/a\tro\tnodev,bind', 'mount')[0]?.options, ['bind', 'nodev']);
+  });
+
+  it('is frozen', () => {
+    const mounts = parseMounts('/a\t/a\tro\tnodev', 'mount');
+    assert.ok(Object.isFrozen(mounts) && Object.isFrozen(mounts[0]) && Object.isFrozen(mounts[0]?.options));
+  });
+
+  const cases: readonly (readonly [text: string, place: string, expected: RegExp])[] = [
+    ['/a /a ro -', '1:11', /source<TAB>target/],
+    ['/a\t/a\tro', '1:9', /got 3 fields/],
+    ['/a\t/a\tro\t-\t', '1:12', /got 5 fields/],
+    ['a\t/a\tro\t-', '1:1', /absolute path/],
+    ['/a\tb\tro\t-', '1:4', /absolute path/],
+    ['/a/../b\t/a\tro\t-', '1:1', /`\.\.` components/],
+    ['/a\t/a/\tro\t-', '1:4', /final slash/],
+    ['/a\t/a//b\tro\t-', '1:4', /empty/],
+    ['/a\t/a/.\tro\t-', '1:4', /components/],
+    ['/a\0\t/a\tro\t-', '1:1', /absolute path/],
+    [`/${'a'.repeat(4095)}\t/a\tro\t-`, '1:1', /4095 bytes/],
+    ['/a\t/a\tRO\t-', '1:7', /ro or rw/],
+    ['/a\t/a\tro\t', '1:10', /options of bind/],
+    ['/a\t/a\tro\tsuid', '1:10', /got "suid"/],
+    ['/a\t/a\tro\t-,nosuid', '1:10', /stand alone/],
+    ['/a\t/a\tro\tnosuid,nosuid', '1:10', /nosuid twice/],
+    ['/a\t/a\tro\tbind,rbind', '1:10', /got both/],
+    ['/a\t/x\tro\t-\n\n/b\t/x\trw\t-', '3:4', /line 1/],
+  ];
+  for (const [text, place, expected] of cases) {
+    it(`is refused with the place of the fault: ${JSON.stringify(text.slice(0, 40))}`, () => {
+      const error = refusal(text);
+      assert.ok(error.reason.startsWith(`mount:${place}: `), error.reason);
+      assert.match(error.reason, expected);
+    });
+  }
+});
+
+describe('a mount made by a program', () => {
+  it('cannot hold what a mount file cannot say', () => {
+    const good = { source: '/a', target: '/b', mode: 'ro', options: ['nodev'] };
+    assert.equal(makeMount(good).mode, 'ro');
+    for (const bad of [
+      { source: '/a\t/b' },
+      { target: '/b\n' },
+      { target: 'b' },
+      { mode: 'rwx' },
+      { options: ['-'] },
+      { options: ['bind', 'rbind'] },
+    ]) {
+      assert.throws(() => makeMount({ ...good, ...bad }), { code: 'EINVAL' });
+    }
+  });
+});
