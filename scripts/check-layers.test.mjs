@@ -1,0 +1,170 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the strings are source text to be read, not templates.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { importsOf } from './layers/imports.mjs';
+import { maskSource } from './layers/mask.mjs';
+import { checkLayers } from './layers/rules.mjs';
+
+const check = (files) =>
+  checkLayers(new Map(Object.entries(files))).map(({ file, line, rule }) => `${file}:${line} ${rule}`);
+const specifiers = (source) => importsOf(source).map(({ specifier }) => specifier);
+
+describe('the layers of src', () => {
+  it('let a folder import what is below it and itself', () => {
+    const files = {
+      'base/errno.ts': '',
+      'vault/fork.ts': "import { x } from '../base/errno.js';\nimport { y } from './layer.js';",
+      'vault/layer.ts': '',
+      'proxy/run.ts': "import { fork } from '../vault/fork.js';",
+      'compose.ts': "import { run } from './proxy/run.js';",
+      'main.ts': "import { compose } from './compose.js';",
+    };
+    assert.deepEqual(check(files), []);
+  });
+
+  it('fail an upward import, whatever its form', () => {
+    const forms = [
+      "import { run } from '../proxy/run.js';",
+      "import '../proxy/run.js';",
+      "import type { Run } from '../proxy/run.js';",
+      "import * as run from '../proxy/run.js';",
+      "export * from '../proxy/run.js';",
+      "export { run } from '../proxy/run.js';",
+      "const run = await import('../proxy/run.js');",
+      "type Run = import('../proxy/run.js').Run;",
+      'import {\n  run,\n  type Run,\n} from "../proxy/run.js";',
+    ];
+    for (const form of forms) {
+      assert.deepEqual(
+        check({ 'vault/fork.ts': form, 'proxy/run.ts': '' }),
+        ['src/vault/fork.ts:1 upward import'],
+        form,
+      );
+    }
+  });
+
+  it('fail an import between folders of one rank', () => {
+    const files = { 'vault/fork.ts': "\nimport { a } from '../audit/chain.js';", 'audit/chain.ts': '' };
+    assert.deepEqual(check(files), ['src/vault/fork.ts:2 sideways import']);
+  });
+
+  it('fail an import of the composition root from below', () => {
+    const files = { 'cli/exec.ts': "import { compose } from '../compose.js';", 'compose.ts': '' };
+    assert.deepEqual(check(files), ['src/cli/exec.ts:1 upward import']);
+  });
+
+  it('fail a folder and a top file that have no rank', () => {
+    assert.deepEqual(check({ 'utils/x.ts': '', 'helper.ts': '' }), [
+      'src/helper.ts:1 unknown file',
+      'src/utils/x.ts:1 unknown folder',
+    ]);
+  });
+
+  it('fail a circle of files, once, and name it', () => {
+    const files = new Map(
+      Object.entries({
+        'base/a.ts': "import { b } from './b.js';",
+        'base/b.ts': "import { c } from './c.js';",
+        'base/c.ts': "import { a } from './a.js';",
+      }),
+    );
+    const violations = checkLayers(files);
+    assert.equal(violations.length, 1);
+    assert.equal(violations[0].rule, 'import cycle');
+    assert.equal(violations[0].message, 'src/base/a.ts -> src/base/b.ts -> src/base/c.ts -> src/base/a.ts');
+  });
+
+  it('let a test import in any direction, but only what exists', () => {
+    const files = {
+      'base/a.test.ts': "import { run } from '../proxy/run.js';\nimport { gone } from '../proxy/gone.js';",
+      'proxy/run.ts': '',
+    };
+    assert.deepEqual(check(files), ['src/base/a.test.ts:2 missing file']);
+  });
+
+  it('fail an import of a test, of what is outside src, and of a computed name', () => {
+    const files = {
+      'base/a.ts': "import './a.test.js';\nimport '../../bench/measure.js';\nawait import(name);",
+      'base/a.test.ts': '',
+    };
+    assert.deepEqual(check(files), [
+      'src/base/a.ts:1 imports a test',
+      'src/base/a.ts:2 outside src',
+      'src/base/a.ts:3 computed import',
+    ]);
+  });
+});
+
+describe('the pure folders', () => {
+  it('may import node:path, node:crypto, packages and types', () => {
+    const source =
+      "import { join } from 'node:path';\nimport { createHash } from 'node:crypto';\n" +
+      "import { parse } from 'unbash';\nimport type { Stats } from 'node:fs';\nimport { type Server } from 'node:net';";
+    assert.deepEqual(check({ 'authority/decide.ts': source }), []);
+  });
+
+  it('may not touch the system', () => {
+    const lines = [
+      "import { readFileSync } from 'node:fs';",
+      "import { spawn } from 'child_process';",
+      "import { readFile } from 'node:fs/promises';",
+      "import { connect } from 'node:net';",
+      "import { userInfo } from 'node:os';",
+      'const home = process.env.HOME;',
+      'const now = Date.now();',
+      'const today = new Date();',
+      'const dice = Math.random();',
+      "const page = await fetch('x');",
+    ];
+    for (const folder of ['authority', 'shell']) {
+      for (const line of lines) {
+        assert.deepEqual(check({ [`${folder}/x.ts`]: line }), [`src/${folder}/x.ts:1 impure`], line);
+      }
+    }
+  });
+
+  it('may not reach the system through another file', () => {
+    const files = {
+      'base/atomic-file.ts': "import { openSync } from 'node:fs';",
+      'base/store.ts': "import { write } from './atomic-file.js';",
+      'authority/decide.ts': "import { store } from '../base/store.js';",
+      'authority/type.ts': "import type { Store } from '../base/store.js';",
+    };
+    assert.deepEqual(check(files), ['src/authority/decide.ts:1 impure']);
+  });
+
+  it('do not mistake words for uses', () => {
+    const source =
+      "const text = 'process.env'; // Date.now()\nconst value = plan.process.name; const when = new Date(0);";
+    assert.deepEqual(check({ 'shell/classify.ts': source }), []);
+  });
+});
+
+describe('finding imports', () => {
+  it('ignores comments, strings, templates and regular expressions', () => {
+    const source = [
+      "// import 'a';",
+      "/* import 'b'; */",
+      'const text = "import \'c\'";',
+      "const more = `import 'd'; ${value + `import 'e'`} import 'f'`;",
+      "const pattern = /import 'g'|[/]\"/;",
+      'const half = width / 2 / 3;',
+      "import { real } from 'h';",
+    ].join('\n');
+    assert.deepEqual(specifiers(source), ['h']);
+  });
+
+  it('finds code inside a template', () => {
+    assert.deepEqual(specifiers("const a = `x ${await import('y')} ${{ b: {} }.b} z`; import 'w';"), ['y', 'w']);
+  });
+
+  it('does not take exported values or import.meta for imports', () => {
+    assert.deepEqual(specifiers("export const from = 'a';\nexport default 'b';\nconst u = import.meta.url + 'c';"), []);
+  });
+
+  it('keeps every line where it was', () => {
+    const source = "/* a\n b */ const x = `\n${1}\n`;\nimport 'y';";
+    assert.equal(maskSource(source).length, source.length);
+    assert.equal(importsOf(source)[0].line, 5);
+  });
+});

@@ -1,0 +1,179 @@
+/** The layers of `src/` and what each may do. Pure: `checkLayers` takes the files as a map and returns violations. */
+
+import { dirname, posix } from 'node:path';
+import { importsOf, lineOf } from './imports.mjs';
+import { maskSource } from './mask.mjs';
+
+const ranks = [
+  ['base'],
+  ['authority', 'shell', 'audit', 'vfs', 'vault'],
+  ['guard', 'jail', 'network', 'fuse'],
+  ['proxy', 'objects'],
+  ['agent', 'tool', 'model', 'guest'],
+  ['hook', 'mcp', 'console', 'cli'],
+];
+/** Files of `src/` itself: above every folder, and free to import each other. */
+const topFiles = ['compose.ts', 'main.ts', 'index.ts'];
+const topRank = ranks.length;
+
+const pureFolders = ['authority', 'shell'];
+const pureModules = ['node:path', 'node:crypto'];
+const impureGlobals = [
+  { pattern: /(?<![\w$.])process\s*(?:\.|\?\.|\[)/g, what: 'process' },
+  { pattern: /(?<![\w$.])globalThis\b/g, what: 'globalThis' },
+  { pattern: /(?<![\w$.])fetch\s*\(/g, what: 'fetch' },
+  { pattern: /(?<![\w$.])(?:setTimeout|setInterval|setImmediate)\s*\(/g, what: 'a timer' },
+  { pattern: /(?<![\w$.])Date\s*\.\s*now\b/g, what: 'the clock' },
+  { pattern: /(?<![\w$.])new\s+Date\s*\(\s*\)/g, what: 'the clock' },
+  { pattern: /(?<![\w$.])performance\s*\./g, what: 'the clock' },
+  { pattern: /(?<![\w$.])Math\s*\.\s*random\b/g, what: 'chance' },
+];
+
+const builtins = new Set(
+  'assert async_hooks buffer child_process cluster console constants crypto dgram diagnostics_channel dns domain events fs http http2 https inspector module net os path perf_hooks process punycode querystring readline repl stream string_decoder sys timers tls trace_events tty url util v8 vm wasi worker_threads zlib'.split(
+    ' ',
+  ),
+);
+
+/** `files`: path below `src/` with `/` -> source. Returns `{ file, line, rule, message }`, sorted. */
+export function checkLayers(files) {
+  const modules = new Map([...files].map(([path, source]) => [path, readModule(path, source)]));
+  const violations = [];
+  for (const module of modules.values()) {
+    const report = (line, rule, message) => violations.push({ file: `src/${module.path}`, line, rule, message });
+    if (module.rank === undefined) reportUnknown(module, report);
+    for (const edge of module.imports) checkEdge(module, edge, modules, report);
+    if (pureFolders.includes(module.folder) && !module.isTest) checkPurity(module, modules, report);
+  }
+  violations.push(...findCycles(modules));
+  return violations.sort((left, right) => left.file.localeCompare(right.file) || left.line - right.line);
+}
+
+function readModule(path, source) {
+  const masked = maskSource(source);
+  const folder = path.includes('/') ? path.slice(0, path.indexOf('/')) : undefined;
+  return {
+    path,
+    folder,
+    rank: rankOf(path, folder),
+    isTest: /\.test\.[cm]?ts$/.test(path),
+    imports: importsOf(source, masked).map((found) => ({ ...found, target: targetOf(path, found.specifier) })),
+    impurities: impureGlobals.flatMap(({ pattern, what }) =>
+      [...masked.matchAll(pattern)].map((match) => ({ line: lineOf(source, match.index), what })),
+    ),
+  };
+}
+
+function rankOf(path, folder) {
+  if (folder === undefined) return topFiles.includes(path.replace(/\.test\.ts$/, '.ts')) ? topRank : undefined;
+  const rank = ranks.findIndex((folders) => folders.includes(folder));
+  return rank === -1 ? undefined : rank;
+}
+
+/** The path below `src/` that a relative import means; undefined for packages. It may begin with `../`. */
+function targetOf(path, specifier) {
+  if (specifier === undefined || !/^\.{1,2}(?:\/|$)/.test(specifier)) return undefined;
+  return posix.join(dirname(path), specifier).replace(/\.([cm]?)js$/, '.$1ts');
+}
+
+function reportUnknown(module, report) {
+  if (module.folder === undefined) {
+    report(1, 'unknown file', `src/ itself holds only ${topFiles.join(', ')}; put it into the folder of its layer`);
+  } else {
+    report(1, 'unknown folder', `src/${module.folder} has no layer; give it a rank in scripts/layers/rules.mjs`);
+  }
+}
+
+function checkEdge(module, edge, modules, report) {
+  const { line, specifier, target } = edge;
+  if (specifier === undefined) {
+    if (!module.isTest)
+      report(line, 'computed import', 'write the module name as a plain string, so that it can be checked');
+    return;
+  }
+  if (target === undefined || target === '../package.json') return;
+  const imported = modules.get(target);
+  if (imported === undefined) {
+    if (target.startsWith('../') && !module.isTest) {
+      report(line, 'outside src', `'${specifier}' is outside src/, which imports only itself and packages`);
+    } else if (!target.startsWith('../')) {
+      report(line, 'missing file', `'${specifier}' means src/${target}, which does not exist`);
+    }
+    return;
+  }
+  if (module.isTest) return;
+  if (imported.isTest) report(line, 'imports a test', `'${specifier}' is a test; move what is shared out of it`);
+  if (module.rank === undefined || imported.rank === undefined) return;
+  if (imported.rank > module.rank) {
+    report(line, 'upward import', `${nameOf(module)} may not import ${nameOf(imported)}: imports point down only`);
+  } else if (imported.rank === module.rank && imported.folder !== module.folder) {
+    report(
+      line,
+      'sideways import',
+      `${nameOf(module)} may not import its sibling ${nameOf(imported)}: let a higher layer join them`,
+    );
+  }
+}
+
+function nameOf({ folder, path, rank }) {
+  return `${folder ?? path} (rank ${rank})`;
+}
+
+function checkPurity(module, modules, report) {
+  for (const { line, what } of module.impurities) {
+    report(line, 'impure', `${module.folder}/ is pure and may not use ${what}: take it as an argument`);
+  }
+  for (const { line, specifier, target, typeOnly } of module.imports) {
+    if (typeOnly || specifier === undefined) continue;
+    if (isImpureModule(specifier)) {
+      report(
+        line,
+        'impure',
+        `${module.folder}/ is pure and may not import ${specifier}: only ${pureModules.join(' and ')}`,
+      );
+    }
+    const chain = target === undefined ? undefined : impureChain(target, modules, new Set());
+    if (chain) report(line, 'impure', `${module.folder}/ is pure, but this leads to ${chain.join(' -> ')}`);
+  }
+}
+
+function isImpureModule(specifier) {
+  const name = specifier.replace(/^node:/, '').split('/')[0];
+  const isBuiltin = specifier.startsWith('node:') || builtins.has(name);
+  return isBuiltin && !pureModules.includes(`node:${specifier.replace(/^node:/, '')}`);
+}
+
+/** How a file of another folder reaches something impure; files of pure folders answer for themselves. */
+function impureChain(path, modules, visited) {
+  const module = modules.get(path);
+  if (module === undefined || visited.has(path) || pureFolders.includes(module.folder)) return undefined;
+  visited.add(path);
+  const [impurity] = module.impurities;
+  if (impurity) return [`src/${path}:${impurity.line}`, impurity.what];
+  for (const edge of module.imports) {
+    if (edge.typeOnly || edge.specifier === undefined) continue;
+    if (isImpureModule(edge.specifier)) return [`src/${path}:${edge.line}`, edge.specifier];
+    const rest = edge.target === undefined ? undefined : impureChain(edge.target, modules, visited);
+    if (rest) return [`src/${path}:${edge.line}`, ...rest];
+  }
+  return undefined;
+}
+
+/** Every cycle once, reported at the import that closes it. */
+function findCycles(modules) {
+  const violations = [];
+  const finished = new Set();
+  const visit = (path, trail) => {
+    for (const { target, line } of modules.get(path).imports) {
+      if (target === undefined || !modules.has(target) || modules.get(target).isTest) continue;
+      const start = trail.indexOf(target);
+      if (start !== -1) {
+        const files = [...trail.slice(start), target].map((each) => `src/${each}`);
+        violations.push({ file: `src/${path}`, line, rule: 'import cycle', message: files.join(' -> ') });
+      } else if (!finished.has(target)) visit(target, [...trail, target]);
+    }
+    finished.add(path);
+  };
+  for (const [path, module] of modules) if (!module.isTest && !finished.has(path)) visit(path, [path]);
+  return violations;
+}
