@@ -1,0 +1,65 @@
+#!/usr/bin/env node
+/**
+ * `npm test`: everything a change has to pass. Types are checked by the set-up's compile, which fails this run.
+ *
+ * `npm test -- WORD...` runs only the test files whose path contains one of the words, without the checks before them.
+ * `--soak` lets tests run long (CTX_SOAK=1). The seed of property tests is printed; CTX_TEST_SEED=N repeats one.
+ *
+ * The test runner's own closing lines come last, since whoever calls this reads them.
+ */
+
+import { spawnSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { inCheckout, root } from './setup/checkout.mjs';
+import { filesBelow } from './setup/files.mjs';
+import { setupOrExit } from './setup.mjs';
+
+const { values: options, positionals: words } = parseArgs({
+  allowPositionals: true,
+  options: { soak: { type: 'boolean', default: false } },
+});
+
+await setupOrExit('test');
+
+const seed = process.env.CTX_TEST_SEED ?? String(randomInt(2 ** 31));
+const environment = { ...process.env, CTX_TEST_SEED: seed, ...(options.soak ? { CTX_SOAK: '1' } : {}) };
+
+const checks = [
+  { name: 'format and lint', command: [inCheckout('node_modules', '.bin', 'biome'), 'check', '.'] },
+  { name: 'layers', command: [process.execPath, inCheckout('scripts', 'check-layers.mjs')] },
+];
+
+const files = testFiles();
+if (files.length === 0) {
+  console.error(`no test file has ${words.map((word) => JSON.stringify(word)).join(' or ')} in its path`);
+  process.exit(2);
+}
+const failed = words.length === 0 ? checks.filter((check) => !passes(check)).map(({ name }) => name) : [];
+if (failed.length > 0) console.log(`\nFAILED: ${failed.join(', ')} (see above). The tests run nevertheless.`);
+console.log(`\ntests: ${files.length} files, CTX_TEST_SEED=${seed}${options.soak ? ', CTX_SOAK=1' : ''}\n`);
+
+const runner = ['--test', '--test-concurrency=2', '--test-reporter=spec', '--enable-source-maps'];
+const { status } = run([process.execPath, ...runner, ...files]);
+process.exitCode = status === 0 && failed.length === 0 ? 0 : 1;
+
+function testFiles() {
+  const compiled = filesBelow(inCheckout('dist', 'js'), (path) => path.endsWith('.test.js'));
+  const scripts = filesBelow(inCheckout('scripts'), (path) => path.endsWith('.test.mjs'));
+  const all = [...scripts.map((path) => `scripts/${path}`), ...compiled.map((path) => `dist/js/${path}`)];
+  return words.length === 0 ? all : all.filter((path) => words.some((word) => path.includes(word)));
+}
+
+function passes({ name, command }) {
+  const started = performance.now();
+  const { status: code } = run(command);
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  console.log(`${code === 0 ? 'passed' : 'FAILED'}: ${name} (${seconds} s)`);
+  return code === 0;
+}
+
+function run([command, ...args]) {
+  const result = spawnSync(command, args, { cwd: root, stdio: 'inherit', env: environment });
+  if (result.error) throw result.error;
+  return result;
+}
