@@ -1,0 +1,82 @@
+/* Who the processes of a jail are, and what they may not do any more. */
+#include "jail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int host_proc = -1;
+
+/* Before the old root goes: the id maps of a child are written through this. */
+void open_host_proc(void)
+{
+	host_proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (host_proc < 0)
+		fail("/proc");
+}
+
+static void write_proc(pid_t pid, const char *file, const char *text)
+{
+	char path[64];
+	snprintf(path, sizeof path, "%d/%s", (int)pid, file);
+	int descriptor = openat(host_proc, path, O_WRONLY | O_CLOEXEC);
+	if (descriptor < 0 || write(descriptor, text, strlen(text)) != (ssize_t)strlen(text))
+		fail(file);
+	close(descriptor);
+}
+
+void map_self(uid_t uid, gid_t gid)
+{
+	char text[64];
+	/* An unprivileged process may write its gid map only after giving up setgroups. */
+	write_proc(getpid(), "setgroups", "deny");
+	snprintf(text, sizeof text, "%u %u 1", uid, uid);
+	write_proc(getpid(), "uid_map", text);
+	snprintf(text, sizeof text, "%u %u 1", gid, gid);
+	write_proc(getpid(), "gid_map", text);
+}
+
+void write_shifted_maps(pid_t pid, uint32_t shift, uint32_t count)
+{
+	char text[64];
+	snprintf(text, sizeof text, "0 %u %u", shift, count);
+	write_proc(pid, "uid_map", text);
+	write_proc(pid, "gid_map", text);
+}
+
+/*
+ * The bounding set and the secure bits go first: taking another uid would lose the capability to drop them, and uid 0
+ * would get every capability of its user namespace back at the next exec.
+ */
+static void lock_capabilities_away(void)
+{
+	const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
+				   SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+	for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
+		if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0)
+			fail("dropping a capability");
+	if (prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) != 0)
+		fail("locking the capabilities away");
+}
+
+/* From here on the process is this user, without any capability, for good. */
+void become(uid_t uid, gid_t gid)
+{
+	lock_capabilities_away();
+	if (setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
+		fail("taking the identity");
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2];
+	memset(none, 0, sizeof none);
+	if (syscall(SYS_capset, &header, none) != 0)
+		fail("dropping the capabilities");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		fail("setting no_new_privs");
+}

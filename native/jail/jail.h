@@ -1,0 +1,68 @@
+/* What the parts of the jail share: the report to the owner, and one function an operation. */
+#ifndef CTX_JAIL_H
+#define CTX_JAIL_H
+
+#include "plan.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Descriptors the owner passes in. Everything else above 2 is closed before anything happens. */
+enum { FD_PLAN = 3, FD_REPORT = 4, FD_LIFELINE = 5, FD_LOCK = 6, FD_FIRST_OTHER = 7 };
+
+/*
+ * Every failure ends the process at once: an operation that went wrong must never be followed by the next. The message
+ * goes to the owner as one line "failed INDEX NAME ERRNO what".
+ */
+_Noreturn void fail(const char *what);
+_Noreturn void fail_with(int error, const char *what);
+void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Which operation is under way, for the message. */
+extern uint32_t current_index;
+extern const char *current_name;
+
+/* identity.c */
+void map_self(uid_t uid, gid_t gid);
+void write_shifted_maps(pid_t pid, uint32_t shift, uint32_t count);
+void become(uid_t uid, gid_t gid);
+void open_host_proc(void);
+
+/* network.c */
+void bring_loopback_up(void);
+
+/* mounts.c */
+void make_root(uint64_t size);
+void make_directory(const char *path, mode_t mode);
+void make_file(const char *path, const char *content, mode_t mode);
+void make_symlink(const char *path, const char *target);
+void mount_tmpfs(const char *path, mode_t mode, uint32_t attributes);
+void mount_bind(const char *source, const char *target, uint32_t attributes);
+void mount_proc(const char *path);
+void mount_devpts(const char *path);
+void mask(const char *path);
+void make_read_only(const char *path);
+void pivot(void);
+
+/* overlay.c */
+void mount_overlay(const char *target, const char *lower, const char *upper, const char *work, uint32_t attributes);
+void release_overlays(const struct plan *plan);
+
+/* place.c: targets inside the new root, never through a symlink */
+extern int root_fd;
+int open_place(const char *path, bool directory);
+int open_parent(const char *path, const char **name);
+
+/* command.c */
+/* The descriptors by which the command's process asks its owner for the id maps, and learns that they are written. */
+struct handshake {
+	int ask, answer;
+};
+void shift_identity(const struct handshake *handshake);
+void limit(uint32_t resource, uint64_t value);
+_Noreturn void execute_program(char *const argv[], char *const environment[]);
+
+/* init.c */
+_Noreturn void be_init(int lifeline);
+
+#endif

@@ -1,0 +1,368 @@
+/*
+ * jail: executes a plan (see plan.h). Three processes, each with its own operations, in the plan's order:
+ *
+ *   owner     this process, outside the pid namespace: makes the namespaces, starts the other two, forwards signals, and
+ *             alone says how the command ended. Whatever runs inside can neither see nor forge that.
+ *   init      pid 1 inside: mounts everything, enters the new root, drops what it may do, then only reaps.
+ *   command   starts once init is ready; takes its identity, drops everything, becomes the program.
+ *
+ * Reports go to FD_REPORT as NUL-ended lines: "started", "exited STATUS USER_US SYSTEM_US MAXRSS_KB",
+ * "failed INDEX NAME ERRNO what". When FD_LIFELINE ends, so does everything here.
+ */
+#include "jail.h"
+#include "relay.h"
+#include "syscalls.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+uint32_t current_index;
+const char *current_name = "start";
+
+enum { EXIT_FAILED = 125, SHIFTED_INIT_OFFSET = 1 };
+
+void report(const char *format, ...)
+{
+	char line[4096];
+	va_list arguments;
+	va_start(arguments, format);
+	int length = vsnprintf(line, sizeof line, format, arguments);
+	va_end(arguments);
+	size_t size = length < (int)sizeof line ? (size_t)length + 1 : sizeof line;
+	line[size - 1] = 0;
+	/* Nobody is left to tell when this fails. */
+	if (write(FD_REPORT, line, size) < 0)
+		_exit(EXIT_FAILED);
+}
+
+_Noreturn void fail_with(int error, const char *what)
+{
+	report("failed %u %s %d %s", current_index, current_name, error, what);
+	_exit(EXIT_FAILED);
+}
+
+_Noreturn void fail(const char *what)
+{
+	fail_with(errno, what);
+}
+
+static uint32_t high_half(uint64_t number)
+{
+	return (uint32_t)(number >> 32);
+}
+
+static uint32_t low_half(uint64_t number)
+{
+	return (uint32_t)number;
+}
+
+static const struct operation *find(const struct plan *plan, enum code code)
+{
+	for (uint32_t i = 0; i < plan->count; i++)
+		if (plan->operations[i].code == code)
+			return &plan->operations[i];
+	return NULL;
+}
+
+static void execute(const struct operation *operation, const struct plan *plan, const struct handshake *handshake)
+{
+	char **s = operation->strings;
+	uint32_t high = high_half(operation->number), low = low_half(operation->number);
+	static char *nothing[] = {NULL};
+	switch (operation->code) {
+	case OP_BASE:
+		if (chdir(s[0]) != 0)
+			fail(s[0]);
+		return;
+	case OP_NAMESPACES:
+		if (unshare((int)operation->flags) != 0)
+			fail("making the namespaces");
+		return;
+	case OP_MAP_SELF:
+		return map_self(high, low);
+	case OP_HOSTNAME:
+		if (sethostname(s[0], strlen(s[0])) != 0)
+			fail("setting the host name");
+		return;
+	case OP_LOOPBACK:
+		return bring_loopback_up();
+	case OP_ROOT:
+		return make_root(operation->number);
+	case OP_DIRECTORY:
+		return make_directory(s[0], (mode_t)operation->number);
+	case OP_FILE:
+		return make_file(s[0], s[1], (mode_t)operation->number);
+	case OP_SYMLINK:
+		return make_symlink(s[0], s[1]);
+	case OP_TMPFS:
+		return mount_tmpfs(s[0], (mode_t)operation->number, operation->flags);
+	case OP_BIND:
+		return mount_bind(s[0], s[1], operation->flags);
+	case OP_OVERLAY:
+		return mount_overlay(s[0], s[1], s[2], s[3], operation->flags);
+	case OP_PROC:
+		return mount_proc(s[0]);
+	case OP_DEVPTS:
+		return mount_devpts(s[0]);
+	case OP_MASK:
+		return mask(s[0]);
+	case OP_READ_ONLY:
+		return make_read_only(s[0]);
+	case OP_PIVOT:
+		return pivot();
+	case OP_SHIFT:
+		return shift_identity(handshake);
+	case OP_USER:
+		return become(high, low);
+	case OP_LIMIT:
+		return limit(operation->flags, operation->number);
+	case OP_DIRECTORY_OF_COMMAND:
+		if (chdir(s[0]) != 0)
+			fail(s[0]);
+		return;
+	case OP_ENVIRONMENT:
+		return; /* read by OP_COMMAND */
+	case OP_COMMAND: {
+		const struct operation *environment = find(plan, OP_ENVIRONMENT);
+		if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
+			fail_with(EPERM, "the plan gives the command no identity");
+		execute_program(s, environment ? environment->strings : nothing);
+	}
+	case OP_COUNT:
+		break;
+	}
+	fail_with(EINVAL, "an operation nobody knows");
+}
+
+static void execute_stage(const struct plan *plan, enum stage stage, const struct handshake *handshake)
+{
+	for (uint32_t i = 0; i < plan->count; i++) {
+		const struct operation *operation = &plan->operations[i];
+		const struct operation_kind *kind = &operation_kinds[operation->code];
+		if (kind->stage != stage)
+			continue;
+		current_index = i;
+		current_name = kind->name;
+		execute(operation, plan, handshake);
+	}
+}
+
+static void open_pipe(int ends[2])
+{
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		fail("making a pipe");
+}
+
+/* Where root made the jail, its init is a stranger both to the host and to the command. */
+static void give_init_up(const struct plan *plan)
+{
+	const struct operation *shift = find(plan, OP_SHIFT);
+	if (shift) {
+		uint32_t stranger = high_half(shift->number) + low_half(shift->number) + SHIFTED_INIT_OFFSET;
+		if (setgroups(0, NULL) != 0)
+			fail("leaving the groups");
+		become(stranger, stranger);
+	} else {
+		become(getuid(), getgid());
+	}
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
+		fail("closing init");
+}
+
+/* Returns once everything is mounted and the new root entered. The returned pid is its place in the owner's namespace. */
+static pid_t start_init(const struct plan *plan, int *lifeline)
+{
+	int ready[2], alive[2];
+	open_pipe(ready);
+	open_pipe(alive);
+	pid_t pid = fork();
+	if (pid < 0)
+		fail("starting init");
+	if (pid == 0) {
+		close(alive[1]);
+		execute_stage(plan, STAGE_INIT, NULL);
+		give_init_up(plan);
+		if (write(ready[1], "", 1) != 1)
+			_exit(EXIT_FAILED);
+		int kept = dup2(alive[0], 0);
+		sys_close_range(1, ~0U, 0);
+		be_init(kept);
+	}
+	close(ready[1]);
+	close(alive[0]);
+	char byte;
+	if (read(ready[0], &byte, 1) != 1)
+		_exit(EXIT_FAILED); /* init has said why */
+	close(ready[0]);
+	*lifeline = alive[1];
+	return pid;
+}
+
+static void restore_signals(void)
+{
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
+}
+
+static pid_t start_command(const struct plan *plan, struct relay *relays, mode_t mask_of_caller)
+{
+	const struct operation *shift = find(plan, OP_SHIFT);
+	int asked[2], answered[2], executed[2];
+	open_pipe(asked);
+	open_pipe(answered);
+	open_pipe(executed);
+	pid_t pid = fork();
+	if (pid < 0)
+		fail("starting the command");
+	if (pid == 0) {
+		struct handshake handshake = {.ask = asked[1], .answer = answered[0]};
+		/* A session of its own: without a controlling terminal nothing can be typed into the person's by TIOCSTI. */
+		setsid();
+		restore_signals();
+		umask(mask_of_caller);
+		relays_take(relays);
+		sys_close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		execute_stage(plan, STAGE_COMMAND, &handshake);
+		fail_with(EINVAL, "the plan has no command");
+	}
+	close(asked[1]);
+	close(executed[1]);
+	char byte;
+	if (shift && read(asked[0], &byte, 1) == 1) {
+		write_shifted_maps(pid, high_half(shift->number), low_half(shift->number));
+		if (write(answered[1], "", 1) != 1)
+			fail("answering the command");
+	}
+	/* Ends without a byte: closed by a successful exec, or by the end of a process that has said why. */
+	if (read(executed[0], &byte, 1) > 0)
+		_exit(EXIT_FAILED);
+	close(asked[0]);
+	close(answered[0]);
+	close(answered[1]);
+	close(executed[0]);
+	relays_keep(relays);
+	return pid;
+}
+
+/* Ctrl-Z stops the command, which has no terminal of its own, and then this process; Ctrl-C and the like are passed on. */
+static void forward(int number, pid_t command)
+{
+	if (number == SIGTSTP) {
+		kill(-command, SIGSTOP);
+		raise(SIGSTOP);
+		kill(-command, SIGCONT);
+	} else {
+		kill(-command, number);
+	}
+}
+
+static int forwarded_signals(void)
+{
+	static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT};
+	sigset_t set;
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		sigaddset(&set, numbers[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+/* The streams come last, so that `watched[FIRST_STREAM + i]` is stream i. */
+enum { WATCH_COMMAND, WATCH_LIFELINE, WATCH_SIGNALS, FIRST_STREAM, WATCHED = FIRST_STREAM + RELAYS };
+
+static void wait_for(pid_t command, int signals, pid_t init, struct relay *relays)
+{
+	struct pollfd watched[WATCHED] = {
+		[WATCH_COMMAND] = {.fd = sys_pidfd_open(command), .events = POLLIN},
+		[WATCH_LIFELINE] = {.fd = FD_LIFELINE, .events = POLLIN},
+		[WATCH_SIGNALS] = {.fd = signals, .events = POLLIN},
+	};
+	if (watched[WATCH_COMMAND].fd < 0)
+		fail("watching the command");
+	while (!watched[WATCH_COMMAND].revents) {
+		for (int i = 0; i < RELAYS; i++)
+			watched[FIRST_STREAM + i] = relay_wants(&relays[i]);
+		if (poll(watched, WATCHED, -1) < 0) {
+			if (errno != EINTR)
+				fail("waiting for the command");
+			continue;
+		}
+		struct signalfd_siginfo info;
+		if (watched[WATCH_SIGNALS].revents && read(signals, &info, sizeof info) == sizeof info)
+			forward((int)info.ssi_signo, command);
+		if (watched[WATCH_LIFELINE].revents) {
+			kill(init, SIGKILL);
+			watched[WATCH_LIFELINE].fd = -1;
+		}
+		for (int i = 0; i < RELAYS; i++)
+			if (watched[FIRST_STREAM + i].revents)
+				relay_move(relays, i);
+	}
+	close(watched[WATCH_COMMAND].fd);
+}
+
+int main(void)
+{
+	sys_close_range(FD_FIRST_OTHER, ~0U, 0);
+	for (int descriptor = FD_PLAN; descriptor <= FD_LOCK; descriptor++)
+		if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0 && descriptor != FD_LOCK)
+			return EXIT_FAILED;
+
+	size_t size;
+	struct plan plan;
+	char *bytes = plan_read(FD_PLAN, &size);
+	if (!bytes)
+		fail("reading the plan");
+	const char *problem = plan_parse(bytes, size, &plan);
+	if (problem)
+		fail_with(EINVAL, problem);
+	close(FD_PLAN);
+
+	int signals = forwarded_signals();
+	static struct relay relays[RELAYS];
+	int lifeline;
+	mode_t mask_of_caller = umask(0022);
+	signal(SIGPIPE, SIG_IGN);
+	open_host_proc();
+	execute_stage(&plan, STAGE_OWNER, NULL);
+	pid_t init = start_init(&plan, &lifeline);
+	if (chdir("/") != 0) /* out of the old root, which ends with that */
+		fail("entering the new root");
+	relays_open(relays);
+	const struct operation *shift = find(&plan, OP_SHIFT), *user = find(&plan, OP_USER);
+	if (shift && user)
+		relays_give(relays, high_half(shift->number) + high_half(user->number),
+			    high_half(shift->number) + low_half(user->number));
+	pid_t command = start_command(&plan, relays, mask_of_caller);
+	report("started");
+	wait_for(command, signals, init, relays);
+
+	int status;
+	struct rusage used;
+	if (wait4(command, &status, 0, &used) != command)
+		fail("collecting the command");
+	kill(init, SIGKILL);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	relays_drain(relays);
+	release_overlays(&plan);
+	report("exited %d %lld %lld %ld", status, (long long)used.ru_utime.tv_sec * 1000000 + used.ru_utime.tv_usec,
+	       (long long)used.ru_stime.tv_sec * 1000000 + used.ru_stime.tv_usec, used.ru_maxrss);
+	return 0;
+}

@@ -1,0 +1,178 @@
+/* The mounts of the new root, by the mount API that works on descriptors. */
+#include "jail.h"
+#include "syscalls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The new root is built on top of /proc: it is there on every host, and no source of a bind lies in it. */
+static const char *const staging = "/proc";
+
+void make_root(uint64_t size)
+{
+	struct mount_attr private = {.propagation = MS_PRIVATE};
+	if (sys_mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &private) != 0)
+		fail("making the mounts private");
+	char options[64];
+	snprintf(options, sizeof options, "mode=0755,size=%llu", (unsigned long long)size);
+	if (sys_mount("ctx-root", staging, "tmpfs", MS_NOSUID | MS_NODEV, options) != 0)
+		fail("mounting the root");
+	root_fd = open(staging, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0)
+		fail("opening the root");
+}
+
+void make_directory(const char *path, mode_t mode)
+{
+	close(open_place(path, true));
+	const char *name;
+	int parent = open_parent(path, &name);
+	if (fchmodat(parent, name, mode, 0) != 0)
+		fail(path);
+	close(parent);
+}
+
+void make_file(const char *path, const char *content, mode_t mode)
+{
+	const char *name;
+	int parent = open_parent(path, &name);
+	int file = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	if (file < 0)
+		fail(path);
+	size_t length = strlen(content);
+	if (write(file, content, length) != (ssize_t)length || fchmod(file, mode) != 0)
+		fail(path);
+	close(file);
+	close(parent);
+}
+
+void make_symlink(const char *path, const char *target)
+{
+	const char *name;
+	int parent = open_parent(path, &name);
+	if (symlinkat(target, parent, name) != 0 && errno != EEXIST)
+		fail(path);
+	close(parent);
+}
+
+/* Puts the detached mount on its place. */
+static void attach(int tree, const char *path, bool directory)
+{
+	int place = open_place(path, directory);
+	if (sys_move_mount(tree, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
+		fail(path);
+	close(place);
+	close(tree);
+}
+
+static int new_filesystem(const char *type, const char *const options[][2], uint32_t attributes, const char *path)
+{
+	int context = sys_fsopen(type, FSOPEN_CLOEXEC);
+	if (context < 0)
+		fail(path);
+	for (; options && (*options)[0]; options++)
+		if (sys_fsconfig(context, FSCONFIG_SET_STRING, (*options)[0], (*options)[1]) != 0)
+			fail(path);
+	if (sys_fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL) != 0)
+		fail(path);
+	int tree = sys_fsmount(context, FSMOUNT_CLOEXEC, attributes);
+	if (tree < 0)
+		fail(path);
+	close(context);
+	return tree;
+}
+
+void mount_tmpfs(const char *path, mode_t mode, uint32_t attributes)
+{
+	char text[16];
+	snprintf(text, sizeof text, "%o", (unsigned)mode);
+	const char *const options[][2] = {{"mode", text}, {NULL, NULL}};
+	attach(new_filesystem("tmpfs", options, attributes, path), path, true);
+}
+
+void mount_proc(const char *path)
+{
+	attach(new_filesystem("proc", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, path), path, true);
+}
+
+void mount_devpts(const char *path)
+{
+	const char *const options[][2] = {{"ptmxmode", "0666"}, {"mode", "0620"}, {NULL, NULL}};
+	attach(new_filesystem("devpts", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, path), path, true);
+}
+
+/* The source was resolved when the plan was made; a symlink that stands in it now was put there since. */
+void mount_bind(const char *source, const char *target, uint32_t attributes)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+	int found = sys_openat2(AT_FDCWD, source, &how);
+	struct stat about;
+	if (found < 0 || fstat(found, &about) != 0)
+		fail(source);
+	int tree = sys_open_tree(found, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (tree < 0)
+		fail(source);
+	struct mount_attr set = {.attr_set = attributes};
+	if (attributes && sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &set) != 0)
+		fail(source);
+	close(found);
+	attach(tree, target, S_ISDIR(about.st_mode));
+}
+
+/* The thing at `path` in the new root, or -1 where there is none. */
+static int open_existing(const char *path)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_IN_ROOT};
+	int found = sys_openat2(root_fd, path, &how);
+	if (found < 0 && errno != ENOENT)
+		fail(path);
+	return found;
+}
+
+void mask(const char *path)
+{
+	int found = open_existing(path);
+	if (found < 0)
+		return;
+	struct stat about;
+	if (fstat(found, &about) != 0)
+		fail(path);
+	close(found);
+	if (S_ISDIR(about.st_mode)) {
+		mount_tmpfs(path, 0555, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	} else {
+		mount_bind("/dev/null", path, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	}
+}
+
+void make_read_only(const char *path)
+{
+	int found = open_existing(path);
+	if (found < 0)
+		return;
+	struct stat about;
+	int tree = sys_open_tree(found, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	struct mount_attr set = {.attr_set = MOUNT_ATTR_RDONLY};
+	if (tree < 0 || fstat(found, &about) != 0 || sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &set) != 0)
+		fail(path);
+	close(found);
+	attach(tree, path, S_ISDIR(about.st_mode));
+}
+
+/* pivot_root(".", ".") stacks the old root on the new one, where it can be detached without needing a place of its own. */
+void pivot(void)
+{
+	struct mount_attr set = {.attr_set = MOUNT_ATTR_RDONLY};
+	if (sys_mount_setattr(root_fd, "", AT_EMPTY_PATH, &set) != 0)
+		fail("making the root read-only");
+	if (fchdir(root_fd) != 0 || sys_pivot_root(".", ".") != 0)
+		fail("entering the new root");
+	if (sys_umount2(".", MNT_DETACH) != 0 || chdir("/") != 0)
+		fail("leaving the old root");
+	close(root_fd);
+	root_fd = -1;
+}

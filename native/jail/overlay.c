@@ -1,0 +1,104 @@
+/*
+ * The workspace: a kernel overlay of frozen layers and the fork's own delta.
+ *
+ * One plain profile, always: with index, metacopy or redirect_dir a layer would not describe itself, and a store written
+ * with trusted.* attributes and mounted with user.* ones would resurrect deleted files. `volatile` spares the sync of the
+ * whole upper filesystem at every unmount; the store syncs at its durable points instead.
+ */
+#include "jail.h"
+#include "syscalls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char profile[] = "userxattr,index=off,redirect_dir=nofollow,metacopy=off,volatile";
+
+/* Mounted by path here, where no agent ever wrote, then moved to its place by descriptor. */
+static const char staging_path[] = "/proc/.overlay", staging_name[] = ".overlay";
+
+/*
+ * `volatile` leaves a marker that refuses the next mount; it is taken away before each one. The lock on the fork says that
+ * no other jail is using it.
+ */
+static void clear_volatile_marker(const char *work)
+{
+	static const struct {
+		const char *name;
+		int flags;
+	} marker[] = {{"work/incompat/volatile/dirty", 0}, {"work/incompat/volatile", AT_REMOVEDIR}, {"work/incompat", AT_REMOVEDIR}};
+	int directory = open(work, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (directory < 0)
+		fail(work);
+	for (size_t i = 0; i < sizeof marker / sizeof *marker; i++)
+		if (unlinkat(directory, marker[i].name, marker[i].flags) != 0 && errno != ENOENT)
+			fail(work);
+	close(directory);
+}
+
+void mount_overlay(const char *target, const char *lower, const char *upper, const char *work, uint32_t attributes)
+{
+	clear_volatile_marker(work);
+	char options[4096];
+	if (snprintf(options, sizeof options, "lowerdir=%s,upperdir=%s,workdir=%s,%s", lower, upper, work, profile) >=
+	    (int)sizeof options)
+		fail_with(E2BIG, "too many layers for one overlay");
+	if (mkdirat(root_fd, staging_name, 0700) != 0)
+		fail("making the overlay's staging place");
+	if (sys_mount("ctx-fork", staging_path, "overlay", 0, options) != 0)
+		fail(target);
+	int tree = openat(root_fd, staging_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct mount_attr set = {.attr_set = attributes};
+	if (tree < 0 || (attributes && sys_mount_setattr(tree, "", AT_EMPTY_PATH, &set) != 0))
+		fail(target);
+	int place = open_place(target, true);
+	if (sys_move_mount(tree, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
+		fail(target);
+	close(tree);
+	close(place);
+	if (unlinkat(root_fd, staging_name, AT_REMOVEDIR) != 0)
+		fail("removing the overlay's staging place");
+}
+
+static bool contains(const char *outer, const char *inner)
+{
+	size_t length = strlen(outer);
+	return strncmp(outer, inner, length) == 0 && (inner[length] == '/' || inner[length] == 0);
+}
+
+static const char *mount_target(const struct operation *operation)
+{
+	switch (operation->code) {
+	case OP_TMPFS:
+	case OP_OVERLAY:
+		return operation->strings[0];
+	case OP_BIND:
+		return operation->strings[1];
+	default:
+		return NULL;
+	}
+}
+
+/*
+ * Takes the overlays down before this process ends, so that its end means: unmounted. Otherwise the kernel drops them some
+ * time later, and a second mount of the same upper directory meanwhile is undefined. The outermost mount that holds the
+ * overlay is detached whole: its path lies in the read-only root, where no agent can have put a symlink.
+ */
+void release_overlays(const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->count; i++) {
+		if (plan->operations[i].code != OP_OVERLAY)
+			continue;
+		const char *outermost = plan->operations[i].strings[0];
+		for (uint32_t j = 0; j < plan->count; j++) {
+			const char *other = mount_target(&plan->operations[j]);
+			if (other && strlen(other) < strlen(outermost) && contains(other, outermost))
+				outermost = other;
+		}
+		/* Already gone when two overlays share it: then there is nothing left to do. */
+		sys_umount2(outermost, MNT_DETACH | UMOUNT_NOFOLLOW);
+	}
+}

@@ -1,0 +1,166 @@
+/* The reader of plans. See plan.h for the format. */
+#include "plan.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ANY_NUMBER PLAN_MAX_STRINGS
+
+const struct operation_kind operation_kinds[OP_COUNT] = {
+	[OP_BASE] = {"base", STAGE_OWNER, 1, 1},
+	[OP_NAMESPACES] = {"namespaces", STAGE_OWNER, 0, 0},
+	[OP_MAP_SELF] = {"map-self", STAGE_OWNER, 0, 0},
+	[OP_HOSTNAME] = {"hostname", STAGE_OWNER, 1, 1},
+	[OP_LOOPBACK] = {"loopback", STAGE_OWNER, 0, 0},
+	[OP_ROOT] = {"root", STAGE_INIT, 0, 0},
+	[OP_DIRECTORY] = {"directory", STAGE_INIT, 1, 1},
+	[OP_FILE] = {"file", STAGE_INIT, 2, 2},
+	[OP_SYMLINK] = {"symlink", STAGE_INIT, 2, 2},
+	[OP_TMPFS] = {"tmpfs", STAGE_INIT, 1, 1},
+	[OP_BIND] = {"bind", STAGE_INIT, 2, 2},
+	[OP_OVERLAY] = {"overlay", STAGE_INIT, 4, 4},
+	[OP_PROC] = {"proc", STAGE_INIT, 1, 1},
+	[OP_DEVPTS] = {"devpts", STAGE_INIT, 1, 1},
+	[OP_MASK] = {"mask", STAGE_INIT, 1, 1},
+	[OP_READ_ONLY] = {"read-only", STAGE_INIT, 1, 1},
+	[OP_PIVOT] = {"pivot", STAGE_INIT, 0, 0},
+	[OP_SHIFT] = {"shift", STAGE_COMMAND, 0, 0},
+	[OP_USER] = {"user", STAGE_COMMAND, 0, 0},
+	[OP_LIMIT] = {"limit", STAGE_COMMAND, 0, 0},
+	[OP_DIRECTORY_OF_COMMAND] = {"directory-of-command", STAGE_COMMAND, 1, 1},
+	[OP_ENVIRONMENT] = {"environment", STAGE_COMMAND, 0, ANY_NUMBER},
+	[OP_COMMAND] = {"command", STAGE_COMMAND, 1, ANY_NUMBER},
+};
+
+struct cursor {
+	char *next;
+	size_t left;
+};
+
+static bool take(struct cursor *cursor, void *into, size_t size)
+{
+	if (cursor->left < size)
+		return false;
+	memcpy(into, cursor->next, size);
+	cursor->next += size;
+	cursor->left -= size;
+	return true;
+}
+
+static bool take_u16(struct cursor *cursor, uint16_t *value)
+{
+	unsigned char b[2];
+	if (!take(cursor, b, sizeof b))
+		return false;
+	*value = (uint16_t)(b[0] | b[1] << 8);
+	return true;
+}
+
+static bool take_u32(struct cursor *cursor, uint32_t *value)
+{
+	unsigned char b[4];
+	if (!take(cursor, b, sizeof b))
+		return false;
+	*value = (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+	return true;
+}
+
+static bool take_u64(struct cursor *cursor, uint64_t *value)
+{
+	uint32_t low, high;
+	if (!take_u32(cursor, &low) || !take_u32(cursor, &high))
+		return false;
+	*value = (uint64_t)high << 32 | low;
+	return true;
+}
+
+/* A string is used in place: it must end in the only NUL it has. */
+static bool take_string(struct cursor *cursor, char **string)
+{
+	uint32_t length;
+	if (!take_u32(cursor, &length) || length >= cursor->left)
+		return false;
+	if (memchr(cursor->next, 0, (size_t)length + 1) != cursor->next + length)
+		return false;
+	*string = cursor->next;
+	cursor->next += (size_t)length + 1;
+	cursor->left -= (size_t)length + 1;
+	return true;
+}
+
+static const char *parse_operation(struct cursor *cursor, struct operation *operation)
+{
+	uint16_t code;
+	if (!take_u16(cursor, &code) || !take_u16(cursor, &operation->string_count) ||
+	    !take_u32(cursor, &operation->flags) || !take_u64(cursor, &operation->number))
+		return "an operation is cut short";
+	if (code == 0 || code >= OP_COUNT)
+		return "an operation has an unknown code";
+	operation->code = (enum code)code;
+	const struct operation_kind *kind = &operation_kinds[code];
+	if (operation->string_count < kind->strings_least || operation->string_count > kind->strings_most)
+		return "an operation has the wrong number of strings";
+	operation->strings = calloc((size_t)operation->string_count + 1, sizeof *operation->strings);
+	if (!operation->strings)
+		return "out of memory";
+	for (uint16_t i = 0; i < operation->string_count; i++)
+		if (!take_string(cursor, &operation->strings[i]))
+			return "a string is cut short or holds a NUL";
+	return NULL;
+}
+
+const char *plan_parse(char *bytes, size_t size, struct plan *plan)
+{
+	struct cursor cursor = {bytes, size};
+	char magic[8];
+	uint32_t version;
+	if (!take(&cursor, magic, sizeof magic) || memcmp(magic, "CTXJAIL", sizeof magic) != 0)
+		return "this is not a plan";
+	if (!take_u32(&cursor, &version) || version != PLAN_VERSION)
+		return "the plan has another version than this program";
+	if (!take_u32(&cursor, &plan->count) || plan->count > PLAN_MAX_OPERATIONS)
+		return "the plan has too many operations";
+	plan->operations = calloc((size_t)plan->count + 1, sizeof *plan->operations);
+	if (!plan->operations)
+		return "out of memory";
+	for (uint32_t i = 0; i < plan->count; i++) {
+		const char *problem = parse_operation(&cursor, &plan->operations[i]);
+		if (problem)
+			return problem;
+	}
+	return cursor.left == 0 ? NULL : "bytes follow the last operation";
+}
+
+char *plan_read(int descriptor, size_t *size)
+{
+	size_t capacity = 64 << 10, length = 0;
+	char *bytes = malloc(capacity);
+	while (bytes) {
+		ssize_t got = read(descriptor, bytes + length, capacity - length);
+		if (got == 0) {
+			*size = length;
+			return bytes;
+		}
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			break;
+		length += (size_t)got;
+		if (length < capacity)
+			continue;
+		if (capacity >= PLAN_MAX_BYTES) {
+			errno = E2BIG;
+			break;
+		}
+		capacity *= 4;
+		char *larger = realloc(bytes, capacity);
+		if (!larger)
+			break;
+		bytes = larger;
+	}
+	free(bytes);
+	return NULL;
+}

@@ -1,0 +1,82 @@
+/*
+ * The plan: a fixed list of operations, read from an inherited descriptor, made by src/jail/plan-bytes.ts.
+ *
+ *   header     "CTXJAIL" NUL, u32 version, u32 operation count
+ *   operation  u16 code, u16 string count, u32 flags, u64 number, then each string: u32 length, bytes, NUL
+ *
+ * All integers are little-endian. The reader trusts nothing: every length is checked against the bytes that are there,
+ * every code against the table, every string against embedded NULs. There is no policy here: what is listed is done,
+ * in order, and the first failure ends everything.
+ */
+#ifndef CTX_JAIL_PLAN_H
+#define CTX_JAIL_PLAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	PLAN_VERSION = 1,
+	PLAN_MAX_BYTES = 4 << 20,
+	PLAN_MAX_OPERATIONS = 4096,
+	PLAN_MAX_STRINGS = 8192,
+};
+
+/* Codes are part of the format: they are never reused. */
+enum code {
+	OP_BASE = 1,     /* directory: chdir there before any namespace; overlay layers are named relative to it */
+	OP_NAMESPACES,   /* flags: clone flags to unshare */
+	OP_MAP_SELF,     /* number: uid << 32 | gid, mapped onto themselves */
+	OP_HOSTNAME,     /* name */
+	OP_LOOPBACK,     /* brings lo up */
+	OP_ROOT,         /* number: size limit in bytes; the tmpfs everything below is mounted on */
+	OP_DIRECTORY,    /* path; number: mode */
+	OP_FILE,         /* path, content; number: mode */
+	OP_SYMLINK,      /* path, target */
+	OP_TMPFS,        /* path; number: mode; flags: mount attributes */
+	OP_BIND,         /* source, target; flags: mount attributes, applied recursively; source has no symlink in it */
+	OP_OVERLAY,      /* target, lower:lower..., upper, work; flags: mount attributes */
+	OP_PROC,         /* path: a fresh procfs of the jail's own pid namespace */
+	OP_DEVPTS,       /* path */
+	OP_MASK,         /* path: an existing one is hidden behind an empty, unreadable thing; a missing one is skipped */
+	OP_READ_ONLY,    /* path: an existing one becomes read-only in place; a missing one is skipped */
+	OP_PIVOT,        /* enters the new root, leaves the old one for good, makes the root tmpfs read-only */
+	OP_SHIFT,        /* number: shift << 32 | count; a user namespace for the command: inside n is outside n + shift */
+	OP_USER,         /* number: uid << 32 | gid; every capability is given up for good */
+	OP_LIMIT,        /* flags: resource; number: soft and hard value */
+	OP_DIRECTORY_OF_COMMAND, /* path: where the command starts */
+	OP_ENVIRONMENT,  /* NAME=VALUE, ... */
+	OP_COMMAND,      /* argv[0], argv[1], ...; looked up in the PATH of OP_ENVIRONMENT */
+	OP_COUNT,
+};
+
+/* Which of the three processes carries an operation out (see main.c). */
+enum stage { STAGE_OWNER = 1, STAGE_INIT, STAGE_COMMAND };
+
+struct operation {
+	enum code code;
+	uint32_t flags;
+	uint64_t number;
+	uint16_t string_count;
+	char **strings; /* string_count of them, then a null pointer */
+};
+
+struct plan {
+	uint32_t count;
+	struct operation *operations;
+};
+
+struct operation_kind {
+	const char *name;
+	enum stage stage;
+	uint16_t strings_least, strings_most;
+};
+
+extern const struct operation_kind operation_kinds[OP_COUNT];
+
+/* Null on success, else what is wrong with the plan. `bytes` must outlive the plan; its strings point into it. */
+const char *plan_parse(char *bytes, size_t size, struct plan *plan);
+
+/* Reads `descriptor` to its end. Returns null and sets errno on failure. */
+char *plan_read(int descriptor, size_t *size);
+
+#endif

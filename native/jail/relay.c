@@ -1,0 +1,133 @@
+/*
+ * The command's stdin, stdout and stderr. A terminal, a pipe or /dev/null is passed on as it is. Anything else (a file the
+ * person redirected to, a socket of the caller's runtime) is replaced by a pipe and copied: through /proc/self/fd a file
+ * can be opened again for more than its descriptor grants, and a socket cannot be opened at all, which breaks scripts that
+ * write to /dev/stderr.
+ */
+#include "relay.h"
+#include "jail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+static bool harmless(int descriptor)
+{
+	struct stat about;
+	if (fstat(descriptor, &about) != 0)
+		return true; /* closed: there is nothing to pass on */
+	if (S_ISFIFO(about.st_mode))
+		return true;
+	return S_ISCHR(about.st_mode) && (about.st_rdev == makedev(1, 3) || isatty(descriptor));
+}
+
+void relays_open(struct relay relays[RELAYS])
+{
+	for (int i = 0; i < RELAYS; i++) {
+		struct relay *relay = &relays[i];
+		*relay = (struct relay){.from = -1, .to = -1, .command_end = -1};
+		if (harmless(i))
+			continue;
+		int ends[2];
+		if (pipe2(ends, O_CLOEXEC) != 0)
+			fail("making a pipe for the command");
+		relay->command_end = ends[i == 0 ? 0 : 1];
+		relay->from = i == 0 ? 0 : ends[0];
+		relay->to = i == 0 ? ends[1] : i;
+		/* The command's own end stays blocking: it is another open file. */
+		fcntl(i == 0 ? ends[1] : ends[0], F_SETFL, O_NONBLOCK);
+	}
+}
+
+/*
+ * A pipe belongs to whoever made it, and opening it again (/dev/stderr) asks for that: where the command is another user
+ * than its caller, the pipes become the command's. A named one on disk is the person's and is left alone.
+ */
+void relays_give(struct relay relays[RELAYS], uid_t uid, gid_t gid)
+{
+	for (int i = 0; i < RELAYS; i++) {
+		int end_of_command = relays[i].command_end >= 0 ? relays[i].command_end : i;
+		struct statfs about;
+		if (fstatfs(end_of_command, &about) == 0 && about.f_type == PIPEFS_MAGIC && fchown(end_of_command, uid, gid) != 0)
+			fail("giving the command its pipes");
+	}
+}
+
+/* In the process that becomes the command. */
+void relays_take(struct relay relays[RELAYS])
+{
+	for (int i = 0; i < RELAYS; i++)
+		if (relays[i].command_end >= 0 && dup2(relays[i].command_end, i) < 0)
+			fail("connecting the command");
+}
+
+/* In the owner, once the command has started. */
+void relays_keep(struct relay relays[RELAYS])
+{
+	for (int i = 0; i < RELAYS; i++)
+		if (relays[i].command_end >= 0)
+			close(relays[i].command_end);
+}
+
+static void end(struct relay *relay, int index)
+{
+	if (index == 0)
+		close(relay->to);
+	else
+		close(relay->from);
+	relay->from = relay->to = -1;
+}
+
+struct pollfd relay_wants(const struct relay *relay)
+{
+	if (relay->from < 0)
+		return (struct pollfd){.fd = -1};
+	if (relay->start < relay->stop)
+		return (struct pollfd){.fd = relay->to, .events = POLLOUT};
+	return (struct pollfd){.fd = relay->from, .events = POLLIN};
+}
+
+static bool again(void)
+{
+	return errno == EAGAIN || errno == EINTR;
+}
+
+void relay_move(struct relay relays[RELAYS], int index)
+{
+	struct relay *relay = &relays[index];
+	if (relay->start < relay->stop) {
+		ssize_t written = write(relay->to, relay->bytes + relay->start, relay->stop - relay->start);
+		if (written < 0 && again())
+			return;
+		if (written < 0)
+			return end(relay, index); /* the reader is gone; the command gets SIGPIPE from its own pipe */
+		relay->start += (size_t)written;
+		return;
+	}
+	ssize_t got = read(relay->from, relay->bytes, sizeof relay->bytes);
+	if (got < 0 && again())
+		return;
+	if (got <= 0)
+		return end(relay, index);
+	relay->start = 0;
+	relay->stop = (size_t)got;
+}
+
+/* Everything inside is dead: what it wrote last is still in the pipes. */
+void relays_drain(struct relay relays[RELAYS])
+{
+	for (int i = 1; i < RELAYS; i++) {
+		if (relays[i].from >= 0)
+			fcntl(relays[i].from, F_SETFL, 0);
+		while (relays[i].from >= 0) {
+			struct pollfd wanted = relay_wants(&relays[i]);
+			if (poll(&wanted, 1, -1) < 0 && errno != EINTR)
+				break;
+			relay_move(relays, i);
+		}
+	}
+}

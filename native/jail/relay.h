@@ -1,0 +1,26 @@
+#ifndef CTX_JAIL_RELAY_H
+#define CTX_JAIL_RELAY_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { RELAYS = 3, RELAY_BYTES = 64 << 10 };
+
+/* One of the three streams, copied where it cannot be passed on. `from` is -1 where nothing is, or is left, to copy. */
+struct relay {
+	int from, to, command_end;
+	size_t start, stop;
+	char bytes[RELAY_BYTES];
+};
+
+void relays_open(struct relay relays[RELAYS]);
+void relays_give(struct relay relays[RELAYS], uid_t uid, gid_t gid);
+void relays_take(struct relay relays[RELAYS]);
+void relays_keep(struct relay relays[RELAYS]);
+struct pollfd relay_wants(const struct relay *relay);
+void relay_move(struct relay relays[RELAYS], int index);
+void relays_drain(struct relay relays[RELAYS]);
+
+#endif

@@ -1,0 +1,60 @@
+/**
+ * Where the programs of a person's PATH live, so that `ctx exec -- npm test` finds the node of nvm and the python of
+ * pyenv. Read-only, and never a whole home or a directory in which tools keep their tokens.
+ */
+import { posix } from 'node:path';
+import { systemDirectories } from './system-profile.js';
+
+/** Version managers: their programs are small scripts that need the manager's whole tree, which holds no secret. */
+const versionManagers = [
+  '.asdf',
+  '.bun',
+  '.deno',
+  '.fnm',
+  '.nodenv',
+  '.nvm',
+  '.pyenv',
+  '.rbenv',
+  '.rustup',
+  '.sdkman',
+  '.volta',
+];
+
+/** Beside `PREFIX/bin`, what an installed program reads. `share` of `~/.local` is left out: keyrings live there. */
+const prefixParts = ['include', 'lib', 'lib64', 'libexec'];
+
+export interface ProgramPaths {
+  /** PATH for the jail: the absolute entries, in order, without repeats. */
+  readonly search: readonly string[];
+  /** Read-only paths the entries need; a path that does not exist is skipped later. */
+  readonly reads: readonly string[];
+}
+
+function isWithin(directory: string, path: string): boolean {
+  return path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`);
+}
+
+function readsFor(directory: string, home: string): readonly string[] {
+  const manager = versionManagers.map((name) => posix.join(home, name)).find((root) => isWithin(root, directory));
+  if (manager !== undefined) return [manager];
+  const prefix = posix.dirname(directory);
+  if (!/^s?bin$/.test(posix.basename(directory)) || prefix === '/' || prefix === home) return [directory];
+  const parts = prefix === posix.join(home, '.local') ? prefixParts : [...prefixParts, 'share'];
+  return [directory, ...parts.map((part) => posix.join(prefix, part))];
+}
+
+const defaultSearch = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+
+/** `path` is the PATH variable as it stands; relative and empty entries mean "here" and are dropped. */
+export function programPaths(path: string | undefined, home: string): ProgramPaths {
+  const given = (path ?? '').split(':').filter((entry) => entry.startsWith('/'));
+  const search = [
+    ...new Set([...given.map((entry) => posix.normalize(entry).replace(/(.)\/$/, '$1')), ...defaultSearch]),
+  ];
+  // An entry that holds the home itself would show all of it.
+  const beyondSystem = search.filter(
+    (entry) => !isWithin(entry, home) && !systemDirectories.some((directory) => isWithin(directory, entry)),
+  );
+  const reads = new Set(beyondSystem.flatMap((entry) => readsFor(entry, home)));
+  return Object.freeze({ search: Object.freeze(search), reads: Object.freeze([...reads].sort()) });
+}

@@ -1,0 +1,107 @@
+/**
+ * The system profile: what programs need to run, the same in every surface, so that hook, guard and jail agree on it.
+ * Data only. Whether a path exists on this host is somebody else's question.
+ */
+
+/** Read-only software directories; on a merged-usr host all but `/usr` are links into it. */
+export const systemDirectories = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'] as const;
+
+/**
+ * Files and directories of `/etc` that are shown as they are. None holds a secret: what does (shadow, ssh keys, sudoers,
+ * TLS private keys, machine-id) is not listed, and what is not listed does not exist in the jail.
+ */
+const systemConfiguration: readonly (string | RegExp)[] = [
+  'alternatives',
+  'bash.bashrc',
+  'bash_completion.d',
+  'ca-certificates',
+  'ca-certificates.conf',
+  'crypto-policies',
+  'debian_version',
+  'ethertypes',
+  'fonts',
+  'gai.conf',
+  'inputrc',
+  /^java-[0-9a-z-]+$/,
+  'ld.so.cache',
+  'ld.so.conf',
+  'ld.so.conf.d',
+  'localtime',
+  'locale.alias',
+  'lsb-release',
+  'magic',
+  'magic.mime',
+  'mime.types',
+  'os-release',
+  'perl',
+  'pki',
+  'profile',
+  'protocols',
+  /^python[0-9.]*$/,
+  'rpc',
+  'services',
+  'ssl/certs',
+  'ssl/openssl.cnf',
+  'terminfo',
+  'timezone',
+  'vim',
+];
+
+/** Whether the entry `/etc/NAME` (or `/etc/ssl/NAME`) belongs to the profile. */
+export function isSystemConfiguration(name: string): boolean {
+  return systemConfiguration.some((entry) => (typeof entry === 'string' ? entry === name : entry.test(name)));
+}
+
+export interface Person {
+  readonly uid: number;
+  readonly gid: number;
+  readonly name: string;
+  readonly group: string;
+  readonly home: string;
+}
+
+const nobody = 65534;
+
+/** The files of `/etc` that are made, not shown: they name the person and nobody else, and no password hash. */
+export function madeConfiguration(person: Person, hostName: string): ReadonlyMap<string, string> {
+  const users = [`${person.name}:x:${person.uid}:${person.gid}::${person.home}:/bin/sh`];
+  const groups = [`${person.group}:x:${person.gid}:`];
+  if (person.uid !== 0) users.unshift('root:x:0:0::/nonexistent:/bin/false');
+  if (person.gid !== 0) groups.unshift('root:x:0:');
+  if (person.uid !== nobody) users.push(`nobody:x:${nobody}:${nobody}::/nonexistent:/bin/false`);
+  if (person.gid !== nobody) groups.push(`nogroup:x:${nobody}:`);
+  return new Map([
+    ['/etc/passwd', `${users.join('\n')}\n`],
+    ['/etc/group', `${groups.join('\n')}\n`],
+    ['/etc/hosts', `127.0.0.1 localhost ${hostName}\n::1 localhost ${hostName}\n`],
+    ['/etc/hostname', `${hostName}\n`],
+    ['/etc/nsswitch.conf', 'passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n'],
+  ]);
+}
+
+/** Devices every program expects; none of them stores anything. */
+export const systemDevices = [
+  '/dev/null',
+  '/dev/zero',
+  '/dev/full',
+  '/dev/random',
+  '/dev/urandom',
+  '/dev/tty',
+] as const;
+
+/** Kernel state a jail must not change or read, whatever the mode bits say. */
+export const protectedKernelPaths = {
+  readOnly: ['/proc/sys', '/proc/irq', '/proc/bus', '/proc/fs'],
+  hidden: [
+    '/proc/acpi',
+    '/proc/kcore',
+    '/proc/keys',
+    '/proc/key-users',
+    '/proc/kmsg',
+    '/proc/kpagecount',
+    '/proc/sched_debug',
+    '/proc/scsi',
+    '/proc/sysrq-trigger',
+    '/proc/timer_list',
+  ],
+} as const;

@@ -1,0 +1,142 @@
+/**
+ * Starts the jail program with a plan and stays with it: its reports, its signals, its end. This process is the jail's
+ * owner; when it dies, in whatever way, the lifeline closes and everything inside is killed.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import type { Duplex, Readable } from 'node:stream';
+import { ErrnoError, type ErrnoCode } from '../base/errno.js';
+import type { Plan } from './operation.js';
+import { planBytes } from './plan-bytes.js';
+
+export interface Launch {
+  /** Path of the native jail program. */
+  readonly program: string;
+  readonly plan: Plan;
+  /** 'inherit' passes this process's streams on; 'capture' hands stdout and stderr to `onOutput`. */
+  readonly streams: 'inherit' | 'capture';
+  readonly onOutput?: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
+  /** The fork's lock; held by the jail too, so that it outlives a killed owner until all is unmounted. */
+  readonly lockDescriptor?: number;
+}
+
+export interface Outcome {
+  readonly exitCode: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly userMicroseconds: number;
+  readonly systemMicroseconds: number;
+  readonly peakMemoryKilobytes: number;
+}
+
+export interface RunningJail {
+  /** To the command and everything in its process group. */
+  signal(signal: NodeJS.Signals): void;
+  /** Ends everything inside at once. */
+  kill(): void;
+  /** Rejects with an ErrnoError when the jail could not be made or the command not started. */
+  readonly done: Promise<Outcome>;
+}
+
+const errnoNames = new Map(Object.entries(constants.errno).map(([name, number]) => [number, name as ErrnoCode]));
+const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]));
+
+/** What a person can do about an operation that this host refuses. */
+const remedies: Readonly<Record<string, string>> = {
+  namespaces: 'this host does not let you make namespaces; `ctx doctor` names the setting',
+  'map-self': 'this host does not let you use user namespaces; `ctx doctor` names the setting',
+  overlay: 'the store must be on a filesystem that can hold overlay layers; `ctx doctor` checks it, CTX_DATA moves it',
+  proc: 'this /proc is masked (a container?); `ctx doctor` names the remedy',
+};
+
+function refusal(line: string): ErrnoError {
+  const [, , name = '', number = '', ...rest] = line.split(' ');
+  const code = errnoNames.get(Number(number)) ?? 'EIO';
+  const what = rest.join(' ');
+  if (name === 'command') {
+    const missing = code === 'ENOENT';
+    return new ErrnoError(code, {
+      operation: 'exec',
+      path: what,
+      reason: missing ? 'no such program in the jail' : 'the program cannot be executed',
+      remedy: missing ? 'install it under /usr, or put its directory on your PATH' : undefined,
+    });
+  }
+  return new ErrnoError(code, {
+    operation: `jail ${name}`,
+    path: what,
+    reason: 'the kernel refused this step of making the jail',
+    remedy: remedies[name],
+  });
+}
+
+function outcomeOf(line: string): Outcome {
+  const [, status = 0, user = 0, system = 0, memory = 0] = line.split(' ').map(Number);
+  const signalNumber = status & 0x7f;
+  return {
+    exitCode: signalNumber === 0 ? (status >> 8) & 0xff : null,
+    signal: signalNumber === 0 ? null : (signalNames.get(signalNumber) ?? 'SIGKILL'),
+    userMicroseconds: user,
+    systemMicroseconds: system,
+    peakMemoryKilobytes: memory,
+  };
+}
+
+function outcomeFrom(reports: string, child: ChildProcess): Outcome {
+  const lines = reports.split('\0');
+  const failed = lines.find((line) => line.startsWith('failed '));
+  if (failed !== undefined) throw refusal(failed);
+  const exited = lines.find((line) => line.startsWith('exited '));
+  if (exited !== undefined) return outcomeOf(exited);
+  throw new ErrnoError('EIO', {
+    operation: 'jail',
+    reason: `the jail program ended without saying how the command did (${child.signalCode ?? child.exitCode})`,
+  });
+}
+
+const planDescriptor = 3;
+const reportDescriptor = 4;
+const lifelineDescriptor = 5;
+
+export function launch(request: Launch): RunningJail {
+  const stream = request.streams === 'inherit' ? 'inherit' : 'pipe';
+  const child = spawn(request.program, [], {
+    stdio: ['inherit', stream, stream, 'pipe', 'pipe', 'pipe', request.lockDescriptor ?? 'ignore'],
+    env: {},
+  });
+  const done = new Promise<Outcome>((resolve, reject) => {
+    child.once('error', (error) =>
+      reject(
+        new ErrnoError('ENOENT', {
+          operation: 'jail',
+          path: request.program,
+          reason: 'the jail program cannot be started',
+          remedy: 'build it: npm run setup',
+          cause: error,
+        }),
+      ),
+    );
+    if (child.pid === undefined) return;
+    let reports = '';
+    child.stdout?.on('data', (chunk: Buffer) => request.onOutput?.('stdout', chunk));
+    child.stderr?.on('data', (chunk: Buffer) => request.onOutput?.('stderr', chunk));
+    (child.stdio[reportDescriptor] as Readable).on('data', (chunk: Buffer) => {
+      reports += chunk.toString('latin1');
+    });
+    const plan = child.stdio[planDescriptor] as Duplex;
+    // A jail that ended early has said why; the broken pipe says nothing more.
+    plan.on('error', () => undefined);
+    plan.end(planBytes(request.plan));
+    child.once('close', () => {
+      try {
+        resolve(outcomeFrom(reports, child));
+      } catch (error) {
+        reject(error);
+      }
+    });
+  });
+  return {
+    signal: (signal) => void child.kill(signal),
+    kill: () => (child.stdio as readonly unknown[] as readonly (Duplex | undefined)[])[lifelineDescriptor]?.destroy(),
+    done,
+  };
+}

@@ -1,0 +1,43 @@
+/**
+ * The operations a jail is made of: a closed set, mirrored by `enum code` in native/jail/plan.h. A plan is a list of them
+ * and nothing else; the program that executes it has no policy of its own.
+ */
+
+export type Attribute = 'read only' | 'no setuid' | 'no devices' | 'no execution';
+
+export type Namespace = 'user' | 'mount' | 'pid' | 'network' | 'ipc' | 'hostname' | 'cgroup';
+
+export type Operation =
+  | { readonly do: 'base'; readonly directory: string }
+  | { readonly do: 'namespaces'; readonly of: readonly Namespace[] }
+  | { readonly do: 'map self'; readonly uid: number; readonly gid: number }
+  | { readonly do: 'hostname'; readonly name: string }
+  | { readonly do: 'loopback' }
+  | { readonly do: 'root'; readonly bytes: number }
+  | { readonly do: 'directory'; readonly path: string; readonly mode: number }
+  | { readonly do: 'file'; readonly path: string; readonly content: string; readonly mode: number }
+  | { readonly do: 'symlink'; readonly path: string; readonly target: string }
+  | { readonly do: 'tmpfs'; readonly path: string; readonly mode: number; readonly attributes: readonly Attribute[] }
+  | { readonly do: 'bind'; readonly source: string; readonly target: string; readonly attributes: readonly Attribute[] }
+  | {
+      readonly do: 'overlay';
+      readonly target: string;
+      /** Topmost first; these, `upper` and `work` are relative to the base directory. */
+      readonly lower: readonly string[];
+      readonly upper: string;
+      readonly work: string;
+      readonly attributes: readonly Attribute[];
+    }
+  | { readonly do: 'proc'; readonly path: string }
+  | { readonly do: 'devpts'; readonly path: string }
+  | { readonly do: 'mask'; readonly path: string }
+  | { readonly do: 'make read only'; readonly path: string }
+  | { readonly do: 'pivot' }
+  | { readonly do: 'shift'; readonly by: number; readonly count: number }
+  | { readonly do: 'user'; readonly uid: number; readonly gid: number }
+  | { readonly do: 'limit'; readonly resource: number; readonly value: bigint }
+  | { readonly do: 'command directory'; readonly path: string }
+  | { readonly do: 'environment'; readonly variables: Readonly<Record<string, string>> }
+  | { readonly do: 'command'; readonly argv: readonly string[] };
+
+export type Plan = readonly Operation[];

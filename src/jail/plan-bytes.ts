@@ -1,0 +1,133 @@
+/** The bytes of a plan, as native/jail/plan.h describes them. Pure; what cannot be said in the format is refused. */
+import { ErrnoError } from '../base/errno.js';
+import type { Attribute, Namespace, Operation, Plan } from './operation.js';
+
+const magic = 'CTXJAIL\0';
+const version = 1;
+
+const attributeBits: Readonly<Record<Attribute, number>> = {
+  'read only': 0x1,
+  'no setuid': 0x2,
+  'no devices': 0x4,
+  'no execution': 0x8,
+};
+
+const namespaceBits: Readonly<Record<Namespace, number>> = {
+  mount: 0x00020000,
+  cgroup: 0x02000000,
+  hostname: 0x04000000,
+  ipc: 0x08000000,
+  user: 0x10000000,
+  pid: 0x20000000,
+  network: 0x40000000,
+};
+
+interface Encoded {
+  readonly code: number;
+  readonly strings?: readonly string[];
+  readonly flags?: number;
+  readonly number?: bigint;
+}
+
+function bits<Name extends string>(names: readonly Name[], table: Readonly<Record<Name, number>>): number {
+  return names.reduce((all, name) => all | table[name], 0);
+}
+
+function pair(high: number, low: number): bigint {
+  return (BigInt(high) << 32n) | BigInt(low);
+}
+
+function encode(operation: Operation): Encoded {
+  switch (operation.do) {
+    case 'base':
+      return { code: 1, strings: [operation.directory] };
+    case 'namespaces':
+      return { code: 2, flags: bits(operation.of, namespaceBits) };
+    case 'map self':
+      return { code: 3, number: pair(operation.uid, operation.gid) };
+    case 'hostname':
+      return { code: 4, strings: [operation.name] };
+    case 'loopback':
+      return { code: 5 };
+    case 'root':
+      return { code: 6, number: BigInt(operation.bytes) };
+    case 'directory':
+      return { code: 7, strings: [operation.path], number: BigInt(operation.mode) };
+    case 'file':
+      return { code: 8, strings: [operation.path, operation.content], number: BigInt(operation.mode) };
+    case 'symlink':
+      return { code: 9, strings: [operation.path, operation.target] };
+    case 'tmpfs':
+      return {
+        code: 10,
+        strings: [operation.path],
+        number: BigInt(operation.mode),
+        flags: bits(operation.attributes, attributeBits),
+      };
+    case 'bind':
+      return {
+        code: 11,
+        strings: [operation.source, operation.target],
+        flags: bits(operation.attributes, attributeBits),
+      };
+    case 'overlay':
+      return {
+        code: 12,
+        strings: [operation.target, operation.lower.join(':'), operation.upper, operation.work],
+        flags: bits(operation.attributes, attributeBits),
+      };
+    case 'proc':
+      return { code: 13, strings: [operation.path] };
+    case 'devpts':
+      return { code: 14, strings: [operation.path] };
+    case 'mask':
+      return { code: 15, strings: [operation.path] };
+    case 'make read only':
+      return { code: 16, strings: [operation.path] };
+    case 'pivot':
+      return { code: 17 };
+    case 'shift':
+      return { code: 18, number: pair(operation.by, operation.count) };
+    case 'user':
+      return { code: 19, number: pair(operation.uid, operation.gid) };
+    case 'limit':
+      return { code: 20, flags: operation.resource, number: operation.value };
+    case 'command directory':
+      return { code: 21, strings: [operation.path] };
+    case 'environment':
+      return { code: 22, strings: Object.entries(operation.variables).map(([name, value]) => `${name}=${value}`) };
+    case 'command':
+      return { code: 23, strings: operation.argv };
+  }
+}
+
+function encodeString(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  if (bytes.includes(0)) {
+    throw new ErrnoError('EINVAL', { operation: 'plan', path: text, reason: 'expected text without a NUL character' });
+  }
+  const framed = Buffer.alloc(4 + bytes.length + 1);
+  framed.writeUInt32LE(bytes.length, 0);
+  bytes.copy(framed, 4);
+  return framed;
+}
+
+function encodeOperation(operation: Operation): Buffer {
+  const { code, strings = [], flags = 0, number = 0n } = encode(operation);
+  if (strings.length > 0xffff) {
+    throw new ErrnoError('E2BIG', { operation: 'plan', reason: `expected at most 65535 strings, got ${strings.length}` });
+  }
+  const head = Buffer.alloc(16);
+  head.writeUInt16LE(code, 0);
+  head.writeUInt16LE(strings.length, 2);
+  head.writeUInt32LE(flags >>> 0, 4);
+  head.writeBigUInt64LE(number, 8);
+  return Buffer.concat([head, ...strings.map(encodeString)]);
+}
+
+export function planBytes(plan: Plan): Buffer {
+  const head = Buffer.alloc(8);
+  head.writeUInt32LE(version, 0);
+  head.writeUInt32LE(plan.length, 4);
+  return Buffer.concat([Buffer.from(magic, 'latin1'), head, ...plan.map(encodeOperation)]);
+}

@@ -1,0 +1,154 @@
+/**
+ * From what a jail shall show to the operations that make it. Pure and deterministic: the same view gives the same plan, so
+ * plans are tested without a kernel.
+ *
+ * The order is the safety argument. Mount points are made parent first, so that the most specific entry decides. What must
+ * stay hidden is masked after everything that could show it. The old root is left before anything of the agent's runs. The
+ * identity is taken last, and with it the right to undo any of this is gone.
+ */
+import { madeConfiguration, type Person, protectedKernelPaths, systemDevices } from '../authority/system-profile.js';
+import type { Attribute, Namespace, Operation, Plan } from './operation.js';
+
+/** How the command's user relates to the host's. */
+export type Identity =
+  /** The caller is not root: its uid is mapped onto itself. */
+  | { readonly kind: 'self'; readonly uid: number; readonly gid: number }
+  /** The caller is root: uid n inside is n + shift outside, which is nobody on the host. */
+  | { readonly kind: 'shifted'; readonly uid: number; readonly gid: number; readonly shift: number };
+
+/** How far root's jails are shifted: above every range that systems hand out, below 2^31. */
+export const identityShift = 0x70000000;
+const shiftedCount = 0x0ffe0000;
+
+export interface SharedPath {
+  readonly source: string;
+  readonly target: string;
+  readonly access: 'read only' | 'read write';
+}
+
+export interface Link {
+  readonly path: string;
+  readonly target: string;
+}
+
+export interface OverlayRoot {
+  readonly target: string;
+  readonly lower: readonly string[];
+  readonly upper: string;
+  readonly work: string;
+}
+
+export interface JailView {
+  readonly identity: Identity;
+  readonly person: Person;
+  readonly hostName: string;
+  /** The directory that overlay layers are named relative to. */
+  readonly base: string;
+  readonly overlays: readonly OverlayRoot[];
+  readonly shared: readonly SharedPath[];
+  readonly links: readonly Link[];
+  /** Host paths that must not be seen even under a shared ancestor. */
+  readonly hidden: readonly string[];
+  readonly directory: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly argv: readonly string[];
+}
+
+const namespaces: readonly Namespace[] = ['mount', 'pid', 'network', 'ipc', 'hostname', 'cgroup'];
+const contained: readonly Attribute[] = ['no setuid', 'no devices'];
+const rootBytes = 16 * 1024 * 1024;
+
+function isWithin(directory: string, path: string): boolean {
+  return path === directory || path.startsWith(`${directory}/`);
+}
+
+function byPath(a: { readonly at: string }, b: { readonly at: string }): number {
+  return a.at < b.at ? -1 : a.at > b.at ? 1 : 0;
+}
+
+/** Everything that stands at a path, parents before children. */
+function mounts(view: JailView): Operation[] {
+  const placed: { at: string; operation: Operation }[] = [
+    { at: '/tmp', operation: { do: 'tmpfs', path: '/tmp', mode: 0o1777, attributes: contained } },
+    ...view.shared.map(({ source, target, access }) => ({
+      at: target,
+      operation: {
+        do: 'bind' as const,
+        source,
+        target,
+        attributes: access === 'read only' ? ([...contained, 'read only'] as const) : contained,
+      },
+    })),
+    ...view.overlays.map((overlay) => ({
+      at: overlay.target,
+      operation: { do: 'overlay' as const, ...overlay, attributes: contained },
+    })),
+  ];
+  return placed.sort(byPath).map(({ operation }) => operation);
+}
+
+function devices(): Operation[] {
+  return [
+    { do: 'directory', path: '/dev', mode: 0o755 },
+    ...systemDevices.map(
+      (path): Operation => ({ do: 'bind', source: path, target: path, attributes: ['no setuid', 'no execution'] }),
+    ),
+    { do: 'tmpfs', path: '/dev/shm', mode: 0o1777, attributes: contained },
+    { do: 'devpts', path: '/dev/pts' },
+    { do: 'symlink', path: '/dev/ptmx', target: 'pts/ptmx' },
+    { do: 'symlink', path: '/dev/fd', target: '/proc/self/fd' },
+    { do: 'symlink', path: '/dev/stdin', target: '/proc/self/fd/0' },
+    { do: 'symlink', path: '/dev/stdout', target: '/proc/self/fd/1' },
+    { do: 'symlink', path: '/dev/stderr', target: '/proc/self/fd/2' },
+  ];
+}
+
+function kernelFiles(): Operation[] {
+  return [
+    { do: 'proc', path: '/proc' },
+    ...protectedKernelPaths.readOnly.map((path): Operation => ({ do: 'make read only', path })),
+    ...protectedKernelPaths.hidden.map((path): Operation => ({ do: 'mask', path })),
+  ];
+}
+
+function configuration(view: JailView): Operation[] {
+  return [...madeConfiguration(view.person, view.hostName)].map(
+    ([path, content]): Operation => ({ do: 'file', path, content, mode: 0o644 }),
+  );
+}
+
+function hidden(view: JailView): Operation[] {
+  // Only where the host's own tree is shown at its own path can the host's path be reached.
+  const shown = view.shared.filter(({ source, target }) => source === target).map(({ target }) => target);
+  return view.hidden
+    .filter((path) => shown.some((target) => isWithin(target, path)))
+    .map((path): Operation => ({ do: 'mask', path }));
+}
+
+export function jailPlan(view: JailView): Plan {
+  const { identity } = view;
+  const self = identity.kind === 'self';
+  return [
+    { do: 'base', directory: view.base },
+    { do: 'namespaces', of: self ? ['user', ...namespaces] : namespaces },
+    ...(self ? [{ do: 'map self', uid: identity.uid, gid: identity.gid } as const] : []),
+    { do: 'hostname', name: view.hostName },
+    { do: 'loopback' },
+    { do: 'root', bytes: rootBytes },
+    ...view.links.map(({ path, target }): Operation => ({ do: 'symlink', path, target })),
+    { do: 'directory', path: '/var', mode: 0o755 },
+    { do: 'symlink', path: '/var/tmp', target: '/tmp' },
+    { do: 'directory', path: '/run', mode: 0o755 },
+    ...configuration(view),
+    ...devices(),
+    ...mounts(view),
+    ...kernelFiles(),
+    ...hidden(view),
+    { do: 'pivot' },
+    ...(self ? [] : [{ do: 'shift', by: identity.shift, count: shiftedCount } as const]),
+    { do: 'user', uid: identity.uid, gid: identity.gid },
+    { do: 'command directory', path: view.directory },
+    { do: 'environment', variables: view.environment },
+    { do: 'command', argv: view.argv },
+  ];
+}
