@@ -1,0 +1,47 @@
+/* compare: is what the layers show at a path what the origin has there? Asked before anything is written over. */
+#include "tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+/* Import drops setuid and setgid, apply the sticky bit too: on files they are never a difference. */
+static mode_t compared_mode(mode_t mode) { return S_ISREG(mode) ? mode & ~(mode_t)07000 : mode; }
+
+static bool is_same(const char *name, const struct found *found, int parent, const struct stat *status,
+                    const struct options *options) {
+  const struct stat *layer = &found->status;
+  if ((layer->st_mode & S_IFMT) != (status->st_mode & S_IFMT)) return false;
+  if (!S_ISLNK(layer->st_mode) && compared_mode(layer->st_mode) != compared_mode(status->st_mode)) return false;
+  if (options->privileged && (layer->st_uid != status->st_uid + options->shift ||
+                              layer->st_gid != status->st_gid + options->shift))
+    return false;
+  return same_content(found->directory, layer, parent, status, name, name);
+}
+
+static const char *verdict(struct resolver *layers, struct anchor *root, const char *path,
+                           const struct options *options) {
+  const char *name;
+  struct stat status;
+  struct found found;
+  int parent = anchor_parent(root, path, &name);
+  bool in_root = parent >= 0 && fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0;
+  if (!in_root && errno != ENOENT && errno != ENOTDIR && errno != ELOOP) fail(errno, "stat", path);
+  resolve(layers, path, &found);
+  bool in_layers = found.state == FOUND_ENTRY;
+  if (!in_root) return in_layers ? "only-layers" : "same";
+  if (!in_layers) return "only-root";
+  return is_same(name, &found, parent, &status, options) ? "same" : "different";
+}
+
+int compare_verb(const struct options *options) {
+  struct resolver layers = {.root = open_layers(&options->layers)};
+  struct anchor root = {.root = open_named_root(options->to)};
+  struct records records = read_records();
+  for (const char *path; (path = next_record(&records)) != NULL;) {
+    if (!is_plain_path(path)) fail(EINVAL, "compare", path);
+    const char *result = verdict(&layers, &root, path, options);
+    put_field(path);
+    put_field(result);
+  }
+  return 0;
+}

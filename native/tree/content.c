@@ -1,0 +1,158 @@
+/* Bytes of files: copied the cheapest way the filesystems offer, holes kept; compared without reading holes. */
+#include "tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+static __thread char buffer[COPY_BUFFER];
+
+static bool is_sparse(const struct stat *status) { return (uint64_t)status->st_blocks * 512 < (uint64_t)status->st_size; }
+
+/* `limit` bytes at most, from both current offsets; ends early at the end of the file. */
+static int copy_by_hand(int from, int to, uint64_t limit, atomic_ullong *copied) {
+  while (limit > 0) {
+    ssize_t length = read(from, buffer, limit < sizeof buffer ? (size_t)limit : sizeof buffer);
+    if (length < 0 && errno == EINTR) continue;
+    if (length < 0) return errno;
+    if (length == 0) return 0;
+    int error = write_all(to, buffer, (size_t)length);
+    if (error != 0) return error;
+    atomic_fetch_add(copied, (unsigned long long)length);
+    limit -= (uint64_t)length;
+  }
+  return 0;
+}
+
+static int copy_in_kernel(int from, int to, uint64_t limit, atomic_ullong *copied) {
+  bool any = false;
+  while (limit > 0) {
+    /* In steps, so that progress shows. */
+    ssize_t length = copy_file_range(from, NULL, to, NULL, limit < (64 << 20) ? (size_t)limit : 64 << 20, 0);
+    if (length < 0 && errno == EINTR) continue;
+    if (length < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO || errno == EFBIG)) return errno;
+    /* Not between these filesystems, or a file that says it is empty: both offsets still agree. */
+    if (length < 0 || (length == 0 && !any)) return copy_by_hand(from, to, limit, copied);
+    if (length == 0) return 0;
+    any = true;
+    atomic_fetch_add(copied, (unsigned long long)length);
+    limit -= (uint64_t)length;
+  }
+  return 0;
+}
+
+static int copy_sparse(int from, int to, off_t size, atomic_ullong *copied) {
+  for (off_t at = 0; at < size;) {
+    off_t data = lseek(from, at, SEEK_DATA);
+    if (data < 0 && errno == ENXIO) break;
+    if (data < 0) data = at; /* a filesystem that does not know holes */
+    off_t hole = lseek(from, data, SEEK_HOLE);
+    if (hole < 0 || hole > size) hole = size;
+    if (data >= size || hole <= data) break;
+    if (lseek(from, data, SEEK_SET) < 0 || lseek(to, data, SEEK_SET) < 0) return errno;
+    int error = copy_in_kernel(from, to, (uint64_t)(hole - data), copied);
+    if (error != 0) return error;
+    at = hole;
+  }
+  return ftruncate(to, size) != 0 ? errno : 0;
+}
+
+int copy_content(int from, int to, const struct stat *status, atomic_ullong *copied) {
+  static atomic_bool no_clones;
+  if (status->st_size == 0) return 0;
+  if (!atomic_load_explicit(&no_clones, memory_order_relaxed)) {
+    if (ioctl(to, FICLONE, from) == 0) {
+      atomic_fetch_add(copied, (unsigned long long)status->st_size);
+      return 0;
+    }
+    /* EXDEV is about this pair of mounts; these are about the destination. */
+    if (errno == EOPNOTSUPP || errno == ENOTTY || errno == ENOSYS) atomic_store(&no_clones, true);
+  }
+  if (is_sparse(status)) return copy_sparse(from, to, status->st_size, copied);
+  if (status->st_size <= COPY_BUFFER) return copy_by_hand(from, to, UINT64_MAX, copied);
+  return copy_in_kernel(from, to, UINT64_MAX, copied);
+}
+
+/* `user.*` alone, and never what overlay reads as its own: a planted opaque mark would hide files. */
+static bool is_copied_attribute(const char *name) {
+  return strncmp(name, "user.", 5) == 0 && strncmp(name, "user.overlay.", 13) != 0;
+}
+
+int copy_user_attributes(int from, int to) {
+  char fixed[1024];
+  char *names = fixed;
+  ssize_t length = flistxattr(from, fixed, sizeof fixed);
+  if (length < 0 && errno == ERANGE) {
+    names = allocate(XATTR_LIST_MAX);
+    length = flistxattr(from, names, XATTR_LIST_MAX);
+  }
+  int result = 0;
+  for (ssize_t at = 0; at < length; at += (ssize_t)strlen(names + at) + 1) {
+    if (!is_copied_attribute(names + at)) continue;
+    char *value = allocate(XATTR_SIZE_MAX);
+    ssize_t size = fgetxattr(from, names + at, value, XATTR_SIZE_MAX);
+    if (size >= 0 && fsetxattr(to, names + at, value, (size_t)size, 0) != 0) result = errno;
+    free(value);
+  }
+  if (names != fixed) free(names);
+  return result;
+}
+
+static bool same_bytes(int left, const struct stat *left_status, int right, const struct stat *right_status) {
+  const size_t half = sizeof buffer / 2;
+  bool sparse = is_sparse(left_status) || is_sparse(right_status);
+  off_t size = left_status->st_size;
+  for (off_t at = 0; at < size;) {
+    if (sparse) { /* go where at least one of them has data */
+      off_t a = lseek(left, at, SEEK_DATA), b = lseek(right, at, SEEK_DATA);
+      off_t next = a < 0 || (b >= 0 && b < a) ? b : a;
+      if (next < 0) return true;
+      at = next;
+    }
+    ssize_t a = pread(left, buffer, half, at);
+    ssize_t b = pread(right, buffer + half, half, at);
+    if (a < 0 || b < 0) fail(errno, "read", "content");
+    if (a != b || memcmp(buffer, buffer + half, (size_t)a) != 0) return false;
+    if (a == 0) return true;
+    at += a;
+  }
+  return true;
+}
+
+static bool same_target(int left_directory, int right_directory, const char *left_name, const char *right_name) {
+  char *right = buffer + PATH_MAX;
+  ssize_t a = readlinkat(left_directory, left_name, buffer, PATH_MAX);
+  ssize_t b = readlinkat(right_directory, right_name, right, PATH_MAX);
+  return a >= 0 && a == b && memcmp(buffer, right, (size_t)a) == 0;
+}
+
+bool same_content(int left_directory, const struct stat *left, int right_directory, const struct stat *right,
+                  const char *left_name, const char *right_name) {
+  if ((left->st_mode & S_IFMT) != (right->st_mode & S_IFMT)) return false;
+  if (S_ISLNK(left->st_mode)) return same_target(left_directory, right_directory, left_name, right_name);
+  if (S_ISCHR(left->st_mode) || S_ISBLK(left->st_mode)) return left->st_rdev == right->st_rdev;
+  if (!S_ISREG(left->st_mode)) return true;
+  if (left->st_size != right->st_size) return false;
+  if (left->st_size == 0 || (left->st_dev == right->st_dev && left->st_ino == right->st_ino)) return true;
+  struct stat a, b;
+  int left_fd = open_regular(left_directory, left_name, &a);
+  if (left_fd < 0) fail(errno, "open", left_name);
+  int right_fd = open_regular(right_directory, right_name, &b);
+  if (right_fd < 0) {
+    if (errno == ENOENT || errno == ENXIO) { /* replaced a moment ago: that is a difference */
+      close(left_fd);
+      return false;
+    }
+    fail(errno, "open", right_name);
+  }
+  bool same = a.st_size == b.st_size && same_bytes(left_fd, &a, right_fd, &b);
+  close(left_fd);
+  close(right_fd);
+  return same;
+}

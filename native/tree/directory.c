@@ -1,0 +1,173 @@
+/* Directories by fd: listings, anchored opening. */
+#include "tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct kernel_dirent {
+  uint64_t inode;
+  int64_t offset;
+  unsigned short length;
+  unsigned char type;
+  char name[];
+};
+
+static int by_name(const void *left, const void *right) {
+  return strcmp(((const struct name *)left)->text, ((const struct name *)right)->text);
+}
+
+/* A directory that changes under readdir may give a name twice. */
+static void drop_duplicates(struct listing *listing) {
+  size_t kept = 0;
+  for (size_t i = 0; i < listing->count; i++)
+    if (kept == 0 || strcmp(listing->names[kept - 1].text, listing->names[i].text) != 0)
+      listing->names[kept++] = listing->names[i];
+  listing->count = kept;
+}
+
+int list_directory(int fd, struct listing *listing) {
+  static __thread char block[COPY_BUFFER] __attribute__((aligned(8)));
+  *listing = (struct listing){0};
+  if (lseek(fd, 0, SEEK_SET) < 0) return errno;
+  struct buffer names = {0}; /* type byte, name, NUL; pointers are made once it no longer moves */
+  size_t count = 0;
+  for (;;) {
+    long length = syscall(SYS_getdents64, fd, block, sizeof block);
+    if (length < 0) {
+      int error = errno;
+      free(names.data);
+      return error;
+    }
+    if (length == 0) break;
+    for (long at = 0; at < length;) {
+      const struct kernel_dirent *entry = (const void *)(block + at);
+      at += entry->length;
+      const char *name = entry->name;
+      if (name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'))) continue;
+      append(&names, &entry->type, 1);
+      append(&names, name, strlen(name) + 1);
+      count++;
+    }
+  }
+  listing->storage = names.data;
+  listing->names = allocate(count * sizeof *listing->names);
+  listing->count = count;
+  const char *at = names.data;
+  for (size_t i = 0; i < count; i++) {
+    listing->names[i] = (struct name){at + 1, (unsigned char)*at};
+    at += strlen(at + 1) + 2;
+  }
+  if (count > 1) qsort(listing->names, count, sizeof *listing->names, by_name);
+  drop_duplicates(listing);
+  return 0;
+}
+
+void free_listing(struct listing *listing) {
+  free(listing->names);
+  free(listing->storage);
+  *listing = (struct listing){0};
+}
+
+int open_directory(int parent, const char *name) {
+  return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+}
+
+/* The caller's own path: links in it are the caller's business. */
+int open_named_root(const char *path) {
+  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) fail(errno, "open", path);
+  return fd;
+}
+
+int open_regular(int parent, const char *name, struct stat *status) {
+  /* A type that must not be opened (a device may act on it) is turned away before, a swapped one after. */
+  if (fstatat(parent, name, status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0) return -1;
+  if (!S_ISREG(status->st_mode)) {
+    errno = ENXIO;
+    return -1;
+  }
+  int fd = openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  int error = fstat(fd, status) != 0 ? errno : S_ISREG(status->st_mode) ? 0 : ENXIO;
+  if (error == 0) return fd;
+  close(fd);
+  errno = error;
+  return -1;
+}
+
+bool is_plain_path(const char *path) {
+  for (const char *at = path;; at++) {
+    size_t length = strcspn(at, "/");
+    if (length == 0 || (length == 1 && at[0] == '.') || (length == 2 && at[0] == '.' && at[1] == '.')) return false;
+    at += length;
+    if (*at == '\0') return true;
+  }
+}
+
+static int open_step_by_step(int root, const char *path, size_t length) {
+  int fd = fcntl(root, F_DUPFD_CLOEXEC, 0);
+  const char *end = path + length;
+  char name[NAME_MAX + 1];
+  while (fd >= 0 && path < end) {
+    size_t step = strcspn(path, "/");
+    if (step > (size_t)(end - path)) step = (size_t)(end - path);
+    int next = -1, error = ENAMETOOLONG;
+    if (step <= NAME_MAX) {
+      memcpy(name, path, step);
+      name[step] = '\0';
+      next = open_directory(fd, name);
+      error = errno;
+    }
+    close(fd);
+    fd = next;
+    errno = error;
+    path += step + 1;
+  }
+  return fd;
+}
+
+int open_beneath(int root, const char *path, size_t length) {
+  char whole[PATH_MAX];
+  if (length > 0 && length < sizeof whole) {
+    struct open_how how = {
+        .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+    memcpy(whole, path, length);
+    whole[length] = '\0';
+    int fd = (int)syscall(SYS_openat2, root, whole, &how, sizeof how);
+    /* EAGAIN: a rename raced; ENOSYS, EPERM: a sandbox without openat2. The slow way holds against all of them. */
+    if (fd >= 0 || (errno != EAGAIN && errno != ENOSYS && errno != EPERM)) return fd;
+  }
+  return open_step_by_step(root, path, length);
+}
+
+void anchor_forget(struct anchor *anchor) {
+  if (anchor->parent != NULL && anchor->parent_fd >= 0) close(anchor->parent_fd);
+  free(anchor->parent);
+  anchor->parent = NULL;
+}
+
+int anchor_parent(struct anchor *anchor, const char *path, const char **name) {
+  const char *slash = strrchr(path, '/');
+  *name = slash == NULL ? path : slash + 1;
+  size_t length = slash == NULL ? 0 : (size_t)(slash - path);
+  if (length == 0) return anchor->root;
+  if (anchor->parent != NULL && anchor->parent_length == length && memcmp(anchor->parent, path, length) == 0)
+    return anchor->parent_fd;
+  int fd = open_beneath(anchor->root, path, length);
+  if (fd < 0) return -1;
+  anchor_forget(anchor);
+  anchor->parent = allocate(length + 1);
+  memcpy(anchor->parent, path, length);
+  anchor->parent_length = length;
+  anchor->parent_fd = fd;
+  return fd;
+}

@@ -1,0 +1,72 @@
+/* One failure record, whoever fails first; names instead of numbers, since callers match names. */
+#include "tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* glibc 2.31 (Debian 11) has no strerrorname_np. */
+#define NAMED(code) {code, #code}
+static const struct {
+  int code;
+  const char *name;
+} names[] = {
+    NAMED(E2BIG),   NAMED(EACCES),  NAMED(EAGAIN),    NAMED(EBADF),        NAMED(EBUSY),  NAMED(ECANCELED),
+    NAMED(EDQUOT),  NAMED(EEXIST),  NAMED(EFAULT),    NAMED(EFBIG),        NAMED(EINTR),  NAMED(EINVAL),
+    NAMED(EIO),     NAMED(EISDIR),  NAMED(ELOOP),     NAMED(EMFILE),       NAMED(EMLINK), NAMED(ENAMETOOLONG),
+    NAMED(ENFILE),  NAMED(ENODATA), NAMED(ENODEV),    NAMED(ENOENT),       NAMED(ENOMEM), NAMED(ENOSPC),
+    NAMED(ENOSYS),  NAMED(ENOTDIR), NAMED(ENOTEMPTY), {EOPNOTSUPP, "ENOTSUP"}, NAMED(ENOTTY), NAMED(ENXIO),
+    NAMED(EOVERFLOW), NAMED(EPERM), NAMED(EPIPE),     NAMED(ERANGE),       NAMED(EROFS),  NAMED(ESTALE),
+    NAMED(ETIMEDOUT), NAMED(ETXTBSY), NAMED(EXDEV),   NAMED(ENOTCONN),     NAMED(EREMOTEIO),
+};
+
+const char *errno_name(int error) {
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (names[i].code == error) return names[i].name;
+  return "EIO";
+}
+
+static int temporary_directory = -1;
+static char temporary_name[64];
+
+void guard_temporary(int directory, const char *name) {
+  temporary_directory = directory;
+  if (directory >= 0) snprintf(temporary_name, sizeof temporary_name, "%s", name);
+}
+
+_Noreturn void fail(int error, const char *operation, const char *path) {
+  /* Taken and never given back: a second thread that fails waits here until the process is gone. */
+  static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&once);
+  if (temporary_directory >= 0) unlinkat(temporary_directory, temporary_name, 0);
+  static bool flushing = false;
+  if (!flushing) {
+    flushing = true;
+    if (error != EPIPE) flush_output();
+  }
+  struct buffer record = {0};
+  const char *fields[] = {errno_name(error), operation, path};
+  for (size_t i = 0; i < 3; i++) append(&record, fields[i], strlen(fields[i]) + 1);
+  (void)write_all(STDERR_FILENO, record.data, record.length);
+  _exit(1);
+}
+
+void *reallocate(void *old, size_t bytes) {
+  void *memory = realloc(old, bytes == 0 ? 1 : bytes);
+  if (memory == NULL) {
+    static const char record[] = "ENOMEM\0allocate\0";
+    (void)!write(STDERR_FILENO, record, sizeof record);
+    _exit(1);
+  }
+  return memory;
+}
+
+void *allocate(size_t bytes) {
+  void *memory = reallocate(NULL, bytes);
+  memset(memory, 0, bytes);
+  return memory;
+}

@@ -1,0 +1,173 @@
+/*
+ * mirror: what the person changed in the origin becomes a layer of its own. Parents are made with the origin's
+ * metadata, since a layer's directory is what the merged one looks like.
+ */
+#include "tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+static atomic_ullong bytes;
+
+/* Directories made, to be given their times when nothing more is written into them. */
+struct made {
+  char *path;
+  struct stat status;
+};
+
+struct mirror {
+  const struct options *options;
+  struct anchor root, into;
+  struct resolver layers;
+  struct made *made;
+  size_t made_count, made_capacity;
+};
+
+static char *prefix_of(const char *path, size_t length) {
+  char *prefix = allocate(length + 1);
+  memcpy(prefix, path, length);
+  return prefix;
+}
+
+/* The directory `path` of the layer, as the origin has it now. False: something else stands there in the layer. */
+static bool make_directory(struct mirror *mirror, char *path, const struct stat *status, int source) {
+  const char *name;
+  int parent = anchor_parent(&mirror->into, path, &name);
+  if (parent < 0 && (errno == ENOTDIR || errno == ELOOP)) return false;
+  if (parent < 0) fail(errno, "create", path);
+  if (mkdirat(parent, name, 0700) != 0) {
+    struct stat present;
+    if (errno != EEXIST) fail(errno, "create", path);
+    return fstatat(parent, name, &present, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(present.st_mode);
+  }
+  int fd = open_directory(parent, name);
+  if (fd < 0) fail(errno, "open", path);
+  copy_user_attributes(source, fd);
+  close(fd);
+  if (mirror->made_count == mirror->made_capacity) {
+    mirror->made_capacity = mirror->made_capacity * 2 + 16;
+    mirror->made = reallocate(mirror->made, mirror->made_capacity * sizeof *mirror->made);
+  }
+  mirror->made[mirror->made_count++] = (struct made){strdup(path), *status};
+  return true;
+}
+
+static bool make_parents(struct mirror *mirror, const char *path) {
+  const char *name;
+  if (anchor_parent(&mirror->into, path, &name) >= 0) return true;
+  for (const char *slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+    char *prefix = prefix_of(path, (size_t)(slash - path));
+    struct stat status;
+    int source = open_beneath(mirror->root.root, prefix, strlen(prefix));
+    bool made = source >= 0 && fstat(source, &status) == 0 && make_directory(mirror, prefix, &status, source);
+    if (source >= 0) close(source);
+    free(prefix);
+    if (!made) return false;
+  }
+  return true;
+}
+
+static void white_out(struct mirror *mirror, const char *path) {
+  struct found found;
+  resolve(&mirror->layers, path, &found);
+  if (found.state != FOUND_ENTRY || !make_parents(mirror, path)) return;
+  const char *name;
+  int parent = anchor_parent(&mirror->into, path, &name);
+  if (parent < 0) return;
+  if (mknodat(parent, name, S_IFCHR, makedev(0, 0)) != 0 && errno != EEXIST) fail(errno, "white out", path);
+}
+
+static void copy_directory(struct mirror *mirror, int parent, const char *name, char *path) {
+  struct stat status;
+  int source = open_directory(parent, name);
+  if (source < 0) {
+    if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
+      note_problem(strdup(path), errno, "the directory cannot be read");
+    return;
+  }
+  if (fstat(source, &status) != 0) fail(errno, "stat", path);
+  if (make_parents(mirror, path)) make_directory(mirror, path, &status, source);
+  close(source);
+}
+
+/* One name of an existing parent: copied as it is now, or whited out where it is not there (any more). */
+static void copy_entry(struct mirror *mirror, int parent, const char *name, char *path) {
+  struct leaf leaf;
+  enum outcome outcome = open_leaf(parent, name, &leaf);
+  const char *target_name;
+  struct stat present;
+  if (outcome == LEAF_DIRECTORY) {
+    copy_directory(mirror, parent, name, path);
+  } else if (outcome == LEAF_VANISHED) {
+    white_out(mirror, path);
+  } else if (outcome == LEAF_COPIED && make_parents(mirror, path)) {
+    int target = anchor_parent(&mirror->into, path, &target_name);
+    /* The same ancestor may have been copied for an earlier path of the list. */
+    if (target >= 0 && fstatat(target, target_name, &present, AT_SYMLINK_NOFOLLOW) != 0)
+      outcome = copy_leaf(parent, name, &leaf, target, mirror->options, &bytes);
+    if (outcome == LEAF_VANISHED) white_out(mirror, path);
+  }
+  if (outcome == LEAF_LEFT_OUT) white_out(mirror, path); /* what stood there before is no longer the origin's */
+  if (outcome == LEAF_FAILED) fail(leaf.error, leaf.why, path);
+  if (outcome == LEAF_LEFT_OUT || outcome == LEAF_UNSTABLE) note_problem(strdup(path), leaf.error, leaf.why);
+  close_leaf(&leaf);
+}
+
+/* The parent is not there: the topmost ancestor that is missing, or is no directory now, stands for all below it. */
+static void mirror_ancestor(struct mirror *mirror, const char *path) {
+  for (const char *slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+    char *prefix = prefix_of(path, (size_t)(slash - path));
+    int fd = open_beneath(mirror->root.root, prefix, strlen(prefix));
+    int error = errno;
+    if (fd >= 0) {
+      close(fd);
+      free(prefix);
+      continue;
+    }
+    const char *name;
+    int parent = anchor_parent(&mirror->root, prefix, &name);
+    if (error == EACCES || error == EPERM) note_problem(strdup(prefix), error, "the directory cannot be read");
+    else if (parent >= 0) copy_entry(mirror, parent, name, prefix);
+    free(prefix);
+    return;
+  }
+}
+
+static void set_directory_metadata(struct mirror *mirror) {
+  while (mirror->made_count > 0) {
+    struct made *made = &mirror->made[--mirror->made_count];
+    int fd = open_beneath(mirror->into.root, made->path, strlen(made->path));
+    int error = fd < 0 ? errno : store_metadata(fd, &made->status, made->status.st_mode & 07777, mirror->options);
+    if (error != 0) fail(error, "set metadata", made->path);
+    close(fd);
+    free(made->path);
+  }
+}
+
+int mirror_verb(const struct options *options) {
+  struct mirror mirror = {.options = options};
+  mirror.root.root = open_named_root(options->root);
+  mirror.layers.root = open_layers(&options->layers);
+  struct records records = read_records();
+  struct stat status;
+  if (mkdir(options->into, 0700) != 0) fail(errno, "create", options->into);
+  mirror.into.root = open_named_root(options->into);
+  for (char *path; (path = next_record(&records)) != NULL;) {
+    if (!is_plain_path(path)) fail(EINVAL, "mirror", path);
+    const char *name;
+    int parent = anchor_parent(&mirror.root, path, &name);
+    if (parent >= 0) copy_entry(&mirror, parent, name, path);
+    else mirror_ancestor(&mirror, path);
+  }
+  set_directory_metadata(&mirror);
+  if (fstat(mirror.root.root, &status) != 0) fail(errno, "stat", options->root);
+  copy_user_attributes(mirror.root.root, mirror.into.root);
+  int error = store_metadata(mirror.into.root, &status, status.st_mode & 07777, options);
+  if (error != 0) fail(error, "set metadata", options->into);
+  put_problems();
+  return 0;
+}

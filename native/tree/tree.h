@@ -1,0 +1,218 @@
+/*
+ * The bulk tree walker. It reads and writes trees that a hostile agent has written, so nothing here trusts a path:
+ * every entry is reached by name from a directory fd, without following links, and is checked after it is opened.
+ *
+ *   main.c       verbs, options, lock          userns.c     CAP_DAC_OVERRIDE over the caller's own files
+ *   output.c     records out, records in       errors.c     the one failure record
+ *   directory.c  listings, anchored opening    layers.c     overlay's on-disk format: lookup in a stack of layers
+ *   walk.c       parallel walk of one tree     signature.c  the file that says what a tree looked like
+ *   content.c    copy and compare contents     leaf.c       copy one entry, stable against concurrent writers
+ *   links.c      hard links met before         one file a verb: scan copy diff compare mirror apply delete
+ *
+ * Wire format: NUL-separated fields. Exit 0, or 1 with `ERRNONAME\0operation\0path\0` on stderr, or 2 for bad usage.
+ */
+#ifndef TREE_H
+#define TREE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+/* main.c */
+struct strings {
+  const char **items;
+  size_t count;
+};
+
+struct identity {
+  uint64_t device, inode;
+};
+
+struct options {
+  const char *root;        /* first positional argument */
+  const char *destination; /* second */
+  const char *out, *against, *into, *to;
+  struct strings uppers, layers; /* topmost first */
+  struct identity *skips;
+  size_t skip_count;
+  uint32_t shift;
+  int progress_fd, lock_fd;
+  bool wait, privileged;
+};
+
+int scan_verb(const struct options *options);
+int copy_verb(const struct options *options);
+int diff_verb(const struct options *options);
+int compare_verb(const struct options *options);
+int mirror_verb(const struct options *options);
+int apply_verb(const struct options *options);
+int delete_verb(const struct options *options);
+
+/* userns.c: before any thread exists; where the host refuses, the program goes on with the caller's own rights. */
+void enter_user_namespace(void);
+
+/* errors.c */
+const char *errno_name(int error);
+/* Ends the program from any thread; records already put out are flushed first. */
+_Noreturn void fail(int error, const char *operation, const char *path);
+/* A temporary that must not outlive a failure; pass -1 once it has its final name. */
+void guard_temporary(int directory, const char *name);
+void *allocate(size_t bytes);
+void *reallocate(void *old, size_t bytes);
+
+/* output.c */
+struct buffer {
+  char *data;
+  size_t length, capacity;
+};
+void append(struct buffer *buffer, const void *bytes, size_t length);
+int write_all(int fd, const void *bytes, size_t length);
+void put_field(const char *text);
+void put_number(uint64_t value, bool octal);
+void flush_output(void);
+void flush_output_if_late(void);
+/* Soft problems are collected by any thread and put out at the end, sorted by path, so that output is deterministic. */
+void note_problem(char *path, int error, const char *why);
+void put_problems(void);
+/* All of stdin; records are then taken one by one. NULL at the end; an unterminated last record is refused. */
+struct records {
+  char *data;
+  size_t length, position;
+};
+struct records read_records(void);
+char *next_record(struct records *records);
+
+/* directory.c */
+struct name {
+  const char *text;
+  unsigned char type; /* d_type: a hint only */
+};
+struct listing {
+  struct name *names; /* sorted bytewise */
+  size_t count;
+  char *storage;
+};
+int list_directory(int fd, struct listing *listing);
+void free_listing(struct listing *listing);
+int open_directory(int parent, const char *name);
+int open_named_root(const char *path);
+/* A regular file for reading; *status is of the fd. Never blocks, never follows; another type is ENXIO. */
+int open_regular(int parent, const char *name, struct stat *status);
+/* Relative, no empty, `.` or `..` component. */
+bool is_plain_path(const char *path);
+
+/* Paths of one tree, reached from its root fd; remembers the last parent, since lists of paths come sorted. */
+struct anchor {
+  int root, parent_fd;
+  char *parent;
+  size_t parent_length;
+};
+/* The fd of the directory that holds `path` (owned by the anchor), or -1 with errno; *name is the last component. */
+int anchor_parent(struct anchor *anchor, const char *path, const char **name);
+void anchor_forget(struct anchor *anchor);
+int open_beneath(int root, const char *path, size_t length);
+
+/* layers.c */
+struct layers {
+  int *fds;
+  size_t count;
+  bool stopped; /* what lies below this set is hidden here: opaque, whiteout or a non-directory in between */
+};
+enum found_state { FOUND_NOTHING, FOUND_WHITEOUT, FOUND_ENTRY };
+struct found {
+  enum found_state state;
+  int directory; /* of the layer that holds the entry; owned by the set */
+  struct stat status;
+};
+struct layers open_layers(const struct strings *paths);
+void close_layers(struct layers *layers);
+/* `children` may be NULL; else it receives the set of directories that make up this entry, to be closed. */
+void look_up(const struct layers *layers, const char *name, struct found *found, struct layers *children);
+void list_layers(const struct layers *layers, struct listing *listing);
+void merge_listings(struct listing *into, struct listing *other);
+struct resolver {
+  struct layers root, parent;
+  char *parent_path;
+  size_t parent_length;
+};
+void resolve(struct resolver *resolver, const char *path, struct found *found);
+
+/* walk.c */
+struct directory;
+struct node {
+  const char *name;
+  struct directory *directory;
+  uint32_t mode, uid, gid; /* mode 0: not there */
+  unsigned char hint;
+  bool racy; /* changed so recently that a later change could leave the same times */
+  uint64_t size, inode;
+  int64_t modified, changed;
+};
+struct directory {
+  struct directory *parent;
+  struct node *node; /* in the parent; NULL for the root */
+  struct node *nodes;
+  struct listing listing;
+  int source, target;
+  struct stat status;
+  atomic_size_t source_uses, pending;
+};
+struct walk {
+  const struct options *options;
+  int threads;
+  /* For everything that is not a directory; true: it is one after all. */
+  bool (*visit)(struct walk *walk, struct directory *directory, struct node *node);
+  void (*enter)(struct walk *walk, struct directory *directory); /* before its entries */
+  void (*leave)(struct walk *walk, struct directory *directory); /* after its whole subtree */
+  void (*unreadable)(struct walk *walk, struct directory *parent, struct node *node, int error);
+  void *context;
+};
+struct directory *walk_tree(struct walk *walk, int root, int target);
+char *node_path(const struct directory *directory, const char *name);
+void set_node(struct node *node, const struct stat *status);
+int processor_count(void);
+
+/* signature.c */
+void write_signatures(const struct directory *root, const char *path, const char *against);
+int64_t nanoseconds(struct timespec time);
+bool is_racy(const struct stat *status);
+void nap_until_trusted(const struct stat *status);
+
+/* content.c */
+#define COPY_BUFFER (256 * 1024)
+int copy_content(int from, int to, const struct stat *status, atomic_ullong *copied);
+int copy_user_attributes(int from, int to);
+bool same_content(int left_directory, const struct stat *left, int right_directory, const struct stat *right,
+                  const char *left_name, const char *right_name);
+
+/* leaf.c */
+enum outcome { LEAF_COPIED, LEAF_VANISHED, LEAF_DIRECTORY, LEAF_LEFT_OUT, LEAF_UNSTABLE, LEAF_FAILED };
+struct leaf {
+  int fd; /* of a regular file that could be opened, else -1 */
+  struct stat status;
+  int error;
+  const char *why;
+};
+/* LEAF_COPIED here means: ready to be copied. */
+enum outcome open_leaf(int directory, const char *name, struct leaf *leaf);
+enum outcome copy_leaf(int directory, const char *name, struct leaf *leaf, int target, const struct options *options,
+                       atomic_ullong *copied);
+void close_leaf(struct leaf *leaf);
+/* Owner, mode and times of a directory or file in the store; 0 or an errno. */
+int store_metadata(int fd, const struct stat *status, mode_t mode, const struct options *options);
+
+/* links.c: the first to meet an inode copies it, the others link to that copy. */
+struct link {
+  struct link *next;
+  struct identity identity;
+  bool copying;
+  char *path; /* of the copy, once there is one */
+  struct stat status;
+};
+struct link *claim_link(const struct stat *status); /* path set: link to it; else the caller copies and settles */
+void settle_link(struct link *link, char *path, const struct stat *status);
+
+#endif

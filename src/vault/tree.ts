@@ -1,0 +1,339 @@
+/**
+ * The face of `native/tree`: bulk work on trees that may be hostile is done by one static program, fd-anchored and
+ * without following links. This file only speaks its wire format (NUL-separated fields) and types its answers.
+ *
+ * Every failure is an ErrnoError: what the program said, EIO where it died without a word, ECANCELED where the caller
+ * aborted. Paths in and out are relative and lossless (`base/path-bytes`).
+ */
+import { spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { type ErrnoCode, ErrnoError } from '../base/errno.js';
+import { nativeErrorBytes } from '../base/limits.js';
+import { decodePath, encodePath } from '../base/path-bytes.js';
+
+export type EntryType = 'file' | 'directory' | 'symlink' | 'fifo' | 'socket' | 'device';
+export type ChangeKind = 'added' | 'modified' | 'deleted';
+
+/** One change of a fork. `content` is false where only mode or owner differ; a deleted entry shows what was there. */
+export interface Change {
+  readonly kind: ChangeKind;
+  readonly type: EntryType;
+  readonly mode: number;
+  readonly size: number;
+  readonly content: boolean;
+  readonly path: string;
+}
+
+export interface Drift {
+  readonly path: string;
+  readonly what: 'added' | 'changed' | 'removed';
+}
+
+/** An entry that was left out, or copied while it kept changing (EBUSY). */
+export interface Problem {
+  readonly path: string;
+  readonly code: string;
+  readonly reason: string;
+}
+
+export type Verdict = 'same' | 'different' | 'only-layers' | 'only-root';
+
+export interface Step {
+  readonly action: 'put' | 'remove';
+  readonly path: string;
+}
+
+export interface Progress {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/** A directory by identity: the store itself, when it lies inside the workspace. */
+export interface DirectoryIdentity {
+  readonly device: bigint | number;
+  readonly inode: bigint | number;
+}
+
+export interface Common {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ScanOptions extends Common {
+  readonly root: string;
+  /** The signature file that is written. */
+  readonly signatures: string;
+  /** An earlier one to compare with; missing or damaged, everything counts as added. */
+  readonly against?: string | undefined;
+  readonly skip?: readonly DirectoryIdentity[] | undefined;
+}
+
+export interface CopyOptions extends Common {
+  readonly root: string;
+  /** An empty or missing directory; after a failure the caller removes it. */
+  readonly destination: string;
+  readonly signatures: string;
+  readonly skip?: readonly DirectoryIdentity[] | undefined;
+  readonly shift?: number | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+/** Layers are listed topmost first, everywhere. */
+export interface DiffOptions extends Common {
+  readonly uppers: readonly string[];
+  readonly lowers: readonly string[];
+}
+
+export interface CompareOptions extends Common {
+  readonly layers: readonly string[];
+  readonly root: string;
+  readonly paths: readonly string[];
+  readonly shift?: number | undefined;
+}
+
+export interface MirrorOptions extends Common {
+  readonly root: string;
+  /** The layer that is made; it must not exist. */
+  readonly into: string;
+  readonly layers: readonly string[];
+  readonly paths: readonly string[];
+  readonly shift?: number | undefined;
+}
+
+export interface ApplyOptions extends Common {
+  readonly uppers: readonly string[];
+  readonly root: string;
+  readonly plan: readonly Step[];
+  readonly shift?: number | undefined;
+  /** Called as steps are done, in order; after a failure these, and no others, have happened. */
+  readonly onDone?: ((path: string) => void) | undefined;
+}
+
+interface Job {
+  readonly words: readonly string[];
+  readonly input?: Buffer | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Becomes fd 3 of the program. */
+  readonly inherited?: number | 'pipe' | undefined;
+  readonly onExtra?: ((chunk: Buffer) => void) | undefined;
+  readonly onOutput?: ((chunk: Buffer) => void) | undefined;
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EBUSY: 'it is in use by somebody else',
+  EMFILE: 'the tree is deeper than the limit of open files allows; raise it (ulimit -Hn)',
+  ENOENT: 'expected it to exist',
+  ENOSPC: 'no space is left on the device',
+  ENOTEMPTY: 'expected an empty directory',
+  EROFS: 'the filesystem is read-only',
+};
+
+/** The fields of a NUL-terminated list; what follows the last NUL is not a field. */
+export function splitFields(bytes: Buffer): Buffer[] {
+  const fields: Buffer[] = [];
+  for (let from = 0; ; ) {
+    const end = bytes.indexOf(0, from);
+    if (end < 0) return fields;
+    fields.push(bytes.subarray(from, end));
+    from = end + 1;
+  }
+}
+
+function joinFields(fields: readonly string[]): Buffer {
+  // One conversion for the usual list; only a list with escaped bytes pays for each field.
+  const text = fields.length === 0 ? '' : `${fields.join('\0')}\0`;
+  if (fields.some((field) => field.includes('\0'))) {
+    throw new ErrnoError('EINVAL', { operation: 'tree', reason: 'expected paths without NUL' });
+  }
+  return encodePath(text);
+}
+
+function failure(verb: string, code: number | null, signal: NodeJS.Signals | null, stderr: Buffer): ErrnoError {
+  const [errno, operation, path] = splitFields(stderr);
+  if (code === 1 && errno !== undefined && operation !== undefined && path !== undefined) {
+    const name = errno.toString('latin1');
+    const step = operation.toString('latin1');
+    return new ErrnoError(name as ErrnoCode, {
+      operation: `tree ${verb}`,
+      path: decodePath(path),
+      reason: `could not ${step}: ${reasons[name] ?? name}`,
+    });
+  }
+  const text = stderr.toString('utf8').trim();
+  return new ErrnoError(code === 2 ? 'EINVAL' : 'EIO', {
+    operation: `tree ${verb}`,
+    reason: signal === null ? `the program ended with ${code}: ${text}` : `the program was killed by ${signal}`,
+  });
+}
+
+function parse<T>(output: Buffer, width: number, make: (fields: readonly Buffer[], at: number) => T): T[] {
+  const fields = splitFields(output);
+  const items: T[] = [];
+  for (let at = 0; at + width <= fields.length; at += width) items.push(make(fields, at));
+  return items;
+}
+
+const empty = Buffer.alloc(0);
+const pathField = (fields: readonly Buffer[], at: number) => decodePath(fields[at] ?? empty);
+const word = <T extends string>(fields: readonly Buffer[], at: number) => (fields[at] ?? empty).toString('latin1') as T;
+
+const parseProblems = (output: Buffer) =>
+  parse<Problem>(output, 3, (fields, at) => ({
+    path: pathField(fields, at),
+    code: word(fields, at + 1),
+    reason: word(fields, at + 2),
+  }));
+
+const skipWords = (skip: readonly DirectoryIdentity[] = []) =>
+  skip.flatMap(({ device, inode }) => ['--skip', `${device}:${inode}`]);
+const shiftWords = (shift: number | undefined) => (shift === undefined ? [] : ['--shift', String(shift)]);
+const listWords = (option: string, paths: readonly string[]) => paths.flatMap((path) => [option, path]);
+
+/** Gives each whole line to `take`; what is cut stays for the next chunk. */
+function lines(take: (line: string) => void): (chunk: Buffer) => void {
+  let rest = '';
+  return (chunk) => {
+    const parts = (rest + chunk.toString('latin1')).split('\n');
+    rest = parts.pop() ?? '';
+    for (const line of parts) take(line);
+  };
+}
+
+export class Tree {
+  readonly #program: string;
+
+  constructor(options: { readonly program: string }) {
+    this.#program = options.program;
+  }
+
+  /** Writes the signatures of a directory; with `against`, says what differs from an earlier scan or copy. */
+  async scan(options: ScanOptions): Promise<Drift[]> {
+    const against = options.against === undefined ? [] : ['--against', options.against];
+    const words = ['scan', options.root, '--out', options.signatures, ...against, ...skipWords(options.skip)];
+    const output = await this.#run({ words, signal: options.signal });
+    return parse<Drift>(output, 2, (fields, at) => ({ path: pathField(fields, at), what: word(fields, at + 1) }));
+  }
+
+  /** Imports a directory into a fresh layer. */
+  async copy(options: CopyOptions): Promise<Problem[]> {
+    const { onProgress } = options;
+    const words = ['copy', options.root, options.destination, '--out', options.signatures];
+    words.push(...skipWords(options.skip), ...shiftWords(options.shift));
+    if (onProgress === undefined) return parseProblems(await this.#run({ words, signal: options.signal }));
+    const onExtra = lines((line) => {
+      const [files, bytes] = line.split(' ');
+      onProgress({ files: Number(files), bytes: Number(bytes) });
+    });
+    words.push('--progress-fd', '3');
+    return parseProblems(await this.#run({ words, signal: options.signal, inherited: 'pipe', onExtra }));
+  }
+
+  /** What the upper layers change in what the lower ones show, in walk order. */
+  async diff(options: DiffOptions): Promise<Change[]> {
+    const words = ['diff', ...listWords('--upper', options.uppers), ...listWords('--lower', options.lowers)];
+    const output = await this.#run({ words, signal: options.signal });
+    return parse<Change>(output, 6, (fields, at) => ({
+      kind: word(fields, at),
+      type: word(fields, at + 1),
+      mode: Number.parseInt(word(fields, at + 2), 8),
+      size: Number(word(fields, at + 3)),
+      content: word(fields, at + 4) === '1',
+      path: pathField(fields, at + 5),
+    }));
+  }
+
+  /** Whether the origin still has, at each path, what the layers show there. */
+  async compare(options: CompareOptions): Promise<Map<string, Verdict>> {
+    const words = ['compare', ...listWords('--layer', options.layers), '--to', options.root];
+    words.push(...shiftWords(options.shift));
+    const output = await this.#run({ words, input: joinFields(options.paths), signal: options.signal });
+    return new Map(parse(output, 2, (fields, at) => [pathField(fields, at), word<Verdict>(fields, at + 1)] as const));
+  }
+
+  /** Makes a layer of what changed in the origin. */
+  async mirror(options: MirrorOptions): Promise<Problem[]> {
+    const words = ['mirror', options.root, '--into', options.into, ...listWords('--layer', options.layers)];
+    words.push(...shiftWords(options.shift));
+    return parseProblems(await this.#run({ words, input: joinFields(options.paths), signal: options.signal }));
+  }
+
+  /** Executes a plan on the origin and stops at the first failure. */
+  async apply(options: ApplyOptions): Promise<void> {
+    const { onDone } = options;
+    const words = ['apply', ...listWords('--upper', options.uppers), '--to', options.root];
+    words.push(...shiftWords(options.shift));
+    const input = joinFields(options.plan.flatMap(({ action, path }) => [action, path]));
+    let rest: Buffer = empty;
+    const onOutput =
+      onDone &&
+      ((chunk: Buffer) => {
+        const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+        let used = 0;
+        for (let path = bytes.indexOf(0); path >= 0; path = bytes.indexOf(0, used)) {
+          const done = bytes.indexOf(0, path + 1);
+          if (done < 0) break;
+          onDone(decodePath(bytes.subarray(used, path)));
+          used = done + 1;
+        }
+        rest = bytes.subarray(used);
+      });
+    await this.#run({ words, input, signal: options.signal, onOutput });
+  }
+
+  /** Removes a directory of the store and everything in it; a missing one is fine. */
+  async remove(directory: string, options: Common = {}): Promise<void> {
+    await this.#run({ words: ['delete', directory], signal: options.signal });
+  }
+
+  /**
+   * Locks the file behind an open descriptor of ours (`flock`); EBUSY where somebody else holds it. The lock belongs
+   * to the open file, so it is held until this process closes the descriptor or ends.
+   */
+  async lock(descriptor: number, options: Common & { readonly wait?: boolean } = {}): Promise<void> {
+    const words = ['lock', '--lock-fd', '3', ...(options.wait === true ? ['--wait'] : [])];
+    await this.#run({ words, inherited: descriptor, signal: options.signal });
+  }
+
+  #run(job: Job): Promise<Buffer> {
+    const verb = job.words[0] ?? '';
+    return new Promise((resolve, reject) => {
+      const cancelled = () =>
+        new ErrnoError('ECANCELED', {
+          operation: `tree ${verb}`,
+          reason: 'it was cancelled',
+          cause: job.signal?.reason,
+        });
+      if (job.signal?.aborted === true) {
+        reject(cancelled());
+        return;
+      }
+      const child = spawn(this.#program, job.words, {
+        stdio: ['pipe', 'pipe', 'pipe', job.inherited ?? 'ignore'],
+        env: {},
+      });
+      const output: Buffer[] = [];
+      const errors: Buffer[] = [];
+      let errorBytes = 0;
+      const abort = () => child.kill('SIGKILL');
+      job.signal?.addEventListener('abort', abort, { once: true });
+      child.stdout?.on('data', job.onOutput ?? ((chunk: Buffer) => output.push(chunk)));
+      child.stderr?.on('data', (chunk: Buffer) => {
+        errorBytes += chunk.length;
+        if (errorBytes <= nativeErrorBytes) errors.push(chunk);
+      });
+      if (job.onExtra !== undefined) (child.stdio[3] as Readable).on('data', job.onExtra);
+      // A program that fails early does not read its list: its own record says why.
+      child.stdin?.on('error', () => undefined);
+      child.stdin?.end(job.input ?? empty);
+      child.on('error', (cause) => {
+        job.signal?.removeEventListener('abort', abort);
+        reject(new ErrnoError('EIO', { operation: `tree ${verb}`, path: this.#program, reason: cause.message, cause }));
+      });
+      child.on('close', (code, signal) => {
+        job.signal?.removeEventListener('abort', abort);
+        if (job.signal?.aborted === true) reject(cancelled());
+        else if (code === 0) resolve(Buffer.concat(output));
+        else reject(failure(verb, code, signal, Buffer.concat(errors)));
+      });
+    });
+  }
+}
