@@ -32,7 +32,7 @@ test('adds prices', () => assert.equal(total([1, 2, 3]), 6));
 const damage = [
   "sed -i 's/sum + price/sum - price/' total.js",
   'rm README.md',
-  'echo "I was here" > NOTES.md',
+  'echo hello > NOTES.md',
   'cat ~/.ssh/id_ed25519',
 ].join('; ');
 
@@ -121,8 +121,11 @@ function stop(command, why) {
   process.exit(1);
 }
 
+/** As a person would type it: double quotes where they are enough. */
 function quote(word) {
-  return /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  if (/^[\w./:=@%+-]+$/.test(word)) return word;
+  if (word.includes("'") && !/["$`\\!]/.test(word)) return `"${word}"`;
+  return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 /** A store may hold directories that even their owner may not enter. */
