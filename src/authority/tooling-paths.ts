@@ -1,0 +1,97 @@
+/**
+ * Paths that tools read in a person's home, as templates, so that nothing here depends on a host. Each is chosen so
+ * that no private key, token or password lies in it: caches and single configuration files, never `~/.config`,
+ * `~/.cargo`, `~/.m2` as a whole, never `.npmrc`, `.netrc` or `settings.xml`.
+ *
+ * `$NAME` and `${NAME}` come from a closed set of variables. An unset or empty one drops the path: a literal `/pkg/mod`
+ * would be somebody else's directory. What a variable holds is never expanded again.
+ */
+import { isNormalPath } from './absolute-path.js';
+import { sortedUnique } from './frozen.js';
+import { quoted, refuse } from './syntax.js';
+
+export const pathVariables = Object.freeze([
+  'HOME',
+  'USER',
+  'GOPATH',
+  'GOROOT',
+  'CARGO_HOME',
+  'RUSTUP_HOME',
+  'XDG_CACHE_HOME',
+  'XDG_CONFIG_HOME',
+] as const);
+export type PathVariable = (typeof pathVariables)[number];
+export type PathEnvironment = { readonly [Name in PathVariable]?: string | undefined };
+
+export const defaultToolingPaths: readonly string[] = Object.freeze([
+  '$HOME/.gitconfig',
+  '$HOME/.config/git/attributes',
+  '$HOME/.config/git/config',
+  '$HOME/.config/git/ignore',
+  '$XDG_CONFIG_HOME/git/attributes',
+  '$XDG_CONFIG_HOME/git/config',
+  '$XDG_CONFIG_HOME/git/ignore',
+  '$HOME/.editorconfig',
+  '$GOROOT',
+  '$GOPATH/pkg/mod',
+  '$HOME/go/pkg/mod',
+  '$CARGO_HOME/registry',
+  '$CARGO_HOME/git',
+  '$HOME/.cargo/registry',
+  '$HOME/.cargo/git',
+  '$RUSTUP_HOME/settings.toml',
+  '$RUSTUP_HOME/toolchains',
+  '$HOME/.rustup/settings.toml',
+  '$HOME/.rustup/toolchains',
+  '$HOME/.m2/repository',
+  '$HOME/.gradle/wrapper/dists',
+]);
+
+/** The members of the closed set and nothing else of what a process inherited. */
+export function pathEnvironment(variables: Readonly<Record<string, string | undefined>>): PathEnvironment {
+  const members = pathVariables.flatMap((name) => (variables[name] === undefined ? [] : [[name, variables[name]]]));
+  return Object.freeze(Object.fromEntries(members));
+}
+
+export interface DroppedTemplate {
+  readonly template: string;
+  readonly reason: string;
+}
+
+export interface ExpandedPaths {
+  readonly paths: readonly string[];
+  /** Not errors: a host without Go has no GOPATH. */
+  readonly dropped: readonly DroppedTemplate[];
+}
+
+const reference = /\$(?:\{([^}]*)\}|([A-Za-z_][A-Za-z0-9_]*)|)/g;
+
+function isPathVariable(name: string): name is PathVariable {
+  return pathVariables.some((known) => known === name);
+}
+
+function expand(template: string, environment: PathEnvironment): string | DroppedTemplate {
+  let missing: string | undefined;
+  const text = template.replace(reference, (_match, braced: string | undefined, plain: string | undefined) => {
+    const name = braced ?? plain ?? '';
+    if (!isPathVariable(name)) {
+      return refuse('expand path', `expected a variable of ${pathVariables.join(', ')} in ${quoted(template)}`);
+    }
+    const value = environment[name];
+    if (value === undefined || value === '') missing ??= name;
+    return value ?? '';
+  });
+  if (missing !== undefined) return Object.freeze({ template, reason: `${missing} is not set` });
+  // A final or doubled slash in a variable is tidied; a `..` could lead anywhere and is not.
+  const tidy = text.replace(/\/+/g, '/').replace(/(.)\/$/, '$1');
+  if (isNormalPath(tidy)) return tidy;
+  return Object.freeze({ template, reason: `${quoted(text)} is not a normal absolute path` });
+}
+
+export function expandPaths(templates: readonly string[], environment: PathEnvironment): ExpandedPaths {
+  const results = templates.map((template) => expand(template, environment));
+  return Object.freeze({
+    paths: sortedUnique(results.filter((result) => typeof result === 'string')),
+    dropped: Object.freeze(results.filter((result) => typeof result !== 'string')),
+  });
+}
