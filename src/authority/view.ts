@@ -1,0 +1,90 @@
+/**
+ * The view: where each path of a subject's namespace stands on the host. The surface's entries stand at their own
+ * paths; mounts stand at their targets, and at a target both name, the mount says what is there. The deepest target
+ * decides. What is hidden is hidden by host path, so no mount brings it back under another name.
+ */
+import { contains, isNormalPath, rebase } from './absolute-path.js';
+import type { Mount, MountOption } from './mount.js';
+import { PathIndex } from './path-index.js';
+import { type Access, type Surface, type SurfaceField, surfaceEntries } from './surface.js';
+import { surfaceMountOptions } from './surface-mounts.js';
+
+export interface ViewEntry {
+  readonly target: string;
+  readonly source: string;
+  readonly access: 'read' | 'write';
+  readonly options: readonly MountOption[];
+  readonly origin: SurfaceField | 'mounts';
+}
+
+export interface Located {
+  /** The host path behind a path of the view. */
+  readonly host: string;
+  readonly entry: ViewEntry;
+}
+
+export class View {
+  /** Sorted by target: an ancestor before what is inside it. */
+  readonly entries: readonly ViewEntry[];
+  readonly hidden: readonly string[];
+  readonly #targets: PathIndex<ViewEntry>;
+  readonly #hidden: PathIndex<string>;
+
+  constructor(surface: Surface, mounts: readonly Mount[]) {
+    const byTarget = new Map<string, ViewEntry>();
+    for (const { path, access, field } of surfaceEntries(surface)) {
+      const entry = { target: path, source: path, access, options: surfaceMountOptions, origin: field };
+      byTarget.set(path, Object.freeze(entry));
+    }
+    for (const { source, target, mode, options } of mounts) {
+      const access = mode === 'rw' ? 'write' : 'read';
+      byTarget.set(target, Object.freeze({ target, source, access, options, origin: 'mounts' as const }));
+    }
+    this.entries = Object.freeze([...byTarget.values()].sort((a, b) => (a.target < b.target ? -1 : 1)));
+    this.hidden = surface.hidden;
+    this.#targets = new PathIndex(this.entries.map((entry) => [entry.target, entry]));
+    this.#hidden = new PathIndex(this.hidden.map((path) => [path, path]));
+    Object.freeze(this);
+  }
+
+  /** The deepest entry over `path`, hidden or not. */
+  covering(path: string): ViewEntry | undefined {
+    return isNormalPath(path) ? this.#targets.deepest(path) : undefined;
+  }
+
+  isHidden(host: string): boolean {
+    return this.#hidden.deepest(host) !== undefined;
+  }
+
+  /** Where `path` stands on the host, or undefined where the subject does not see it. */
+  locate(path: string): Located | undefined {
+    const entry = this.covering(path);
+    if (entry === undefined) return undefined;
+    const host = rebase(path, entry.target, entry.source);
+    return this.isHidden(host) ? undefined : { host, entry };
+  }
+
+  accessTo(path: string): Access {
+    return this.locate(path)?.entry.access ?? 'none';
+  }
+
+  /** The entries strictly inside `path`. */
+  beneath(path: string): readonly ViewEntry[] {
+    return this.#targets.beneath(path);
+  }
+
+  /** The paths of the view that must be covered so that nothing hidden shows, sorted. */
+  maskedTargets(): readonly string[] {
+    const masks = new Set<string>();
+    for (const entry of this.entries) {
+      for (const hidden of this.hidden) {
+        if (contains(hidden, entry.source)) masks.add(entry.target);
+        else if (contains(entry.source, hidden)) {
+          const target = rebase(hidden, entry.source, entry.target);
+          if (this.covering(target) === entry) masks.add(target);
+        }
+      }
+    }
+    return Object.freeze([...masks].sort());
+  }
+}
