@@ -1,0 +1,120 @@
+/**
+ * Explain: the same answers as `decide` and `decidePath`, with every step's own verdict and where it came from. Steps
+ * after a refusal are shown too, so that an operator sees all that is missing at once.
+ */
+import { visible } from '../base/visible-text.js';
+import { checks, type DecisionRequest, decide } from './decide.js';
+import { decidePath, type PathRequest } from './decide-path.js';
+import { printLabel } from './label.js';
+import { printGrant } from './permission.js';
+import type { Policy } from './policy.js';
+import { coach, controlDirectory, type Step, steps, type Verdict } from './refusal.js';
+
+export interface ExplainedStep {
+  readonly step: Step;
+  readonly verdict: 'allow' | 'refuse' | 'not asked';
+  /** A file and line, an entry of the surface, or the fact it rests on. */
+  readonly source: string;
+  readonly text: string;
+}
+
+export interface Explanation {
+  readonly verdict: Verdict;
+  readonly steps: readonly ExplainedStep[];
+}
+
+function ruleSource(policy: Policy, subject: string, request: DecisionRequest): string {
+  const rule = policy.ruleFor(subject, request);
+  const file = visible(policy.file);
+  return rule === undefined ? file : `${file}:${rule.line}`;
+}
+
+function sourceOf(step: Step, request: DecisionRequest): string {
+  const { authority, object } = request;
+  const { identity } = authority;
+  switch (step) {
+    case 'credential':
+      return `uid ${identity.uid}, gid ${identity.gid}`;
+    case 'mode bit':
+      if (object.file === undefined) return 'no file';
+      return `mode ${(object.file.mode & 0o7777).toString(8).padStart(4, '0')}, uid ${object.file.uid}, gid ${object.file.gid}`;
+    case 'visibility':
+      return request.class === 'network' ? `network ${authority.network.kind}` : 'view';
+    case 'label':
+      return printLabel(identity.label);
+    case 'agent policy':
+      return ruleSource(authority.policy, identity.label.type, request);
+    case 'object policy':
+      if (object.policy !== undefined) return ruleSource(object.policy, identity.label.type, request);
+      return `${controlDirectory(request.class, request.name)}/policy`;
+  }
+}
+
+function isAsked(step: Step, request: DecisionRequest): boolean {
+  if (step === 'object policy') return request.class === 'tool' || request.class === 'model';
+  if (step === 'mode bit')
+    return request.class !== 'network' && request.permission !== 'create' && request.object.exists;
+  return true;
+}
+
+export function explainDecision(request: DecisionRequest): Explanation {
+  const verdict = decide(request);
+  const explained = steps.map((step): ExplainedStep => {
+    const reason = checks[step](request);
+    const source = sourceOf(step, request);
+    if (reason !== undefined) return Object.freeze({ step, verdict: 'refuse', source, text: coach(reason) });
+    const asked = isAsked(step, request);
+    const text = asked ? `allows ${printGrant(request)}` : `does not apply to ${printGrant(request)}`;
+    return Object.freeze({ step, verdict: asked ? 'allow' : 'not asked', source, text });
+  });
+  return Object.freeze({ verdict, steps: Object.freeze(explained) });
+}
+
+/** The four layers a path meets; the last three hold alike, and differ only in how a refusal is said. */
+export const layers = Object.freeze(['preamble', 'hook', 'guard', 'jail'] as const);
+export type Layer = (typeof layers)[number];
+
+export interface ExplainedLayer {
+  readonly layer: Layer;
+  readonly verdict: 'advises' | 'allow' | 'refuse';
+  readonly text: string;
+}
+
+export interface PathExplanation {
+  readonly verdict: Verdict;
+  /** The entry of the surface, or the mount, that decided. */
+  readonly source: string;
+  /** The host path behind it, where the subject sees it. */
+  readonly host: string | undefined;
+  readonly layers: readonly ExplainedLayer[];
+}
+
+function pathSource(request: PathRequest): string {
+  const { view } = request.authority;
+  const entry = view.covering(request.path);
+  if (entry === undefined) return 'no entry of the surface or mount holds it';
+  const deciding = `${entry.origin} ${visible(entry.target)} (${entry.access === 'write' ? 'rw' : 'ro'})`;
+  return view.locate(request.path) === undefined ? `hidden, below ${deciding}` : deciding;
+}
+
+export function explainPath(request: PathRequest): PathExplanation {
+  const verdict = decidePath(request);
+  const said = verdict.allowed ? `may ${request.access}` : coach(verdict.reason);
+  const errno = verdict.allowed ? '' : `${verdict.code}: `;
+  const refusals: Readonly<Record<Exclude<Layer, 'preamble'>, string>> = {
+    hook: `denies the call: ${said}`,
+    guard: `${errno}${said}`,
+    jail: verdict.allowed || verdict.code !== 'ENOENT' ? `${errno}${said}` : 'ENOENT: the path is not in its namespace',
+  };
+  const explained = layers.map((layer): ExplainedLayer => {
+    if (layer === 'preamble') return Object.freeze({ layer, verdict: 'advises', text: 'says so; it holds nobody' });
+    if (verdict.allowed) return Object.freeze({ layer, verdict: 'allow', text: said });
+    return Object.freeze({ layer, verdict: 'refuse', text: refusals[layer] });
+  });
+  return Object.freeze({
+    verdict,
+    source: pathSource(request),
+    host: request.authority.view.locate(request.path)?.host,
+    layers: Object.freeze(explained),
+  });
+}
