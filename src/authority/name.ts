@@ -30,7 +30,7 @@ export function parseModelName(text: string): string {
 /**
  * The name of a mount as a policy object: its target with `/` as `.`. A target that has no such name (the root, or
  * one with characters outside the grammar) cannot be granted by policy. Two targets may share a name (`/a/b`, `/a.b`):
- * an Authority that holds both is refused.
+ * an Authority whose policy grants such a name is refused.
  */
 export function mountObjectName(target: string): string | undefined {
   const name = target.slice(1).replaceAll('/', '.');
