@@ -62,6 +62,9 @@ void shift_identity(const struct handshake *handshake);
 void limit(uint32_t resource, uint64_t value);
 _Noreturn void execute_program(char *const argv[], char *const environment[]);
 
+/* probe.c */
+int probe(const char *directory);
+
 /* init.c */
 _Noreturn void be_init(int lifeline);
 

@@ -1,5 +1,5 @@
 /*
- * jail: executes a plan (see plan.h). Three processes, each with its own operations, in the plan's order:
+ * jail: executes a plan (see plan.h); `jail probe` only tries what this host allows (probe.c). Three processes, each with its own operations, in the plan's order:
  *
  *   owner     this process, outside the pid namespace: makes the namespaces, starts the other two, forwards signals, and
  *             alone says how the command ended. Whatever runs inside can neither see nor forge that.
@@ -317,8 +317,10 @@ static void wait_for(pid_t command, int signals, pid_t init, struct relay *relay
 	close(watched[WATCH_COMMAND].fd);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc == 3 && strcmp(argv[1], "probe") == 0)
+		return probe(argv[2]);
 	sys_close_range(FD_FIRST_OTHER, ~0U, 0);
 	for (int descriptor = FD_PLAN; descriptor <= FD_LOCK; descriptor++)
 		if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0 && descriptor != FD_LOCK)

@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Duplex, Readable } from 'node:stream';
-import { ErrnoError, type ErrnoCode } from '../base/errno.js';
+import { type ErrnoCode, ErrnoError } from '../base/errno.js';
 import type { Plan } from './operation.js';
 import { planBytes } from './plan-bytes.js';
 
@@ -38,7 +38,9 @@ export interface RunningJail {
 }
 
 const errnoNames = new Map(Object.entries(constants.errno).map(([name, number]) => [number, name as ErrnoCode]));
-const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]));
+const signalNames = new Map(
+  Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),
+);
 
 /** What a person can do about an operation that this host refuses. */
 const remedies: Readonly<Record<string, string>> = {

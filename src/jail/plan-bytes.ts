@@ -115,7 +115,10 @@ function encodeString(text: string): Buffer {
 function encodeOperation(operation: Operation): Buffer {
   const { code, strings = [], flags = 0, number = 0n } = encode(operation);
   if (strings.length > 0xffff) {
-    throw new ErrnoError('E2BIG', { operation: 'plan', reason: `expected at most 65535 strings, got ${strings.length}` });
+    throw new ErrnoError('E2BIG', {
+      operation: 'plan',
+      reason: `expected at most 65535 strings, got ${strings.length}`,
+    });
   }
   const head = Buffer.alloc(16);
   head.writeUInt16LE(code, 0);

@@ -1,0 +1,41 @@
+/**
+ * The record: what happened, one entry a line, written before the effect it announces. Whoever writes takes a `Recorder`;
+ * the plain file here and the signed chain that will replace it both implement it.
+ */
+import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { canonicalJson, type Json } from '../base/canonical-json.js';
+import { fromSystemError } from '../base/errno.js';
+
+export interface RecordEntry {
+  readonly type: string;
+  /** The thing the entry is about, for example `fork/9f2c/main`. */
+  readonly object: string;
+  readonly status: 'begin' | 'ok' | 'failed' | 'denied';
+  readonly facts?: { readonly [name: string]: Json | undefined };
+}
+
+export interface Recorder {
+  /** Returns only when the entry is in the file. Throws when it cannot be: then the effect must not happen. */
+  append(entry: RecordEntry): void;
+}
+
+/** One append of one whole line: entries of concurrent processes never mix, as the file is opened for appending. */
+export function fileRecorder(path: string, now: () => Date): Recorder {
+  return {
+    append(entry) {
+      const line = canonicalJson({ ts: now().toISOString(), ...entry });
+      try {
+        mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+        const descriptor = openSync(path, 'a', 0o600);
+        try {
+          writeSync(descriptor, `${line}\n`);
+        } finally {
+          closeSync(descriptor);
+        }
+      } catch (error) {
+        throw fromSystemError(error, 'record', path);
+      }
+    },
+  };
+}

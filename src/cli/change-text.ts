@@ -1,0 +1,48 @@
+/** A change list as people read it. Pure; names come from agents, so they are shown escaped. */
+import { visible } from '../base/visible-text.js';
+import type { CommandChange } from '../vault/fork.js';
+import type { Paint } from './output.js';
+
+const marks = {
+  added: ['green', 'A'],
+  modified: ['yellow', 'M'],
+  deleted: ['red', 'D'],
+  restored: ['dim', 'R'],
+} as const;
+
+export function sizeText(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  const units = ['kB', 'MB', 'GB', 'TB'];
+  let value = bytes / 1000;
+  let unit = 0;
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+}
+
+function remark({ kind, type, size, content, mode }: CommandChange): string {
+  if (kind === 'modified' && !content) return `mode ${mode.toString(8)}`;
+  if (type === 'directory') return '';
+  if (type !== 'file') return type;
+  return kind === 'deleted' || kind === 'restored' ? '' : sizeText(size);
+}
+
+export function changeLines(
+  changes: readonly CommandChange[],
+  paint: Paint,
+  most = Number.POSITIVE_INFINITY,
+): string[] {
+  const lines = changes.slice(0, most).map((change) => {
+    const [colour, letter] = marks[change.kind];
+    const name = `${visible(change.path)}${change.type === 'directory' ? '/' : ''}`;
+    const note = remark(change);
+    return `  ${paint(colour, `${letter} ${name}`)}${note === '' ? '' : `  ${paint('dim', note)}`}`;
+  });
+  return changes.length > most ? [...lines, paint('dim', `  and ${changes.length - most} more: ctx diff`)] : lines;
+}
+
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,58 @@
+/** One call of `ctx`: find the verb, parse, run, and turn whatever goes wrong into one clear message and an exit code. */
+import { ErrnoError, ExitCode, exitCodeFor } from '../base/errno.js';
+import { version } from '../base/version.js';
+import type { Host } from '../proxy/host.js';
+import { overview, usage } from './help.js';
+import { errorJson, errorText, painter, printJson } from './output.js';
+import { parseArguments } from './parse-arguments.js';
+import type { Verb } from './verb.js';
+import { verbs } from './verbs.js';
+
+function findVerb(name: string): Verb {
+  const verb = verbs.find((candidate) => candidate.name === name);
+  if (verb !== undefined) return verb;
+  throw new ErrnoError('EINVAL', {
+    operation: 'ctx',
+    reason: `expected a verb (${verbs.map((candidate) => candidate.name).join(', ')}), got '${name}'`,
+    remedy: name.startsWith('-') ? 'ctx --help shows the usage' : `to run a command: ctx exec -- ${name} ...`,
+  });
+}
+
+/** Only what stands before a `--` or the command itself can be meant for us. */
+function wantsHelp(verb: Verb, rest: readonly string[]): boolean {
+  const end = rest.findIndex((word) => word === '--' || (verb.words === 'command' && !word.startsWith('-')));
+  return (end < 0 ? rest : rest.slice(0, end)).some((word) => word === '--help' || word === '-h');
+}
+
+function complain(error: unknown, json: boolean): number {
+  if (!(error instanceof ErrnoError)) {
+    process.stderr.write(
+      `ctx: this is a defect of ctx, please report it\n${error instanceof Error ? error.stack : error}\n`,
+    );
+    return ExitCode.internal;
+  }
+  if (json) printJson(errorJson(error));
+  else process.stderr.write(errorText(error, painter(process.stderr)));
+  return exitCodeFor(error);
+}
+
+export async function runCommandLine(given: readonly string[], compose: () => Promise<Host>): Promise<number> {
+  const [name, ...rest] = given;
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    const verb = verbs.find((candidate) => candidate.name === rest[0]);
+    process.stdout.write(verb === undefined ? overview(verbs, version) : usage(verb));
+    return name === undefined ? ExitCode.badInput : ExitCode.ok;
+  }
+  try {
+    const verb = findVerb(name);
+    if (wantsHelp(verb, rest)) {
+      process.stdout.write(usage(verb));
+      return ExitCode.ok;
+    }
+    const call = parseArguments(verb, rest);
+    return await (await verb.load())(call, compose);
+  } catch (error) {
+    const commandStart = rest.indexOf('--');
+    return complain(error, (commandStart < 0 ? rest : rest.slice(0, commandStart)).includes('--json'));
+  }
+}

@@ -1,0 +1,28 @@
+/** `ctx doctor`: can this host hold a jail, and what to do where it cannot. */
+import { ExitCode } from '../base/errno.js';
+import { diagnose, probeHost } from '../jail/host-probe.js';
+import { painter, printJson } from './output.js';
+import type { Run } from './verb.js';
+
+const marks = { ok: ['green', '✓'], missing: ['red', '✗'], optional: ['yellow', '–'] } as const;
+
+export const run: Run = async (call, host) => {
+  const { jailProgram, store } = await host();
+  const checks = diagnose(probeHost(jailProgram, store.directory));
+  const ready = checks.every(({ state }) => state !== 'missing');
+  if (call.flag('json')) {
+    printJson({ version: 1, ready, checks });
+    return ready ? ExitCode.ok : ExitCode.unavailable;
+  }
+  const paint = painter(process.stdout);
+  const width = Math.max(...checks.map(({ name }) => name.length));
+  for (const { name, state, found, remedy } of checks) {
+    const [colour, mark] = marks[state];
+    process.stdout.write(`${paint(colour, mark)} ${name.padEnd(width)}  ${found}\n`);
+    if (remedy !== undefined) process.stdout.write(`  ${' '.repeat(width)}  ${paint('dim', remedy)}\n`);
+  }
+  process.stdout.write(
+    ready ? 'This host can run ctx exec.\n' : 'This host cannot run ctx exec yet: see the remedies above.\n',
+  );
+  return ready ? ExitCode.ok : ExitCode.unavailable;
+};

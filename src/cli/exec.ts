@@ -1,0 +1,83 @@
+/** `ctx exec`: the proxy's face for people and scripts. stdout is the command's alone. */
+import { constants } from 'node:os';
+import { ErrnoError } from '../base/errno.js';
+import type { RunningJail } from '../jail/launch.js';
+import { exitCodeOfCommand } from '../proxy/envelope.js';
+import { execute } from '../proxy/execute.js';
+import { errorJson, errorText, painter, printJson } from './output.js';
+import { parseDuration } from './parse-arguments.js';
+import { progressLine } from './progress.js';
+import { reportText } from './report-text.js';
+import type { Run } from './verb.js';
+
+/** As shells have it, so that scripts can tell "not found" from "failed". */
+const commandNotFound = 127;
+const commandNotExecutable = 126;
+
+/** Ctrl-C asks the command to stop; asked again it is told, and the third time everything inside is killed. */
+class Interrupts {
+  readonly #beforeCommand = new AbortController();
+  #jail: RunningJail | undefined;
+  #count = 0;
+
+  constructor() {
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(name, () => this.#arrive(name));
+  }
+
+  get signal(): AbortSignal {
+    return this.#beforeCommand.signal;
+  }
+
+  started(jail: RunningJail): void {
+    this.#jail = jail;
+  }
+
+  #arrive(name: NodeJS.Signals): void {
+    this.#count += 1;
+    if (this.#jail === undefined) this.#beforeCommand.abort();
+    else if (this.#count === 1) this.#jail.signal(name);
+    else if (this.#count === 2) this.#jail.signal('SIGTERM');
+    else this.#jail.kill();
+  }
+}
+
+function exitCodeOfRefusal(error: unknown): number | undefined {
+  if (!(error instanceof ErrnoError)) return undefined;
+  if (error.operation === 'exec' && error.code === 'ENOENT') return commandNotFound;
+  if (error.operation === 'exec' && (error.code === 'EACCES' || error.code === 'ENOEXEC')) return commandNotExecutable;
+  return error.code === 'ECANCELED' ? 128 + constants.signals.SIGINT : undefined;
+}
+
+export const run: Run = async (call, host) => {
+  const json = call.flag('json');
+  const when = call.value('report') ?? 'auto';
+  const timeout = call.value('timeout');
+  const interrupts = new Interrupts();
+  const progress = progressLine(process.stderr, 'ctx: first use here, importing this directory');
+  try {
+    const envelope = await execute(await host(), {
+      argv: call.words,
+      cwd: process.cwd(),
+      environmentAdditions: call.values('env'),
+      timeoutMilliseconds: timeout === undefined ? undefined : parseDuration(timeout),
+      streams: json ? 'capture' : 'inherit',
+      wait: call.flag('wait'),
+      onProgress: progress.update,
+      onReady: progress.clear,
+      onStarted: (jail) => interrupts.started(jail),
+      signal: interrupts.signal,
+    });
+    if (json) printJson(envelope);
+    else if (when === 'always' || (when === 'auto' && process.stderr.isTTY)) {
+      process.stderr.write(reportText(envelope, painter(process.stderr)));
+    }
+    return exitCodeOfCommand(envelope, constants.signals);
+  } catch (error) {
+    progress.clear();
+    const exitCode = exitCodeOfRefusal(error);
+    if (exitCode === undefined || !(error instanceof ErrnoError)) throw error;
+    if (json) printJson(errorJson(error));
+    else process.stderr.write(errorText(error, painter(process.stderr)));
+    return exitCode;
+  }
+};

@@ -1,0 +1,42 @@
+/** Help texts, made from the table of verbs. Pure. */
+import type { Option, Verb } from './verb.js';
+
+function columns(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n');
+}
+
+function optionUsage({ name, value }: Option): string {
+  return value === undefined ? `--${name}` : `--${name} ${value}`;
+}
+
+export function overview(verbs: readonly Verb[], version: string): string {
+  return `ctx ${version}: run agents and their commands behind one boundary
+
+usage: ctx VERB [OPTION...] [OPERAND...]
+
+${columns(verbs.map((verb) => [verb.name, verb.summary]))}
+
+  ctx VERB --help   more on a verb        ctx --version   the version
+
+In any project:
+  ctx exec -- npm test   run it, confined, on a fork of this directory
+  ctx diff               see what it changed
+  ctx apply              keep that, or  ctx drop  to forget it
+`;
+}
+
+export function usage(verb: Verb): string {
+  const rows = [...verb.options, { name: 'help', summary: 'show this' }].map((option): readonly [string, string] => [
+    optionUsage(option),
+    option.summary,
+  ]);
+  const paragraphs = [
+    `ctx ${verb.name}: ${verb.summary}`,
+    `usage: ctx ${verb.name} [OPTION...]${verb.operands === undefined ? '' : ` ${verb.operands}`}`,
+    columns(rows),
+    ...(verb.details === undefined ? [] : [verb.details.join('\n')]),
+    `examples:\n${verb.examples.map((line) => `  ${line}`).join('\n')}`,
+  ];
+  return `${paragraphs.join('\n\n')}\n`;
+}

@@ -1,0 +1,49 @@
+/** How things are printed: JSON for machines, colour on terminals only. */
+import { type ErrnoError, exitCodeFor } from '../base/errno.js';
+import { visible } from '../base/visible-text.js';
+
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value)}\n`);
+}
+
+type Colour = 'red' | 'green' | 'yellow' | 'blue' | 'dim' | 'bold';
+const codes: Readonly<Record<Colour, string>> = {
+  red: '31',
+  green: '32',
+  yellow: '33',
+  blue: '34',
+  dim: '2',
+  bold: '1',
+};
+
+export type Paint = (colour: Colour, text: string) => string;
+
+export function hasColour(stream: NodeJS.WriteStream, environment: NodeJS.ProcessEnv = process.env): boolean {
+  if (environment['NO_COLOR'] !== undefined && environment['NO_COLOR'] !== '') return false;
+  if (environment['FORCE_COLOR'] !== undefined && environment['FORCE_COLOR'] !== '0') return true;
+  return stream.isTTY === true && environment['TERM'] !== 'dumb';
+}
+
+export function painter(stream: NodeJS.WriteStream): Paint {
+  return hasColour(stream) ? (colour, text) => `\u001b[${codes[colour]}m${text}\u001b[0m` : (_colour, text) => text;
+}
+
+/** An error as people read it: what failed, why, and what to do. */
+export function errorText(error: ErrnoError, paint: Paint): string {
+  const where = error.path === undefined ? '' : ` ${visible(error.path)}`;
+  const remedy = error.remedy === undefined ? '' : `\n${paint('dim', '  try:')} ${visible(error.remedy)}`;
+  return `${paint('red', 'ctx:')} ${error.operation}${where}: ${visible(error.reason)} ${paint('dim', `(${error.code})`)}${remedy}\n`;
+}
+
+export function errorJson(error: ErrnoError): unknown {
+  return {
+    error: {
+      code: error.code,
+      operation: error.operation,
+      path: error.path,
+      reason: error.reason,
+      remedy: error.remedy,
+      exitCode: exitCodeFor(error),
+    },
+  };
+}

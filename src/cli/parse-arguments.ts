@@ -1,0 +1,76 @@
+/** A verb's words and options, by its table. Pure; what does not fit is refused with what was expected. */
+import { ErrnoError } from '../base/errno.js';
+import type { Arguments, Option, Verb } from './verb.js';
+
+function refuse(verb: Verb, reason: string): never {
+  throw new ErrnoError('EINVAL', {
+    operation: `ctx ${verb.name}`,
+    reason,
+    remedy: `ctx ${verb.name} --help shows the usage`,
+  });
+}
+
+function take(verb: Verb, option: Option, inline: string | undefined, rest: string[]): string {
+  if (option.value === undefined) {
+    if (inline !== undefined) refuse(verb, `--${option.name} takes no value`);
+    return '';
+  }
+  const value = inline ?? rest.shift();
+  if (value === undefined) return refuse(verb, `expected ${option.value} after --${option.name}`);
+  if (option.choices !== undefined && !option.choices.includes(value)) {
+    refuse(verb, `expected --${option.name} to be ${option.choices.join(', ')}; got '${value}'`);
+  }
+  return value;
+}
+
+function checkWords(verb: Verb, words: readonly string[]): void {
+  const { words: wanted } = verb;
+  const [least, most] =
+    wanted === 'none' ? [0, 0] : wanted === 'command' ? [0, Number.POSITIVE_INFINITY] : [wanted.least, wanted.most];
+  if (words.length < least) refuse(verb, `expected ${verb.operands ?? 'an operand'}`);
+  if (words.length > most) refuse(verb, `did not expect '${words[most]}'`);
+}
+
+export function parseArguments(verb: Verb, given: readonly string[]): Arguments {
+  const found = new Map<string, string[]>();
+  const words: string[] = [];
+  const rest = [...given];
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    if (word === '--') {
+      words.push(...rest.splice(0));
+    } else if (word.startsWith('-') && word !== '-') {
+      const match = /^--([a-z-]+)(?:=(.*))?$/s.exec(word);
+      const option = verb.options.find(({ name }) => name === match?.[1]);
+      if (option === undefined) {
+        const known = verb.options.map(({ name }) => `--${name}`).join(', ');
+        return refuse(verb, `'${word}' is no option of it; it has ${known}`);
+      }
+      const values = found.get(option.name) ?? [];
+      if (values.length > 0 && option.repeated !== true) refuse(verb, `expected --${option.name} once`);
+      found.set(option.name, [...values, take(verb, option, match?.[2], rest)]);
+    } else {
+      words.push(word);
+      if (verb.words === 'command') words.push(...rest.splice(0));
+    }
+  }
+  checkWords(verb, words);
+  return {
+    words,
+    flag: (name) => found.has(name),
+    value: (name) => found.get(name)?.[0],
+    values: (name) => found.get(name) ?? [],
+  };
+}
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** `500ms`, `30s`, `5m`, `1h`; a bare number is seconds. */
+export function parseDuration(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text);
+  const milliseconds = Number(match?.[1]) * (units[match?.[2] ?? 's'] ?? Number.NaN);
+  if (Number.isFinite(milliseconds) && milliseconds > 0 && milliseconds < 2 ** 31) return milliseconds;
+  throw new ErrnoError('EINVAL', {
+    operation: 'duration',
+    reason: `expected a duration such as 500ms, 30s, 5m or 1h, got '${text}'`,
+  });
+}

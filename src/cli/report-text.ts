@@ -1,0 +1,38 @@
+/** The report of a command as people read it. Pure. */
+import { changesShownToPeople } from '../base/limits.js';
+import { visible } from '../base/visible-text.js';
+import type { Envelope } from '../proxy/envelope.js';
+import { changeLines, counted } from './change-text.js';
+import type { Paint } from './output.js';
+
+function ending({ exitCode, signal, timedOut }: Envelope, paint: Paint): string {
+  if (timedOut) return paint('red', 'timed out');
+  if (signal !== null) return paint('red', `killed by ${signal}`);
+  return exitCode === 0 ? paint('green', 'exit 0') : paint('red', `exit ${exitCode}`);
+}
+
+function durationText(milliseconds: number): string {
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  return milliseconds < 60_000 ? `${(milliseconds / 1000).toFixed(1)} s` : `${Math.round(milliseconds / 1000)} s`;
+}
+
+function pendingText(pending: number): string[] {
+  if (pending === 0) return [];
+  return [`${counted(pending, 'change')} pending, your directory untouched: ctx diff, ctx apply, ctx drop`];
+}
+
+export function reportText(envelope: Envelope, paint: Paint): string {
+  const { changes, entered, clashes, warnings } = envelope;
+  const summary = changes.length === 0 ? 'no files changed' : `${counted(changes.length, 'path')} changed in the fork`;
+  const lines = [
+    `${paint('bold', 'ctx')}  ${ending(envelope, paint)}  ${durationText(envelope.durationMilliseconds)}  ${summary}`,
+    ...changeLines(changes, paint, changesShownToPeople),
+    ...(entered.length > 0 ? [`${counted(entered.length, 'edit')} of yours entered the fork first`] : []),
+    ...clashes
+      .slice(0, changesShownToPeople)
+      .map((path) => paint('red', `  both you and the fork changed ${visible(path)}`)),
+    ...warnings.slice(0, changesShownToPeople).map((warning) => paint('yellow', `  ${visible(warning)}`)),
+    ...pendingText(envelope.pending).map((line) => paint('dim', line)),
+  ];
+  return `${lines.join('\n')}\n`;
+}

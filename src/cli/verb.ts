@@ -1,0 +1,40 @@
+/**
+ * The verbs as data. Parsing, help and shell completion all come from this table's shape; what a verb does is loaded only
+ * when it is called, so that starting costs what is used.
+ */
+
+import type { Host } from '../proxy/host.js';
+
+export interface Option {
+  readonly name: string;
+  readonly summary: string;
+  /** What the value is, for example `DURATION`; absent for a switch. */
+  readonly value?: string;
+  /** The values it takes, where they are a closed set. */
+  readonly choices?: readonly string[];
+  readonly repeated?: boolean;
+}
+
+export interface Arguments {
+  /** As written; for a verb that takes a command, everything from the first word that is no option on. */
+  readonly words: readonly string[];
+  flag(name: string): boolean;
+  value(name: string): string | undefined;
+  values(name: string): readonly string[];
+}
+
+/** `host` is made when it is asked for: help needs no store. The number is the exit code. */
+export type Run = (call: Arguments, host: () => Promise<Host>) => Promise<number>;
+
+export interface Verb {
+  readonly name: string;
+  readonly summary: string;
+  /** What follows the verb, for example `-- COMMAND [ARGUMENT...]`. */
+  readonly operands?: string;
+  /** How many words it takes; a verb with a command takes any number. */
+  readonly words: 'none' | 'command' | { readonly least: number; readonly most: number };
+  readonly options: readonly Option[];
+  readonly details?: readonly string[];
+  readonly examples: readonly string[];
+  load(): Promise<Run>;
+}

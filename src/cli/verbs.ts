@@ -1,0 +1,97 @@
+/** Every verb of `ctx`. */
+import type { Option, Verb } from './verb.js';
+
+const json: Option = { name: 'json', summary: 'print JSON for machines' };
+const wait: Option = { name: 'wait', summary: 'wait while another command uses the fork, instead of refusing' };
+
+export const verbs: readonly Verb[] = [
+  {
+    name: 'exec',
+    summary: 'run a command in a jail, on a fork of this directory',
+    operands: '-- COMMAND [ARGUMENT...]',
+    words: 'command',
+    options: [
+      json,
+      { name: 'timeout', value: 'DURATION', summary: 'end the command after 500ms, 30s, 5m or 1h' },
+      {
+        name: 'report',
+        value: 'WHEN',
+        choices: ['auto', 'always', 'never'],
+        summary: 'what changed, on stderr; auto: on a terminal only',
+      },
+      {
+        name: 'env',
+        value: 'NAME[=VALUE]',
+        repeated: true,
+        summary: 'a variable for the command; nothing is inherited',
+      },
+      wait,
+    ],
+    details: [
+      'The command sees this directory (or the repository it is in), read-write, as a copy-on-write fork: your own files',
+      'stay as they are until `ctx apply`. It sees the system read-only, a private home and /tmp, and no network.',
+      "Its exit code is ctx's own; 127 when it is not found, 126 when it cannot be executed.",
+    ],
+    examples: ['ctx exec -- npm test', 'ctx exec --timeout 5m --json -- make check'],
+    load: async () => (await import('./exec.js')).run,
+  },
+  {
+    name: 'diff',
+    summary: 'what the fork changes in this directory',
+    words: 'none',
+    options: [json, { name: 'names', summary: 'list the paths only' }, wait],
+    examples: ['ctx diff', 'ctx diff --names', 'ctx diff --json'],
+    load: async () => (await import('./diff.js')).run,
+  },
+  {
+    name: 'status',
+    summary: 'the workspace, its fork and what is pending',
+    words: 'none',
+    options: [json, wait],
+    examples: ['ctx status'],
+    load: async () => (await import('./status.js')).run,
+  },
+  {
+    name: 'apply',
+    summary: "write the fork's changes into this directory",
+    words: 'none',
+    options: [
+      json,
+      {
+        name: 'conflicts',
+        value: 'CHOICE',
+        choices: ['refuse', 'ours', 'theirs'],
+        summary: 'paths you changed too: refuse all (default), keep yours, or take the fork’s',
+      },
+      wait,
+    ],
+    details: ['Your own edits are looked at first. With a conflict nothing is written unless you choose a side.'],
+    examples: ['ctx apply', 'ctx apply --conflicts theirs'],
+    load: async () => (await import('./apply.js')).run,
+  },
+  {
+    name: 'drop',
+    summary: "forget the fork's changes",
+    words: 'none',
+    options: [json, wait],
+    examples: ['ctx drop'],
+    load: async () => (await import('./drop.js')).run,
+  },
+  {
+    name: 'doctor',
+    summary: 'what this host offers, and the remedy for what it lacks',
+    words: 'none',
+    options: [json],
+    examples: ['ctx doctor'],
+    load: async () => (await import('./doctor.js')).run,
+  },
+  {
+    name: 'completion',
+    summary: 'a completion script for your shell',
+    operands: 'bash|zsh|fish',
+    words: { least: 1, most: 1 },
+    options: [json],
+    examples: ['eval "$(ctx completion bash)"', 'ctx completion fish > ~/.config/fish/completions/ctx.fish'],
+    load: async () => (await import('./completion.js')).run,
+  },
+];

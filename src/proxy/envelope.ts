@@ -1,0 +1,46 @@
+/** The report of one command: a versioned value that machines read as JSON and people as text made from it. */
+import type { Outcome } from '../jail/launch.js';
+import type { CommandChange } from '../vault/fork.js';
+
+export interface CapturedStream {
+  /** As text; bytes that are not UTF-8 show as U+FFFD, and `base64` then holds them exactly. */
+  readonly text: string;
+  readonly base64?: string;
+  readonly bytes: number;
+  /** Bytes past the limit that were not kept. */
+  readonly dropped: number;
+}
+
+export interface Envelope {
+  readonly version: 1;
+  readonly argv: readonly string[];
+  readonly directory: string;
+  readonly workspace: { readonly origin: string; readonly vault: string; readonly fork: string };
+  /** The command's own; null when a signal ended it. */
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly timedOut: boolean;
+  /** Null when the streams were passed through and not captured. */
+  readonly stdout: CapturedStream | null;
+  readonly stderr: CapturedStream | null;
+  readonly startedAt: string;
+  readonly durationMilliseconds: number;
+  readonly resources: Omit<Outcome, 'exitCode' | 'signal'>;
+  /** What this command changed in the fork. */
+  readonly changes: readonly CommandChange[];
+  /** How many paths of the fork differ from the directory, this command's and earlier ones'. */
+  readonly pending: number;
+  /** Paths of the person's own edits that entered the fork before the command ran. */
+  readonly entered: readonly string[];
+  readonly clashes: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** The exit code that passes through: the command's own, or 128 + signal as shells have it. */
+export function exitCodeOfCommand(
+  envelope: Pick<Envelope, 'exitCode' | 'signal'>,
+  signals: Readonly<Record<string, number>>,
+): number {
+  if (envelope.exitCode !== null) return envelope.exitCode;
+  return 128 + (signals[envelope.signal ?? 'SIGKILL'] ?? 9);
+}

@@ -1,0 +1,53 @@
+/**
+ * The command's environment: built, never inherited. What a person's shell holds (tokens, LD_PRELOAD, NODE_OPTIONS, agent
+ * sockets) does not reach the jail unless it is named.
+ */
+import { ErrnoError } from '../base/errno.js';
+
+/** How things look and read; none of these can change what a program does or carry a secret. */
+const presentation = /^(TERM|COLORTERM|NO_COLOR|FORCE_COLOR|LANG|LANGUAGE|LC_[A-Z]+|TZ|CI)$/;
+
+export interface EnvironmentRequest {
+  readonly inherited: Readonly<Record<string, string | undefined>>;
+  readonly search: readonly string[];
+  readonly person: { readonly uid: number; readonly name: string; readonly home: string };
+  /** `NAME=VALUE`, or `NAME` to pass the caller's own value on. */
+  readonly additions: readonly string[];
+}
+
+function addition(text: string, inherited: EnvironmentRequest['inherited']): readonly [string, string] {
+  const equals = text.indexOf('=');
+  const name = equals < 0 ? text : text.slice(0, equals);
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+    throw new ErrnoError('EINVAL', { operation: 'environment', reason: `expected NAME or NAME=VALUE, got '${text}'` });
+  }
+  const value = equals < 0 ? inherited[name] : text.slice(equals + 1);
+  if (value === undefined) {
+    throw new ErrnoError('EINVAL', {
+      operation: 'environment',
+      reason: `expected ${name} to be set, since --env ${name} passes it on`,
+      remedy: `give it a value: --env ${name}=VALUE`,
+    });
+  }
+  return [name, value];
+}
+
+export function commandEnvironment(request: EnvironmentRequest): Readonly<Record<string, string>> {
+  const { inherited, person } = request;
+  const passed = Object.entries(inherited).filter(
+    (entry): entry is [string, string] => presentation.test(entry[0]) && entry[1] !== undefined,
+  );
+  return Object.freeze({
+    ...Object.fromEntries(passed),
+    PATH: request.search.join(':'),
+    HOME: person.home,
+    USER: person.name,
+    LOGNAME: person.name,
+    SHELL: '/bin/sh',
+    TMPDIR: '/tmp',
+    CTX_JAIL: '1',
+    // Root's tar would try to give files to users it may not name.
+    ...(person.uid === 0 ? { TAR_OPTIONS: '--no-same-owner' } : {}),
+    ...Object.fromEntries(request.additions.map((text) => addition(text, inherited))),
+  });
+}

@@ -1,0 +1,66 @@
+/** What the proxy knows of the machine and the person, gathered once by the composition root. */
+import { realpathSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Recorder } from '../audit/record.js';
+import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { identityShift } from '../jail/plan.js';
+import { vaultId, vaultPaths } from '../vault/layout.js';
+import type { Store } from '../vault/store.js';
+import type { Tree } from '../vault/tree.js';
+import type { Owner } from '../vault/vault.js';
+import { workspaceOf } from './workspace.js';
+
+export interface Host {
+  readonly store: Store;
+  readonly tree: Tree;
+  readonly recorder: Recorder;
+  readonly jailProgram: string;
+  readonly uid: number;
+  readonly gid: number;
+  readonly home: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  now(): Date;
+}
+
+function exists(path: string): boolean {
+  try {
+    statSync(path);
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT') || hasCode(error, 'EACCES') || hasCode(error, 'ENOTDIR')) return false;
+    throw fromSystemError(error, 'stat', path);
+  }
+}
+
+export interface Place {
+  /** The canonical directory the command starts in. */
+  readonly directory: string;
+  /** The workspace it belongs to. */
+  readonly origin: string;
+  readonly owner: Owner;
+}
+
+export function placeOf(host: Host, cwd: string): Place {
+  let directory: string;
+  try {
+    directory = realpathSync(cwd);
+  } catch (error) {
+    throw fromSystemError(error, 'open the directory', cwd);
+  }
+  const origin = workspaceOf(directory, {
+    home: host.home,
+    store: host.store.directory,
+    hasVault: (path) => exists(vaultPaths(host.store.directory, vaultId(path)).meta),
+    isRepository: (path) => exists(join(path, '.git')),
+  });
+  const about = statSync(origin);
+  if (!about.isDirectory()) {
+    throw new ErrnoError('ENOTDIR', { operation: 'open the directory', path: origin, reason: 'expected a directory' });
+  }
+  // Root works as the directory's owner, shifted; anybody else as themselves.
+  const owner =
+    host.uid === 0
+      ? { uid: about.uid, gid: about.gid, shift: identityShift }
+      : { uid: host.uid, gid: host.gid, shift: 0 };
+  return { directory, origin, owner };
+}

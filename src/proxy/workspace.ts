@@ -1,0 +1,66 @@
+/** Which directory a command works on. Pure: what stands on the host is asked through `facts`. */
+import { posix } from 'node:path';
+import { ErrnoError } from '../base/errno.js';
+
+export interface WorkspaceFacts {
+  readonly home: string;
+  readonly store: string;
+  hasVault(directory: string): boolean;
+  isRepository(directory: string): boolean;
+}
+
+/** Directories of the system: a fork of one of them would be no project's. */
+const systemRoots = [
+  '/',
+  '/bin',
+  '/boot',
+  '/dev',
+  '/etc',
+  '/lib',
+  '/lib64',
+  '/proc',
+  '/run',
+  '/sbin',
+  '/sys',
+  '/usr',
+  '/var',
+];
+
+function isWithin(directory: string, path: string): boolean {
+  return path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`);
+}
+
+function* upwards(directory: string): Iterable<string> {
+  for (let at = directory; ; at = posix.dirname(at)) {
+    yield at;
+    if (at === '/') return;
+  }
+}
+
+function refusal(directory: string, facts: WorkspaceFacts): string | undefined {
+  if (isWithin(facts.store, directory)) return 'expected a project directory, got a part of the store of ctx itself';
+  if (systemRoots.includes(directory)) return 'expected a project directory, got a directory of the system';
+  if (isWithin(directory, facts.home)) {
+    return 'expected a project directory, got your home or a directory that holds it: the agent would see your keys';
+  }
+  return undefined;
+}
+
+/**
+ * The nearest directory above `cwd` that has a vault already; else the repository `cwd` is in; else `cwd` itself. Never a
+ * directory that would show more than a project.
+ */
+export function workspaceOf(cwd: string, facts: WorkspaceFacts): string {
+  const usable = [...upwards(cwd)].filter((directory) => refusal(directory, facts) === undefined);
+  const found =
+    usable.find((directory) => facts.hasVault(directory)) ?? usable.find((directory) => facts.isRepository(directory));
+  const chosen = found ?? cwd;
+  const reason = refusal(chosen, facts);
+  if (reason === undefined) return chosen;
+  throw new ErrnoError('EINVAL', {
+    operation: 'exec',
+    path: chosen,
+    reason,
+    remedy: 'go to the project you want to work on and run the command there',
+  });
+}

@@ -1,0 +1,49 @@
+/**
+ * Apply: the fork's delta is written back to the person's directory. The person's latest edits enter first, so that a clash
+ * is seen before the first write; with a clash nothing at all is written unless the person chose a side. Each file is
+ * replaced whole. A crash in the middle loses nothing: what was written agrees with the fork, and the next apply goes on.
+ */
+
+import { type ApplyPlan, type ConflictChoice, planApply } from './apply-plan.js';
+import { fold } from './fold.js';
+import { forkChanges, rememberChanges } from './fork.js';
+import { syncOrigin } from './sync.js';
+import type { Change, Problem } from './tree.js';
+import { layersFromTop, makeEmptyFork, type OpenVault } from './vault.js';
+
+export interface Applied {
+  readonly vault: OpenVault;
+  readonly changes: readonly Change[];
+  readonly plan: ApplyPlan;
+  /** False when conflicts stood in the way and nothing was written. */
+  readonly done: boolean;
+  readonly problems: readonly Problem[];
+}
+
+async function agreedPaths(vault: OpenVault, paths: readonly string[]): Promise<ReadonlySet<string>> {
+  if (paths.length === 0) return new Set();
+  const layers = [vault.paths.fork.upper, ...layersFromTop(vault)];
+  const compared = await vault.tree.compare({ layers, root: vault.meta.origin, shift: vault.owner.shift, paths });
+  return new Set(paths.filter((path) => compared.get(path) === 'same'));
+}
+
+export async function applyFork(vault: OpenVault, choice: ConflictChoice): Promise<Applied> {
+  const synced = await syncOrigin(vault);
+  const current = synced.vault;
+  const changes = await forkChanges(current);
+  const plan = planApply(changes, current.meta.clashes, await agreedPaths(current, current.meta.clashes), choice);
+  if (plan.conflicts.length > 0 && choice === 'refuse') {
+    return { vault: current, changes, plan, done: false, problems: synced.problems };
+  }
+  const { paths, tree, owner, meta } = current;
+  await tree.apply({ uppers: [paths.fork.upper], root: meta.origin, shift: owner.shift, plan: plan.steps });
+  const folded = { ...current, meta: changes.length === 0 ? meta : fold(paths, meta) };
+  makeEmptyFork(paths, meta.origin, owner);
+  rememberChanges(folded, []);
+  // What apply left out on purpose (setuid bits, paths of the person's choice) is taken back from the origin.
+  const after = await syncOrigin(
+    folded,
+    changes.map(({ path }) => path),
+  );
+  return { vault: after.vault, changes, plan, done: true, problems: [...synced.problems, ...after.problems] };
+}

@@ -1,0 +1,29 @@
+/**
+ * Folding: the fork's delta becomes a frozen layer, in one rename. `meta.json` says so before and after, so that a crash at
+ * any point is either undone or finished by the next one who opens the vault.
+ */
+import { existsSync, renameSync } from 'node:fs';
+import type { VaultPaths } from './layout.js';
+import { type VaultMeta, writeVaultMeta } from './vault-meta.js';
+
+function folded(meta: VaultMeta, layer: string): VaultMeta {
+  return { ...meta, layers: [...meta.layers, layer], nextLayer: meta.nextLayer + 1, clashes: [], folding: undefined };
+}
+
+/** The fork must not be mounted. The caller makes a new empty delta afterwards. */
+export function fold(paths: VaultPaths, meta: VaultMeta): VaultMeta {
+  const layer = String(meta.nextLayer);
+  writeVaultMeta(paths.meta, { ...meta, folding: layer });
+  renameSync(paths.fork.upper, paths.layer(layer));
+  const after = folded(meta, layer);
+  writeVaultMeta(paths.meta, after);
+  return after;
+}
+
+/** After a crash: the rename tells how far it came. */
+export function settleFold(paths: VaultPaths, meta: VaultMeta): VaultMeta {
+  if (meta.folding === undefined) return meta;
+  const after = existsSync(paths.layer(meta.folding)) ? folded(meta, meta.folding) : { ...meta, folding: undefined };
+  writeVaultMeta(paths.meta, after);
+  return after;
+}

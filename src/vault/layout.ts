@@ -1,0 +1,69 @@
+/**
+ * Where things stand in the store. Pure functions of names: nothing else in the code joins store paths.
+ *
+ *   STORE/meta.json                     format and overlay profile; another one is refused
+ *   STORE/record/host.jsonl             the record
+ *   STORE/vault/ID/meta.json            origin, layers, what is pending
+ *   STORE/vault/ID/lock                 held (flock) by whoever uses the vault
+ *   STORE/vault/ID/origin.scan          signatures of the origin when it was last looked at
+ *   STORE/vault/ID/layer/N/             frozen trees, layer 0 the import
+ *   STORE/vault/ID/fork/NAME/upper/     the fork's delta; work/ beside it is the kernel's, home/ the private home
+ *   STORE/trash/                        renamed here, then deleted
+ */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+
+/** A directory's vault is found by its path alone, so that no index has to be kept true. */
+export function vaultId(origin: string): string {
+  return createHash('sha256').update(origin).digest('hex').slice(0, 16);
+}
+
+export interface ForkPaths {
+  readonly directory: string;
+  readonly upper: string;
+  readonly work: string;
+  readonly home: string;
+  /** The change list as of the last command's end. */
+  readonly changes: string;
+}
+
+export interface VaultPaths {
+  readonly directory: string;
+  readonly meta: string;
+  readonly lock: string;
+  readonly scan: string;
+  readonly layers: string;
+  layer(name: string): string;
+  readonly fork: ForkPaths;
+}
+
+export const forkName = 'main';
+
+export function storePaths(store: string) {
+  return {
+    meta: join(store, 'meta.json'),
+    record: join(store, 'record', 'host.jsonl'),
+    vaults: join(store, 'vault'),
+    trash: join(store, 'trash'),
+  } as const;
+}
+
+export function vaultPaths(store: string, id: string): VaultPaths {
+  const directory = join(store, 'vault', id);
+  const fork = join(directory, 'fork', forkName);
+  return {
+    directory,
+    meta: join(directory, 'meta.json'),
+    lock: join(directory, 'lock'),
+    scan: join(directory, 'origin.scan'),
+    layers: join(directory, 'layer'),
+    layer: (name) => join(directory, 'layer', name),
+    fork: {
+      directory: fork,
+      upper: join(fork, 'upper'),
+      work: join(fork, 'work'),
+      home: join(fork, 'home'),
+      changes: join(fork, 'changes.json'),
+    },
+  };
+}

@@ -1,0 +1,53 @@
+/** The store: one directory of plain files that holds every vault. Opening it makes it, or refuses what it cannot read. */
+import { mkdirSync, statSync } from 'node:fs';
+import { readJsonFile, writeFileAtomic } from '../base/atomic-file.js';
+import { ErrnoError, fromSystemError } from '../base/errno.js';
+import { storePaths } from './layout.js';
+
+/**
+ * The overlay profile layers are written in. A store written in another one would be read wrongly: deleted files would
+ * come back. It is named in the store and never mixed.
+ */
+const profile = 'userxattr,index=off,redirect_dir=nofollow,metacopy=off';
+const format = 1;
+
+export interface Store {
+  readonly directory: string;
+  readonly device: number;
+  readonly inode: number;
+}
+
+function make(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    mkdirSync(storePaths(directory).vaults, { recursive: true, mode: 0o700 });
+    mkdirSync(storePaths(directory).trash, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const wrapped = fromSystemError(error, 'make the store', directory);
+    throw new ErrnoError(wrapped.code, {
+      operation: wrapped.operation,
+      path: directory,
+      reason: wrapped.reason,
+      remedy: 'set CTX_DATA to a directory that you may write',
+      cause: error,
+    });
+  }
+}
+
+export function openStore(directory: string): Store {
+  const { meta } = storePaths(directory);
+  const found = readJsonFile(meta) as { format?: unknown; overlay?: unknown } | undefined;
+  if (found === undefined) {
+    make(directory);
+    writeFileAtomic(meta, `${JSON.stringify({ format, overlay: profile })}\n`, { durable: true });
+  } else if (found.format !== format || found.overlay !== profile) {
+    throw new ErrnoError('EINVAL', {
+      operation: 'open the store',
+      path: directory,
+      reason: `expected format ${format} with overlay profile ${profile}, found ${JSON.stringify(found)}`,
+      remedy: 'use the version of ctx that made it, or set CTX_DATA to another directory',
+    });
+  }
+  const about = statSync(directory);
+  return Object.freeze({ directory, device: about.dev, inode: about.ino });
+}

@@ -1,0 +1,105 @@
+/**
+ * The person's own edits. What changed in the origin since it was last looked at becomes a layer below the fork's delta,
+ * so that the next command sees it. Where the fork changed the same path, the fork's version stays on top and the path is
+ * a clash: reported, never resolved silently, and refused by apply.
+ */
+import { readdirSync, renameSync } from 'node:fs';
+import { layersBeforeReimport } from '../base/limits.js';
+import { forkChanges } from './fork.js';
+import { throwAway } from './trash.js';
+import type { Change, Problem } from './tree.js';
+import { layersFromTop, type OpenVault } from './vault.js';
+import { type VaultMeta, writeVaultMeta } from './vault-meta.js';
+
+export interface Synced {
+  readonly vault: OpenVault;
+  /** Paths of the origin that entered. */
+  readonly entered: readonly string[];
+  /** Those of them that the fork had changed too. */
+  readonly clashes: readonly string[];
+  readonly problems: readonly Problem[];
+}
+
+/** A path clashes with a change at it, above it or below it. Pure. */
+export function clashing(entered: readonly string[], changes: readonly Pick<Change, 'path'>[]): string[] {
+  const changed = new Set(changes.map(({ path }) => path));
+  const withParents = new Set(changes.flatMap(({ path }) => [...parentsOf(path)]));
+  return entered.filter(
+    (path) => changed.has(path) || withParents.has(path) || [...parentsOf(path)].some((parent) => changed.has(parent)),
+  );
+}
+
+function* parentsOf(path: string): Iterable<string> {
+  for (let slash = path.lastIndexOf('/'); slash > 0; slash = path.lastIndexOf('/', slash - 1))
+    yield path.slice(0, slash);
+}
+
+/** Many small layers make every lookup slower; with nothing in the fork a fresh import is the simplest way to one. */
+async function importAfresh(vault: OpenVault): Promise<Synced> {
+  const { paths, meta, tree, owner, store } = vault;
+  const layer = String(meta.nextLayer);
+  throwAway(store, paths.layer(layer));
+  const problems = await tree.copy({
+    root: meta.origin,
+    destination: paths.layer(layer),
+    signatures: paths.scan,
+    shift: owner.shift,
+    skip: [{ device: store.device, inode: store.inode }],
+  });
+  const after: VaultMeta = { ...meta, layers: [layer], nextLayer: meta.nextLayer + 1, clashes: [] };
+  writeVaultMeta(paths.meta, after);
+  for (const old of meta.layers) throwAway(store, paths.layer(old));
+  return { vault: { ...vault, meta: after }, entered: [], clashes: [], problems };
+}
+
+async function differing(
+  vault: OpenVault,
+  layers: readonly string[],
+  paths: readonly string[],
+): Promise<readonly string[]> {
+  if (paths.length === 0) return [];
+  const compared = await vault.tree.compare({ layers, root: vault.meta.origin, shift: vault.owner.shift, paths });
+  return paths.filter((path) => compared.get(path) !== 'same');
+}
+
+/** `suspects` are paths to compare even where the scan sees no edit: apply may have written them otherwise than the fork. */
+export async function syncOrigin(vault: OpenVault, suspects: readonly string[] = []): Promise<Synced> {
+  const { paths, meta, tree, owner, store } = vault;
+  if (vault.imported && suspects.length === 0) return { vault, entered: [], clashes: [], problems: [] };
+  const next = `${paths.scan}.next`;
+  const scanned = await tree.scan({
+    root: meta.origin,
+    signatures: next,
+    against: paths.scan,
+    skip: [{ device: store.device, inode: store.inode }],
+  });
+  const layers = layersFromTop(vault);
+  const looked = [...new Set([...scanned.map(({ path }) => path), ...suspects])];
+  const entered = await differing(vault, layers, looked);
+  if (entered.length === 0) {
+    renameSync(next, paths.scan);
+    return { vault, entered, clashes: meta.clashes, problems: [] };
+  }
+  const clean = readdirSync(paths.fork.upper).length === 0;
+  if (clean && meta.layers.length >= layersBeforeReimport) return importAfresh(vault);
+
+  const layer = String(meta.nextLayer);
+  throwAway(store, paths.layer(layer));
+  const problems = await tree.mirror({
+    root: meta.origin,
+    into: paths.layer(layer),
+    layers,
+    shift: owner.shift,
+    paths: entered,
+  });
+  const clashes = clean ? [] : clashing(entered, await forkChanges(vault));
+  const after: VaultMeta = {
+    ...meta,
+    layers: [...meta.layers, layer],
+    nextLayer: meta.nextLayer + 1,
+    clashes: [...new Set([...meta.clashes, ...clashes])].sort(),
+  };
+  writeVaultMeta(paths.meta, after);
+  renameSync(next, paths.scan);
+  return { vault: { ...vault, meta: after }, entered, clashes: after.clashes, problems };
+}

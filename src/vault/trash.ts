@@ -1,0 +1,27 @@
+/** Away in one rename, deleted when there is time: dropping a large tree costs the person nothing. */
+import { randomBytes } from 'node:crypto';
+import { readdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { fromSystemError, hasCode } from '../base/errno.js';
+import { storePaths } from './layout.js';
+import type { Store } from './store.js';
+import type { Tree } from './tree.js';
+
+/** Moves the directory out of the way. A missing one is fine. */
+export function throwAway(store: Store, directory: string): void {
+  try {
+    renameSync(directory, join(storePaths(store.directory).trash, randomBytes(8).toString('hex')));
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw fromSystemError(error, 'throw away', directory);
+  }
+}
+
+export async function emptyTrash(store: Store, tree: Tree): Promise<void> {
+  const { trash } = storePaths(store.directory);
+  for (const name of readdirSync(trash)) await tree.remove(join(trash, name));
+}
+
+export async function discard(store: Store, tree: Tree, directories: readonly string[]): Promise<void> {
+  for (const directory of directories) throwAway(store, directory);
+  await emptyTrash(store, tree);
+}
