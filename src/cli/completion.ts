@@ -2,13 +2,12 @@
 import { ErrnoError } from '../base/errno.js';
 import { printJson } from './output.js';
 import type { Run, Verb } from './verb.js';
-import { verbs } from './verbs.js';
 
 function optionNames(verb: Verb): string {
   return [...verb.options.map(({ name }) => `--${name}`), '--help'].join(' ');
 }
 
-function bash(): string {
+function bash(verbs: readonly Verb[]): string {
   const cases = verbs.map((verb) => `    ${verb.name}) words='${optionNames(verb)}' ;;`).join('\n');
   return `_ctx() {
   local current=\${COMP_WORDS[COMP_CWORD]} words=''
@@ -32,15 +31,15 @@ complete -F _ctx ctx
 `;
 }
 
-function zsh(): string {
-  return `#compdef ctx\nautoload -U +X bashcompinit && bashcompinit\n${bash()}`;
+function zsh(verbs: readonly Verb[]): string {
+  return `#compdef ctx\nautoload -U +X bashcompinit && bashcompinit\n${bash(verbs)}`;
 }
 
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "\\'")}'`;
 }
 
-function fish(): string {
+function fish(verbs: readonly Verb[]): string {
   const lines = verbs.flatMap((verb) => [
     `complete -c ctx -f -n __fish_use_subcommand -a ${verb.name} -d ${quoted(verb.summary)}`,
     ...verb.options.map(
@@ -53,18 +52,20 @@ function fish(): string {
   return `${lines.join('\n')}\n`;
 }
 
-const scripts: Readonly<Record<string, () => string>> = { bash, zsh, fish };
+const scripts: Readonly<Record<string, (verbs: readonly Verb[]) => string>> = { bash, zsh, fish };
 
-export const run: Run = async (call) => {
-  const shell = call.words[0] ?? '';
-  const script = scripts[shell];
-  if (script === undefined) {
-    throw new ErrnoError('EINVAL', {
-      operation: 'ctx completion',
-      reason: `expected bash, zsh or fish, got '${shell}'`,
-    });
-  }
-  if (call.flag('json')) printJson({ shell, script: script() });
-  else process.stdout.write(script());
-  return 0;
-};
+export function completion(verbs: readonly Verb[]): Run {
+  return async (call) => {
+    const shell = call.words[0] ?? '';
+    const script = scripts[shell]?.(verbs);
+    if (script === undefined) {
+      throw new ErrnoError('EINVAL', {
+        operation: 'ctx completion',
+        reason: `expected bash, zsh or fish, got '${shell}'`,
+      });
+    }
+    if (call.flag('json')) printJson({ shell, script });
+    else process.stdout.write(script);
+    return 0;
+  };
+}

@@ -92,6 +92,6 @@ export const verbs: readonly Verb[] = [
     words: { least: 1, most: 1 },
     options: [json],
     examples: ['eval "$(ctx completion bash)"', 'ctx completion fish > ~/.config/fish/completions/ctx.fish'],
-    load: async () => (await import('./completion.js')).run,
+    load: async () => (await import('./completion.js')).completion(verbs),
   },
 ];
