@@ -4,6 +4,7 @@
  */
 #include "tree.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static struct buffer path; /* of the entry at hand, NUL-terminated, length without the NUL */
@@ -19,12 +20,24 @@ static const char *type_name(mode_t mode) {
   }
 }
 
+/*
+ * Changes when the entry is written again, even to the same size. A directory has none: its times follow its entries,
+ * which are listed themselves. Neither has a deleted entry: all whiteouts of a layer may be one inode.
+ */
+static void put_stamp(const char *kind, const struct stat *status) {
+  char text[64] = "";
+  if (!S_ISDIR(status->st_mode) && strcmp(kind, "deleted") != 0)
+    snprintf(text, sizeof text, "%llu.%lld", (unsigned long long)status->st_ino, (long long)nanoseconds(status->st_ctim));
+  put_field(text);
+}
+
 static void put_change(const char *kind, const struct stat *status, bool content) {
   put_field(kind);
   put_field(type_name(status->st_mode));
   put_number(status->st_mode & 07777, true);
   put_number(S_ISDIR(status->st_mode) ? 0 : (uint64_t)status->st_size, false);
   put_field(content ? "1" : "0");
+  put_stamp(kind, status);
   put_field(path.data);
 }
 

@@ -15,7 +15,7 @@ export async function forkChanges(vault: OpenVault): Promise<readonly Change[]> 
 export type CommandChange = Change | (Omit<Change, 'kind'> & { readonly kind: 'restored' });
 
 function fingerprint(change: Change): string {
-  return [change.kind, change.type, change.mode, change.size, change.content].join(' ');
+  return [change.kind, change.type, change.mode, change.size, change.content, change.stamp].join(' ');
 }
 
 /** What happened between two change lists of one fork. Pure. */

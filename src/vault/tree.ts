@@ -21,6 +21,8 @@ export interface Change {
   readonly mode: number;
   readonly size: number;
   readonly content: boolean;
+  /** Differs when the entry was written again; empty for directories and deleted entries. Only for comparing. */
+  readonly stamp: string;
   readonly path: string;
 }
 
@@ -231,13 +233,14 @@ export class Tree {
   async diff(options: DiffOptions): Promise<Change[]> {
     const words = ['diff', ...listWords('--upper', options.uppers), ...listWords('--lower', options.lowers)];
     const output = await this.#run({ words, signal: options.signal });
-    return parse<Change>(output, 6, (fields, at) => ({
+    return parse<Change>(output, 7, (fields, at) => ({
       kind: word(fields, at),
       type: word(fields, at + 1),
       mode: Number.parseInt(word(fields, at + 2), 8),
       size: Number(word(fields, at + 3)),
       content: word(fields, at + 4) === '1',
-      path: pathField(fields, at + 5),
+      stamp: word(fields, at + 5),
+      path: pathField(fields, at + 6),
     }));
   }
 
