@@ -40,7 +40,8 @@ export function changeLines(
     const note = remark(change);
     return `  ${paint(colour, `${letter} ${name}`)}${note === '' ? '' : `  ${paint('dim', note)}`}`;
   });
-  return changes.length > most ? [...lines, paint('dim', `  and ${changes.length - most} more: ctx diff`)] : lines;
+  const rest = changes.length > most ? [paint('dim', `  and ${changes.length - most} more: ctx diff`)] : [];
+  return [...repositoryLine(repository, paint), ...lines, ...rest];
 }
 
 export function counted(count: number, noun: string): string {

@@ -16,6 +16,7 @@ import type { Problem, Progress } from '../vault/tree.js';
 import { closeVault, openVault } from '../vault/vault.js';
 import { CapturedOutput } from './captured-output.js';
 import type { Envelope } from './envelope.js';
+import { refreshGitIndex } from './git-index.js';
 import { type Host, placeOf } from './host.js';
 import { jailView } from './view.js';
 
@@ -78,12 +79,13 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
   try {
     const object = `fork/${opened.id}/${forkName}`;
     const synced = await syncOrigin(opened);
-    const { vault } = synced;
+    const vault = await refreshGitIndex(host, place, synced);
     const before = rememberedChanges(vault);
     const view = jailView({
       host,
       place,
       vault,
+      fork: vault.paths.fork,
       argv: request.argv,
       environmentAdditions: request.environmentAdditions,
     });

@@ -5,6 +5,7 @@ import type { Person } from '../authority/system-profile.js';
 import { defaultToolingPaths, expandPaths, pathEnvironment } from '../authority/tooling-paths.js';
 import type { Identity, JailView } from '../jail/plan.js';
 import { readOnlyPaths, systemView } from '../jail/system-view.js';
+import type { ForkPaths } from '../vault/layout.js';
 import { layersFromTop, type OpenVault } from '../vault/vault.js';
 import { commandEnvironment } from './environment.js';
 import type { Host, Place } from './host.js';
@@ -15,6 +16,7 @@ export interface ViewRequest {
   readonly host: Host;
   readonly place: Place;
   readonly vault: OpenVault;
+  readonly fork: ForkPaths;
   readonly argv: readonly string[];
   readonly environmentAdditions: readonly string[];
 }
@@ -35,8 +37,8 @@ function isWithin(directory: string, path: string): boolean {
 }
 
 export function jailView(request: ViewRequest): JailView {
-  const { host, place, vault } = request;
-  const { directory: base, fork } = vault.paths;
+  const { host, place, vault, fork } = request;
+  const { directory: base } = vault.paths;
   const inVault = (path: string) => posix.relative(base, path);
   const person = personAt(host, place);
   const programs = programPaths(host.environment['PATH'], host.home);

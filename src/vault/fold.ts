@@ -20,6 +20,18 @@ export function fold(paths: VaultPaths, meta: VaultMeta): VaultMeta {
   return after;
 }
 
+/**
+ * A delta made beside the fork becomes a layer below it. A crash between the two steps leaves an unnamed directory, which
+ * the next use of that name throws away.
+ */
+export function addLayer(paths: VaultPaths, meta: VaultMeta, delta: string): VaultMeta {
+  const layer = String(meta.nextLayer);
+  renameSync(delta, paths.layer(layer));
+  const after: VaultMeta = { ...meta, layers: [...meta.layers, layer], nextLayer: meta.nextLayer + 1 };
+  writeVaultMeta(paths.meta, after);
+  return after;
+}
+
 /** After a crash: the rename tells how far it came. */
 export function settleFold(paths: VaultPaths, meta: VaultMeta): VaultMeta {
   if (meta.folding === undefined) return meta;

@@ -50,6 +50,6 @@ export function dropFork(vault: OpenVault): OpenVault {
   throwAway(store, paths.fork.directory);
   const after: VaultMeta = { ...meta, clashes: [] };
   if (meta.clashes.length > 0) writeVaultMeta(paths.meta, after);
-  makeEmptyFork(paths, meta.origin, owner);
+  makeEmptyFork(paths.fork, meta.origin, owner);
   return { ...vault, meta: after };
 }

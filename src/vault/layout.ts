@@ -8,6 +8,7 @@
  *   STORE/vault/ID/origin.scan          signatures of the origin when it was last looked at
  *   STORE/vault/ID/layer/N/             frozen trees, layer 0 the import
  *   STORE/vault/ID/fork/NAME/upper/     the fork's delta; work/ beside it is the kernel's, home/ the private home
+ *   STORE/vault/ID/fork/git-index/      as a fork, while the imported git index is refreshed
  *   STORE/trash/                        renamed here, then deleted
  */
 import { createHash } from 'node:crypto';
@@ -35,6 +36,8 @@ export interface VaultPaths {
   readonly layers: string;
   layer(name: string): string;
   readonly fork: ForkPaths;
+  /** A delta that will become a layer, made by refreshing the git index. */
+  readonly gitIndex: ForkPaths;
 }
 
 export const forkName = 'main';
@@ -48,9 +51,18 @@ export function storePaths(store: string) {
   } as const;
 }
 
+function forkPaths(directory: string): ForkPaths {
+  return {
+    directory,
+    upper: join(directory, 'upper'),
+    work: join(directory, 'work'),
+    home: join(directory, 'home'),
+    changes: join(directory, 'changes.json'),
+  };
+}
+
 export function vaultPaths(store: string, id: string): VaultPaths {
   const directory = join(store, 'vault', id);
-  const fork = join(directory, 'fork', forkName);
   return {
     directory,
     meta: join(directory, 'meta.json'),
@@ -58,12 +70,7 @@ export function vaultPaths(store: string, id: string): VaultPaths {
     scan: join(directory, 'origin.scan'),
     layers: join(directory, 'layer'),
     layer: (name) => join(directory, 'layer', name),
-    fork: {
-      directory: fork,
-      upper: join(fork, 'upper'),
-      work: join(fork, 'work'),
-      home: join(fork, 'home'),
-      changes: join(fork, 'changes.json'),
-    },
+    fork: forkPaths(join(directory, 'fork', forkName)),
+    gitIndex: forkPaths(join(directory, 'fork', 'git-index')),
   };
 }

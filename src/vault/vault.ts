@@ -22,7 +22,7 @@ import {
 } from 'node:fs';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { settleFold } from './fold.js';
-import { type VaultPaths, vaultId, vaultPaths } from './layout.js';
+import { type ForkPaths, type VaultPaths, vaultId, vaultPaths } from './layout.js';
 import type { Store } from './store.js';
 import { discard, emptyTrash } from './trash.js';
 import type { Problem, Progress, Tree } from './tree.js';
@@ -84,9 +84,8 @@ async function lock(request: VaultRequest, paths: VaultPaths): Promise<number> {
 }
 
 /** An empty delta. Its own mode and owner are what the workspace's top directory shows. */
-export function makeEmptyFork(paths: VaultPaths, origin: string, owner: Owner): void {
+export function makeEmptyFork(fork: ForkPaths, origin: string, owner: Owner): void {
   const about = statSync(origin);
-  const { fork } = paths;
   for (const directory of [fork.upper, fork.work, fork.home]) {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     if (owner.shift > 0) chownSync(directory, owner.uid + owner.shift, owner.gid + owner.shift);
@@ -109,7 +108,7 @@ async function importOrigin(request: VaultRequest, paths: VaultPaths): Promise<r
       onProgress: request.onProgress,
       signal: request.signal,
     });
-    makeEmptyFork(paths, origin, owner);
+    makeEmptyFork(paths.fork, origin, owner);
     return problems;
   } catch (error) {
     await discard(store, tree, [paths.layers]);
@@ -135,7 +134,7 @@ export async function openVault(request: VaultRequest): Promise<OpenVault> {
         });
       }
       const meta = settleFold(paths, found);
-      makeEmptyFork(paths, origin, owner);
+      makeEmptyFork(paths.fork, origin, owner);
       return { ...opened, meta, imported: false, problems: [] };
     }
     const problems = await importOrigin(request, paths);

@@ -1,0 +1,57 @@
+/**
+ * Git remembers inode and change time of every file. In a fork both are new, so the first `git status` would hash the whole
+ * tree and write the index: slow, and a change nobody made. So the index is refreshed once, inside a jail since the
+ * repository's configuration can name programs, and kept as a layer below the fork.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { ErrnoError } from '../base/errno.js';
+import { launch } from '../jail/launch.js';
+import { jailPlan } from '../jail/plan.js';
+import { addLayer } from '../vault/fold.js';
+import type { Synced } from '../vault/sync.js';
+import { throwAway } from '../vault/trash.js';
+import { makeEmptyFork, type OpenVault } from '../vault/vault.js';
+import type { Host, Place } from './host.js';
+import { jailView } from './view.js';
+
+const index = '.git/index';
+const command = ['git', 'update-index', '-q', '--refresh'];
+
+/** Needed when the index in the layers is the origin's own, and the fork has none of its own on top. */
+function isNeeded({ vault, entered }: Synced): boolean {
+  const { meta, paths, imported } = vault;
+  if (!imported && !entered.includes(index)) return false;
+  return existsSync(join(meta.origin, index)) && !existsSync(join(paths.fork.upper, index));
+}
+
+/** Never fails the command it is done for: without git, or with a broken index, that command finds things as they are. */
+export async function refreshGitIndex(host: Host, place: Place, synced: Synced): Promise<OpenVault> {
+  const { vault } = synced;
+  if (!isNeeded(synced)) return vault;
+  const { gitIndex: fork } = vault.paths;
+  throwAway(host.store, fork.directory);
+  makeEmptyFork(fork, place.origin, place.owner);
+  const view = jailView({
+    host,
+    place: { ...place, directory: place.origin },
+    vault,
+    fork,
+    argv: command,
+    environmentAdditions: [],
+  });
+  const jail = launch({
+    program: host.jailProgram,
+    plan: jailPlan(view),
+    streams: 'capture',
+    lockDescriptor: vault.lockDescriptor,
+  });
+  try {
+    await jail.done;
+  } catch (error) {
+    if (!(error instanceof ErrnoError) || error.operation !== 'exec') throw error;
+    return vault;
+  }
+  if (!existsSync(join(fork.upper, index))) return vault;
+  return { ...vault, meta: addLayer(vault.paths, vault.meta, fork.upper) };
+}
