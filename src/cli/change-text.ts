@@ -29,11 +29,16 @@ function remark({ kind, type, size, content, mode }: CommandChange): string {
   return kind === 'deleted' || kind === 'restored' ? '' : sizeText(size);
 }
 
-export function changeLines(
-  changes: readonly CommandChange[],
-  paint: Paint,
-  most = Number.POSITIVE_INFINITY,
-): string[] {
+/** Git's own files are one line to people: who commits does not think of the object database. */
+function repositoryLine(changes: readonly CommandChange[], paint: Paint): string[] {
+  return changes.length === 0
+    ? []
+    : [`  ${paint('yellow', 'M .git/')}  ${paint('dim', counted(changes.length, 'path'))}`];
+}
+
+export function changeLines(all: readonly CommandChange[], paint: Paint, most = Number.POSITIVE_INFINITY): string[] {
+  const changes = all.filter(({ path }) => !path.startsWith('.git/'));
+  const repository = all.filter(({ path }) => path.startsWith('.git/'));
   const lines = changes.slice(0, most).map((change) => {
     const [colour, letter] = marks[change.kind];
     const name = `${visible(change.path)}${change.type === 'directory' ? '/' : ''}`;
