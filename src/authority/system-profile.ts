@@ -7,44 +7,24 @@
 export const systemDirectories = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'] as const;
 
 /**
- * Files and directories of `/etc` that are shown as they are. None holds a secret: what does (shadow, ssh keys, sudoers,
+ * Files and directories of `/etc` that are shown as they are: what common programs fail without, and no more, since each is
+ * a mount. None holds a secret: what does (shadow, ssh keys, sudoers,
  * TLS private keys, machine-id) is not listed, and what is not listed does not exist in the jail.
  */
 const systemConfiguration: readonly (string | RegExp)[] = [
   'alternatives',
-  'bash.bashrc',
-  'bash_completion.d',
-  'ca-certificates',
-  'ca-certificates.conf',
   'crypto-policies',
-  'debian_version',
-  'ethertypes',
   'fonts',
-  'gai.conf',
-  'inputrc',
   /^java-[0-9a-z-]+$/,
   'ld.so.cache',
-  'ld.so.conf',
-  'ld.so.conf.d',
   'localtime',
-  'locale.alias',
-  'lsb-release',
-  'magic',
-  'magic.mime',
   'mime.types',
   'os-release',
-  'perl',
   'pki',
-  'profile',
   'protocols',
-  /^python[0-9.]*$/,
-  'rpc',
   'services',
   'ssl/certs',
   'ssl/openssl.cnf',
-  'terminfo',
-  'timezone',
-  'vim',
 ];
 
 /** Whether the entry `/etc/NAME` (or `/etc/ssl/NAME`) belongs to the profile. */
