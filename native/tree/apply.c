@@ -125,10 +125,7 @@ static void put(struct apply *apply, const char *path) {
     case S_IFREG: put_file(&place, &found); break;
     case S_IFLNK:
     case S_IFIFO: put_special(&place, &found); break;
-    case S_IFDIR:
-      put_directory(&place, &found);
-      anchor_forget(&apply->root); /* a remembered parent may have been replaced */
-      break;
+    case S_IFDIR: put_directory(&place, &found); break;
     default: fail(EPERM, "put a device or socket", path);
   }
 }
@@ -141,7 +138,7 @@ static void remove_entry(struct apply *apply, const char *path) {
   if (parent < 0) fail(errno, "open parent", path);
   if (unlinkat(parent, name, 0) == 0 || errno == ENOENT) return;
   if ((errno != EISDIR && errno != EPERM) || unlinkat(parent, name, AT_REMOVEDIR) != 0) fail(errno, "remove", path);
-  anchor_forget(&apply->root);
+  if (parent == apply->root.root) anchor_forget(&apply->root); /* what was removed may be the parent remembered */
 }
 
 int apply_verb(const struct options *options) {

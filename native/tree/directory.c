@@ -133,20 +133,43 @@ static int open_step_by_step(int root, const char *path, size_t length) {
   return fd;
 }
 
+/* As much of the path as one call can take, cut between components; 0: take single steps. */
+static size_t stretch(const char *path, size_t length) {
+  if (length < PATH_MAX) return length;
+  size_t cut = PATH_MAX - 1;
+  while (cut > 0 && path[cut] != '/') cut--;
+  return cut;
+}
+
 int open_beneath(int root, const char *path, size_t length) {
-  char whole[PATH_MAX];
-  if (length > 0 && length < sizeof whole) {
-    struct open_how how = {
-        .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-    };
-    memcpy(whole, path, length);
-    whole[length] = '\0';
-    int fd = (int)syscall(SYS_openat2, root, whole, &how, sizeof how);
-    /* EAGAIN: a rename raced; ENOSYS, EPERM: a sandbox without openat2. The slow way holds against all of them. */
-    if (fd >= 0 || (errno != EAGAIN && errno != ENOSYS && errno != EPERM)) return fd;
+  struct open_how how = {
+      .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+  };
+  int fd = fcntl(root, F_DUPFD_CLOEXEC, 0);
+  while (fd >= 0 && length > 0) {
+    char part[PATH_MAX];
+    size_t cut = stretch(path, length);
+    memcpy(part, path, cut);
+    part[cut] = '\0';
+    int next = cut == 0 ? -1 : (int)syscall(SYS_openat2, fd, part, &how, sizeof how);
+    /* EAGAIN: a rename raced; ENOSYS, EPERM: a sandbox without openat2. Single steps hold against all of them. */
+    if (cut == 0 || (next < 0 && (errno == EAGAIN || errno == ENOSYS || errno == EPERM))) {
+      next = open_step_by_step(fd, path, length);
+      cut = length;
+    }
+    int error = errno;
+    close(fd);
+    errno = error;
+    fd = next;
+    path += cut;
+    length -= cut;
+    if (length > 0) { /* the slash */
+      path++;
+      length--;
+    }
   }
-  return open_step_by_step(root, path, length);
+  return fd;
 }
 
 void anchor_forget(struct anchor *anchor) {
@@ -162,7 +185,11 @@ int anchor_parent(struct anchor *anchor, const char *path, const char **name) {
   if (length == 0) return anchor->root;
   if (anchor->parent != NULL && anchor->parent_length == length && memcmp(anchor->parent, path, length) == 0)
     return anchor->parent_fd;
-  int fd = open_beneath(anchor->root, path, length);
+  /* Sorted lists go down from a parent to its children: a deep path is not walked from the root each time. */
+  bool below = anchor->parent != NULL && anchor->parent_length < length &&
+               memcmp(anchor->parent, path, anchor->parent_length) == 0 && path[anchor->parent_length] == '/';
+  size_t known = below ? anchor->parent_length + 1 : 0;
+  int fd = open_beneath(below ? anchor->parent_fd : anchor->root, path + known, length - known);
   if (fd < 0) return -1;
   anchor_forget(anchor);
   anchor->parent = allocate(length + 1);

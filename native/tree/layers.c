@@ -1,5 +1,5 @@
 /*
- * Overlay's on-disk format (profile userxattr, index=off, redirect_dir=off, metacopy=off): what a stack of layers
+ * Overlay's on-disk format (profile userxattr, index=off, redirect_dir=nofollow, metacopy=off): what a stack of layers
  * shows at a path. The same rules as the kernel's lookup:
  *   - a whiteout (character device 0:0; or, in a directory marked opaque "x", an empty file with the whiteout mark)
  *     ends the search: nothing is there;
@@ -125,12 +125,17 @@ static void forget_parent(struct resolver *resolver) {
 }
 
 static void descend(struct resolver *resolver, const char *path, size_t length) {
-  forget_parent(resolver);
-  struct layers at = resolver->root;
-  bool owned = false;
+  /* From the parent of the path before, where this one goes on below it. */
+  bool owned = resolver->parent_path != NULL && resolver->parent_length < length &&
+               memcmp(resolver->parent_path, path, resolver->parent_length) == 0 &&
+               path[resolver->parent_length] == '/';
+  struct layers at = owned ? resolver->parent : resolver->root;
+  size_t known = owned ? resolver->parent_length + 1 : 0;
+  if (!owned) forget_parent(resolver);
+  free(resolver->parent_path);
   char *copy = allocate(length + 1);
   memcpy(copy, path, length);
-  for (char *rest = copy; rest != NULL;) {
+  for (char *rest = copy + known; rest != NULL;) {
     char *name = strsep(&rest, "/");
     struct found found;
     struct layers children;

@@ -21,7 +21,7 @@ struct made {
 
 struct mirror {
   const struct options *options;
-  struct anchor root, into;
+  struct anchor root, into, ancestors; /* the last: the origin again, while `root` lends out a parent */
   struct resolver layers;
   struct made *made;
   size_t made_count, made_capacity;
@@ -62,7 +62,9 @@ static bool make_parents(struct mirror *mirror, const char *path) {
   for (const char *slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
     char *prefix = prefix_of(path, (size_t)(slash - path));
     struct stat status;
-    int source = open_beneath(mirror->root.root, prefix, strlen(prefix));
+    const char *step;
+    int above = anchor_parent(&mirror->ancestors, prefix, &step);
+    int source = above < 0 ? -1 : open_directory(above, step);
     bool made = source >= 0 && fstat(source, &status) == 0 && make_directory(mirror, prefix, &status, source);
     if (source >= 0) close(source);
     free(prefix);
@@ -150,7 +152,7 @@ static void set_directory_metadata(struct mirror *mirror) {
 
 int mirror_verb(const struct options *options) {
   struct mirror mirror = {.options = options};
-  mirror.root.root = open_named_root(options->root);
+  mirror.root.root = mirror.ancestors.root = open_named_root(options->root);
   mirror.layers.root = open_layers(&options->layers);
   struct records records = read_records();
   struct stat status;

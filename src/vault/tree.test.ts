@@ -1,0 +1,806 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, afterEach, beforeEach, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { decodePath, encodePath } from '../base/path-bytes.js';
+import { type Change, type Step, Tree } from './tree.js';
+
+function findProgram(): string {
+  for (let at = dirname(fileURLToPath(import.meta.url)); at !== '/'; at = dirname(at)) {
+    const candidate = join(at, 'dist/native/tree');
+    if (existsSync(candidate)) return candidate;
+  }
+  throw new Error('expected dist/native/tree; build the native programs first');
+}
+
+const program = findProgram();
+const tree = new Tree({ program });
+const isRoot = process.getuid?.() === 0;
+const nobody = 65534;
+
+/** The same program as an ordinary user: through setpriv where the tests run as root. */
+const unprivileged = mkdtempSync(join(tmpdir(), 'ctx-tree-program-'));
+chmodSync(unprivileged, 0o755);
+copyFileSync(program, join(unprivileged, 'tree'));
+const dropping = `exec /usr/bin/setpriv --reuid ${nobody} --regid ${nobody} --clear-groups`;
+writeFileSync(
+  join(unprivileged, 'tree.sh'),
+  `#!/bin/sh\n${isRoot ? dropping : 'exec'} '${join(unprivileged, 'tree')}' "$@"\n`,
+  { mode: 0o755 },
+);
+const userTree = new Tree({ program: join(unprivileged, 'tree.sh') });
+after(() => rmSync(unprivileged, { recursive: true }));
+
+let base = '';
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), 'ctx-tree-'));
+});
+afterEach(async () => {
+  await tree.remove(base);
+  assert.equal(existsSync(base), false);
+});
+
+const at = (...names: string[]) => join(base, ...names);
+
+function write(path: string, text = path): void {
+  mkdirSync(dirname(at(path)), { recursive: true });
+  writeFileSync(at(path), text);
+}
+
+/** Node has no xattr calls; perl is essential on Debian. */
+function attribute(path: string, name: string, value?: string): string | undefined {
+  const [set, get] = process.arch === 'arm64' ? [5, 8] : [188, 191];
+  const code =
+    value === undefined
+      ? `my $b = "\\0" x 100; my $n = syscall(${get}, $ARGV[0], $ARGV[1], $b, 100); exit 1 if $n < 0; print substr($b, 0, $n)`
+      : `exit(syscall(${set}, $ARGV[0], $ARGV[1], $ARGV[2], length($ARGV[2]), 0) == 0 ? 0 : 1)`;
+  const result = spawnSync('perl', ['-e', code, path, name, ...(value === undefined ? [] : [value])]);
+  if (value !== undefined) assert.equal(result.status, 0, `could not set ${name} on ${path}`);
+  return result.status === 0 ? result.stdout.toString() : undefined;
+}
+
+/** Old enough for every timestamp to be trusted, so that a test does not wait for it. */
+const settle = () => new Promise((resolve) => setTimeout(resolve, 25));
+
+/** Nothing but what must be the same: `diff` of two whole trees as two layers. */
+const differences = (left: string, right: string) => tree.diff({ uppers: [left], lowers: [right] });
+
+/** A chain of directories deeper than any path can say, with a leaf at its end; `beside` names a sibling at a level. */
+function makeChain(path: string, name: string, depth: number, beside: (level: number) => string | undefined): void {
+  mkdirSync(at(path));
+  const siblings = Array.from({ length: depth }, (_, level) => beside(level) ?? '').join(',');
+  const code = `my ($n, $s) = @ARGV; my @s = split /,/, $s, -1;
+    for (@s) { mkdir $_ if length; mkdir $n; chdir $n or die } open my $f, '>', 'leaf' or die; print $f 'x';`;
+  execFileSync('perl', ['-e', code, name, siblings], { cwd: at(path) });
+}
+
+describe('tree scan', () => {
+  it('says nothing of an unchanged tree, and names what was added, changed and removed', async () => {
+    for (const path of ['o/a/one', 'o/a/two', 'o/a.txt', 'o/b/c/deep']) write(path);
+    const options = { root: at('o'), signatures: at('new'), against: at('old') };
+    await tree.scan({ root: at('o'), signatures: at('old') });
+    assert.deepEqual(await tree.scan(options), []);
+    writeFileSync(at('o/a/one'), 'x'.repeat(at('o/a/one').length));
+    rmSync(at('o/b'), { recursive: true });
+    write('o/a/three');
+    chmodSync(at('o/a'), 0o700);
+    assert.deepEqual(await tree.scan(options), [
+      { path: 'a', what: 'changed' },
+      { path: 'a/one', what: 'changed' },
+      { path: 'a/three', what: 'added' },
+      { path: 'b', what: 'removed' },
+      { path: 'b/c', what: 'removed' },
+      { path: 'b/c/deep', what: 'removed' },
+    ]);
+  });
+
+  it('sees a write of the same size that comes right after the scan', async () => {
+    write('o/f', 'one');
+    await tree.scan({ root: at('o'), signatures: at('old') });
+    writeFileSync(at('o/f'), 'two');
+    assert.deepEqual(await tree.scan({ root: at('o'), signatures: at('new'), against: at('old') }), [
+      { path: 'f', what: 'changed' },
+    ]);
+  });
+
+  it('takes a missing, cut, changed or foreign signature file for an empty tree', async () => {
+    write('o/f');
+    await tree.scan({ root: at('o'), signatures: at('good') });
+    const good = readFileSync(at('good'));
+    const flipped = Buffer.from(good);
+    flipped[flipped.length - 1] = (flipped.at(-1) ?? 0) ^ 1;
+    const damaged = { cut: good.subarray(0, -1), flipped, short: good.subarray(0, 7), foreign: Buffer.from('hello') };
+    for (const [name, bytes] of Object.entries(damaged)) writeFileSync(at(name), bytes);
+    for (const against of ['missing', ...Object.keys(damaged)]) {
+      const drift = await tree.scan({ root: at('o'), signatures: at('new'), against: at(against) });
+      assert.deepEqual(drift, [{ path: 'f', what: 'added' }], against);
+    }
+  });
+
+  it('leaves out a skipped directory, and never follows a link', async () => {
+    write('o/store/layer/f');
+    write('o/g');
+    symlinkSync('/', at('o/out'));
+    const { dev, ino } = statSync(at('o/store'));
+    const skip = [{ device: dev, inode: ino }];
+    const drift = await tree.scan({ root: at('o'), signatures: at('new'), against: at('none'), skip });
+    assert.deepEqual(
+      drift.map(({ path }) => path),
+      ['g', 'out'],
+    );
+  });
+
+  it('gives the same file whoever of its threads comes first', async () => {
+    for (let i = 0; i < 600; i++) write(`o/${i % 7}/${i % 3}/${i}`);
+    for (let i = 0; i < 600; i++) write(`o/flat/${i}`);
+    await settle();
+    const runs = await Promise.all(
+      [0, 1, 2, 3].map(async (run) => {
+        await tree.scan({ root: at('o'), signatures: at(`s${run}`) });
+        return readFileSync(at(`s${run}`));
+      }),
+    );
+    for (const run of runs) assert.ok(run.equals(runs[0] ?? Buffer.alloc(0)));
+  });
+
+  it('fails with the reason where the directory is missing', async () => {
+    await assert.rejects(tree.scan({ root: at('none'), signatures: at('s') }), { code: 'ENOENT', path: at('none') });
+  });
+});
+
+describe('tree copy', () => {
+  it('keeps content, modes, times, links, hard links, fifos and user attributes', async () => {
+    write('o/d/file', 'content');
+    write('o/d/empty', '');
+    linkSync(at('o/d/file'), at('o/second'));
+    symlinkSync('d/file', at('o/link'));
+    symlinkSync('nowhere', at('o/dangling'));
+    execFileSync('mkfifo', [at('o/pipe')]);
+    attribute(at('o/d/file'), 'user.note', 'kept');
+    attribute(at('o/d'), 'user.note', 'kept too');
+    attribute(at('o/d'), 'user.overlay.opaque', 'y');
+    chmodSync(at('o/d/file'), 0o4751);
+    utimesSync(at('o/d/file'), 1, 1234.5);
+    chmodSync(at('o/d'), 0o2555);
+    utimesSync(at('o/d'), 1, 99.25);
+    assert.deepEqual(await tree.copy({ root: at('o'), destination: at('c'), signatures: at('s') }), []);
+    const file = statSync(at('c/d/file'));
+    assert.equal(file.mode & 0o7777, 0o751);
+    assert.equal(file.mtimeMs, 1234500);
+    assert.equal(file.ino, statSync(at('c/second')).ino);
+    assert.equal(statSync(at('c/d')).mode & 0o7777, 0o2555);
+    assert.equal(statSync(at('c/d')).mtimeMs, 99250);
+    assert.equal(readlinkSync(at('c/dangling')), 'nowhere');
+    assert.equal(attribute(at('c/d/file'), 'user.note'), 'kept');
+    assert.equal(attribute(at('c/d'), 'user.note'), 'kept too');
+    assert.equal(attribute(at('c/d'), 'user.overlay.opaque'), undefined);
+    assert.ok(lstatSync(at('c/pipe')).isFIFO());
+    const drift = await tree.scan({ root: at('o'), signatures: at('s2'), against: at('s') });
+    assert.deepEqual(drift, [], 'the copy knows what it copied');
+  });
+
+  it('leaves out sockets, says so, and does not report them again at the next scan', async () => {
+    write('o/f');
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(at('o/socket'), resolve));
+    const problems = await tree.copy({ root: at('o'), destination: at('c'), signatures: at('s') });
+    assert.deepEqual(problems, [{ path: 'socket', code: 'ENOTSUP', reason: 'sockets are left out' }]);
+    assert.deepEqual(readdirSync(at('c')), ['f']);
+    assert.deepEqual(await tree.scan({ root: at('o'), signatures: at('s2'), against: at('s') }), []);
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it('copies a sparse file of 2 GiB as holes', async () => {
+    write('o/sparse', 'head');
+    truncateSync(at('o/sparse'), 2 ** 31);
+    const file = openSync(at('o/sparse'), 'r+');
+    writeSync(file, 'middle', 2 ** 30);
+    closeSync(file);
+    const started = Date.now();
+    await tree.copy({ root: at('o'), destination: at('c'), signatures: at('s') });
+    assert.deepEqual(await differences(at('c'), at('o')), []);
+    assert.ok(Date.now() - started < 2000);
+    const copied = statSync(at('c/sparse'));
+    assert.equal(copied.size, 2 ** 31);
+    assert.ok(copied.blocks * 512 < 2 ** 20);
+  });
+
+  it('reports progress, the last of it whole', async () => {
+    for (let i = 0; i < 20; i++) write(`o/${i}`, '0123456789');
+    const seen: unknown[] = [];
+    const onProgress = (progress: unknown) => seen.push(progress);
+    await tree.copy({ root: at('o'), destination: at('c'), signatures: at('s'), onProgress });
+    assert.deepEqual(seen.at(-1), { files: 20, bytes: 200 });
+  });
+
+  it('can be aborted', async () => {
+    for (let i = 0; i < 2000; i++) write(`o/${i}`);
+    const abort = new AbortController();
+    const copying = tree.copy({ root: at('o'), destination: at('c'), signatures: at('s'), signal: abort.signal });
+    abort.abort();
+    await assert.rejects(copying, { code: 'ECANCELED' });
+  });
+
+  it('refuses a destination that holds something', async () => {
+    write('o/f');
+    write('c/g');
+    const copying = tree.copy({ root: at('o'), destination: at('c'), signatures: at('s') });
+    await assert.rejects(copying, { code: 'ENOTEMPTY' });
+  });
+
+  it('shifts owners on the way in and back', { skip: !isRoot && 'only root can give files away' }, async () => {
+    write('o/d/f');
+    chownSync(at('o/d/f'), 1000, 1001);
+    const shift = 100_000;
+    await tree.copy({ root: at('o'), destination: at('c'), signatures: at('s'), shift });
+    assert.equal(statSync(at('c/d/f')).uid, 101_000);
+    assert.equal(statSync(at('c/d')).gid, 100_000);
+    const paths = ['d', 'd/f'];
+    const verdicts = await tree.compare({ layers: [at('c')], root: at('o'), paths, shift });
+    assert.deepEqual([...verdicts.values()], ['same', 'same']);
+    mkdirSync(at('back'));
+    chownSync(at('back'), 7, 8);
+    write('c/unshifted');
+    const plan: Step[] = [...paths, 'unshifted'].map((path) => ({ action: 'put', path }));
+    await tree.apply({ uppers: [at('c')], root: at('back'), plan, shift });
+    assert.deepEqual([statSync(at('back/d/f')).uid, statSync(at('back/d/f')).gid], [1000, 1001]);
+    assert.deepEqual([statSync(at('back/unshifted')).uid, statSync(at('back/unshifted')).gid], [7, 8]);
+  });
+});
+
+describe('tree with hostile names and shapes', () => {
+  const names = ['new\nline', '\u001b[2Jclear', 'tab\t', ' ', '-rf', '"\'`$', 'naïve', '\udcff\udc80', 'a\udcc3'];
+
+  it('carries every byte of a name through every verb', async () => {
+    for (const name of names) {
+      mkdirSync(Buffer.concat([Buffer.from(`${at('o')}/d-`), encodePath(name)]), { recursive: true });
+      writeFileSync(Buffer.concat([Buffer.from(`${at('o')}/d-`), encodePath(`${name}/${name}`)]), name);
+    }
+    const expected = names.flatMap((name) => [`d-${name}`, `d-${name}/${name}`]);
+    const sorted = (paths: Iterable<string>) => [...paths].sort();
+    const drift = await tree.scan({ root: at('o'), signatures: at('s'), against: at('none') });
+    assert.deepEqual(sorted(drift.map(({ path }) => path)), sorted(expected));
+    await tree.copy({ root: at('o'), destination: at('c'), signatures: at('s') });
+    mkdirSync(at('nothing'));
+    const changes = await differences(at('c'), at('nothing'));
+    assert.deepEqual(sorted(changes.map(({ path }) => path)), sorted(expected));
+    await tree.mirror({ root: at('o'), into: at('m'), layers: [], paths: expected });
+    assert.deepEqual(await differences(at('m'), at('o')), []);
+    mkdirSync(at('back'));
+    const done: string[] = [];
+    const plan = changes.map(({ path }): Step => ({ action: 'put', path }));
+    await tree.apply({ uppers: [at('c')], root: at('back'), plan, onDone: (path) => done.push(path) });
+    assert.deepEqual(
+      done,
+      changes.map(({ path }) => path),
+    );
+    const verdicts = await tree.compare({ layers: [at('c')], root: at('back'), paths: expected });
+    assert.deepEqual(new Set(verdicts.values()), new Set(['same']));
+  });
+
+  it('walks, copies, compares and deletes directories 2000 deep', async () => {
+    const depth = 2000;
+    const name = 'directory-name-long';
+    makeChain('o', name, depth, (level) => (level % 100 === 0 ? 'side' : undefined));
+    assert.deepEqual(await tree.copy({ root: at('o'), destination: at('c'), signatures: at('s') }), []);
+    assert.deepEqual(await tree.scan({ root: at('o'), signatures: at('s2'), against: at('s') }), []);
+    assert.deepEqual(await differences(at('c'), at('o')), []);
+    mkdirSync(at('nothing'));
+    const added = await differences(at('c'), at('nothing'));
+    assert.equal(added.length, depth + depth / 100 + 1);
+    const leaf = `${`${name}/`.repeat(depth)}leaf`;
+    const verdicts = await tree.compare({ layers: [at('c')], root: at('o'), paths: [leaf] });
+    assert.equal(verdicts.get(leaf), 'same');
+    const plan = added.map(({ path }): Step => ({ action: 'put', path }));
+    mkdirSync(at('back'));
+    await tree.apply({ uppers: [at('c')], root: at('back'), plan });
+    assert.deepEqual(await differences(at('back'), at('o')), []);
+    await tree.mirror({ root: at('o'), into: at('m'), layers: [], paths: [leaf] });
+    await tree.remove(at('c'));
+    assert.equal(existsSync(at('c')), false);
+  });
+
+  it('deletes a tree deeper than the number of files it may open', async () => {
+    makeChain('deep', 'd', 1500, () => 'e');
+    const result = spawnSync('bash', ['-c', 'ulimit -n 400; exec "$0" delete "$1"', program, at('deep')]);
+    assert.equal(result.status, 0, result.stderr.toString());
+    assert.equal(existsSync(at('deep')), false);
+  });
+
+  it('says EMFILE where a tree is deeper than the number of files it may open', async () => {
+    makeChain('deep', 'd', 300, () => 'e');
+    mkdirSync(at('nothing'));
+    const command = 'ulimit -n 100; exec "$0" diff --upper "$1" --lower "$2"';
+    const result = spawnSync('bash', ['-c', command, program, at('deep'), at('nothing')]);
+    assert.equal(result.status, 1);
+    assert.match(result.stderr.toString(), /^EMFILE\0/);
+  });
+
+  it('neither blocks on a fifo nor reads through a link where a file was expected', async () => {
+    write('secret', 'secret');
+    for (const side of ['layer', 'origin']) {
+      mkdirSync(at(side));
+      execFileSync('mkfifo', [at(side, 'pipe')]);
+    }
+    write('layer/file', 'secret');
+    symlinkSync(at('secret'), at('origin/file'));
+    mkdirSync(at('origin/elsewhere'));
+    write('outside/inner', 'x');
+    write('layer/swapped/inner', 'x');
+    symlinkSync(at('outside'), at('origin/swapped'));
+    const paths = ['pipe', 'file', 'swapped', 'swapped/inner'];
+    const verdicts = await tree.compare({ layers: [at('layer')], root: at('origin'), paths });
+    assert.deepEqual([...verdicts.values()], ['same', 'different', 'different', 'only-layers']);
+    const apply = (path: string, action: Step['action'] = 'put') =>
+      tree.apply({ uppers: [at('layer')], root: at('origin'), plan: [{ action, path }] });
+    await assert.rejects(apply('swapped/inner'), (error: { code: string }) => /ELOOP|ENOTDIR/.test(error.code));
+    await apply('swapped/inner', 'remove'); // it is not in the tree, so it is gone already
+    assert.equal(readFileSync(at('outside/inner'), 'utf8'), 'x');
+  });
+
+  it('refuses paths that leave the tree', async () => {
+    for (const path of ['../x', '/etc/passwd', 'a/../../x', '', 'a//b', './a', 'a/']) {
+      mkdirSync(at('l'), { recursive: true });
+      const options = { uppers: [at('l')], root: at('l'), plan: [{ action: 'remove', path } as const] };
+      await assert.rejects(tree.apply(options), { code: 'EINVAL' }, path);
+      await assert.rejects(tree.compare({ layers: [at('l')], root: at('l'), paths: [path] }), { code: 'EINVAL' });
+    }
+  });
+
+  it('is not blinded by chmod 000, for an ordinary user either', async () => {
+    chmodSync(base, 0o777);
+    write('o/d/f', 'hidden');
+    write('low/d/f', 'shown');
+    for (const path of ['o', 'o/d', 'o/d/f', 'low', 'low/d', 'low/d/f']) {
+      if (isRoot) chownSync(at(path), nobody, nobody);
+    }
+    chmodSync(at('o/d/f'), 0);
+    chmodSync(at('o/d'), 0);
+    assert.deepEqual(await userTree.copy({ root: at('o'), destination: at('c'), signatures: at('s') }), []);
+    assert.equal(statSync(at('c/d')).mode & 0o777, 0);
+    const changes = await userTree.diff({ uppers: [at('o')], lowers: [at('low')] });
+    assert.deepEqual(
+      changes.map(({ path, content, mode }) => [path, content, mode]),
+      [
+        ['d', false, 0],
+        ['d/f', true, 0],
+      ],
+    );
+    await userTree.remove(at('c'));
+    assert.equal(existsSync(at('c')), false);
+    const layers = [at('low')];
+    rmSync(at('o/d'), { recursive: true });
+    await userTree.mirror({ root: at('o'), into: at('m'), layers, paths: ['d/f', 'd'] });
+    assert.ok(lstatSync(at('m/d')).isCharacterDevice(), 'whiteouts need no privilege');
+  });
+
+  it('deletes what it may not enter, without a user namespace too', async () => {
+    write('c/d/e/f');
+    chmodSync(at('c/d/e'), 0);
+    chmodSync(at('c/d'), 0o500);
+    if (isRoot) for (const path of ['c', 'c/d', 'c/d/e', 'c/d/e/f']) chownSync(at(path), nobody, nobody);
+    chmodSync(base, 0o777);
+    await userTree.remove(at('c'));
+    assert.equal(existsSync(at('c')), false);
+    await userTree.remove(at('c'));
+  });
+});
+
+describe('tree diff of planted layers', () => {
+  it('reads whiteouts and opaque directories in lower layers too', async () => {
+    write('bottom/d/hidden');
+    write('bottom/d/again', 'old');
+    write('bottom/gone/x');
+    write('middle/d/again', 'new');
+    attribute(at('middle/d'), 'user.overlay.opaque', 'y');
+    write('middle/other');
+    await tree.mirror({ root: at('middle'), into: at('white'), layers: [at('bottom')], paths: ['gone'] });
+    mkdirSync(at('upper'));
+    const view = async (uppers: string[], lowers: string[]) =>
+      (await tree.diff({ uppers, lowers })).map(({ kind, path }) => `${kind} ${path}`);
+    mkdirSync(at('nothing'));
+    const stack = ['white', 'middle', 'bottom'].map((name) => at(name));
+    assert.deepEqual(await view(stack, [at('nothing')]), ['added d', 'added d/again', 'added other']);
+    assert.deepEqual(await view(stack.slice(0, 2), [at('bottom')]), [
+      'modified d/again',
+      'deleted d/hidden',
+      'deleted gone',
+      'deleted gone/x',
+      'added other',
+    ]);
+    assert.deepEqual(await view([at('upper')], stack), []);
+  });
+
+  it('takes a marked empty file for a whiteout only in a directory that says so', async () => {
+    write('low/d/f');
+    write('low/e/f');
+    write('up/d/f', '');
+    write('up/e/f', '');
+    attribute(at('up/d'), 'user.overlay.opaque', 'x');
+    for (const name of ['d', 'e']) attribute(at('up', name, 'f'), 'user.overlay.whiteout', 'y');
+    const changes = await differences(at('up'), at('low'));
+    assert.deepEqual(
+      changes.map(({ kind, path }) => `${kind} ${path}`),
+      ['deleted d/f', 'modified e/f'],
+    );
+  });
+});
+
+describe('tree diff stamps', () => {
+  it('differ when a file is written again to the same size, and stay when it is not', async () => {
+    write('up/d/f', 'one');
+    mkdirSync(at('low'));
+    const stamps = async () => (await differences(at('up'), at('low'))).map(({ stamp }) => stamp);
+    const [directory, first] = await stamps();
+    assert.deepEqual(await stamps(), [directory, first]);
+    assert.equal(directory, '');
+    await settle();
+    writeFileSync(at('up/d/f'), 'two');
+    assert.notEqual((await stamps())[1], first);
+  });
+});
+
+describe('tree apply', () => {
+  it('replaces files whole, strips what gives power, and runs again after an interruption', async () => {
+    write('up/bin', 'evil');
+    chmodSync(at('up/bin'), 0o7755);
+    attribute(at('up/bin'), 'user.note', 'kept');
+    symlinkSync('bin', at('up/link'));
+    write('up/dir/new', 'n');
+    write('up/was-directory', 'file now');
+    write('origin/bin', 'good');
+    write('origin/dir', 'a file in the way');
+    write('origin/was-directory/inner');
+    write('origin/old');
+    const before = statSync(at('origin/bin')).ino;
+    const plan: Step[] = [
+      { action: 'remove', path: 'was-directory/inner' },
+      { action: 'put', path: 'was-directory' },
+      { action: 'remove', path: 'old' },
+      { action: 'put', path: 'bin' },
+      { action: 'put', path: 'link' },
+      { action: 'put', path: 'dir' },
+      { action: 'put', path: 'dir/new' },
+    ];
+    for (let run = 0; run < 2; run++) await tree.apply({ uppers: [at('up')], root: at('origin'), plan });
+    assert.equal(readFileSync(at('origin/bin'), 'utf8'), 'evil');
+    assert.notEqual(statSync(at('origin/bin')).ino, before);
+    assert.equal(statSync(at('origin/bin')).mode & 0o7777, 0o755);
+    assert.equal(attribute(at('origin/bin'), 'user.note'), 'kept');
+    assert.deepEqual(readdirSync(at('origin')).sort(), ['bin', 'dir', 'link', 'was-directory']);
+    assert.equal(readFileSync(at('origin/dir/new'), 'utf8'), 'n');
+  });
+
+  it('stops at the first failure, says which steps were done, and leaves no temporary', async () => {
+    for (const name of ['a', 'b', 'blocked', 'c']) write(`up/${name}`);
+    write('origin/blocked/full');
+    const done: string[] = [];
+    const plan = ['a', 'b', 'blocked', 'c'].map((path): Step => ({ action: 'put', path }));
+    const applying = tree.apply({ uppers: [at('up')], root: at('origin'), plan, onDone: (path) => done.push(path) });
+    await assert.rejects(applying, { code: 'ENOTEMPTY', path: 'blocked' });
+    assert.deepEqual(done, ['a', 'b']);
+    assert.deepEqual(readdirSync(at('origin')).sort(), ['a', 'b', 'blocked']);
+    const orphan = tree.apply({ uppers: [at('up')], root: at('none'), plan });
+    await assert.rejects(orphan, { code: 'ENOENT' });
+  });
+
+  it('never makes a device', async () => {
+    write('bottom/f');
+    mkdirSync(at('o'));
+    await tree.mirror({ root: at('o'), into: at('up'), layers: [at('bottom')], paths: ['f'] });
+    mkdirSync(at('origin'));
+    const applying = tree.apply({ uppers: [at('up')], root: at('origin'), plan: [{ action: 'put', path: 'f' }] });
+    await assert.rejects(applying, { code: 'ENOENT' });
+  });
+});
+
+describe('tree lock', () => {
+  it('is held by the open file of the caller, and refuses a second', async () => {
+    write('lock');
+    const [first, second] = [openSync(at('lock'), 'r'), openSync(at('lock'), 'r')];
+    await tree.lock(first);
+    await assert.rejects(tree.lock(second), { code: 'EBUSY' });
+    await tree.lock(first);
+    const waiting = tree.lock(second, { wait: true });
+    closeSync(first);
+    await waiting;
+    closeSync(second);
+  });
+});
+
+describe('tree program', () => {
+  it('that dies without a word is EIO, bad usage is EINVAL', async () => {
+    writeFileSync(at('dies'), '#!/bin/sh\nkill -9 $$\n', { mode: 0o755 });
+    await assert.rejects(new Tree({ program: at('dies') }).remove(at('x')), { code: 'EIO' });
+    await assert.rejects(new Tree({ program: at('none') }).remove(at('x')), { code: 'EIO' });
+    await assert.rejects(tree.diff({ uppers: [], lowers: [] }), { code: 'EINVAL' });
+  });
+});
+
+interface Seen {
+  readonly type: string;
+  readonly mode: number;
+  readonly size: number;
+  readonly content: string;
+}
+type Snapshot = Map<string, Seen>;
+
+const typeOf: Readonly<Record<string, Change['type']>> = { f: 'file', d: 'directory', l: 'symlink', p: 'fifo' };
+
+function parseSnapshot(text: string): Snapshot {
+  const [entries = '', sums = ''] = text.split('====\n');
+  const digests = new Map(sums.split('\n').map((line) => [line.slice(36), line.slice(0, 32)]));
+  const snapshot: Snapshot = new Map();
+  for (const line of entries.split('\n').filter((part) => part !== '')) {
+    const [path = '', kind = '', mode = '', size = '', target = ''] = line.split('\t');
+    const type = typeOf[kind] ?? kind;
+    const content = type === 'file' ? (digests.get(path) ?? '') : target;
+    snapshot.set(path, { type, mode: Number.parseInt(mode, 8), size: kind === 'd' ? 0 : Number(size), content });
+  }
+  return snapshot;
+}
+
+const walkOrder = (a: string, b: string) => (a.replaceAll('/', '\0') < b.replaceAll('/', '\0') ? -1 : 1);
+
+type Unstamped = Omit<Change, 'stamp'>;
+
+const unstamped = (changes: readonly Change[]) => changes.map(({ stamp: _, ...change }): Unstamped => change);
+
+function naiveDiff(before: Snapshot, later: Snapshot): Unstamped[] {
+  const changes: Unstamped[] = [];
+  for (const path of [...new Set([...before.keys(), ...later.keys()])].sort(walkOrder)) {
+    const [old, now] = [before.get(path), later.get(path)];
+    const shown = now ?? old;
+    if (shown === undefined) continue;
+    const content = old?.type !== now?.type || old?.content !== now?.content;
+    const kind = old === undefined ? 'added' : now === undefined ? 'deleted' : 'modified';
+    if (kind === 'modified' && !content && (old?.mode === now?.mode || now?.type === 'symlink')) continue;
+    changes.push({ kind, type: shown.type as Change['type'], mode: shown.mode, size: shown.size, content, path });
+  }
+  return changes;
+}
+
+const somePath = fc
+  .array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 3 })
+  .map((components) => components.join('/'));
+const operation = fc.oneof(
+  { weight: 3, arbitrary: somePath.map((path) => `mkdir -p ${path}`) },
+  fc.tuple(somePath, fc.integer({ min: 0, max: 3 })).map(([path, text]) => `echo ${text} > ${path}`),
+  somePath.map((path) => `echo more >> ${path}`),
+  { weight: 2, arbitrary: somePath.map((path) => `rm -rf ${path}`) },
+  somePath.map((path) => `rm -rf ${path} && mkdir ${path} && echo in > ${path}/a`),
+  fc.tuple(somePath, somePath).map(([path, target]) => `ln -sfn ${target} ${path}`),
+  fc.tuple(somePath, somePath).map(([from, to]) => `mv -T ${from} ${to}`),
+  fc.tuple(somePath, somePath).map(([from, to]) => `ln ${from} ${to}`),
+  fc.tuple(fc.constantFrom('700', '755', '600', '000'), somePath).map(([mode, path]) => `chmod ${mode} ${path}`),
+  somePath.map((path) => `mkfifo ${path}`),
+  somePath.map((path) => `touch -c -h ${path}`),
+  somePath.map((path) => `cp -p ${path} ${path}.same && mv ${path}.same ${path}`),
+);
+// A fifo opened by accident must not hang the run.
+const script = (operations: readonly string[]) =>
+  operations.map((line) => `timeout 5 sh -c '${line}' 2>/dev/null </dev/null || :`).join('\n');
+const snapshotScript = `find . -mindepth 1 -printf '%P\\t%y\\t%m\\t%s\\t%l\\n'; echo ====; find . -type f -exec md5sum {} +`;
+
+/** Runs operations through a real overlay mount in its own mount namespace, which ends with the script. */
+function throughOverlay(lowers: readonly string[], upper: string, operations: readonly string[]): Snapshot {
+  const work = `${upper}.work`;
+  const point = `${upper}.mount`;
+  for (const directory of [upper, work, point]) mkdirSync(directory);
+  const profile = 'userxattr,index=off,redirect_dir=nofollow,metacopy=off';
+  const options = `${profile},lowerdir=${lowers.join(':')},upperdir=${upper},workdir=${work}`;
+  const text = `mount -t overlay overlay -o '${options}' '${point}' || exit 9\ncd '${point}'\n${script(operations)}\n${snapshotScript}`;
+  const flags = isRoot ? '-m' : '-Urm';
+  return parseSnapshot(execFileSync('unshare', [flags, 'sh', '-c', text], { encoding: 'utf8' }));
+}
+
+function canMountOverlay(): boolean {
+  const probe = mkdtempSync(join(tmpdir(), 'ctx-tree-probe-'));
+  try {
+    mkdirSync(join(probe, 'low'));
+    throughOverlay([join(probe, 'low')], join(probe, 'up'), []);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    spawnSync(program, ['delete', probe]);
+  }
+}
+
+const noOverlay = canMountOverlay() ? false : `overlay cannot be mounted on ${tmpdir()} here`;
+
+function planOf(changes: readonly Change[]): Step[] {
+  const gone = changes.filter(({ kind }) => kind === 'deleted').reverse();
+  const rest = changes.filter(({ kind }) => kind !== 'deleted');
+  return [
+    ...gone.map(({ path }): Step => ({ action: 'remove', path })),
+    ...rest.map(({ path }): Step => ({ action: 'put', path })),
+  ];
+}
+
+describe('tree against real overlay mounts', { skip: noOverlay }, () => {
+  const operations = fc.array(operation, { maxLength: 12 });
+
+  it('diff and apply agree with what the mount shows, whatever was done through it', async () => {
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(operations, operations, operations, async (first, second, third) => {
+        const home = at(`run-${run++}`);
+        mkdirSync(join(home, 'low'), { recursive: true });
+        const in_low = `cd '${join(home, 'low')}'\n${script(first)}\n${snapshotScript}`;
+        const original = parseSnapshot(execFileSync('sh', ['-c', in_low], { encoding: 'utf8' }));
+        const [low, one, two] = ['low', 'one', 'two'].map((name) => join(home, name)) as [string, string, string];
+        const middle = throughOverlay([low], one, second);
+        const last = throughOverlay([one, low], two, third);
+        assert.deepEqual(unstamped(await tree.diff({ uppers: [one], lowers: [low] })), naiveDiff(original, middle));
+        assert.deepEqual(unstamped(await tree.diff({ uppers: [two], lowers: [one, low] })), naiveDiff(middle, last));
+        const whole = await tree.diff({ uppers: [two, one], lowers: [low] });
+        assert.deepEqual(unstamped(whole), naiveDiff(original, last));
+
+        const copied = join(home, 'copied');
+        await tree.copy({ root: low, destination: copied, signatures: join(home, 's') });
+        assert.deepEqual(await differences(copied, low), []);
+        const paths = [...new Set([...original.keys(), ...last.keys()])];
+        const layers = [two, one, low];
+        const verdicts = await tree.compare({ layers, root: copied, paths });
+        const touched = new Set(whole.map(({ path }) => path));
+        for (const [path, verdict] of verdicts) assert.equal(verdict === 'same', !touched.has(path), path);
+        await tree.apply({ uppers: [two, one], root: copied, plan: planOf(whole) });
+        const after = await tree.compare({ layers, root: copied, paths });
+        for (const [path, verdict] of after) assert.equal(verdict, 'same', path);
+        await tree.remove(home);
+      }),
+      { numRuns: 40, endOnFailure: true },
+    );
+  });
+
+  it('mirror makes the mount show what the origin became', async () => {
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(operations, operations, operations, async (first, second, third) => {
+        const home = at(`run-${run++}`);
+        const origin = join(home, 'origin');
+        mkdirSync(origin, { recursive: true });
+        const change = (lines: readonly string[]) =>
+          execFileSync('sh', ['-c', `cd '${origin}'\n${script(lines)}\n${snapshotScript}`], { encoding: 'utf8' });
+        change(first);
+        const layers = [join(home, '0')];
+        let against = join(home, 's0');
+        assert.deepEqual(await tree.copy({ root: origin, destination: join(home, '0'), signatures: against }), []);
+        for (const [index, lines] of [second, third].entries()) {
+          const now = parseSnapshot(change(lines));
+          const signatures = join(home, `s${index + 1}`);
+          const drift = await tree.scan({ root: origin, signatures, against });
+          against = signatures;
+          const into = join(home, String(index + 1));
+          const paths = drift.map(({ path }) => path);
+          assert.deepEqual(await tree.mirror({ root: origin, into, layers, paths }), []);
+          layers.unshift(into);
+          const shown = throughOverlay(layers, join(home, `probe-${index}`), []);
+          assert.deepEqual(new Map([...shown].sort()), new Map([...now].sort()));
+        }
+        await tree.remove(home);
+      }),
+      { numRuns: 30, endOnFailure: true },
+    );
+  });
+
+  it('an agent cannot plant marks that hide or resurrect files', async () => {
+    write('low/d/f', 'shown');
+    const plant = `perl -e 'syscall(${process.arch === 'arm64' ? 5 : 188}, "d", "user.overlay.opaque", "y", 1, 0)'`;
+    const seen = throughOverlay([at('low')], at('up'), []);
+    renameSync(at('up'), at('spent'));
+    rmSync(at('up.work'), { recursive: true });
+    rmSync(at('up.mount'), { recursive: true });
+    writeFileSync(at('plant.sh'), `touch d/g; ${plant}; mknod d/f c 0 0; rm -f d/g`);
+    const later = throughOverlay([at('low')], at('up'), [`. ${at('plant.sh')}`]);
+    assert.deepEqual(later, seen);
+    assert.deepEqual(await differences(at('up'), at('low')), []);
+  });
+});
+
+describe('tree under change', () => {
+  it('reports a file that never holds still, copies it as it is, and finds it changed at the next scan', async () => {
+    write('o/busy', 'x');
+    const restless = execRestless(at('o/busy'));
+    try {
+      const problems = await tree.copy({ root: at('o'), destination: at('c'), signatures: at('s') });
+      assert.deepEqual(
+        problems.map(({ path, code }) => [path, code]),
+        [['busy', 'EBUSY']],
+      );
+    } finally {
+      await restless();
+    }
+    const drift = await tree.scan({ root: at('o'), signatures: at('s2'), against: at('s') });
+    assert.deepEqual(drift, [{ path: 'busy', what: 'changed' }]);
+  });
+
+  it('survives directories and links being swapped under it', async () => {
+    write('secret/inner', 'outside');
+    write('o/d/inner', 'inside');
+    const stop = execSwapping(at('o'));
+    try {
+      for (let run = 0; run < 20; run++) {
+        await tree.copy({ root: at('o'), destination: at(`c${run}`), signatures: at('s') });
+        const copied = at(`c${run}`, 'd');
+        if (existsSync(copied) && lstatSync(copied).isDirectory() && existsSync(join(copied, 'inner'))) {
+          assert.equal(readFileSync(join(copied, 'inner'), 'utf8'), 'inside');
+        }
+      }
+    } finally {
+      await stop();
+    }
+  });
+});
+
+function execRestless(path: string): () => Promise<void> {
+  let running = true;
+  const loop = (async () => {
+    for (let i = 0; running; i++) {
+      writeFileSync(path, String(i));
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  })();
+  return async () => {
+    running = false;
+    await loop;
+  };
+}
+
+function execSwapping(origin: string): () => Promise<void> {
+  let running = true;
+  const loop = (async () => {
+    while (running) {
+      renameSync(join(origin, 'd'), join(dirname(origin), 'aside'));
+      symlinkSync('../secret', join(origin, 'd'));
+      await new Promise((resolve) => setImmediate(resolve));
+      rmSync(join(origin, 'd'));
+      renameSync(join(dirname(origin), 'aside'), join(origin, 'd'));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  })();
+  return async () => {
+    running = false;
+    await loop;
+  };
+}
+
+describe('path bytes of tree entries', () => {
+  it('come back from the disk as they were written', () => {
+    const name = decodePath(Buffer.from([0x66, 0xff]));
+    mkdirSync(at('o'));
+    writeFileSync(Buffer.concat([Buffer.from(`${at('o')}/`), encodePath(name)]), '');
+    assert.deepEqual(
+      readdirSync(Buffer.from(at('o')), 'buffer').map((entry) => decodePath(entry)),
+      [name],
+    );
+  });
+});
