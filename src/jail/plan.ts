@@ -59,7 +59,7 @@ const contained: readonly Attribute[] = ['no setuid', 'no devices'];
 const rootBytes = 16 * 1024 * 1024;
 
 function isWithin(directory: string, path: string): boolean {
-  return path === directory || path.startsWith(`${directory}/`);
+  return path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`);
 }
 
 function byPath(a: { readonly at: string }, b: { readonly at: string }): number {
@@ -121,7 +121,7 @@ function hidden(view: JailView): Operation[] {
   // Only where the host's own tree is shown at its own path can the host's path be reached.
   const shown = view.shared.filter(({ source, target }) => source === target).map(({ target }) => target);
   return view.hidden
-    .filter((path) => shown.some((target) => isWithin(target, path)))
+    .filter((path) => shown.some((target) => isWithin(target, path) || isWithin(path, target)))
     .map((path): Operation => ({ do: 'mask', path }));
 }
 
