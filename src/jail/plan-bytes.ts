@@ -5,6 +5,9 @@ import type { Attribute, Namespace, Operation, Plan } from './operation.js';
 const magic = 'CTXJAIL\0';
 const version = 1;
 
+/** What the reader takes, by native/jail/plan.h. Refused here, where it can be said what was too much. */
+export const planLimits = { bytes: 4 << 20, operations: 4096, strings: 8192 } as const;
+
 const attributeBits: Readonly<Record<Attribute, number>> = {
   'read only': 0x1,
   'no setuid': 0x2,
@@ -35,6 +38,17 @@ function bits<Name extends string>(names: readonly Name[], table: Readonly<Recor
 
 function pair(high: number, low: number): bigint {
   return (BigInt(high) << 32n) | BigInt(low);
+}
+
+/** Layers reach the kernel as one option string, in which these characters would begin another layer or option. */
+function refuseSeparators(layers: readonly string[]): void {
+  const odd = layers.find((layer) => /[:,\\]/.test(layer));
+  if (odd === undefined) return;
+  throw new ErrnoError('EINVAL', {
+    operation: 'plan',
+    path: odd,
+    reason: 'expected the name of a layer without a colon, comma or backslash',
+  });
 }
 
 function encode(operation: Operation): Encoded {
@@ -71,6 +85,7 @@ function encode(operation: Operation): Encoded {
         flags: bits(operation.attributes, attributeBits),
       };
     case 'overlay':
+      refuseSeparators([...operation.lower, operation.upper, operation.work]);
       return {
         code: 12,
         strings: [operation.target, operation.lower.join(':'), operation.upper, operation.work],
@@ -112,14 +127,18 @@ function encodeString(text: string): Buffer {
   return framed;
 }
 
+function checkSize(what: string, count: number, most: number): void {
+  if (count <= most) return;
+  throw new ErrnoError('E2BIG', {
+    operation: 'plan',
+    reason: `expected at most ${most} ${what}, got ${count}`,
+    remedy: 'give the command fewer arguments or variables: write them into a file, or split the work with xargs -n',
+  });
+}
+
 function encodeOperation(operation: Operation): Buffer {
   const { code, strings = [], flags = 0, number = 0n } = encode(operation);
-  if (strings.length > 0xffff) {
-    throw new ErrnoError('E2BIG', {
-      operation: 'plan',
-      reason: `expected at most 65535 strings, got ${strings.length}`,
-    });
-  }
+  checkSize(`words of '${operation.do}'`, strings.length, planLimits.strings);
   const head = Buffer.alloc(16);
   head.writeUInt16LE(code, 0);
   head.writeUInt16LE(strings.length, 2);
@@ -132,5 +151,9 @@ export function planBytes(plan: Plan): Buffer {
   const head = Buffer.alloc(8);
   head.writeUInt32LE(version, 0);
   head.writeUInt32LE(plan.length, 4);
-  return Buffer.concat([Buffer.from(magic, 'latin1'), head, ...plan.map(encodeOperation)]);
+  checkSize('operations', plan.length, planLimits.operations);
+  const bytes = Buffer.concat([Buffer.from(magic, 'latin1'), head, ...plan.map(encodeOperation)]);
+  // The reader stops when its buffer is full, before it sees the end.
+  checkSize('bytes', bytes.length, planLimits.bytes - 1);
+  return bytes;
 }
