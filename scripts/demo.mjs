@@ -43,7 +43,7 @@ const tour = [
   { say: 'Its tests, run by ctx: in a jail, on a copy-on-write fork of this directory.' },
   { run: ['ctx', 'exec', '--', 'node', '--test'] },
   { say: 'Now a command that breaks a file, deletes one, adds one, and reaches for the key.' },
-  { run: ['ctx', 'exec', '--', 'sh', '-c', damage], expect: 'failure' },
+  { run: ['ctx', 'exec', '--report', 'always', '--', 'sh', '-c', damage], expect: 'failure' },
   { say: 'The project itself has not changed (git has nothing to report):' },
   { run: ['git', 'status', '--short'], expect: 'silence' },
   { run: ['node', '--test', '--test-reporter=dot'] },

@@ -23,7 +23,7 @@ static const struct verb {
 } verbs[] = {
     {"scan", scan_verb, "ro"},    {"copy", copy_verb, "rdo"},    {"diff", diff_verb, "u"},
     {"compare", compare_verb, "lt"}, {"mirror", mirror_verb, "ri"}, {"apply", apply_verb, "ut"},
-    {"delete", delete_verb, "r"}, {"lock", lock_verb, "k"},
+    {"delete", delete_verb, "r"}, {"lock", lock_verb, "k"},      {"read", read_verb, "l"},
 };
 
 _Noreturn static void usage(const char *problem) {
@@ -49,6 +49,12 @@ static void add_skip(struct options *options, const char *text) {
   if (colon == NULL) usage("expected --skip DEV:INO");
   options->skips = reallocate(options->skips, (options->skip_count + 1) * sizeof *options->skips);
   options->skips[options->skip_count++] = (struct identity){number(text, ':'), number(colon + 1, '\0')};
+}
+
+static uint32_t shift_of(const char *text) {
+  uint64_t value = number(text, '\0');
+  if (value > UINT32_MAX) usage("expected a shift of 32 bits");
+  return (uint32_t)value;
 }
 
 static struct options parse(int count, char **words) {
@@ -80,7 +86,7 @@ static struct options parse(int count, char **words) {
     else if (strcmp(word, "--into") == 0) options.into = value;
     else if (strcmp(word, "--to") == 0) options.to = value;
     else if (strcmp(word, "--skip") == 0) add_skip(&options, value);
-    else if (strcmp(word, "--shift") == 0) options.shift = (uint32_t)number(value, '\0');
+    else if (strcmp(word, "--shift") == 0) options.shift = shift_of(value);
     else if (strcmp(word, "--progress-fd") == 0) options.progress_fd = (int)number(value, '\0');
     else if (strcmp(word, "--lock-fd") == 0) options.lock_fd = (int)number(value, '\0');
     else usage("unknown option");
@@ -127,6 +133,7 @@ int main(int count, char **words) {
   require(chosen, &options);
   signal(SIGPIPE, SIG_IGN);
   umask(0);
+  clean_up_when_told_to_stop();
   take_lock(&options);
   options.privileged = geteuid() == 0;
   if (!options.privileged) enter_user_namespace();

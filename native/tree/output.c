@@ -49,10 +49,13 @@ void flush_output_if_late(void) {
   flush_output();
 }
 
-void put_field(const char *text) {
-  append(&output, text, strlen(text) + 1);
+void put_raw(const char *bytes, size_t length) {
+  append(&output, bytes, length);
+  append(&output, "", 1);
   if (output.length >= 1024 * 1024) flush_output();
 }
+
+void put_field(const char *text) { put_raw(text, strlen(text)); }
 
 void put_number(uint64_t value, bool octal) {
   char text[32];

@@ -46,6 +46,7 @@ struct options {
 int scan_verb(const struct options *options);
 int copy_verb(const struct options *options);
 int diff_verb(const struct options *options);
+int read_verb(const struct options *options);
 int compare_verb(const struct options *options);
 int mirror_verb(const struct options *options);
 int apply_verb(const struct options *options);
@@ -58,6 +59,11 @@ void enter_user_namespace(void);
 const char *errno_name(int error);
 /* Ends the program from any thread; records already put out are flushed first. */
 _Noreturn void fail(int error, const char *operation, const char *path);
+/* The entry being worked on, for failures deeper down that know only a name. */
+void working_on(const char *path);
+_Noreturn void fail_here(int error, const char *operation);
+/* Being told to stop (SIGTERM, SIGINT, SIGHUP) leaves no temporary behind. */
+void clean_up_when_told_to_stop(void);
 /* A temporary that must not outlive a failure; pass -1 once it has its final name. */
 void guard_temporary(int directory, const char *name);
 void *allocate(size_t bytes);
@@ -72,6 +78,7 @@ void append(struct buffer *buffer, const void *bytes, size_t length);
 int write_all(int fd, const void *bytes, size_t length);
 void put_field(const char *text);
 void put_number(uint64_t value, bool octal);
+void put_raw(const char *bytes, size_t length); /* and a NUL after it */
 void flush_output(void);
 void flush_output_if_late(void);
 /* Soft problems are collected by any thread and put out at the end, sorted by path, so that output is deterministic. */

@@ -12,6 +12,9 @@ export const layersBeforeReimport = 16;
 /** Changed files listed in a report for people; `--json` and `ctx diff` always list all. */
 export const changesShownToPeople = 20;
 
+/** Files whose text `ctx diff` compares; the rest are listed by name, and `ctx diff PATH...` shows them. */
+export const filesDiffedAtOnce = 300;
+
 /** Bytes of an errors-and-facts stream of a native program that are kept for its message. */
 export const nativeErrorBytes = 64 * 1024;
 

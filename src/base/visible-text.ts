@@ -20,6 +20,11 @@ export function visible(text: string): string {
   return text.replaceAll('\\', '\\\\').replace(unsafe, escapeCharacter);
 }
 
+/** A line of a file for a terminal: controls escaped, tabs and backslashes as they are. */
+export function harmlessLine(text: string): string {
+  return text.replace(unsafe, (character) => (character === '\t' ? character : escapeCharacter(character)));
+}
+
 const plainWord = /^[A-Za-z0-9_@%+=:,./-]+$/;
 
 /** An argument vector as a line that a person can read and a POSIX shell would split the same way. */

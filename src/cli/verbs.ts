@@ -38,9 +38,13 @@ export const verbs: readonly Verb[] = [
   {
     name: 'diff',
     summary: 'what the fork changes in this directory',
-    words: 'none',
-    options: [json, { name: 'names', summary: 'list the paths only' }, wait],
-    examples: ['ctx diff', 'ctx diff --names', 'ctx diff --json'],
+    operands: '[PATH...]',
+    words: { least: 0, most: Number.POSITIVE_INFINITY },
+    options: [json, { name: 'names', summary: 'list the paths, with what happened to each' }, wait],
+    details: [
+      'A unified diff; in a pipe its text is exact, so that `git apply` takes it. PATHs are files or directories here.',
+    ],
+    examples: ['ctx diff', 'ctx diff --names', 'ctx diff src README.md'],
     load: async () => (await import('./diff.js')).run,
   },
   {

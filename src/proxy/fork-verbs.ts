@@ -2,7 +2,7 @@
 import { ErrnoError } from '../base/errno.js';
 import { type Applied, applyFork } from '../vault/apply.js';
 import type { ConflictChoice } from '../vault/apply-plan.js';
-import { dropFork, forkChanges } from '../vault/fork.js';
+import { dropFork, forkChanges, readChanges, type TextChange } from '../vault/fork.js';
 import { forkName } from '../vault/layout.js';
 import { emptyTrash } from '../vault/trash.js';
 import type { Change } from '../vault/tree.js';
@@ -54,15 +54,31 @@ export interface ForkStatus {
   readonly clashes: readonly string[];
 }
 
-export function lookAtFork(host: Host, request: ForkRequest): Promise<ForkStatus> {
-  return withFork(host, request, 'ctx diff', async (vault) => ({
+async function statusOf(vault: OpenVault): Promise<ForkStatus> {
+  return {
     origin: vault.meta.origin,
     vault: vault.id,
     fork: forkName,
     layers: vault.meta.layers.length,
     changes: await forkChanges(vault),
     clashes: vault.meta.clashes,
-  }));
+  };
+}
+
+export function lookAtFork(host: Host, request: ForkRequest): Promise<ForkStatus> {
+  return withFork(host, request, 'ctx status', statusOf);
+}
+
+/** The status, and the contents on both sides of the changes that `choose` picks from it. */
+export function readFork(
+  host: Host,
+  request: ForkRequest,
+  choose: (status: ForkStatus) => readonly Change[],
+): Promise<{ readonly status: ForkStatus; readonly texts: readonly TextChange[] }> {
+  return withFork(host, request, 'ctx diff', async (vault) => {
+    const status = await statusOf(vault);
+    return { status, texts: await readChanges(vault, choose(status)) };
+  });
 }
 
 export function keepFork(host: Host, request: ForkRequest, choice: ConflictChoice): Promise<Omit<Applied, 'vault'>> {

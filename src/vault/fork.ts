@@ -2,13 +2,30 @@
 import { rmSync } from 'node:fs';
 import { readJsonFile, writeFileAtomic } from '../base/atomic-file.js';
 import { throwAway } from './trash.js';
-import type { Change } from './tree.js';
+import type { Change, Content } from './tree.js';
 import { layersFromTop, makeEmptyFork, type OpenVault } from './vault.js';
 import { type VaultMeta, writeVaultMeta } from './vault-meta.js';
 
 /** Every difference between the fork and the layers below it. The fork must not be mounted. */
 export async function forkChanges(vault: OpenVault): Promise<readonly Change[]> {
   return vault.tree.diff({ uppers: [vault.paths.fork.upper], lowers: layersFromTop(vault) });
+}
+
+export interface TextChange {
+  readonly change: Change;
+  readonly before: Content;
+  readonly after: Content;
+}
+
+/** The contents on both sides of each change. The fork must not be mounted. */
+export async function readChanges(vault: OpenVault, changes: readonly Change[]): Promise<readonly TextChange[]> {
+  if (changes.length === 0) return [];
+  const paths = changes.map(({ path }) => path);
+  const lowers = layersFromTop(vault);
+  const before = await vault.tree.read({ layers: lowers, paths });
+  const after = await vault.tree.read({ layers: [vault.paths.fork.upper, ...lowers], paths });
+  const nothing: Content = { type: 'missing', bytes: Buffer.alloc(0) };
+  return changes.map((change, index) => ({ change, before: before[index] ?? nothing, after: after[index] ?? nothing }));
 }
 
 /** A path that one command made, changed, deleted, or put back as it was. */

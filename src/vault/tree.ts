@@ -101,6 +101,17 @@ export interface MirrorOptions extends Common {
   readonly shift?: number | undefined;
 }
 
+export interface ReadOptions extends Common {
+  readonly layers: readonly string[];
+  readonly paths: readonly string[];
+}
+
+/** What stands at a path; a file's bytes up to one MiB. */
+export interface Content {
+  readonly type: 'file' | 'symlink' | 'other' | 'missing';
+  readonly bytes: Buffer;
+}
+
 export interface ApplyOptions extends Common {
   readonly uppers: readonly string[];
   readonly root: string;
@@ -252,6 +263,26 @@ export class Tree {
     return new Map(parse(output, 2, (fields, at) => [pathField(fields, at), word<Verdict>(fields, at + 1)] as const));
   }
 
+  /** The contents the layers show, in the order of the paths. */
+  async read(options: ReadOptions): Promise<Content[]> {
+    const words = ['read', ...listWords('--layer', options.layers)];
+    const output = await this.#run({ words, input: joinFields(options.paths), signal: options.signal });
+    let at = 0;
+    const field = () => {
+      const end = output.indexOf(0, at);
+      const text = output.toString('latin1', at, end);
+      at = end + 1;
+      return text;
+    };
+    return options.paths.map(() => {
+      const type = field() as Content['type'];
+      const length = Number(field());
+      const bytes = output.subarray(at, at + length);
+      at += length + 1;
+      return { type, bytes };
+    });
+  }
+
   /** Makes a layer of what changed in the origin. */
   async mirror(options: MirrorOptions): Promise<Problem[]> {
     const words = ['mirror', options.root, '--into', options.into, ...listWords('--layer', options.layers)];
@@ -316,7 +347,8 @@ export class Tree {
       const output: Buffer[] = [];
       const errors: Buffer[] = [];
       let errorBytes = 0;
-      const abort = () => child.kill('SIGKILL');
+      // Not SIGKILL: an apply removes its temporary file first.
+      const abort = () => child.kill('SIGTERM');
       job.signal?.addEventListener('abort', abort, { once: true });
       child.stdout?.on('data', job.onOutput ?? ((chunk: Buffer) => output.push(chunk)));
       child.stderr?.on('data', (chunk: Buffer) => {
