@@ -50,12 +50,16 @@ const shifted: JailView = {
   directory: '/srv/project',
 };
 
+function modesInOctal(key: string, value: unknown): unknown {
+  return key === 'mode' && typeof value === 'number' ? `0${value.toString(8)}` : value;
+}
+
 /** CTX_WRITE_VECTORS=1 writes what the code says now, to be read and committed by whoever changed it on purpose. */
 function assertGolden(name: string, plan: Plan): void {
   const file = new URL(`../../../../test/vectors/${name}.json`, import.meta.url);
-  const lines = plan.map((operation) => `  ${JSON.stringify(operation)}`);
-  if (process.env['CTX_WRITE_VECTORS'] === '1') writeFileSync(file, `[\n${lines.join(',\n')}\n]\n`);
-  assert.deepEqual(JSON.parse(JSON.stringify(plan)), JSON.parse(readFileSync(file, 'utf8')));
+  const lines = plan.map((operation) => JSON.stringify(operation, modesInOctal));
+  if (process.env['CTX_WRITE_VECTORS'] === '1') writeFileSync(file, `[${lines.join(',\n')}]\n`);
+  assert.deepEqual(JSON.parse(`[${lines.join(',')}]`), JSON.parse(readFileSync(file, 'utf8')));
 }
 
 const segment = fc.constantFrom('a', 'b', 'a-b', 'a.b', 'home', 'tmp', 'usr');
