@@ -28,9 +28,12 @@ struct place {
 
 static atomic_ullong bytes;
 
-static void temporary_name(char text[64]) {
+/* A name that is free: one left by a killed run of the same pid is stepped over. */
+static void temporary_name(int parent, char text[64]) {
   static unsigned counter;
-  snprintf(text, 64, ".ctx-%d-%u.new", (int)getpid(), counter++);
+  struct stat present;
+  do snprintf(text, 64, ".ctx-%d-%u.new", (int)getpid(), counter++);
+  while (fstatat(parent, text, &present, AT_SYMLINK_NOFOLLOW) == 0);
 }
 
 /* An id below the shift is none that the jail could have given: the directory's owner takes the entry. */
@@ -58,7 +61,7 @@ static void put_file(const struct place *place, const struct found *found) {
   char temporary[64];
   int from = open_regular(found->directory, place->name, &status);
   if (from < 0) fail(errno, "open", place->path);
-  temporary_name(temporary);
+  temporary_name(place->parent, temporary);
   int to = openat(place->parent, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (to < 0) fail(errno, "create", place->path);
   guard_temporary(place->parent, temporary);
@@ -77,7 +80,7 @@ static void put_file(const struct place *place, const struct found *found) {
 
 static void put_special(const struct place *place, const struct found *found) {
   char temporary[64], text[PATH_MAX + 1];
-  temporary_name(temporary);
+  temporary_name(place->parent, temporary);
   if (S_ISLNK(found->status.st_mode)) {
     ssize_t length = readlinkat(found->directory, place->name, text, PATH_MAX);
     if (length < 0) fail(errno, "readlink", place->path);
@@ -149,6 +152,7 @@ int apply_verb(const struct options *options) {
   for (const char *action; (action = next_record(&records)) != NULL;) {
     const char *path = next_record(&records);
     if (path == NULL || !is_plain_path(path)) fail(EINVAL, "apply", path == NULL ? "" : path);
+    working_on(path);
     if (strcmp(action, "put") == 0) put(&apply, path);
     else if (strcmp(action, "remove") == 0) remove_entry(&apply, path);
     else fail(EINVAL, "apply", path);

@@ -39,6 +39,7 @@ int compare_verb(const struct options *options) {
   struct records records = read_records();
   for (const char *path; (path = next_record(&records)) != NULL;) {
     if (!is_plain_path(path)) fail(EINVAL, "compare", path);
+    working_on(path);
     const char *result = verdict(&layers, &root, path, options);
     put_field(path);
     put_field(result);

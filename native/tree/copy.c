@@ -112,7 +112,18 @@ static int open_destination(const char *path) {
   return fd;
 }
 
-int copy_verb(const struct options *options) {
+/* A destination inside the tree it is made from would be copied into itself without end. */
+static void skip_destination(struct options *options) {
+  struct stat status;
+  if (fstat(target_root, &status) != 0) fail(errno, "stat", options->destination);
+  struct identity *skips = allocate((options->skip_count + 1) * sizeof *skips);
+  for (size_t i = 0; i < options->skip_count; i++) skips[i] = options->skips[i];
+  skips[options->skip_count++] = (struct identity){status.st_dev, status.st_ino};
+  options->skips = skips;
+}
+
+int copy_verb(const struct options *given) {
+  struct options own = *given, *options = &own;
   int processors = processor_count();
   struct walk walk = {
       .options = options,
@@ -124,8 +135,9 @@ int copy_verb(const struct options *options) {
   };
   int root = open_named_root(options->root);
   target_root = open_destination(options->destination);
+  skip_destination(options);
   pthread_t thread;
-  bool reporting = options->progress_fd >= 0 && pthread_create(&thread, NULL, report_progress, (void *)options) == 0;
+  bool reporting = options->progress_fd >= 0 && pthread_create(&thread, NULL, report_progress, options) == 0;
   struct directory *tree = walk_tree(&walk, root, target_root);
   write_signatures(tree, options->out, NULL);
   put_problems();

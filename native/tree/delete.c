@@ -28,7 +28,15 @@ static int open_here(int parent, const char *name) {
       .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
   };
-  return (int)syscall(SYS_openat2, parent, name, &how, sizeof how);
+  int fd = (int)syscall(SYS_openat2, parent, name, &how, sizeof how);
+  if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) return fd;
+  /* A sandbox without openat2: other filesystems are still recognised, by their device. */
+  struct stat above, below;
+  fd = open_directory(parent, name);
+  if (fd < 0 || (fstat(parent, &above) == 0 && fstat(fd, &below) == 0 && above.st_dev == below.st_dev)) return fd;
+  close(fd);
+  errno = EXDEV;
+  return -1;
 }
 
 /* Through an fd of the very directory, since fchmodat would follow a link. */
@@ -80,12 +88,12 @@ static void remove_directory(struct deletion *deletion, int parent, const char *
   for (int attempt = 0; attempt < 3 && error == ENOTEMPTY; attempt++) {
     int fd = open_granted(parent, name);
     if (fd < 0 && errno == ENOENT) return;
-    if (fd < 0) fail(errno == EXDEV ? EBUSY : errno, "delete", name);
+    if (fd < 0) fail(errno == EXDEV ? EBUSY : errno, "delete", deletion->root);
     empty(deletion, fd, depth + 1);
     close(fd);
     error = unlink_granted(parent, name, AT_REMOVEDIR);
   }
-  if (error != 0 && error != ENOENT) fail(error, "delete", name);
+  if (error != 0 && error != ENOENT) fail(error, "delete", deletion->root);
 }
 
 static void empty(struct deletion *deletion, int fd, int depth) {
@@ -96,7 +104,7 @@ static void empty(struct deletion *deletion, int fd, int depth) {
     const char *name = listing.names[i].text;
     error = listing.names[i].type == DT_DIR ? EISDIR : unlink_granted(fd, name, 0);
     if (error == EISDIR) remove_directory(deletion, fd, name, depth);
-    else if (error != 0 && error != ENOENT) fail(error, "delete", name);
+    else if (error != 0 && error != ENOENT) fail(error, "delete", deletion->root);
   }
   free_listing(&listing);
 }

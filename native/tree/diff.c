@@ -72,6 +72,7 @@ static void diff_directory(const struct layers *uppers, const struct layers *low
     if (prefix > 0) append(&path, "/", 1);
     append(&path, name, strlen(name) + 1);
     path.length--;
+    working_on(path.data);
     struct found upper, lower;
     struct layers upper_children, lower_children;
     look_up(uppers, name, &upper, &upper_children);

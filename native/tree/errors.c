@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,13 +31,31 @@ const char *errno_name(int error) {
   return "EIO";
 }
 
-static int temporary_directory = -1;
+static volatile int temporary_directory = -1;
 static char temporary_name[64];
 
 void guard_temporary(int directory, const char *name) {
-  temporary_directory = directory;
+  temporary_directory = -1; /* a signal in between must not meet the new name with the old directory */
   if (directory >= 0) snprintf(temporary_name, sizeof temporary_name, "%s", name);
+  temporary_directory = directory;
 }
+
+static void stop(int signal_number) {
+  if (temporary_directory >= 0) unlinkat(temporary_directory, temporary_name, 0);
+  _exit(128 + signal_number);
+}
+
+void clean_up_when_told_to_stop(void) {
+  signal(SIGTERM, stop);
+  signal(SIGINT, stop);
+  signal(SIGHUP, stop);
+}
+
+static const char *current_path = "";
+
+void working_on(const char *path) { current_path = path; }
+
+_Noreturn void fail_here(int error, const char *operation) { fail(error, operation, current_path); }
 
 _Noreturn void fail(int error, const char *operation, const char *path) {
   /* Taken and never given back: a second thread that fails waits here until the process is gone. */

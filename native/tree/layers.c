@@ -55,7 +55,7 @@ void look_up(const struct layers *layers, const char *name, struct found *found,
     struct stat status;
     if (fstatat(layers->fds[i], name, &status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0) {
       if (errno == ENOENT) continue;
-      fail(errno, "stat", name);
+      fail_here(errno, "stat");
     }
     bool whiteout = is_whiteout(layers->fds[i], name, &status);
     bool directory = S_ISDIR(status.st_mode);
@@ -68,7 +68,7 @@ void look_up(const struct layers *layers, const char *name, struct found *found,
     }
     if (!directory || children == NULL) continue;
     int fd = open_directory(layers->fds[i], name);
-    if (fd < 0) fail(errno, "open", name);
+    if (fd < 0) fail_here(errno, "open");
     if (children->fds == NULL) children->fds = allocate((layers->count - i) * sizeof(int));
     children->fds[children->count++] = fd;
     stopped = opaque_mark(fd) == 'y';
@@ -113,7 +113,7 @@ void list_layers(const struct layers *layers, struct listing *listing) {
   for (size_t i = 0; i < layers->count; i++) {
     struct listing one;
     int error = list_directory(layers->fds[i], &one);
-    if (error != 0) fail(error, "list", "layer");
+    if (error != 0) fail_here(error, "list");
     merge_listings(listing, &one);
   }
 }

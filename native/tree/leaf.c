@@ -51,7 +51,13 @@ void close_leaf(struct leaf *leaf) {
   leaf->fd = -1;
 }
 
+/* An id that would wrap around could come out as root's. */
+static bool can_shift(const struct stat *status, const struct options *options) {
+  return status->st_uid < UINT32_MAX - options->shift && status->st_gid < UINT32_MAX - options->shift;
+}
+
 int store_metadata(int fd, const struct stat *status, mode_t mode, const struct options *options) {
+  if (options->privileged && !can_shift(status, options)) return EOVERFLOW;
   if (options->privileged && fchown(fd, status->st_uid + options->shift, status->st_gid + options->shift) != 0)
     return errno;
   if (fchmod(fd, mode) != 0) return errno;
@@ -107,6 +113,7 @@ static enum outcome copy_file(const char *name, struct leaf *leaf, int target, c
 }
 
 static int set_link_metadata(const char *name, const struct stat *status, int target, const struct options *options) {
+  if (options->privileged && !can_shift(status, options)) return EOVERFLOW;
   if (options->privileged && fchownat(target, name, status->st_uid + options->shift, status->st_gid + options->shift,
                                       AT_SYMLINK_NOFOLLOW) != 0)
     return errno;

@@ -160,6 +160,7 @@ int mirror_verb(const struct options *options) {
   mirror.into.root = open_named_root(options->into);
   for (char *path; (path = next_record(&records)) != NULL;) {
     if (!is_plain_path(path)) fail(EINVAL, "mirror", path);
+    working_on(path);
     const char *name;
     int parent = anchor_parent(&mirror.root, path, &name);
     if (parent >= 0) copy_entry(&mirror, parent, name, path);

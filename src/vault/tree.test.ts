@@ -592,8 +592,9 @@ const somePath = fc
   .map((components) => components.join('/'));
 const operation = fc.oneof(
   { weight: 3, arbitrary: somePath.map((path) => `mkdir -p ${path}`) },
-  fc.tuple(somePath, fc.integer({ min: 0, max: 3 })).map(([path, text]) => `echo ${text} > ${path}`),
-  somePath.map((path) => `echo more >> ${path}`),
+  // Writing to or reading from a fifo would wait for ever.
+  fc.tuple(somePath, fc.integer({ min: 0, max: 3 })).map(([path, text]) => `[ -p ${path} ] || echo ${text} > ${path}`),
+  somePath.map((path) => `[ -p ${path} ] || echo more >> ${path}`),
   { weight: 2, arbitrary: somePath.map((path) => `rm -rf ${path}`) },
   somePath.map((path) => `rm -rf ${path} && mkdir ${path} && echo in > ${path}/a`),
   fc.tuple(somePath, somePath).map(([path, target]) => `ln -sfn ${target} ${path}`),
@@ -602,11 +603,10 @@ const operation = fc.oneof(
   fc.tuple(fc.constantFrom('700', '755', '600', '000'), somePath).map(([mode, path]) => `chmod ${mode} ${path}`),
   somePath.map((path) => `mkfifo ${path}`),
   somePath.map((path) => `touch -c -h ${path}`),
-  somePath.map((path) => `cp -p ${path} ${path}.same && mv ${path}.same ${path}`),
+  somePath.map((path) => `[ -f ${path} ] && cp -p ${path} ${path}.same && mv ${path}.same ${path}`),
 );
-// A fifo opened by accident must not hang the run.
 const script = (operations: readonly string[]) =>
-  operations.map((line) => `timeout 5 sh -c '${line}' 2>/dev/null </dev/null || :`).join('\n');
+  operations.map((line) => `{ ${line}; } 2>/dev/null </dev/null || :`).join('\n');
 const snapshotScript = `find . -mindepth 1 -printf '%P\\t%y\\t%m\\t%s\\t%l\\n'; echo ====; find . -type f -exec md5sum {} +`;
 
 /** Runs operations through a real overlay mount in its own mount namespace, which ends with the script. */
