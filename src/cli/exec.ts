@@ -48,10 +48,25 @@ function exitCodeOfRefusal(error: unknown): number | undefined {
   return error.code === 'ECANCELED' ? 128 + constants.signals.SIGINT : undefined;
 }
 
+const reportChoices = ['auto', 'always', 'never'];
+
+function wantsReport(chosen: string | undefined): boolean {
+  const when = chosen ?? process.env['CTX_REPORT'] ?? 'auto';
+  if (!reportChoices.includes(when)) {
+    throw new ErrnoError('EINVAL', {
+      operation: 'CTX_REPORT',
+      reason: `expected ${reportChoices.join(', ')}; got '${when}'`,
+    });
+  }
+  return when === 'always' || (when === 'auto' && process.stderr.isTTY === true);
+}
+
 export const run: Run = async (call, host) => {
   const json = call.flag('json');
-  const when = call.value('report') ?? 'auto';
+  const report = wantsReport(call.value('report'));
   const timeout = call.value('timeout');
+  // Before anything is made: a call that is refused leaves nothing behind.
+  const timeoutMilliseconds = timeout === undefined ? undefined : parseDuration(timeout);
   const interrupts = new Interrupts();
   const progress = progressLine(process.stderr, 'ctx: first use here, importing this directory');
   try {
@@ -59,7 +74,7 @@ export const run: Run = async (call, host) => {
       argv: call.words,
       cwd: process.cwd(),
       environmentAdditions: call.values('env'),
-      timeoutMilliseconds: timeout === undefined ? undefined : parseDuration(timeout),
+      timeoutMilliseconds,
       streams: json ? 'capture' : 'inherit',
       wait: call.flag('wait'),
       onProgress: progress.update,
@@ -68,9 +83,7 @@ export const run: Run = async (call, host) => {
       signal: interrupts.signal,
     });
     if (json) printJson(envelope);
-    else if (when === 'always' || (when === 'auto' && process.stderr.isTTY)) {
-      process.stderr.write(reportText(envelope, painter(process.stderr)));
-    }
+    else if (report) process.stderr.write(reportText(envelope, painter(process.stderr)));
     return exitCodeOfCommand(envelope, constants.signals);
   } catch (error) {
     progress.clear();

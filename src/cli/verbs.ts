@@ -17,7 +17,7 @@ export const verbs: readonly Verb[] = [
         name: 'report',
         value: 'WHEN',
         choices: ['auto', 'always', 'never'],
-        summary: 'what changed, on stderr; auto: on a terminal only',
+        summary: 'what changed, on stderr; auto (or CTX_REPORT): on a terminal only',
       },
       {
         name: 'env',
