@@ -1,6 +1,6 @@
 /** What this host offers a jail: asked of the kernel by trying, explained with the remedy for what is missing. */
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { constants as osConstants, release } from 'node:os';
 import { join } from 'node:path';
 import { ErrnoError, hasCode } from '../base/errno.js';
@@ -84,6 +84,10 @@ export function probeHost(program: string, store: string): HostFacts {
       appArmorRestriction: readText('/proc/sys/kernel/apparmor_restrict_unprivileged_userns') === '1',
     };
   } finally {
+    // An overlay leaves directories of mode 000 in its work directory, which only root may list as they are.
+    for (const left of ['work/work', 'work/work/incompat', 'work/work/incompat/volatile']) {
+      if (existsSync(join(directory, left))) chmodSync(join(directory, left), 0o700);
+    }
     rmSync(directory, { recursive: true, force: true });
   }
 }
