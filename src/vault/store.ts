@@ -1,7 +1,8 @@
 /** The store: one directory of plain files that holds every vault. Opening it makes it, or refuses what it cannot read. */
-import { mkdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { readJsonFile, writeFileAtomic } from '../base/atomic-file.js';
-import { ErrnoError, fromSystemError } from '../base/errno.js';
+import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { storePaths } from './layout.js';
 
 /**
@@ -17,11 +18,23 @@ export interface Store {
   readonly inode: number;
 }
 
+/** Not mkdir's `recursive`: it never ends in a filesystem that answers ENOENT to every mkdir, such as /proc. */
+function makeDirectory(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return;
+    if (!hasCode(error, 'ENOENT') || existsSync(dirname(path))) throw error;
+    makeDirectory(dirname(path));
+    mkdirSync(path, { mode: 0o700 });
+  }
+}
+
 function make(directory: string): void {
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-    mkdirSync(storePaths(directory).vaults, { recursive: true, mode: 0o700 });
-    mkdirSync(storePaths(directory).trash, { recursive: true, mode: 0o700 });
+    makeDirectory(directory);
+    makeDirectory(storePaths(directory).vaults);
+    makeDirectory(storePaths(directory).trash);
   } catch (error) {
     const wrapped = fromSystemError(error, 'make the store', directory);
     throw new ErrnoError(wrapped.code, {
