@@ -18,7 +18,12 @@ export function throwAway(store: Store, directory: string): void {
 
 export async function emptyTrash(store: Store, tree: Tree): Promise<void> {
   const { trash } = storePaths(store.directory);
-  for (const name of readdirSync(trash)) await tree.remove(join(trash, name));
+  for (const name of readdirSync(trash)) {
+    await tree.remove(join(trash, name)).catch((error: unknown) => {
+      // Another process empties the same trash: what it took away under our hands is gone, as we wanted.
+      if (!hasCode(error, 'ENOENT')) throw error;
+    });
+  }
 }
 
 export async function discard(store: Store, tree: Tree, directories: readonly string[]): Promise<void> {
