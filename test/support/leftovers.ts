@@ -1,0 +1,27 @@
+/** What must not stay behind: mounts, and processes of a jail. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { until } from './process.js';
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return ''; // ended meanwhile, or not ours to look into
+  }
+}
+
+/** Processes whose mounts name `directory`: those of a jail made for it. Mount points with spaces are escaped: a plain name it is. */
+export function processesMounting(directory: string): number[] {
+  const name = basename(directory);
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry) && read(`/proc/${entry}/mountinfo`).includes(name))
+    .map(Number);
+}
+
+/** Everything inside is killed before a verb ends, but a killed verb leaves that to the kernel: it may take a moment. */
+export async function assertNothingLeft(directory: string): Promise<void> {
+  await until(() => processesMounting(directory).length === 0, `no process has a mount of ${directory}`, 10);
+  assert.ok(!read('/proc/self/mountinfo').includes(basename(directory)), `something is mounted in ${directory}`);
+}

@@ -1,0 +1,63 @@
+/** Processes of a test: started as a user, and waited for with all they said. */
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface Finished {
+  /** As a shell has it: the exit code, or 128 + signal. */
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Running {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  readonly finished: Promise<Finished>;
+  /** Resolves when what was printed so far contains `text`. */
+  printed(text: string): Promise<void>;
+}
+
+export interface StartOptions extends SpawnOptions {
+  readonly input?: string | Buffer;
+  /** Killed after this long: a test that hangs says so by its result. */
+  readonly timeoutSeconds?: number;
+}
+
+export function start(argv: readonly string[], options: StartOptions = {}): Running {
+  const { input, timeoutSeconds = 60, ...rest } = options;
+  const [program = '', ...words] = argv;
+  const child = spawn(program, words, { stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'], ...rest });
+  const output = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
+  const text = (name: 'stdout' | 'stderr') => Buffer.concat(output[name]).toString('utf8');
+  child.stdout?.on('data', (chunk: Buffer) => output.stdout.push(chunk));
+  child.stderr?.on('data', (chunk: Buffer) => output.stderr.push(chunk));
+  child.stdin?.on('error', () => undefined);
+  if (input !== undefined) child.stdin?.end(input);
+  const timer = setTimeout(() => child.kill('SIGKILL'), timeoutSeconds * 1000);
+  const finished = (async (): Promise<Finished> => {
+    const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+    clearTimeout(timer);
+    return { code, signal, stdout: text('stdout'), stderr: text('stderr') };
+  })();
+  return {
+    child,
+    pid: child.pid ?? 0,
+    finished,
+    async printed(wanted) {
+      await until(
+        () => text('stdout').includes(wanted) || text('stderr').includes(wanted),
+        `${program} prints ${wanted}`,
+      );
+    },
+  };
+}
+
+export async function until(holds: () => boolean, what: string, seconds = 20): Promise<void> {
+  const end = Date.now() + seconds * 1000;
+  while (!holds()) {
+    if (Date.now() > end) throw new Error(`waited ${seconds} s in vain until ${what}`);
+    await sleep(10);
+  }
+}

@@ -1,0 +1,141 @@
+/** Where a suite plays: a home, a store and projects of one user, in a directory that is gone afterwards. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { after, before } from 'node:test';
+import type { Envelope } from '../../src/proxy/envelope.js';
+import { assertNothingLeft } from './leftovers.js';
+import { type Finished, type Running, type StartOptions, start } from './process.js';
+import { ctxProgramFor, temporaryRoot } from './program.js';
+import { isRoot, spawnIdentity, type TestUser } from './users.js';
+
+const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+export class Stage {
+  readonly user: TestUser;
+  #directory = '';
+  #program = '';
+  #projects = 0;
+
+  constructor(user: TestUser) {
+    this.user = user;
+  }
+
+  get directory(): string {
+    return this.#directory;
+  }
+
+  get program(): string {
+    return this.#program;
+  }
+
+  get home(): string {
+    return join(this.#directory, 'home');
+  }
+
+  /** CTX_DATA, where a call does not name another. */
+  get store(): string {
+    return join(this.#directory, 'store');
+  }
+
+  set(): void {
+    this.#directory = realpathSync(mkdtempSync(join(temporaryRoot(), 'ctx-test-')));
+    chmodSync(this.#directory, 0o755);
+    if (isRoot) chownSync(this.#directory, this.user.uid, this.user.gid);
+    this.makeDirectory('home');
+    this.#program = ctxProgramFor(this.user, this.#directory);
+  }
+
+  async strike(): Promise<void> {
+    try {
+      await assertNothingLeft(this.#directory);
+    } finally {
+      // What a jail left may have any mode; root needs no leave.
+      if (!isRoot) spawnSync('chmod', ['-R', 'u+rwX', this.#directory]);
+      rmSync(this.#directory, { recursive: true, force: true, maxRetries: 3 });
+    }
+  }
+
+  get environment(): Record<string, string> {
+    const path = `${dirname(process.execPath)}:${systemPath}`;
+    return { PATH: path, HOME: this.home, CTX_DATA: this.store, LANG: 'C.UTF-8' };
+  }
+
+  makeDirectory(name: string): string {
+    const path = join(this.#directory, name);
+    mkdirSync(path, { recursive: true, mode: 0o755 });
+    if (isRoot) chownSync(path, this.user.uid, this.user.gid);
+    return path;
+  }
+
+  /** An own directory for one test; `script` fills it, as the user. */
+  project(script = ':'): string {
+    const path = this.makeDirectory(`project-${this.#projects++}`);
+    this.shell(path, script);
+    return path;
+  }
+
+  /** A shell script as the user, outside of every jail; it has to succeed. */
+  shell(cwd: string, script: string): string {
+    const options = { cwd, env: this.environment, ...spawnIdentity(this.user) };
+    const { status, stdout, stderr } = spawnSync('/bin/sh', ['-euc', script], options);
+    assert.equal(status, 0, `${script}\n${stderr}`);
+    return stdout.toString();
+  }
+
+  /** Any program as the user, outside of every jail. */
+  start(cwd: string, argv: readonly string[], options: StartOptions = {}): Running {
+    const env = { ...this.environment, ...options.env };
+    return start(argv, { cwd, ...spawnIdentity(this.user), ...options, env });
+  }
+
+  startCtx(cwd: string, words: readonly string[], options: StartOptions = {}): Running {
+    return this.start(cwd, [this.#program, ...words], options);
+  }
+
+  ctx(cwd: string, words: readonly string[], options: StartOptions = {}): Promise<Finished> {
+    return this.startCtx(cwd, words, options).finished;
+  }
+
+  /** `ctx exec --json` of a command that could be run; its envelope. */
+  async exec(cwd: string, argv: readonly string[], options: StartOptions = {}): Promise<Envelope> {
+    const { stdout, stderr } = await this.ctx(cwd, ['exec', '--json', '--', ...argv], options);
+    const value = parseJson(stdout, stderr) as Envelope;
+    assert.equal(value.version, 1, `${stdout}${stderr}`);
+    return value;
+  }
+
+  /** A shell script inside; its stdout. It has to end with `exitCode`. */
+  async inside(cwd: string, script: string, exitCode = 0): Promise<string> {
+    const envelope = await this.exec(cwd, ['sh', '-c', script]);
+    assert.equal(envelope.exitCode, exitCode, `${script}\n${envelope.stdout?.text}${envelope.stderr?.text}`);
+    return envelope.stdout?.text ?? '';
+  }
+
+  /** A verb that answers with JSON; the answer, and the exit code it has to have. */
+  async json(cwd: string, words: readonly string[], exitCode = 0): Promise<Record<string, unknown>> {
+    const [verb = '', ...rest] = words;
+    const { code, stdout, stderr } = await this.ctx(cwd, [verb, '--json', ...rest]);
+    assert.equal(code, exitCode, `ctx ${words.join(' ')}\n${stdout}${stderr}`);
+    return parseJson(stdout, stderr) as Record<string, unknown>;
+  }
+}
+
+/** One document on one line: more would be a second answer. */
+export function parseJson(stdout: string, stderr = ''): unknown {
+  assert.match(
+    stdout,
+    /^[^\n]+\n$/,
+    `expected one line of JSON, got ${JSON.stringify(stdout.slice(0, 500))} ${stderr}`,
+  );
+  return JSON.parse(stdout);
+}
+
+/** To be called in a `describe`: the stage is set before its tests, and struck, with all its checks, after them. */
+export function useStage(user: TestUser): Stage {
+  const stage = new Stage(user);
+  before(() => stage.set());
+  after(() => stage.strike());
+  return stage;
+}

@@ -1,0 +1,55 @@
+/**
+ * The users every suite runs as. Root works shifted and anybody else as themselves, by different code: what holds for one
+ * says nothing of the other. A test process that is not root can only be itself.
+ */
+import { spawnSync } from 'node:child_process';
+import { describe } from 'node:test';
+
+export interface TestUser {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** In no passwd file and used by nothing else, so that whatever runs as it was started here. */
+const stranger: TestUser = { name: 'an unprivileged user', uid: 64_731, gid: 64_731 };
+
+function ownIds(): { uid: number; gid: number } {
+  const { getuid, getgid } = process;
+  if (getuid === undefined || getgid === undefined) throw new Error('expected Linux');
+  return { uid: getuid(), gid: getgid() };
+}
+
+export const isRoot = ownIds().uid === 0;
+
+export function spawnIdentity(user: TestUser): { uid?: number; gid?: number } {
+  return user.uid === ownIds().uid ? {} : { uid: user.uid, gid: user.gid };
+}
+
+function users(): readonly TestUser[] {
+  return isRoot ? [{ name: 'root', uid: 0, gid: 0 }, stranger] : [{ name: 'an unprivileged user', ...ownIds() }];
+}
+
+/** Asked of the kernel and not of ctx, so that a defect of ctx is never a skip. */
+function reasonToSkip(user: TestUser): string | undefined {
+  if (user.uid === 0) return undefined;
+  const { status } = spawnSync('unshare', ['--user', '--map-current-user', 'true'], spawnIdentity(user));
+  return status === 0 ? undefined : `this host gives no user namespace to uid ${user.uid}`;
+}
+
+/** Tests of one suite run side by side, since a verb waits for the disk more than it computes; each has its own project. */
+export function forEachUser(
+  suite: (user: TestUser) => void,
+  options: { readonly concurrency: number } = { concurrency: 4 },
+): void {
+  for (const user of users()) {
+    const skip = reasonToSkip(user);
+    describe(`as ${user.name}`, skip === undefined ? options : { ...options, skip }, () => suite(user));
+  }
+}
+
+/** For what does not depend on who asks, such as help texts. */
+export function asOneUser(suite: (user: TestUser) => void): void {
+  const [user] = users();
+  if (user !== undefined) describe('as any user', { concurrency: 4 }, () => suite(user));
+}
