@@ -10,4 +10,6 @@ async function main(given: readonly string[]): Promise<number> {
   return runCommandLine(given, async () => (await import('./compose.js')).composeHost());
 }
 
-process.exitCode = await main(process.argv.slice(2));
+void main(process.argv.slice(2)).then((exitCode) => {
+  process.exitCode = exitCode;
+});

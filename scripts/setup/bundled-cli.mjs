@@ -1,9 +1,6 @@
 /**
- * `dist/cli/ctx.js`: the CLI and what it imports in few files, for a quick start. Each lazy `import()` is a chunk of its
- * own, read only when it is needed.
- *
- * Chunks are named by their content and those of the build before stay, so that a `ctx` that is running while the
- * checkout is built again still finds what it has not loaded yet.
+ * `dist/cli/ctx.cjs`: the CLI and what it imports as one file. Modules run when they are first imported, so a verb pays for
+ * what it uses. CommonJS, since Node's ES module loader alone costs a quarter of a start.
  */
 
 import { existsSync } from 'node:fs';
@@ -13,11 +10,9 @@ import { filesBelow, fingerprint } from './files.mjs';
 
 const options = {
   entryPoints: { ctx: 'src/main.ts' },
-  entryNames: '[name]',
-  chunkNames: '[name]-[hash]',
+  outExtension: { '.js': '.cjs' },
   bundle: true,
-  splitting: true,
-  format: 'esm',
+  format: 'cjs',
   platform: 'node',
   target: 'node20.19',
   // Names stay, for stack traces. A map is a file that Node reads only where source maps are switched on.
@@ -26,8 +21,9 @@ const options = {
   sourcemap: 'linked',
   sourcesContent: false,
   legalComments: 'external',
-  // CommonJS dependencies call `require` for Node's own modules, which an ES module does not have.
-  banner: { js: "import{createRequire as ctxRequire}from'node:module';const require=ctxRequire(import.meta.url);" },
+  // What CommonJS does not have.
+  banner: { js: "const bundleUrl=require('node:url').pathToFileURL(__filename).href;" },
+  define: { 'import.meta.url': 'bundleUrl' },
   // Packages with a compiled part find it by their own place in node_modules, so they stay there.
   external: [],
   logLevel: 'silent',
@@ -37,8 +33,6 @@ export const bundledCli = {
   name: 'cli',
   title: 'bundling the CLI',
   neededBy: ['start', 'test', 'bench'],
-  keepsPreviousBuild: true,
-  publishedLast: ['ctx.js'],
 
   fingerprint() {
     const sources = filesBelow(inCheckout('src'), (path) => !/\.test\.[cm]?ts$/.test(path));

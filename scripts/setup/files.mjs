@@ -58,10 +58,9 @@ export function signatureOf(path) {
 }
 
 /** Renames every file of `staging` into `target`, those of `last` at the end: no reader ever sees half a file. */
-export function publish(staging, target, last = []) {
+export function publish(staging, target) {
   const files = filesBelow(staging);
-  const ordered = [...files.filter((path) => !last.includes(path)), ...files.filter((path) => last.includes(path))];
-  for (const path of ordered) {
+  for (const path of files) {
     mkdirSync(dirname(join(target, path)), { recursive: true });
     renameSync(join(staging, path), join(target, path));
   }

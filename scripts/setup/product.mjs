@@ -22,27 +22,22 @@ export function staleness(product) {
   for (const [path, signature] of Object.entries(stamp.outputs)) {
     if (signatureOf(join(directory, path)) !== signature) return `dist/${product.name}/${path} is not as it was built`;
   }
-  if (!product.keepsPreviousBuild) {
-    const stray = filesBelow(directory).find((path) => !(path in stamp.outputs));
-    if (stray !== undefined) return `dist/${product.name}/${stray} is left over`;
-  }
-  return undefined;
+  const stray = filesBelow(directory).find((path) => !(path in stamp.outputs));
+  return stray === undefined ? undefined : `dist/${product.name}/${stray} is left over`;
 }
 
 export async function make(product) {
   const directory = join(dist, product.name);
   // As deep as what it becomes, so that the relative paths in source maps are right.
   const staging = join(dist, `.staging-${product.name}`);
-  const previous = Object.keys(readStamp(product)?.outputs ?? {});
   rmSync(stampOf(product), { force: true });
   rmSync(staging, { recursive: true, force: true });
   mkdirSync(staging, { recursive: true });
   // Taken before the build: what is edited meanwhile is stale afterwards.
   const fingerprint = product.fingerprint();
   await product.build(staging);
-  const files = publish(staging, directory, product.publishedLast);
-  const kept = new Set(product.keepsPreviousBuild ? [...files, ...previous] : files);
-  prune(directory, (path) => kept.has(path));
+  const files = publish(staging, directory);
+  prune(directory, (path) => files.includes(path));
   rmSync(staging, { recursive: true, force: true });
   writeStamp(product, {
     fingerprint,
