@@ -23,6 +23,12 @@ const versionManagers = [
 /** Beside `PREFIX/bin`, what an installed program reads. `share` of `~/.local` is left out: keyrings live there. */
 const prefixParts = ['include', 'lib', 'lib64', 'libexec'];
 
+/** Where tools keep tokens and keys, below a home: parts of them may be shown, never the whole. */
+const secretKeepers = ['.aws', '.config', '.docker', '.gnupg', '.kube', '.local/share', '.ssh'];
+
+/** What a jail makes for itself: the host's own must not cover it. */
+const madePlaces = ['/dev', '/etc', '/proc', '/run', '/sys', '/tmp', '/var'];
+
 export interface ProgramPaths {
   /** PATH for the jail: the absolute entries, in order, without repeats. */
   readonly search: readonly string[];
@@ -43,6 +49,12 @@ function readsFor(directory: string, home: string): readonly string[] {
   return [directory, ...parts.map((part) => posix.join(prefix, part))];
 }
 
+/** True for a directory that is or holds a home, its secrets, or what a jail makes itself. */
+export function showsTooMuch(path: string, home: string): boolean {
+  const kept = [home, ...secretKeepers.map((name) => posix.join(home, name)), ...madePlaces];
+  return kept.some((directory) => isWithin(path, directory));
+}
+
 const defaultSearch = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
 /** `path` is the PATH variable as it stands; relative and empty entries mean "here" and are dropped. */
@@ -51,10 +63,8 @@ export function programPaths(path: string | undefined, home: string): ProgramPat
   const search = [
     ...new Set([...given.map((entry) => posix.normalize(entry).replace(/(.)\/$/, '$1')), ...defaultSearch]),
   ];
-  // An entry that holds the home itself would show all of it.
-  const beyondSystem = search.filter(
-    (entry) => !isWithin(entry, home) && !systemDirectories.some((directory) => isWithin(directory, entry)),
-  );
+  const beyondSystem = search.filter((entry) => !systemDirectories.some((directory) => isWithin(directory, entry)));
   const reads = new Set(beyondSystem.flatMap((entry) => readsFor(entry, home)));
-  return Object.freeze({ search: Object.freeze(search), reads: Object.freeze([...reads].sort()) });
+  const shown = [...reads].filter((read) => !showsTooMuch(read, home)).sort();
+  return Object.freeze({ search: Object.freeze(search), reads: Object.freeze(shown) });
 }
