@@ -20,14 +20,20 @@ const systemConfiguration: readonly (string | RegExp)[] = [
   'localtime',
   'mime.types',
   'os-release',
-  'pki',
+  'pki/ca-trust',
+  'pki/tls/cert.pem',
+  'pki/tls/certs',
+  'pki/tls/openssl.cnf',
   'protocols',
   'services',
   'ssl/certs',
   'ssl/openssl.cnf',
 ];
 
-/** Whether the entry `/etc/NAME` (or `/etc/ssl/NAME`) belongs to the profile. */
+/** Directories of `/etc` of which a part is shown: private keys lie beside the certificates. */
+export const partlyShownConfiguration = ['ssl', 'pki', 'pki/tls'] as const;
+
+/** Whether the entry `/etc/NAME` belongs to the profile; NAME may lie in a partly shown directory. */
 export function isSystemConfiguration(name: string): boolean {
   return systemConfiguration.some((entry) => (typeof entry === 'string' ? entry === name : entry.test(name)));
 }
@@ -41,14 +47,20 @@ export interface Person {
 }
 
 const nobody = 65534;
+const nowhere = '/nonexistent';
+
+/** A line of passwd cannot say a path with these characters; HOME can. */
+function homeField(home: string): string {
+  return /[:\n]/.test(home) ? nowhere : home;
+}
 
 /** The files of `/etc` that are made, not shown: they name the person and nobody else, and no password hash. */
 export function madeConfiguration(person: Person, hostName: string): ReadonlyMap<string, string> {
-  const users = [`${person.name}:x:${person.uid}:${person.gid}::${person.home}:/bin/sh`];
+  const users = [`${person.name}:x:${person.uid}:${person.gid}::${homeField(person.home)}:/bin/sh`];
   const groups = [`${person.group}:x:${person.gid}:`];
-  if (person.uid !== 0) users.unshift('root:x:0:0::/nonexistent:/bin/false');
+  if (person.uid !== 0) users.unshift(`root:x:0:0::${nowhere}:/bin/false`);
   if (person.gid !== 0) groups.unshift('root:x:0:');
-  if (person.uid !== nobody) users.push(`nobody:x:${nobody}:${nobody}::/nonexistent:/bin/false`);
+  if (person.uid !== nobody) users.push(`nobody:x:${nobody}:${nobody}::${nowhere}:/bin/false`);
   if (person.gid !== nobody) groups.push(`nogroup:x:${nobody}:`);
   return new Map([
     ['/etc/passwd', `${users.join('\n')}\n`],

@@ -1,7 +1,7 @@
 /** What this host has of the system profile and of other read-only paths: looked up once, when a plan is made. */
 import { lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { isSystemConfiguration, systemDirectories } from '../authority/system-profile.js';
+import { isSystemConfiguration, partlyShownConfiguration, systemDirectories } from '../authority/system-profile.js';
 import { fromSystemError, hasCode } from '../base/errno.js';
 import type { Link, SharedPath } from './plan.js';
 
@@ -60,9 +60,8 @@ export function readOnlyPaths(paths: readonly string[]): Found {
 
 /** `/usr` and its links, and the harmless part of `/etc`. A link of `/etc` keeps its own text. */
 export function systemView(): Found {
-  const etc = [...namesIn('/etc'), ...namesIn('/etc/ssl').map((name) => `ssl/${name}`)]
-    .filter(isSystemConfiguration)
-    .map((name) => `/etc/${name}`);
+  const parts = partlyShownConfiguration.flatMap((part) => namesIn(`/etc/${part}`).map((name) => `${part}/${name}`));
+  const etc = [...namesIn('/etc'), ...parts].filter(isSystemConfiguration).map((name) => `/etc/${name}`);
   const shared: SharedPath[] = [];
   const links: Link[] = [];
   for (const path of [...systemDirectories, ...etc]) {
