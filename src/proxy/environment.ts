@@ -21,7 +21,8 @@ function addition(text: string, inherited: EnvironmentRequest['inherited']): rea
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
     throw new ErrnoError('EINVAL', { operation: 'environment', reason: `expected NAME or NAME=VALUE, got '${text}'` });
   }
-  const value = equals < 0 ? inherited[name] : text.slice(equals + 1);
+  const own = Object.hasOwn(inherited, name) ? inherited[name] : undefined;
+  const value = equals < 0 ? own : text.slice(equals + 1);
   if (value === undefined) {
     throw new ErrnoError('EINVAL', {
       operation: 'environment',
