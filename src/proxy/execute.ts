@@ -72,6 +72,7 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
     origin: place.origin,
     owner: place.owner,
     wait: request.wait,
+    look: true,
     purpose: request.argv.join(' '),
     onProgress: request.onProgress,
     signal: request.signal,

@@ -33,6 +33,8 @@ export interface VaultPaths {
   readonly meta: string;
   readonly lock: string;
   readonly scan: string;
+  /** A newer scan that has not been acted on yet. */
+  readonly scanned: string;
   readonly layers: string;
   layer(name: string): string;
   readonly fork: ForkPaths;
@@ -68,6 +70,7 @@ export function vaultPaths(store: string, id: string): VaultPaths {
     meta: join(directory, 'meta.json'),
     lock: join(directory, 'lock'),
     scan: join(directory, 'origin.scan'),
+    scanned: join(directory, 'origin.scan.next'),
     layers: join(directory, 'layer'),
     layer: (name) => join(directory, 'layer', name),
     fork: forkPaths(join(directory, 'fork', forkName)),

@@ -49,11 +49,11 @@ function make(directory: string): void {
 
 export function openStore(directory: string): Store {
   const { meta } = storePaths(directory);
-  const found = readJsonFile(meta) as { format?: unknown; overlay?: unknown } | undefined;
+  const found = readJsonFile(meta) as { format?: unknown; overlay?: unknown } | null | undefined;
   if (found === undefined) {
     make(directory);
     writeFileAtomic(meta, `${JSON.stringify({ format, overlay: profile })}\n`, { durable: true });
-  } else if (found.format !== format || found.overlay !== profile) {
+  } else if (found?.format !== format || found.overlay !== profile) {
     throw new ErrnoError('EINVAL', {
       operation: 'open the store',
       path: directory,

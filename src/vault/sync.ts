@@ -8,7 +8,7 @@ import { layersBeforeReimport } from '../base/limits.js';
 import { forkChanges } from './fork.js';
 import { throwAway } from './trash.js';
 import type { Change, Problem } from './tree.js';
-import { layersFromTop, type OpenVault } from './vault.js';
+import { layersFromTop, lookAtOrigin, type OpenVault } from './vault.js';
 import { type VaultMeta, writeVaultMeta } from './vault-meta.js';
 
 export interface Synced {
@@ -49,7 +49,7 @@ async function importAfresh(vault: OpenVault): Promise<Synced> {
   const after: VaultMeta = { ...meta, layers: [layer], nextLayer: meta.nextLayer + 1, clashes: [] };
   writeVaultMeta(paths.meta, after);
   for (const old of meta.layers) throwAway(store, paths.layer(old));
-  return { vault: { ...vault, meta: after }, entered: [], clashes: [], problems };
+  return { vault: { ...vault, meta: after, drift: undefined }, entered: [], clashes: [], problems };
 }
 
 async function differing(
@@ -66,19 +66,13 @@ async function differing(
 export async function syncOrigin(vault: OpenVault, suspects: readonly string[] = []): Promise<Synced> {
   const { paths, meta, tree, owner, store } = vault;
   if (vault.imported && suspects.length === 0) return { vault, entered: [], clashes: [], problems: [] };
-  const next = `${paths.scan}.next`;
-  const scanned = await tree.scan({
-    root: meta.origin,
-    signatures: next,
-    against: paths.scan,
-    skip: [{ device: store.device, inode: store.inode }],
-  });
+  const scanned = vault.drift ?? (await lookAtOrigin({ ...vault, origin: meta.origin }));
   const layers = layersFromTop(vault);
   const looked = [...new Set([...scanned.map(({ path }) => path), ...suspects])];
   const entered = await differing(vault, layers, looked);
   if (entered.length === 0) {
-    renameSync(next, paths.scan);
-    return { vault, entered, clashes: meta.clashes, problems: [] };
+    renameSync(paths.scanned, paths.scan);
+    return { vault: { ...vault, drift: undefined }, entered, clashes: meta.clashes, problems: [] };
   }
   const clean = readdirSync(paths.fork.upper).length === 0;
   if (clean && meta.layers.length >= layersBeforeReimport) return importAfresh(vault);
@@ -100,6 +94,6 @@ export async function syncOrigin(vault: OpenVault, suspects: readonly string[] =
     clashes: [...new Set([...meta.clashes, ...clashes])].sort(),
   };
   writeVaultMeta(paths.meta, after);
-  renameSync(next, paths.scan);
-  return { vault: { ...vault, meta: after }, entered, clashes: after.clashes, problems };
+  renameSync(paths.scanned, paths.scan);
+  return { vault: { ...vault, meta: after, drift: undefined }, entered, clashes: after.clashes, problems };
 }

@@ -67,6 +67,18 @@ export interface ScanOptions extends Common {
   /** An earlier one to compare with; missing or damaged, everything counts as added. */
   readonly against?: string | undefined;
   readonly skip?: readonly DirectoryIdentity[] | undefined;
+  /** Taken first, as by `lock`: one process for both. */
+  readonly lock?: LockRequest | undefined;
+}
+
+/**
+ * A lock (`flock`) on the file behind an open descriptor of ours; EBUSY where somebody else holds it. It belongs to the open
+ * file, so it is held until this process closes the descriptor or ends.
+ */
+export interface LockRequest {
+  readonly descriptor: number;
+  /** Wait for it instead of failing. */
+  readonly wait: boolean;
 }
 
 export interface CopyOptions extends Common {
@@ -199,6 +211,8 @@ const parseProblems = (output: Buffer) =>
 const skipWords = (skip: readonly DirectoryIdentity[] = []) =>
   skip.flatMap(({ device, inode }) => ['--skip', `${device}:${inode}`]);
 const shiftWords = (shift: number | undefined) => (shift === undefined ? [] : ['--shift', String(shift)]);
+const lockWords = (lock: LockRequest | undefined) =>
+  lock === undefined ? [] : ['--lock-fd', '3', ...(lock.wait ? ['--wait'] : [])];
 const listWords = (option: string, paths: readonly string[]) => paths.flatMap((path) => [option, path]);
 
 /** Gives each whole line to `take`; what is cut stays for the next chunk. */
@@ -222,7 +236,8 @@ export class Tree {
   async scan(options: ScanOptions): Promise<Drift[]> {
     const against = options.against === undefined ? [] : ['--against', options.against];
     const words = ['scan', options.root, '--out', options.signatures, ...against, ...skipWords(options.skip)];
-    const output = await this.#run({ words, signal: options.signal });
+    words.push(...lockWords(options.lock));
+    const output = await this.#run({ words, signal: options.signal, inherited: options.lock?.descriptor });
     return parse<Drift>(output, 2, (fields, at) => ({ path: pathField(fields, at), what: word(fields, at + 1) }));
   }
 
@@ -318,13 +333,9 @@ export class Tree {
     await this.#run({ words: ['delete', directory], signal: options.signal });
   }
 
-  /**
-   * Locks the file behind an open descriptor of ours (`flock`); EBUSY where somebody else holds it. The lock belongs
-   * to the open file, so it is held until this process closes the descriptor or ends.
-   */
-  async lock(descriptor: number, options: Common & { readonly wait?: boolean } = {}): Promise<void> {
-    const words = ['lock', '--lock-fd', '3', ...(options.wait === true ? ['--wait'] : [])];
-    await this.#run({ words, inherited: descriptor, signal: options.signal });
+  async lock(request: LockRequest, options: Common = {}): Promise<void> {
+    const words = ['lock', ...lockWords(request)];
+    await this.#run({ words, inherited: request.descriptor, signal: options.signal });
   }
 
   #run(job: Job): Promise<Buffer> {
@@ -341,7 +352,7 @@ export class Tree {
         return;
       }
       const child = spawn(this.#program, job.words, {
-        stdio: ['pipe', 'pipe', 'pipe', job.inherited ?? 'ignore'],
+        stdio: [job.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', job.inherited ?? 'ignore'],
         env: {},
       });
       const output: Buffer[] = [];
@@ -358,7 +369,7 @@ export class Tree {
       if (job.onExtra !== undefined) (child.stdio[3] as Readable).on('data', job.onExtra);
       // A program that fails early does not read its list: its own record says why.
       child.stdin?.on('error', () => undefined);
-      child.stdin?.end(job.input ?? empty);
+      child.stdin?.end(job.input);
       child.on('error', (cause) => {
         job.signal?.removeEventListener('abort', abort);
         reject(new ErrnoError('EIO', { operation: `tree ${verb}`, path: this.#program, reason: cause.message, cause }));

@@ -20,6 +20,16 @@ function isStringList(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
+/** Layers are named by number; a name beyond the next one would be given twice. */
+function areLayers(names: unknown, next: unknown): names is readonly string[] {
+  return (
+    isStringList(names) &&
+    names.length > 0 &&
+    new Set(names).size === names.length &&
+    names.every((name) => /^(0|[1-9]\d*)$/.test(name) && Number(name) < Number(next))
+  );
+}
+
 function isVaultMeta(value: unknown): value is VaultMeta {
   const meta = value as Partial<VaultMeta> | null;
   return (
@@ -28,11 +38,10 @@ function isVaultMeta(value: unknown): value is VaultMeta {
     meta.format === 1 &&
     typeof meta.origin === 'string' &&
     typeof meta.created === 'string' &&
-    isStringList(meta.layers) &&
-    meta.layers.length > 0 &&
     Number.isSafeInteger(meta.nextLayer) &&
+    areLayers(meta.layers, meta.nextLayer) &&
     isStringList(meta.clashes) &&
-    (meta.folding === undefined || typeof meta.folding === 'string')
+    (meta.folding === undefined || meta.folding === String(meta.nextLayer))
   );
 }
 

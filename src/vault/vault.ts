@@ -13,6 +13,7 @@ import {
   chmodSync,
   chownSync,
   closeSync,
+  existsSync,
   ftruncateSync,
   mkdirSync,
   openSync,
@@ -25,7 +26,7 @@ import { settleFold } from './fold.js';
 import { type ForkPaths, type VaultPaths, vaultId, vaultPaths } from './layout.js';
 import type { Store } from './store.js';
 import { discard, emptyTrash } from './trash.js';
-import type { Problem, Progress, Tree } from './tree.js';
+import type { Drift, LockRequest, Problem, Progress, Tree } from './tree.js';
 import { readVaultMeta, type VaultMeta, writeVaultMeta } from './vault-meta.js';
 
 /** Whose files these are. `shift` is added to every owner in the store, because root's jails run shifted. */
@@ -42,6 +43,8 @@ export interface VaultRequest {
   readonly owner: Owner;
   /** Wait for another user of the vault to finish instead of refusing. */
   readonly wait?: boolean;
+  /** Look at the origin on the way, for `syncOrigin`: cheaper than looking later. */
+  readonly look?: boolean;
   /** Who is asking: shown to the next one who finds the vault in use. */
   readonly purpose: string;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
@@ -58,18 +61,47 @@ export interface OpenVault {
   readonly meta: VaultMeta;
   /** True when the directory was imported just now: there is nothing to sync. */
   readonly imported: boolean;
+  /** What the origin changed since it was last looked at, where the request wanted to know. */
+  readonly drift?: readonly Drift[] | undefined;
   /** Entries that could not be imported: sockets, devices, what may not be read. */
   readonly problems: readonly Problem[];
 }
 
-async function lock(request: VaultRequest, paths: VaultPaths): Promise<number> {
+interface Locked {
+  readonly descriptor: number;
+  readonly drift: readonly Drift[] | undefined;
+}
+
+/** What changed in the origin since `paths.scan`; the new signatures are beside it until `syncOrigin` adopts them. */
+export function lookAtOrigin(request: Looking, lock?: LockRequest): Promise<readonly Drift[]> {
+  const { tree, store, origin, paths } = request;
+  return tree.scan({
+    root: origin,
+    signatures: paths.scanned,
+    against: paths.scan,
+    skip: [{ device: store.device, inode: store.inode }],
+    lock,
+  });
+}
+
+interface Looking {
+  readonly tree: Tree;
+  readonly store: Store;
+  readonly origin: string;
+  readonly paths: VaultPaths;
+}
+
+async function lock(request: VaultRequest, paths: VaultPaths): Promise<Locked> {
   mkdirSync(paths.directory, { recursive: true, mode: 0o700 });
   const descriptor = openSync(paths.lock, 'a+', 0o600);
   try {
-    await request.tree.lock(descriptor, { wait: request.wait ?? false });
+    const wanted = { descriptor, wait: request.wait ?? false };
+    const look = request.look === true && existsSync(paths.meta);
+    const drift = look ? await lookAtOrigin({ ...request, paths }, wanted) : undefined;
+    if (!look) await request.tree.lock(wanted);
     ftruncateSync(descriptor);
     writeSync(descriptor, `${process.pid} ${request.purpose}`);
-    return descriptor;
+    return { descriptor, drift };
   } catch (error) {
     closeSync(descriptor);
     if (!hasCode(error, 'EBUSY')) throw error;
@@ -83,14 +115,13 @@ async function lock(request: VaultRequest, paths: VaultPaths): Promise<number> {
   }
 }
 
-/** An empty delta. Its own mode and owner are what the workspace's top directory shows. */
+/** Makes what is missing of a fork. The delta's own mode and owner are what the workspace's top directory shows. */
 export function makeEmptyFork(fork: ForkPaths, origin: string, owner: Owner): void {
-  const about = statSync(origin);
   for (const directory of [fork.upper, fork.work, fork.home]) {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    if (mkdirSync(directory, { recursive: true, mode: 0o700 }) === undefined) continue;
+    if (directory === fork.upper) chmodSync(directory, statSync(origin).mode & 0o1777);
     if (owner.shift > 0) chownSync(directory, owner.uid + owner.shift, owner.gid + owner.shift);
   }
-  chmodSync(fork.upper, about.mode & 0o1777);
 }
 
 async function importOrigin(request: VaultRequest, paths: VaultPaths): Promise<readonly Problem[]> {
@@ -121,7 +152,7 @@ export async function openVault(request: VaultRequest): Promise<OpenVault> {
   const { store, tree, origin, owner } = request;
   const id = vaultId(origin);
   const paths = vaultPaths(store.directory, id);
-  const lockDescriptor = await lock(request, paths);
+  const { descriptor: lockDescriptor, drift } = await lock(request, paths);
   try {
     const opened = { id, paths, store, tree, owner, lockDescriptor };
     const found = readVaultMeta(paths.meta);
@@ -135,7 +166,7 @@ export async function openVault(request: VaultRequest): Promise<OpenVault> {
       }
       const meta = settleFold(paths, found);
       makeEmptyFork(paths.fork, origin, owner);
-      return { ...opened, meta, imported: false, problems: [] };
+      return { ...opened, meta, imported: false, drift, problems: [] };
     }
     const problems = await importOrigin(request, paths);
     const meta: VaultMeta = {
