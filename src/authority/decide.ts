@@ -15,10 +15,10 @@
 
 import type { Authority } from './authority.js';
 import type { Label } from './label.js';
-import { type Grant, type ObjectClass, type Permission, permissionBit, printGrant } from './permission.js';
+import { type Grant, type Permission, permissionBit, printGrant } from './permission.js';
 import type { Policy } from './policy.js';
 import { lifetimeFault } from './quota.js';
-import { allowed, controlDirectory, type Reason, type Refusal, type Step, steps, type Verdict } from './refusal.js';
+import { allowed, controlDirectory, type Reason, type Refusal, type Step, stepOf, type Verdict } from './refusal.js';
 import { refuse } from './syntax.js';
 
 export interface ObjectFacts {
@@ -47,15 +47,18 @@ const write = 2;
 const execute = 1;
 const nothing = 0;
 
-const neededBits: Readonly<Record<ObjectClass, Readonly<Partial<Record<Permission, number>>>>> = {
-  tool: { execute },
-  model: { use: execute },
-  shared: { read, write },
-  session: { read, write, resume: read | write },
-  mount: { read, write },
-  agent: { create: nothing, start: execute, stop: execute, read, write },
-  network: { connect: nothing },
-};
+/** The same in every class that has the permission. */
+const neededBits: ReadonlyMap<Permission, number> = new Map([
+  ['read', read],
+  ['write', write],
+  ['resume', read | write],
+  ['execute', execute],
+  ['use', execute],
+  ['start', execute],
+  ['stop', execute],
+  ['create', nothing],
+  ['connect', nothing],
+]);
 const bitNames = ['nothing', 'execute', 'write', 'write and execute', 'read', 'read and execute', 'read and write'];
 
 function grantOf({ class: objectClass, name, permission }: DecisionRequest): Grant {
@@ -75,7 +78,7 @@ function checkCredential({ authority, credential, now, used }: DecisionRequest):
 }
 
 function checkMode(request: DecisionRequest): Reason | undefined {
-  const needed = neededBits[request.class][request.permission] ?? read | write | execute;
+  const needed = neededBits.get(request.permission) ?? read | write | execute;
   // What is not there has no mode; the next step says so.
   if (needed === nothing || !request.object.exists) return undefined;
   const { file } = request.object;
@@ -101,26 +104,26 @@ function checkLabel(request: DecisionRequest): Reason | undefined {
   return object <= subject ? undefined : { kind: 'level', grant: grantOf(request), subject, object };
 }
 
-function checkAgentPolicy(request: DecisionRequest): Reason | undefined {
+function checkAgentPolicy(request: DecisionRequest, bit: number): Reason | undefined {
   const { policy, identity } = request.authority;
   const subject = identity.label.type;
-  if (policy.allows(subject, request.class, request.name, request.permission)) return undefined;
+  if (policy.holds(subject, request.name, bit)) return undefined;
   return { kind: 'no agent rule', grant: grantOf(request), subject, file: policy.file };
 }
 
-function checkObjectPolicy(request: DecisionRequest): Reason | undefined {
+function checkObjectPolicy(request: DecisionRequest, bit: number): Reason | undefined {
   if (request.class !== 'tool' && request.class !== 'model') return undefined;
   const { policy } = request.object;
   if (policy === undefined) return { kind: 'no object policy', grant: grantOf(request) };
-  const { authority } = request;
-  const refusedTo = (subject: string) => !policy.allows(subject, request.class, request.name, request.permission);
+  const { authority, name } = request;
   let subject: string | undefined = authority.identity.label.type;
-  if (!refusedTo(subject)) {
-    subject = authority.ancestors.length === 0 ? undefined : authority.ancestors.find(refusedTo);
+  if (policy.holds(subject, name, bit)) {
+    if (authority.ancestors.length === 0) return undefined;
+    subject = authority.ancestors.find((ancestor) => !policy.holds(ancestor, name, bit));
     // What a supervisor granted this child does not depend on what its ancestors may do.
     if (subject === undefined || isSupervised(authority, request)) return undefined;
   }
-  const file = policy.file === '' ? `${controlDirectory(request.class, request.name)}/policy` : policy.file;
+  const file = policy.file === '' ? `${controlDirectory(request.class, name)}/policy` : policy.file;
   return { kind: 'no object rule', grant: grantOf(request), subject, file };
 }
 
@@ -129,15 +132,21 @@ function isSupervised(authority: Authority, grant: Grant): boolean {
   return authority.supervised.some(({ excess }) => excess.kind === 'permission' && excess.rule === rule);
 }
 
-/** Each step's refusal, in the order of `steps`; `explain` takes all of them. */
-export const checks: Readonly<Record<Step, (request: DecisionRequest) => Reason | undefined>> = Object.freeze({
-  credential: checkCredential,
-  'mode bit': checkMode,
-  visibility: checkVisibility,
-  label: checkLabel,
-  'agent policy': checkAgentPolicy,
-  'object policy': checkObjectPolicy,
-});
+interface Check {
+  readonly step: Step;
+  /** `bit` is the one of the class and permission that are asked for. */
+  readonly refuses: (request: DecisionRequest, bit: number) => Reason | undefined;
+}
+
+/** In the order of `steps`, for `explain`, which takes all of them. */
+export const checks: readonly Check[] = Object.freeze([
+  { step: 'credential', refuses: checkCredential },
+  { step: 'mode bit', refuses: checkMode },
+  { step: 'visibility', refuses: checkVisibility },
+  { step: 'label', refuses: checkLabel },
+  { step: 'agent policy', refuses: checkAgentPolicy },
+  { step: 'object policy', refuses: checkObjectPolicy },
+]);
 
 function refusalOf(request: DecisionRequest, step: Step, reason: Reason): Refusal {
   const { exists, visible } = request.object;
@@ -147,12 +156,16 @@ function refusalOf(request: DecisionRequest, step: Step, reason: Reason): Refusa
 
 /** EINVAL for a class or permission that Policy v0 does not have; every other answer is a verdict. */
 export function decide(request: DecisionRequest): Verdict {
-  if (permissionBit(request.class, request.permission) === 0) {
+  const bit = permissionBit(request.class, request.permission);
+  if (bit === 0) {
     refuse('decide', `expected a class and permission of Policy v0, got ${request.class} ${request.permission}`);
   }
-  for (const step of steps) {
-    const reason = checks[step](request);
-    if (reason !== undefined) return refusalOf(request, step, reason);
-  }
-  return allowed;
+  const reason =
+    checkCredential(request) ??
+    checkMode(request) ??
+    checkVisibility(request) ??
+    checkLabel(request) ??
+    checkAgentPolicy(request, bit) ??
+    checkObjectPolicy(request, bit);
+  return reason === undefined ? allowed : refusalOf(request, stepOf(reason), reason);
 }

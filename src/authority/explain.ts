@@ -6,9 +6,9 @@ import { visible } from '../base/visible-text.js';
 import { checks, type DecisionRequest, decide } from './decide.js';
 import { decidePath, type PathRequest } from './decide-path.js';
 import { printLabel } from './label.js';
-import { printGrant } from './permission.js';
+import { permissionBit, printGrant } from './permission.js';
 import type { Policy } from './policy.js';
-import { coach, controlDirectory, type Step, steps, type Verdict } from './refusal.js';
+import { coach, controlDirectory, type Step, type Verdict } from './refusal.js';
 
 export interface ExplainedStep {
   readonly step: Step;
@@ -59,8 +59,9 @@ function isAsked(step: Step, request: DecisionRequest): boolean {
 
 export function explainDecision(request: DecisionRequest): Explanation {
   const verdict = decide(request);
-  const explained = steps.map((step): ExplainedStep => {
-    const reason = checks[step](request);
+  const bit = permissionBit(request.class, request.permission);
+  const explained = checks.map(({ step, refuses }): ExplainedStep => {
+    const reason = refuses(request, bit);
     const source = sourceOf(step, request);
     if (reason !== undefined) return Object.freeze({ step, verdict: 'refuse', source, text: coach(reason) });
     const asked = isAsked(step, request);

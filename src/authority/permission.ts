@@ -22,19 +22,23 @@ export interface Grant {
 
 export const objectClasses = Object.freeze(Object.keys(permissionTable) as ObjectClass[]);
 
-// Maps, not objects: `constructor` and `__proto__` are not classes.
-const bits: ReadonlyMap<string, ReadonlyMap<string, number>> = new Map(
-  objectClasses.map((name) => [
-    name,
-    new Map(permissionTable[name].map((permission, index) => [permission, 1 << index])),
-  ]),
-);
+// Maps, not objects: `constructor` and `__proto__` are not classes. One bit for each pair of class and permission, so
+// that all a subject may do to one name is a single number.
+const bits: ReadonlyMap<string, ReadonlyMap<string, number>> = (() => {
+  let next = 1;
+  const bit = () => {
+    const own = next;
+    next *= 2;
+    return own;
+  };
+  return new Map(objectClasses.map((name) => [name, new Map(permissionTable[name].map((each) => [each, bit()]))]));
+})();
 
 export function isObjectClass(text: string): text is ObjectClass {
   return bits.has(text);
 }
 
-/** One bit a permission within its class; 0 where the class has no such permission. */
+/** 0 where there is no such class, or the class has no such permission. */
 export function permissionBit(objectClass: string, permission: string): number {
   return bits.get(objectClass)?.get(permission) ?? 0;
 }

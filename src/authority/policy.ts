@@ -17,7 +17,17 @@ import {
   permissionTable,
   printGrant,
 } from './permission.js';
-import { type Line, meaningfulLines, type Place, quoted, refuse, refuseAt, type Word, wordsOf } from './syntax.js';
+import {
+  type Line,
+  meaningfulLines,
+  ownText,
+  type Place,
+  quoted,
+  refuse,
+  refuseAt,
+  type Word,
+  wordsOf,
+} from './syntax.js';
 
 const operation = 'parse policy';
 
@@ -27,7 +37,8 @@ export interface Rule extends Grant {
   readonly line: number;
 }
 
-type Index = Map<string, Map<ObjectClass, Map<string, number>>>;
+/** By subject and name; classes are told apart by their bits. */
+type Index = Map<string, Map<string, number>>;
 
 /** Frozen, and its index private: nothing that holds a Policy can widen it. */
 export class Policy {
@@ -44,10 +55,8 @@ export class Policy {
   }
 
   #add(rule: Rule): boolean {
-    const classes = this.#index.get(rule.subject) ?? new Map<ObjectClass, Map<string, number>>();
-    const names = classes.get(rule.class) ?? new Map<string, number>();
-    this.#index.set(rule.subject, classes);
-    classes.set(rule.class, names);
+    const names = this.#index.get(rule.subject) ?? new Map<string, number>();
+    this.#index.set(rule.subject, names);
     const held = names.get(rule.name) ?? 0;
     const added = held | permissionBit(rule.class, rule.permission);
     names.set(rule.name, added);
@@ -55,8 +64,13 @@ export class Policy {
   }
 
   allows(subject: string, objectClass: ObjectClass, name: string, permission: Permission): boolean {
-    const held = this.#index.get(subject)?.get(objectClass)?.get(name);
-    return held !== undefined && (held & permissionBit(objectClass, permission)) !== 0;
+    return this.holds(subject, name, permissionBit(objectClass, permission));
+  }
+
+  /** `allows` for a caller that already has the bit. */
+  holds(subject: string, name: string, bit: number): boolean {
+    const held = this.#index.get(subject)?.get(name);
+    return held !== undefined && (held & bit) !== 0;
   }
 
   /** The rule behind an `allows`, for explanations. */
@@ -131,10 +145,10 @@ function parseRule(file: string, line: Line): Rule {
     return refuseAt(operation, at(extra), `expected the end of the line, got ${quoted(extra.text)}`);
   }
   return Object.freeze({
-    subject: subject.text,
-    class: objectClass,
-    name,
-    permission: permission.text as Permission,
+    subject: ownText(subject.text),
+    class: ownText(objectClass) as ObjectClass,
+    name: ownText(name),
+    permission: ownText(permission.text) as Permission,
     line: line.number,
   });
 }

@@ -39,6 +39,27 @@ export type Reason =
   | { readonly kind: 'outside the view'; readonly path: string; readonly access: 'read' | 'write' }
   | { readonly kind: 'read-only'; readonly path: string; readonly entry: string };
 
+const stepOfKind: Readonly<Record<Reason['kind'], Step>> = {
+  'wrong credential': 'credential',
+  expired: 'credential',
+  'used up': 'credential',
+  'mode unknown': 'mode bit',
+  'mode bit': 'mode bit',
+  'not visible': 'visibility',
+  missing: 'visibility',
+  'no network': 'visibility',
+  'outside the view': 'visibility',
+  'read-only': 'visibility',
+  level: 'label',
+  'no agent rule': 'agent policy',
+  'no object policy': 'object policy',
+  'no object rule': 'object policy',
+};
+
+export function stepOf(reason: Reason): Step {
+  return stepOfKind[reason.kind];
+}
+
 export interface Refusal {
   readonly allowed: false;
   readonly step: Step;
