@@ -53,5 +53,5 @@ export async function refreshGitIndex(host: Host, place: Place, synced: Synced):
     return vault;
   }
   if (!existsSync(join(fork.upper, index))) return vault;
-  return { ...vault, meta: addLayer(vault.paths, vault.meta, fork.upper) };
+  return { ...vault, meta: addLayer(host.store, vault.paths, vault.meta, fork.upper) };
 }

@@ -37,7 +37,7 @@ export async function applyFork(vault: OpenVault, choice: ConflictChoice): Promi
   }
   const { paths, tree, owner, meta } = current;
   await tree.apply({ uppers: [paths.fork.upper], root: meta.origin, shift: owner.shift, plan: plan.steps });
-  const folded = { ...current, meta: changes.length === 0 ? meta : fold(paths, meta) };
+  const folded = { ...current, meta: changes.length === 0 ? meta : fold(current.store, paths, meta) };
   makeEmptyFork(paths.fork, meta.origin, owner);
   rememberChanges(folded, []);
   // What apply left out on purpose (setuid bits, paths of the person's choice) is taken back from the origin.

@@ -4,6 +4,8 @@
  */
 import { existsSync, renameSync } from 'node:fs';
 import type { VaultPaths } from './layout.js';
+import type { Store } from './store.js';
+import { throwAway } from './trash.js';
 import { type VaultMeta, writeVaultMeta } from './vault-meta.js';
 
 function folded(meta: VaultMeta, layer: string): VaultMeta {
@@ -11,8 +13,10 @@ function folded(meta: VaultMeta, layer: string): VaultMeta {
 }
 
 /** The fork must not be mounted. The caller makes a new empty delta afterwards. */
-export function fold(paths: VaultPaths, meta: VaultMeta): VaultMeta {
+export function fold(store: Store, paths: VaultPaths, meta: VaultMeta): VaultMeta {
   const layer = String(meta.nextLayer);
+  // What a crashed sync left there would be taken for the delta.
+  throwAway(store, paths.layer(layer));
   writeVaultMeta(paths.meta, { ...meta, folding: layer });
   renameSync(paths.fork.upper, paths.layer(layer));
   const after = folded(meta, layer);
@@ -24,8 +28,9 @@ export function fold(paths: VaultPaths, meta: VaultMeta): VaultMeta {
  * A delta made beside the fork becomes a layer below it. A crash between the two steps leaves an unnamed directory, which
  * the next use of that name throws away.
  */
-export function addLayer(paths: VaultPaths, meta: VaultMeta, delta: string): VaultMeta {
+export function addLayer(store: Store, paths: VaultPaths, meta: VaultMeta, delta: string): VaultMeta {
   const layer = String(meta.nextLayer);
+  throwAway(store, paths.layer(layer));
   renameSync(delta, paths.layer(layer));
   const after: VaultMeta = { ...meta, layers: [...meta.layers, layer], nextLayer: meta.nextLayer + 1 };
   writeVaultMeta(paths.meta, after);
