@@ -1,4 +1,5 @@
 /** What apply will do, decided before anything is written. Pure. */
+import { clashing } from './clashing.js';
 import type { Change, Step } from './tree.js';
 
 export type ConflictChoice =
@@ -16,10 +17,6 @@ export interface ApplyPlan {
   readonly conflicts: readonly string[];
 }
 
-function isAtOrBelow(directory: string, path: string): boolean {
-  return path === directory || path.startsWith(`${directory}/`);
-}
-
 /**
  * `agreed` holds the clashing paths at which the origin already is what the fork wants: no conflict, and nothing to do.
  * A conflict at a directory holds for everything below it.
@@ -30,9 +27,11 @@ export function planApply(
   agreed: ReadonlySet<string>,
   choice: ConflictChoice,
 ): ApplyPlan {
-  const open = clashes.filter((path) => !agreed.has(path));
-  const touches = (path: string) => open.some((clash) => isAtOrBelow(clash, path) || isAtOrBelow(path, clash));
-  const conflicts = changes.filter(({ path }) => touches(path)).map(({ path }) => path);
+  const open = clashes.filter((path) => !agreed.has(path)).map((path) => ({ path }));
+  const conflicts = clashing(
+    changes.map(({ path }) => path),
+    open,
+  );
   const left = new Set(choice === 'theirs' ? [] : conflicts);
   const wanted = changes.filter(({ path }) => !left.has(path) && !agreed.has(path));
   const removals = wanted

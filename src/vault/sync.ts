@@ -5,9 +5,10 @@
  */
 import { readdirSync, renameSync } from 'node:fs';
 import { layersBeforeReimport } from '../base/limits.js';
+import { clashing } from './clashing.js';
 import { forkChanges } from './fork.js';
 import { throwAway } from './trash.js';
-import type { Change, Problem } from './tree.js';
+import type { Problem } from './tree.js';
 import { layersFromTop, lookAtOrigin, type OpenVault } from './vault.js';
 import { type VaultMeta, writeVaultMeta } from './vault-meta.js';
 
@@ -18,20 +19,6 @@ export interface Synced {
   /** Those of them that the fork had changed too. */
   readonly clashes: readonly string[];
   readonly problems: readonly Problem[];
-}
-
-/** A path clashes with a change at it, above it or below it. Pure. */
-export function clashing(entered: readonly string[], changes: readonly Pick<Change, 'path'>[]): string[] {
-  const changed = new Set(changes.map(({ path }) => path));
-  const withParents = new Set(changes.flatMap(({ path }) => [...parentsOf(path)]));
-  return entered.filter(
-    (path) => changed.has(path) || withParents.has(path) || [...parentsOf(path)].some((parent) => changed.has(parent)),
-  );
-}
-
-function* parentsOf(path: string): Iterable<string> {
-  for (let slash = path.lastIndexOf('/'); slash > 0; slash = path.lastIndexOf('/', slash - 1))
-    yield path.slice(0, slash);
 }
 
 /** Many small layers make every lookup slower; with nothing in the fork a fresh import is the simplest way to one. */
