@@ -30,28 +30,31 @@ function makeDirectory(path: string): void {
   }
 }
 
-function make(directory: string): void {
+/** What the store's place does not allow is said with how to choose another. */
+function atPlace<T>(directory: string, act: () => T): T {
   try {
-    makeDirectory(directory);
-    makeDirectory(storePaths(directory).vaults);
-    makeDirectory(storePaths(directory).trash);
+    return act();
   } catch (error) {
-    const wrapped = fromSystemError(error, 'make the store', directory);
-    throw new ErrnoError(wrapped.code, {
-      operation: wrapped.operation,
-      path: directory,
-      reason: wrapped.reason,
-      remedy: 'set CTX_DATA to a directory that you may write',
-      cause: error,
-    });
+    const { code, operation, path, reason } = fromSystemError(error, 'make the store', directory);
+    const remedy = 'set CTX_DATA to a directory that you may write';
+    throw new ErrnoError(code, { operation, path, reason, remedy, cause: error });
   }
+}
+
+function make(directory: string): void {
+  makeDirectory(directory);
+  makeDirectory(storePaths(directory).vaults);
+  makeDirectory(storePaths(directory).trash);
 }
 
 export function openStore(directory: string): Store {
   const { meta } = storePaths(directory);
-  const found = readJsonFile(meta) as { format?: unknown; overlay?: unknown } | null | undefined;
+  const found = atPlace(directory, () => readJsonFile(meta)) as
+    | { format?: unknown; overlay?: unknown }
+    | null
+    | undefined;
   if (found === undefined) {
-    make(directory);
+    atPlace(directory, () => make(directory));
     writeFileAtomic(meta, `${JSON.stringify({ format, overlay: profile })}\n`, { durable: true });
   } else if (found?.format !== format || found.overlay !== profile) {
     throw new ErrnoError('EINVAL', {
