@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { seeded } from '../../test/property/seeded.js';
+import { type ConflictChoice, planApply } from './apply-plan.js';
+import { clashing } from './clashing.js';
+import type { Change } from './tree.js';
+
+const name = fc.constantFrom('a', 'b', 'a-b', 'ab');
+const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));
+
+function change(at: string, kind: Change['kind']): Change {
+  return { kind, type: 'file', mode: 0o644, size: 1, content: true, stamp: '', path: at };
+}
+
+/** As the walker lists them: each path once, a directory before what is in it. */
+const changes = fc
+  .uniqueArray(fc.tuple(path, fc.constantFrom('added' as const, 'modified' as const, 'deleted' as const)), {
+    selector: ([at]) => at,
+    maxLength: 8,
+  })
+  .map((list) =>
+    list
+      .sort(([a], [b]) => (a.split('/').join('\0') < b.split('/').join('\0') ? -1 : 1))
+      .map(([at, kind]) => change(at, kind)),
+  );
+const paths = fc.uniqueArray(path, { maxLength: 5 });
+const choice = fc.constantFrom<ConflictChoice>('refuse', 'ours', 'theirs');
+
+/** Component by component, without any string prefix. */
+function related(one: string, other: string): boolean {
+  const [left, right] = [one.split('/'), other.split('/')];
+  const shorter = Math.min(left.length, right.length);
+  return left.slice(0, shorter).join('\0') === right.slice(0, shorter).join('\0');
+}
+
+describe('clashes of the person and the fork', () => {
+  it('are the edits at, above or below a change of the fork, and no others', () => {
+    fc.assert(
+      fc.property(paths, changes, (entered, made) => {
+        const naive = entered.filter((edit) => made.some((change) => related(edit, change.path)));
+        assert.deepEqual(clashing(entered, made), naive);
+      }),
+      seeded(1000),
+    );
+  });
+
+  it('are not found between names that only begin alike', () => {
+    assert.deepEqual(clashing(['ab', 'a-b/c', 'a.b'], [{ path: 'a' }, { path: 'a/b' }]), []);
+  });
+
+  it('are found among many thousands of paths at once', () => {
+    const many = Array.from({ length: 50_000 }, (_, index) => `d${index % 100}/f${index}`);
+    const started = performance.now();
+    assert.equal(clashing(many, [{ path: 'd7' }]).length, 500);
+    assert.equal(
+      clashing(
+        ['d7'],
+        many.map((at) => ({ path: at })),
+      ).length,
+      1,
+    );
+    assert.ok(performance.now() - started < 2_000);
+  });
+});
+
+describe('the plan of an apply', () => {
+  it('does every change once where nobody else changed anything', () => {
+    fc.assert(
+      fc.property(changes, choice, (made, chosen) => {
+        const { steps, conflicts } = planApply(made, [], new Set(), chosen);
+        assert.deepEqual(conflicts, []);
+        assert.deepEqual(
+          new Set(steps.map(({ action, path: at }) => `${action} ${at}`)),
+          new Set(made.map(({ kind, path: at }) => `${kind === 'deleted' ? 'remove' : 'put'} ${at}`)),
+        );
+        assert.equal(steps.length, made.length);
+      }),
+      seeded(300),
+    );
+  });
+
+  it('is what a naive reading of the rules gives', () => {
+    fc.assert(
+      fc.property(changes, paths, fc.func(fc.boolean()), choice, (made, clashes, agrees, chosen) => {
+        const agreed = new Set(clashes.filter((at) => agrees(at)));
+        const open = clashes.filter((at) => !agreed.has(at));
+        const inConflict = (at: string) => open.some((clash) => related(clash, at));
+        const { steps, conflicts } = planApply(made, clashes, agreed, chosen);
+        assert.deepEqual(conflicts, made.map(({ path: at }) => at).filter(inConflict));
+        const wanted = made
+          .map(({ path: at }) => at)
+          .filter((at) => !agreed.has(at) && (chosen === 'theirs' || !inConflict(at)));
+        assert.deepEqual(new Set(steps.map(({ path: at }) => at)), new Set(wanted));
+      }),
+      seeded(1000),
+    );
+  });
+
+  it("never touches, on the person's side, a path in conflict, what holds it or what it holds", () => {
+    fc.assert(
+      fc.property(changes, paths, (made, clashes) => {
+        for (const { path: at } of planApply(made, clashes, new Set(), 'ours').steps) {
+          assert.ok(!clashes.some((clash) => related(clash, at)), at);
+        }
+      }),
+      seeded(500),
+    );
+  });
+
+  it('removes from the deepest up, then puts from the top down', () => {
+    fc.assert(
+      fc.property(changes, paths, choice, (made, clashes, chosen) => {
+        const { steps } = planApply(made, clashes, new Set(), chosen);
+        const firstPut = steps.findIndex(({ action }) => action === 'put');
+        if (firstPut >= 0) assert.ok(steps.slice(firstPut).every(({ action }) => action === 'put'));
+        steps.forEach((earlier, index) => {
+          for (const later of steps.slice(index + 1)) {
+            if (earlier.action !== later.action || earlier.path === later.path) continue;
+            const [deeper, upper] = earlier.action === 'remove' ? [later, earlier] : [earlier, later];
+            assert.ok(!deeper.path.startsWith(`${upper.path}/`), `${earlier.path} before ${later.path}`);
+          }
+        });
+      }),
+      seeded(500),
+    );
+  });
+
+  it('is made at once for many changes and many clashes', () => {
+    const made = Array.from({ length: 20_000 }, (_, index) => change(`d/f${index}`, 'modified'));
+    const clashes = Array.from({ length: 5_000 }, (_, index) => `d/f${index * 4}`);
+    const started = performance.now();
+    assert.equal(planApply(made, clashes, new Set(), 'refuse').conflicts.length, 5_000);
+    assert.ok(performance.now() - started < 2_000, `${performance.now() - started} ms`);
+  });
+});

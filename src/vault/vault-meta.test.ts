@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { seeded } from '../../test/property/seeded.js';
+import { hasCode } from '../base/errno.js';
+import { readVaultMeta, type VaultMeta, writeVaultMeta } from './vault-meta.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'ctx-vault-meta-'));
+after(() => rmSync(directory, { recursive: true }));
+const path = join(directory, 'meta.json');
+
+const sound: VaultMeta = {
+  format: 1,
+  origin: '/home/ada/project',
+  created: '2026-01-01T00:00:00.000Z',
+  layers: ['0', '2', '10'],
+  nextLayer: 11,
+  clashes: ['a\nb', 'ü'],
+};
+
+function readText(text: string): VaultMeta | undefined {
+  writeFileSync(path, text);
+  return readVaultMeta(path);
+}
+
+const isRefused = (error: unknown) => hasCode(error, 'EIO');
+
+describe("a vault's own file", () => {
+  it('is read as it was written, and nothing is left beside it', () => {
+    writeVaultMeta(path, sound);
+    assert.deepEqual(readVaultMeta(path), sound);
+    writeVaultMeta(path, { ...sound, folding: '11' });
+    assert.equal(readVaultMeta(path)?.folding, '11');
+    writeVaultMeta(path, { ...sound, folding: undefined });
+    assert.deepEqual(readVaultMeta(path), sound);
+    assert.deepEqual(readdirSync(directory), ['meta.json']);
+  });
+
+  it('is absent where there is none', () => {
+    assert.equal(readVaultMeta(join(directory, 'none.json')), undefined);
+  });
+
+  it('is refused when it is cut short anywhere', () => {
+    const text = JSON.stringify(sound);
+    for (let length = 0; length < text.length; length += 1) {
+      assert.throws(() => readText(text.slice(0, length)), isRefused, text.slice(0, length));
+    }
+  });
+
+  it('is refused when a member is missing, of another type, or says what cannot be', () => {
+    const damage: readonly (readonly [keyof VaultMeta, unknown])[] = [
+      ...(['format', 'origin', 'created', 'layers', 'nextLayer', 'clashes'] as const).flatMap((name) =>
+        [undefined, null, true, {}].map((value) => [name, value] as const),
+      ),
+      ['format', 2],
+      ['layers', []],
+      ['layers', ['0', '0']],
+      ['layers', ['../../../etc']],
+      ['layers', ['01']],
+      ['layers', [0]],
+      // The next layer would overwrite one that is in use.
+      ['layers', ['11']],
+      ['nextLayer', 10],
+      ['nextLayer', 10.5],
+      ['folding', '3'],
+      ['folding', '../x'],
+      ['folding', 11],
+      ['clashes', [1]],
+    ];
+    for (const [name, value] of damage) {
+      assert.throws(() => readText(JSON.stringify({ ...sound, [name]: value })), isRefused, `${name}: ${value}`);
+    }
+  });
+
+  it('is refused when it is any other JSON', () => {
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        assert.throws(() => readText(text), isRefused);
+      }),
+      seeded(100),
+    );
+  });
+});
