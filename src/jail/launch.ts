@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Duplex, Readable } from 'node:stream';
 import { type ErrnoCode, ErrnoError } from '../base/errno.js';
+import { decodePath } from '../base/path-bytes.js';
 import type { Plan } from './operation.js';
 import { planBytes } from './plan-bytes.js';
 
@@ -118,11 +119,11 @@ export function launch(request: Launch): RunningJail {
       ),
     );
     if (child.pid === undefined) return;
-    let reports = '';
+    const reports: Buffer[] = [];
     child.stdout?.on('data', (chunk: Buffer) => request.onOutput?.('stdout', chunk));
     child.stderr?.on('data', (chunk: Buffer) => request.onOutput?.('stderr', chunk));
     (child.stdio[reportDescriptor] as Readable).on('data', (chunk: Buffer) => {
-      reports += chunk.toString('latin1');
+      reports.push(chunk);
     });
     const plan = child.stdio[planDescriptor] as Duplex;
     // A jail that ended early has said why; the broken pipe says nothing more.
@@ -130,7 +131,7 @@ export function launch(request: Launch): RunningJail {
     plan.end(planBytes(request.plan));
     child.once('close', () => {
       try {
-        resolve(outcomeFrom(reports, child));
+        resolve(outcomeFrom(decodePath(Buffer.concat(reports)), child));
       } catch (error) {
         reject(error);
       }
