@@ -16,15 +16,24 @@ const systemRoots = [
   '/boot',
   '/dev',
   '/etc',
+  '/home',
   '/lib',
   '/lib64',
+  '/media',
+  '/opt',
   '/proc',
+  '/root',
   '/run',
   '/sbin',
   '/sys',
+  '/tmp',
   '/usr',
   '/var',
+  '/var/tmp',
 ];
+
+/** What the kernel shows of itself looks like files and is none; copying it would never end. */
+const kernelTrees = ['/proc', '/sys'];
 
 function isWithin(directory: string, path: string): boolean {
   return path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`);
@@ -39,7 +48,8 @@ function* upwards(directory: string): Iterable<string> {
 
 function refusal(directory: string, facts: WorkspaceFacts): string | undefined {
   if (isWithin(facts.store, directory)) return 'expected a project directory, got a part of the store of ctx itself';
-  if (systemRoots.includes(directory)) return 'expected a project directory, got a directory of the system';
+  if (systemRoots.includes(directory) || kernelTrees.some((tree) => isWithin(tree, directory)))
+    return 'expected a project directory, got a directory of the system';
   if (isWithin(directory, facts.home)) {
     return 'expected a project directory, got your home or a directory that holds it: the agent would see your keys';
   }
