@@ -19,7 +19,7 @@ export function sizeText(bytes: number): string {
     value /= 1000;
     unit += 1;
   }
-  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+  return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
 function remark({ kind, type, size, content, mode }: CommandChange): string {

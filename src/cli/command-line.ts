@@ -4,24 +4,15 @@ import { version } from '../base/version.js';
 import type { Host } from '../proxy/host.js';
 import { overview, usage } from './help.js';
 import { errorJson, errorText, painter, printJson } from './output.js';
-import { parseArguments } from './parse-arguments.js';
-import type { Verb } from './verb.js';
+import { ownWords, parseArguments } from './parse-arguments.js';
 import { verbs } from './verbs.js';
 
-function findVerb(name: string): Verb {
-  const verb = verbs.find((candidate) => candidate.name === name);
-  if (verb !== undefined) return verb;
+function refuseVerb(name: string): never {
   throw new ErrnoError('EINVAL', {
     operation: 'ctx',
     reason: `expected a verb (${verbs.map((candidate) => candidate.name).join(', ')}), got '${name}'`,
     remedy: name.startsWith('-') ? 'ctx --help shows the usage' : `to run a command: ctx exec -- ${name} ...`,
   });
-}
-
-/** Only what stands before a `--` or the command itself can be meant for us. */
-function wantsHelp(verb: Verb, rest: readonly string[]): boolean {
-  const end = rest.findIndex((word) => word === '--' || (verb.words === 'command' && !word.startsWith('-')));
-  return (end < 0 ? rest : rest.slice(0, end)).some((word) => word === '--help' || word === '-h');
 }
 
 function complain(error: unknown, json: boolean): number {
@@ -43,16 +34,17 @@ export async function runCommandLine(given: readonly string[], compose: () => Pr
     process.stdout.write(verb === undefined ? overview(verbs, version) : usage(verb));
     return name === undefined ? ExitCode.badInput : ExitCode.ok;
   }
+  const named = verbs.find((candidate) => candidate.name === name);
   try {
-    const verb = findVerb(name);
-    if (wantsHelp(verb, rest)) {
+    const verb = named ?? refuseVerb(name);
+    const own = ownWords(verb, rest);
+    if (own.includes('--help') || own.includes('-h')) {
       process.stdout.write(usage(verb));
       return ExitCode.ok;
     }
     const call = parseArguments(verb, rest);
     return await (await verb.load())(call, compose);
   } catch (error) {
-    const commandStart = rest.indexOf('--');
-    return complain(error, (commandStart < 0 ? rest : rest.slice(0, commandStart)).includes('--json'));
+    return complain(error, ownWords(named, rest).includes('--json'));
   }
 }

@@ -31,6 +31,19 @@ function checkWords(verb: Verb, words: readonly string[]): void {
   if (words.length > most) refuse(verb, `did not expect '${words[most]}'`);
 }
 
+/** The options among `given` that are meant for us: what stands before a `--` or the command, without options' values. */
+export function ownWords(verb: Verb | undefined, given: readonly string[]): readonly string[] {
+  const own: string[] = [];
+  for (let at = 0; at < given.length; at += 1) {
+    const word = given[at] ?? '';
+    if (word === '--' || (verb?.words === 'command' && !word.startsWith('-'))) break;
+    own.push(word);
+    const option = verb?.options.find(({ name }) => word === `--${name}`);
+    if (option?.value !== undefined) at += 1;
+  }
+  return own;
+}
+
 export function parseArguments(verb: Verb, given: readonly string[]): Arguments {
   const found = new Map<string, string[]>();
   const words: string[] = [];
