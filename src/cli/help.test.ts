@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { overview, usage } from './help.js';
+import { verbs } from './verbs.js';
+
+describe('help', () => {
+  it('shows every verb with its summary, and the version', () => {
+    const text = overview(verbs, '1.2.3');
+    assert.match(text, /^ctx 1\.2\.3: /);
+    for (const { name, summary } of verbs) assert.match(text, new RegExp(`^  ${name} +${escaped(summary)}$`, 'm'));
+  });
+
+  it('shows every option of a verb with its value and summary, its operands, details and examples', () => {
+    for (const verb of verbs) {
+      const text = usage(verb);
+      for (const { name, value, summary } of verb.options) {
+        const option = value === undefined ? `--${name}` : `--${name} ${value}`;
+        assert.match(text, new RegExp(`^  ${escaped(option)} +${escaped(summary)}$`, 'm'));
+      }
+      assert.match(text, /^ {2}--help +show this$/m);
+      assert.ok(text.includes(`usage: ctx ${verb.name} [OPTION...]`));
+      for (const part of [verb.operands ?? '', ...(verb.details ?? []), ...verb.examples])
+        assert.ok(text.includes(part));
+      assert.ok(text.endsWith('\n') && !text.endsWith('\n\n'));
+    }
+  });
+
+  it('fits a terminal, and has no spaces at the ends of lines', () => {
+    for (const text of [overview(verbs, '0.1.0'), ...verbs.map(usage)]) {
+      for (const line of text.split('\n')) {
+        assert.ok(line.length <= 120, line);
+        assert.equal(line, line.trimEnd());
+      }
+    }
+  });
+});
+
+describe('the table of verbs', () => {
+  it('has --json on every verb, and no name twice', () => {
+    for (const { name, options } of verbs) {
+      assert.ok(
+        options.some((option) => option.name === 'json'),
+        name,
+      );
+      assert.equal(new Set(options.map((option) => option.name)).size, options.length);
+    }
+    assert.equal(new Set(verbs.map(({ name }) => name)).size, verbs.length);
+  });
+
+  it('loads something to run for every verb', async () => {
+    for (const verb of verbs) assert.equal(typeof (await verb.load()), 'function', verb.name);
+  });
+
+  it('gives only examples of verbs and options that there are', () => {
+    for (const verb of verbs) {
+      for (const example of verb.examples) {
+        const [, name = '', rest = ''] = /ctx ([a-z]+)(.*)$/.exec(example) ?? [];
+        assert.equal(name, verb.name, example);
+        const own = rest.split(' -- ')[0] ?? '';
+        for (const [, option] of own.matchAll(/--([a-z]+)/g)) {
+          assert.ok(
+            verb.options.some((known) => known.name === option),
+            example,
+          );
+        }
+      }
+    }
+  });
+});
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
