@@ -10,9 +10,15 @@ export const normalPathRule =
 /** A UTF-16 unit is at most three bytes, so the bytes of most paths need not be counted. */
 const surelyShort = Math.floor(pathBytes / 3);
 
+const abnormal = /\/\.{0,2}(?:\/|$)|\0/;
+const surrogate = /[\ud800-\udfff]/;
+const loneSurrogate = /\p{Surrogate}/u;
+
 export function isNormalPath(path: string): boolean {
   if (path === '/') return true;
-  if (!path.startsWith('/') || /\/(?:\.{0,2})(?:\/|$)|\0|\p{Surrogate}/u.test(path)) return false;
+  if (!path.startsWith('/') || abnormal.test(path)) return false;
+  // Half a character has no bytes of its own: two such paths would be one file.
+  if (surrogate.test(path) && loneSurrogate.test(path)) return false;
   return path.length <= surelyShort || Buffer.byteLength(path) <= pathBytes;
 }
 

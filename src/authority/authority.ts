@@ -24,7 +24,7 @@ import { type Isolation, isolations, type Life, lives } from './lineage.js';
 import { type Mount, makeMount, printMount } from './mount.js';
 import { mountObjectName } from './name.js';
 import { anyPublicNetwork, makeNetwork, type Network, noNetwork } from './network.js';
-import { type Policy, printRule } from './policy.js';
+import { type Policy, printRule, type SubjectRules } from './policy.js';
 import { type Lifetime, makeLifetime, makeQuota, type Quota } from './quota.js';
 import { makeSurface, type Surface } from './surface.js';
 import { quoted, refuse } from './syntax.js';
@@ -53,8 +53,10 @@ export interface Authority {
   readonly mounts: readonly Mount[];
   /** Surface and mounts together. */
   readonly view: View;
-  /** Object permissions: the rules of the identity's type are in force. */
+  /** Object permissions, as they were written. */
   readonly policy: Policy;
+  /** The rules in force: those of the identity's type. */
+  readonly permissions: SubjectRules;
   /** Where tools are searched, in order. */
   readonly toolPath: readonly string[];
   readonly network: Network;
@@ -146,6 +148,7 @@ export function makeAuthority(parts: AuthorityParts): Authority {
     mounts,
     view: new View(surface, mounts),
     policy: parts.policy,
+    permissions: parts.policy.of(type),
     toolPath: Object.freeze([...new Set(toolPath)]),
     network,
     quota: makeQuota(parts.quota ?? {}),

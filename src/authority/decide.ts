@@ -15,7 +15,14 @@
 
 import type { Authority } from './authority.js';
 import type { Label } from './label.js';
-import { type Grant, type Permission, permissionBit, printGrant } from './permission.js';
+import {
+  type Grant,
+  objectClasses,
+  type Permission,
+  permissionBit,
+  permissionTable,
+  printGrant,
+} from './permission.js';
 import type { Policy } from './policy.js';
 import { lifetimeFault } from './quota.js';
 import { allowed, controlDirectory, type Reason, type Refusal, type Step, stepOf, type Verdict } from './refusal.js';
@@ -48,7 +55,7 @@ const execute = 1;
 const nothing = 0;
 
 /** The same in every class that has the permission. */
-const neededBits: ReadonlyMap<Permission, number> = new Map([
+const modeBits: ReadonlyMap<Permission, number> = new Map([
   ['read', read],
   ['write', write],
   ['resume', read | write],
@@ -59,6 +66,15 @@ const neededBits: ReadonlyMap<Permission, number> = new Map([
   ['create', nothing],
   ['connect', nothing],
 ]);
+/** By the place of the permission's bit; what is not listed needs everything. */
+const neededBits: readonly number[] = Array.from({ length: 32 }, (_, place) => {
+  const permissions = objectClasses.flatMap((each) =>
+    permissionTable[each].filter((permission) => Math.clz32(permissionBit(each, permission)) === place),
+  );
+  return permissions[0] === undefined
+    ? read | write | execute
+    : (modeBits.get(permissions[0]) ?? read | write | execute);
+});
 const bitNames = ['nothing', 'execute', 'write', 'write and execute', 'read', 'read and execute', 'read and write'];
 
 function grantOf({ class: objectClass, name, permission }: DecisionRequest): Grant {
@@ -77,15 +93,14 @@ function checkCredential({ authority, credential, now, used }: DecisionRequest):
   return fault === undefined ? undefined : { kind: fault };
 }
 
-function checkMode(request: DecisionRequest): Reason | undefined {
-  const needed = neededBits.get(request.permission) ?? read | write | execute;
+function checkMode(request: DecisionRequest, bit: number): Reason | undefined {
+  const needed = neededBits[Math.clz32(bit)] ?? read | write | execute;
   // What is not there has no mode; the next step says so.
   if (needed === nothing || !request.object.exists) return undefined;
   const { file } = request.object;
   if (file === undefined) return { kind: 'mode unknown', grant: grantOf(request) };
   const { uid, gid, groups } = request.authority.identity;
-  const ownGroup = file.gid === gid || groups.includes(file.gid);
-  const shift = file.uid === uid ? 6 : ownGroup ? 3 : 0;
+  const shift = file.uid === uid ? 6 : file.gid === gid || groups.includes(file.gid) ? 3 : 0;
   if (((file.mode >> shift) & needed) === needed) return undefined;
   return { kind: 'mode bit', grant: grantOf(request), needed: bitNames[needed] ?? 'all', mode: file.mode & 0o7777 };
 }
@@ -105,10 +120,9 @@ function checkLabel(request: DecisionRequest): Reason | undefined {
 }
 
 function checkAgentPolicy(request: DecisionRequest, bit: number): Reason | undefined {
-  const { policy, identity } = request.authority;
-  const subject = identity.label.type;
-  if (policy.holds(subject, request.name, bit)) return undefined;
-  return { kind: 'no agent rule', grant: grantOf(request), subject, file: policy.file };
+  const { permissions, policy, identity } = request.authority;
+  if (permissions.hold(request.name, bit)) return undefined;
+  return { kind: 'no agent rule', grant: grantOf(request), subject: identity.label.type, file: policy.file };
 }
 
 function checkObjectPolicy(request: DecisionRequest, bit: number): Reason | undefined {
@@ -117,9 +131,9 @@ function checkObjectPolicy(request: DecisionRequest, bit: number): Reason | unde
   if (policy === undefined) return { kind: 'no object policy', grant: grantOf(request) };
   const { authority, name } = request;
   let subject: string | undefined = authority.identity.label.type;
-  if (policy.holds(subject, name, bit)) {
+  if (policy.of(subject).hold(name, bit)) {
     if (authority.ancestors.length === 0) return undefined;
-    subject = authority.ancestors.find((ancestor) => !policy.holds(ancestor, name, bit));
+    subject = authority.ancestors.find((ancestor) => !policy.of(ancestor).hold(name, bit));
     // What a supervisor granted this child does not depend on what its ancestors may do.
     if (subject === undefined || isSupervised(authority, request)) return undefined;
   }
@@ -162,7 +176,7 @@ export function decide(request: DecisionRequest): Verdict {
   }
   const reason =
     checkCredential(request) ??
-    checkMode(request) ??
+    checkMode(request, bit) ??
     checkVisibility(request) ??
     checkLabel(request) ??
     checkAgentPolicy(request, bit) ??

@@ -37,40 +37,56 @@ export interface Rule extends Grant {
   readonly line: number;
 }
 
-/** By subject and name; classes are told apart by their bits. */
-type Index = Map<string, Map<string, number>>;
+/** What one subject may do: a number a name, in which each bit is a class and a permission. */
+export class SubjectRules {
+  readonly #names: ReadonlyMap<string, number>;
+
+  /** Whoever gives the map keeps no hold of it. */
+  constructor(names: ReadonlyMap<string, number>) {
+    this.#names = names;
+    Object.freeze(this);
+  }
+
+  /** `bit` is `permissionBit` of the class and permission. */
+  hold(name: string, bit: number): boolean {
+    const held = this.#names.get(name);
+    return held !== undefined && (held & bit) !== 0;
+  }
+}
+
+const noRules = new SubjectRules(new Map());
 
 /** Frozen, and its index private: nothing that holds a Policy can widen it. */
 export class Policy {
   /** Named in reasons and explanations; no decision depends on it. */
   readonly file: string;
   readonly rules: readonly Rule[];
-  readonly #index: Index = new Map();
+  readonly #subjects = new Map<string, SubjectRules>();
 
   /** Rules must be valid: use `parsePolicy` or `makePolicy`. */
   constructor(file: string, rules: Iterable<Rule>) {
     this.file = file;
-    this.rules = Object.freeze([...rules].filter((rule) => this.#add(rule)));
+    const kept: Rule[] = [];
+    const subjects = new Map<string, Map<string, number>>();
+    for (const rule of rules) {
+      const names = subjects.get(rule.subject) ?? new Map<string, number>();
+      subjects.set(rule.subject, names);
+      const held = names.get(rule.name) ?? 0;
+      const bit = permissionBit(rule.class, rule.permission);
+      if ((held & bit) === 0) kept.push(rule);
+      names.set(rule.name, held | bit);
+    }
+    this.rules = Object.freeze(kept);
+    for (const [subject, names] of subjects) this.#subjects.set(subject, new SubjectRules(names));
     Object.freeze(this);
   }
 
-  #add(rule: Rule): boolean {
-    const names = this.#index.get(rule.subject) ?? new Map<string, number>();
-    this.#index.set(rule.subject, names);
-    const held = names.get(rule.name) ?? 0;
-    const added = held | permissionBit(rule.class, rule.permission);
-    names.set(rule.name, added);
-    return added !== held;
+  of(subject: string): SubjectRules {
+    return this.#subjects.get(subject) ?? noRules;
   }
 
   allows(subject: string, objectClass: ObjectClass, name: string, permission: Permission): boolean {
-    return this.holds(subject, name, permissionBit(objectClass, permission));
-  }
-
-  /** `allows` for a caller that already has the bit. */
-  holds(subject: string, name: string, bit: number): boolean {
-    const held = this.#index.get(subject)?.get(name);
-    return held !== undefined && (held & bit) !== 0;
+    return this.of(subject).hold(name, permissionBit(objectClass, permission));
   }
 
   /** The rule behind an `allows`, for explanations. */
@@ -126,19 +142,22 @@ function parseRule(file: string, line: Line): Rule {
     const remedy = foreignSyntax(object?.text ?? '');
     return refuseAt(operation, at(object), `expected <class>:<name>, got ${quoted(object?.text ?? '')}`, remedy);
   }
-  const objectClass = object.text.slice(0, colon);
+  const className = object.text.slice(0, colon);
+  const objectClass = objectClasses.find((known) => known === className);
   const name = object.text.slice(colon + 1);
-  if (!isObjectClass(objectClass)) {
+  if (objectClass === undefined) {
     const expected = `expected a class of ${objectClasses.join(', ')}`;
-    return refuseAt(operation, at(object), `${expected}, got ${quoted(objectClass)}`, foreignSyntax(objectClass));
+    return refuseAt(operation, at(object), `${expected}, got ${quoted(className)}`, foreignSyntax(className));
   }
   const fault = nameFault(objectClass, name);
   if (fault !== undefined) {
     const place = at(object, colon + 1);
     return refuseAt(operation, place, `expected ${fault}, got ${quoted(name)}`, foreignSyntax(name));
   }
-  if (permission === undefined || permissionBit(objectClass, permission.text) === 0) {
-    const expected = `expected a permission of ${objectClass}: ${permissionTable[objectClass].join(', ')}`;
+  const permissions: readonly Permission[] = permissionTable[objectClass];
+  const word = permissions.find((known) => known === permission?.text);
+  if (word === undefined) {
+    const expected = `expected a permission of ${objectClass}: ${permissions.join(', ')}`;
     return refuseAt(operation, at(permission), `${expected}, got ${quoted(permission?.text ?? '')}`);
   }
   if (extra !== undefined) {
@@ -146,9 +165,9 @@ function parseRule(file: string, line: Line): Rule {
   }
   return Object.freeze({
     subject: ownText(subject.text),
-    class: ownText(objectClass) as ObjectClass,
+    class: objectClass,
     name: ownText(name),
-    permission: ownText(permission.text) as Permission,
+    permission: word,
     line: line.number,
   });
 }
