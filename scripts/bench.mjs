@@ -15,7 +15,8 @@ const { values: options, positionals } = parseArgs({
 });
 const names = filesBelow(inCheckout('bench'), (path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
   .map((path) => path.slice(0, -'.ts'.length))
-  .filter((name) => name !== library);
+  // What benchmarks share stands in folders.
+  .filter((name) => name !== library && !name.includes('/'));
 const [name] = positionals;
 
 if (name === undefined) {

@@ -1,0 +1,36 @@
+/** The CLI's own start: `ctx --version` against `node -e 0`. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { coldStartNote, measure, print } from './measure.js';
+import { ctxProgram, run, setStage, useOnce } from './stage/stage.js';
+
+const stage = setStage('start');
+try {
+  for (const name of ['a', 'b', 'c']) writeFileSync(join(stage.project, name), name);
+  await useOnce(stage);
+  const options = { cwd: stage.project, env: stage.environment };
+  const start = (name: string, command: string, ...args: readonly string[]) => ({
+    name,
+    run: () => run(command, args, options),
+  });
+  print(
+    await measure({
+      title: 'A start of ctx, against a start of Node that does nothing',
+      anchor: 'node -e 0',
+      rounds: 41,
+      directory: stage.directory,
+      notes: [
+        coldStartNote,
+        'Each ctx starts through bin/ctx: a shell that finds the checkout, then node. `ctx status` locks and walks the fork.',
+      ],
+      subjects: [
+        start('node -e 0', process.execPath, '-e', '0'),
+        start('ctx --version', ctxProgram, '--version'),
+        start('ctx --help', ctxProgram, '--help'),
+        start('ctx status', ctxProgram, 'status'),
+      ],
+    }),
+  );
+} finally {
+  stage.end();
+}
