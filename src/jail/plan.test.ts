@@ -6,7 +6,11 @@ import { seeded } from '../../test/property/seeded.js';
 import type { Operation, Plan } from './operation.js';
 import { identityShift, type JailView, jailPlan, type SharedPath } from './plan.js';
 
+/** Without the layers that are made of this host's facts: those have tests of their own. */
+const layers = { weakened: ['landlock', 'seccomp'], architecture: 'x64' } as const;
+
 const self: JailView = {
+  ...layers,
   identity: { kind: 'self', uid: 1000, gid: 1000 },
   person: { uid: 1000, gid: 1000, name: 'user', group: 'user', home: '/home/ada' },
   hostName: 'ctx',
@@ -51,6 +55,7 @@ const shifted: JailView = {
 };
 
 function modesInOctal(key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return `0x${value.toString(16)}`;
   return key === 'mode' && typeof value === 'number' ? `0${value.toString(8)}` : value;
 }
 
@@ -73,22 +78,24 @@ const shared: fc.Arbitrary<SharedPath> = fc
   })
   .map(({ source, target, elsewhere, access }) => ({ source: elsewhere ? source : target, target, access }));
 
-const view: fc.Arbitrary<JailView> = fc.record({
-  identity: fc.constantFrom(self.identity, shifted.identity),
-  person: fc.constantFrom(self.person, shifted.person),
-  hostName: fc.constant('ctx'),
-  base: path,
-  overlays: fc.array(
-    path.map((target) => ({ target, lower: ['layer/0'], upper: 'fork/upper', work: 'fork/work' })),
-    { maxLength: 2 },
-  ),
-  shared: fc.uniqueArray(shared, { maxLength: 8, selector: ({ target }) => target }),
-  links: fc.array(fc.record({ path, target: path }), { maxLength: 3 }),
-  hidden: fc.array(path, { maxLength: 3 }),
-  directory: path,
-  environment: fc.dictionary(fc.stringMatching(/^[A-Z]{1,4}$/), fc.string()),
-  argv: fc.array(fc.string(), { minLength: 1 }),
-});
+const view: fc.Arbitrary<JailView> = fc
+  .record({
+    identity: fc.constantFrom(self.identity, shifted.identity),
+    person: fc.constantFrom(self.person, shifted.person),
+    hostName: fc.constant('ctx'),
+    base: path,
+    overlays: fc.array(
+      path.map((target) => ({ target, lower: ['layer/0'], upper: 'fork/upper', work: 'fork/work' })),
+      { maxLength: 2 },
+    ),
+    shared: fc.uniqueArray(shared, { maxLength: 8, selector: ({ target }) => target }),
+    links: fc.array(fc.record({ path, target: path }), { maxLength: 3 }),
+    hidden: fc.array(path, { maxLength: 3 }),
+    directory: path,
+    environment: fc.dictionary(fc.stringMatching(/^[A-Z]{1,4}$/), fc.string()),
+    argv: fc.array(fc.string(), { minLength: 1 }),
+  })
+  .map((given) => ({ ...layers, ...given }));
 
 function mountedAt(operation: Operation): string | undefined {
   if (operation.do === 'bind' || operation.do === 'overlay') return operation.target;
