@@ -56,15 +56,22 @@ static void rename_over(const struct place *place, const char *temporary) {
   fail(errno, "rename", place->path);
 }
 
+/* What stands under the temporary's name is then not ours to remove. */
+_Noreturn static void fail_to_create(const struct place *place) {
+  int error = errno;
+  guard_temporary(-1, "");
+  fail(error, "create", place->path);
+}
+
 static void put_file(const struct place *place, const struct found *found) {
   struct stat status;
   char temporary[64];
   int from = open_regular(found->directory, place->name, &status);
   if (from < 0) fail(errno, "open", place->path);
   temporary_name(place->parent, temporary);
+  guard_temporary(place->parent, temporary); /* before it is made: a signal may come right after */
   int to = openat(place->parent, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (to < 0) fail(errno, "create", place->path);
-  guard_temporary(place->parent, temporary);
+  if (to < 0) fail_to_create(place);
   int error = copy_content(from, to, &status, &bytes);
   if (error != 0) fail(error, "copy", place->path);
   error = copy_user_attributes(from, to);
@@ -85,11 +92,12 @@ static void put_special(const struct place *place, const struct found *found) {
     ssize_t length = readlinkat(found->directory, place->name, text, PATH_MAX);
     if (length < 0) fail(errno, "readlink", place->path);
     text[length] = '\0';
-    if (symlinkat(text, place->parent, temporary) != 0) fail(errno, "create", place->path);
-  } else if (mknodat(place->parent, temporary, S_IFIFO | (found->status.st_mode & 0777), 0) != 0) {
-    fail(errno, "create", place->path);
+    guard_temporary(place->parent, temporary);
+    if (symlinkat(text, place->parent, temporary) != 0) fail_to_create(place);
+  } else {
+    guard_temporary(place->parent, temporary);
+    if (mknodat(place->parent, temporary, S_IFIFO | (found->status.st_mode & 0777), 0) != 0) fail_to_create(place);
   }
-  guard_temporary(place->parent, temporary);
   struct timespec times[2] = {found->status.st_mtim, found->status.st_mtim};
   if ((place->chowns && fchownat(place->parent, temporary, place->uid, place->gid, AT_SYMLINK_NOFOLLOW) != 0) ||
       utimensat(place->parent, temporary, times, AT_SYMLINK_NOFOLLOW) != 0)

@@ -496,14 +496,15 @@ describe('tree apply', () => {
       if (readdirSync(at('origin')).length > 0) abort.abort();
     }, 1);
     // Where it was faster than the watch, the file is there and nothing else.
-    await applying.then(
-      () => assert.deepEqual(readdirSync(at('origin')), ['large']),
-      (error: { code: string }) => {
-        assert.equal(error.code, 'ECANCELED');
-        assert.ok(readdirSync(at('origin')).every((name) => name === 'large'));
-      },
-    );
-    clearInterval(watch);
+    await applying
+      .then(
+        () => assert.deepEqual(readdirSync(at('origin')), ['large']),
+        (error: { code: string }) => {
+          assert.equal(error.code, 'ECANCELED');
+          assert.ok(readdirSync(at('origin')).every((name) => name === 'large'));
+        },
+      )
+      .finally(() => clearInterval(watch));
   });
 
   it('never makes a device', async () => {
