@@ -1,6 +1,6 @@
 /** The composition root: the only place where defaults are wired. */
 import { realpathSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { availableParallelism, homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { fileRecorder } from './audit/record.js';
@@ -39,6 +39,10 @@ export function composeHost(): Host {
   if (process.platform !== 'linux' || geteuid === undefined || getegid === undefined) {
     throw new ErrnoError('ENOSYS', { operation: 'ctx', reason: 'expected Linux: the jail is made of its namespaces' });
   }
+  const { arch } = process;
+  if (arch !== 'x64' && arch !== 'arm64') {
+    throw new ErrnoError('ENOSYS', { operation: 'ctx', reason: `expected x86_64 or arm64, got ${arch}` });
+  }
   const home = canonical(homedir());
   const store = openStore(canonical(storeDirectory(env, home)));
   return Object.freeze({
@@ -46,6 +50,8 @@ export function composeHost(): Host {
     tree: new Tree({ program: nativeProgram('tree') }),
     recorder: fileRecorder(storePaths(store.directory).record, () => new Date()),
     jailProgram: nativeProgram('jail'),
+    architecture: arch,
+    processors: availableParallelism(),
     uid: geteuid(),
     gid: getegid(),
     home,

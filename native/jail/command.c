@@ -12,18 +12,24 @@
 #include <unistd.h>
 
 /* Only root gets here. The groups go first: inside the new namespace they could no longer be named. */
-void shift_identity(const struct handshake *handshake)
+void shift_identity(int channel)
 {
 	char byte = 0;
 	if (setgroups(0, NULL) != 0 || unshare(CLONE_NEWUSER) != 0)
 		fail("making the user namespace");
-	if (write(handshake->ask, &byte, 1) != 1 || read(handshake->answer, &byte, 1) != 1)
+	if (write(channel, &byte, 1) != 1 || read(channel, &byte, 1) != 1)
 		fail("waiting for the id maps");
 }
 
+/* Never above what the caller has: raising it would need a privilege that no jail has. */
 void limit(uint32_t resource, uint64_t value)
 {
-	struct rlimit both = {.rlim_cur = value, .rlim_max = value};
+	struct rlimit both;
+	if (getrlimit((__rlimit_resource_t)resource, &both) != 0)
+		fail("reading a limit");
+	if (value < both.rlim_max)
+		both.rlim_max = value;
+	both.rlim_cur = both.rlim_max;
 	if (setrlimit((__rlimit_resource_t)resource, &both) != 0)
 		fail("setting a limit");
 }

@@ -54,11 +54,8 @@ int open_place(const char *path, bool directory);
 int open_parent(const char *path, const char **name);
 
 /* command.c */
-/* The descriptors by which the command's process asks its owner for the id maps, and learns that they are written. */
-struct handshake {
-	int ask, answer;
-};
-void shift_identity(const struct handshake *handshake);
+/* `channel` is the command's end of a socket to its owner: id maps are asked for and the filter handed over through it. */
+void shift_identity(int channel);
 void limit(uint32_t resource, uint64_t value);
 _Noreturn void execute_program(char *const argv[], char *const environment[]);
 

@@ -6,11 +6,12 @@
  *   init      pid 1 inside: mounts everything, enters the new root, drops what it may do, then only reaps.
  *   command   starts once init is ready; takes its identity, drops everything, becomes the program.
  *
- * Reports go to FD_REPORT as NUL-ended lines: "started", "exited STATUS USER_US SYSTEM_US MAXRSS_KB",
+ * Reports go to FD_REPORT as NUL-ended lines: "started", "refused SYSTEM_CALL COUNT", "exited STATUS USER_US SYSTEM_US MAXRSS_KB",
  * "failed INDEX NAME ERRNO what". When FD_LIFELINE ends, so does everything here.
  */
 #include "jail.h"
 #include "relay.h"
+#include "restrict.h"
 #include "syscalls.h"
 
 #include <errno.h>
@@ -25,6 +26,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -76,7 +78,7 @@ static const struct operation *find(const struct plan *plan, enum code code)
 	return NULL;
 }
 
-static void execute(const struct operation *operation, const struct plan *plan, const struct handshake *handshake)
+static void execute(const struct operation *operation, const struct plan *plan, int channel)
 {
 	char **s = operation->strings;
 	uint32_t high = high_half(operation->number), low = low_half(operation->number);
@@ -123,7 +125,7 @@ static void execute(const struct operation *operation, const struct plan *plan, 
 	case OP_PIVOT:
 		return pivot();
 	case OP_SHIFT:
-		return shift_identity(handshake);
+		return shift_identity(channel);
 	case OP_USER:
 		return become(high, low);
 	case OP_LIMIT:
@@ -133,11 +135,20 @@ static void execute(const struct operation *operation, const struct plan *plan, 
 			fail(s[0]);
 		return;
 	case OP_ENVIRONMENT:
+	case OP_SECCOMP:
 		return; /* read by OP_COMMAND */
+	case OP_LANDLOCK:
+		return landlock_begin(operation->number, operation->flags);
+	case OP_LANDLOCK_RULE:
+		return landlock_allow(s[0], operation->number);
 	case OP_COMMAND: {
 		const struct operation *environment = find(plan, OP_ENVIRONMENT);
 		if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
 			fail_with(EPERM, "the plan gives the command no identity");
+		const struct operation *filter = find(plan, OP_SECCOMP);
+		landlock_enter();
+		if (filter)
+			filter_system_calls(filter->strings[0], channel);
 		execute_program(s, environment ? environment->strings : nothing);
 	}
 	case OP_COUNT:
@@ -146,7 +157,7 @@ static void execute(const struct operation *operation, const struct plan *plan, 
 	fail_with(EINVAL, "an operation nobody knows");
 }
 
-static void execute_stage(const struct plan *plan, enum stage stage, const struct handshake *handshake)
+static void execute_stage(const struct plan *plan, enum stage stage, int channel)
 {
 	for (uint32_t i = 0; i < plan->count; i++) {
 		const struct operation *operation = &plan->operations[i];
@@ -155,7 +166,7 @@ static void execute_stage(const struct plan *plan, enum stage stage, const struc
 			continue;
 		current_index = i;
 		current_name = kind->name;
-		execute(operation, plan, handshake);
+		execute(operation, plan, channel);
 	}
 }
 
@@ -192,7 +203,7 @@ static pid_t start_init(const struct plan *plan, int *lifeline)
 		fail("starting init");
 	if (pid == 0) {
 		close(alive[1]);
-		execute_stage(plan, STAGE_INIT, NULL);
+		execute_stage(plan, STAGE_INIT, -1);
 		give_init_up(plan);
 		if (write(ready[1], "", 1) != 1)
 			_exit(EXIT_FAILED);
@@ -219,18 +230,19 @@ static void restore_signals(void)
 		signal(number, SIG_DFL);
 }
 
-static pid_t start_command(const struct plan *plan, struct relay *relays, mode_t mask_of_caller)
+/* `listener` gets the filter's, or -1 where the plan has no filter. */
+static pid_t start_command(const struct plan *plan, struct relay *relays, mode_t mask_of_caller, int *listener)
 {
 	const struct operation *shift = find(plan, OP_SHIFT);
-	int asked[2], answered[2], executed[2];
-	open_pipe(asked);
-	open_pipe(answered);
+	int channel[2], executed[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0)
+		fail("making a socket");
 	open_pipe(executed);
 	pid_t pid = fork();
 	if (pid < 0)
 		fail("starting the command");
 	if (pid == 0) {
-		struct handshake handshake = {.ask = asked[1], .answer = answered[0]};
+		close(channel[0]);
 		/* A session of its own: without a controlling terminal nothing can be typed into the person's by TIOCSTI. */
 		setsid();
 		restore_signals();
@@ -238,23 +250,22 @@ static pid_t start_command(const struct plan *plan, struct relay *relays, mode_t
 		relays_take(relays);
 		sys_close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-		execute_stage(plan, STAGE_COMMAND, &handshake);
+		execute_stage(plan, STAGE_COMMAND, channel[1]);
 		fail_with(EINVAL, "the plan has no command");
 	}
-	close(asked[1]);
+	close(channel[1]);
 	close(executed[1]);
 	char byte;
-	if (shift && read(asked[0], &byte, 1) == 1) {
+	if (shift && read(channel[0], &byte, 1) == 1) {
 		write_shifted_maps(pid, high_half(shift->number), low_half(shift->number));
-		if (write(answered[1], "", 1) != 1)
+		if (write(channel[0], "", 1) != 1)
 			fail("answering the command");
 	}
+	*listener = find(plan, OP_SECCOMP) ? receive_descriptor(channel[0]) : -1;
 	/* Ends without a byte: closed by a successful exec, or by the end of a process that has said why. */
 	if (read(executed[0], &byte, 1) > 0)
 		_exit(EXIT_FAILED);
-	close(asked[0]);
-	close(answered[0]);
-	close(answered[1]);
+	close(channel[0]);
 	close(executed[0]);
 	relays_keep(relays);
 	return pid;
@@ -284,14 +295,15 @@ static int forwarded_signals(void)
 }
 
 /* The streams come last, so that `watched[FIRST_STREAM + i]` is stream i. */
-enum { WATCH_COMMAND, WATCH_LIFELINE, WATCH_SIGNALS, FIRST_STREAM, WATCHED = FIRST_STREAM + RELAYS };
+enum { WATCH_COMMAND, WATCH_LIFELINE, WATCH_SIGNALS, WATCH_CALLS, FIRST_STREAM, WATCHED = FIRST_STREAM + RELAYS };
 
-static void wait_for(pid_t command, int signals, pid_t init, struct relay *relays)
+static void wait_for(pid_t command, int signals, int listener, pid_t init, struct relay *relays)
 {
 	struct pollfd watched[WATCHED] = {
 		[WATCH_COMMAND] = {.fd = sys_pidfd_open(command), .events = POLLIN},
 		[WATCH_LIFELINE] = {.fd = FD_LIFELINE, .events = POLLIN},
 		[WATCH_SIGNALS] = {.fd = signals, .events = POLLIN},
+		[WATCH_CALLS] = {.fd = listener, .events = POLLIN},
 	};
 	if (watched[WATCH_COMMAND].fd < 0)
 		fail("watching the command");
@@ -310,6 +322,10 @@ static void wait_for(pid_t command, int signals, pid_t init, struct relay *relay
 			kill(init, SIGKILL);
 			watched[WATCH_LIFELINE].fd = -1;
 		}
+		if (watched[WATCH_CALLS].revents & POLLIN)
+			refuse_call(listener);
+		else if (watched[WATCH_CALLS].revents)
+			watched[WATCH_CALLS].fd = -1; /* nobody is left who could call */
 		for (int i = 0; i < RELAYS; i++)
 			if (watched[FIRST_STREAM + i].revents)
 				relay_move(relays, i);
@@ -342,7 +358,7 @@ int main(int argc, char **argv)
 	mode_t mask_of_caller = umask(0022);
 	signal(SIGPIPE, SIG_IGN);
 	open_host_proc();
-	execute_stage(&plan, STAGE_OWNER, NULL);
+	execute_stage(&plan, STAGE_OWNER, -1);
 	pid_t init = start_init(&plan, &lifeline);
 	if (chdir("/") != 0) /* out of the old root, which ends with that */
 		fail("entering the new root");
@@ -351,9 +367,10 @@ int main(int argc, char **argv)
 	if (shift && user)
 		relays_give(relays, high_half(shift->number) + high_half(user->number),
 			    high_half(shift->number) + low_half(user->number));
-	pid_t command = start_command(&plan, relays, mask_of_caller);
+	int listener;
+	pid_t command = start_command(&plan, relays, mask_of_caller, &listener);
 	report("started");
-	wait_for(command, signals, init, relays);
+	wait_for(command, signals, listener, init, relays);
 
 	int status;
 	struct rusage used;
@@ -364,6 +381,7 @@ int main(int argc, char **argv)
 		;
 	relays_drain(relays);
 	release_overlays(&plan);
+	report_refused_calls();
 	report("exited %d %lld %lld %ld", status, (long long)used.ru_utime.tv_sec * 1000000 + used.ru_utime.tv_usec,
 	       (long long)used.ru_stime.tv_sec * 1000000 + used.ru_stime.tv_usec, used.ru_maxrss);
 	return 0;

@@ -33,6 +33,9 @@ const struct operation_kind operation_kinds[OP_COUNT] = {
 	[OP_DIRECTORY_OF_COMMAND] = {"directory-of-command", STAGE_COMMAND, 1, 1},
 	[OP_ENVIRONMENT] = {"environment", STAGE_COMMAND, 0, ANY_NUMBER},
 	[OP_COMMAND] = {"command", STAGE_COMMAND, 1, ANY_NUMBER},
+	[OP_LANDLOCK] = {"landlock", STAGE_COMMAND, 0, 0},
+	[OP_LANDLOCK_RULE] = {"landlock-rule", STAGE_COMMAND, 1, 1},
+	[OP_SECCOMP] = {"seccomp", STAGE_COMMAND, 1, 1},
 };
 
 struct cursor {

@@ -46,6 +46,9 @@ enum code {
 	OP_DIRECTORY_OF_COMMAND, /* path: where the command starts */
 	OP_ENVIRONMENT,  /* NAME=VALUE, ... */
 	OP_COMMAND,      /* argv[0], argv[1], ...; looked up in the PATH of OP_ENVIRONMENT */
+	OP_LANDLOCK,     /* number: file rights to handle; flags: scopes */
+	OP_LANDLOCK_RULE, /* path; number: file rights below it */
+	OP_SECCOMP,      /* the filter's bytes in hexadecimal; applied just before the command */
 	OP_COUNT,
 };
 

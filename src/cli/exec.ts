@@ -2,6 +2,7 @@
 import { constants } from 'node:os';
 import { ErrnoError } from '../base/errno.js';
 import type { RunningJail } from '../jail/launch.js';
+import type { Layer } from '../jail/plan.js';
 import { exitCodeOfCommand } from '../proxy/envelope.js';
 import { execute } from '../proxy/execute.js';
 import { errorJson, errorText, painter, printJson } from './output.js';
@@ -74,6 +75,7 @@ export const run: Run = async (call, host) => {
       argv: call.words,
       cwd: process.cwd(),
       environmentAdditions: call.values('env'),
+      weakened: call.values('weaken') as readonly Layer[],
       timeoutMilliseconds,
       streams: json ? 'capture' : 'inherit',
       wait: call.flag('wait'),

@@ -22,11 +22,15 @@ function pendingText(pending: number): string[] {
 }
 
 export function reportText(envelope: Envelope, paint: Paint): string {
-  const { changes, entered, clashes, warnings } = envelope;
+  const { changes, entered, clashes, warnings, refusals, weakened } = envelope;
   const summary = changes.length === 0 ? 'no files changed' : `${counted(changes.length, 'path')} changed in the fork`;
   const lines = [
     `${paint('bold', 'ctx')}  ${ending(envelope, paint)}  ${durationText(envelope.durationMilliseconds)}  ${summary}`,
     ...changeLines(changes, paint, changesShownToPeople),
+    ...refusals.map(({ call, count, why }) =>
+      paint('yellow', `  refused ${call} ${count === 1 ? 'once' : `${count} times`} (${why})`),
+    ),
+    ...weakened.map((layer) => paint('red', `  ran without ${layer}: you asked for it`)),
     ...(entered.length > 0 ? [`${counted(entered.length, 'edit')} of yours entered the fork first`] : []),
     ...clashes
       .slice(0, changesShownToPeople)

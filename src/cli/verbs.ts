@@ -25,6 +25,13 @@ export const verbs: readonly Verb[] = [
         repeated: true,
         summary: 'a variable for the command; nothing is inherited',
       },
+      {
+        name: 'weaken',
+        value: 'LAYER',
+        choices: ['landlock', 'seccomp'],
+        repeated: true,
+        summary: 'do without a layer this host lacks; recorded',
+      },
       wait,
     ],
     details: [

@@ -21,12 +21,19 @@ export interface Launch {
   readonly lockDescriptor?: number;
 }
 
+/** A system call the filter refused, by number, and how often. */
+export interface RefusedCall {
+  readonly number: number;
+  readonly count: number;
+}
+
 export interface Outcome {
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly userMicroseconds: number;
   readonly systemMicroseconds: number;
   readonly peakMemoryKilobytes: number;
+  readonly refusedCalls: readonly RefusedCall[];
 }
 
 export interface RunningJail {
@@ -48,6 +55,8 @@ const remedies: Readonly<Record<string, string>> = {
   namespaces: 'this host does not let you make namespaces; `ctx doctor` names the setting',
   'map-self': 'this host does not let you use user namespaces; `ctx doctor` names the setting',
   overlay: 'the store must be on a filesystem that can hold overlay layers; `ctx doctor` checks it, CTX_DATA moves it',
+  landlock: 'this kernel has no Landlock: `ctx doctor` has the remedy, `--weaken landlock` goes without',
+  seccomp: 'this kernel has no seccomp filters: `ctx doctor` has the remedy, `--weaken seccomp` goes without',
   proc: 'this /proc is masked (a container?); `ctx doctor` names the remedy',
 };
 
@@ -72,7 +81,16 @@ function refusal(line: string): ErrnoError {
   });
 }
 
-function outcomeOf(line: string): Outcome {
+function refusedCalls(lines: readonly string[]): RefusedCall[] {
+  return lines
+    .filter((line) => line.startsWith('refused '))
+    .map((line) => {
+      const [, number = 0, count = 0] = line.split(' ').map(Number);
+      return { number, count };
+    });
+}
+
+function outcomeOf(line: string, lines: readonly string[]): Outcome {
   const [, status = 0, user = 0, system = 0, memory = 0] = line.split(' ').map(Number);
   const signalNumber = status & 0x7f;
   return {
@@ -81,6 +99,7 @@ function outcomeOf(line: string): Outcome {
     userMicroseconds: user,
     systemMicroseconds: system,
     peakMemoryKilobytes: memory,
+    refusedCalls: refusedCalls(lines),
   };
 }
 
@@ -89,7 +108,7 @@ function outcomeFrom(reports: string, child: ChildProcess): Outcome {
   const failed = lines.find((line) => line.startsWith('failed '));
   if (failed !== undefined) throw refusal(failed);
   const exited = lines.find((line) => line.startsWith('exited '));
-  if (exited !== undefined) return outcomeOf(exited);
+  if (exited !== undefined) return outcomeOf(exited, lines);
   throw new ErrnoError('EIO', {
     operation: 'jail',
     reason: `the jail program ended without saying how the command did (${child.signalCode ?? child.exitCode})`,

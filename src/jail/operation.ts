@@ -38,6 +38,9 @@ export type Operation =
   | { readonly do: 'limit'; readonly resource: number; readonly value: bigint }
   | { readonly do: 'command directory'; readonly path: string }
   | { readonly do: 'environment'; readonly variables: Readonly<Record<string, string>> }
-  | { readonly do: 'command'; readonly argv: readonly string[] };
+  | { readonly do: 'command'; readonly argv: readonly string[] }
+  | { readonly do: 'landlock'; readonly rights: bigint; readonly scopes: number }
+  | { readonly do: 'landlock rule'; readonly path: string; readonly rights: bigint }
+  | { readonly do: 'seccomp'; readonly filter: Buffer };
 
 export type Plan = readonly Operation[];

@@ -113,6 +113,12 @@ function encode(operation: Operation): Encoded {
       return { code: 22, strings: Object.entries(operation.variables).map(([name, value]) => `${name}=${value}`) };
     case 'command':
       return { code: 23, strings: operation.argv };
+    case 'landlock':
+      return { code: 24, number: operation.rights, flags: operation.scopes };
+    case 'landlock rule':
+      return { code: 25, strings: [operation.path], number: operation.rights };
+    case 'seccomp':
+      return { code: 26, strings: [operation.filter.toString('hex')] };
   }
 }
 

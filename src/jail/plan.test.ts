@@ -7,7 +7,7 @@ import type { Operation, Plan } from './operation.js';
 import { identityShift, type JailView, jailPlan, type SharedPath } from './plan.js';
 
 /** Without the layers that are made of this host's facts: those have tests of their own. */
-const layers = { weakened: ['landlock', 'seccomp'], architecture: 'x64' } as const;
+const layers = { weakened: ['landlock', 'seccomp'], architecture: 'x64', processors: 4 } as const;
 
 const self: JailView = {
   ...layers,

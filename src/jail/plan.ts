@@ -7,7 +7,10 @@
  * identity is taken last, and with it the right to undo any of this is gone.
  */
 import { madeConfiguration, type Person, protectedKernelPaths, systemDevices } from '../authority/system-profile.js';
+import { landlockOperations } from './landlock.js';
 import type { Attribute, Namespace, Operation, Plan } from './operation.js';
+import { seccompProgram } from './seccomp.js';
+import type { Architecture } from './system-calls.js';
 
 /** How the command's user relates to the host's. */
 export type Identity =
@@ -19,6 +22,10 @@ export type Identity =
 /** How far root's jails are shifted: above every range that systems hand out, below 2^31. */
 export const identityShift = 0x70000000;
 const shiftedCount = 0x0ffe0000;
+
+/** Layers of a jail that some hosts lack, and that an operator may give up. */
+export const optionalLayers = ['landlock', 'seccomp'] as const;
+export type Layer = (typeof optionalLayers)[number];
 
 export interface SharedPath {
   readonly source: string;
@@ -47,6 +54,10 @@ export interface JailView {
   readonly overlays: readonly OverlayRoot[];
   readonly shared: readonly SharedPath[];
   readonly links: readonly Link[];
+  /** Layers the operator gave up in so many words. */
+  readonly weakened: readonly Layer[];
+  readonly architecture: Architecture;
+  readonly processors: number;
   /** Host paths that must not be seen even under a shared ancestor. */
   readonly hidden: readonly string[];
   readonly directory: string;
@@ -125,6 +136,38 @@ function hidden(view: JailView): Operation[] {
     .map((path): Operation => ({ do: 'mask', path }));
 }
 
+/** Resource numbers of setrlimit, the same on both architectures. */
+const resource = { core: 4, processes: 6 } as const;
+
+/** A fork bomb ends here, with a host that still answers; the widest parallel build has tens a processor, threads included. */
+function mostProcesses(processors: number): bigint {
+  return 512n + 128n * BigInt(processors);
+}
+
+function limits(view: JailView): Operation[] {
+  return [
+    // Counted in the jail's own user namespace: the person's other processes do not matter.
+    { do: 'limit', resource: resource.processes, value: mostProcesses(view.processors) },
+    // 1, not 0: the kernel takes 0 for "pipe it to the host's crash handler all the same".
+    { do: 'limit', resource: resource.core, value: 1n },
+  ];
+}
+
+function restrictions(view: JailView): readonly Operation[] {
+  const writable = [
+    '/tmp',
+    '/dev/shm',
+    ...view.overlays.map(({ target }) => target),
+    ...view.shared.filter(({ access }) => access === 'read write').map(({ target }) => target),
+  ];
+  return [
+    ...(view.weakened.includes('landlock') ? [] : landlockOperations(writable)),
+    ...(view.weakened.includes('seccomp')
+      ? []
+      : [{ do: 'seccomp', filter: seccompProgram(view.architecture) } as const]),
+  ];
+}
+
 export function jailPlan(view: JailView): Plan {
   const { identity } = view;
   const self = identity.kind === 'self';
@@ -146,7 +189,9 @@ export function jailPlan(view: JailView): Plan {
     ...hidden(view),
     { do: 'pivot' },
     ...(self ? [] : [{ do: 'shift', by: identity.shift, count: shiftedCount } as const]),
+    ...limits(view),
     { do: 'user', uid: identity.uid, gid: identity.gid },
+    ...restrictions(view),
     { do: 'command directory', path: view.directory },
     { do: 'environment', variables: view.environment },
     { do: 'command', argv: view.argv },

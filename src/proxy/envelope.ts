@@ -11,6 +11,13 @@ export interface CapturedStream {
   readonly dropped: number;
 }
 
+/** What the kernel refused the command, as far as a refusal can be seen. */
+export interface Refusal {
+  readonly call: string;
+  readonly count: number;
+  readonly why: string;
+}
+
 export interface Envelope {
   readonly version: 1;
   readonly argv: readonly string[];
@@ -25,7 +32,10 @@ export interface Envelope {
   readonly stderr: CapturedStream | null;
   readonly startedAt: string;
   readonly durationMilliseconds: number;
-  readonly resources: Omit<Outcome, 'exitCode' | 'signal'>;
+  readonly resources: Omit<Outcome, 'exitCode' | 'signal' | 'refusedCalls'>;
+  readonly refusals: readonly Refusal[];
+  /** Layers of the jail that the operator gave up for this command. */
+  readonly weakened: readonly string[];
   /** What this command changed in the fork. */
   readonly changes: readonly CommandChange[];
   /** How many paths of the fork differ from the directory, this command's and earlier ones'. */

@@ -8,14 +8,15 @@ import type { Json } from '../base/canonical-json.js';
 import { ErrnoError } from '../base/errno.js';
 import { capturedOutputBytes, terminationGraceMilliseconds } from '../base/limits.js';
 import { launch, type Outcome, type RunningJail } from '../jail/launch.js';
-import { jailPlan } from '../jail/plan.js';
+import { jailPlan, type Layer } from '../jail/plan.js';
+import { refusalReason, systemCallName } from '../jail/seccomp.js';
 import { changesBetween, forkChanges, rememberChanges, rememberedChanges } from '../vault/fork.js';
 import { forkName } from '../vault/layout.js';
 import { syncOrigin } from '../vault/sync.js';
 import type { Problem, Progress } from '../vault/tree.js';
 import { closeVault, openVault } from '../vault/vault.js';
 import { CapturedOutput } from './captured-output.js';
-import type { Envelope } from './envelope.js';
+import type { Envelope, Refusal } from './envelope.js';
 import { refreshGitIndex } from './git-index.js';
 import { type Host, placeOf } from './host.js';
 import { jailView } from './view.js';
@@ -24,6 +25,8 @@ export interface ExecRequest {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly environmentAdditions: readonly string[];
+  /** Layers of the jail to do without, named by the operator; in the record and in the report. */
+  readonly weakened: readonly Layer[];
   readonly timeoutMilliseconds?: number | undefined;
   readonly streams: 'inherit' | 'capture';
   readonly wait: boolean;
@@ -80,7 +83,7 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
   try {
     const object = `fork/${opened.id}/${forkName}`;
     const synced = await syncOrigin(opened);
-    const vault = await refreshGitIndex(host, place, synced);
+    const vault = await refreshGitIndex(host, place, synced, request.weakened);
     const before = rememberedChanges(vault);
     const view = jailView({
       host,
@@ -89,12 +92,15 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       fork: vault.paths.fork,
       argv: request.argv,
       environmentAdditions: request.environmentAdditions,
+      weakened: request.weakened,
     });
     const startedAt = host.now();
-    const facts = { argv: request.argv, directory: place.directory, origin: place.origin } satisfies Record<
-      string,
-      Json
-    >;
+    const facts = {
+      argv: request.argv,
+      directory: place.directory,
+      origin: place.origin,
+      weakened: request.weakened,
+    } satisfies Record<string, Json>;
     host.recorder.append({ type: 'exec', object, status: 'begin', facts });
     request.onReady?.();
 
@@ -121,7 +127,11 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
     const after = await forkChanges(vault);
     const changes = changesBetween(before, after);
     rememberChanges(vault, after);
-    const { exitCode, signal, ...resources } = outcome;
+    const { exitCode, signal, refusedCalls, ...resources } = outcome;
+    const refusals = refusedCalls.map(({ number, count }): Refusal => {
+      const call = systemCallName(host.architecture, number);
+      return { call, count, why: refusalReason(call) };
+    });
     host.recorder.append({
       type: 'exec',
       object,
@@ -142,6 +152,8 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       startedAt: startedAt.toISOString(),
       durationMilliseconds,
       resources,
+      refusals,
+      weakened: request.weakened,
       changes,
       pending: after.length,
       entered: synced.entered,

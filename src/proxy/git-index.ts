@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
 import { launch } from '../jail/launch.js';
-import { jailPlan } from '../jail/plan.js';
+import { jailPlan, type Layer } from '../jail/plan.js';
 import { addLayer } from '../vault/fold.js';
 import type { Synced } from '../vault/sync.js';
 import { throwAway } from '../vault/trash.js';
@@ -26,7 +26,12 @@ function isNeeded({ vault, entered }: Synced): boolean {
 }
 
 /** Never fails the command it is done for: without git, or with a broken index, that command finds things as they are. */
-export async function refreshGitIndex(host: Host, place: Place, synced: Synced): Promise<OpenVault> {
+export async function refreshGitIndex(
+  host: Host,
+  place: Place,
+  synced: Synced,
+  weakened: readonly Layer[],
+): Promise<OpenVault> {
   const { vault } = synced;
   if (!isNeeded(synced)) return vault;
   const { gitIndex: fork } = vault.paths;
@@ -39,6 +44,7 @@ export async function refreshGitIndex(host: Host, place: Place, synced: Synced):
     fork,
     argv: command,
     environmentAdditions: [],
+    weakened,
   });
   const jail = launch({
     program: host.jailProgram,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Recorder } from '../audit/record.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { identityShift } from '../jail/plan.js';
+import type { Architecture } from '../jail/system-calls.js';
 import { vaultId, vaultPaths } from '../vault/layout.js';
 import type { Store } from '../vault/store.js';
 import type { Tree } from '../vault/tree.js';
@@ -15,6 +16,8 @@ export interface Host {
   readonly tree: Tree;
   readonly recorder: Recorder;
   readonly jailProgram: string;
+  readonly architecture: Architecture;
+  readonly processors: number;
   readonly uid: number;
   readonly gid: number;
   readonly home: string;

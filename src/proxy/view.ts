@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import { programPaths, showsTooMuch } from '../authority/program-paths.js';
 import type { Person } from '../authority/system-profile.js';
 import { defaultToolingPaths, expandPaths, pathEnvironment } from '../authority/tooling-paths.js';
-import type { Identity, JailView } from '../jail/plan.js';
+import type { Identity, JailView, Layer } from '../jail/plan.js';
 import { readOnlyPaths, systemView } from '../jail/system-view.js';
 import type { ForkPaths } from '../vault/layout.js';
 import { layersFromTop, type OpenVault } from '../vault/vault.js';
@@ -19,6 +19,7 @@ export interface ViewRequest {
   readonly fork: ForkPaths;
   readonly argv: readonly string[];
   readonly environmentAdditions: readonly string[];
+  readonly weakened: readonly Layer[];
 }
 
 function personAt(host: Host, place: Place): Person {
@@ -67,6 +68,9 @@ export function jailView(request: ViewRequest): JailView {
       ...system.links,
       ...more.links.filter(({ path }) => !isWithin(place.origin, path) && !isWithin(host.home, path)),
     ],
+    weakened: request.weakened,
+    architecture: host.architecture,
+    processors: host.processors,
     hidden: [host.store.directory],
     directory: place.directory,
     environment: commandEnvironment({

@@ -31,7 +31,7 @@ chmodSync(program, 0o755);
 for (const name of ['layer', 'upper', 'work', 'home']) mkdirSync(join(store, name));
 for (const name of ['.', 'layer', 'upper', 'work', 'home']) chownSync(join(store, name), uid, gid);
 
-const layers = { weakened: [], architecture: process.arch === 'arm64' ? 'arm64' : 'x64' } as const;
+const layers = { weakened: [], architecture: process.arch === 'arm64' ? 'arm64' : 'x64', processors: 2 } as const;
 
 function sound(argv: readonly string[]): Buffer {
   const { shared, links } = systemView();

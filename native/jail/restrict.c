@@ -1,0 +1,182 @@
+/*
+ * What the kernel refuses the command from within: Landlock for files, a seccomp filter for system calls. Both are applied by
+ * the process that becomes the command, after it has taken its identity, and last for good.
+ */
+#include "restrict.h"
+#include "jail.h"
+#include "syscalls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#define SYS_landlock_add_rule 445
+#define SYS_landlock_restrict_self 446
+#endif
+
+/* As the kernel of ABI 6 and later reads it; an older one is given the size it knows. */
+struct ruleset_attributes {
+	uint64_t files, network, scopes;
+};
+
+struct __attribute__((packed)) path_rule {
+	uint64_t access;
+	int32_t parent;
+};
+
+/* File rights each ABI knows; later ones are left out of the question on an older kernel. */
+static uint64_t file_rights(long abi)
+{
+	static const int known[] = {0, 13, 14, 15, 15, 16};
+	int bits = known[abi < 5 ? abi : 5];
+	return ((uint64_t)1 << bits) - 1;
+}
+
+static int ruleset = -1;
+static uint64_t handled;
+
+/* number: the file rights to handle; flags: the scopes. */
+void landlock_begin(uint64_t rights, uint32_t scopes)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, 1 /* version */);
+	if (abi < 1)
+		fail("Landlock");
+	handled = rights & file_rights(abi);
+	struct ruleset_attributes attributes = {.files = handled, .scopes = abi >= 6 ? scopes : 0};
+	size_t size = abi >= 6 ? sizeof attributes : abi >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
+	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attributes, size, 0);
+	if (ruleset < 0)
+		fail("Landlock");
+}
+
+/* A path that is not there needs no right. Rights that only directories have are not asked for a file. */
+void landlock_allow(const char *path, uint64_t rights)
+{
+	enum { FILE_RIGHTS = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15 };
+	int parent = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	struct stat about;
+	if (parent < 0 && errno == ENOENT)
+		return;
+	if (parent < 0 || fstat(parent, &about) != 0)
+		fail(path);
+	uint64_t meant = rights & handled & (S_ISDIR(about.st_mode) ? ~(uint64_t)0 : (uint64_t)FILE_RIGHTS);
+	struct path_rule rule = {.access = meant, .parent = parent};
+	if (syscall(SYS_landlock_add_rule, ruleset, 1 /* path beneath */, &rule, 0) != 0)
+		fail(path);
+	close(parent);
+}
+
+void landlock_enter(void)
+{
+	if (ruleset < 0)
+		return;
+	if (syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
+		fail("Landlock");
+	close(ruleset);
+}
+
+static int hexadecimal(char digit)
+{
+	if (digit >= '0' && digit <= '9')
+		return digit - '0';
+	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+static struct sock_fprog decode(const char *text)
+{
+	size_t length = strlen(text);
+	struct sock_fprog program = {.len = (unsigned short)(length / (2 * sizeof(struct sock_filter)))};
+	if (length == 0 || length % (2 * sizeof(struct sock_filter)) != 0 || length / (2 * sizeof(struct sock_filter)) > BPF_MAXINSNS)
+		fail_with(EINVAL, "the filter has the wrong length");
+	unsigned char *bytes = malloc(length / 2);
+	if (!bytes)
+		fail("the filter");
+	for (size_t i = 0; i < length; i += 2) {
+		int high = hexadecimal(text[i]), low = hexadecimal(text[i + 1]);
+		if (high < 0 || low < 0)
+			fail_with(EINVAL, "the filter is not hexadecimal");
+		bytes[i / 2] = (unsigned char)(high << 4 | low);
+	}
+	program.filter = (struct sock_filter *)bytes;
+	return program;
+}
+
+/* The owner gets the listener: it alone can answer and count what is refused. */
+static void send_descriptor(int channel, int descriptor)
+{
+	char byte = 0;
+	struct iovec part = {.iov_base = &byte, .iov_len = 1};
+	union {
+		char space[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {.space = {0}};
+	struct msghdr message = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+	if (sendmsg(channel, &message, 0) != 1)
+		fail("handing the filter over");
+}
+
+int receive_descriptor(int channel)
+{
+	char byte;
+	struct iovec part = {.iov_base = &byte, .iov_len = 1};
+	union {
+		char space[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {.space = {0}};
+	struct msghdr message = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+	int descriptor = -1;
+	if (recvmsg(channel, &message, MSG_CMSG_CLOEXEC) != 1)
+		return -1;
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+	if (header && header->cmsg_type == SCM_RIGHTS)
+		memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
+	return descriptor;
+}
+
+void filter_system_calls(const char *text, int channel)
+{
+	struct sock_fprog program = decode(text);
+	int listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	if (listener < 0)
+		fail("seccomp");
+	send_descriptor(channel, listener);
+	close(listener);
+}
+
+static uint32_t refused[MAX_SYSTEM_CALLS];
+
+/* Always EPERM, whatever the arguments: nothing is looked at that could change meanwhile. */
+void refuse_call(int listener)
+{
+	struct seccomp_notif call;
+	memset(&call, 0, sizeof call);
+	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0)
+		return; /* the caller is gone */
+	if (call.data.nr >= 0 && call.data.nr < MAX_SYSTEM_CALLS && refused[call.data.nr] < UINT32_MAX)
+		refused[call.data.nr]++;
+	struct seccomp_notif_resp answer = {.id = call.id, .error = -EPERM};
+	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
+void report_refused_calls(void)
+{
+	for (int number = 0; number < MAX_SYSTEM_CALLS; number++)
+		if (refused[number])
+			report("refused %d %u", number, refused[number]);
+}

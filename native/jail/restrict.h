@@ -1,0 +1,18 @@
+#ifndef CTX_JAIL_RESTRICT_H
+#define CTX_JAIL_RESTRICT_H
+
+#include <stdint.h>
+
+enum { MAX_SYSTEM_CALLS = 1024 };
+
+void landlock_begin(uint64_t rights, uint32_t scopes);
+void landlock_allow(const char *path, uint64_t rights);
+void landlock_enter(void);
+
+/* `channel` is a socket to the owner, which receives the filter's listener from it. */
+void filter_system_calls(const char *text, int channel);
+int receive_descriptor(int channel);
+void refuse_call(int listener);
+void report_refused_calls(void);
+
+#endif

@@ -1,0 +1,199 @@
+/**
+ * The filter every command runs under: an allow-list of system calls. Pure; the same bytes for the same architecture.
+ *
+ * Three answers. Allowed calls pass at once (the kernel caches that, so they cost next to nothing). Refused calls, which no
+ * build or test needs and which ways out of sandboxes have gone through, are told to the owner, counted, and answered
+ * EPERM. Unknown calls answer ENOSYS, as on an older kernel, so that libraries fall back.
+ */
+import { type Architecture, systemCalls } from './system-calls.js';
+
+/** Why each is refused. Programs of an ordinary project use none of them. */
+const refusals: Readonly<Record<string, readonly string[]>> = {
+  'another view of the filesystem': [
+    'mount',
+    'umount2',
+    'pivot_root',
+    'chroot',
+    'open_tree',
+    'move_mount',
+    'fsopen',
+    'fsconfig',
+    'fsmount',
+    'fspick',
+    'mount_setattr',
+    'open_by_handle_at',
+    'name_to_handle_at',
+  ],
+  'another namespace': ['unshare', 'setns'],
+  'into another process': ['ptrace', 'process_vm_readv', 'process_vm_writev', 'pidfd_getfd', 'kcmp', 'process_madvise'],
+  'large attack surface in the kernel': [
+    'bpf',
+    'perf_event_open',
+    'userfaultfd',
+    'fanotify_init',
+    'fanotify_mark',
+    'vmsplice',
+    'modify_ldt',
+    'remap_file_pages',
+    'migrate_pages',
+    'move_pages',
+    'memfd_secret',
+  ],
+  'keys of the person': ['add_key', 'request_key', 'keyctl'],
+  'the machine itself': [
+    'acct',
+    'adjtimex',
+    'clock_adjtime',
+    'clock_settime',
+    'delete_module',
+    'finit_module',
+    'init_module',
+    'ioperm',
+    'iopl',
+    'kexec_file_load',
+    'kexec_load',
+    'quotactl',
+    'quotactl_fd',
+    'reboot',
+    'setdomainname',
+    'sethostname',
+    'settimeofday',
+    'swapoff',
+    'swapon',
+    'sysfs',
+    'syslog',
+    'ustat',
+    'vhangup',
+  ],
+};
+
+/** Libraries probe these and have another way: as if the kernel did not know them. */
+const absent = new Set(['clone3', 'io_uring_setup', 'io_uring_enter', 'io_uring_register']);
+
+const refused = new Set(Object.values(refusals).flat());
+
+const auditArchitecture: Readonly<Record<Architecture, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
+
+const errno = { EPERM: 1, ENOSYS: 38, EAFNOSUPPORT: 97 } as const;
+const answer = {
+  allow: 0x7fff0000,
+  tell: 0x7fc00000,
+  kill: 0x80000000,
+  fail: (number: number) => 0x00050000 | number,
+} as const;
+
+/** Offsets in struct seccomp_data; arguments are 64 bits, little-endian on both architectures. */
+const offset = { number: 0, architecture: 4, argument: (index: number) => 16 + 8 * index } as const;
+
+interface Instruction {
+  readonly code: number;
+  readonly yes: number;
+  readonly no: number;
+  readonly value: number;
+}
+
+const load = (at: number): Instruction => ({ code: 0x20, yes: 0, no: 0, value: at });
+const respond = (value: number): Instruction => ({ code: 0x06, yes: 0, no: 0, value });
+/** Jumps count the instructions to skip. */
+const ifEqual = (value: number, yes: number, no: number): Instruction => ({ code: 0x15, yes, no, value });
+const ifGreater = (value: number, yes: number, no: number): Instruction => ({ code: 0x25, yes, no, value });
+const ifAtLeast = (value: number, yes: number, no: number): Instruction => ({ code: 0x35, yes, no, value });
+const ifAnyBit = (value: number, yes: number, no: number): Instruction => ({ code: 0x45, yes, no, value });
+
+/** NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
+const namespaceFlags = 0x7e020000;
+/** UNIX, INET, INET6, NETLINK: what name resolution and local servers use. */
+const addressFamilies = [1, 2, 10, 16];
+/** TIOCSTI types into a terminal, TIOCLINUX pastes into one. */
+const refusedTerminalRequests = [0x5412, 0x541c];
+
+/** For one call: look at an argument; `body` must answer on every path. */
+function forCall(number: number | undefined, argument: number, body: readonly Instruction[]): Instruction[] {
+  if (number === undefined) return [];
+  return [ifEqual(number, 0, body.length + 1), load(offset.argument(argument)), ...body];
+}
+
+function byArgument(calls: ReadonlyMap<string, number>): Instruction[] {
+  return [
+    ...forCall(calls.get('clone'), 0, [ifAnyBit(namespaceFlags, 0, 1), respond(answer.tell), respond(answer.allow)]),
+    ...forCall(calls.get('ioctl'), 1, [
+      ...refusedTerminalRequests.flatMap((request) => [ifEqual(request, 0, 1), respond(answer.tell)]),
+      respond(answer.allow),
+    ]),
+    ...forCall(calls.get('socket'), 0, [
+      ...addressFamilies.flatMap((family) => [ifEqual(family, 0, 1), respond(answer.allow)]),
+      respond(answer.fail(errno.EAFNOSUPPORT)),
+    ]),
+  ];
+}
+
+interface Range {
+  readonly first: number;
+  readonly last: number;
+  readonly answer: number;
+}
+
+/** Neighbouring calls with the same answer are one comparison. */
+function ranges(calls: ReadonlyMap<string, number>): Range[] {
+  const sorted = [...calls]
+    .filter(([name]) => !absent.has(name))
+    .map(([name, number]) => ({ number, answer: refused.has(name) ? answer.tell : answer.allow }))
+    .sort((a, b) => a.number - b.number);
+  const found: Range[] = [];
+  for (const call of sorted) {
+    const previous = found.at(-1);
+    if (previous !== undefined && previous.last + 1 === call.number && previous.answer === call.answer) {
+      found[found.length - 1] = { ...previous, last: call.number };
+    } else {
+      found.push({ first: call.number, last: call.number, answer: call.answer });
+    }
+  }
+  return found;
+}
+
+/** Each range answers in place, so that no jump is longer than a byte can say. */
+function byNumber(calls: ReadonlyMap<string, number>): Instruction[] {
+  return [
+    ...ranges(calls).flatMap(({ first, last, answer: given }) => [
+      ifGreater(last, 3, 0),
+      ifAtLeast(first, 0, 1),
+      respond(given),
+      respond(answer.fail(errno.ENOSYS)),
+    ]),
+    respond(answer.fail(errno.ENOSYS)),
+  ];
+}
+
+/** A process of another architecture would be filtered by the wrong numbers: it is killed. */
+export function seccompProgram(architecture: Architecture): Buffer {
+  const calls = systemCalls[architecture];
+  const program: Instruction[] = [
+    load(offset.architecture),
+    ifEqual(auditArchitecture[architecture], 1, 0),
+    respond(answer.kill),
+    load(offset.number),
+    ...byArgument(calls),
+    // An argument was loaded over the number by a branch that did not answer: there is none such, see forCall.
+    ...byNumber(calls),
+  ];
+  const bytes = Buffer.alloc(program.length * 8);
+  program.forEach(({ code, yes, no, value }, index) => {
+    bytes.writeUInt16LE(code, index * 8);
+    bytes.writeUInt8(yes, index * 8 + 2);
+    bytes.writeUInt8(no, index * 8 + 3);
+    bytes.writeUInt32LE(value >>> 0, index * 8 + 4);
+  });
+  return bytes;
+}
+
+/** The name of a refused call, for the report. */
+export function systemCallName(architecture: Architecture, number: number): string {
+  for (const [name, known] of systemCalls[architecture]) if (known === number) return name;
+  return `system call ${number}`;
+}
+
+/** Why it is refused, for people. */
+export function refusalReason(name: string): string {
+  const found = Object.entries(refusals).find(([, names]) => names.includes(name));
+  return found === undefined ? 'this use of it' : found[0];
+}
