@@ -78,7 +78,7 @@ export class Stage {
 
   /** A shell script as the user, outside of every jail; it has to succeed. */
   shell(cwd: string, script: string): string {
-    const options = { cwd, env: this.environment, ...spawnIdentity(this.user) };
+    const options = { cwd, env: this.environment, timeout: 60_000, ...spawnIdentity(this.user) };
     const { status, stdout, stderr } = spawnSync('/bin/sh', ['-euc', script], options);
     assert.equal(status, 0, `${script}\n${stderr}`);
     return stdout.toString();
@@ -100,7 +100,7 @@ export class Stage {
 
   /** `ctx exec --json` of a command that could be run; its envelope. */
   async exec(cwd: string, argv: readonly string[], options: StartOptions = {}): Promise<Envelope> {
-    const { stdout, stderr } = await this.ctx(cwd, ['exec', '--json', '--', ...argv], options);
+    const { stdout, stderr } = await this.ctx(cwd, ['exec', '--json', '--wait', '--', ...argv], options);
     const value = parseJson(stdout, stderr) as Envelope;
     assert.equal(value.version, 1, `${stdout}${stderr}`);
     return value;

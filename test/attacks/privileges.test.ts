@@ -1,0 +1,183 @@
+/** What a command may not do inside, whatever it tries: gain power, change the system, or reach the terminal. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import { cannotCompile, compileAttackProgram } from '../support/attack-program.js';
+import { snapshot } from '../support/snapshot.js';
+import { useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
+
+const skip = cannotCompile ?? false;
+
+forEachUser((user) => {
+  const stage = useStage(user);
+  let project = '';
+
+  before(() => {
+    project = stage.project('mkdir mount cell');
+    if (skip === false) compileAttackProgram(project);
+  });
+
+  const run = async (script: string) => {
+    const { stdout, stderr } = await stage.ctx(project, ['exec', '--wait', '--', 'sh', '-c', `echo ran; ${script}`]);
+    assert.match(stdout, /^ran\n/, stderr);
+    return { stdout: stdout.slice(4), stderr };
+  };
+
+  test('every capability is gone, for good, and no program can give one back', async () => {
+    const { stdout } = await run('grep -E "^(Cap|NoNewPrivs|Groups)" /proc/self/status');
+    const facts = Object.fromEntries(
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => line.split(':').map((part) => part.trim())),
+    );
+    for (const name of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'])
+      assert.equal(facts[name], '0000000000000000', name);
+    assert.equal(facts['NoNewPrivs'], '1');
+    if (process.getuid?.() === 0) assert.equal(facts['Groups'], '');
+  });
+
+  test('on the host the command is nobody where root started it, and its user otherwise', async () => {
+    const { stdout } = await run('cat /proc/self/uid_map; id -u');
+    const [map = '', uid] = stdout.trim().split('\n');
+    const [inside, outside] = map.trim().split(/\s+/).map(Number);
+    assert.equal(Number(uid), user.uid);
+    if (user.uid === 0) assert.ok(inside === 0 && (outside ?? 0) >= 0x70000000, map);
+    else assert.equal(outside, user.uid);
+  });
+
+  test('only the processes of the jail are to be seen, and its init cannot be looked into', async () => {
+    const { stdout } = await run(
+      'ls /proc | grep -c "^[0-9]"; ls -l /proc/1/root /proc/1/cwd /proc/1/fd 2>&1 | grep -c denied; kill -0 1 2>&1; echo x > /proc/1/mem',
+    );
+    const [count, denied] = stdout.split('\n').map(Number);
+    assert.ok((count ?? 99) <= 5, stdout);
+    assert.ok((denied ?? 0) >= 3, stdout);
+  });
+
+  test('the kernel cannot be changed and its secrets cannot be read', async () => {
+    const files = [
+      'sys/kernel/core_pattern',
+      'sys/kernel/hostname',
+      'sys/vm/drop_caches',
+      'sysrq-trigger',
+      'sys/kernel/modprobe',
+    ];
+    for (const file of files) {
+      const { stdout } = await run(`(echo x > /proc/${file}) 2>/dev/null && echo written; true`);
+      assert.equal(stdout, '', file);
+    }
+    const { stdout } = await run(
+      'cat /proc/kcore /proc/kmsg /proc/keys 2>/dev/null | head -c 1 | wc -c; ls /sys /boot /root 2>/dev/null | wc -l',
+    );
+    assert.equal(stdout.replace(/\s+/g, ' ').trim(), '0 0');
+  });
+
+  test('writes to the system, to /etc and to the home never reach the host', async () => {
+    stage.shell(project, 'echo mine > ~/mine; mkdir -p ~/.config');
+    const home = snapshot(stage.home);
+    const marker = `ctx-${process.pid}-${user.uid}`;
+    const places = ['/usr', '/usr/bin', '/etc', '/', '/var', '/dev', '/run', '/usr/local/lib', '/opt'];
+    const { stdout } = await run(
+      `for place in ${places.join(' ')}; do (echo x > $place/${marker}) 2>/dev/null && echo "wrote $place"; done; echo changed > ~/mine; echo x > ~/.bashrc; echo x > /tmp/${marker}; (echo x > ${stage.directory}/${marker}) 2>/dev/null; echo 'root::0:0::/:/bin/sh' >> /etc/passwd; true`,
+    );
+    assert.equal(stdout, '');
+    for (const place of [...places, '/tmp', stage.directory])
+      assert.throws(() => readFileSync(join(place, marker)), place);
+    assert.deepEqual(snapshot(stage.home), home);
+  });
+
+  test('a read-only mount stays so, even for the root of a nested namespace', { skip }, async () => {
+    const outside = stage.shell(project, './attack nested sh -c "./attack bind /usr mount && echo bound" || true');
+    assert.equal(outside, 'bound\n');
+    for (const place of ['/usr', '/etc/ld.so.cache', '/', '/proc/sys']) {
+      const { stdout } = await run(
+        `./attack nested sh -c './attack remount ${place} && touch ${place}/written && echo written'; ./attack remount ${place} && echo remounted`,
+      );
+      assert.equal(stdout, '', place);
+    }
+    const { stdout } = await run(
+      `./attack nested sh -c 'umount -l /usr; umount -l /proc; umount -l ${project}; umount -l /; ls /lost+found ${stage.directory}/secrets ${stage.store}' 2>/dev/null`,
+    );
+    assert.equal(stdout, '');
+  });
+
+  test('nothing of the mounts made inside reaches the host', { skip }, async () => {
+    const mounts = readFileSync('/proc/self/mountinfo', 'utf8');
+    await run("./attack nested sh -c './attack bind /etc mount; mount -t tmpfs none cell; touch cell/x'");
+    assert.equal(readFileSync('/proc/self/mountinfo', 'utf8'), mounts);
+    assert.equal((await run('ls mount cell')).stdout, 'cell:\n\nmount:\n');
+  });
+
+  test('devices cannot be made', { skip }, async () => {
+    if (user.uid === 0) assert.equal(stage.shell(project, './attack device node'), 'read a device\n');
+    for (const script of [
+      './attack device node',
+      './attack nested ./attack device node',
+      './attack device /tmp/node',
+      './attack device ~/node',
+    ]) {
+      assert.equal((await run(script)).stdout, '', script);
+    }
+    stage.shell(project, 'rm -f node');
+  });
+
+  test('a setuid bit that a command sets does nothing, and does not survive apply', async () => {
+    const own = stage.project();
+    await stage.inside(own, 'cp /bin/sh shell; chmod 6755 shell; mkdir d; chmod 1777 d');
+    assert.match(await stage.inside(own, './shell -pc "grep -E ^CapEff /proc/self/status"'), /0000000000000000/);
+    await stage.json(own, ['apply']);
+    assert.match(snapshot(own)['./shell'] ?? '', /^file \d+ \w+ 755 /);
+    assert.equal((await stage.json(own, ['diff']))['changes'] instanceof Array, true);
+  });
+
+  test('nothing can be typed into the terminal of the person', { skip }, async (context) => {
+    const typing = ['./attack', 'type', 'rm -rf x'];
+    const outside = await stage.start(project, ['./attack', 'terminal', ...typing]).finished;
+    if (!outside.stdout.includes('typed: rm -rf x'))
+      return context.skip('this kernel refuses TIOCSTI to this user anyway');
+    const inside = await stage.start(project, [
+      './attack',
+      'terminal',
+      stage.program,
+      'exec',
+      '--wait',
+      '--report',
+      'never',
+      '--',
+      ...typing,
+    ]).finished;
+    assert.equal(inside.stdout, 'typed: \n', inside.stderr);
+  });
+
+  test('a file given as stdin cannot be opened again for writing', async () => {
+    stage.shell(project, 'mkdir -p ../given; echo input > ../given/file');
+    const script = 'cat; echo changed > /proc/self/fd/0; echo changed > /dev/stdin';
+    await run('true');
+    const give = (argv: string) => stage.shell(project, `{ ${argv}; } < ../given/file`);
+    assert.equal(give(`${stage.program} exec --wait -- sh -c '${script}'`).startsWith('input\n'), true);
+    assert.equal(stage.shell(project, 'cat ../given/file'), 'input\n');
+    give(`sh -c '${script}' 2>/dev/null || true`);
+    assert.equal(stage.shell(project, 'cat ../given/file'), 'changed\n', 'without a jail this has to work');
+  });
+
+  test('a file given as stdout can be written in order and nothing else', async () => {
+    stage.shell(project, 'echo kept > ../given-out');
+    stage.shell(
+      project,
+      `${stage.program} exec --wait -- sh -c 'echo out; : > /proc/self/fd/1; true' >> ../given-out 2>/dev/null`,
+    );
+    assert.equal(stage.shell(project, 'cat ../given-out'), 'kept\nout\n');
+  });
+
+  test('processes that were left behind are dead when the command has ended', async () => {
+    const name = `ctx-left-${process.pid}`;
+    await run(
+      `(exec -a ${name} sleep 300) & (setsid nohup sh -c 'exec sleep 301' >/dev/null 2>&1 &) ; sh -c 'trap "" TERM HUP INT; sleep 302' & true`,
+    );
+    const { stdout } = await run('ps ax 2>/dev/null | grep -c "[s]leep 30[012]"; true');
+    assert.ok(stdout === '' || stdout.trim() === '0', stdout);
+  });
+});

@@ -1,0 +1,18 @@
+/** The program of attacks, compiled where a suite wants it. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkout } from './program.js';
+
+export const cannotCompile: string | undefined =
+  spawnSync('gcc', ['--version']).status === 0 ? undefined : 'gcc is not installed';
+
+/** Static, so that it runs wherever it is put. */
+export function compileAttackProgram(directory: string): string {
+  const program = join(directory, 'attack');
+  const source = join(checkout, 'test', 'attacks', 'attack.c');
+  const { status, stderr } = spawnSync('gcc', ['-O1', '-static', '-o', program, source], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`gcc could not compile ${source}: ${stderr}`);
+  chmodSync(program, 0o755);
+  return program;
+}
