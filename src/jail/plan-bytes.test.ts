@@ -62,7 +62,10 @@ const examples = {
   'command directory': ['OP_DIRECTORY_OF_COMMAND', { do: 'command directory', path: '/w' }],
   environment: ['OP_ENVIRONMENT', { do: 'environment', variables: { PATH: '/bin', EMPTY: '', ODD: 'a=b' } }],
   command: ['OP_COMMAND', { do: 'command', argv: ['sh', '-c', 'true', ''] }],
-} satisfies Partial<Readonly<Record<Operation['do'], readonly [string, Operation]>>>;
+  landlock: ['OP_LANDLOCK', { do: 'landlock', rights: 0xffffn, scopes: 3 }],
+  'landlock rule': ['OP_LANDLOCK_RULE', { do: 'landlock rule', path: '/w', rights: 0xdn }],
+  seccomp: ['OP_SECCOMP', { do: 'seccomp', filter: Buffer.from('0600000000000000', 'hex') }],
+} satisfies Readonly<Record<Operation['do'], readonly [string, Operation]>>;
 const all: Plan = Object.values(examples).map(([, operation]) => operation);
 
 const text = fc.string({ unit: 'grapheme' }).filter((value) => !value.includes('\0'));

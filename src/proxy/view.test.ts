@@ -22,7 +22,13 @@ const paths = vaultPaths(store, '0123456789abcdef');
 
 function viewWith(path: readonly string[], cwd = origin) {
   const request = {
-    host: { store: { directory: store }, home, environment: { PATH: path.join(':'), SECRET: 'x' } } as unknown as Host,
+    host: {
+      store: { directory: store },
+      home,
+      architecture: 'x64',
+      processors: 2,
+      environment: { PATH: path.join(':'), SECRET: 'x' },
+    } as unknown as Host,
     place: { directory: cwd, origin, owner: { uid: 1000, gid: 1000, shift: 0 } },
     vault: { paths, meta: { layers: ['0', '1'] } } as unknown as OpenVault,
     fork: paths.fork,
