@@ -49,10 +49,11 @@ function readsFor(directory: string, home: string): readonly string[] {
   return [directory, ...parts.map((part) => posix.join(prefix, part))];
 }
 
-/** True for a directory that is or holds a home, its secrets, or what a jail makes itself. */
-export function showsTooMuch(path: string, home: string): boolean {
-  const kept = [home, ...secretKeepers.map((name) => posix.join(home, name)), ...madePlaces];
-  return kept.some((directory) => isWithin(path, directory));
+/** For a home: whether a directory is or holds that home, its secrets, or what a jail makes itself. */
+export function showsTooMuchOf(home: string): (path: string) => boolean {
+  const above = home === '/' ? '' : home;
+  const kept = [home, ...secretKeepers.map((name) => `${above}/${name}`), ...madePlaces];
+  return (path) => kept.some((directory) => isWithin(path, directory));
 }
 
 const defaultSearch = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
@@ -65,6 +66,7 @@ export function programPaths(path: string | undefined, home: string): ProgramPat
   ];
   const beyondSystem = search.filter((entry) => !systemDirectories.some((directory) => isWithin(directory, entry)));
   const reads = new Set(beyondSystem.flatMap((entry) => readsFor(entry, home)));
-  const shown = [...reads].filter((read) => !showsTooMuch(read, home)).sort();
+  const showsTooMuch = showsTooMuchOf(home);
+  const shown = [...reads].filter((read) => !showsTooMuch(read)).sort();
   return Object.freeze({ search: Object.freeze(search), reads: Object.freeze(shown) });
 }

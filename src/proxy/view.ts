@@ -1,6 +1,6 @@
 /** From a place on this host to what its jail shows. */
 import { posix } from 'node:path';
-import { programPaths, showsTooMuch } from '../authority/program-paths.js';
+import { programPaths, showsTooMuchOf } from '../authority/program-paths.js';
 import type { Person } from '../authority/system-profile.js';
 import { defaultToolingPaths, expandPaths, pathEnvironment } from '../authority/tooling-paths.js';
 import type { Identity, JailView, Layer } from '../jail/plan.js';
@@ -47,9 +47,8 @@ export function jailView(request: ViewRequest): JailView {
   const system = systemView();
   const more = readOnlyPaths([...programs.reads, ...tooling.paths]);
   // Judged once more now that links are resolved: an innocent name on PATH may lead to a whole home.
-  const outside = more.shared.filter(
-    ({ target }) => !isWithin(place.origin, target) && !showsTooMuch(target, host.home),
-  );
+  const showsTooMuch = showsTooMuchOf(host.home);
+  const outside = more.shared.filter(({ target }) => !isWithin(place.origin, target) && !showsTooMuch(target));
   return {
     identity: identityAt(place),
     person,
