@@ -105,7 +105,8 @@ function assertOrderly({ code, signal, reports }: End): 'done' | 'failed' {
   const [first = '', ...rest] = reports;
   if (first === 'started') {
     assert.equal(code, 0);
-    assert.match(rest.join('\n'), /^exited \d+ \d+ \d+ \d+$/);
+    // A filter that lost a bit may refuse what the command needs: that is said, and the command ends as it can.
+    assert.match(rest.join('\n'), /^(refused \d+ \d+\n)*exited \d+ \d+ \d+ \d+$/);
     return 'done';
   }
   assert.match(first, /^failed \d+ [a-z-]+ \d+ ./);
@@ -162,7 +163,7 @@ function planWithout(...indexes: readonly number[]): Buffer {
 describe('the reader of plans in the jail program', () => {
   it('takes a sound plan, or says which step this host refuses', async () => {
     const end = await give(plan);
-    if (assertOrderly(end) === 'done') assert.match(end.reports[1] ?? '', /^exited 0 /);
+    if (assertOrderly(end) === 'done') assert.match(end.reports.at(-1) ?? '', /^exited 0 /);
   });
 
   it('refuses a plan that is cut short anywhere', () =>
