@@ -39,8 +39,9 @@ async function starts(stage: Stage): Promise<void> {
       subjects,
       notes: [
         coldStartNote,
-        `The jail program and ${bubblewrap ?? 'bubblewrap (skipped: not installed)'} make the same ${plan.length} operations of one plan, bubblewrap with a bind`,
-        'in place of the overlay and without masks. The library is ctx without its Node start: lock, scan, jail, diff, record.',
+        `The jail program carries out a plan of ${plan.length} operations; ${bubblewrap ?? 'bubblewrap (skipped: not installed)'} has its binds, links, tmpfs and`,
+        'namespaces, a bind in place of the overlay, and neither masks nor Landlock nor seccomp.',
+        'The library is ctx without its Node start: lock and scan, jail, diff, record.',
       ],
     }),
   );
