@@ -4,7 +4,7 @@
  *   owner     this process, outside the pid namespace: makes the namespaces, starts the other two, forwards signals, and
  *             alone says how the command ended. Whatever runs inside can neither see nor forge that.
  *   init      pid 1 inside: mounts everything, enters the new root, drops what it may do, then only reaps.
- *   command   starts once init is ready; takes its identity, drops everything, becomes the program.
+ *   command   once init is ready: takes its identity, drops everything, becomes the program.
  *
  * Reports go to FD_REPORT as NUL-ended lines: "started", "refused SYSTEM_CALL COUNT", "exited STATUS USER_US SYSTEM_US MAXRSS_KB",
  * "failed INDEX NAME ERRNO what". When FD_LIFELINE ends, so does everything here.
@@ -125,9 +125,13 @@ static void execute(const struct operation *operation, const struct plan *plan, 
 	case OP_PIVOT:
 		return pivot();
 	case OP_SHIFT:
-		return shift_identity(channel);
+		return; /* done as the command's process starts */
 	case OP_USER:
-		return become(high, low);
+		become(high, low);
+		/* Forgotten at every change of identity, so it is asked for after the last. */
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
+			fail("ending with the owner");
+		return;
 	case OP_LIMIT:
 		return limit(operation->flags, operation->number);
 	case OP_DIRECTORY_OF_COMMAND:
@@ -192,8 +196,14 @@ static void give_init_up(const struct plan *plan)
 		fail("closing init");
 }
 
-/* Returns once everything is mounted and the new root entered. The returned pid is its place in the owner's namespace. */
-static pid_t start_init(const struct plan *plan, int *lifeline)
+/* What ties the three together. */
+struct ties {
+	int init_is_ready; /* init writes one byte when everything is mounted and the new root entered */
+	int init_lifeline; /* ends with the owner; init ends with it */
+};
+
+/* The returned pid is its place in the owner's namespace. */
+static pid_t start_init(const struct plan *plan, struct ties *ties)
 {
 	int ready[2], alive[2];
 	open_pipe(ready);
@@ -213,11 +223,7 @@ static pid_t start_init(const struct plan *plan, int *lifeline)
 	}
 	close(ready[1]);
 	close(alive[0]);
-	char byte;
-	if (read(ready[0], &byte, 1) != 1)
-		_exit(EXIT_FAILED); /* init has said why */
-	close(ready[0]);
-	*lifeline = alive[1];
+	*ties = (struct ties){.init_is_ready = ready[0], .init_lifeline = alive[1]};
 	return pid;
 }
 
@@ -230,8 +236,22 @@ static void restore_signals(void)
 		signal(number, SIG_DFL);
 }
 
-/* `listener` gets the filter's, or -1 where the plan has no filter. */
-static pid_t start_command(const struct plan *plan, struct relay *relays, mode_t mask_of_caller, int *listener)
+/* The root of this process changed under it when init entered the new one; where it stands did not. */
+static void enter_when_ready(const struct ties *ties)
+{
+	char byte;
+	if (read(ties->init_is_ready, &byte, 1) != 1)
+		_exit(EXIT_FAILED); /* init has said why */
+	if (chdir("/") != 0)
+		fail("entering the new root");
+}
+
+/*
+ * Started while init is still mounting: its user namespace is made meanwhile. `listener` gets the filter's, or -1 where the
+ * plan has no filter.
+ */
+static pid_t start_command(const struct plan *plan, const struct ties *ties, struct relay *relays, mode_t mask_of_caller,
+			   int *listener)
 {
 	const struct operation *shift = find(plan, OP_SHIFT);
 	int channel[2], executed[2];
@@ -249,7 +269,9 @@ static pid_t start_command(const struct plan *plan, struct relay *relays, mode_t
 		umask(mask_of_caller);
 		relays_take(relays);
 		sys_close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		if (shift)
+			shift_identity(channel[1]);
+		enter_when_ready(ties);
 		execute_stage(plan, STAGE_COMMAND, channel[1]);
 		fail_with(EINVAL, "the plan has no command");
 	}
@@ -354,21 +376,21 @@ int main(int argc, char **argv)
 
 	int signals = forwarded_signals();
 	static struct relay relays[RELAYS];
-	int lifeline;
+	struct ties ties;
 	mode_t mask_of_caller = umask(0022);
 	signal(SIGPIPE, SIG_IGN);
 	open_host_proc();
 	execute_stage(&plan, STAGE_OWNER, -1);
-	pid_t init = start_init(&plan, &lifeline);
-	if (chdir("/") != 0) /* out of the old root, which ends with that */
-		fail("entering the new root");
+	pid_t init = start_init(&plan, &ties);
 	relays_open(relays);
 	const struct operation *shift = find(&plan, OP_SHIFT), *user = find(&plan, OP_USER);
 	if (shift && user)
 		relays_give(relays, high_half(shift->number) + high_half(user->number),
 			    high_half(shift->number) + low_half(user->number));
 	int listener;
-	pid_t command = start_command(&plan, relays, mask_of_caller, &listener);
+	pid_t command = start_command(&plan, &ties, relays, mask_of_caller, &listener);
+	if (chdir("/") != 0) /* out of the old root, which ends with that */
+		fail("entering the new root");
 	report("started");
 	wait_for(command, signals, listener, init, relays);
 

