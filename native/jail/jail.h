@@ -18,9 +18,14 @@ _Noreturn void fail(const char *what);
 _Noreturn void fail_with(int error, const char *what);
 void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Which operation is under way, for the message. */
-extern uint32_t current_index;
-extern const char *current_name;
+enum { EXIT_FAILED = 125 };
+
+/* operations.c */
+uint32_t high_half(uint64_t number);
+uint32_t low_half(uint64_t number);
+const struct operation *find(const struct plan *plan, enum code code);
+/* `channel` is the command's end of its socket to the owner; -1 in the other stages. */
+void execute_stage(const struct plan *plan, enum stage stage, int channel);
 
 /* identity.c */
 void map_self(uid_t uid, gid_t gid);

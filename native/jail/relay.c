@@ -1,5 +1,6 @@
 /*
- * The command's stdin, stdout and stderr. A terminal, a pipe or /dev/null is passed on as it is. Anything else (a file the
+ * The command's stdin, stdout and stderr. A pipe or /dev/null is passed on as it is; a terminal becomes one of the jail's own
+ * where both stdin and stdout are one (terminal.c). Anything else (a file the
  * person redirected to, a socket of the caller's runtime) is replaced by a pipe and copied: through /proc/self/fd a file
  * can be opened again for more than its descriptor grants, and a socket cannot be opened at all, which breaks scripts that
  * write to /dev/stderr.

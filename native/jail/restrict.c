@@ -110,8 +110,7 @@ static struct sock_fprog decode(const char *text)
 	return program;
 }
 
-/* The owner gets the listener: it alone can answer and count what is refused. */
-static void send_descriptor(int channel, int descriptor)
+void send_descriptor(int channel, int descriptor)
 {
 	char byte = 0;
 	struct iovec part = {.iov_base = &byte, .iov_len = 1};
@@ -155,6 +154,7 @@ void filter_system_calls(const char *text, int channel)
 	int listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
 	if (listener < 0)
 		fail("seccomp");
+	/* The owner gets the listener: it alone can answer and count what is refused. */
 	send_descriptor(channel, listener);
 	close(listener);
 }

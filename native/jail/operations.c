@@ -1,0 +1,162 @@
+/*
+ * The operations of a plan: one loop, one switch. What each does is in the file its name suggests; the first that fails ends
+ * the process, with a report that names it.
+ */
+#include "jail.h"
+#include "restrict.h"
+#include "terminal.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+/* Which operation is under way, for the message. */
+static uint32_t current_index;
+static const char *current_name = "start";
+
+void report(const char *format, ...)
+{
+	char line[4096];
+	va_list arguments;
+	va_start(arguments, format);
+	int length = vsnprintf(line, sizeof line, format, arguments);
+	va_end(arguments);
+	size_t size = length < (int)sizeof line ? (size_t)length + 1 : sizeof line;
+	line[size - 1] = 0;
+	/* Nobody is left to tell when this fails. */
+	if (write(FD_REPORT, line, size) < 0)
+		_exit(EXIT_FAILED);
+}
+
+_Noreturn void fail_with(int error, const char *what)
+{
+	terminal_restore();
+	report("failed %u %s %d %s", current_index, current_name, error, what);
+	_exit(EXIT_FAILED);
+}
+
+_Noreturn void fail(const char *what)
+{
+	fail_with(errno, what);
+}
+
+uint32_t high_half(uint64_t number)
+{
+	return (uint32_t)(number >> 32);
+}
+
+uint32_t low_half(uint64_t number)
+{
+	return (uint32_t)number;
+}
+
+const struct operation *find(const struct plan *plan, enum code code)
+{
+	for (uint32_t i = 0; i < plan->count; i++)
+		if (plan->operations[i].code == code)
+			return &plan->operations[i];
+	return NULL;
+}
+
+static void execute(const struct operation *operation, const struct plan *plan, int channel)
+{
+	char **s = operation->strings;
+	uint32_t high = high_half(operation->number), low = low_half(operation->number);
+	static char *nothing[] = {NULL};
+	switch (operation->code) {
+	case OP_BASE:
+		if (chdir(s[0]) != 0)
+			fail(s[0]);
+		return;
+	case OP_NAMESPACES:
+		if (unshare((int)operation->flags) != 0)
+			fail("making the namespaces");
+		return;
+	case OP_MAP_SELF:
+		return map_self(high, low);
+	case OP_HOSTNAME:
+		if (sethostname(s[0], strlen(s[0])) != 0)
+			fail("setting the host name");
+		return;
+	case OP_LOOPBACK:
+		return bring_loopback_up();
+	case OP_ROOT:
+		return make_root(operation->number);
+	case OP_DIRECTORY:
+		return make_directory(s[0], (mode_t)operation->number);
+	case OP_FILE:
+		return make_file(s[0], s[1], (mode_t)operation->number);
+	case OP_SYMLINK:
+		return make_symlink(s[0], s[1]);
+	case OP_TMPFS:
+		return mount_tmpfs(s[0], (mode_t)operation->number, operation->flags);
+	case OP_BIND:
+		return mount_bind(s[0], s[1], operation->flags);
+	case OP_OVERLAY:
+		return mount_overlay(s[0], s[1], s[2], s[3], operation->flags);
+	case OP_PROC:
+		return mount_proc(s[0]);
+	case OP_DEVPTS:
+		return mount_devpts(s[0]);
+	case OP_MASK:
+		return mask(s[0]);
+	case OP_READ_ONLY:
+		return make_read_only(s[0]);
+	case OP_PIVOT:
+		return pivot();
+	case OP_SHIFT:
+		return; /* done as the command's process starts */
+	case OP_USER:
+		become(high, low);
+		/* Forgotten at every change of identity, so it is asked for after the last. */
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
+			fail("ending with the owner");
+		if (terminal_wanted())
+			terminal_take(channel);
+		return;
+	case OP_LIMIT:
+		return limit(operation->flags, operation->number);
+	case OP_DIRECTORY_OF_COMMAND:
+		if (chdir(s[0]) != 0)
+			fail(s[0]);
+		return;
+	case OP_ENVIRONMENT:
+	case OP_SECCOMP:
+		return; /* read by OP_COMMAND */
+	case OP_LANDLOCK:
+		return landlock_begin(operation->number, operation->flags);
+	case OP_LANDLOCK_RULE:
+		return landlock_allow(s[0], operation->number);
+	case OP_COMMAND: {
+		const struct operation *environment = find(plan, OP_ENVIRONMENT);
+		if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
+			fail_with(EPERM, "the plan gives the command no identity");
+		const struct operation *filter = find(plan, OP_SECCOMP);
+		landlock_enter();
+		if (filter)
+			filter_system_calls(filter->strings[0], channel);
+		execute_program(s, environment ? environment->strings : nothing);
+	}
+	case OP_COUNT:
+		break;
+	}
+	fail_with(EINVAL, "an operation nobody knows");
+}
+
+void execute_stage(const struct plan *plan, enum stage stage, int channel)
+{
+	for (uint32_t i = 0; i < plan->count; i++) {
+		const struct operation *operation = &plan->operations[i];
+		const struct operation_kind *kind = &operation_kinds[operation->code];
+		if (kind->stage != stage)
+			continue;
+		current_index = i;
+		current_name = kind->name;
+		execute(operation, plan, channel);
+	}
+}

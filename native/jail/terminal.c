@@ -1,0 +1,85 @@
+/*
+ * A terminal of the jail's own. The person's terminal device never enters the jail: nothing can be typed into it, its modes
+ * cannot be changed, and job control works inside, since the command has a controlling terminal. The pair is opened by the
+ * command's own user in the jail's own devpts; the owner copies between it and the person's.
+ */
+#include "terminal.h"
+#include "jail.h"
+#include "restrict.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+static int master = -1;
+static bool raw;
+static struct termios saved;
+
+bool terminal_wanted(void)
+{
+	return isatty(0) && isatty(1);
+}
+
+static int open_pair(int *slave)
+{
+	int unlocked = 0;
+	int leader = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (leader < 0 || ioctl(leader, TIOCSPTLCK, &unlocked) != 0)
+		fail("opening a terminal");
+	*slave = ioctl(leader, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (*slave < 0)
+		fail("opening a terminal");
+	return leader;
+}
+
+void terminal_take(int channel)
+{
+	struct winsize size;
+	struct termios modes;
+	int slave, leader = open_pair(&slave);
+	if (tcgetattr(0, &modes) == 0)
+		tcsetattr(slave, TCSANOW, &modes);
+	if (ioctl(0, TIOCGWINSZ, &size) == 0)
+		ioctl(slave, TIOCSWINSZ, &size);
+	if (ioctl(slave, TIOCSCTTY, 0) != 0)
+		fail("taking the terminal");
+	bool errors_too = isatty(2);
+	if (dup2(slave, 0) < 0 || dup2(slave, 1) < 0 || (errors_too && dup2(slave, 2) < 0))
+		fail("taking the terminal");
+	send_descriptor(channel, leader);
+	close(leader);
+	close(slave);
+}
+
+void terminal_keep(int channel, struct relay relays[RELAYS])
+{
+	master = receive_descriptor(channel);
+	if (master < 0)
+		return; /* the command's process has said why */
+	if (tcgetattr(0, &saved) == 0) {
+		struct termios through = saved;
+		cfmakeraw(&through);
+		raw = tcsetattr(0, TCSADRAIN, &through) == 0;
+	}
+	fcntl(master, F_SETFL, O_NONBLOCK);
+	/* Two descriptors of it, so that the end of one direction does not end the other. */
+	relays[0] = (struct relay){.from = 0, .to = fcntl(master, F_DUPFD_CLOEXEC, 0), .command_end = -1};
+	relays[1] = (struct relay){.from = fcntl(master, F_DUPFD_CLOEXEC, 0), .to = 1, .command_end = -1};
+}
+
+/* The kernel tells whoever is in front inside. */
+void terminal_resize(void)
+{
+	struct winsize size;
+	if (master >= 0 && ioctl(0, TIOCGWINSZ, &size) == 0)
+		ioctl(master, TIOCSWINSZ, &size);
+}
+
+void terminal_restore(void)
+{
+	if (raw)
+		tcsetattr(0, TCSADRAIN, &saved);
+	raw = false;
+}

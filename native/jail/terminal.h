@@ -1,0 +1,19 @@
+#ifndef CTX_JAIL_TERMINAL_H
+#define CTX_JAIL_TERMINAL_H
+
+#include "relay.h"
+
+#include <stdbool.h>
+
+/* Whether the person sits at a terminal: then the command gets one of its own. */
+bool terminal_wanted(void);
+
+/* In the command's process, after it has taken its identity: opens the pair, sends the owner its side, takes the other. */
+void terminal_take(int channel);
+
+/* In the owner. The person's terminal is raw from here until terminal_restore, which is safe to call at any time. */
+void terminal_keep(int channel, struct relay relays[RELAYS]);
+void terminal_resize(void);
+void terminal_restore(void);
+
+#endif
