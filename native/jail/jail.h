@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 /* Descriptors the owner passes in. Everything else above 2 is closed before anything happens. */
-enum { FD_PLAN = 3, FD_REPORT = 4, FD_LIFELINE = 5, FD_LOCK = 6, FD_FIRST_OTHER = 7 };
+enum { FD_PLAN = 3, FD_REPORT = 4, FD_LIFELINE = 5, FD_LOCK = 6, FD_HANDOVER = 7, FD_FIRST_OTHER = 8 };
 
 /*
  * Every failure ends the process at once: an operation that went wrong must never be followed by the next. The message
@@ -35,6 +35,7 @@ void open_host_proc(void);
 
 /* network.c */
 void bring_loopback_up(void);
+void listen_for_owner(uint16_t port);
 
 /* mounts.c */
 void make_root(uint64_t size);

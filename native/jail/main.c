@@ -9,6 +9,7 @@
  * Reports go to FD_REPORT as NUL-ended lines: "started", "refused SYSTEM_CALL COUNT", "exited STATUS USER_US SYSTEM_US MAXRSS_KB",
  * "failed INDEX NAME ERRNO what". When FD_LIFELINE ends, so does everything here.
  */
+#include "descriptor.h"
 #include "jail.h"
 #include "relay.h"
 #include "restrict.h"
@@ -220,8 +221,8 @@ int main(int argc, char **argv)
 	if (argc == 3 && strcmp(argv[1], "probe") == 0)
 		return probe(argv[2]);
 	sys_close_range(FD_FIRST_OTHER, ~0U, 0);
-	for (int descriptor = FD_PLAN; descriptor <= FD_LOCK; descriptor++)
-		if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0 && descriptor != FD_LOCK)
+	for (int descriptor = FD_PLAN; descriptor < FD_FIRST_OTHER; descriptor++)
+		if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0 && descriptor < FD_LOCK)
 			return EXIT_FAILED;
 
 	size_t size;

@@ -85,6 +85,8 @@ static void execute(const struct operation *operation, const struct plan *plan, 
 		return;
 	case OP_LOOPBACK:
 		return bring_loopback_up();
+	case OP_LISTEN:
+		return listen_for_owner((uint16_t)operation->number);
 	case OP_ROOT:
 		return make_root(operation->number);
 	case OP_DIRECTORY:

@@ -35,6 +35,7 @@ const struct operation_kind operation_kinds[OP_COUNT] = {
 	[OP_COMMAND] = {"command", STAGE_COMMAND, 1, ANY_NUMBER},
 	[OP_LANDLOCK] = {"landlock", STAGE_COMMAND, 0, 0},
 	[OP_LANDLOCK_RULE] = {"landlock-rule", STAGE_COMMAND, 1, 1},
+	[OP_LISTEN] = {"listen", STAGE_OWNER, 0, 0},
 	[OP_SECCOMP] = {"seccomp", STAGE_COMMAND, 1, 1},
 };
 

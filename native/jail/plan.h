@@ -49,6 +49,7 @@ enum code {
 	OP_LANDLOCK,     /* number: file rights to handle; flags: scopes */
 	OP_LANDLOCK_RULE, /* path; number: file rights below it */
 	OP_SECCOMP,      /* the filter's bytes in hexadecimal; applied just before the command */
+	OP_LISTEN,       /* number: a TCP port of the jail's own loopback; the listening socket goes to the owner of this process */
 	OP_COUNT,
 };
 

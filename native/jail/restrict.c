@@ -3,6 +3,7 @@
  * the process that becomes the command, after it has taken its identity, and last for good.
  */
 #include "restrict.h"
+#include "descriptor.h"
 #include "jail.h"
 #include "syscalls.h"
 
@@ -108,44 +109,6 @@ static struct sock_fprog decode(const char *text)
 	}
 	program.filter = (struct sock_filter *)bytes;
 	return program;
-}
-
-void send_descriptor(int channel, int descriptor)
-{
-	char byte = 0;
-	struct iovec part = {.iov_base = &byte, .iov_len = 1};
-	union {
-		char space[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = {.space = {0}};
-	struct msghdr message = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
-	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-	header->cmsg_level = SOL_SOCKET;
-	header->cmsg_type = SCM_RIGHTS;
-	header->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
-	if (sendmsg(channel, &message, 0) != 1)
-		fail("handing the filter over");
-}
-
-int receive_descriptor(int channel)
-{
-	char byte;
-	struct iovec part = {.iov_base = &byte, .iov_len = 1};
-	union {
-		char space[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = {.space = {0}};
-	struct msghdr message = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
-	int descriptor = -1;
-	if (recvmsg(channel, &message, MSG_CMSG_CLOEXEC) != 1)
-		return -1;
-	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-	if (header && header->cmsg_type == SCM_RIGHTS)
-		memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
-	return descriptor;
 }
 
 void filter_system_calls(const char *text, int channel)

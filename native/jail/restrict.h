@@ -11,8 +11,6 @@ void landlock_enter(void);
 
 /* `channel` is a socket to the owner, which receives the filter's listener from it. */
 void filter_system_calls(const char *text, int channel);
-void send_descriptor(int channel, int descriptor);
-int receive_descriptor(int channel);
 void refuse_call(int listener);
 void report_refused_calls(void);
 

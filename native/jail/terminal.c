@@ -4,8 +4,8 @@
  * command's own user in the jail's own devpts; the owner copies between it and the person's.
  */
 #include "terminal.h"
+#include "descriptor.h"
 #include "jail.h"
-#include "restrict.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,6 +3,7 @@
  * owner; when it dies, in whatever way, the lifeline closes and everything inside is killed.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import type { Server } from 'node:net';
 import { constants } from 'node:os';
 import type { Duplex, Readable } from 'node:stream';
 import { type ErrnoCode, ErrnoError } from '../base/errno.js';
@@ -17,6 +18,8 @@ export interface Launch {
   /** 'inherit' passes this process's streams on; 'capture' hands stdout and stderr to `onOutput`. */
   readonly streams: 'inherit' | 'capture';
   readonly onOutput?: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
+  /** Given the listening socket of a plan that has one, before the command starts. */
+  readonly onServer?: (server: Server) => void;
   /** The fork's lock; held by the jail too, so that it outlives a killed owner until all is unmounted. */
   readonly lockDescriptor?: number;
 }
@@ -122,9 +125,22 @@ const lifelineDescriptor = 5;
 export function launch(request: Launch): RunningJail {
   const stream = request.streams === 'inherit' ? 'inherit' : 'pipe';
   const child = spawn(request.program, [], {
-    stdio: ['inherit', stream, stream, 'pipe', 'pipe', 'pipe', request.lockDescriptor ?? 'ignore'],
+    stdio: [
+      'inherit',
+      stream,
+      stream,
+      'pipe',
+      'pipe',
+      'pipe',
+      request.lockDescriptor ?? 'ignore',
+      request.onServer === undefined ? 'ignore' : 'ipc',
+    ],
     env: {},
   });
+  if (request.onServer !== undefined) {
+    const { onServer } = request;
+    child.on('message', (_text, server) => onServer(server as Server));
+  }
   const done = new Promise<Outcome>((resolve, reject) => {
     child.once('error', (error) =>
       reject(

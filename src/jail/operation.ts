@@ -41,6 +41,7 @@ export type Operation =
   | { readonly do: 'command'; readonly argv: readonly string[] }
   | { readonly do: 'landlock'; readonly rights: bigint; readonly scopes: number }
   | { readonly do: 'landlock rule'; readonly path: string; readonly rights: bigint }
-  | { readonly do: 'seccomp'; readonly filter: Buffer };
+  | { readonly do: 'seccomp'; readonly filter: Buffer }
+  | { readonly do: 'listen'; readonly port: number };
 
 export type Plan = readonly Operation[];

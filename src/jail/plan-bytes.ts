@@ -119,6 +119,8 @@ function encode(operation: Operation): Encoded {
       return { code: 25, strings: [operation.path], number: operation.rights };
     case 'seccomp':
       return { code: 26, strings: [operation.filter.toString('hex')] };
+    case 'listen':
+      return { code: 27, number: BigInt(operation.port) };
   }
 }
 

@@ -58,6 +58,8 @@ export interface JailView {
   readonly weakened: readonly Layer[];
   readonly architecture: Architecture;
   readonly processors: number;
+  /** A port of the jail's loopback whose connections the owner serves; undefined where no network is granted. */
+  readonly proxyPort?: number | undefined;
   /** Host paths that must not be seen even under a shared ancestor. */
   readonly hidden: readonly string[];
   readonly directory: string;
@@ -168,6 +170,14 @@ function restrictions(view: JailView): readonly Operation[] {
   ];
 }
 
+/** One private place for temporary files, unless something is shown below the other name: a mount crosses no link. */
+function temporaryLink(view: JailView): Operation[] {
+  const targets = [...view.overlays, ...view.shared].map(({ target }) => target);
+  if (targets.some((target) => isWithin('/var/tmp', target)))
+    return [{ do: 'directory', path: '/var/tmp', mode: 0o755 }];
+  return [{ do: 'symlink', path: '/var/tmp', target: '/tmp' }];
+}
+
 export function jailPlan(view: JailView): Plan {
   const { identity } = view;
   const self = identity.kind === 'self';
@@ -177,10 +187,11 @@ export function jailPlan(view: JailView): Plan {
     ...(self ? [{ do: 'map self', uid: identity.uid, gid: identity.gid } as const] : []),
     { do: 'hostname', name: view.hostName },
     { do: 'loopback' },
+    ...(view.proxyPort === undefined ? [] : [{ do: 'listen', port: view.proxyPort } as const]),
     { do: 'root', bytes: rootBytes },
     ...view.links.map(({ path, target }): Operation => ({ do: 'symlink', path, target })),
     { do: 'directory', path: '/var', mode: 0o755 },
-    { do: 'symlink', path: '/var/tmp', target: '/tmp' },
+    ...temporaryLink(view),
     { do: 'directory', path: '/run', mode: 0o755 },
     ...configuration(view),
     ...devices(),
