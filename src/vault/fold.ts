@@ -2,10 +2,10 @@
  * Folding: the fork's delta becomes a frozen layer, in one rename. `meta.json` says so before and after, so that a crash at
  * any point is either undone or finished by the next one who opens the vault.
  */
-import { existsSync, renameSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { VaultPaths } from './layout.js';
 import type { Store } from './store.js';
-import { throwAway } from './trash.js';
+import { moveTree, throwAway } from './trash.js';
 import { type VaultMeta, writeVaultMeta } from './vault-meta.js';
 
 function folded(meta: VaultMeta, layer: string): VaultMeta {
@@ -18,7 +18,7 @@ export function fold(store: Store, paths: VaultPaths, meta: VaultMeta): VaultMet
   // What a crashed sync left there would be taken for the delta.
   throwAway(store, paths.layer(layer));
   writeVaultMeta(paths.meta, { ...meta, folding: layer });
-  renameSync(paths.fork.upper, paths.layer(layer));
+  moveTree(paths.fork.upper, paths.layer(layer));
   const after = folded(meta, layer);
   writeVaultMeta(paths.meta, after);
   return after;
@@ -31,7 +31,7 @@ export function fold(store: Store, paths: VaultPaths, meta: VaultMeta): VaultMet
 export function addLayer(store: Store, paths: VaultPaths, meta: VaultMeta, delta: string): VaultMeta {
   const layer = String(meta.nextLayer);
   throwAway(store, paths.layer(layer));
-  renameSync(delta, paths.layer(layer));
+  moveTree(delta, paths.layer(layer));
   const after: VaultMeta = { ...meta, layers: [...meta.layers, layer], nextLayer: meta.nextLayer + 1 };
   writeVaultMeta(paths.meta, after);
   return after;

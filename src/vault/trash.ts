@@ -1,16 +1,27 @@
 /** Away in one rename, deleted when there is time: dropping a large tree costs the person nothing. */
 import { randomBytes } from 'node:crypto';
-import { readdirSync, renameSync } from 'node:fs';
+import { chmodSync, lstatSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { fromSystemError, hasCode } from '../base/errno.js';
 import { storePaths } from './layout.js';
 import type { Store } from './store.js';
 import type { Tree } from './tree.js';
 
+/** Moving a directory writes its `..`: a tree whose top the person may not write is opened first. Root needs no leave. */
+export function moveTree(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    if (!hasCode(error, 'EACCES')) throw error;
+    chmodSync(from, lstatSync(from).mode | 0o700);
+    renameSync(from, to);
+  }
+}
+
 /** Moves the directory out of the way. A missing one is fine. */
 export function throwAway(store: Store, directory: string): void {
   try {
-    renameSync(directory, join(storePaths(store.directory).trash, randomBytes(8).toString('hex')));
+    moveTree(directory, join(storePaths(store.directory).trash, randomBytes(8).toString('hex')));
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw fromSystemError(error, 'throw away', directory);
   }
