@@ -1,6 +1,6 @@
 /** What apply will do, decided before anything is written. Pure. */
 import { clashing } from './clashing.js';
-import type { Change, Step } from './tree.js';
+import type { Change, Problem, Step } from './tree.js';
 
 export type ConflictChoice =
   /** Refuse the whole apply. */
@@ -15,6 +15,12 @@ export interface ApplyPlan {
   readonly steps: readonly Step[];
   /** Paths both sides changed, in different ways. */
   readonly conflicts: readonly string[];
+  /** Sockets and devices: they stand for a process or for hardware, and are never written to a person's directory. */
+  readonly leftOut: readonly Problem[];
+}
+
+function cannotBeWritten({ kind, type }: Change): boolean {
+  return kind !== 'deleted' && (type === 'socket' || type === 'device');
 }
 
 /**
@@ -33,11 +39,17 @@ export function planApply(
     open,
   );
   const left = new Set(choice === 'theirs' ? [] : conflicts);
-  const wanted = changes.filter(({ path }) => !left.has(path) && !agreed.has(path));
+  const due = changes.filter(({ path }) => !left.has(path) && !agreed.has(path));
+  const wanted = due.filter((change) => !cannotBeWritten(change));
   const removals = wanted
     .filter(({ kind }) => kind === 'deleted')
     .reverse()
     .map(({ path }): Step => ({ action: 'remove', path }));
   const puts = wanted.filter(({ kind }) => kind !== 'deleted').map(({ path }): Step => ({ action: 'put', path }));
-  return { steps: [...removals, ...puts], conflicts };
+  const leftOut = due
+    .filter(cannotBeWritten)
+    .map(
+      ({ path, type }): Problem => ({ path, code: 'ENOTSUP', reason: `a ${type} is not written to your directory` }),
+    );
+  return { steps: [...removals, ...puts], conflicts, leftOut };
 }

@@ -45,5 +45,6 @@ export async function applyFork(vault: OpenVault, choice: ConflictChoice): Promi
     folded,
     changes.map(({ path }) => path),
   );
-  return { vault: after.vault, changes, plan, done: true, problems: [...synced.problems, ...after.problems] };
+  const problems = [...synced.problems, ...plan.leftOut, ...after.problems];
+  return { vault: after.vault, changes, plan, done: true, problems };
 }
