@@ -4,12 +4,13 @@ import { visible } from '../base/visible-text.js';
 import { keepFork } from '../proxy/fork-verbs.js';
 import type { ConflictChoice } from '../vault/apply-plan.js';
 import { counted } from './change-text.js';
+import { currentDirectory } from './current-directory.js';
 import { painter, printJson } from './output.js';
 import type { Run } from './verb.js';
 
 export const run: Run = async (call, host) => {
   const choice = (call.value('conflicts') ?? 'refuse') as ConflictChoice;
-  const applied = await keepFork(await host(), { cwd: process.cwd(), wait: call.flag('wait') }, choice);
+  const applied = await keepFork(await host(), { cwd: currentDirectory(), wait: call.flag('wait') }, choice);
   const { plan, done, problems } = applied;
   const exitCode = done ? ExitCode.ok : ExitCode.failed;
   if (call.flag('json')) {
@@ -21,6 +22,11 @@ export const run: Run = async (call, host) => {
     const kept =
       plan.conflicts.length > 0 && choice === 'ours' ? `, ${counted(plan.conflicts.length, 'path')} left as yours` : '';
     process.stdout.write(`${paint('green', 'applied')} ${counted(plan.steps.length, 'change')}${kept}\n`);
+    for (const { path, reason } of problems) {
+      process.stderr.write(
+        `  ${painter(process.stderr)('yellow', `left out: ${visible(path)} (${visible(reason)})`)}\n`,
+      );
+    }
     return exitCode;
   }
   const paint = painter(process.stderr);

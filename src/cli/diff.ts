@@ -4,6 +4,7 @@ import { filesDiffedAtOnce } from '../base/limits.js';
 import { type ForkStatus, lookAtFork, readFork } from '../proxy/fork-verbs.js';
 import type { Change } from '../vault/tree.js';
 import { changeLines } from './change-text.js';
+import { currentDirectory } from './current-directory.js';
 import { diffText } from './diff-text.js';
 import { painter, printJson } from './output.js';
 import type { Run } from './verb.js';
@@ -25,7 +26,7 @@ function readable(status: ForkStatus, words: readonly string[]): readonly Change
 }
 
 export const run: Run = async (call, host) => {
-  const request = { cwd: process.cwd(), wait: call.flag('wait') };
+  const request = { cwd: currentDirectory(), wait: call.flag('wait') };
   const paint = painter(process.stdout);
   if (call.flag('json') || call.flag('names')) {
     const status = await lookAtFork(await host(), request);

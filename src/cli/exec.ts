@@ -5,6 +5,7 @@ import type { RunningJail } from '../jail/launch.js';
 import type { Layer } from '../jail/plan.js';
 import { exitCodeOfCommand } from '../proxy/envelope.js';
 import { execute } from '../proxy/execute.js';
+import { currentDirectory } from './current-directory.js';
 import { errorJson, errorText, painter, printJson } from './output.js';
 import { parseDuration } from './parse-arguments.js';
 import { progressLine } from './progress.js';
@@ -73,7 +74,7 @@ export const run: Run = async (call, host) => {
   try {
     const envelope = await execute(await host(), {
       argv: call.words,
-      cwd: process.cwd(),
+      cwd: currentDirectory(),
       environmentAdditions: call.values('env'),
       weakened: call.values('weaken') as readonly Layer[],
       timeoutMilliseconds,

@@ -2,11 +2,12 @@
 import { visible } from '../base/visible-text.js';
 import { lookAtFork } from '../proxy/fork-verbs.js';
 import { counted } from './change-text.js';
+import { currentDirectory } from './current-directory.js';
 import { painter, printJson } from './output.js';
 import type { Run } from './verb.js';
 
 export const run: Run = async (call, host) => {
-  const status = await lookAtFork(await host(), { cwd: process.cwd(), wait: call.flag('wait') });
+  const status = await lookAtFork(await host(), { cwd: currentDirectory(), wait: call.flag('wait') });
   if (call.flag('json')) {
     printJson({ version: 1, ...status, changes: status.changes.length });
     return 0;
