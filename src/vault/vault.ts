@@ -81,6 +81,7 @@ export function lookAtOrigin(request: Looking, lock?: LockRequest): Promise<read
     against: paths.scan,
     skip: [{ device: store.device, inode: store.inode }],
     lock,
+    signal: request.signal,
   });
 }
 
@@ -89,6 +90,7 @@ interface Looking {
   readonly store: Store;
   readonly origin: string;
   readonly paths: VaultPaths;
+  readonly signal?: AbortSignal | undefined;
 }
 
 async function lock(request: VaultRequest, paths: VaultPaths): Promise<Locked> {
@@ -98,7 +100,7 @@ async function lock(request: VaultRequest, paths: VaultPaths): Promise<Locked> {
     const wanted = { descriptor, wait: request.wait ?? false };
     const look = request.look === true && existsSync(paths.meta);
     const drift = look ? await lookAtOrigin({ ...request, paths }, wanted) : undefined;
-    if (!look) await request.tree.lock(wanted);
+    if (!look) await request.tree.lock(wanted, { signal: request.signal });
     ftruncateSync(descriptor);
     writeSync(descriptor, `${process.pid} ${request.purpose}`);
     return { descriptor, drift };
