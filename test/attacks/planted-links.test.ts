@@ -109,7 +109,7 @@ forEachUser((user) => {
       envelope.changes.map(({ path }) => path),
       ['closed', 'closed/file'],
     );
-    assert.equal((await stage.json(project, ['diff']))['changes'] instanceof Array, true);
+    assert.equal(((await stage.json(project, ['diff']))['changes'] as unknown[]).length, 2);
     assert.equal((await stage.json(project, ['apply']))['done'], true);
     assert.equal(stage.shell(project, 'chmod 700 closed; chmod 600 closed/file; cat closed/file'), 'x\n');
   });

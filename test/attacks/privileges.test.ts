@@ -130,7 +130,7 @@ forEachUser((user) => {
     assert.match(await stage.inside(own, './shell -pc "grep -E ^CapEff /proc/self/status"'), /0000000000000000/);
     await stage.json(own, ['apply']);
     assert.match(snapshot(own)['./shell'] ?? '', /^file \d+ \w+ 755 /);
-    assert.equal((await stage.json(own, ['diff']))['changes'] instanceof Array, true);
+    assert.deepEqual((await stage.json(own, ['diff']))['changes'], []);
   });
 
   test('nothing can be typed into the terminal of the person', { skip }, async (context) => {

@@ -1,0 +1,134 @@
+/** Real programs do their usual work inside. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+import { useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
+
+const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+function missing(...programs: readonly string[]): string | false {
+  const absent = programs.filter(
+    (program) => spawnSync('sh', ['-c', `command -v ${program}`], { env: { PATH: systemPath } }).status !== 0,
+  );
+  return absent.length === 0 ? false : `${absent.join(' and ')} not installed`;
+}
+
+forEachUser((user) => {
+  const stage = useStage(user);
+
+  test('git: init, commit with the identity of ~/.gitconfig, branch, merge, diff, status', {
+    skip: missing('git'),
+  }, async () => {
+    stage.shell(stage.home, 'git config --global user.name Person; git config --global user.email person@example.org');
+    const project = stage.project('echo one > file');
+    const script = `set -e
+      git init -q -b main; git add .; git commit -qm first; git checkout -qb side; echo two >> file
+      git diff --stat | tail -1; git commit -qam second; git checkout -q main; git merge -q side; git status --short
+      git log --format='%an <%ae> %s'; git fsck 2>&1 | grep -v '^notice' || true; git gc -q`;
+    assert.equal(
+      await stage.inside(project, script),
+      ' 1 file changed, 1 insertion(+)\nPerson <person@example.org> second\nPerson <person@example.org> first\n',
+    );
+    assert.equal((await stage.json(project, ['apply']))['done'], true);
+    assert.equal(
+      stage.shell(project, 'git status --short; git log --format=%s; git fsck 2>&1 | grep -v notice || true'),
+      'second\nfirst\n',
+    );
+    assert.equal(
+      await stage.inside(project, 'git status --short; git stash list; echo x >> file; git status --short'),
+      ' M file\n',
+    );
+  });
+
+  test('node and npm: an offline package is installed and its test runs', {
+    skip: missing('node', 'npm'),
+  }, async () => {
+    const project = stage.project(`mkdir -p vendor/package
+      echo '{"name":"greeting","version":"1.0.0","main":"index.js","bin":{"greet":"index.js"}}' > vendor/package/package.json
+      printf '#!/usr/bin/env node\\nmodule.exports = "hello"; console.log("hello");\\n' > vendor/package/index.js
+      tar -C vendor -czf greeting.tgz package; rm -r vendor
+      echo '{"name":"app","version":"1.0.0","dependencies":{"greeting":"file:greeting.tgz"},"scripts":{"test":"greet && node test.js"}}' > package.json
+      echo 'require("assert").equal(require("greeting"), "hello"); console.log("passed", process.cwd())' > test.js`);
+    const output = await stage.inside(
+      project,
+      'npm install --offline --no-audit --no-fund --loglevel=error >&2 && npm test --silent',
+    );
+    assert.match(output, new RegExp(`hello\\n.*passed ${project}\\n$`, 's'));
+    stage.shell(project, 'test ! -e node_modules');
+    await stage.json(project, ['apply']);
+    assert.match(
+      stage.shell(project, 'node test.js; test -x node_modules/.bin/greet; test -L node_modules/.bin/greet'),
+      /passed/,
+    );
+  });
+
+  test('gcc and make: compile and run', { skip: missing('gcc', 'make') }, async () => {
+    const project = stage.project(`printf '#include <stdio.h>\\nint main(void) { puts("built"); return 0; }\\n' > main.c
+      printf 'main: main.c\\n\\tgcc -o $@ $<\\nrun: main\\n\\t./main\\n' > Makefile`);
+    assert.match(
+      await stage.inside(project, 'make run && make run'),
+      /gcc -o main main.c\n\.\/main\nbuilt\n\.\/main\nbuilt\n$/,
+    );
+  });
+
+  test('python3: modules, temporary files, subprocesses, a virtual environment', {
+    skip: missing('python3'),
+  }, async () => {
+    const project = stage.project('echo "value = 7" > module.py');
+    const script = `import module, tempfile, subprocess, os, pwd, socket, multiprocessing
+with tempfile.NamedTemporaryFile() as f: f.write(b'x')
+print(module.value, subprocess.check_output(['echo', 'sub']).decode().strip(), pwd.getpwuid(os.getuid()).pw_dir == os.environ['HOME'])
+print(socket.gethostbyname('localhost'), multiprocessing.get_context('fork').Lock() is not None)`;
+    assert.equal(await stage.inside(project, `python3 -c "${script}"`), '7 sub True\n127.0.0.1 True\n');
+  });
+
+  test('a server on the loopback inside, and a client of it', { skip: missing('node') }, async () => {
+    const project = stage.project();
+    const script = `const http = require('http');
+      const server = http.createServer((_, answer) => answer.end('served')).listen(0, '127.0.0.1', () => {
+        http.get({ port: server.address().port, host: 'localhost', family: 4 }, (answer) => answer.on('data', (chunk) => { console.log(String(chunk)); server.close(); }));
+      });`;
+    const envelope = await stage.exec(project, ['node', '-e', script]);
+    assert.equal(envelope.stdout?.text, 'served\n', envelope.stderr?.text);
+  });
+
+  test('there is no network beyond the loopback', { skip: missing('node') }, async () => {
+    const project = stage.project();
+    const script = `const { networkInterfaces } = require('os'); console.log(Object.keys(networkInterfaces()).join());
+      require('net').connect(80, '192.0.2.1').on('error', (error) => console.log(error.code));`;
+    assert.match((await stage.exec(project, ['node', '-e', script])).stdout?.text ?? '', /^(lo)?\nENETUNREACH\n$/);
+  });
+
+  test('shells: jobs, here-documents, process substitution, pipes, /dev/stderr', {
+    skip: missing('bash'),
+  }, async () => {
+    const project = stage.project();
+    const script = `cat <(echo one) <<< two; echo err > /dev/stderr; echo out > /dev/stdout; sleep 0.05 & wait; seq 3 | tac | paste -sd,; echo $((6*7)) | tee /dev/stderr`;
+    const envelope = await stage.exec(project, ['bash', '-c', script]);
+    assert.deepEqual([envelope.stdout?.text, envelope.stderr?.text], ['one\nout\n3,2,1\n42\n', 'err\n42\n']);
+  });
+
+  test('the environment is made, not inherited', async () => {
+    const project = stage.project();
+    const env = {
+      SECRET_TOKEN: 'x',
+      LD_PRELOAD: '',
+      NODE_OPTIONS: '--no-warnings',
+      TERM: 'xterm',
+      BASH_ENV: '/x',
+      GIT_DIR: '/x',
+    };
+    const { stdout } = await stage.ctx(project, ['exec', '--env', 'GIVEN=1', '--env', 'TERM', '--', 'env'], { env });
+    const names = stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split('=')[0])
+      .sort();
+    const expected = ['CTX_JAIL', 'GIVEN', 'HOME', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'USER'];
+    assert.deepEqual(
+      names.filter((name) => name !== 'PWD' && name !== 'TAR_OPTIONS'),
+      expected,
+    );
+  });
+});

@@ -1,0 +1,66 @@
+/** What goes in and what comes out. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
+
+forEachUser((user) => {
+  const stage = useStage(user);
+
+  test('stdin from a pipe, a file, /dev/null, a here-document and nowhere', async () => {
+    const project = stage.project('echo of-file > ../input');
+    assert.equal((await stage.ctx(project, ['exec', '--', 'cat'], { input: 'of-socket' })).stdout, 'of-socket');
+    const ways = [
+      ['< ../input', 'of-file\n'],
+      ['< /dev/null', ''],
+      ['<&-', ''],
+    ] as const;
+    for (const [redirection, expected] of ways) {
+      assert.equal(stage.shell(project, `${stage.program} exec -- cat ${redirection} || true`), expected, redirection);
+    }
+    assert.equal(stage.shell(project, `echo of-pipe | ${stage.program} exec -- cat`), 'of-pipe\n');
+  });
+
+  test('one megabyte goes through unchanged, from a file to a file and through a pipe', async () => {
+    const project = stage.project('head -c 1000000 /dev/urandom > ../random');
+    stage.shell(project, `${stage.program} exec -- cat < ../random > ../copy; cmp ../random ../copy`);
+    stage.shell(project, `cat ../random | ${stage.program} exec -- cat | cmp - ../random`);
+  });
+
+  test('/dev/stderr, /dev/stdout and /proc/self/fd can be opened again', async () => {
+    const project = stage.project();
+    const script = 'echo err > /dev/stderr; echo out > /dev/stdout; echo more > /proc/self/fd/2';
+    const { code, stdout, stderr } = await stage.ctx(project, ['exec', '--', 'sh', '-c', script]);
+    assert.deepEqual([code, stdout, stderr], [0, 'out\n', 'err\nmore\n']);
+    stage.shell(project, `${stage.program} exec -- sh -c '${script}' > ../out 2> ../err; test "$(cat ../out)" = out`);
+    stage.shell(project, `${stage.program} exec -- sh -c '${script}' 2>&1 | sort | tr -d '\\n' | grep -qx errmoreout`);
+  });
+
+  test('closed streams harm nobody', async () => {
+    const project = stage.project();
+    stage.shell(project, `${stage.program} exec -- sh -c 'echo x > made; true' <&- >&- 2>&-`);
+    assert.equal(await stage.inside(project, 'cat made'), 'x\n');
+  });
+
+  test('endless output with --json is kept up to the limit and counted beyond', async () => {
+    const project = stage.project();
+    const envelope = await stage.exec(project, ['sh', '-c', 'head -c 30000000 /dev/zero | tr "\\0" x; echo err >&2']);
+    const { stdout, stderr } = envelope;
+    assert.deepEqual([stdout?.bytes, stdout?.dropped], [30_000_000, 30_000_000 - 8 * 1024 * 1024]);
+    assert.equal(stdout?.text.length, 8 * 1024 * 1024);
+    assert.equal(stderr?.text, 'err\n');
+  });
+
+  test('output that is not UTF-8 is kept exactly', async () => {
+    const project = stage.project();
+    const { stdout } = await stage.exec(project, ['printf', '\\377\\000ok']);
+    assert.deepEqual(Buffer.from(stdout?.base64 ?? '', 'base64'), Buffer.from([0xff, 0, 0x6f, 0x6b]));
+    assert.equal(stdout?.bytes, 4);
+  });
+
+  test('stdout stays the command’s alone, also when the report and the import have something to say', async () => {
+    const project = stage.project();
+    const { stdout } = await stage.ctx(project, ['exec', '--report', 'always', '--', 'printf', 'exact']);
+    assert.equal(stdout, 'exact');
+  });
+});
