@@ -178,14 +178,6 @@ function temporaryLink(view: JailView): Operation[] {
   return [{ do: 'symlink', path: '/var/tmp', target: '/tmp' }];
 }
 
-/** One private place for temporary files, unless something is shown below the other name: a mount crosses no link. */
-function temporaryLink(view: JailView): Operation[] {
-  const targets = [...view.overlays, ...view.shared].map(({ target }) => target);
-  if (targets.some((target) => isWithin('/var/tmp', target)))
-    return [{ do: 'directory', path: '/var/tmp', mode: 0o755 }];
-  return [{ do: 'symlink', path: '/var/tmp', target: '/tmp' }];
-}
-
 export function jailPlan(view: JailView): Plan {
   const { identity } = view;
   const self = identity.kind === 'self';
