@@ -1,4 +1,4 @@
-/** A decision costs less than 200 ns with 10,000 rules; parsing and attenuation cost milliseconds. */
+/** What a decision costs with 10,000 rules (aim: under 200 ns), and parsing and attenuation. */
 import { attenuate, type ChildRequest } from '../src/authority/attenuate.js';
 import { authorityDigest, makeAuthority } from '../src/authority/authority.js';
 import { decide } from '../src/authority/decide.js';
@@ -89,7 +89,9 @@ const report = await measure({
     { name: 'attenuate 1,000 mounts', run: () => attenuate(authority, child, { now: 0 }) },
     { name: 'digest with 10,000 rules', run: () => authorityDigest(authority) },
   ],
-  notes: ['Both policies of a decision have 10,000 rules; all six steps are taken.'],
+  notes: [
+    'Both policies of a decision have 10,000 rules; all six steps are taken. The aim is a median under 200 ns a decision.',
+  ],
 });
 if (sink === 0) throw new Error('nothing was decided');
 print(report);
