@@ -80,3 +80,15 @@ void become(uid_t uid, gid_t gid)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		fail("setting no_new_privs");
 }
+
+/* Everything started from here on is in it. */
+void enter_control_group(const char *directory)
+{
+	char path[4096];
+	if (snprintf(path, sizeof path, "%s/cgroup.procs", directory) >= (int)sizeof path)
+		fail_with(ENAMETOOLONG, directory);
+	int descriptor = open(path, O_WRONLY | O_CLOEXEC);
+	if (descriptor < 0 || write(descriptor, "0", 1) != 1)
+		fail(directory);
+	close(descriptor);
+}

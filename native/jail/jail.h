@@ -16,6 +16,10 @@ enum { FD_PLAN = 3, FD_REPORT = 4, FD_LIFELINE = 5, FD_LOCK = 6, FD_HANDOVER = 7
  */
 _Noreturn void fail(const char *what);
 _Noreturn void fail_with(int error, const char *what);
+/* Ends the process where another has said why already. */
+_Noreturn void give_up(void);
+/* From now on a failure of this process also writes a byte there. */
+void tell_of_failure(int descriptor);
 void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 enum { EXIT_FAILED = 125 };
@@ -32,6 +36,7 @@ void map_self(uid_t uid, gid_t gid);
 void write_shifted_maps(pid_t pid, uint32_t shift, uint32_t count);
 void become(uid_t uid, gid_t gid);
 void open_host_proc(void);
+void enter_control_group(const char *directory);
 
 /* network.c */
 void bring_loopback_up(void);

@@ -55,12 +55,12 @@ static void give_init_up(const struct plan *plan)
 
 /* What ties the three together. */
 struct ties {
+	pid_t init;
 	int init_is_ready; /* init writes one byte when everything is mounted and the new root entered */
 	int init_lifeline; /* ends with the owner; init ends with it */
 };
 
-/* The returned pid is its place in the owner's namespace. */
-static pid_t start_init(const struct plan *plan, struct ties *ties)
+static struct ties start_init(const struct plan *plan)
 {
 	int ready[2], alive[2];
 	open_pipe(ready);
@@ -80,8 +80,7 @@ static pid_t start_init(const struct plan *plan, struct ties *ties)
 	}
 	close(ready[1]);
 	close(alive[0]);
-	*ties = (struct ties){.init_is_ready = ready[0], .init_lifeline = alive[1]};
-	return pid;
+	return (struct ties){.init = pid, .init_is_ready = ready[0], .init_lifeline = alive[1]};
 }
 
 static void restore_signals(void)
@@ -98,14 +97,14 @@ static void enter_when_ready(const struct ties *ties)
 {
 	char byte;
 	if (read(ties->init_is_ready, &byte, 1) != 1)
-		_exit(EXIT_FAILED); /* init has said why */
+		give_up(); /* init has said why */
 	if (chdir("/") != 0)
 		fail("entering the new root");
 }
 
 /*
  * Started while init is still mounting: its user namespace is made meanwhile. `listener` gets the filter's, or -1 where the
- * plan has no filter.
+ * plan has no filter. Returns -1 where init or the command's process has said why it failed.
  */
 static pid_t start_command(const struct plan *plan, const struct ties *ties, struct relay *relays, mode_t mask_of_caller,
 			   int *listener)
@@ -116,10 +115,13 @@ static pid_t start_command(const struct plan *plan, const struct ties *ties, str
 		fail("making a socket");
 	open_pipe(executed);
 	pid_t pid = fork();
+	if (pid < 0 && waitpid(ties->init, NULL, WNOHANG) == ties->init)
+		return -1; /* nothing can start in a namespace whose init has ended */
 	if (pid < 0)
 		fail("starting the command");
 	if (pid == 0) {
 		close(channel[0]);
+		tell_of_failure(executed[1]);
 		/* A session of its own: the person's terminal is never its controlling one, so nothing can be typed into it. */
 		setsid();
 		restore_signals();
@@ -143,13 +145,12 @@ static pid_t start_command(const struct plan *plan, const struct ties *ties, str
 	if (terminal_wanted())
 		terminal_keep(channel[0], relays);
 	*listener = find(plan, OP_SECCOMP) ? receive_descriptor(channel[0]) : -1;
-	/* Ends without a byte: closed by a successful exec, or by the end of a process that has said why. */
-	if (read(executed[0], &byte, 1) > 0)
-		_exit(EXIT_FAILED);
+	/* Closed by a successful exec; a byte in it is from a process that has said why it failed. */
+	bool failed = read(executed[0], &byte, 1) > 0;
 	close(channel[0]);
 	close(executed[0]);
 	relays_keep(relays);
-	return pid;
+	return failed ? -1 : pid;
 }
 
 /* Without a terminal of its own the command is stopped by us; Ctrl-C and the like are passed on. */
@@ -216,6 +217,17 @@ static void wait_for(pid_t command, int signals, int listener, pid_t init, struc
 	close(watched[WATCH_COMMAND].fd);
 }
 
+/* Whoever is still inside dies with init. When this returns, nothing runs and nothing is mounted. */
+static void end_jail(const struct plan *plan, pid_t init, struct relay *relays)
+{
+	kill(init, SIGKILL);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	relays_drain(relays);
+	terminal_restore();
+	release_overlays(plan);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && strcmp(argv[1], "probe") == 0)
@@ -237,12 +249,11 @@ int main(int argc, char **argv)
 
 	int signals = forwarded_signals();
 	static struct relay relays[RELAYS];
-	struct ties ties;
 	mode_t mask_of_caller = umask(0022);
 	signal(SIGPIPE, SIG_IGN);
 	open_host_proc();
 	execute_stage(&plan, STAGE_OWNER, -1);
-	pid_t init = start_init(&plan, &ties);
+	struct ties ties = start_init(&plan);
 	relays_open(relays);
 	const struct operation *shift = find(&plan, OP_SHIFT), *user = find(&plan, OP_USER);
 	if (shift && user)
@@ -252,19 +263,17 @@ int main(int argc, char **argv)
 	pid_t command = start_command(&plan, &ties, relays, mask_of_caller, &listener);
 	if (chdir("/") != 0) /* out of the old root, which ends with that */
 		fail("entering the new root");
-	report("started");
-	wait_for(command, signals, listener, init, relays);
-
-	int status;
+	int status = 0;
 	struct rusage used;
-	if (wait4(command, &status, 0, &used) != command)
-		fail("collecting the command");
-	kill(init, SIGKILL);
-	while (waitpid(-1, NULL, 0) > 0)
-		;
-	relays_drain(relays);
-	terminal_restore();
-	release_overlays(&plan);
+	if (command > 0) {
+		report("started");
+		wait_for(command, signals, listener, ties.init, relays);
+		if (wait4(command, &status, 0, &used) != command)
+			fail("collecting the command");
+	}
+	end_jail(&plan, ties.init, relays);
+	if (command < 0)
+		return EXIT_FAILED;
 	report_refused_calls();
 	report("exited %d %lld %lld %ld", status, (long long)used.ru_utime.tv_sec * 1000000 + used.ru_utime.tv_usec,
 	       (long long)used.ru_stime.tv_sec * 1000000 + used.ru_stime.tv_usec, used.ru_maxrss);

@@ -33,11 +33,25 @@ void report(const char *format, ...)
 		_exit(EXIT_FAILED);
 }
 
-_Noreturn void fail_with(int error, const char *what)
+static int told_of_failure = -1;
+
+void tell_of_failure(int descriptor)
+{
+	told_of_failure = descriptor;
+}
+
+_Noreturn void give_up(void)
 {
 	terminal_restore();
-	report("failed %u %s %d %s", current_index, current_name, error, what);
+	if (told_of_failure >= 0 && write(told_of_failure, "", 1) != 1)
+		_exit(EXIT_FAILED + 1);
 	_exit(EXIT_FAILED);
+}
+
+_Noreturn void fail_with(int error, const char *what)
+{
+	report("failed %u %s %d %s", current_index, current_name, error, what);
+	give_up();
 }
 
 _Noreturn void fail(const char *what)
@@ -85,6 +99,8 @@ static void execute(const struct operation *operation, const struct plan *plan, 
 		return;
 	case OP_LOOPBACK:
 		return bring_loopback_up();
+	case OP_CGROUP:
+		return enter_control_group(s[0]);
 	case OP_LISTEN:
 		return listen_for_owner((uint16_t)operation->number);
 	case OP_ROOT:

@@ -35,6 +35,7 @@ const struct operation_kind operation_kinds[OP_COUNT] = {
 	[OP_COMMAND] = {"command", STAGE_COMMAND, 1, ANY_NUMBER},
 	[OP_LANDLOCK] = {"landlock", STAGE_COMMAND, 0, 0},
 	[OP_LANDLOCK_RULE] = {"landlock-rule", STAGE_COMMAND, 1, 1},
+	[OP_CGROUP] = {"cgroup", STAGE_OWNER, 1, 1},
 	[OP_LISTEN] = {"listen", STAGE_OWNER, 0, 0},
 	[OP_SECCOMP] = {"seccomp", STAGE_COMMAND, 1, 1},
 };
@@ -116,6 +117,26 @@ static const char *parse_operation(struct cursor *cursor, struct operation *oper
 	return NULL;
 }
 
+/*
+ * The one thing that is not left to whoever made the plan: a command runs only in a root of its own, as somebody. Each of
+ * these must stand there once, in this order.
+ */
+static const char *check_order(const struct plan *plan)
+{
+	static const enum code needed[] = {OP_NAMESPACES, OP_ROOT, OP_PIVOT, OP_USER, OP_COMMAND};
+	size_t next = 0;
+	for (uint32_t i = 0; i < plan->count; i++) {
+		bool expected = next < sizeof needed / sizeof *needed && plan->operations[i].code == needed[next];
+		for (size_t j = 0; j < sizeof needed / sizeof *needed; j++)
+			if (plan->operations[i].code == needed[j] && !expected)
+				return "namespaces, root, pivot, user and command must stand once each, in this order";
+		next += expected;
+	}
+	if (next < sizeof needed / sizeof *needed)
+		return "namespaces, root, pivot, user and command must all be there";
+	return NULL;
+}
+
 const char *plan_parse(char *bytes, size_t size, struct plan *plan)
 {
 	struct cursor cursor = {bytes, size};
@@ -135,7 +156,9 @@ const char *plan_parse(char *bytes, size_t size, struct plan *plan)
 		if (problem)
 			return problem;
 	}
-	return cursor.left == 0 ? NULL : "bytes follow the last operation";
+	if (cursor.left != 0)
+		return "bytes follow the last operation";
+	return check_order(plan);
 }
 
 char *plan_read(int descriptor, size_t *size)

@@ -16,9 +16,9 @@
 
 enum {
 	PLAN_VERSION = 1,
-	PLAN_MAX_BYTES = 4 << 20,
+	PLAN_MAX_BYTES = 16 << 20,
 	PLAN_MAX_OPERATIONS = 4096,
-	PLAN_MAX_STRINGS = 8192,
+	PLAN_MAX_STRINGS = 65535,
 };
 
 /* Codes are part of the format: they are never reused. */
@@ -50,6 +50,7 @@ enum code {
 	OP_LANDLOCK_RULE, /* path; number: file rights below it */
 	OP_SECCOMP,      /* the filter's bytes in hexadecimal; applied just before the command */
 	OP_LISTEN,       /* number: a TCP port of the jail's own loopback; the listening socket goes to the owner of this process */
+	OP_CGROUP,       /* directory of a control group to enter, before any namespace */
 	OP_COUNT,
 };
 

@@ -42,6 +42,7 @@ export type Operation =
   | { readonly do: 'landlock'; readonly rights: bigint; readonly scopes: number }
   | { readonly do: 'landlock rule'; readonly path: string; readonly rights: bigint }
   | { readonly do: 'seccomp'; readonly filter: Buffer }
-  | { readonly do: 'listen'; readonly port: number };
+  | { readonly do: 'listen'; readonly port: number }
+  | { readonly do: 'control group'; readonly directory: string };
 
 export type Plan = readonly Operation[];

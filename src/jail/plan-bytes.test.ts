@@ -64,6 +64,7 @@ const examples = {
   command: ['OP_COMMAND', { do: 'command', argv: ['sh', '-c', 'true', ''] }],
   landlock: ['OP_LANDLOCK', { do: 'landlock', rights: 0xffffn, scopes: 3 }],
   'landlock rule': ['OP_LANDLOCK_RULE', { do: 'landlock rule', path: '/w', rights: 0xdn }],
+  'control group': ['OP_CGROUP', { do: 'control group', directory: '/sys/fs/cgroup/ctx-1' }],
   listen: ['OP_LISTEN', { do: 'listen', port: 3128 }],
   seccomp: ['OP_SECCOMP', { do: 'seccomp', filter: Buffer.from('0600000000000000', 'hex') }],
 } satisfies Readonly<Record<Operation['do'], readonly [string, Operation]>>;

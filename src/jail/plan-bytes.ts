@@ -6,7 +6,7 @@ const magic = 'CTXJAIL\0';
 const version = 1;
 
 /** What the reader takes, by native/jail/plan.h. Refused here, where it can be said what was too much. */
-export const planLimits = { bytes: 4 << 20, operations: 4096, strings: 8192 } as const;
+export const planLimits = { bytes: 16 << 20, operations: 4096, strings: 65535 } as const;
 
 const attributeBits: Readonly<Record<Attribute, number>> = {
   'read only': 0x1,
@@ -121,6 +121,8 @@ function encode(operation: Operation): Encoded {
       return { code: 26, strings: [operation.filter.toString('hex')] };
     case 'listen':
       return { code: 27, number: BigInt(operation.port) };
+    case 'control group':
+      return { code: 28, strings: [operation.directory] };
   }
 }
 

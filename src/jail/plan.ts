@@ -58,6 +58,8 @@ export interface JailView {
   readonly weakened: readonly Layer[];
   readonly architecture: Architecture;
   readonly processors: number;
+  /** Control groups the whole jail enters. */
+  readonly controlGroups?: readonly string[];
   /** A port of the jail's loopback whose connections the owner serves; undefined where no network is granted. */
   readonly proxyPort?: number | undefined;
   /** Host paths that must not be seen even under a shared ancestor. */
@@ -183,6 +185,7 @@ export function jailPlan(view: JailView): Plan {
   const self = identity.kind === 'self';
   return [
     { do: 'base', directory: view.base },
+    ...(view.controlGroups ?? []).map((directory): Operation => ({ do: 'control group', directory })),
     { do: 'namespaces', of: self ? ['user', ...namespaces] : namespaces },
     ...(self ? [{ do: 'map self', uid: identity.uid, gid: identity.gid } as const] : []),
     { do: 'hostname', name: view.hostName },
