@@ -18,8 +18,12 @@ _Noreturn void fail(const char *what);
 _Noreturn void fail_with(int error, const char *what);
 /* Ends the process where another has said why already. */
 _Noreturn void give_up(void);
-/* From now on a failure of this process also writes a byte there. */
-void tell_of_failure(int descriptor);
+/*
+ * The command's process writes a byte there when all that is left to do is exec, and another when something failed. A
+ * successful exec closes it: so "executing" alone, then the end, is success, and everything else is failure.
+ */
+enum { PROGRESS_EXECUTING = 'e', PROGRESS_FAILED = 'f' };
+void tell_progress(int descriptor);
 void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 enum { EXIT_FAILED = 125 };

@@ -121,7 +121,7 @@ static pid_t start_command(const struct plan *plan, const struct ties *ties, str
 		fail("starting the command");
 	if (pid == 0) {
 		close(channel[0]);
-		tell_of_failure(executed[1]);
+		tell_progress(executed[1]);
 		/* A session of its own: the person's terminal is never its controlling one, so nothing can be typed into it. */
 		setsid();
 		restore_signals();
@@ -145,8 +145,8 @@ static pid_t start_command(const struct plan *plan, const struct ties *ties, str
 	if (terminal_wanted())
 		terminal_keep(channel[0], relays);
 	*listener = find(plan, OP_SECCOMP) ? receive_descriptor(channel[0]) : -1;
-	/* Closed by a successful exec; a byte in it is from a process that has said why it failed. */
-	bool failed = read(executed[0], &byte, 1) > 0;
+	bool executing = read(executed[0], &byte, 1) == 1 && byte == PROGRESS_EXECUTING;
+	bool failed = !executing || read(executed[0], &byte, 1) > 0;
 	close(channel[0]);
 	close(executed[0]);
 	relays_keep(relays);

@@ -33,18 +33,23 @@ void report(const char *format, ...)
 		_exit(EXIT_FAILED);
 }
 
-static int told_of_failure = -1;
+static int progress = -1;
 
-void tell_of_failure(int descriptor)
+void tell_progress(int descriptor)
 {
-	told_of_failure = descriptor;
+	progress = descriptor;
+}
+
+static void tell(char what)
+{
+	if (progress >= 0 && write(progress, &what, 1) != 1)
+		_exit(EXIT_FAILED);
 }
 
 _Noreturn void give_up(void)
 {
 	terminal_restore();
-	if (told_of_failure >= 0 && write(told_of_failure, "", 1) != 1)
-		_exit(EXIT_FAILED + 1);
+	tell(PROGRESS_FAILED);
 	_exit(EXIT_FAILED);
 }
 
@@ -158,6 +163,7 @@ static void execute(const struct operation *operation, const struct plan *plan, 
 		landlock_enter();
 		if (filter)
 			filter_system_calls(filter->strings[0], channel);
+		tell(PROGRESS_EXECUTING);
 		execute_program(s, environment ? environment->strings : nothing);
 	}
 	case OP_COUNT:
