@@ -10,10 +10,11 @@ const ranks = [
   ['guard', 'jail', 'network', 'fuse'],
   ['proxy', 'objects'],
   ['agent', 'tool', 'model', 'guest'],
-  ['hook', 'mcp', 'console', 'cli'],
+  ['hook', 'mcp', 'console'],
+  ['cli'],
 ];
 /** Files of `src/` itself: above every folder, and free to import each other. */
-const topFiles = ['compose.ts', 'main.ts', 'index.ts'];
+const topFiles = ['compose.ts', 'compose-hook.ts', 'main.ts', 'index.ts'];
 const topRank = ranks.length;
 
 const pureFolders = ['authority', 'shell'];

@@ -38,3 +38,51 @@ export const networkHosts = 4_096;
 
 /** Paths a preamble lists under one heading: it is read at the start of every session. */
 export const preamblePaths = 24;
+
+/** One tool call on its way through the hook: a file's whole new text is in it. More is denied. */
+export const hookInputBytes = 16 * 1024 * 1024;
+
+/** Until the hook denies what it could not decide; a harness that gives up on its hook first lets the call through. */
+export const hookMilliseconds = 5_000;
+
+/** A shell command that is handed on as one argument; the kernel takes 128 KiB. */
+export const hookCommandBytes = 96 * 1024;
+
+/** Levels of JSON from outside: several times what a harness sends. */
+export const jsonNesting = 64;
+
+/** Alternatives of one glob pattern, each of which is resolved. */
+export const globAlternatives = 64;
+
+/** Agents from one that a person made down to a child: each is derived from the one before, on every command. */
+export const lineageDepth = 16;
+
+/** Connections of one jail through the network proxy at once: two descriptors each, well below a limit of 1,024. */
+export const networkConnections = 256;
+
+/** Head of one HTTP message through the network proxy: four times what servers take by default. */
+export const networkHeadBytes = 32 * 1024;
+
+/** From a connection's first moment until it has said in full what it wants: a client that drips is let go. */
+export const networkHeadMilliseconds = 10_000;
+
+/** For a name's resolution and for a connection to one of its addresses, together. */
+export const networkConnectMilliseconds = 15_000;
+
+/** A connection that carries nothing in either direction for so long is closed. */
+export const networkIdleMilliseconds = 10 * 60_000;
+
+/** After an answer: how long the client may take to close, so that its unread bytes do not reset what it has yet to read. */
+export const networkLingerMilliseconds = 2_000;
+
+/** Addresses of one name that are tried. */
+export const networkAddressesTried = 8;
+
+/** Different connections told apart in one report; more are counted as others, so that made-up names cannot fill it. */
+export const networkConnectionsTold = 1_024;
+
+/** Repeats of one connection within this time become one event with a count. */
+export const networkRepeatMilliseconds = 1_000;
+
+/** Value of one header that the network proxy adds for a host. */
+export const networkSecretCharacters = 8 * 1024;

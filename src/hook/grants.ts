@@ -1,0 +1,68 @@
+/** What the hook compares a call with. Made from an Authority, or for a directory without an agent. */
+import { contains } from '../authority/absolute-path.js';
+import { isObjectName } from '../authority/name.js';
+import { isPublicHost, type Network, parseHostPort } from '../authority/network.js';
+import { accessTo, decidingEntry, type Surface } from '../authority/surface.js';
+import { shownPath } from './path-readings.js';
+
+export interface Grants {
+  readonly surface: Surface;
+  readonly network: Network;
+  /** `tool:NAME execute`. */
+  mayExecute(tool: string): boolean;
+}
+
+/** Why `path`, which is resolved, may not be used like this; undefined where it may. */
+export function pathRefusal({ surface }: Grants, path: string, access: 'read' | 'write'): string | undefined {
+  const has = accessTo(surface, path);
+  if (has === 'write' || has === access) return undefined;
+  const shown = shownPath(path);
+  if (surface.hidden.some((hidden) => contains(hidden, path))) {
+    return `${shown} belongs to ctx itself and is never shown`;
+  }
+  if (has === 'read') {
+    const entry = decidingEntry(surface, path)?.path ?? path;
+    return `${shown} is read-only in this task, by ${shownPath(entry)}; an operator would add --write ${shown}`;
+  }
+  return `${shown} is outside the surface of this task; an operator would add --${access} ${shown}`;
+}
+
+/** For what walks a whole directory: nothing hidden may lie in it. */
+export function treeRefusal({ surface }: Grants, path: string): string | undefined {
+  const hidden = surface.hidden.find((each) => contains(path, each));
+  return hidden === undefined
+    ? undefined
+    : `${shownPath(path)} holds ${shownPath(hidden)}, which belongs to ctx itself; look in a directory beside it`;
+}
+
+export function toolRefusal(grants: Grants, tool: string, name: string): string | undefined {
+  if (!isObjectName(name)) return `the tool ${shownPath(tool)} has a name that no policy can grant`;
+  if (grants.mayExecute(name)) return undefined;
+  return `the tool ${shownPath(tool)} is not granted; an operator would add --tool ${name}, or \`tool:${name} execute\` to the policy`;
+}
+
+const networkCoaching = 'an operator would grant the host to an agent and name it with --agent';
+
+function hostPortOf(url: string): string | undefined {
+  // Not only parsed: what a reader of the text and a parser could take for different hosts is refused.
+  if (!/^https?:\/\/[A-Za-z0-9.[\]:_-]+(?:[/?#]|$)/i.test(url) || !URL.canParse(url)) return undefined;
+  const { protocol, hostname, port } = new URL(url);
+  const known = port === '' ? { 'http:': '80', 'https:': '443' }[protocol] : port;
+  return known === undefined ? undefined : parseHostPort(`${hostname}:${known}`);
+}
+
+export function fetchRefusal({ network }: Grants, url: string): string | undefined {
+  if (network.kind === 'none') return `this task has no network; ${networkCoaching}`;
+  const hostPort = hostPortOf(url);
+  if (hostPort === undefined) return 'expected a plain http or https address';
+  const granted =
+    network.kind === 'any public'
+      ? isPublicHost(hostPort.slice(0, hostPort.lastIndexOf(':')))
+      : network.hosts.includes(hostPort);
+  return granted ? undefined : `${hostPort} is not among the hosts of this task; ${networkCoaching}`;
+}
+
+export function searchRefusal({ network }: Grants): string | undefined {
+  if (network.kind === 'any public') return undefined;
+  return `a search reaches any host, and this task has ${network.kind === 'none' ? 'no network' : 'listed hosts only'}; ${networkCoaching}`;
+}

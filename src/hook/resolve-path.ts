@@ -1,0 +1,93 @@
+/**
+ * Where a path leads, as the kernel would walk it: component by component, each link followed where it stands, `..` taken
+ * after the link before it. What does not exist yet is placed below its deepest existing ancestor; a dangling link leads
+ * to where its target would be made. What cannot be known is refused, never guessed: a loop, a directory that may not be
+ * searched, a name that is no text, and the kernel's own trees, whose links mean another thing to every process.
+ *
+ * Asynchronous throughout: a file system that does not answer must not keep the watchdog from running.
+ */
+import { lstat, readlink } from 'node:fs';
+import { pathBytes } from '../base/limits.js';
+
+export type Resolution = { readonly ok: true; readonly path: string } | { readonly ok: false; readonly fault: string };
+
+/** What stands at a path whose parents are resolved. */
+export type Standing =
+  | { readonly kind: 'directory' | 'other' | 'missing' }
+  | { readonly kind: 'link'; readonly target: string }
+  | { readonly kind: 'unknown'; readonly fault: string };
+
+export type Look = (path: string) => Promise<Standing>;
+export type Resolve = (path: string) => Promise<Resolution>;
+
+/** As many as the kernel follows. */
+const linksFollowed = 40;
+
+const kernelTrees: readonly string[] = ['/proc', '/sys'];
+
+function refused(fault: string): Resolution {
+  return { ok: false, fault };
+}
+
+/** `path` is absolute. */
+export async function resolvePath(path: string, look: Look): Promise<Resolution> {
+  const pending = path.split('/').reverse();
+  let at = '';
+  let links = 0;
+  for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
+    if (name === '' || name === '.') continue;
+    if (name === '..') {
+      at = at.slice(0, Math.max(at.lastIndexOf('/'), 0));
+      continue;
+    }
+    const next = `${at}/${name}`;
+    if (kernelTrees.includes(next)) return refused('it leads through what the kernel shows of itself');
+    const standing = await look(next);
+    switch (standing.kind) {
+      case 'unknown':
+        return refused(standing.fault);
+      case 'link': {
+        links += 1;
+        if (links > linksFollowed) return refused(`it leads through more than ${linksFollowed} links, or in a circle`);
+        if (Buffer.byteLength(standing.target) > pathBytes) return refused('a link on its way is too long');
+        if (standing.target.startsWith('/')) at = '';
+        pending.push(...standing.target.split('/').reverse());
+        break;
+      }
+      case 'other':
+        if (pending.some((rest) => rest !== '')) return refused('a file stands where it needs a directory');
+        at = next;
+        break;
+      default:
+        at = next;
+    }
+  }
+  return { ok: true, path: at === '' ? '/' : at };
+}
+
+function readLink(path: string): Promise<Standing> {
+  return new Promise((settle) => {
+    readlink(path, 'buffer', (error, bytes) => {
+      if (error !== null) return settle({ kind: 'unknown', fault: `a link on its way cannot be read (${error.code})` });
+      const target = bytes.toString('utf8');
+      if (!Buffer.from(target).equals(bytes)) return settle({ kind: 'unknown', fault: 'a link on its way is no text' });
+      settle({ kind: 'link', target });
+    });
+  });
+}
+
+/** This host's file system. */
+export function lookAtHost(path: string): Promise<Standing> {
+  return new Promise((settle) => {
+    lstat(path, (error, about) => {
+      if (error === null) {
+        if (about.isSymbolicLink()) return settle(readLink(path));
+        return settle({ kind: about.isDirectory() ? 'directory' : 'other' });
+      }
+      if (error.code === 'ENOENT') return settle({ kind: 'missing' });
+      settle({ kind: 'unknown', fault: `a part of it cannot be looked at (${error.code})` });
+    });
+  });
+}
+
+export const resolveOnHost: Resolve = (path) => resolvePath(path, lookAtHost);
