@@ -7,7 +7,11 @@ async function main(given: readonly string[]): Promise<number> {
     return 0;
   }
   const { runCommandLine } = await import('./cli/command-line.js');
-  return runCommandLine(given, async () => (await import('./compose.js')).composeHost());
+  return runCommandLine(
+    given,
+    async () => (await import('./compose.js')).composeHost(),
+    async () => (await import('./compose-hook.js')).composeHookHost(),
+  );
 }
 
 void main(process.argv.slice(2)).then((exitCode) => {

@@ -1,6 +1,7 @@
 /** One call of `ctx`: find the verb, parse, run, and turn whatever goes wrong into one clear message and an exit code. */
 import { ErrnoError, ExitCode, exitCodeFor } from '../base/errno.js';
 import { version } from '../base/version.js';
+import type { HookHost } from '../hook/hook-host.js';
 import type { Host } from '../proxy/host.js';
 import { overview, usage } from './help.js';
 import { errorJson, errorText, painter, printJson } from './output.js';
@@ -27,7 +28,11 @@ function complain(error: unknown, json: boolean): number {
   return exitCodeFor(error);
 }
 
-export async function runCommandLine(given: readonly string[], compose: () => Promise<Host>): Promise<number> {
+export async function runCommandLine(
+  given: readonly string[],
+  compose: () => Promise<Host>,
+  composeHook: () => Promise<HookHost>,
+): Promise<number> {
   const [name, ...rest] = given;
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     const verb = verbs.find((candidate) => candidate.name === rest[0]);
@@ -43,7 +48,7 @@ export async function runCommandLine(given: readonly string[], compose: () => Pr
       return ExitCode.ok;
     }
     const call = parseArguments(verb, rest);
-    return await (await verb.load())(call, compose);
+    return await (await verb.load())(call, compose, composeHook);
   } catch (error) {
     return complain(error, ownWords(named, rest).includes('--json'));
   }

@@ -3,6 +3,7 @@
  * when it is called, so that starting costs what is used.
  */
 
+import type { HookHost } from '../hook/hook-host.js';
 import type { Host } from '../proxy/host.js';
 
 export interface Option {
@@ -23,8 +24,8 @@ export interface Arguments {
   values(name: string): readonly string[];
 }
 
-/** `host` is made when it is asked for: help needs no store. The number is the exit code. */
-export type Run = (call: Arguments, host: () => Promise<Host>) => Promise<number>;
+/** Hosts are made when they are asked for: help needs no store. The number is the exit code. */
+export type Run = (call: Arguments, host: () => Promise<Host>, hookHost: () => Promise<HookHost>) => Promise<number>;
 
 export interface Verb {
   readonly name: string;
