@@ -1,6 +1,6 @@
 /** The composition root: the only place where defaults are wired. */
 import { availableParallelism, homedir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { fileRecorder } from './audit/record.js';
 import { ErrnoError } from './base/errno.js';
@@ -16,6 +16,21 @@ function nativeProgram(name: string): string {
   return join(here.slice(0, here.lastIndexOf('/dist/')), 'dist', 'native', name);
 }
 
+/** Where agents and tools are kept: `$CTX_ROOT`, else in the store. */
+function objectRoot(environment: NodeJS.ProcessEnv, store: string): string {
+  const named = environment['CTX_ROOT'];
+  if (named !== undefined && !isAbsolute(named)) {
+    throw new ErrnoError('EINVAL', { operation: 'CTX_ROOT', path: named, reason: 'expected an absolute path' });
+  }
+  return named ?? join(store, 'ctx');
+}
+
+/** By the base directory specification a relative one is as good as none. */
+function configurationDirectory(environment: NodeJS.ProcessEnv, home: string): string {
+  const named = environment['XDG_CONFIG_HOME'];
+  return join(named !== undefined && isAbsolute(named) ? named : join(home, '.config'), 'ctxfs');
+}
+
 export function composeHost(): Host {
   const { geteuid, getegid, env } = process;
   if (process.platform !== 'linux' || geteuid === undefined || getegid === undefined) {
@@ -27,6 +42,9 @@ export function composeHost(): Host {
   }
   const home = canonicalPlace(homedir());
   const store = openStore(canonicalPlace(storeDirectory(env, home)));
+  const root = canonicalPlace(objectRoot(env, store.directory));
+  const configuration = canonicalPlace(configurationDirectory(env, home));
+  const uid = geteuid();
   return Object.freeze({
     store,
     tree: new Tree({ program: nativeProgram('tree') }),
@@ -34,9 +52,13 @@ export function composeHost(): Host {
     jailProgram: nativeProgram('jail'),
     architecture: arch,
     processors: availableParallelism(),
-    uid: geteuid(),
+    uid,
     gid: getegid(),
     home,
+    root,
+    agents: async (name: string) => (await import('./objects/agent.js')).agentNamed({ root, uid }, name),
+    operatorDirectories: Object.freeze([root, configuration]),
+    hidden: Object.freeze([store.directory, root, configuration]),
     environment: env,
     now: () => new Date(),
   });

@@ -9,10 +9,11 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { composeHost } from '../../src/compose.js';
 import { launch } from '../../src/jail/launch.js';
-import { jailPlan } from '../../src/jail/plan.js';
+import { resolveAuthority } from '../../src/proxy/authority-of.js';
+import { enforcedPlan } from '../../src/proxy/enforced-plan.js';
 import { execute } from '../../src/proxy/execute.js';
 import { type Host, placeOf } from '../../src/proxy/host.js';
-import { jailView } from '../../src/proxy/view.js';
+import { viewOf } from '../../src/proxy/view.js';
 import { closeVault, openVault } from '../../src/vault/vault.js';
 import { coldStartEnvironment } from '../measure.js';
 
@@ -83,8 +84,10 @@ export async function planFor(stage: Stage, argv: readonly string[]) {
   const where = placeOf(host, project);
   const vault = await openVault({ ...host, origin: where.origin, owner: where.owner, purpose: 'bench' });
   try {
-    const request = { host, place: where, vault, fork: vault.paths.fork, argv, environmentAdditions: [], weakened: [] };
-    return jailPlan(jailView(request));
+    const resolved = await resolveAuthority(host, { place: where });
+    const { fork } = vault.paths;
+    const request = { host, place: where, resolved, vault, fork, argv, environmentAdditions: [], weakened: [] };
+    return enforcedPlan(viewOf(request));
   } finally {
     closeVault(vault);
   }

@@ -23,6 +23,11 @@ export interface Envelope {
   readonly argv: readonly string[];
   readonly directory: string;
   readonly workspace: { readonly origin: string; readonly vault: string; readonly fork: string };
+  /** The agent it ran for, and the digest of the Authority it ran under, as the record names it. */
+  readonly agent: string | null;
+  readonly authority: string;
+  /** Paths that the command could write directly, outside the fork: what it did there cannot be undone. */
+  readonly live: readonly string[];
   /** The command's own; null when a signal ended it. */
   readonly exitCode: number | null;
   readonly signal: string | null;

@@ -11,6 +11,14 @@ export interface EnvironmentRequest {
   readonly inherited: Readonly<Record<string, string | undefined>>;
   readonly search: readonly string[];
   readonly person: { readonly uid: number; readonly name: string; readonly home: string };
+  /** Whom the command runs for: the variables of its `env` file come after ours, as its operator wrote them. */
+  readonly agent?:
+    | {
+        readonly uid: number;
+        readonly toolPath: readonly string[];
+        readonly variables: Readonly<Record<string, string>>;
+      }
+    | undefined;
   /** `NAME=VALUE`, or `NAME` to pass the caller's own value on. */
   readonly additions: readonly string[];
 }
@@ -33,6 +41,13 @@ function addition(text: string, inherited: EnvironmentRequest['inherited']): rea
   return [name, value];
 }
 
+/** The objects are seen at `/ctx`, whatever directory of the host holds them. */
+function agentEnvironment(agent: EnvironmentRequest['agent']): Readonly<Record<string, string>> {
+  if (agent === undefined) return {};
+  const own = { CTX_ROOT: '/ctx', CTX_HOME: `/ctx/home/${agent.uid}`, CTX_PATH: agent.toolPath.join(':') };
+  return { ...own, ...agent.variables };
+}
+
 export function commandEnvironment(request: EnvironmentRequest): Readonly<Record<string, string>> {
   const { inherited, person } = request;
   const passed = Object.entries(inherited).filter(
@@ -49,6 +64,7 @@ export function commandEnvironment(request: EnvironmentRequest): Readonly<Record
     CTX_JAIL: '1',
     // Root's tar would try to give files to users it may not name.
     ...(person.uid === 0 ? { TAR_OPTIONS: '--no-same-owner' } : {}),
+    ...agentEnvironment(request.agent),
     ...Object.fromEntries(request.additions.map((text) => addition(text, inherited))),
   });
 }

@@ -8,22 +8,30 @@ import type { Json } from '../base/canonical-json.js';
 import { ErrnoError } from '../base/errno.js';
 import { capturedOutputBytes, terminationGraceMilliseconds } from '../base/limits.js';
 import { launch, type Outcome, type RunningJail } from '../jail/launch.js';
-import { jailPlan, type Layer } from '../jail/plan.js';
+import type { Layer } from '../jail/plan.js';
 import { refusalReason, systemCallName } from '../jail/seccomp.js';
 import { changesBetween, forkChanges, rememberChanges, rememberedChanges } from '../vault/fork.js';
 import { forkName } from '../vault/layout.js';
 import { syncOrigin } from '../vault/sync.js';
 import type { Problem, Progress } from '../vault/tree.js';
 import { closeVault, openVault } from '../vault/vault.js';
+import { type ResolvedAuthority, resolveAuthority } from './authority-of.js';
 import { CapturedOutput } from './captured-output.js';
+import { enforcedPlan } from './enforced-plan.js';
 import type { Envelope, Refusal } from './envelope.js';
 import { refreshGitIndex } from './git-index.js';
-import { type Host, placeOf } from './host.js';
-import { jailView } from './view.js';
+import { type Host, type Place, placeOf } from './host.js';
+import { assertRunnable, withheld } from './runnable.js';
+import { viewOf } from './view.js';
 
 export interface ExecRequest {
   readonly argv: readonly string[];
   readonly cwd: string;
+  /** The agent it runs for; without one, for nobody: this directory and nothing more. */
+  readonly agent?: string | undefined;
+  /** Paths to show beyond that, as written; what is written outside the workspace is not in the fork. */
+  readonly reads?: readonly string[];
+  readonly writes?: readonly string[];
   readonly environmentAdditions: readonly string[];
   /** Layers of the jail to do without, named by the operator; in the record and in the report. */
   readonly weakened: readonly Layer[];
@@ -60,6 +68,29 @@ async function withTimeout(jail: RunningJail, milliseconds: number | undefined):
   }
 }
 
+function shortest(...times: readonly (number | undefined)[]): number | undefined {
+  const given = times.filter((time) => time !== undefined);
+  return given.length === 0 ? undefined : Math.min(...given);
+}
+
+/** What is refused here is in the record, like every command that ran. */
+async function authorityFor(host: Host, place: Place, request: ExecRequest): Promise<ResolvedAuthority> {
+  try {
+    const agent = request.agent === undefined ? undefined : await host.agents(request.agent);
+    const { reads = [], writes = [] } = request;
+    const resolved = await resolveAuthority(host, { place, agent, reads, writes });
+    assertRunnable(host, place, resolved);
+    return resolved;
+  } catch (error) {
+    if (error instanceof ErrnoError) {
+      const { argv, agent = null } = request;
+      const facts = { argv, directory: place.directory, origin: place.origin, agent, error: error.code };
+      host.recorder.append({ type: 'exec', object: `workspace/${place.origin}`, status: 'denied', facts });
+    }
+    throw error;
+  }
+}
+
 export async function execute(host: Host, request: ExecRequest): Promise<Envelope> {
   if (request.argv.length === 0 || request.argv[0] === '') {
     throw new ErrnoError('EINVAL', {
@@ -69,6 +100,7 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
     });
   }
   const place = placeOf(host, request.cwd);
+  const resolved = await authorityFor(host, place, request);
   const opened = await openVault({
     store: host.store,
     tree: host.tree,
@@ -85,20 +117,24 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
     const synced = await syncOrigin(opened);
     const vault = await refreshGitIndex(host, place, synced, request.weakened);
     const before = rememberedChanges(vault);
-    const view = jailView({
+    const view = viewOf({
       host,
       place,
+      resolved,
       vault,
       fork: vault.paths.fork,
       argv: request.argv,
       environmentAdditions: request.environmentAdditions,
       weakened: request.weakened,
     });
+    const timeoutMilliseconds = shortest(request.timeoutMilliseconds, resolved.authority.quota.wallTime);
     const startedAt = host.now();
     const facts = {
       argv: request.argv,
       directory: place.directory,
       origin: place.origin,
+      agent: resolved.agent?.name ?? null,
+      authority: resolved.digest,
       weakened: request.weakened,
     } satisfies Record<string, Json>;
     host.recorder.append({ type: 'exec', object, status: 'begin', facts });
@@ -111,13 +147,13 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
     const start = process.hrtime.bigint();
     const jail = launch({
       program: host.jailProgram,
-      plan: jailPlan(view),
+      plan: enforcedPlan(view),
       streams: request.streams,
       onOutput: (stream, chunk) => streams[stream].add(chunk),
       lockDescriptor: vault.lockDescriptor,
     });
     request.onStarted?.(jail);
-    const [outcome, timedOut] = await withTimeout(jail, request.timeoutMilliseconds).catch((error: unknown) => {
+    const [outcome, timedOut] = await withTimeout(jail, timeoutMilliseconds).catch((error: unknown) => {
       const code = error instanceof ErrnoError ? error.code : 'EIO';
       host.recorder.append({ type: 'exec', object, status: 'failed', facts: { ...facts, error: code } });
       throw error;
@@ -144,6 +180,9 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       argv: request.argv,
       directory: place.directory,
       workspace: { origin: place.origin, vault: vault.id, fork: forkName },
+      agent: resolved.agent?.name ?? null,
+      authority: resolved.digest,
+      live: resolved.live,
       exitCode,
       signal,
       timedOut,
@@ -158,7 +197,11 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       pending: after.length,
       entered: synced.entered,
       clashes: synced.clashes,
-      warnings: [...opened.problems, ...synced.problems].map(describe),
+      warnings: [
+        ...resolved.warnings,
+        ...withheld(resolved),
+        ...[...opened.problems, ...synced.problems].map(describe),
+      ],
     };
   } finally {
     closeVault(opened);

@@ -7,13 +7,15 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
 import { launch } from '../jail/launch.js';
-import { jailPlan, type Layer } from '../jail/plan.js';
+import type { Layer } from '../jail/plan.js';
 import { addLayer } from '../vault/fold.js';
 import type { Synced } from '../vault/sync.js';
 import { throwAway } from '../vault/trash.js';
 import { makeEmptyFork, type OpenVault } from '../vault/vault.js';
+import { resolveAuthority } from './authority-of.js';
+import { enforcedPlan } from './enforced-plan.js';
 import type { Host, Place } from './host.js';
-import { jailView } from './view.js';
+import { viewOf } from './view.js';
 
 const index = '.git/index';
 const command = ['git', 'update-index', '-q', '--refresh'];
@@ -37,9 +39,12 @@ export async function refreshGitIndex(
   const { gitIndex: fork } = vault.paths;
   throwAway(host.store, fork.directory);
   makeEmptyFork(fork, place.origin, place.owner);
-  const view = jailView({
+  const here = { ...place, directory: place.origin };
+  const view = viewOf({
     host,
-    place: { ...place, directory: place.origin },
+    place: here,
+    // Nobody's agent: it is ours, and needs the workspace alone.
+    resolved: await resolveAuthority(host, { place: here }),
     vault,
     fork,
     argv: command,
@@ -48,7 +53,7 @@ export async function refreshGitIndex(
   });
   const jail = launch({
     program: host.jailProgram,
-    plan: jailPlan(view),
+    plan: enforcedPlan(view),
     streams: 'capture',
     lockDescriptor: vault.lockDescriptor,
   });

@@ -9,6 +9,7 @@ import { vaultId, vaultPaths } from '../vault/layout.js';
 import type { Store } from '../vault/store.js';
 import type { Tree } from '../vault/tree.js';
 import type { Owner } from '../vault/vault.js';
+import type { AgentSource } from './agent-facts.js';
 import { workspaceOf } from './workspace.js';
 
 export interface Host {
@@ -21,6 +22,13 @@ export interface Host {
   readonly uid: number;
   readonly gid: number;
   readonly home: string;
+  /** Where agents and tools are kept, seen by agents as `/ctx`. */
+  readonly root: string;
+  readonly agents: AgentSource;
+  /** Where the operator's `agents.toml` is looked for, in order. */
+  readonly operatorDirectories: readonly string[];
+  /** Canonical paths that no jail ever shows: the store, the objects, the operator's files. */
+  readonly hidden: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   now(): Date;
 }

@@ -3,11 +3,13 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { jailPlan } from '../jail/plan.js';
+import { hasCode } from '../base/errno.js';
 import { vaultPaths } from '../vault/layout.js';
 import type { OpenVault } from '../vault/vault.js';
+import { resolveAuthority } from './authority-of.js';
+import { enforcedPlan } from './enforced-plan.js';
 import type { Host } from './host.js';
-import { jailView } from './view.js';
+import { viewOf } from './view.js';
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), 'ctx-view-')));
 after(() => rmSync(base, { recursive: true }));
@@ -20,53 +22,67 @@ for (const directory of [origin, store, join(home, '.ssh'), join(home, '.nvm/bin
 writeFileSync(join(home, '.gitconfig'), '');
 const paths = vaultPaths(store, '0123456789abcdef');
 
-function viewWith(path: readonly string[], cwd = origin) {
+interface Grants {
+  readonly reads?: readonly string[];
+  readonly writes?: readonly string[];
+}
+
+async function enforced(path: readonly string[], grants: Grants = {}) {
+  const host = {
+    store: { directory: store },
+    home,
+    architecture: 'x64',
+    processors: 2,
+    operatorDirectories: [],
+    hidden: [store],
+    environment: { PATH: path.join(':'), SECRET: 'x' },
+  } as unknown as Host;
+  const place = { directory: origin, origin, owner: { uid: 1000, gid: 1000, shift: 0 } };
   const request = {
-    host: {
-      store: { directory: store },
-      home,
-      architecture: 'x64',
-      processors: 2,
-      environment: { PATH: path.join(':'), SECRET: 'x' },
-    } as unknown as Host,
-    place: { directory: cwd, origin, owner: { uid: 1000, gid: 1000, shift: 0 } },
+    host,
+    place,
+    resolved: await resolveAuthority(host, { place, ...grants }),
     vault: { paths, meta: { layers: ['0', '1'] } } as unknown as OpenVault,
     fork: paths.fork,
     argv: ['true'],
     environmentAdditions: [],
     weakened: [],
   };
-  return jailView(request);
+  return viewOf(request);
 }
 
-function shares(path: readonly string[]): string[] {
-  return viewWith(path)
-    .shared.filter(({ source, target }) => source === target && target.startsWith(base))
+async function viewWith(path: readonly string[], grants?: Grants) {
+  return (await enforced(path, grants)).jail;
+}
+
+async function shares(path: readonly string[], grants?: Grants): Promise<string[]> {
+  return (await viewWith(path, grants)).shared
+    .filter(({ source, target }) => source === target && target.startsWith(base))
     .map(({ target }) => target);
 }
 
 describe('what a jail shows', () => {
-  it('is the fork at the path of the directory, topmost layer first, named from the vault', () => {
-    assert.deepEqual(viewWith([]).overlays, [
+  it('is the fork at the path of the directory, topmost layer first, named from the vault', async () => {
+    assert.deepEqual((await viewWith([])).overlays, [
       { target: origin, lower: ['layer/1', 'layer/0'], upper: 'fork/main/upper', work: 'fork/main/work' },
     ]);
   });
 
-  it('is a private home instead of the own one, and the git configuration in it', () => {
-    const view = viewWith([]);
+  it('is a private home instead of the own one, and the git configuration in it', async () => {
+    const view = await viewWith([]);
     assert.deepEqual(view.shared.at(-1), { source: paths.fork.home, target: home, access: 'read write' });
-    assert.deepEqual(shares([]), [join(home, '.gitconfig')]);
+    assert.deepEqual(await shares([]), [join(home, '.gitconfig')]);
   });
 
-  it('is what PATH needs, read-only', () => {
-    assert.deepEqual(shares([join(home, '.nvm/bin'), join(base, 'opt/tool/bin')]).sort(), [
+  it('is what PATH needs, read-only', async () => {
+    assert.deepEqual((await shares([join(home, '.nvm/bin'), join(base, 'opt/tool/bin')])).sort(), [
       join(base, 'opt/tool/bin'),
       join(home, '.gitconfig'),
       join(home, '.nvm'),
     ]);
   });
 
-  it('is never a home or its secrets, not by an innocent name that leads there either', () => {
+  it('is never a home or its secrets, not by an innocent name that leads there either', async () => {
     for (const [name, target] of [
       ['whole', home],
       ['above', join(base, 'people')],
@@ -75,19 +91,69 @@ describe('what a jail shows', () => {
       ['share', join(home, '.local/share')],
     ] as const) {
       symlinkSync(target, join(base, 'opt', name));
-      assert.deepEqual(shares([join(base, 'opt', name)]), [join(home, '.gitconfig')], name);
+      assert.deepEqual(await shares([join(base, 'opt', name)]), [join(home, '.gitconfig')], name);
     }
   });
 
-  it('never includes the store, even where PATH leads into it', () => {
+  it('never includes the store, where PATH or a grant leads into it or holds it', async () => {
     mkdirSync(join(store, 'vault/bin'), { recursive: true });
-    const plan = jailPlan(viewWith([join(store, 'vault/bin')]));
-    const shown = plan.findIndex((operation) => operation.do === 'bind' && operation.target.startsWith(`${store}/`));
-    const masked = plan.findIndex((operation) => operation.do === 'mask' && operation.path === store);
-    assert.ok(shown >= 0 && masked > shown);
+    for (const [path, reads] of [
+      [[join(store, 'vault/bin')], [join(store, 'vault')]],
+      [[], [home]],
+    ] as const) {
+      const plan = enforcedPlan(await enforced(path, { reads }));
+      const binds = plan.filter((operation) => operation.do === 'bind');
+      assert.ok(!binds.some(({ target }) => target.startsWith(store)));
+      const shown = plan.findIndex((operation) => operation.do === 'bind' && operation.target === home);
+      const masked = plan.findIndex((operation) => operation.do === 'mask' && operation.path === store);
+      assert.ok(reads[0] !== home || masked > shown);
+    }
   });
 
-  it('leaves the variables of the caller out', () => {
-    assert.equal('SECRET' in viewWith([]).environment, false);
+  it('is what a task adds, and the most specific of two decides', async () => {
+    mkdirSync(join(base, 'data/deep/er'), { recursive: true });
+    const grants = { reads: [join(base, 'data'), join(base, 'data/deep/er')], writes: [join(base, 'data/deep')] };
+    const { shared } = await viewWith([], grants);
+    const added = shared.filter(({ target }) => target.startsWith(join(base, 'data')));
+    assert.deepEqual(
+      added.map(({ target, access }) => [target.slice(base.length), access]),
+      [
+        ['/data', 'read only'],
+        ['/data/deep', 'read write'],
+        ['/data/deep/er', 'read only'],
+      ],
+    );
+  });
+
+  it('narrows the fork in place, and refuses what would need it twice', async () => {
+    mkdirSync(join(origin, 'docs/notes'), { recursive: true });
+    mkdirSync(join(origin, '.ctx'));
+    const { readOnly, jail } = await enforced([], { reads: [join(origin, 'docs')] });
+    assert.deepEqual(readOnly, [join(origin, '.ctx'), join(origin, 'docs')]);
+    assert.ok(!jail.shared.some(({ target }) => target.startsWith(origin)));
+    await assert.rejects(
+      enforced([], { reads: [join(origin, 'docs')], writes: [join(origin, 'docs/notes')] }),
+      (error) => hasCode(error, 'ENOTSUP'),
+    );
+  });
+
+  it('is the own home where a grant shows it, and then HOME is a place that can be written', async () => {
+    const read = await viewWith([], { reads: [home] });
+    assert.deepEqual(
+      [read.environment['HOME'], read.shared.some(({ source }) => source === paths.fork.home)],
+      ['/tmp', false],
+    );
+    const written = await viewWith([], { writes: [home] });
+    assert.equal(written.environment['HOME'], home);
+  });
+
+  it("refuses the root and the kernel's own trees as grants", async () => {
+    for (const path of ['/', '/proc/self', '/dev/null', '/sys']) {
+      await assert.rejects(enforced([], { reads: [path] }), (error) => hasCode(error, 'EINVAL'), path);
+    }
+  });
+
+  it('leaves the variables of the caller out', async () => {
+    assert.equal('SECRET' in (await viewWith([])).environment, false);
   });
 });

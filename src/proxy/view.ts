@@ -1,20 +1,28 @@
-/** From a place on this host to what its jail shows. */
+/**
+ * From an Authority to what its jail shows. The surface and the mounts decide, and nothing beside them: so the jail agrees
+ * with whoever asks the Authority. What the jail makes of its own (private home, /tmp, /dev, /proc, parts of /etc) stands
+ * only where the Authority says nothing; docs/agreement.md lists the differences that follow.
+ */
 import { posix } from 'node:path';
-import { programPaths, showsTooMuchOf } from '../authority/program-paths.js';
+import { contains } from '../authority/absolute-path.js';
 import type { Person } from '../authority/system-profile.js';
-import { defaultToolingPaths, expandPaths, pathEnvironment } from '../authority/tooling-paths.js';
-import type { Identity, JailView, Layer } from '../jail/plan.js';
-import { readOnlyPaths, systemView } from '../jail/system-view.js';
+import type { View, ViewEntry } from '../authority/view.js';
+import { ErrnoError } from '../base/errno.js';
+import type { Identity, Layer, SharedPath } from '../jail/plan.js';
 import type { ForkPaths } from '../vault/layout.js';
 import { layersFromTop, type OpenVault } from '../vault/vault.js';
+import type { ResolvedAuthority } from './authority-of.js';
+import type { EnforcedView } from './enforced-plan.js';
 import { commandEnvironment } from './environment.js';
 import type { Host, Place } from './host.js';
+import { hasMountsInside } from './mounts-inside.js';
 
 export const jailHostName = 'ctx';
 
 export interface ViewRequest {
   readonly host: Host;
   readonly place: Place;
+  readonly resolved: ResolvedAuthority;
   readonly vault: OpenVault;
   readonly fork: ForkPaths;
   readonly argv: readonly string[];
@@ -22,62 +30,101 @@ export interface ViewRequest {
   readonly weakened: readonly Layer[];
 }
 
-function personAt(host: Host, place: Place): Person {
-  const { uid, gid } = place.owner;
-  const name = uid === 0 ? 'root' : 'user';
-  return { uid, gid, name, group: name, home: host.home };
-}
-
 function identityAt({ owner }: Place): Identity {
   const { uid, gid, shift } = owner;
   return shift === 0 ? { kind: 'self', uid, gid } : { kind: 'shifted', uid, gid, shift };
 }
 
-function isWithin(directory: string, path: string): boolean {
-  return path === directory || path.startsWith(`${directory}/`);
+function refuse(entry: ViewEntry, reason: string): never {
+  throw new ErrnoError('ENOTSUP', { operation: 'view', path: entry.target, reason: `${reason} is not supported yet` });
 }
 
-export function jailView(request: ViewRequest): JailView {
-  const { host, place, vault, fork } = request;
+interface Parts {
+  readonly shared: readonly SharedPath[];
+  readonly readOnly: readonly string[];
+}
+
+/** What stands in the workspace at its own path is the fork's: it is narrowed there, never shown from the host. */
+function partsOf(view: View, origin: string): Parts {
+  const shared: SharedPath[] = [];
+  const readOnly: string[] = [];
+  for (const entry of view.entries) {
+    const { source, target, access } = entry;
+    if (view.locate(target) === undefined) continue;
+    const inFork = contains(origin, target);
+    const within = inFork ? readOnly.find((path) => contains(path, target)) : undefined;
+    if (access === 'write' && within !== undefined) refuse(entry, `writing inside ${within}, which is read-only,`);
+    if (inFork && source === target) {
+      const above = target === origin ? undefined : view.covering(posix.dirname(target));
+      if (above !== undefined && above.source !== above.target)
+        refuse(entry, `a grant below the mount ${above.target}`);
+      if (access === 'read' && within === undefined) readOnly.push(target);
+      continue;
+    }
+    if (contains(origin, source)) refuse(entry, `the workspace, or a part of it, at another path than ${source}`);
+    if (!entry.options.includes('rbind') && hasMountsInside(source)) {
+      refuse(entry, `a mount of ${source} without the file systems that are mounted inside it`);
+    }
+    shared.push({ source, target, access: access === 'write' ? 'read write' : 'read only' });
+  }
+  return { shared, readOnly };
+}
+
+/** The home a command may write: the private one, unless the Authority shows the host's own. */
+function homeOf(view: View, home: string, fork: ForkPaths): { readonly home: string; readonly shared: SharedPath[] } {
+  if (view.covering(home) === undefined) {
+    return { home, shared: [{ source: fork.home, target: home, access: 'read write' }] };
+  }
+  return { home: view.accessTo(home) === 'write' ? home : '/tmp', shared: [] };
+}
+
+export function viewOf(request: ViewRequest): EnforcedView {
+  const { host, place, vault, fork, resolved } = request;
+  const { authority, agent, links, search } = resolved;
+  const { view } = authority;
   const { directory: base } = vault.paths;
   const inVault = (path: string) => posix.relative(base, path);
-  const person = personAt(host, place);
-  const programs = programPaths(host.environment['PATH'], host.home);
-  const tooling = expandPaths(defaultToolingPaths, pathEnvironment({ ...host.environment, HOME: host.home }));
-  const system = systemView();
-  const more = readOnlyPaths([...programs.reads, ...tooling.paths]);
-  // Judged once more now that links are resolved: an innocent name on PATH may lead to a whole home.
-  const showsTooMuch = showsTooMuchOf(host.home);
-  const outside = more.shared.filter(({ target }) => !isWithin(place.origin, target) && !showsTooMuch(target));
+  const { shared, readOnly } = partsOf(view, place.origin);
+  const own = homeOf(view, host.home, fork);
+  const { uid, gid } = place.owner;
+  const name = uid === 0 ? 'root' : 'user';
+  const person: Person = { uid, gid, name, group: name, home: own.home };
   return {
-    identity: identityAt(place),
-    person,
-    hostName: jailHostName,
-    base,
-    overlays: [
-      {
-        target: place.origin,
-        lower: layersFromTop(vault).map(inVault),
-        upper: inVault(fork.upper),
-        work: inVault(fork.work),
-      },
-    ],
-    shared: [...system.shared, ...outside, { source: fork.home, target: host.home, access: 'read write' }],
-    links: [
-      ...system.links,
-      ...more.links.filter(({ path }) => !isWithin(place.origin, path) && !isWithin(host.home, path)),
-    ],
-    weakened: request.weakened,
-    architecture: host.architecture,
-    processors: host.processors,
-    hidden: [host.store.directory],
-    directory: place.directory,
-    environment: commandEnvironment({
-      inherited: host.environment,
-      search: programs.search,
+    jail: {
+      identity: identityAt(place),
       person,
-      additions: request.environmentAdditions,
-    }),
-    argv: request.argv,
+      hostName: jailHostName,
+      base,
+      overlays: [
+        {
+          target: place.origin,
+          lower: layersFromTop(vault).map(inVault),
+          upper: inVault(fork.upper),
+          work: inVault(fork.work),
+        },
+      ],
+      shared: [...shared, ...own.shared],
+      // Inside a mounted tree its own links stand.
+      links: links.filter(({ path }) => view.covering(path) === undefined && !contains(host.home, path)),
+      weakened: request.weakened,
+      architecture: host.architecture,
+      processors: host.processors,
+      hidden: authority.surface.hidden,
+      directory: agent?.cwd ?? place.directory,
+      environment: commandEnvironment({
+        inherited: host.environment,
+        search,
+        person,
+        agent:
+          agent === undefined
+            ? undefined
+            : { uid: agent.identity.uid, toolPath: authority.toolPath, variables: agent.environment },
+        additions: request.environmentAdditions,
+      }),
+      argv: request.argv,
+    },
+    readOnly,
+    masked: view.maskedTargets(),
+    noExecution: view.entries.filter(({ options }) => options.includes('noexec')).map(({ target }) => target),
   };
 }

@@ -1,0 +1,96 @@
+/** An agent's files as one typed value. `meta.json` is read for people; nothing that decides takes it. */
+import { type Identity, mayConnect } from '../authority/authority.js';
+import type { Lineage } from '../authority/lineage.js';
+import type { Mount } from '../authority/mount.js';
+import type { Network } from '../authority/network.js';
+import type { Policy } from '../authority/policy.js';
+import type { Lifetime, Quota } from '../authority/quota.js';
+import type { Scope } from '../authority/scope.js';
+import { ErrnoError } from '../base/errno.js';
+import { type AgentValues, agentFiles, type Status } from './control-file.js';
+import type { Roots } from './layout.js';
+import { type Located, listObjects, readControlText, requireObject } from './object-store.js';
+import { type ReadValues, readValues, wholeValues } from './read-values.js';
+
+export interface Agent {
+  readonly name: string;
+  readonly identity: Identity;
+  readonly parent: Lineage | undefined;
+  readonly root: string;
+  readonly cwd: string | undefined;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly toolPath: readonly string[];
+  readonly mounts: readonly Mount[];
+  readonly models: readonly string[];
+  readonly policy: Policy;
+  readonly network: Network | undefined;
+  readonly quota: Quota;
+  readonly lifetime: Lifetime;
+  readonly scope: Scope;
+  readonly status: Status;
+  readonly pid: number | undefined;
+  readonly meta: Readonly<Record<string, unknown>>;
+}
+
+/** What no file says alone: hosts without the permission to connect would be a network that nobody granted. */
+function checkTogether(name: string, { label, policy, network }: AgentValues): void {
+  if (network === undefined || mayConnect(policy, label.type)) return;
+  throw new ErrnoError('EINVAL', {
+    operation: `agent ${name}`,
+    reason: `network:1:1: hosts are listed, and the policy has no \`allow ${label.type} network:default connect\``,
+    remedy: 'write that line into the policy first, or empty the network file',
+  });
+}
+
+export function agentFrom(name: string, values: AgentValues): Agent {
+  checkTogether(name, values);
+  const { owner, uid, gid, groups, label, iso, life, env, path, mount, model, expiry } = values;
+  return Object.freeze({
+    name,
+    identity: Object.freeze({ owner, uid, gid, groups, label, isolation: iso, life }),
+    parent: values.parent,
+    root: values.root,
+    cwd: values.cwd,
+    environment: env,
+    toolPath: path,
+    mounts: mount,
+    models: model,
+    policy: values.policy,
+    network: values.network,
+    quota: values.quota,
+    lifetime: expiry,
+    scope: values.scope,
+    status: values.status,
+    pid: values.pid,
+    meta: values['meta.json'],
+  });
+}
+
+/** `changed` replaces what stands on disk, to see what an agent would be. */
+export function inspectAgent(object: Located, changed?: ReadonlyMap<string, string>): ReadValues<typeof agentFiles> {
+  return readValues(
+    agentFiles,
+    // The log may be long, and says nothing of what the agent is.
+    (file) => changed?.get(file) ?? (file === 'log' ? '' : readControlText(object, file)),
+    (file) => `${object.shown}/${file}`,
+  );
+}
+
+export function readAgent(object: Located, changed?: ReadonlyMap<string, string>): Agent {
+  return agentFrom(object.name, wholeValues(inspectAgent(object, changed), `agent ${object.name}`));
+}
+
+export function agentNamed(roots: Roots, name: string): Agent {
+  return readAgent(requireObject(roots, 'agent', name));
+}
+
+/** Names of the agents whose parent is `name`; one whose files are wrong counts, since nobody knows. */
+export function childrenOf(roots: Roots, name: string): readonly string[] {
+  return listObjects(roots, 'agent')
+    .filter((object) => object.name !== name)
+    .filter((object) => {
+      const { values, problems } = inspectAgent(object);
+      return values.parent?.agent === name || (problems.length > 0 && !('parent' in values));
+    })
+    .map((object) => object.name);
+}

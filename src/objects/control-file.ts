@@ -1,0 +1,133 @@
+/**
+ * Which control files an object has, and how each is read. The table is the whole of it: a name that is not here is no
+ * control file, and a text that its parser does not take is never written.
+ *
+ * Beyond the seed's files an agent has four optional ones, so that its whole Authority is files: `network` narrows
+ * `network:default connect` to hosts, `quota` and `expiry` bound it, `scope` says which directory is its workspace.
+ */
+import { parseLabel } from '../authority/label.js';
+import { parseIsolation, parseLife, parseLineage } from '../authority/lineage.js';
+import { parseMounts } from '../authority/mount.js';
+import { parseObjectName } from '../authority/name.js';
+import { parsePolicy } from '../authority/policy.js';
+import { parseScope } from '../authority/scope.js';
+import { meaningfulLines, quoted, refuseAt } from '../authority/syntax.js';
+import type { ObjectKind } from './layout.js';
+import {
+  located,
+  parseEnvironment,
+  parseExpiry,
+  parseGroups,
+  parseHosts,
+  parseId,
+  parseModels,
+  parseObject,
+  parseOptionalPath,
+  parsePath,
+  parsePaths,
+  parseQuota,
+  singleLine,
+} from './small-formats.js';
+
+type Parse<T> = (text: string, file: string) => T;
+
+/** Who writes a file: the operator at any time, whoever makes the object and nobody later, or the process that runs it. */
+export type Writer = 'operator' | 'maker' | 'process';
+
+export interface ControlFile<T> {
+  readonly parse: Parse<T>;
+  readonly writer: Writer;
+  /** May be missing: then it is as if it were empty. */
+  readonly optional: boolean;
+}
+
+function file<T>(parse: Parse<T>, writer: Writer = 'operator', optional = false): ControlFile<T> {
+  return Object.freeze({ parse, writer, optional });
+}
+
+/** A parser of one value that knows nothing of files. */
+function oneValue<T>(parse: (text: string) => T): Parse<T> {
+  return (text, path) => located(path, 1, () => parse(singleLine(text, path)));
+}
+
+export const statuses = Object.freeze(['start', 'ready', 'busy', 'idle', 'stopping', 'dead'] as const);
+export type Status = (typeof statuses)[number];
+
+function parseStatus(text: string, path: string): Status {
+  const word = singleLine(text, path);
+  const status = statuses.find((known) => known === word);
+  const place = { file: path, line: 1, column: 1 };
+  return status ?? refuseAt('control file', place, `expected one of ${statuses.join(', ')}, got ${quoted(word)}`);
+}
+
+function parsePid(text: string, path: string): number | undefined {
+  return singleLine(text, path) === '' ? undefined : parseId(text, path);
+}
+
+/** Parts of an Authority that a tool can say it needs. */
+export const capabilities = Object.freeze(['identity', 'surface', 'mounts', 'policy', 'network', 'quota'] as const);
+export type Capability = (typeof capabilities)[number];
+
+function parseCapabilities(text: string, path: string): readonly Capability[] {
+  return Object.freeze(
+    meaningfulLines('control file', text, path).map(({ text: word, number }) => {
+      const found = capabilities.find((known) => known === word);
+      const place = { file: path, line: number, column: 1 };
+      return (
+        found ?? refuseAt('control file', place, `expected one of ${capabilities.join(', ')}, got ${quoted(word)}`)
+      );
+    }),
+  );
+}
+
+export const agentFiles = Object.freeze({
+  owner: file(parseId, 'maker'),
+  uid: file(parseId),
+  gid: file(parseId),
+  groups: file(parseGroups),
+  label: file(oneValue(parseLabel)),
+  iso: file(oneValue(parseIsolation)),
+  parent: file(oneValue(parseLineage), 'maker'),
+  life: file(oneValue(parseLife)),
+  root: file(parsePath),
+  cwd: file(parseOptionalPath),
+  env: file(parseEnvironment),
+  path: file(parsePaths),
+  mount: file(parseMounts),
+  model: file(parseModels),
+  policy: file(parsePolicy),
+  status: file(parseStatus, 'process'),
+  pid: file(parsePid, 'process'),
+  log: file(() => undefined, 'process'),
+  'meta.json': file(parseObject),
+  network: file(parseHosts, 'operator', true),
+  quota: file(parseQuota, 'operator', true),
+  expiry: file(parseExpiry, 'operator', true),
+  scope: file(
+    oneValue((text) => (text === '' ? 'project' : parseScope(text))),
+    'operator',
+    true,
+  ),
+});
+
+export const toolFiles = Object.freeze({
+  name: file(oneValue(parseObjectName), 'maker'),
+  description: file((text: string) => text),
+  schema: file(parseObject),
+  cap: file(parseCapabilities),
+  policy: file(parsePolicy),
+  status: file(parseStatus, 'process'),
+  log: file(() => undefined, 'process'),
+});
+
+export type Values<Files extends Readonly<Record<string, ControlFile<unknown>>>> = {
+  readonly [Name in keyof Files]: ReturnType<Files[Name]['parse']>;
+};
+export type AgentValues = Values<typeof agentFiles>;
+export type ToolValues = Values<typeof toolFiles>;
+
+export type ControlFiles = Readonly<Record<string, ControlFile<unknown>>>;
+
+export function controlFiles(kind: ObjectKind): ControlFiles {
+  return kind === 'agent' ? agentFiles : toolFiles;
+}

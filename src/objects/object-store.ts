@@ -1,0 +1,128 @@
+/** Objects as directories: made whole by one rename, changed a file at a time, each whole or as it was. */
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
+import { isObjectName } from '../authority/name.js';
+import { writeFileAtomic } from '../base/atomic-file.js';
+import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { controlDirectory, type ObjectKind, type Roots, type Tier, tierDirectory, tiers } from './layout.js';
+
+export interface Located {
+  readonly kind: ObjectKind;
+  readonly name: string;
+  readonly tier: Tier;
+  /** Of its control files. */
+  readonly directory: string;
+  /** The same below the root, for messages. */
+  readonly shown: string;
+}
+
+function at(roots: Roots, tier: Tier, kind: ObjectKind, name: string): Located {
+  const directory = controlDirectory(roots, tier, kind, name);
+  return Object.freeze({ kind, name, tier, directory, shown: relative(roots.root, directory) });
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch (error) {
+    if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) return false;
+    throw fromSystemError(error, 'stat', path);
+  }
+}
+
+export function findObject(roots: Roots, kind: ObjectKind, name: string): Located | undefined {
+  return tiers.map((tier) => at(roots, tier, kind, name)).find(({ directory }) => isDirectory(directory));
+}
+
+export function requireObject(roots: Roots, kind: ObjectKind, name: string): Located {
+  const found = findObject(roots, kind, name);
+  if (found !== undefined) return found;
+  throw new ErrnoError('ENOENT', {
+    operation: `${kind} ${name}`,
+    reason: `there is no such ${kind}`,
+    remedy: `ctx ${kind} ls shows what there is, ctx ${kind} new ${name} makes one`,
+  });
+}
+
+/** Sorted by name; of a name in both tiers the one that is found. */
+export function listObjects(roots: Roots, kind: ObjectKind): readonly Located[] {
+  const found = new Map<string, Located>();
+  for (const tier of tiers) {
+    const directory = tierDirectory(roots, tier, kind);
+    let entries: readonly string[];
+    try {
+      entries = readdirSync(directory);
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) continue;
+      throw fromSystemError(error, 'readdir', directory);
+    }
+    for (const entry of entries) {
+      const name = entry.slice(0, -'.d'.length);
+      if (!entry.endsWith('.d') || !isObjectName(name) || found.has(name)) continue;
+      found.set(name, at(roots, tier, kind, name));
+    }
+  }
+  return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Undefined where there is no such file. */
+export function readControlText({ directory }: Located, file: string): string | undefined {
+  const path = join(directory, file);
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw fromSystemError(error, 'read', path);
+  }
+}
+
+/** The caller has checked the text. */
+export function writeControlText({ directory }: Located, file: string, text: string): void {
+  writeFileAtomic(join(directory, file), text, { durable: true, mode: 0o644 });
+}
+
+/** The caller has checked the texts. EEXIST where either tier has the name. */
+export function makeObject(
+  roots: Roots,
+  tier: Tier,
+  kind: ObjectKind,
+  name: string,
+  texts: ReadonlyMap<string, string>,
+): Located {
+  const made = at(roots, tier, kind, name);
+  const exists = (where: Located): never => {
+    throw new ErrnoError('EEXIST', {
+      operation: `${kind} ${name}`,
+      path: where.directory,
+      reason: `there is a ${kind} of this name in the ${where.tier} tier`,
+      remedy: `ctx ${kind} rm ${name} removes it`,
+    });
+  };
+  const other = findObject(roots, kind, name);
+  if (other !== undefined) exists(other);
+  const parent = tierDirectory(roots, tier, kind);
+  // No object is named with a dot first, so nobody takes this for one.
+  const staging = join(parent, `.${basename(made.directory)}.${process.pid}.new`);
+  try {
+    mkdirSync(parent, { recursive: true, mode: 0o755 });
+    rmSync(staging, { recursive: true, force: true });
+    mkdirSync(staging, { mode: 0o755 });
+    for (const [file, text] of texts) writeFileAtomic(join(staging, file), text, { durable: true, mode: 0o644 });
+    renameSync(staging, made.directory);
+  } catch (error) {
+    rmSync(staging, { recursive: true, force: true });
+    if (hasCode(error, 'ENOTEMPTY') || hasCode(error, 'EEXIST')) exists(made);
+    throw fromSystemError(error, `make ${kind} ${name}`, made.directory);
+  }
+  return made;
+}
+
+export function removeObject(object: Located): void {
+  const gone = join(object.directory, '..', `.${basename(object.directory)}.${process.pid}.gone`);
+  try {
+    renameSync(object.directory, gone);
+    rmSync(gone, { recursive: true, force: true });
+  } catch (error) {
+    throw fromSystemError(error, `remove ${object.kind} ${object.name}`, object.directory);
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * The Authority of one command: who it runs for, and what it is shown. Every layer takes what comes out of here and
+ * nothing else: the jail is built from it (`view`), the hook and `ctx why` ask it, the record names its digest.
+ *
+ * Host facts are looked up once and paths made canonical once. What was asked for and is not there, or is not shown, is
+ * in `warnings`; of the defaults (tooling, programs of PATH) a missing one is no news and is only in `skipped`.
+ */
+import { contains } from '../authority/absolute-path.js';
+import { attenuate } from '../authority/attenuate.js';
+import { type Authority, authorityDigest, type Identity, makeAuthority } from '../authority/authority.js';
+import { parseLabel } from '../authority/label.js';
+import type { Mount } from '../authority/mount.js';
+import { makePolicy } from '../authority/policy.js';
+import { type Surface, surfaceEntries } from '../authority/surface.js';
+import { mergeMounts, surfaceMounts } from '../authority/surface-mounts.js';
+import { ErrnoError } from '../base/errno.js';
+import { lineageDepth } from '../base/limits.js';
+import { visible } from '../base/visible-text.js';
+import type { Link } from '../jail/plan.js';
+import type { AgentFacts } from './agent-facts.js';
+import { canonicalPath } from './canonical-paths.js';
+import type { Host, Place } from './host.js';
+import { readOperatorFile } from './operator-file.js';
+import { checkedPlace, surfaceAt, type TaskPaths } from './surface-at.js';
+
+/** Whoever runs a command without naming an agent: this directory and nothing more. */
+export const anonymousLabel = parseLabel('user_u:agent_r:exec_t:s0');
+
+export interface AuthorityRequest extends TaskPaths {
+  readonly place: Place;
+  readonly agent?: AgentFacts | undefined;
+}
+
+export interface ResolvedAuthority {
+  readonly authority: Authority;
+  readonly digest: string;
+  readonly agent: AgentFacts | undefined;
+  /** Other names of what is granted; they grant nothing. */
+  readonly links: readonly Link[];
+  /** PATH for the command. */
+  readonly search: readonly string[];
+  /** Targets outside the workspace that may be written: no fork holds what is written there. */
+  readonly live: readonly string[];
+  readonly skipped: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+interface Facts {
+  readonly host: Host;
+  readonly surface: Surface;
+  readonly operator: readonly Mount[];
+  readonly warnings: string[];
+}
+
+/** Host mounts with canonical sources; what is missing is said and left out. */
+function presentMounts(mounts: readonly Mount[], what: string, facts: Facts): readonly Mount[] {
+  return mounts.flatMap((mount) => {
+    checkedPlace(mount.target, `the target of a mount of ${what}`);
+    const source = canonicalPath(mount.source);
+    if (source !== undefined) return [{ ...mount, source: checkedPlace(source, `the source of a mount of ${what}`) }];
+    facts.warnings.push(`skipped the mount of ${visible(mount.source)} in ${what}: there is no such path`);
+    return [];
+  });
+}
+
+function operatorMountsBeside(facts: Facts, own: readonly Mount[]): readonly Mount[] {
+  const targets = new Set(own.map(({ target }) => target));
+  return facts.operator.filter(({ target }) => {
+    if (!targets.has(target)) return true;
+    facts.warnings.push(`dropped the operator's mount at ${visible(target)}: the agent's mount file holds this target`);
+    return false;
+  });
+}
+
+function independent(facts: Facts, agent: AgentFacts): Authority {
+  const { identity, policy, toolPath, network, quota, lifetime } = agent;
+  const own = presentMounts(agent.mounts, `agent ${agent.name}`, facts);
+  return makeAuthority({
+    identity,
+    surface: facts.surface,
+    mounts: [...own, ...operatorMountsBeside(facts, own)],
+    policy,
+    toolPath,
+    ...(network === undefined ? {} : { network }),
+    quota,
+    lifetime,
+  });
+}
+
+/** Where the parent has something else at a path of the surface, the child has that too, unless it asks for its own. */
+function inheritedMounts(parent: Authority, surface: Surface, own: readonly Mount[]): readonly Mount[] {
+  const shown = new Set(surfaceEntries(surface).map(({ path }) => path));
+  return parent.mounts
+    .filter(({ target }) => shown.has(target) && !own.some((mount) => mount.target === target))
+    .map((mount) => ({ ...mount, source: mount.target }));
+}
+
+function derived(facts: Facts, parent: Authority, parentName: string, agent: AgentFacts): Authority {
+  const { identity, policy, toolPath, network, quota, lifetime, mounts } = agent;
+  for (const { target } of mounts) checkedPlace(target, `the target of a mount of agent ${agent.name}`);
+  const result = attenuate(
+    parent,
+    {
+      identity,
+      surface: facts.surface,
+      mounts: [...mounts, ...inheritedMounts(parent, facts.surface, mounts)],
+      policy,
+      toolPath,
+      ...(network === undefined ? {} : { network }),
+      quota,
+      lifetime,
+    },
+    { now: facts.host.now().getTime() },
+  );
+  if (result.kind === 'granted') return result.authority;
+  throw new ErrnoError('EACCES', {
+    operation: `agent ${agent.name}`,
+    reason: `it asks for more than its parent ${parentName} has: ${result.excesses.map(({ coaching }) => coaching).join('; ')}`,
+    remedy: `ctx agent show ${parentName}`,
+  });
+}
+
+/** From the agent that a person made down to `agent`. */
+async function lineageOf(host: Host, agent: AgentFacts): Promise<readonly AgentFacts[]> {
+  const line = [agent];
+  for (let at = agent; at.parent !== undefined; ) {
+    const { agent: name } = at.parent;
+    if (line.length > lineageDepth || line.some((other) => other.name === name)) {
+      throw new ErrnoError('EINVAL', {
+        operation: `agent ${agent.name}`,
+        reason: `expected a line of at most ${lineageDepth} parents that ends, got agent ${name} again or too late`,
+      });
+    }
+    at = await host.agents(name);
+    line.unshift(at);
+  }
+  return line;
+}
+
+function authorityOfLine(facts: Facts, line: readonly AgentFacts[]): Authority {
+  const [first, ...children] = line;
+  if (first === undefined) throw new ErrnoError('EINVAL', { operation: 'authority', reason: 'expected an agent' });
+  let parent = first;
+  let authority = independent(facts, first);
+  for (const child of children) {
+    authority = derived(facts, authority, parent.name, child);
+    parent = child;
+  }
+  return authority;
+}
+
+function anonymous(facts: Facts, identity: Pick<Identity, 'uid' | 'gid'>): Authority {
+  return makeAuthority({
+    identity: { ...identity, label: anonymousLabel },
+    surface: facts.surface,
+    mounts: facts.operator,
+    policy: makePolicy('', []),
+  });
+}
+
+/** Writable places that are not the fork's. */
+function liveTargets({ view }: Authority, origin: string): readonly string[] {
+  const written = view.entries.filter(({ access, target }) => access === 'write' && view.accessTo(target) === 'write');
+  return written
+    .filter(({ source, target }) => source !== target || !contains(origin, target))
+    .map(({ target }) => target);
+}
+
+export async function resolveAuthority(host: Host, request: AuthorityRequest): Promise<ResolvedAuthority> {
+  const { place, agent } = request;
+  const line = agent === undefined ? [] : await lineageOf(host, agent);
+  const { surface, links, search, skipped, warnings } = surfaceAt(host, place, request, agent?.scope ?? 'project');
+  const said = [...warnings];
+  const facts: Facts = { host, surface, operator: [], warnings: said };
+  const operator = await readOperatorFile(host.operatorDirectories);
+  const own = surfaceMounts(surface, () => true).mounts;
+  const wanted = presentMounts(operator.mounts, 'agents.toml', facts);
+  const merged = mergeMounts(own, wanted, operator.mode);
+  for (const { mount, reason } of merged.dropped) {
+    said.push(`dropped the operator's mount of ${visible(mount.source)} at ${visible(mount.target)}: ${reason}`);
+  }
+  const kept = wanted.filter((mount) => merged.mounts.includes(mount));
+  const whole = { ...facts, operator: kept };
+  const authority = agent === undefined ? anonymous(whole, place.owner) : authorityOfLine(whole, line);
+  const live = liveTargets(authority, place.origin);
+  for (const target of live) said.push(`${visible(target)} is written directly, not in the fork: it cannot be undone`);
+  return Object.freeze({
+    authority,
+    digest: authorityDigest(authority),
+    agent,
+    links,
+    search,
+    live: Object.freeze(live),
+    skipped,
+    warnings: Object.freeze(said),
+  });
+}

@@ -1,0 +1,32 @@
+/**
+ * The jail's plan, with what an Authority says inside the trees that are mounted: parts that are read-only, masked, or
+ * without execution. Done last before the new root is entered, when everything stands that could show them.
+ */
+import type { Attribute, Operation, Plan } from '../jail/operation.js';
+import { type JailView, jailPlan } from '../jail/plan.js';
+
+export interface EnforcedView {
+  readonly jail: JailView;
+  /** Read-only inside something writable. */
+  readonly readOnly: readonly string[];
+  /** Nothing of the host is seen here, under whatever name it came. */
+  readonly masked: readonly string[];
+  /** Targets of binds from which nothing is executed. */
+  readonly noExecution: readonly string[];
+}
+
+const noExecution: Attribute = 'no execution';
+
+export function enforcedPlan(view: EnforcedView): Plan {
+  const plan = jailPlan(view.jail);
+  const isMasked = new Set(plan.flatMap((operation) => (operation.do === 'mask' ? [operation.path] : [])));
+  const last: Operation[] = [
+    ...view.readOnly.map((path): Operation => ({ do: 'make read only', path })),
+    ...view.masked.filter((path) => !isMasked.has(path)).map((path): Operation => ({ do: 'mask', path })),
+  ];
+  return plan.flatMap((operation): Operation[] => {
+    if (operation.do === 'pivot') return [...last, operation];
+    if (operation.do !== 'bind' || !view.noExecution.includes(operation.target)) return [operation];
+    return [{ ...operation, attributes: [...operation.attributes, noExecution] }];
+  });
+}

@@ -1,0 +1,63 @@
+/**
+ * Whether this host's jail can hold an Authority as it stands. What an agent's files ask for and the jail cannot do yet is
+ * refused by name: a command that runs with less isolation or less of a limit than was written down is worse than none.
+ */
+import { lifetimeFault, quotaFields } from '../authority/quota.js';
+import { coach } from '../authority/refusal.js';
+import { ErrnoError } from '../base/errno.js';
+import type { ResolvedAuthority } from './authority-of.js';
+import type { Host, Place } from './host.js';
+
+/** The time a command may take is kept by the proxy; the others are for the jail. */
+const keptQuota: readonly string[] = ['wallTime'];
+
+function unsupported(host: Host, { authority, agent }: ResolvedAuthority): string | undefined {
+  if (agent === undefined) return undefined;
+  const { isolation } = authority.identity;
+  if (isolation === 'uid') return 'iso uid: a uid of its own for each agent';
+  // Root's commands are always shifted.
+  if (isolation === 'userns' && host.uid !== 0) return 'iso userns without root: ids of its own for each agent';
+  if (agent.root !== '/') return `root ${agent.root}: a root of its own for each agent`;
+  const quota = quotaFields.find((field) => authority.quota[field] !== undefined && !keptQuota.includes(field));
+  if (quota !== undefined) return `quota ${quota}`;
+  return authority.lifetime.uses === undefined ? undefined : 'expiry uses: counting how often an authority is used';
+}
+
+/** Throws ENOTSUP, EPERM or EACCES where the command must not run. */
+export function assertRunnable(host: Host, place: Place, resolved: ResolvedAuthority): void {
+  const { authority, agent } = resolved;
+  if (agent === undefined) return;
+  const operation = `agent ${agent.name}`;
+  const missing = unsupported(host, resolved);
+  if (missing !== undefined) {
+    throw new ErrnoError('ENOTSUP', { operation, reason: `${missing} is not supported yet` });
+  }
+  const { uid, gid } = authority.identity;
+  const { owner } = place;
+  if (uid !== owner.uid || gid !== owner.gid) {
+    throw new ErrnoError('EPERM', {
+      operation,
+      reason: `it runs as ${uid}:${gid}, and here commands run as ${owner.uid}:${owner.gid}`,
+      remedy: `run it in a workspace of ${uid}:${gid}, or make an agent for ${owner.uid}:${owner.gid}`,
+    });
+  }
+  const fault = lifetimeFault(authority.lifetime, host.now().getTime(), 0);
+  if (fault !== undefined) throw new ErrnoError('EACCES', { operation, reason: coach({ kind: fault }) });
+  if (agent.cwd !== undefined && authority.view.accessTo(agent.cwd) === 'none') {
+    throw new ErrnoError('EACCES', {
+      operation,
+      path: agent.cwd,
+      reason: 'its cwd is not in its view',
+      remedy: `ctx agent set ${agent.name} cwd ''`,
+    });
+  }
+}
+
+/** What is granted and not given yet: less than the Authority says, so a warning and no refusal. */
+export function withheld({ authority, agent }: ResolvedAuthority): readonly string[] {
+  if (agent === undefined) return [];
+  return [
+    ...(authority.network.kind === 'none' ? [] : ['the network it is granted is not connected yet: it has none']),
+    ...(authority.identity.groups.length === 0 ? [] : ['its supplementary groups are not given to the command yet']),
+  ];
+}

@@ -1,0 +1,117 @@
+/** The surface of a command at a place of this host: the workspace, what the task adds, tooling, programs, the system. */
+import { contains } from '../authority/absolute-path.js';
+import { programPaths, showsTooMuchOf } from '../authority/program-paths.js';
+import { resolveSurface } from '../authority/resolve-surface.js';
+import type { Scope } from '../authority/scope.js';
+import { makeSurface, type Surface } from '../authority/surface.js';
+import { defaultToolingPaths, expandPaths, pathEnvironment } from '../authority/tooling-paths.js';
+import { ErrnoError } from '../base/errno.js';
+import { visible } from '../base/visible-text.js';
+import type { Link } from '../jail/plan.js';
+import { systemView } from '../jail/system-view.js';
+import { canonicalPath, canonicalPaths } from './canonical-paths.js';
+import type { Host, Place } from './host.js';
+import { repositoryFinder, workspaceMetadata } from './workspace-metadata.js';
+
+/** Paths an operator adds for one command, as written; relative ones from `cwd`. */
+export interface TaskPaths {
+  readonly cwd?: string;
+  readonly reads?: readonly string[];
+  readonly writes?: readonly string[];
+}
+
+export interface SurfaceAt {
+  readonly surface: Surface;
+  readonly links: readonly Link[];
+  readonly search: readonly string[];
+  readonly skipped: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** The kernel shows itself here, and a jail has its own of each; the host's would show every process and device. */
+const kernelPlaces = ['/proc', '/sys', '/dev'];
+
+export function checkedPlace(path: string, what: string): string {
+  if (path !== '/' && !kernelPlaces.some((place) => contains(place, path))) return path;
+  throw new ErrnoError('EINVAL', {
+    operation: 'surface',
+    path,
+    reason: `expected ${what} to be a directory or file below /, and not of ${kernelPlaces.join(', ')}`,
+    remedy: 'name the directories that are needed, one by one',
+  });
+}
+
+interface Granted {
+  readonly paths: readonly string[];
+  readonly links: readonly Link[];
+}
+
+function granted(given: readonly string[], option: string, cwd: string, hidden: readonly string[], warnings: string[]) {
+  const found = canonicalPaths(given, cwd);
+  for (const path of found.skipped) warnings.push(`skipped ${option} ${visible(path)}: there is no such path`);
+  const paths = found.paths.filter((path) => {
+    if (!hidden.some((directory) => contains(directory, checkedPlace(path, option)))) return true;
+    warnings.push(`skipped ${option} ${visible(path)}: ctx keeps its own files there, and shows them to nobody`);
+    return false;
+  });
+  return { paths, links: found.links } satisfies Granted;
+}
+
+export function surfaceAt(host: Host, place: Place, task: TaskPaths, scope: Scope): SurfaceAt {
+  const { origin } = place;
+  const warnings: string[] = [];
+  const hidden = host.hidden;
+  const cwd = task.cwd ?? place.directory;
+  const reads = granted(task.reads ?? [], '--read', cwd, hidden, warnings);
+  const writes = granted(task.writes ?? [], '--write', cwd, hidden, warnings);
+
+  const metadata = workspaceMetadata(origin);
+  const { surface: asked, dropped } = resolveSurface({
+    scope,
+    cwd: place.directory,
+    projectRoot: origin,
+    repositoryRoot: canonicalPath(`${origin}/.git`) === undefined ? undefined : origin,
+    workspace: metadata.workspace,
+    workspaceMetadata: metadata.directory,
+    canonicalRepository: repositoryFinder(metadata.workspace),
+    environment: {},
+    toolingTemplates: [],
+    systemReads: [],
+    hidden,
+  });
+  for (const { template, reason } of dropped) warnings.push(`dropped ${visible(template)}: ${reason}`);
+  if (asked.cwd !== origin) {
+    throw new ErrnoError('ENOTSUP', {
+      operation: 'surface',
+      path: asked.cwd,
+      reason: `scope ${scope} means this directory, but the workspace here is ${origin}: a fork of a part of it is not supported yet`,
+      remedy: `ctx agent set NAME scope project`,
+    });
+  }
+
+  const system = systemView();
+  const programs = programPaths(host.environment['PATH'], host.home);
+  const tooling = expandPaths(defaultToolingPaths, pathEnvironment({ ...host.environment, HOME: host.home }));
+  const defaults = canonicalPaths([...programs.reads, ...tooling.paths]);
+  // Judged once more now that links are resolved: an innocent name on PATH may lead to a whole home.
+  const showsTooMuch = showsTooMuchOf(host.home);
+  const covering = [origin, ...reads.paths, ...writes.paths, ...hidden];
+  const isDefault = (path: string) => !showsTooMuch(path) && !covering.some((directory) => contains(directory, path));
+  const surface = makeSurface({
+    cwd: origin,
+    additionalWrites: writes.paths,
+    siblingReads: asked.siblingReads,
+    workspaceMetadata: asked.workspaceMetadata,
+    toolingPaths: defaults.paths.filter(isDefault),
+    additionalReads: reads.paths,
+    systemReads: system.shared.map(({ target }) => target),
+    hidden,
+  });
+  return Object.freeze({
+    surface,
+    links: Object.freeze([...system.links, ...defaults.links, ...reads.links, ...writes.links]),
+    search: programs.search,
+    skipped: defaults.skipped,
+    warnings: Object.freeze(warnings),
+  });
+}
