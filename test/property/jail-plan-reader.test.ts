@@ -109,8 +109,10 @@ function assertOrderly({ code, signal, reports }: End): 'done' | 'failed' {
     assert.match(rest.join('\n'), /^(refused \d+ \d+\n)*exited \d+ \d+ \d+ \d+$/);
     return 'done';
   }
-  assert.match(first, /^failed \d+ [a-z-]+ \d+ ./);
   assert.equal(code, 125);
+  // A filter that lost the bit of `write` leaves the process unable to say why.
+  if (reports.length === 0) return 'failed';
+  assert.match(first, /^failed \d+ [a-z-]+ \d+ ./);
   assert.ok(rest.every((report) => report.startsWith('failed ')));
   return 'failed';
 }
