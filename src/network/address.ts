@@ -1,0 +1,156 @@
+/**
+ * What kind of place an IP address is. Only `public` may be connected to without an operator's rule. An IPv6 address
+ * that carries an IPv4 address is judged by what it carries, so that no notation of a private address is public; ways
+ * that nobody uses any more (6to4, Teredo, compatible) are never public. The ranges are IANA's special-purpose
+ * registries, and addresses at which clouds serve credentials to whoever asks.
+ */
+import { isIPv4, isIPv6 } from 'node:net';
+
+export type AddressKind =
+  | 'public'
+  | 'metadata'
+  | 'loopback'
+  | 'private'
+  | 'shared'
+  | 'link-local'
+  | 'unspecified'
+  | 'multicast'
+  | 'broadcast'
+  | 'documentation'
+  | 'benchmark'
+  | 'reserved'
+  | 'tunnel'
+  | 'malformed';
+
+type Range = readonly [prefix: readonly number[], bits: number, kind: AddressKind];
+
+function range(text: string, kind: AddressKind): Range {
+  const [address = '', bits = ''] = text.split('/');
+  return [addressBytes(address) ?? [], Number(bits), kind];
+}
+
+function bytes4(text: string): number[] {
+  return text.split('.').map(Number);
+}
+
+function groups(text: string): number[] {
+  return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
+}
+
+/** 4 or 16 numbers; undefined where the text is no address in plain notation. A zone (`%eth0`) is none. */
+export function addressBytes(text: string): readonly number[] | undefined {
+  if (isIPv4(text)) return bytes4(text);
+  if (!isIPv6(text) || text.includes('%')) return undefined;
+  // The parser of URLs writes a final dotted quad as groups.
+  const plain = new URL(`http://[${text}]/`).hostname.slice(1, -1);
+  const [head = '', tail] = plain.split('::');
+  const before = groups(head);
+  const after = groups(tail ?? '');
+  const zeros = new Array<number>(8 - before.length - after.length).fill(0);
+  return [...before, ...zeros, ...after].flatMap((group) => [group >> 8, group & 0xff]);
+}
+
+function within(address: readonly number[], [prefix, bits]: Range): boolean {
+  const whole = bits >> 3;
+  for (let i = 0; i < whole; i++) if (address[i] !== prefix[i]) return false;
+  const mask = (0xff00 >> (bits & 7)) & 0xff;
+  return ((address[whole] ?? 0) & mask) === ((prefix[whole] ?? 0) & mask);
+}
+
+/** The first that fits. */
+const ranges4: readonly Range[] = [
+  range('169.254.169.254/32', 'metadata'),
+  range('169.254.170.2/32', 'metadata'), // container credentials
+  range('100.100.100.200/32', 'metadata'),
+  range('192.0.0.192/32', 'metadata'),
+  range('168.63.129.16/32', 'metadata'), // in a public range, answered by the cloud's own host
+  range('0.0.0.0/32', 'unspecified'),
+  range('0.0.0.0/8', 'reserved'), // this network
+  range('10.0.0.0/8', 'private'),
+  range('100.64.0.0/10', 'shared'),
+  range('127.0.0.0/8', 'loopback'),
+  range('169.254.0.0/16', 'link-local'),
+  range('172.16.0.0/12', 'private'),
+  range('192.0.0.0/24', 'reserved'),
+  range('192.0.2.0/24', 'documentation'),
+  range('192.88.99.0/24', 'tunnel'),
+  range('192.168.0.0/16', 'private'),
+  range('198.18.0.0/15', 'benchmark'),
+  range('198.51.100.0/24', 'documentation'),
+  range('203.0.113.0/24', 'documentation'),
+  range('224.0.0.0/4', 'multicast'),
+  range('255.255.255.255/32', 'broadcast'),
+  range('240.0.0.0/4', 'reserved'),
+];
+
+const ranges6: readonly Range[] = [
+  range('fd00:ec2::254/128', 'metadata'),
+  range('fd20:ce::254/128', 'metadata'),
+  range('::/128', 'unspecified'),
+  range('::1/128', 'loopback'),
+  range('fc00::/7', 'private'),
+  range('fec0::/10', 'private'), // site-local
+  range('fe80::/10', 'link-local'),
+  range('ff00::/8', 'multicast'),
+  range('2001:2::/48', 'benchmark'),
+  range('2001:db8::/32', 'documentation'),
+  range('3fff::/20', 'documentation'),
+  range('2001::/23', 'reserved'), // protocol assignments
+  range('2000::/3', 'public'),
+];
+
+interface Carrier {
+  readonly range: Range;
+  readonly carried: (address: readonly number[]) => readonly number[];
+  /** What a carried public address amounts to. */
+  readonly otherwise: 'public' | 'tunnel';
+}
+
+const last4 = (address: readonly number[]) => address.slice(12);
+
+const carriers: readonly Carrier[] = [
+  { range: range('::ffff:0:0/96', 'tunnel'), carried: last4, otherwise: 'public' }, // the same address, mapped
+  { range: range('64:ff9b::/96', 'tunnel'), carried: last4, otherwise: 'public' }, // NAT64, as resolvers give it
+  { range: range('64:ff9b:1::/48', 'tunnel'), carried: last4, otherwise: 'tunnel' }, // NAT64 of one's own
+  { range: range('::ffff:0:0:0/96', 'tunnel'), carried: last4, otherwise: 'tunnel' }, // translated
+  { range: range('2002::/16', 'tunnel'), carried: (address) => address.slice(2, 6), otherwise: 'tunnel' }, // 6to4
+  // Teredo: the client's address is stored inverted.
+  {
+    range: range('2001::/32', 'tunnel'),
+    carried: (address) => last4(address).map((b) => b ^ 0xff),
+    otherwise: 'tunnel',
+  },
+  { range: range('::/96', 'tunnel'), carried: last4, otherwise: 'tunnel' }, // compatible
+];
+
+function kind4(address: readonly number[]): AddressKind {
+  return ranges4.find((each) => within(address, each))?.[2] ?? 'public';
+}
+
+function kind6(address: readonly number[]): AddressKind {
+  const exact = ranges6.find((each) => each[1] === 128 && within(address, each));
+  if (exact !== undefined) return exact[2];
+  const carrier = carriers.find((each) => within(address, each.range));
+  if (carrier !== undefined) {
+    const kind = kind4(carrier.carried(address));
+    return kind === 'public' ? carrier.otherwise : kind;
+  }
+  return ranges6.find((each) => within(address, each))?.[2] ?? 'reserved';
+}
+
+export function addressKind(text: string): AddressKind {
+  const bytes = addressBytes(text);
+  if (bytes === undefined) return 'malformed';
+  return bytes.length === 4 ? kind4(bytes) : kind6(bytes);
+}
+
+/** One notation for one address: IPv6 compressed, and an IPv4 address mapped into IPv6 as itself. */
+export function canonicalAddress(text: string): string | undefined {
+  const bytes = addressBytes(text);
+  if (bytes === undefined) return undefined;
+  if (bytes.length === 4) return bytes.join('.');
+  if (bytes.slice(0, 10).every((byte) => byte === 0) && bytes[10] === 0xff && bytes[11] === 0xff) {
+    return last4(bytes).join('.');
+  }
+  return new URL(`http://[${text}]/`).hostname.slice(1, -1);
+}

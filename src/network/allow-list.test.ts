@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { anyPublicNetwork, hostNetwork, type Network, noNetwork } from '../authority/network.js';
+import { judgeAddress, judgeAddresses, judgeTarget, networkRules } from './allow-list.js';
+
+const target = (host: string, port = 443) => ({ host, port });
+
+describe('the allow-list', () => {
+  it('allows nothing where nothing is granted, and an empty list is nothing', () => {
+    for (const grant of [noNetwork, hostNetwork([]), { kind: 'hosts', hosts: [] } as Network]) {
+      assert.equal(judgeTarget(networkRules(grant), target('example.org')).allowed, false);
+    }
+  });
+
+  it('refuses a grant it does not know', () => {
+    assert.throws(() => networkRules({ kind: 'all' } as unknown as Network), { code: 'EINVAL' });
+  });
+
+  it('compares host and port exactly', () => {
+    const rules = networkRules(hostNetwork(['Example.org:443', '[::ffff:127.0.0.1]:80']));
+    assert.equal(judgeTarget(rules, target('example.org')).allowed, true);
+    assert.equal(judgeTarget(rules, target('[::ffff:7f00:1]', 80)).allowed, true);
+    for (const other of [
+      target('example.org', 80),
+      target('www.example.org'),
+      target('org'),
+      target('notexample.org'),
+    ]) {
+      assert.equal(judgeTarget(rules, other).allowed, false, JSON.stringify(other));
+    }
+  });
+
+  it('takes any public host for what has a public name or address', () => {
+    const rules = networkRules(anyPublicNetwork);
+    for (const host of ['example.org', '8.8.8.8', '[2606:4700::1111]']) {
+      assert.equal(judgeTarget(rules, target(host, 22)).allowed, true, host);
+    }
+    for (const host of [
+      'localhost',
+      'printer.local',
+      'metadata.google.internal',
+      '10.0.0.1',
+      '[::1]',
+      '[::ffff:808:808]',
+    ]) {
+      assert.equal(judgeTarget(rules, target(host)).allowed, false, host);
+    }
+  });
+
+  it('says what an operator would add', () => {
+    const verdict = judgeTarget(networkRules(hostNetwork(['a.example:443'])), target('b.example'));
+    assert.match(verdict.allowed ? '' : verdict.reason, /an operator would add b\.example:443/);
+  });
+
+  it('judges every address, and tells the subject none', () => {
+    const rules = networkRules(anyPublicNetwork);
+    const verdict = judgeAddresses(rules, target('example.org'), ['8.8.8.8', '10.1.2.3']);
+    assert.ok(!verdict.allowed && verdict.address === '10.1.2.3' && !verdict.reason.includes('10.1.2.3'));
+    assert.equal(judgeAddresses(rules, target('example.org'), ['8.8.8.8', '2606:4700::1']).allowed, true);
+  });
+
+  it('lets a private host be at loopback and private addresses, at that port, and nowhere worse', () => {
+    const rules = networkRules(hostNetwork(['registry.example:80']), ['Registry.example:80']);
+    for (const address of ['127.0.0.1', '::1', '10.0.0.1', 'fd12::1', '100.64.0.1', '::ffff:10.0.0.1']) {
+      assert.equal(judgeAddress(rules, target('registry.example', 80), address).allowed, true, address);
+      assert.equal(judgeAddress(rules, target('registry.example', 81), address).allowed, false, address);
+    }
+    for (const address of [
+      '169.254.169.254',
+      'fd00:ec2::254',
+      '169.254.1.1',
+      '0.0.0.0',
+      '224.0.0.1',
+      '::',
+      'nonsense',
+    ]) {
+      assert.equal(judgeAddress(rules, target('registry.example', 80), address).allowed, false, address);
+    }
+  });
+
+  it('does not grant what is only listed as private', () => {
+    for (const grant of [noNetwork, anyPublicNetwork, hostNetwork(['other.example:80'])]) {
+      assert.equal(judgeTarget(networkRules(grant, ['localhost:80']), target('localhost', 80)).allowed, false);
+    }
+  });
+});

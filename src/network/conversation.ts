@@ -1,0 +1,28 @@
+/** What every protocol's server is given: one client, and what may be done for it. */
+import type { Socket } from 'node:net';
+import type { Attempt } from './events.js';
+import type { Gate } from './gate.js';
+import type { Inbox } from './inbox.js';
+import type { HostSecrets } from './secret.js';
+
+export interface ProxyLimits {
+  readonly connections: number;
+  readonly headBytes: number;
+  readonly headMilliseconds: number;
+  readonly connectMilliseconds: number;
+  readonly idleMilliseconds: number;
+  readonly lingerMilliseconds: number;
+}
+
+export interface Conversation {
+  readonly client: Socket;
+  readonly inbox: Inbox;
+  readonly attempt: Attempt;
+  readonly gate: Gate;
+  readonly secrets: ReadonlyMap<string, HostSecrets>;
+  readonly limits: ProxyLimits;
+  /** Certificates of authorities to trust instead of Node's own, in PEM. */
+  readonly authorities: readonly string[] | undefined;
+  /** Aborted when the client is gone or the proxy stops. */
+  readonly signal: AbortSignal;
+}

@@ -1,0 +1,136 @@
+/**
+ * The one way out. Whatever the protocol, a connection is opened here and nowhere else: host and port judged, the name
+ * resolved once, every address judged, the connection made to a judged address itself (there is no second lookup that
+ * could answer otherwise), and the address of the open socket judged again.
+ */
+import { lookup } from 'node:dns/promises';
+import { connect, type Socket } from 'node:net';
+import { ErrnoError } from '../base/errno.js';
+import { networkAddressesTried } from '../base/limits.js';
+import { canonicalAddress } from './address.js';
+import { judgeAddress, judgeAddresses, judgeTarget, type NetworkRules } from './allow-list.js';
+import { asErrno } from './answer.js';
+import type { Attempt } from './events.js';
+import { literalAddress, type Target } from './host-name.js';
+
+export type Resolve = (host: string) => Promise<readonly string[]>;
+
+/** By the host's own resolver, `/etc/hosts` included. */
+export const resolveByHost: Resolve = async (host) =>
+  (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
+
+export interface Gate {
+  readonly rules: NetworkRules;
+  readonly resolve: Resolve;
+  readonly connectMilliseconds: number;
+  /** Told of every socket to a host, so that whoever stops can close what is open. */
+  readonly onOpen: (socket: Socket) => void;
+}
+
+function refuse(reason: string): never {
+  throw new ErrnoError('EACCES', { operation: 'connect', reason });
+}
+
+interface Patience {
+  readonly deadline: number;
+  readonly signal: AbortSignal;
+}
+
+/** Rejects at the deadline and when the client has gone; what is under way is then nobody's. */
+async function before<T>(work: Promise<T>, { deadline, signal }: Patience, what: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  let onAbort: (() => void) | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const reason = `${what} took too long (networkConnectMilliseconds)`;
+    timer = setTimeout(
+      () => reject(new ErrnoError('ETIMEDOUT', { operation: 'connect', reason })),
+      Math.max(0, deadline - performance.now()),
+    );
+    onAbort = () => reject(new ErrnoError('ECANCELED', { operation: 'connect', reason: 'the client closed early' }));
+    signal.addEventListener('abort', onAbort);
+    if (signal.aborted) onAbort();
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+    if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
+  }
+}
+
+async function addressesOf(gate: Gate, { host }: Target, patience: Patience): Promise<readonly string[]> {
+  const literal = literalAddress(host);
+  if (literal !== undefined) return [literal];
+  const found = await before(gate.resolve(host), patience, `resolving ${host}`).catch((error: unknown) => {
+    if (error instanceof ErrnoError) throw error;
+    throw new ErrnoError('ENOENT', { operation: 'connect', reason: `${host} could not be resolved`, cause: error });
+  });
+  if (found.length > 0) return found;
+  throw new ErrnoError('ENOENT', { operation: 'connect', reason: `${host} has no address` });
+}
+
+async function connectTo(gate: Gate, address: string, port: number, patience: Patience): Promise<Socket> {
+  const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true });
+  // Without a listener an error would end the process; `close` follows and is what is acted on.
+  socket.on('error', () => undefined);
+  gate.onOpen(socket);
+  const opened = new Promise<void>((resolve, reject) => {
+    socket.once('connect', resolve).once('error', reject);
+  });
+  try {
+    await before(opened, patience, 'connecting');
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw asErrno(error, 'connecting');
+  }
+}
+
+async function connectToOne(
+  gate: Gate,
+  addresses: readonly string[],
+  port: number,
+  { deadline, signal }: Patience,
+): Promise<readonly [socket: Socket, address: string]> {
+  const tried = addresses.slice(0, networkAddressesTried);
+  let failure: unknown;
+  for (const [index, address] of tried.entries()) {
+    // Each gets its share of the time that is left, so that one silent address does not cost the others theirs.
+    const now = performance.now();
+    const share = now + (deadline - now) / (tried.length - index);
+    try {
+      return [await connectTo(gate, address, port, { deadline: share, signal }), address];
+    } catch (error) {
+      failure = error;
+      if (signal.aborted) break;
+    }
+  }
+  throw failure;
+}
+
+/** An open socket to the target, or EACCES, ENOENT, EIO, ETIMEDOUT or ECANCELED. */
+export async function open(gate: Gate, target: Target, attempt: Attempt, signal: AbortSignal): Promise<Socket> {
+  attempt.host = target.host;
+  attempt.port = target.port;
+  const granted = judgeTarget(gate.rules, target);
+  if (!granted.allowed) return refuse(granted.reason);
+
+  const patience = { deadline: performance.now() + gate.connectMilliseconds, signal };
+  const addresses = await addressesOf(gate, target, patience);
+  const verdict = judgeAddresses(gate.rules, target, addresses);
+  if (!verdict.allowed) {
+    attempt.address = verdict.address;
+    return refuse(verdict.reason);
+  }
+  attempt.address = addresses[0] ?? null;
+  const [socket, address] = await connectToOne(gate, addresses, target.port, patience);
+  attempt.address = address;
+  attempt.counted = socket;
+  const reached = socket.remoteAddress ?? '';
+  const again = judgeAddress(gate.rules, target, reached);
+  if (!again.allowed || canonicalAddress(reached) !== canonicalAddress(address)) {
+    socket.destroy();
+    return refuse(again.allowed ? `${target.host} was reached at another address than was judged` : again.reason);
+  }
+  return socket;
+}

@@ -1,0 +1,202 @@
+/**
+ * Serves one HTTP client: CONNECT becomes a tunnel, a plain request is sent on and its answer sent back. One request a
+ * connection: the next one is a new connection and judged anew, and a request hidden behind another is never read.
+ */
+import { isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { ErrnoError, hasCode } from '../base/errno.js';
+import { asErrno, httpAnswer } from './answer.js';
+import type { Conversation } from './conversation.js';
+import { open } from './gate.js';
+import { headScanner, parseRequestHead, parseResponseHead, type RequestHead, type ResponseHead } from './http-head.js';
+import {
+  outgoingRequest,
+  outgoingResponse,
+  parseAbsoluteTarget,
+  parseAuthorityTarget,
+  requestFraming,
+  responseFraming,
+} from './http-message.js';
+import { Inbox } from './inbox.js';
+import type { HostSecrets } from './secret.js';
+import { transferBody, write } from './transfer.js';
+import { tunnel } from './tunnel.js';
+
+const interimResponses = 8;
+
+export async function serveHttp(conversation: Conversation): Promise<void> {
+  const { client, inbox, attempt, signal } = conversation;
+  const progress = { answered: false };
+  attempt.protocol = 'http';
+  try {
+    const head = parseRequestHead(await inbox.read(headScanner()));
+    if (head.method === 'CONNECT') await serveConnect(conversation, head, progress);
+    else await serveRequest(conversation, head, progress);
+  } catch (error) {
+    const known = signal.aborted ? clientGone : asErrno(error, 'the connection');
+    // An answer that has begun cannot be taken back: a reset tells the client that it is not whole.
+    if (progress.answered) client.destroy();
+    else if (!client.destroyed) client.write(httpAnswer(known));
+    throw known;
+  }
+}
+
+const clientGone = new ErrnoError('ECANCELED', { operation: 'http', reason: 'the client closed early' });
+
+interface Progress {
+  answered: boolean;
+}
+
+async function serveConnect(conversation: Conversation, head: RequestHead, progress: Progress): Promise<void> {
+  const { client, inbox, attempt, gate, limits, signal } = conversation;
+  attempt.protocol = 'connect';
+  const target = parseAuthorityTarget(head.target);
+  attempt.host = target.host;
+  attempt.port = target.port;
+  if (requestFraming(head).kind !== 'none') {
+    throw new ErrnoError('EINVAL', { operation: 'http', reason: 'expected CONNECT without a body' });
+  }
+  const host = await open(gate, target, attempt, signal);
+  progress.answered = true;
+  client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+  inbox.release();
+  await tunnel(client, host, limits.idleMilliseconds);
+}
+
+/** The port for `http://` of a host with secrets: its requests leave over TLS, so that a value never travels in clear. */
+const upgradedPort = 80;
+const noChanges = { without: new Set<string>(), added: [] };
+
+async function serveRequest(conversation: Conversation, head: RequestHead, progress: Progress): Promise<void> {
+  const { client, inbox, attempt, gate, secrets, limits, signal } = conversation;
+  const asked = parseAbsoluteTarget(head.target);
+  const own = asked.port === upgradedPort ? secrets.get(asked.host) : undefined;
+  const target = own === undefined ? asked : { ...asked, port: own.port };
+  attempt.protocol = own === undefined ? 'http' : 'https';
+  attempt.host = target.host;
+  attempt.port = target.port;
+  if (head.method === 'TRACE') {
+    throw new ErrnoError('ENOTSUP', { operation: 'http', reason: 'TRACE is not served: it echoes what was sent' });
+  }
+  const framing = requestFraming(head);
+  const defaultPort = own === undefined ? 80 : 443;
+  const hostField = target.port === defaultPort ? target.host : `${target.host}:${target.port}`;
+  const text = outgoingRequest(
+    head,
+    { hostField, path: asked.path },
+    framing,
+    own === undefined ? noChanges : changesFor(own),
+  );
+
+  const socket = await open(gate, target, attempt, signal);
+  const host = own === undefined ? socket : await secured(conversation, socket, target.host);
+  const abandon = () => host.destroy();
+  signal.addEventListener('abort', abandon);
+  client.setTimeout(limits.idleMilliseconds, abandon);
+  try {
+    inbox.release();
+    await write(host, text);
+    const sent = transferBody(client, host, framing).then(
+      // From here on the client's bytes mean nothing; read, so that its going away is noticed.
+      () => client.resume(),
+      () => host.destroy(),
+    );
+    await relayResponse(conversation, host, head.method, own, progress);
+    host.destroy();
+    await sent;
+  } finally {
+    signal.removeEventListener('abort', abandon);
+    host.destroy();
+  }
+}
+
+/** Bodies come back uncompressed, so that an echo of a value can be found in them. */
+function changesFor(own: HostSecrets) {
+  return {
+    without: new Set([...own.names, 'accept-encoding']),
+    added: [['Accept-Encoding', 'identity'] as const, ...own.fields()],
+  };
+}
+
+async function secured({ authorities, gate }: Conversation, socket: Socket, host: string): Promise<Socket> {
+  const name = host.startsWith('[') ? host.slice(1, -1) : host;
+  const secure = connectTls({
+    socket,
+    host: name,
+    ...(isIP(name) === 0 ? { servername: name } : {}),
+    ...(authorities === undefined ? {} : { ca: [...authorities] }),
+    ALPNProtocols: ['http/1.1'],
+    minVersion: 'TLSv1.2',
+    rejectUnauthorized: true,
+  });
+  secure.setTimeout(gate.connectMilliseconds, () => secure.destroy());
+  try {
+    await new Promise<void>((resolve, reject) => {
+      secure.once('secureConnect', resolve).once('error', reject);
+      secure.once('close', () =>
+        reject(new ErrnoError('ETIMEDOUT', { operation: 'connect', reason: `${host} gave no TLS` })),
+      );
+    });
+  } catch (error) {
+    socket.destroy();
+    throw asErrno(error, `TLS with ${host}`);
+  }
+  secure.setTimeout(0);
+  secure.on('error', () => undefined);
+  return secure;
+}
+
+async function responseHead(inbox: Inbox): Promise<ResponseHead> {
+  try {
+    return parseResponseHead(await inbox.read(headScanner()));
+  } catch (error) {
+    if (hasCode(error, 'EAGAIN')) {
+      throw new ErrnoError('ETIMEDOUT', {
+        operation: 'http',
+        reason: 'the host gave no answer (networkIdleMilliseconds)',
+      });
+    }
+    const why = error instanceof ErrnoError ? error.reason : 'it could not be read';
+    throw new ErrnoError('EIO', { operation: 'http', reason: `the host's answer was refused: ${why}`, cause: error });
+  }
+}
+
+async function relayResponse(
+  { client, limits }: Conversation,
+  host: Socket,
+  method: string,
+  own: HostSecrets | undefined,
+  progress: Progress,
+): Promise<void> {
+  const inbox = new Inbox(host, { bytes: limits.headBytes, milliseconds: limits.idleMilliseconds });
+  const redactor = own?.redactor();
+  for (let interim = 0; ; interim++) {
+    const head = await responseHead(inbox);
+    if (head.status === 101 || interim > interimResponses) {
+      throw new ErrnoError('EIO', {
+        operation: 'http',
+        reason: "the host's answer was refused: expected a final status",
+      });
+    }
+    const framing = head.status < 200 ? ({ kind: 'none' } as const) : checkedFraming(method, head);
+    const text = outgoingResponse(head, framing);
+    progress.answered ||= head.status >= 200;
+    await write(client, Buffer.from(redactor?.text(text) ?? text, 'latin1'));
+    if (head.status < 200) continue;
+    inbox.release();
+    await transferBody(host, client, framing, redactor);
+    return;
+  }
+}
+
+function checkedFraming(method: string, head: ResponseHead) {
+  try {
+    return responseFraming(method, head);
+  } catch (error) {
+    throw new ErrnoError('EIO', {
+      operation: 'http',
+      reason: "the host's answer was refused: its length is unclear",
+      cause: error,
+    });
+  }
+}

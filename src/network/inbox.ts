@@ -1,0 +1,111 @@
+/**
+ * Reads the beginning of a conversation from a socket: at most so many bytes, until a deadline that a drip does not
+ * move. What was read beyond is put back, so that a stream can go on from there.
+ */
+import type { Duplex } from 'node:stream';
+import { ErrnoError } from '../base/errno.js';
+
+export interface Taken<T> {
+  readonly value: T;
+  /** Bytes it stood in. */
+  readonly used: number;
+}
+
+export interface InboxLimits {
+  readonly bytes: number;
+  readonly milliseconds: number;
+}
+
+const firstCapacity = 1024;
+
+export class Inbox {
+  readonly #stream: Duplex;
+  readonly #limits: InboxLimits;
+  readonly #deadline: number;
+  #buffer = Buffer.alloc(0);
+  #length = 0;
+
+  constructor(stream: Duplex, limits: InboxLimits) {
+    this.#stream = stream;
+    this.#limits = limits;
+    this.#deadline = performance.now() + limits.milliseconds;
+  }
+
+  /**
+   * What `take` makes of the bytes so far; it is asked again with more until it answers, and may remember how far it
+   * looked. E2BIG beyond the limit, EAGAIN at the deadline, ECANCELED where the peer is gone.
+   */
+  async read<T>(take: (bytes: Buffer) => Taken<T> | undefined): Promise<T> {
+    for (;;) {
+      const taken = take(this.#buffer.subarray(0, this.#length));
+      if (taken !== undefined) {
+        this.#buffer = this.#buffer.subarray(taken.used);
+        this.#length -= taken.used;
+        return taken.value;
+      }
+      if (this.#length >= this.#limits.bytes) {
+        throw new ErrnoError('E2BIG', {
+          operation: 'read',
+          reason: `expected a head of at most ${this.#limits.bytes} bytes (networkHeadBytes)`,
+        });
+      }
+      await this.#more();
+    }
+  }
+
+  /** Bytes that were read and not taken. */
+  get pending(): number {
+    return this.#length;
+  }
+
+  /** Puts back what was not taken; the inbox is done with. */
+  release(): void {
+    if (this.#length > 0) this.#stream.unshift(this.#buffer.subarray(0, this.#length));
+    this.#length = 0;
+  }
+
+  async #more(): Promise<void> {
+    let chunk = this.#stream.read() as Buffer | null;
+    while (chunk === null) {
+      await this.#readable();
+      chunk = this.#stream.read() as Buffer | null;
+    }
+    const needed = this.#length + chunk.length;
+    if (needed > this.#buffer.length) {
+      // Doubling: a client that sends single bytes costs no more than one that does not.
+      const grown = Buffer.alloc(Math.max(needed, 2 * this.#buffer.length, firstCapacity));
+      this.#buffer.copy(grown, 0, 0, this.#length);
+      this.#buffer = grown;
+    }
+    chunk.copy(this.#buffer, this.#length);
+    this.#length = needed;
+  }
+
+  #readable(): Promise<void> {
+    const stream = this.#stream;
+    return new Promise((resolve, reject) => {
+      const settle = (act: () => void) => {
+        clearTimeout(timer);
+        stream.off('readable', onReadable).off('end', onGone).off('close', onGone);
+        act();
+      };
+      const onReadable = () => settle(resolve);
+      const onGone = () =>
+        settle(() => reject(new ErrnoError('ECANCELED', { operation: 'read', reason: 'the peer closed early' })));
+      const timer = setTimeout(
+        () =>
+          settle(() =>
+            reject(
+              new ErrnoError('EAGAIN', {
+                operation: 'read',
+                reason: `expected a whole head within ${this.#limits.milliseconds} ms (networkHeadMilliseconds)`,
+              }),
+            ),
+          ),
+        Math.max(0, this.#deadline - performance.now()),
+      );
+      if (stream.destroyed || stream.readableEnded) onGone();
+      else stream.on('readable', onReadable).on('end', onGone).on('close', onGone);
+    });
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * The network of a jail: a proxy outside of it, which alone has a network.
+ *
+ *     host-name  address  allow-list      what is a host, what is an address, what is allowed      pure
+ *     http-head  http-message  body  socks  redact    messages, taken apart and made anew          pure
+ *     gate                                the one way out: judge, resolve, judge, connect, judge
+ *     http-server  socks-server           one client's conversation
+ *     events                              what the report says of it
+ *     environment                         how programs find it
+ *
+ * It imports authority and base. It promises that a connection is opened only to a granted host and port at an address
+ * that was judged, that every attempt is told, and that no client, however hostile, ends the process or another's
+ * connection. It trusts the server's connections to be the jail's: who may connect is the jail's to see to.
+ */
+import type { Server, Socket } from 'node:net';
+import type { Network } from '../authority/network.js';
+import { ErrnoError } from '../base/errno.js';
+import {
+  networkConnections,
+  networkConnectMilliseconds,
+  networkHeadBytes,
+  networkHeadMilliseconds,
+  networkIdleMilliseconds,
+  networkLingerMilliseconds,
+} from '../base/limits.js';
+import { networkRules } from './allow-list.js';
+import { answerFor, asErrno } from './answer.js';
+import type { Conversation, ProxyLimits } from './conversation.js';
+import { Attempt, type ConnectionEvent, ConnectionLog } from './events.js';
+import { type Gate, type Resolve, resolveByHost } from './gate.js';
+import { serveHttp } from './http-server.js';
+import { Inbox } from './inbox.js';
+import { type HostSecrets, hostSecrets, type InjectedSecret } from './secret.js';
+import { socksVersion } from './socks.js';
+import { serveSocks } from './socks-server.js';
+
+export interface NetworkProxyOptions {
+  /** Its connections are served; it is closed by `stop`. */
+  readonly server: Server;
+  readonly grant: Network;
+  /** `host:port` that are granted and may resolve to loopback and private addresses: the operator's rule. */
+  readonly privateHosts?: readonly string[];
+  readonly secrets?: readonly InjectedSecret[];
+  /** One attempt, or several alike with a count. May not throw. */
+  readonly onEvent?: (event: ConnectionEvent) => void;
+  readonly resolve?: Resolve;
+  readonly limits?: Partial<ProxyLimits>;
+  /** For TLS of the proxy's own (secrets): PEM certificates to trust instead of Node's. */
+  readonly authorities?: readonly string[];
+}
+
+export interface NetworkProxy {
+  /** All attempts that have ended, repeats summed. */
+  connections(): readonly ConnectionEvent[];
+  /** Closes server and connections; all events have been told when it resolves. */
+  stop(): Promise<void>;
+}
+
+const defaultLimits: ProxyLimits = Object.freeze({
+  connections: networkConnections,
+  headBytes: networkHeadBytes,
+  headMilliseconds: networkHeadMilliseconds,
+  connectMilliseconds: networkConnectMilliseconds,
+  idleMilliseconds: networkIdleMilliseconds,
+  lingerMilliseconds: networkLingerMilliseconds,
+});
+
+/** Throws EINVAL where grant, rules or secrets are not well formed; nothing is served then. */
+export function startNetworkProxy(options: NetworkProxyOptions): NetworkProxy {
+  const proxy = new RunningProxy(options);
+  const { server } = options;
+  const onConnection = (socket: Socket) => proxy.accept(socket);
+  server.on('connection', onConnection);
+  // Out of descriptors, for example: told, and the next one may be served.
+  server.on('error', (error) => proxy.tellTrouble(asErrno(error, 'accepting a connection')));
+  return {
+    connections: () => proxy.connections(),
+    stop: async () => {
+      const closed = new Promise<void>((resolve) => (server.listening ? server.close(() => resolve()) : resolve()));
+      await proxy.stop();
+      await closed;
+    },
+  };
+}
+
+class RunningProxy {
+  readonly #log: ConnectionLog;
+  readonly #gate: Gate;
+  readonly #secrets: ReadonlyMap<string, HostSecrets>;
+  readonly #limits: ProxyLimits;
+  readonly #authorities: readonly string[] | undefined;
+  readonly #served = new Map<Socket, Promise<void>>();
+  readonly #hosts = new Set<Socket>();
+  #stopping = false;
+
+  constructor(options: NetworkProxyOptions) {
+    this.#limits = Object.freeze({ ...defaultLimits, ...options.limits });
+    this.#gate = Object.freeze({
+      rules: networkRules(options.grant, options.privateHosts),
+      resolve: options.resolve ?? resolveByHost,
+      connectMilliseconds: this.#limits.connectMilliseconds,
+      onOpen: (socket: Socket) => {
+        this.#hosts.add(socket);
+        socket.once('close', () => this.#hosts.delete(socket));
+      },
+    });
+    this.#secrets = hostSecrets(options.secrets ?? []);
+    this.#authorities = options.authorities;
+    this.#log = new ConnectionLog(options.onEvent ?? (() => undefined));
+  }
+
+  connections(): readonly ConnectionEvent[] {
+    return this.#log.totals();
+  }
+
+  accept(client: Socket): void {
+    client.on('error', () => undefined);
+    if (this.#stopping) {
+      client.destroy();
+    } else if (this.#served.size >= this.#limits.connections) {
+      client.destroy();
+      const reason = `more than ${this.#limits.connections} connections at once (networkConnections)`;
+      this.tellTrouble(new ErrnoError('EAGAIN', { operation: 'accept', reason }));
+    } else {
+      // What is granted to a client that ends its half first is the rest of the answer.
+      client.allowHalfOpen = true;
+      client.setNoDelay(true);
+      this.#served.set(
+        client,
+        this.#serve(client).finally(() => this.#served.delete(client)),
+      );
+    }
+  }
+
+  tellTrouble(error: ErrnoError): void {
+    const attempt = new Attempt(this.#log);
+    attempt.verdict = answerFor(error).verdict;
+    attempt.reason = error.reason;
+    attempt.tell();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    for (const socket of [...this.#served.keys(), ...this.#hosts]) socket.destroy();
+    await Promise.all(this.#served.values());
+    this.#log.flush();
+  }
+
+  async #serve(client: Socket): Promise<void> {
+    const gone = new AbortController();
+    client.once('close', () => gone.abort());
+    const { headBytes, headMilliseconds, lingerMilliseconds } = this.#limits;
+    const inbox = new Inbox(client, { bytes: headBytes, milliseconds: headMilliseconds });
+    const attempt = new Attempt(this.#log);
+    let asked = false;
+    try {
+      const first = await inbox.read((bytes) => (bytes.length > 0 ? { value: bytes[0] ?? 0, used: 0 } : undefined));
+      asked = true;
+      await this.#converse(first, {
+        client,
+        inbox,
+        attempt,
+        gate: this.#gate,
+        secrets: this.#secrets,
+        limits: this.#limits,
+        authorities: this.#authorities,
+        signal: gone.signal,
+      });
+    } catch (error) {
+      const known = asErrno(error, 'the connection');
+      attempt.verdict = answerFor(known).verdict;
+      attempt.reason = known.reason;
+    }
+    // A client that only connected and left has attempted nothing.
+    if (asked) attempt.tell();
+    await linger(client, lingerMilliseconds);
+  }
+
+  async #converse(first: number, conversation: Conversation): Promise<void> {
+    if (first === socksVersion) return serveSocks(conversation);
+    if (first >= 0x41 && first <= 0x5a) return serveHttp(conversation);
+    throw new ErrnoError('EINVAL', { operation: 'accept', reason: 'expected HTTP or SOCKS5' });
+  }
+}
+
+/** Ends our half and waits for the client's: closing over unread bytes would reset what it has yet to read. */
+async function linger(client: Socket, milliseconds: number): Promise<void> {
+  if (client.destroyed) return;
+  client.end();
+  client.resume();
+  client.setTimeout(0);
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(() => client.destroy(), milliseconds);
+    client.once('close', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

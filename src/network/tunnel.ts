@@ -1,0 +1,29 @@
+/** Bytes both ways between two sockets, with back-pressure; either side may end its half first. */
+import type { Socket } from 'node:net';
+
+/** Resolves when both are closed. */
+export function tunnel(client: Socket, host: Socket, idleMilliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    let open = 2;
+    const join = (own: Socket, other: Socket) => {
+      const onClose = () => {
+        // One that ended its half has said all: the rest goes out. Otherwise half a transfer must not look whole.
+        if (own.readableEnded) other.destroySoon();
+        else other.destroy();
+        open -= 1;
+        if (open === 0) resolve();
+      };
+      // Whatever is read from one is written to the other: both clocks see both directions.
+      own.setTimeout(idleMilliseconds, () => {
+        own.destroy();
+        other.destroy();
+      });
+      if (own.destroyed) onClose();
+      else own.once('close', onClose);
+    };
+    client.pipe(host);
+    host.pipe(client);
+    join(client, host);
+    join(host, client);
+  });
+}
