@@ -3,18 +3,11 @@ import { ErrnoError, ExitCode, exitCodeFor } from '../base/errno.js';
 import { version } from '../base/version.js';
 import type { HookHost } from '../hook/hook-host.js';
 import type { Host } from '../proxy/host.js';
-import { overview, usage } from './help.js';
+import { findVerb, refuseVerb, verbsOfGroup } from './find-verb.js';
+import { groupUsage, overview, usage } from './help.js';
 import { errorJson, errorText, painter, printJson } from './output.js';
 import { ownWords, parseArguments } from './parse-arguments.js';
 import { verbs } from './verbs.js';
-
-function refuseVerb(name: string): never {
-  throw new ErrnoError('EINVAL', {
-    operation: 'ctx',
-    reason: `expected a verb (${verbs.map((candidate) => candidate.name).join(', ')}), got '${name}'`,
-    remedy: name.startsWith('-') ? 'ctx --help shows the usage' : `to run a command: ctx exec -- ${name} ...`,
-  });
-}
 
 function complain(error: unknown, json: boolean): number {
   if (!(error instanceof ErrnoError)) {
@@ -28,22 +21,34 @@ function complain(error: unknown, json: boolean): number {
   return exitCodeFor(error);
 }
 
+/** On a verb, on all verbs of a group such as `agent`, or on everything. */
+function helpOn(words: readonly string[]): string {
+  const { verb } = findVerb(verbs, words);
+  if (verb !== undefined) return usage(verb);
+  const group = verbsOfGroup(verbs, words[0] ?? '');
+  return group.length === 0 ? overview(verbs, version) : groupUsage(words[0] ?? '', group);
+}
+
 export async function runCommandLine(
   given: readonly string[],
   compose: () => Promise<Host>,
   composeHook: () => Promise<HookHost>,
 ): Promise<number> {
-  const [name, ...rest] = given;
+  const [name] = given;
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-    const verb = verbs.find((candidate) => candidate.name === rest[0]);
-    process.stdout.write(verb === undefined ? overview(verbs, version) : usage(verb));
+    process.stdout.write(helpOn(given.slice(1)));
     return name === undefined ? ExitCode.badInput : ExitCode.ok;
   }
-  const named = verbs.find((candidate) => candidate.name === name);
+  const { verb: named, rest } = findVerb(verbs, given);
   try {
-    const verb = named ?? refuseVerb(name);
-    const own = ownWords(verb, rest);
-    if (own.includes('--help') || own.includes('-h')) {
+    const own = ownWords(named, rest);
+    const asksForHelp = own.includes('--help') || own.includes('-h');
+    if (named === undefined && asksForHelp && verbsOfGroup(verbs, name).length > 0) {
+      process.stdout.write(helpOn([name]));
+      return ExitCode.ok;
+    }
+    const verb = named ?? refuseVerb(verbs, given);
+    if (asksForHelp) {
       process.stdout.write(usage(verb));
       return ExitCode.ok;
     }

@@ -1,5 +1,6 @@
 /** Completion scripts for bash, zsh and fish, made from the table of verbs. */
 import { ErrnoError } from '../base/errno.js';
+import { groupOf, verbsOfGroup } from './find-verb.js';
 import { printJson } from './output.js';
 import type { Run, Verb } from './verb.js';
 
@@ -7,8 +8,28 @@ function optionNames(verb: Verb): string {
   return [...verb.options.map(({ name }) => `--${name}`), '--help'].join(' ');
 }
 
+function lastWord(verb: Verb): string {
+  return verb.name.slice(verb.name.indexOf(' ') + 1);
+}
+
+function firstWords(verbs: readonly Verb[]): readonly string[] {
+  return [...new Set(verbs.map((verb) => groupOf(verb) ?? verb.name))];
+}
+
+function bashCase(word: string, verbs: readonly Verb[]): string {
+  const group = verbsOfGroup(verbs, word);
+  const verb = verbs.find(({ name }) => name === word);
+  if (verb !== undefined) return `    ${word}) words='${optionNames(verb)}' ;;`;
+  const inner = group.map((each) => `${lastWord(each)}) words='${optionNames(each)}' ;;`).join(' ');
+  return `    ${word})
+      words='${group.map(lastWord).join(' ')} --help'
+      if ((COMP_CWORD > 2)); then case \${COMP_WORDS[2]} in ${inner} esac; fi ;;`;
+}
+
 function bash(verbs: readonly Verb[]): string {
-  const cases = verbs.map((verb) => `    ${verb.name}) words='${optionNames(verb)}' ;;`).join('\n');
+  const cases = firstWords(verbs)
+    .map((word) => bashCase(word, verbs))
+    .join('\n');
   return `_ctx() {
   local current=\${COMP_WORDS[COMP_CWORD]} words=''
   local index
@@ -19,7 +40,7 @@ function bash(verbs: readonly Verb[]): string {
     fi
   done
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W '${verbs.map(({ name }) => name).join(' ')} --help --version' -- "$current"))
+    COMPREPLY=($(compgen -W '${firstWords(verbs).join(' ')} --help --version' -- "$current"))
     return
   fi
   case \${COMP_WORDS[1]} in
@@ -39,17 +60,32 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "\\'")}'`;
 }
 
+function fishCondition(verb: Verb): string {
+  return verb.name
+    .split(' ')
+    .map((word) => `__fish_seen_subcommand_from ${word}`)
+    .join('; and ');
+}
+
+function fishVerb(verb: Verb): string {
+  const group = groupOf(verb);
+  const when = group === undefined ? '__fish_use_subcommand' : `'__fish_seen_subcommand_from ${group}'`;
+  return `complete -c ctx -f -n ${when} -a ${lastWord(verb)} -d ${quoted(verb.summary)}`;
+}
+
 function fish(verbs: readonly Verb[]): string {
+  const groups = firstWords(verbs).filter((word) => verbsOfGroup(verbs, word).length > 0);
   const lines = verbs.flatMap((verb) => [
-    `complete -c ctx -f -n __fish_use_subcommand -a ${verb.name} -d ${quoted(verb.summary)}`,
+    fishVerb(verb),
     ...verb.options.map(
       (option) =>
-        `complete -c ctx -f -n '__fish_seen_subcommand_from ${verb.name}' -l ${option.name}${
+        `complete -c ctx -f -n '${fishCondition(verb)}' -l ${option.name}${
           option.value === undefined ? '' : ' -r'
         }${option.choices === undefined ? '' : ` -a '${option.choices.join(' ')}'`} -d ${quoted(option.summary)}`,
     ),
   ]);
-  return `${lines.join('\n')}\n`;
+  const nouns = groups.map((group) => `complete -c ctx -f -n __fish_use_subcommand -a ${group}`);
+  return `${[...nouns, ...lines].join('\n')}\n`;
 }
 
 const scripts: Readonly<Record<string, (verbs: readonly Verb[]) => string>> = { bash, zsh, fish };

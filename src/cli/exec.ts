@@ -75,6 +75,9 @@ export const run: Run = async (call, host) => {
     const envelope = await execute(await host(), {
       argv: call.words,
       cwd: currentDirectory(),
+      agent: call.value('agent'),
+      reads: call.values('read'),
+      writes: call.values('write'),
       environmentAdditions: call.values('env'),
       weakened: call.values('weaken') as readonly Layer[],
       timeoutMilliseconds,

@@ -26,6 +26,12 @@ In any project:
 `;
 }
 
+/** The verbs of one noun: `ctx agent new`, `ctx agent show`. */
+export function groupUsage(group: string, verbs: readonly Verb[]): string {
+  const rows = verbs.map((verb): readonly [string, string] => [verb.name, verb.summary]);
+  return `ctx ${group}: its verbs\n\nusage: ctx ${group} VERB [OPTION...] [OPERAND...]\n\n${columns(rows)}\n\n  ctx ${group} VERB --help   more on a verb\n`;
+}
+
 export function usage(verb: Verb): string {
   const rows = [...verb.options, { name: 'help', summary: 'show this' }].map((option): readonly [string, string] => [
     optionUsage(option),

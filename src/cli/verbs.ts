@@ -1,7 +1,7 @@
 /** Every verb of `ctx`. */
+import { authorityOptions, json, objectVerbs } from './object-verbs.js';
 import type { Option, Verb } from './verb.js';
 
-const json: Option = { name: 'json', summary: 'print JSON for machines' };
 const wait: Option = { name: 'wait', summary: 'wait while another command uses the fork, instead of refusing' };
 
 export const verbs: readonly Verb[] = [
@@ -19,6 +19,7 @@ export const verbs: readonly Verb[] = [
         choices: ['auto', 'always', 'never'],
         summary: 'what changed, on stderr; auto (or CTX_REPORT): on a terminal only',
       },
+      ...authorityOptions,
       {
         name: 'env',
         value: 'NAME[=VALUE]',
@@ -39,7 +40,11 @@ export const verbs: readonly Verb[] = [
       'stay as they are until `ctx apply`. It sees the system read-only, a private home and /tmp, and no network.',
       "Its exit code is ctx's own; 127 when it is not found, 126 when it cannot be executed.",
     ],
-    examples: ['ctx exec -- npm test', 'ctx exec --timeout 5m --json -- make check'],
+    examples: [
+      'ctx exec -- npm test',
+      'ctx exec --timeout 5m --json -- make check',
+      'ctx exec --agent coder --read ../api -- node build.js',
+    ],
     load: async () => (await import('./exec.js')).run,
   },
   {
@@ -88,6 +93,7 @@ export const verbs: readonly Verb[] = [
     examples: ['ctx drop'],
     load: async () => (await import('./drop.js')).run,
   },
+  ...objectVerbs,
   {
     name: 'doctor',
     summary: 'what this host offers, and the remedy for what it lacks',

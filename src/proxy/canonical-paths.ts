@@ -2,7 +2,7 @@
  * Paths as people and files name them, made canonical once, as the kernel would: `a/link/..` is the parent of where the
  * link leads. Whatever compares or mounts paths afterwards takes what comes out of here.
  */
-import { lstatSync, realpathSync } from 'node:fs';
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { posix } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import type { Link } from '../jail/plan.js';
@@ -30,12 +30,35 @@ export function canonicalPath(path: string): string | undefined {
   }
 }
 
-/** The canonical path of what exists, and below it the rest as it was written; for files that are yet to be made. */
-export function canonicalAncestor(path: string): string {
+function linkTarget(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch (error) {
+    if (isMissing(error) || hasCode(error, 'EINVAL')) return undefined;
+    throw fromSystemError(error, 'readlink', path);
+  }
+}
+
+/** As many as the kernel follows. */
+const mostLinks = 40;
+
+/**
+ * The canonical path of what exists, and below it the rest as it was written; for files that are yet to be made. A link
+ * that leads to nothing is followed too: writing to it makes what it leads to.
+ */
+export function canonicalAncestor(path: string, links = 0): string {
+  if (links > mostLinks) {
+    throw new ErrnoError('ELOOP', { operation: 'resolve the path', path, reason: 'it leads through too many links' });
+  }
   let rest = '';
   for (let at = path; ; at = posix.dirname(at)) {
     const found = canonicalPath(at);
     if (found !== undefined) return rest === '' ? found : posix.join(found, rest);
+    const target = linkTarget(at);
+    if (target !== undefined) {
+      const directory = canonicalPath(posix.dirname(at)) ?? posix.dirname(at);
+      return canonicalAncestor(`${absolutePath(target, directory)}${rest === '' ? '' : `/${rest}`}`, links + 1);
+    }
     if (at === '/') return path;
     rest = posix.join(posix.basename(at), rest);
   }

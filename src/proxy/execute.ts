@@ -199,7 +199,7 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       clashes: synced.clashes,
       warnings: [
         ...resolved.warnings,
-        ...withheld(resolved),
+        ...withheld(place, resolved),
         ...[...opened.problems, ...synced.problems].map(describe),
       ],
     };

@@ -2,6 +2,7 @@
  * Whether this host's jail can hold an Authority as it stands. What an agent's files ask for and the jail cannot do yet is
  * refused by name: a command that runs with less isolation or less of a limit than was written down is worse than none.
  */
+import type { Authority } from '../authority/authority.js';
 import { lifetimeFault, quotaFields } from '../authority/quota.js';
 import { coach } from '../authority/refusal.js';
 import { ErrnoError } from '../base/errno.js';
@@ -54,8 +55,16 @@ export function assertRunnable(host: Host, place: Place, resolved: ResolvedAutho
 }
 
 /** What is granted and not given yet: less than the Authority says, so a warning and no refusal. */
-export function withheld({ authority, agent }: ResolvedAuthority): readonly string[] {
-  if (agent === undefined) return [];
+export function withheld(place: Place, { authority, agent, live }: ResolvedAuthority): readonly string[] {
+  // Binds are not shifted with the command: to the host's files it is a stranger.
+  const shifted = place.owner.shift > 0 && live.length > 0;
+  return [
+    ...(shifted ? ["root's commands are nobody to the host's files: there they write what everybody may write"] : []),
+    ...(agent === undefined ? [] : withheldFrom(authority)),
+  ];
+}
+
+function withheldFrom(authority: Authority): readonly string[] {
   return [
     ...(authority.network.kind === 'none' ? [] : ['the network it is granted is not connected yet: it has none']),
     ...(authority.identity.groups.length === 0 ? [] : ['its supplementary groups are not given to the command yet']),

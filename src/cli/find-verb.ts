@@ -1,0 +1,45 @@
+/** Which verb a call means. Some are two words, a noun and what to do with it: `agent new`. Pure. */
+import { ErrnoError } from '../base/errno.js';
+import type { Verb } from './verb.js';
+
+/** The noun of a verb of two words. */
+export function groupOf(verb: Verb): string | undefined {
+  const blank = verb.name.indexOf(' ');
+  return blank < 0 ? undefined : verb.name.slice(0, blank);
+}
+
+export function verbsOfGroup(verbs: readonly Verb[], group: string): readonly Verb[] {
+  return verbs.filter((verb) => groupOf(verb) === group);
+}
+
+export interface FoundVerb {
+  readonly verb: Verb | undefined;
+  /** What follows it; where there is no such verb, what follows the first word. */
+  readonly rest: readonly string[];
+}
+
+export function findVerb(verbs: readonly Verb[], given: readonly string[]): FoundVerb {
+  const [first = '', second = ''] = given;
+  const two = verbs.find(({ name }) => name === `${first} ${second}`);
+  if (two !== undefined) return { verb: two, rest: given.slice(2) };
+  return { verb: verbs.find(({ name }) => name === first), rest: given.slice(1) };
+}
+
+export function refuseVerb(verbs: readonly Verb[], given: readonly string[]): never {
+  const [first = '', second] = given;
+  const group = verbsOfGroup(verbs, first);
+  if (group.length > 0) {
+    const known = group.map(({ name }) => name).join(', ');
+    throw new ErrnoError('EINVAL', {
+      operation: `ctx ${first}`,
+      reason: `expected one of ${known}${second === undefined ? '' : `; got '${first} ${second}'`}`,
+      remedy: `ctx ${first} --help shows the usage`,
+    });
+  }
+  const known = [...new Set(verbs.map((verb) => groupOf(verb) ?? verb.name))].join(', ');
+  throw new ErrnoError('EINVAL', {
+    operation: 'ctx',
+    reason: `expected a verb (${known}), got '${first}'`,
+    remedy: first.startsWith('-') ? 'ctx --help shows the usage' : `to run a command: ctx exec -- ${first} ...`,
+  });
+}

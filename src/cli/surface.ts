@@ -1,0 +1,42 @@
+/** `ctx surface` and `ctx preamble`: what a command here is shown, for people and for a system prompt. */
+import { authorityJson } from '../authority/authority.js';
+import { printLabel } from '../authority/label.js';
+import { preamble } from '../authority/preamble.js';
+import { visible } from '../base/visible-text.js';
+import { askedAuthority } from './asked-authority.js';
+import { painter, printJson } from './output.js';
+import type { Run } from './verb.js';
+
+export const showSurface: Run = async (call, host) => {
+  const resolved = await askedAuthority(await host(), call);
+  const { authority, digest, agent, live, skipped, warnings } = resolved;
+  if (call.flag('json')) {
+    const name = agent?.name ?? null;
+    printJson({ version: 1, agent: name, digest, authority: authorityJson(authority), live, skipped, warnings });
+    return 0;
+  }
+  const paint = painter(process.stdout);
+  const { view, identity } = authority;
+  const seen = view.entries.filter(({ target }) => view.locate(target) !== undefined);
+  const lines = [
+    paint('bold', `${agent?.name ?? 'nobody'}  ${printLabel(identity.label)}`),
+    ...seen.map(({ target, source, access, origin }) => {
+      const mode = access === 'write' ? paint('yellow', 'rw') : paint('green', 'ro');
+      const elsewhere = source === target ? '' : ` from ${visible(source)}`;
+      return `  ${mode}  ${visible(target)}${elsewhere}  ${paint('dim', origin)}`;
+    }),
+    ...view.hidden.map((path) => `  ${paint('red', '--')}  ${visible(path)}  ${paint('dim', 'hidden')}`),
+    ...warnings.map((warning) => paint('yellow', `  ${visible(warning)}`)),
+    paint('dim', `  ${digest}`),
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+  return 0;
+};
+
+export const showPreamble: Run = async (call, host) => {
+  const { authority, digest, warnings } = await askedAuthority(await host(), call);
+  const text = preamble(authority);
+  if (call.flag('json')) printJson({ version: 1, digest, preamble: text, warnings });
+  else process.stdout.write(text);
+  return 0;
+};

@@ -1,0 +1,50 @@
+/** What stands on disk of an object that a decision is about. What is not made of files yet (models, sessions) is missing. */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Authority } from '../authority/authority.js';
+import type { ObjectFacts } from '../authority/decide.js';
+import { mountObjectName } from '../authority/name.js';
+import type { ObjectClass } from '../authority/permission.js';
+import { fromSystemError, hasCode } from '../base/errno.js';
+import { inspectAgent } from './agent.js';
+import type { Roots } from './layout.js';
+import { findObject } from './object-store.js';
+import { toolFacts } from './tool.js';
+
+const missing: ObjectFacts = Object.freeze({ exists: false, visible: false });
+
+function directoryFacts(path: string): ObjectFacts {
+  try {
+    const { uid, gid, mode } = statSync(path);
+    return { exists: true, visible: true, file: { uid, gid, mode } };
+  } catch (error) {
+    // The tiers of agents and shared spaces are seen by all, so what could be made there is not a secret.
+    if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) return { exists: false, visible: true };
+    throw fromSystemError(error, 'stat', path);
+  }
+}
+
+export function objectFacts(roots: Roots, authority: Authority, objectClass: ObjectClass, name: string): ObjectFacts {
+  switch (objectClass) {
+    case 'tool':
+      return toolFacts(roots, authority.toolPath, findObject(roots, 'tool', name));
+    case 'agent': {
+      const object = findObject(roots, 'agent', name);
+      if (object === undefined) return { exists: false, visible: true };
+      const { label } = inspectAgent(object).values;
+      return { ...directoryFacts(object.directory), ...(label === undefined ? {} : { label }) };
+    }
+    case 'shared':
+      return directoryFacts(join(roots.root, 'shared', name));
+    case 'mount': {
+      const entry = authority.view.entries.find(({ target }) => mountObjectName(target) === name);
+      if (entry === undefined || authority.view.locate(entry.target) === undefined) return missing;
+      return directoryFacts(entry.source);
+    }
+    case 'network':
+      return { exists: true, visible: true };
+    case 'model':
+    case 'session':
+      return missing;
+  }
+}
