@@ -1,7 +1,6 @@
 /** The composition root of the hook: what `composeHost` makes, without what starts programs. It runs for every tool call. */
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { fileRecorder } from './audit/record.js';
 import type { HookHost } from './hook/hook-host.js';
 import { storePaths } from './vault/layout.js';
@@ -10,7 +9,7 @@ import { canonicalPlace, storeDirectory } from './vault/store-place.js';
 
 /** `bin/ctx`, of the checkout that the bundle and the compiled files stand in. */
 function ctxProgram(): string {
-  const here = fileURLToPath(import.meta.url);
+  const here = import.meta.filename;
   return `${here.slice(0, here.lastIndexOf('/dist/'))}/bin/ctx`;
 }
 

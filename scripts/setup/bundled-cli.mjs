@@ -22,8 +22,8 @@ const options = {
   sourcesContent: false,
   legalComments: 'external',
   // What CommonJS does not have.
-  banner: { js: "const bundleUrl=require('node:url').pathToFileURL(__filename).href;" },
-  define: { 'import.meta.url': 'bundleUrl' },
+  banner: { js: "const bundle={get url(){return require('node:url').pathToFileURL(__filename).href}};" },
+  define: { 'import.meta.url': 'bundle.url', 'import.meta.filename': '__filename' },
   // Packages with a compiled part find it by their own place in node_modules, so they stay there.
   external: [],
   logLevel: 'silent',

@@ -13,9 +13,9 @@
 import { writeSync } from 'node:fs';
 import type { Recorder } from '../audit/record.js';
 import { ErrnoError, hasCode } from '../base/errno.js';
-import { hookMilliseconds } from '../base/limits.js';
+import { hookInputMilliseconds, hookMilliseconds } from '../base/limits.js';
 import { visible } from '../base/visible-text.js';
-import { anonymousGrants, type GrantRequest } from './anonymous-grants.js';
+import { anonymousGrants, type Extent, type GrantRequest } from './anonymous-grants.js';
 import { type Call, deny, type Verdict } from './call.js';
 import { claudeCodeAnswer, claudeCodeCall } from './claude-code.js';
 import { type CommandMode, decideCall } from './decide-call.js';
@@ -23,7 +23,7 @@ import type { HookHost } from './hook-host.js';
 import { jsonAnswer, jsonCall } from './json-protocol.js';
 import { type JsonValue, parseJsonText, plainValue } from './json-text.js';
 import { readInput } from './read-input.js';
-import { lookAtHost, resolveOnHost } from './resolve-path.js';
+import { hostResolver, lookAtHost } from './resolve-path.js';
 
 export interface Protocol {
   readonly name: string;
@@ -69,9 +69,18 @@ async function shellOf(): Promise<string> {
 }
 
 async function decide(request: HookRequest, host: HookHost, call: Call): Promise<Verdict> {
-  const [grants, shell] = await Promise.all([anonymousGrants(host, request.granted), shellOf()]);
+  const resolve = hostResolver();
+  const shell = call.action.kind === 'command' ? await shellOf() : '';
   const form = { program: host.program, options: [], shell };
-  return decideCall({ grants, resolve: resolveOnHost, commands: request.commands, form }, call);
+  const within = async (extent: Extent) => {
+    const grants = await anonymousGrants(host, request.granted, resolve, extent);
+    const verdict = await decideCall({ grants, resolve, commands: request.commands, form }, call);
+    return { grants, verdict };
+  };
+  const { grants, verdict } = await within('workspace');
+  // Only paths can be granted outside of the workspace.
+  if (verdict.decision !== 'deny' || grants.extent === 'everything' || call.action.kind !== 'paths') return verdict;
+  return (await within('everything')).verdict;
 }
 
 function record(recorder: Recorder | undefined, protocol: Protocol, call: Call | undefined, verdict: Verdict): Verdict {
@@ -133,27 +142,47 @@ function say(descriptor: number, text: string): boolean {
   }
 }
 
-/**
- * Where time runs out, a thread still waits for whatever does not answer, and an ordinary exit would wait for it: the
- * process ends itself. The answer is on stdout by then, and the end by a signal blocks the call by itself.
- */
+/** A thread may still wait for what does not answer, and an ordinary exit would wait for that thread. */
+function endNow(reason: string): void {
+  say(standardError, `ctx: ${reason}\n`);
+  process.kill(process.pid, 'SIGKILL');
+}
+
+/** The last resort, without the record: that may be what does not answer. The end by a signal blocks the call by itself. */
 function endAfter(milliseconds: number, protocol: Protocol): NodeJS.Timeout {
   return setTimeout(() => {
-    const reason = `expected to decide within ${milliseconds} ms: the file system or the harness did not answer`;
+    const reason = `expected to decide within ${milliseconds} ms: a file system did not answer`;
     say(standardOutput, protocol.answer(deny(reason), null));
-    say(standardError, `ctx: ${reason}\n`);
-    process.kill(process.pid, 'SIGKILL');
+    endNow(reason);
   }, milliseconds);
+}
+
+/** A harness that never ends its message is refused like any other bad message. */
+function inTime(input: Promise<string>, milliseconds: number): Promise<string> {
+  return new Promise((settle, fail) => {
+    const reason = `expected a whole message within ${milliseconds} ms`;
+    const timer = setTimeout(
+      () => fail(new ErrnoError('ETIMEDOUT', { operation: 'read stdin', reason })),
+      milliseconds,
+    );
+    input.then(settle, fail).finally(() => clearTimeout(timer));
+  });
 }
 
 export async function runHook(request: HookRequest): Promise<number> {
   const watchdog = endAfter(hookMilliseconds, request.protocol);
-  const input = readInput();
+  let complete = false;
+  const whole = readInput().finally(() => {
+    complete = true;
+  });
+  const input = inTime(whole, hookInputMilliseconds);
   // It is awaited later; until then a failure must not count as unhandled.
   input.catch(() => undefined);
   const { verdict, text } = await answerTo(input, request);
   clearTimeout(watchdog);
-  if (say(standardOutput, text)) return 0;
+  const said = say(standardOutput, text);
+  if (!complete) endNow(verdict.reason);
+  if (said) return 0;
   say(standardError, `ctx: ${verdict.reason}\n`);
   return blockingExitCode;
 }

@@ -9,7 +9,9 @@
 import { lstat, readlink } from 'node:fs';
 import { pathBytes } from '../base/limits.js';
 
-export type Resolution = { readonly ok: true; readonly path: string } | { readonly ok: false; readonly fault: string };
+export type Resolution =
+  | { readonly ok: true; readonly path: string; readonly exists: boolean }
+  | { readonly ok: false; readonly fault: string };
 
 /** What stands at a path whose parents are resolved. */
 export type Standing =
@@ -24,6 +26,7 @@ export type Resolve = (path: string) => Promise<Resolution>;
 const linksFollowed = 40;
 
 const kernelTrees: readonly string[] = ['/proc', '/sys'];
+const missing: Standing = Object.freeze({ kind: 'missing' });
 
 function refused(fault: string): Resolution {
   return { ok: false, fault };
@@ -33,36 +36,47 @@ function refused(fault: string): Resolution {
 export async function resolvePath(path: string, look: Look): Promise<Resolution> {
   const pending = path.split('/').reverse();
   let at = '';
+  /** The part of `at` that exists: below it, there is nothing to look at. */
+  let existing = '';
   let links = 0;
   for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
     if (name === '' || name === '.') continue;
     if (name === '..') {
       at = at.slice(0, Math.max(at.lastIndexOf('/'), 0));
+      if (at.length < existing.length) existing = at;
       continue;
     }
     const next = `${at}/${name}`;
     if (kernelTrees.includes(next)) return refused('it leads through what the kernel shows of itself');
-    const standing = await look(next);
+    const standing = at === existing ? await look(next) : missing;
     switch (standing.kind) {
       case 'unknown':
         return refused(standing.fault);
-      case 'link': {
+      case 'link':
         links += 1;
         if (links > linksFollowed) return refused(`it leads through more than ${linksFollowed} links, or in a circle`);
         if (Buffer.byteLength(standing.target) > pathBytes) return refused('a link on its way is too long');
-        if (standing.target.startsWith('/')) at = '';
+        if (standing.target.startsWith('/')) {
+          at = '';
+          existing = '';
+        }
         pending.push(...standing.target.split('/').reverse());
         break;
-      }
       case 'other':
         if (pending.some((rest) => rest !== '')) return refused('a file stands where it needs a directory');
         at = next;
+        existing = next;
         break;
-      default:
+      case 'directory':
+        at = next;
+        existing = next;
+        break;
+      case 'missing':
         at = next;
     }
   }
-  return { ok: true, path: at === '' ? '/' : at };
+  if (Buffer.byteLength(at) > pathBytes) return refused(`it leads to a path of more than ${pathBytes} bytes`);
+  return { ok: true, path: at === '' ? '/' : at, exists: at === existing };
 }
 
 function readLink(path: string): Promise<Standing> {
@@ -84,10 +98,19 @@ export function lookAtHost(path: string): Promise<Standing> {
         if (about.isSymbolicLink()) return settle(readLink(path));
         return settle({ kind: about.isDirectory() ? 'directory' : 'other' });
       }
-      if (error.code === 'ENOENT') return settle({ kind: 'missing' });
+      if (error.code === 'ENOENT') return settle(missing);
       settle({ kind: 'unknown', fault: `a part of it cannot be looked at (${error.code})` });
     });
   });
 }
 
-export const resolveOnHost: Resolve = (path) => resolvePath(path, lookAtHost);
+/** For one decision: paths of one call share most of their way, and each place is looked at once. */
+export function hostResolver(): Resolve {
+  const seen = new Map<string, Promise<Standing>>();
+  return (path) =>
+    resolvePath(path, (place) => {
+      const known = seen.get(place) ?? lookAtHost(place);
+      seen.set(place, known);
+      return known;
+    });
+}

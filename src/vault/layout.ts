@@ -11,12 +11,12 @@
  *   STORE/vault/ID/fork/git-index/      as a fork, while the imported git index is refreshed
  *   STORE/trash/                        renamed here, then deleted
  */
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { sha256 } from '../base/sha256.js';
 
 /** A directory's vault is found by its path alone, so that no index has to be kept true. */
 export function vaultId(origin: string): string {
-  return createHash('sha256').update(origin).digest('hex').slice(0, 16);
+  return sha256(origin).slice(0, 16);
 }
 
 export interface ForkPaths {
