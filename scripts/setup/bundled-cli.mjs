@@ -1,6 +1,7 @@
 /**
- * `dist/cli/ctx.cjs`: the CLI and what it imports as one file. Modules run when they are first imported, so a verb pays for
- * what it uses. CommonJS, since Node's ES module loader alone costs a quarter of a start.
+ * `dist/cli/ctx.cjs`: the CLI and what it imports as one file, and `hook.cjs`, the part that harnesses start for every tool
+ * call. Modules run when they are first imported, so a verb pays for what it uses. CommonJS, since Node's ES module loader
+ * alone costs a quarter of a start.
  */
 
 import { existsSync } from 'node:fs';
@@ -9,7 +10,7 @@ import { SetupFailure } from './failure.mjs';
 import { filesBelow, fingerprint } from './files.mjs';
 
 const options = {
-  entryPoints: { ctx: 'src/main.ts' },
+  entryPoints: { ctx: 'src/main.ts', hook: 'src/main-hook.ts' },
   outExtension: { '.js': '.cjs' },
   bundle: true,
   format: 'cjs',

@@ -1,4 +1,6 @@
 /** Every verb of `ctx`. */
+
+import { hookVerb } from './hook-verb.js';
 import { authorityOptions, json, objectVerbs } from './object-verbs.js';
 import type { Option, Verb } from './verb.js';
 
@@ -102,33 +104,7 @@ export const verbs: readonly Verb[] = [
     examples: ['ctx doctor'],
     load: async () => (await import('./doctor.js')).run,
   },
-  {
-    name: 'hook',
-    summary: "check a harness's tool calls before they happen",
-    operands: 'claude-code|json|install claude-code|uninstall claude-code',
-    words: { least: 1, most: 2 },
-    options: [
-      json,
-      {
-        name: 'bash',
-        value: 'WHAT',
-        choices: ['rewrite', 'deny'],
-        summary: 'shell commands: run them in the jail instead (default), or deny',
-      },
-      { name: 'approve', summary: 'answer allow for what is granted, so that the harness does not ask' },
-      { name: 'read', value: 'PATH', repeated: true, summary: 'a further path that may be read' },
-      { name: 'write', value: 'PATH', repeated: true, summary: 'a further path that may be written' },
-      { name: 'tool', value: 'NAME', repeated: true, summary: 'a further tool, for example mcp.github.get_issue' },
-      { name: 'project', summary: 'install into .claude/settings.json here (default)' },
-      { name: 'user', summary: 'install into ~/.claude/settings.json' },
-    ],
-    details: [
-      'Reads one call on stdin and answers on stdout: granted, denied with the reason, or rewritten. What cannot be decided is',
-      'denied. The harness runs outside of the jail and works on your own files: see docs/hook.md for what this does not cover.',
-    ],
-    examples: ['ctx hook install claude-code', 'ctx hook uninstall claude-code', 'ctx hook json < call.json'],
-    load: async () => (await import('./hook.js')).run,
-  },
+  hookVerb,
   {
     name: 'completion',
     summary: 'a completion script for your shell',

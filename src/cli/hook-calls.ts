@@ -1,0 +1,36 @@
+/** `ctx hook claude-code` and `ctx hook json`: one call in, one answer out. */
+import { isAbsolute } from 'node:path';
+import { ErrnoError } from '../base/errno.js';
+import { protocolNames, protocolOf, runHook } from '../hook/hook.js';
+import type { HookHost } from '../hook/hook-host.js';
+import type { Arguments } from './verb.js';
+
+export function refuseHook(reason: string): never {
+  throw new ErrnoError('EINVAL', { operation: 'ctx hook', reason, remedy: 'ctx hook --help shows the usage' });
+}
+
+/** Where the harness was started, and not where it has gone since: a task does not move by going elsewhere. */
+function startOf(protocol: string): string {
+  const named = process.env['CLAUDE_PROJECT_DIR'];
+  return protocol === 'claude-code' && named !== undefined && isAbsolute(named) ? named : process.cwd();
+}
+
+export function isDecision(call: Arguments): boolean {
+  return call.words.length === 1 && protocolNames.some((name) => name === call.words[0]);
+}
+
+export async function decideCalls(call: Arguments, host: () => Promise<HookHost>): Promise<number> {
+  const name = protocolNames.find((each) => each === call.words[0]);
+  if (name === undefined || !isDecision(call)) return refuseHook(`expected ${protocolNames.join(' or ')} alone`);
+  return runHook({
+    protocol: protocolOf(name, call.flag('approve')),
+    commands: call.value('bash') === 'deny' ? 'deny' : 'rewrite',
+    granted: {
+      directory: startOf(name),
+      reads: call.values('read'),
+      writes: call.values('write'),
+      tools: call.values('tool'),
+    },
+    host,
+  });
+}

@@ -1,0 +1,25 @@
+/**
+ * The entry point of `ctx hook claude-code` and `ctx hook json`, which harnesses start for every tool call: a bundle of
+ * its own, since reading the whole CLI would cost half as much as a start of Node. Every other call is `main.ts`'s.
+ */
+import { ErrnoError } from './base/errno.js';
+import { decideCalls } from './cli/hook-calls.js';
+import { hookVerb } from './cli/hook-verb.js';
+import { errorText, painter } from './cli/output.js';
+import { parseArguments } from './cli/parse-arguments.js';
+import { composeHookHost } from './compose-hook.js';
+import { blockingExitCode } from './hook/hook.js';
+
+async function main(given: readonly string[]): Promise<number> {
+  try {
+    return await decideCalls(parseArguments(hookVerb, given.slice(1)), async () => composeHookHost());
+  } catch (error) {
+    const text = error instanceof ErrnoError ? errorText(error, painter(process.stderr)) : 'ctx: a defect of ctx\n';
+    process.stderr.write(text);
+    return blockingExitCode;
+  }
+}
+
+void main(process.argv.slice(2)).then((exitCode) => {
+  process.exitCode = exitCode;
+});
