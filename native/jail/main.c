@@ -103,7 +103,7 @@ static void enter_when_ready(const struct ties *ties)
 }
 
 /*
- * Started while init is still mounting: its user namespace is made meanwhile. `listener` gets the filter's, or -1 where the
+ * Started while init is still mounting, so that it is there when init is ready. `listener` gets the filter's, or -1 where the
  * plan has no filter. Returns -1 where init or the command's process has said why it failed.
  */
 static pid_t start_command(const struct plan *plan, const struct ties *ties, struct relay *relays, mode_t mask_of_caller,
@@ -128,9 +128,10 @@ static pid_t start_command(const struct plan *plan, const struct ties *ties, str
 		umask(mask_of_caller);
 		relays_take(relays);
 		sys_close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+		enter_when_ready(ties);
+		/* Not earlier: while init changes the root, the kernel takes this process for a chrooted one and refuses. */
 		if (shift)
 			shift_identity(channel[1]);
-		enter_when_ready(ties);
 		execute_stage(plan, STAGE_COMMAND, channel[1]);
 		fail_with(EINVAL, "the plan has no command");
 	}

@@ -44,6 +44,8 @@ export interface RunningJail {
   signal(signal: NodeJS.Signals): void;
   /** Ends everything inside at once. */
   kill(): void;
+  /** Resolves when the command has been executed: its time counts from here. Never rejects; see `done`. */
+  readonly started: Promise<void>;
   /** Rejects with an ErrnoError when the jail could not be made or the command not started. */
   readonly done: Promise<Outcome>;
 }
@@ -141,6 +143,10 @@ export function launch(request: Launch): RunningJail {
     const { onServer } = request;
     child.on('message', (_text, server) => onServer(server as Server));
   }
+  let tellStarted: () => void = () => undefined;
+  const started = new Promise<void>((resolve) => {
+    tellStarted = resolve;
+  });
   const done = new Promise<Outcome>((resolve, reject) => {
     child.once('error', (error) =>
       reject(
@@ -159,6 +165,8 @@ export function launch(request: Launch): RunningJail {
     child.stderr?.on('data', (chunk: Buffer) => request.onOutput?.('stderr', chunk));
     (child.stdio[reportDescriptor] as Readable).on('data', (chunk: Buffer) => {
       reports.push(chunk);
+      // The first report is either this or a failure.
+      if (chunk.subarray(0, 7).toString('latin1') === 'started') tellStarted();
     });
     const plan = child.stdio[planDescriptor] as Duplex;
     // A jail that ended early has said why; the broken pipe says nothing more.
@@ -175,6 +183,7 @@ export function launch(request: Launch): RunningJail {
   return {
     signal: (signal) => void child.kill(signal),
     kill: () => (child.stdio as readonly unknown[] as readonly (Duplex | undefined)[])[lifelineDescriptor]?.destroy(),
+    started,
     done,
   };
 }

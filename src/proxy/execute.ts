@@ -54,17 +54,19 @@ function describe({ path, code, reason }: Problem): string {
 async function withTimeout(jail: RunningJail, milliseconds: number | undefined): Promise<[Outcome, boolean]> {
   if (milliseconds === undefined) return [await jail.done, false];
   let timedOut = false;
-  let killer: NodeJS.Timeout | undefined;
-  const timer = setTimeout(() => {
-    timedOut = true;
-    jail.signal('SIGTERM');
-    killer = setTimeout(() => jail.kill(), terminationGraceMilliseconds);
-  }, milliseconds);
+  let timer: NodeJS.Timeout | undefined;
+  // Making the jail is our time, not the command's.
+  void jail.started.then(() => {
+    timer = setTimeout(() => {
+      timedOut = true;
+      jail.signal('SIGTERM');
+      timer = setTimeout(() => jail.kill(), terminationGraceMilliseconds);
+    }, milliseconds);
+  });
   try {
     return [await jail.done, timedOut];
   } finally {
     clearTimeout(timer);
-    clearTimeout(killer);
   }
 }
 
