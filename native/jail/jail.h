@@ -57,6 +57,8 @@ void mount_proc(const char *path);
 void mount_devpts(const char *path);
 void mask(const char *path);
 void make_read_only(const char *path);
+/* The pivot waits for a byte there: every process that shall be in the new root must exist by then. */
+void wait_before_pivot(int descriptor);
 void pivot(void);
 
 /* overlay.c */

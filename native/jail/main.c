@@ -56,13 +56,29 @@ static void give_init_up(const struct plan *plan)
 /* What ties the three together. */
 struct ties {
 	pid_t init;
-	int init_is_ready; /* init writes one byte when everything is mounted and the new root entered */
+	int all_are_there; /* the owner writes one byte when the command's process exists */
+	int init_is_ready; /* init writes which root it entered when everything is mounted */
 	int init_lifeline; /* ends with the owner; init ends with it */
 };
 
+/* Which directory "/" is. */
+struct root_identity {
+	dev_t device;
+	ino_t inode;
+};
+
+static struct root_identity current_root(void)
+{
+	struct stat about;
+	if (stat("/", &about) != 0)
+		fail("/");
+	return (struct root_identity){.device = about.st_dev, .inode = about.st_ino};
+}
+
 static struct ties start_init(const struct plan *plan)
 {
-	int ready[2], alive[2];
+	int there[2], ready[2], alive[2];
+	open_pipe(there);
 	open_pipe(ready);
 	open_pipe(alive);
 	pid_t pid = fork();
@@ -70,17 +86,21 @@ static struct ties start_init(const struct plan *plan)
 		fail("starting init");
 	if (pid == 0) {
 		close(alive[1]);
+		close(there[1]);
+		wait_before_pivot(there[0]);
 		execute_stage(plan, STAGE_INIT, -1);
+		struct root_identity entered = current_root();
 		give_init_up(plan);
-		if (write(ready[1], "", 1) != 1)
+		if (write(ready[1], &entered, sizeof entered) != sizeof entered)
 			_exit(EXIT_FAILED);
 		int kept = dup2(alive[0], 0);
 		sys_close_range(1, ~0U, 0);
 		be_init(kept);
 	}
+	close(there[0]);
 	close(ready[1]);
 	close(alive[0]);
-	return (struct ties){.init = pid, .init_is_ready = ready[0], .init_lifeline = alive[1]};
+	return (struct ties){.init = pid, .all_are_there = there[1], .init_is_ready = ready[0], .init_lifeline = alive[1]};
 }
 
 static void restore_signals(void)
@@ -92,12 +112,18 @@ static void restore_signals(void)
 		signal(number, SIG_DFL);
 }
 
-/* The root of this process changed under it when init entered the new one; where it stands did not. */
+/*
+ * The root of this process changed under it when init entered the new one; where it stands did not. A process that was just
+ * being forked at that moment would have kept the host's root: init waits for it, and here it is checked.
+ */
 static void enter_when_ready(const struct ties *ties)
 {
-	char byte;
-	if (read(ties->init_is_ready, &byte, 1) != 1)
+	struct root_identity entered;
+	if (read(ties->init_is_ready, &entered, sizeof entered) != sizeof entered)
 		give_up(); /* init has said why */
+	struct root_identity own = current_root();
+	if (own.device != entered.device || own.inode != entered.inode)
+		fail_with(EXDEV, "this process is not in the jail's root");
 	if (chdir("/") != 0)
 		fail("entering the new root");
 }
@@ -135,6 +161,8 @@ static pid_t start_command(const struct plan *plan, const struct ties *ties, str
 		execute_stage(plan, STAGE_COMMAND, channel[1]);
 		fail_with(EINVAL, "the plan has no command");
 	}
+	if (write(ties->all_are_there, "", 1) != 1)
+		return -1; /* init has ended, and said why */
 	close(channel[1]);
 	close(executed[1]);
 	char byte;

@@ -163,9 +163,20 @@ void make_read_only(const char *path)
 	attach(tree, path, S_ISDIR(about.st_mode));
 }
 
+static int before_pivot = -1;
+
+void wait_before_pivot(int descriptor)
+{
+	before_pivot = descriptor;
+}
+
 /* pivot_root(".", ".") stacks the old root on the new one, where it can be detached without needing a place of its own. */
 void pivot(void)
 {
+	char byte;
+	/* pivot_root moves the processes that exist; one that is just being forked would keep the old root. */
+	if (read(before_pivot, &byte, 1) != 1)
+		fail("waiting for the command's process");
 	struct mount_attr set = {.attr_set = MOUNT_ATTR_RDONLY};
 	if (sys_mount_setattr(root_fd, "", AT_EMPTY_PATH, &set) != 0)
 		fail("making the root read-only");
