@@ -1,6 +1,6 @@
 /** Which paths meet: two sides that changed one path, or a path and what holds it. Pure. */
 
-function* parentsOf(path: string): Iterable<string> {
+export function* parentsOf(path: string): Iterable<string> {
   for (let slash = path.lastIndexOf('/'); slash > 0; slash = path.lastIndexOf('/', slash - 1))
     yield path.slice(0, slash);
 }

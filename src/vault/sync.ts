@@ -4,11 +4,12 @@
  * a clash: reported, never resolved silently, and refused by apply.
  */
 import { readdirSync, renameSync } from 'node:fs';
+import { hasCode } from '../base/errno.js';
 import { layersBeforeReimport } from '../base/limits.js';
-import { clashing } from './clashing.js';
+import { clashing, parentsOf } from './clashing.js';
 import { forkChanges } from './fork.js';
 import { throwAway } from './trash.js';
-import type { Problem } from './tree.js';
+import type { Problem, Step } from './tree.js';
 import { layersFromTop, lookAtOrigin, type OpenVault } from './vault.js';
 import { type VaultMeta, writeVaultMeta } from './vault-meta.js';
 
@@ -22,21 +23,23 @@ export interface Synced {
 }
 
 /** Many small layers make every lookup slower; with nothing in the fork a fresh import is the simplest way to one. */
-async function importAfresh(vault: OpenVault): Promise<Synced> {
+async function importAfresh(vault: OpenVault, entered: readonly string[]): Promise<Synced> {
   const { paths, meta, tree, owner, store } = vault;
   const layer = String(meta.nextLayer);
   throwAway(store, paths.layer(layer));
   const problems = await tree.copy({
     root: meta.origin,
     destination: paths.layer(layer),
-    signatures: paths.scan,
+    // Adopted once the layer is named: signatures that are newer than the layers would hide the edits for good.
+    signatures: paths.scanned,
     shift: owner.shift,
     skip: [{ device: store.device, inode: store.inode }],
   });
   const after: VaultMeta = { ...meta, layers: [layer], nextLayer: meta.nextLayer + 1, clashes: [] };
   writeVaultMeta(paths.meta, after);
+  renameSync(paths.scanned, paths.scan);
   for (const old of meta.layers) throwAway(store, paths.layer(old));
-  return { vault: { ...vault, meta: after, drift: undefined }, entered: [], clashes: [], problems };
+  return { vault: { ...vault, meta: after, drift: undefined }, entered, clashes: [], problems };
 }
 
 async function differing(
@@ -49,6 +52,28 @@ async function differing(
   return paths.filter((path) => compared.get(path) !== 'same');
 }
 
+/**
+ * The delta may hold a path without changing it: a file that was touched, or written again as it was. Such a copy would
+ * hide the person's edit and, taken for a change, undo it. It goes; what is below it is the same.
+ */
+async function uncover(vault: OpenVault, entered: readonly string[]): Promise<void> {
+  const { tree, paths } = vault;
+  const { upper } = paths.fork;
+  const wanted = new Set(entered);
+  const changes = await forkChanges(vault);
+  const kept = new Set(changes.flatMap(({ path }) => [path, ...parentsOf(path)]));
+  const plan: Step[] = [];
+  // From the deepest up: a directory goes only where everything it holds does.
+  for (const { path } of (await tree.diff({ uppers: [upper], lowers: [] })).reverse()) {
+    if (wanted.has(path) && !kept.has(path)) plan.push({ action: 'remove', path });
+    else for (const parent of parentsOf(path)) kept.add(parent);
+  }
+  await tree.apply({ uppers: [upper], root: upper, plan }).catch((error: unknown) => {
+    // A mark of a deletion that both sides made. What stays covered by it is a clash.
+    if (!hasCode(error, 'ENOTEMPTY')) throw error;
+  });
+}
+
 /** `suspects` are paths to compare even where the scan sees no edit: apply may have written them otherwise than the fork. */
 export async function syncOrigin(vault: OpenVault, suspects: readonly string[] = []): Promise<Synced> {
   const { paths, meta, tree, owner, store } = vault;
@@ -57,12 +82,12 @@ export async function syncOrigin(vault: OpenVault, suspects: readonly string[] =
   const layers = layersFromTop(vault);
   const looked = [...new Set([...scanned.map(({ path }) => path), ...suspects])];
   const entered = await differing(vault, layers, looked);
+  const clean = readdirSync(paths.fork.upper).length === 0;
+  if (clean && meta.layers.length >= layersBeforeReimport) return importAfresh(vault, entered);
   if (entered.length === 0) {
     renameSync(paths.scanned, paths.scan);
     return { vault: { ...vault, drift: undefined }, entered, clashes: meta.clashes, problems: [] };
   }
-  const clean = readdirSync(paths.fork.upper).length === 0;
-  if (clean && meta.layers.length >= layersBeforeReimport) return importAfresh(vault);
 
   const layer = String(meta.nextLayer);
   throwAway(store, paths.layer(layer));
@@ -73,13 +98,11 @@ export async function syncOrigin(vault: OpenVault, suspects: readonly string[] =
     shift: owner.shift,
     paths: entered,
   });
-  const clashes = clean ? [] : clashing(entered, await forkChanges(vault));
-  const after: VaultMeta = {
-    ...meta,
-    layers: [...meta.layers, layer],
-    nextLayer: meta.nextLayer + 1,
-    clashes: [...new Set([...meta.clashes, ...clashes])].sort(),
-  };
+  if (!clean) await uncover(vault, entered);
+  const layered: VaultMeta = { ...meta, layers: [...meta.layers, layer], nextLayer: meta.nextLayer + 1 };
+  // Asked with the person's edits in place: whatever the fork shows otherwise there is a clash, however it came about.
+  const clashes = clean ? [] : clashing(entered, await forkChanges({ ...vault, meta: layered }));
+  const after: VaultMeta = { ...layered, clashes: [...new Set([...meta.clashes, ...clashes])].sort() };
   writeVaultMeta(paths.meta, after);
   renameSync(paths.scanned, paths.scan);
   return { vault: { ...vault, meta: after, drift: undefined }, entered, clashes: after.clashes, problems };
