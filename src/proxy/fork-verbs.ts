@@ -95,6 +95,7 @@ export function keepFork(host: Host, request: ForkRequest, choice: ConflictChoic
         conflicts: applied.plan.conflicts,
       },
     });
+    await emptyTrash(host.store, host.tree);
     return applied;
   });
 }

@@ -8,8 +8,10 @@ import { type ApplyPlan, type ConflictChoice, planApply } from './apply-plan.js'
 import { fold } from './fold.js';
 import { forkChanges, rememberChanges } from './fork.js';
 import { syncOrigin } from './sync.js';
+import { throwAway } from './trash.js';
 import type { Change, Problem } from './tree.js';
 import { layersFromTop, makeEmptyFork, type OpenVault } from './vault.js';
+import { type VaultMeta, writeVaultMeta } from './vault-meta.js';
 
 export interface Applied {
   readonly vault: OpenVault;
@@ -27,6 +29,17 @@ async function agreedPaths(vault: OpenVault, paths: readonly string[]): Promise<
   return new Set(paths.filter((path) => compared.get(path) === 'same'));
 }
 
+/**
+ * The delta changes nothing any more, since the directory has come to be the same. It goes all the same, and its clashes
+ * with it: they would refuse whatever the fork does to these paths later.
+ */
+function forget({ store, paths, meta }: OpenVault): VaultMeta {
+  const after: VaultMeta = { ...meta, clashes: [] };
+  if (meta.clashes.length > 0) writeVaultMeta(paths.meta, after);
+  throwAway(store, paths.fork.upper);
+  return after;
+}
+
 export async function applyFork(vault: OpenVault, choice: ConflictChoice): Promise<Applied> {
   const synced = await syncOrigin(vault);
   const current = synced.vault;
@@ -37,7 +50,7 @@ export async function applyFork(vault: OpenVault, choice: ConflictChoice): Promi
   }
   const { paths, tree, owner, meta } = current;
   await tree.apply({ uppers: [paths.fork.upper], root: meta.origin, shift: owner.shift, plan: plan.steps });
-  const folded = { ...current, meta: changes.length === 0 ? meta : fold(current.store, paths, meta) };
+  const folded = { ...current, meta: changes.length === 0 ? forget(current) : fold(current.store, paths, meta) };
   makeEmptyFork(paths.fork, meta.origin, owner);
   rememberChanges(folded, []);
   // What apply left out on purpose (setuid bits, paths of the person's choice) is taken back from the origin.
