@@ -144,10 +144,7 @@ forEachUser((user) => {
     const [, , , shared] = await host('hold', token, secret, '0');
     await holds(`./attack shared-memory ${shared}`);
   });
-  test('by the keyring of the session', {
-    skip,
-    todo: 'native/jail: the command keeps the session keyring of its caller',
-  }, async () => {
+  test('by the keyring of the session', { skip }, async () => {
     const outside = await stage.start(project, ['./attack', 'with-key', token, './attack', 'read-key']).finished;
     assert.ok(outside.stdout.includes(token), outside.stderr);
     const argv = ['./attack', 'with-key', token, stage.program, 'exec', '--wait', '--', './attack', 'read-key'];

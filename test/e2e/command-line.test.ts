@@ -71,7 +71,7 @@ forEachUser((user) => {
     }
     for (const words of [
       ['exec', '--json', '--frobnicate'],
-      ['diff', '--json', 'operand'],
+      ['status', '--json', 'operand'],
       ['exec', '--json'],
     ]) {
       const { code, stdout } = await stage.ctx(project, words);
@@ -102,7 +102,7 @@ asOneUser((user) => {
       ['exec', '--timeout', 'soon', '--', 'true'],
       ['exec', '--timeout'],
       ['exec', '--report', 'maybe', '--', 'true'],
-      ['diff', 'operand'],
+      ['status', 'operand'],
       ['apply', '--conflicts', 'mine'],
       ['status', '--json=yes'],
       ['completion'],

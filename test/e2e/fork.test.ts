@@ -99,6 +99,8 @@ forEachUser((user) => {
       entered: [],
       clashes: [],
       warnings: [],
+      refusals: [],
+      weakened: [],
     });
     assert.equal(workspace.origin, project);
     assert.ok(Math.abs(Date.parse(startedAt) - Date.now()) < 60_000);

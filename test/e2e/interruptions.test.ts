@@ -15,7 +15,7 @@ const working = 'echo started; while :; do sleep 0.05; done';
 
 /** Everything that a terminal would signal: the whole process group. */
 function toGroup(running: Running, signal: NodeJS.Signals): void {
-  process.kill(-running.pid, signal);
+  if (running.child.exitCode === null && running.child.signalCode === null) process.kill(-running.pid, signal);
 }
 
 async function nothingRuns(project: string): Promise<void> {
