@@ -1,11 +1,10 @@
 /** The composition root of the hook: what `composeHost` makes, without what starts programs. It runs for every tool call. */
-import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { fileRecorder } from './audit/record.js';
-import type { HookHost } from './hook/hook-host.js';
+import type { HookHost, Task } from './hook/hook-host.js';
 import { storePaths } from './vault/layout.js';
 import { openStore } from './vault/store.js';
-import { canonicalPlace, storeDirectory } from './vault/store-place.js';
+import { canonicalPlace, configurationDirectory, objectRoot, storeDirectory } from './vault/store-place.js';
 
 /** `bin/ctx`, of the checkout that the bundle and the compiled files stand in. */
 function ctxProgram(): string {
@@ -14,13 +13,19 @@ function ctxProgram(): string {
 }
 
 export function composeHookHost(): HookHost {
+  const { env } = process;
   const home = canonicalPlace(homedir());
-  const store = realpathSync(openStore(canonicalPlace(storeDirectory(process.env, home))).directory);
+  const store = canonicalPlace(openStore(canonicalPlace(storeDirectory(env, home))).directory);
+  const root = canonicalPlace(objectRoot(env, store));
+  const configuration = canonicalPlace(configurationDirectory(env, home));
   return Object.freeze({
     store,
     recorder: fileRecorder(storePaths(store).record, () => new Date()),
     home,
-    environment: process.env,
+    hidden: Object.freeze([store, root, configuration]),
+    operatorDirectories: Object.freeze([root, configuration]),
     program: ctxProgram(),
+    authorityOf: async (task: Task) => (await import('./compose-authority.js')).authorityOf(task),
+    now: () => new Date(),
   });
 }

@@ -1,34 +1,19 @@
 /** The composition root: the only place where defaults are wired. */
 import { availableParallelism, homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { fileRecorder } from './audit/record.js';
 import { ErrnoError } from './base/errno.js';
 import type { Host } from './proxy/host.js';
 import { storePaths } from './vault/layout.js';
 import { openStore } from './vault/store.js';
-import { canonicalPlace, storeDirectory } from './vault/store-place.js';
+import { canonicalPlace, configurationDirectory, objectRoot, storeDirectory } from './vault/store-place.js';
 import { Tree } from './vault/tree.js';
 
 /** `dist/native`, beside the bundle and beside the compiled files alike. */
 function nativeProgram(name: string): string {
   const here = fileURLToPath(import.meta.url);
   return join(here.slice(0, here.lastIndexOf('/dist/')), 'dist', 'native', name);
-}
-
-/** Where agents and tools are kept: `$CTX_ROOT`, else in the store. */
-function objectRoot(environment: NodeJS.ProcessEnv, store: string): string {
-  const named = environment['CTX_ROOT'];
-  if (named !== undefined && !isAbsolute(named)) {
-    throw new ErrnoError('EINVAL', { operation: 'CTX_ROOT', path: named, reason: 'expected an absolute path' });
-  }
-  return named ?? join(store, 'ctx');
-}
-
-/** By the base directory specification a relative one is as good as none. */
-function configurationDirectory(environment: NodeJS.ProcessEnv, home: string): string {
-  const named = environment['XDG_CONFIG_HOME'];
-  return join(named !== undefined && isAbsolute(named) ? named : join(home, '.config'), 'ctxfs');
 }
 
 export function composeHost(): Host {

@@ -14,7 +14,7 @@ const ranks = [
   ['cli'],
 ];
 /** Files of `src/` itself: above every folder, and free to import each other. */
-const topFiles = ['compose.ts', 'compose-hook.ts', 'main.ts', 'main-hook.ts', 'index.ts'];
+const topFiles = ['compose.ts', 'compose-authority.ts', 'compose-hook.ts', 'main.ts', 'main-hook.ts', 'index.ts'];
 const topRank = ranks.length;
 
 const pureFolders = ['authority', 'shell'];

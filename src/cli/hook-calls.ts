@@ -1,5 +1,5 @@
 /** `ctx hook claude-code` and `ctx hook json`: one call in, one answer out. */
-import { isAbsolute } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
 import { protocolNames, protocolOf, runHook } from '../hook/hook.js';
 import type { HookHost } from '../hook/hook-host.js';
@@ -22,13 +22,16 @@ export function isDecision(call: Arguments): boolean {
 export async function decideCalls(call: Arguments, host: () => Promise<HookHost>): Promise<number> {
   const name = protocolNames.find((each) => each === call.words[0]);
   if (name === undefined || !isDecision(call)) return refuseHook(`expected ${protocolNames.join(' or ')} alone`);
+  const directory = startOf(name);
+  const absolute = (option: string) => call.values(option).map((path) => resolve(directory, path));
   return runHook({
     protocol: protocolOf(name, call.flag('approve')),
     commands: call.value('bash') === 'deny' ? 'deny' : 'rewrite',
-    granted: {
-      directory: startOf(name),
-      reads: call.values('read'),
-      writes: call.values('write'),
+    task: {
+      directory,
+      agent: call.value('agent'),
+      reads: absolute('read'),
+      writes: absolute('write'),
       tools: call.values('tool'),
     },
     host,

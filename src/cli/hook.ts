@@ -23,9 +23,11 @@ function settingsPlace(call: Arguments): SettingsPlace {
 /** The options of this call as the hook is to have them; paths made absolute, since it runs elsewhere. */
 function handedOn(call: Arguments): readonly string[] {
   const bash = call.value('bash');
+  const agent = call.value('agent');
   const paths = ['read', 'write'].flatMap((name) => call.values(name).flatMap((path) => [`--${name}`, resolve(path)]));
   return [
     ...(bash === undefined ? [] : ['--bash', bash]),
+    ...(agent === undefined ? [] : ['--agent', agent]),
     ...(call.flag('approve') ? ['--approve'] : []),
     ...call.values('tool').flatMap((tool) => ['--tool', tool]),
     ...paths,

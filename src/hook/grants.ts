@@ -1,35 +1,46 @@
-/** What the hook compares a call with. Made from an Authority, or for a directory without an agent. */
+/** What the hook compares a call with, and the reasons that coach: which grant was missing, and what an operator would add. */
 import { contains } from '../authority/absolute-path.js';
 import { isObjectName } from '../authority/name.js';
 import { isPublicHost, type Network, parseHostPort } from '../authority/network.js';
-import { accessTo, decidingEntry, type Surface } from '../authority/surface.js';
+import { type Access, accessTo, decidingEntry, type Surface } from '../authority/surface.js';
 import { shownPath } from './path-readings.js';
 
 export interface Grants {
-  readonly surface: Surface;
+  /** Of a host path that is resolved. */
+  accessTo(path: string): Access;
+  /** The granted path that decides for `path`. */
+  deciding(path: string): string | undefined;
+  /** Never reached, whatever is granted around them. */
+  readonly hidden: readonly string[];
   readonly network: Network;
   /** `tool:NAME execute`. */
   mayExecute(tool: string): boolean;
 }
 
+export function surfaceGrants(surface: Surface, rest: Pick<Grants, 'network' | 'mayExecute'>): Grants {
+  return Object.freeze({
+    accessTo: (path: string) => accessTo(surface, path),
+    deciding: (path: string) => decidingEntry(surface, path)?.path,
+    hidden: surface.hidden,
+    ...rest,
+  });
+}
+
 /** Why `path`, which is resolved, may not be used like this; undefined where it may. */
-export function pathRefusal({ surface }: Grants, path: string, access: 'read' | 'write'): string | undefined {
-  const has = accessTo(surface, path);
+export function pathRefusal(grants: Grants, path: string, access: 'read' | 'write'): string | undefined {
+  const has = grants.accessTo(path);
   if (has === 'write' || has === access) return undefined;
   const shown = shownPath(path);
-  if (surface.hidden.some((hidden) => contains(hidden, path))) {
+  if (grants.hidden.some((hidden) => contains(hidden, path)))
     return `${shown} belongs to ctx itself and is never shown`;
-  }
-  if (has === 'read') {
-    const entry = decidingEntry(surface, path)?.path ?? path;
-    return `${shown} is read-only in this task, by ${shownPath(entry)}; an operator would add --write ${shown}`;
-  }
-  return `${shown} is outside the surface of this task; an operator would add --${access} ${shown}`;
+  if (has === 'none') return `${shown} is outside the surface of this task; an operator would add --${access} ${shown}`;
+  const by = shownPath(grants.deciding(path) ?? path);
+  return `${shown} is read-only in this task, by ${by}; an operator would add --write ${by}`;
 }
 
 /** For what walks a whole directory: nothing hidden may lie in it. */
-export function treeRefusal({ surface }: Grants, path: string): string | undefined {
-  const hidden = surface.hidden.find((each) => contains(path, each));
+export function treeRefusal(grants: Grants, path: string): string | undefined {
+  const hidden = grants.hidden.find((each) => contains(path, each));
   return hidden === undefined
     ? undefined
     : `${shownPath(path)} holds ${shownPath(hidden)}, which belongs to ctx itself; look in a directory beside it`;
@@ -38,10 +49,10 @@ export function treeRefusal({ surface }: Grants, path: string): string | undefin
 export function toolRefusal(grants: Grants, tool: string, name: string): string | undefined {
   if (!isObjectName(name)) return `the tool ${shownPath(tool)} has a name that no policy can grant`;
   if (grants.mayExecute(name)) return undefined;
-  return `the tool ${shownPath(tool)} is not granted; an operator would add --tool ${name}, or \`tool:${name} execute\` to the policy`;
+  return `the tool ${shownPath(tool)} is not granted; an operator would add --tool ${name}, or \`tool:${name} execute\` to the agent's policy`;
 }
 
-const networkCoaching = 'an operator would grant the host to an agent and name it with --agent';
+const networkCoaching = 'an operator would grant it to an agent and add --agent NAME';
 
 function hostPortOf(url: string): string | undefined {
   // Not only parsed: what a reader of the text and a parser could take for different hosts is refused.

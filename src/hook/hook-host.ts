@@ -1,12 +1,28 @@
 /** What the hook knows of the machine and the person: a small part of the proxy's Host, since it starts for every tool call. */
 import type { Recorder } from '../audit/record.js';
+import type { Authority } from '../authority/authority.js';
+
+/** The task of a harness, as `ctx exec` would be asked for it. */
+export interface Task {
+  /** Where the harness was started. */
+  readonly directory: string;
+  readonly agent: string | undefined;
+  /** Absolute. */
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
+}
 
 export interface HookHost {
-  /** Canonical; hidden from every task. */
+  /** Canonical. */
   readonly store: string;
   readonly recorder: Recorder;
   readonly home: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Canonical paths that no task ever reaches. */
+  readonly hidden: readonly string[];
+  readonly operatorDirectories: readonly string[];
   /** Absolute path of `ctx`. */
   readonly program: string;
+  /** The very Authority that `ctx exec` would give the task's commands. */
+  authorityOf(task: Task): Promise<Authority>;
+  now(): Date;
 }

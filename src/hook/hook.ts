@@ -3,11 +3,11 @@
  *
  *     protocols  claude-code  json-protocol (json-text)      a message -> a Call, a Verdict -> an answer
  *     deciding   decide-call  (path-readings  resolve-path  glob-pattern  grants  jailed-command)
- *     granted    anonymous-grants                            what a directory's task may reach
+ *     granted    workspace-grants  authority-grants  protected-paths
  *     settings   settings-text  settings-file                install and uninstall
  *
- * May import everything below rank 5; loads neither `child_process` nor the vault's and the jail's acting parts, since it
- * starts for every tool call. Promises: whatever comes in, the answer is one that the harness understands; whatever goes
+ * May import everything below rank 5. It starts for every tool call: one that the workspace grants loads neither
+ * `child_process` nor `crypto` nor anything of the jail. Promises: whatever comes in, the answer is one that the harness understands; whatever goes
  * wrong, it is deny; every denial is in the record, or its reason says why it is not.
  */
 import { writeSync } from 'node:fs';
@@ -15,15 +15,18 @@ import type { Recorder } from '../audit/record.js';
 import { ErrnoError, hasCode } from '../base/errno.js';
 import { hookInputMilliseconds, hookMilliseconds } from '../base/limits.js';
 import { visible } from '../base/visible-text.js';
-import { anonymousGrants, type Extent, type GrantRequest } from './anonymous-grants.js';
+import { authorityGrants } from './authority-grants.js';
 import { type Call, deny, type Verdict } from './call.js';
 import { claudeCodeAnswer, claudeCodeCall } from './claude-code.js';
 import { type CommandMode, decideCall } from './decide-call.js';
-import type { HookHost } from './hook-host.js';
+import type { Grants } from './grants.js';
+import type { HookHost, Task } from './hook-host.js';
 import { jsonAnswer, jsonCall } from './json-protocol.js';
 import { type JsonValue, parseJsonText, plainValue } from './json-text.js';
+import { protectedPaths, withProtected } from './protected-paths.js';
 import { readInput } from './read-input.js';
-import { hostResolver, lookAtHost } from './resolve-path.js';
+import { hostResolver, lookAtHost, type Resolve } from './resolve-path.js';
+import { workspaceGrants } from './workspace-grants.js';
 
 export interface Protocol {
   readonly name: string;
@@ -39,10 +42,15 @@ export function protocolOf(name: (typeof protocolNames)[number], approve: boolea
     : { name, call: jsonCall, answer: jsonAnswer };
 }
 
+/** With tools that are granted by name. */
+export interface HookTask extends Task {
+  readonly tools: readonly string[];
+}
+
 export interface HookRequest {
   readonly protocol: Protocol;
   readonly commands: CommandMode;
-  readonly granted: GrantRequest;
+  readonly task: HookTask;
   readonly host: () => Promise<HookHost>;
 }
 
@@ -68,19 +76,31 @@ async function shellOf(): Promise<string> {
   return found.some(({ kind }) => kind === 'other' || kind === 'link') ? 'bash' : 'sh';
 }
 
+async function wholeGrants(host: HookHost, task: HookTask, resolve: Resolve): Promise<Grants> {
+  const authority = await host.authorityOf(task);
+  const grants = authorityGrants(authority, new Set(task.tools), host.now().getTime());
+  const { cwd, additionalWrites } = authority.surface;
+  return withProtected(grants, await protectedPaths([cwd, task.directory], resolve), additionalWrites);
+}
+
+/** What `ctx exec` is told, so that a command runs with what its task is granted. */
+function execOptions({ agent, reads, writes }: HookTask): readonly string[] {
+  const named = agent === undefined ? [] : ['--agent', agent];
+  return [...named, ...reads.flatMap((path) => ['--read', path]), ...writes.flatMap((path) => ['--write', path])];
+}
+
 async function decide(request: HookRequest, host: HookHost, call: Call): Promise<Verdict> {
+  const { task, commands } = request;
   const resolve = hostResolver();
   const shell = call.action.kind === 'command' ? await shellOf() : '';
-  const form = { program: host.program, options: [], shell };
-  const within = async (extent: Extent) => {
-    const grants = await anonymousGrants(host, request.granted, resolve, extent);
-    const verdict = await decideCall({ grants, resolve, commands: request.commands, form }, call);
-    return { grants, verdict };
-  };
-  const { grants, verdict } = await within('workspace');
-  // Only paths can be granted outside of the workspace.
-  if (verdict.decision !== 'deny' || grants.extent === 'everything' || call.action.kind !== 'paths') return verdict;
-  return (await within('everything')).verdict;
+  const form = { program: host.program, options: execOptions(task), shell };
+  const by = (grants: Grants) => decideCall({ grants, resolve, commands, form }, call);
+  const plain = task.agent === undefined && task.reads.length + task.writes.length === 0;
+  const quick = plain ? await workspaceGrants(host, task.directory, new Set(task.tools), resolve) : undefined;
+  const verdict = quick === undefined ? undefined : await by(quick);
+  // Of a task without an agent, only paths can be granted outside of the workspace.
+  if (verdict !== undefined && (verdict.decision !== 'deny' || call.action.kind !== 'paths')) return verdict;
+  return by(await wholeGrants(host, task, resolve));
 }
 
 function record(recorder: Recorder | undefined, protocol: Protocol, call: Call | undefined, verdict: Verdict): Verdict {
