@@ -12,7 +12,7 @@ import { parseLabel } from '../authority/label.js';
 import type { Mount } from '../authority/mount.js';
 import { makePolicy } from '../authority/policy.js';
 import { type Surface, surfaceEntries } from '../authority/surface.js';
-import { mergeMounts, surfaceMounts } from '../authority/surface-mounts.js';
+import { mergeMounts, surfaceMountOptions } from '../authority/surface-mounts.js';
 import { ErrnoError } from '../base/errno.js';
 import { lineageDepth } from '../base/limits.js';
 import { visible } from '../base/visible-text.js';
@@ -173,7 +173,15 @@ export async function resolveAuthority(host: Host, request: AuthorityRequest): P
   const said = [...warnings];
   const facts: Facts = { host, surface, operator: [], warnings: said };
   const operator = await readOperatorFile(host.operatorDirectories);
-  const own = surfaceMounts(surface, () => true).mounts;
+  // Not `surfaceMounts`: a path of the surface may hold what a line of a mount file cannot, such as a newline.
+  const own = surfaceEntries(surface).map(
+    ({ path, access }): Mount => ({
+      source: path,
+      target: path,
+      mode: access === 'write' ? 'rw' : 'ro',
+      options: surfaceMountOptions,
+    }),
+  );
   const wanted = presentMounts(operator.mounts, 'agents.toml', facts);
   const merged = mergeMounts(own, wanted, operator.mode);
   for (const { mount, reason } of merged.dropped) {
