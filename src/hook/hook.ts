@@ -25,7 +25,7 @@ import { jsonAnswer, jsonCall } from './json-protocol.js';
 import { type JsonValue, parseJsonText, plainValue } from './json-text.js';
 import { protectedPaths, withProtected } from './protected-paths.js';
 import { readInput } from './read-input.js';
-import { hostResolver, lookAtHost, type Resolve } from './resolve-path.js';
+import { HostResolver, lookAtHost, type Resolve } from './resolve-path.js';
 import { workspaceGrants } from './workspace-grants.js';
 
 export interface Protocol {
@@ -89,14 +89,26 @@ function execOptions({ agent, reads, writes }: HookTask): readonly string[] {
   return [...named, ...reads.flatMap((path) => ['--read', path]), ...writes.flatMap((path) => ['--write', path])];
 }
 
-async function decide(request: HookRequest, host: HookHost, call: Call): Promise<Verdict> {
+/** Begun before the message is there, since it does not depend on it. */
+function quickGrants({ task }: HookRequest, host: HookHost, resolver: HostResolver): Promise<Grants | undefined> {
+  const isPlain = task.agent === undefined && task.reads.length + task.writes.length === 0;
+  if (!isPlain) return Promise.resolve(undefined);
+  const quick = workspaceGrants(host, task.directory, new Set(task.tools), resolver);
+  quick.catch(() => undefined); // It is awaited later; until then a failure must not count as unhandled.
+  return quick;
+}
+
+async function decide(
+  request: HookRequest,
+  host: HookHost,
+  call: Call,
+  { resolve }: HostResolver,
+  quick: Grants | undefined,
+): Promise<Verdict> {
   const { task, commands } = request;
-  const resolve = hostResolver();
   const shell = call.action.kind === 'command' ? await shellOf() : '';
   const form = { program: host.program, options: execOptions(task), shell };
   const by = (grants: Grants) => decideCall({ grants, resolve, commands, form }, call);
-  const plain = task.agent === undefined && task.reads.length + task.writes.length === 0;
-  const quick = plain ? await workspaceGrants(host, task.directory, new Set(task.tools), resolve) : undefined;
   const verdict = quick === undefined ? undefined : await by(quick);
   // Of a task without an agent, only paths can be granted outside of the workspace.
   if (verdict !== undefined && (verdict.decision !== 'deny' || call.action.kind !== 'paths')) return verdict;
@@ -126,9 +138,11 @@ export async function answerTo(input: Promise<string>, request: HookRequest): Pr
   let verdict: Verdict;
   try {
     host = await request.host();
+    const resolver = new HostResolver();
+    const quick = quickGrants(request, host, resolver);
     message = plainValue(parseJsonText(await input));
     call = protocol.call(message);
-    verdict = await decide(request, host, call);
+    verdict = await decide(request, host, call, resolver, await quick);
   } catch (error) {
     verdict = deny(reasonOf(error));
   }

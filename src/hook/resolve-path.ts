@@ -7,6 +7,7 @@
  * Asynchronous throughout: a file system that does not answer must not keep the watchdog from running.
  */
 import { lstat, readlink } from 'node:fs';
+import { posix } from 'node:path';
 import { pathBytes } from '../base/limits.js';
 
 export type Resolution =
@@ -105,12 +106,21 @@ export function lookAtHost(path: string): Promise<Standing> {
 }
 
 /** For one decision: paths of one call share most of their way, and each place is looked at once. */
-export function hostResolver(): Resolve {
-  const seen = new Map<string, Promise<Standing>>();
-  return (path) =>
-    resolvePath(path, (place) => {
-      const known = seen.get(place) ?? lookAtHost(place);
-      seen.set(place, known);
-      return known;
-    });
+export class HostResolver {
+  readonly #seen = new Map<string, Promise<Standing>>();
+
+  /** A directory that was just found to be canonical: its parents need no second look. */
+  know(directory: string): void {
+    for (let at = directory; at !== '/' && !this.#seen.has(at); at = posix.dirname(at)) {
+      this.#seen.set(at, Promise.resolve({ kind: 'directory' }));
+    }
+  }
+
+  readonly resolve: Resolve = (path) => resolvePath(path, (place) => this.#look(place));
+
+  #look(place: string): Promise<Standing> {
+    const known = this.#seen.get(place) ?? lookAtHost(place);
+    this.#seen.set(place, known);
+    return known;
+  }
 }

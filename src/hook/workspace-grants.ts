@@ -15,7 +15,7 @@ import { vaultId, vaultPaths } from '../vault/layout.js';
 import { type Grants, surfaceGrants } from './grants.js';
 import type { HookHost } from './hook-host.js';
 import { protectedPaths, withProtected } from './protected-paths.js';
-import type { Resolve } from './resolve-path.js';
+import type { HostResolver } from './resolve-path.js';
 
 function canonical(path: string): Promise<string> {
   return new Promise((settle, fail) => {
@@ -70,12 +70,13 @@ export async function workspaceGrants(
   host: HookHost,
   start: string,
   tools: ReadonlySet<string>,
-  resolve: Resolve,
+  resolver: HostResolver,
 ): Promise<Grants | undefined> {
   const directory = await canonical(start);
+  resolver.know(directory);
   const [origin, hasASay] = await Promise.all([originOf(host, directory), operatorHasASay(host)]);
   if (hasASay || systemPlaces.some((place) => contains(place, origin))) return undefined;
   const surface = makeSurface({ cwd: origin, hidden: host.hidden });
   const grants = surfaceGrants(surface, { network: noNetwork, mayExecute: (tool) => tools.has(tool) });
-  return withProtected(grants, await protectedPaths([origin, directory], resolve), []);
+  return withProtected(grants, await protectedPaths([origin, directory], resolver.resolve), []);
 }
