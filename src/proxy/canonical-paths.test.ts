@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { hasCode } from '../base/errno.js';
+import { canonicalAncestor, canonicalPaths } from './canonical-paths.js';
+
+const base = realpathSync(mkdtempSync(join(tmpdir(), 'ctx-canonical-')));
+after(() => rmSync(base, { recursive: true }));
+mkdirSync(join(base, 'real/deep'), { recursive: true });
+mkdirSync(join(base, 'work'));
+writeFileSync(join(base, 'real/file'), '');
+symlinkSync('../real/deep', join(base, 'work/link'));
+symlinkSync(join(base, 'real/new'), join(base, 'work/dangling'));
+symlinkSync('loop', join(base, 'work/loop'));
+
+describe('a path that somebody names', () => {
+  it('is resolved as the kernel does: .. after a link is where the link leads', () => {
+    const found = canonicalPaths(['link/../file', './/link/', '../real/deep/.'], join(base, 'work'));
+    assert.deepEqual(found.paths, [join(base, 'real/file'), join(base, 'real/deep')]);
+    assert.deepEqual(found.links, [{ path: join(base, 'work/link'), target: join(base, 'real/deep') }]);
+    assert.deepEqual(found.skipped, []);
+  });
+
+  it('is skipped where nothing stands there, and refused where it is none or never ends', () => {
+    assert.deepEqual(canonicalPaths(['gone', '/no/such'], base).skipped, ['gone', '/no/such']);
+    for (const path of ['', 'a\0b']) {
+      assert.throws(
+        () => canonicalPaths([path], base),
+        (error) => hasCode(error, 'EINVAL'),
+      );
+    }
+    assert.throws(
+      () => canonicalPaths(['work/loop'], base),
+      (error) => hasCode(error, 'ELOOP'),
+    );
+  });
+
+  it('is, for a file that is yet to be made, in its deepest directory that exists', () => {
+    assert.equal(canonicalAncestor(join(base, 'work/link/a/b')), join(base, 'real/deep/a/b'));
+    assert.equal(canonicalAncestor('/no/such/place'), '/no/such/place');
+  });
+
+  it('is where a link leads that leads to nothing yet: writing to it makes that', () => {
+    assert.equal(canonicalAncestor(join(base, 'work/dangling')), join(base, 'real/new'));
+    assert.equal(canonicalAncestor(join(base, 'work/dangling/below')), join(base, 'real/new/below'));
+  });
+});
