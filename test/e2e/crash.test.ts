@@ -12,7 +12,7 @@ import { type Stage, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const seed = Number(process.env['CTX_TEST_SEED'] ?? 20_240_229) >>> 0;
-const rounds = process.env['CTX_SOAK'] === '1' ? 150 : 9;
+const rounds = process.env['CTX_SOAK'] === '1' ? 150 : 6;
 
 /** Mulberry32: small, and the same everywhere. */
 function randomFrom(start: number): () => number {
