@@ -8,7 +8,7 @@ import { ErrnoError, hasCode } from '../base/errno.js';
 import { asErrno, httpAnswer } from './answer.js';
 import type { Conversation } from './conversation.js';
 import { open } from './gate.js';
-import { headScanner, parseRequestHead, parseResponseHead, type RequestHead, type ResponseHead } from './http-head.js';
+import { headScanner, parseRequestHead, parseResponseHead, type RequestHead, refuseMessage } from './http-head.js';
 import {
   outgoingRequest,
   outgoingResponse,
@@ -20,7 +20,7 @@ import {
 import { Inbox } from './inbox.js';
 import type { HostSecrets } from './secret.js';
 import { transferBody, write } from './transfer.js';
-import { tunnel } from './tunnel.js';
+import { breakOff, tunnel } from './tunnel.js';
 
 const interimResponses = 8;
 
@@ -35,7 +35,7 @@ export async function serveHttp(conversation: Conversation): Promise<void> {
   } catch (error) {
     const known = signal.aborted ? clientGone : asErrno(error, 'the connection');
     // An answer that has begun cannot be taken back: a reset tells the client that it is not whole.
-    if (progress.answered) client.destroy();
+    if (progress.answered) breakOff(client);
     else if (!client.destroyed) client.write(httpAnswer(known));
     throw known;
   }
@@ -48,7 +48,7 @@ interface Progress {
 }
 
 async function serveConnect(conversation: Conversation, head: RequestHead, progress: Progress): Promise<void> {
-  const { client, inbox, attempt, gate, limits, signal } = conversation;
+  const { client, attempt, gate, limits, signal } = conversation;
   attempt.protocol = 'connect';
   const target = parseAuthorityTarget(head.target);
   attempt.host = target.host;
@@ -59,7 +59,6 @@ async function serveConnect(conversation: Conversation, head: RequestHead, progr
   const host = await open(gate, target, attempt, signal);
   progress.answered = true;
   client.write('HTTP/1.1 200 Connection established\r\n\r\n');
-  inbox.release();
   await tunnel(client, host, limits.idleMilliseconds);
 }
 
@@ -68,7 +67,7 @@ const upgradedPort = 80;
 const noChanges = { without: new Set<string>(), added: [] };
 
 async function serveRequest(conversation: Conversation, head: RequestHead, progress: Progress): Promise<void> {
-  const { client, inbox, attempt, gate, secrets, limits, signal } = conversation;
+  const { client, attempt, gate, secrets, limits, signal } = conversation;
   const asked = parseAbsoluteTarget(head.target);
   const own = asked.port === upgradedPort ? secrets.get(asked.host) : undefined;
   const target = own === undefined ? asked : { ...asked, port: own.port };
@@ -94,16 +93,15 @@ async function serveRequest(conversation: Conversation, head: RequestHead, progr
   signal.addEventListener('abort', abandon);
   client.setTimeout(limits.idleMilliseconds, abandon);
   try {
-    inbox.release();
-    await write(host, text);
-    const sent = transferBody(client, host, framing).then(
-      // From here on the client's bytes mean nothing; read, so that its going away is noticed.
-      () => client.resume(),
-      () => host.destroy(),
-    );
-    await relayResponse(conversation, host, head.method, own, progress);
-    host.destroy();
-    await sent;
+    await write(host, Buffer.from(text, 'latin1'));
+    // Beside the answer, which may come first. Afterwards the client's bytes mean nothing; they are read all the same,
+    // so that its going away is noticed.
+    void transferBody(client, host, framing)
+      .catch(abandon)
+      .finally(() => client.resume());
+    await relayResponse(conversation, host, head.method, own, progress).catch((error: unknown) => {
+      throw hostFault(error);
+    });
   } finally {
     signal.removeEventListener('abort', abandon);
     host.destroy();
@@ -129,6 +127,7 @@ async function secured({ authorities, gate }: Conversation, socket: Socket, host
     minVersion: 'TLSv1.2',
     rejectUnauthorized: true,
   });
+  secure.on('error', () => undefined);
   secure.setTimeout(gate.connectMilliseconds, () => secure.destroy());
   try {
     await new Promise<void>((resolve, reject) => {
@@ -142,23 +141,19 @@ async function secured({ authorities, gate }: Conversation, socket: Socket, host
     throw asErrno(error, `TLS with ${host}`);
   }
   secure.setTimeout(0);
-  secure.on('error', () => undefined);
   return secure;
 }
 
-async function responseHead(inbox: Inbox): Promise<ResponseHead> {
-  try {
-    return parseResponseHead(await inbox.read(headScanner()));
-  } catch (error) {
-    if (hasCode(error, 'EAGAIN')) {
-      throw new ErrnoError('ETIMEDOUT', {
+/** What is wrong with an answer is the host's doing, not the client's. */
+function hostFault(error: unknown): ErrnoError {
+  const known = asErrno(error, "reading the host's answer");
+  return hasCode(known, 'EAGAIN')
+    ? new ErrnoError('ETIMEDOUT', { operation: 'http', reason: 'the host gave no answer (networkIdleMilliseconds)' })
+    : new ErrnoError('EIO', {
         operation: 'http',
-        reason: 'the host gave no answer (networkIdleMilliseconds)',
+        reason: `the host's answer was refused: ${known.reason}`,
+        cause: error,
       });
-    }
-    const why = error instanceof ErrnoError ? error.reason : 'it could not be read';
-    throw new ErrnoError('EIO', { operation: 'http', reason: `the host's answer was refused: ${why}`, cause: error });
-  }
 }
 
 async function relayResponse(
@@ -171,32 +166,14 @@ async function relayResponse(
   const inbox = new Inbox(host, { bytes: limits.headBytes, milliseconds: limits.idleMilliseconds });
   const redactor = own?.redactor();
   for (let interim = 0; ; interim++) {
-    const head = await responseHead(inbox);
-    if (head.status === 101 || interim > interimResponses) {
-      throw new ErrnoError('EIO', {
-        operation: 'http',
-        reason: "the host's answer was refused: expected a final status",
-      });
-    }
-    const framing = head.status < 200 ? ({ kind: 'none' } as const) : checkedFraming(method, head);
+    const head = parseResponseHead(await inbox.read(headScanner()));
+    if (head.status === 101 || interim > interimResponses) refuseMessage('expected a final status');
+    const framing = head.status < 200 ? ({ kind: 'none' } as const) : responseFraming(method, head);
     const text = outgoingResponse(head, framing);
     progress.answered ||= head.status >= 200;
     await write(client, Buffer.from(redactor?.text(text) ?? text, 'latin1'));
     if (head.status < 200) continue;
-    inbox.release();
     await transferBody(host, client, framing, redactor);
     return;
-  }
-}
-
-function checkedFraming(method: string, head: ResponseHead) {
-  try {
-    return responseFraming(method, head);
-  } catch (error) {
-    throw new ErrnoError('EIO', {
-      operation: 'http',
-      reason: "the host's answer was refused: its length is unclear",
-      cause: error,
-    });
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Reads the beginning of a conversation from a socket: at most so many bytes, until a deadline that a drip does not
- * move. What was read beyond is put back, so that a stream can go on from there.
+ * move. What was read beyond is put back, so that the stream goes on from there.
  */
 import type { Duplex } from 'node:stream';
 import { ErrnoError } from '../base/errno.js';
@@ -39,8 +39,7 @@ export class Inbox {
     for (;;) {
       const taken = take(this.#buffer.subarray(0, this.#length));
       if (taken !== undefined) {
-        this.#buffer = this.#buffer.subarray(taken.used);
-        this.#length -= taken.used;
+        this.#putBack(taken.used);
         return taken.value;
       }
       if (this.#length >= this.#limits.bytes) {
@@ -53,15 +52,12 @@ export class Inbox {
     }
   }
 
-  /** Bytes that were read and not taken. */
-  get pending(): number {
-    return this.#length;
-  }
-
-  /** Puts back what was not taken; the inbox is done with. */
-  release(): void {
-    if (this.#length > 0) this.#stream.unshift(this.#buffer.subarray(0, this.#length));
+  /** At once: a stream whose last bytes are held elsewhere would end without them. */
+  #putBack(from: number): void {
+    const rest = this.#buffer.subarray(from, this.#length);
+    this.#buffer = Buffer.alloc(0);
     this.#length = 0;
+    if (rest.length > 0) this.#stream.unshift(rest);
   }
 
   async #more(): Promise<void> {

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { hostNetwork } from '../authority/network.js';
 import type { ConnectionEvent } from './events.js';
 import { type NetworkProxy, type NetworkProxyOptions, startNetworkProxy } from './proxy.js';
@@ -64,6 +65,18 @@ export function allowing(...hosts: readonly string[]): Pick<NetworkProxyOptions,
   return { grant: hostNetwork(hosts), privateHosts: hosts };
 }
 
+/** Waits until so many attempts have ended. */
+export async function told(proxy: NetworkProxy, attempts: number): Promise<readonly ConnectionEvent[]> {
+  const end = Date.now() + 10_000;
+  for (;;) {
+    const events = proxy.connections();
+    const count = events.reduce((sum, event) => sum + event.count, 0);
+    if (count >= attempts) return events;
+    if (Date.now() > end) throw new Error(`waited in vain for ${attempts} attempts, saw ${count}`);
+    await sleep(2);
+  }
+}
+
 /** Sends bytes, optionally ends its half, and gives what came back until the other side closed. */
 export async function say(port: number, bytes: string | Buffer, end = false): Promise<Buffer> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
@@ -74,6 +87,14 @@ export async function say(port: number, bytes: string | Buffer, end = false): Pr
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   socket.on('end', () => socket.end());
   if (!socket.closed) await once(socket, 'close');
+  return Buffer.concat(chunks);
+}
+
+/** All that comes until the other side ends its half; the own half stays open. */
+export async function receive(socket: Socket): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  await once(socket, 'end');
   return Buffer.concat(chunks);
 }
 

@@ -18,7 +18,6 @@ export async function serveSocks(conversation: Conversation): Promise<void> {
     const target = await inbox.read(takeRequest);
     const host = await open(gate, target, attempt, signal);
     client.write(requestReply(0));
-    inbox.release();
     await tunnel(client, host, limits.idleMilliseconds);
   } catch (error) {
     const known = asErrno(error, 'connecting');

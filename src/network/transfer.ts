@@ -5,7 +5,7 @@ import { bodyReader, framed, framedEnd } from './body.js';
 import type { Framing } from './http-message.js';
 import type { Redactor } from './redact.js';
 
-export async function write(sink: Writable, bytes: Buffer | string): Promise<void> {
+export async function write(sink: Writable, bytes: Buffer): Promise<void> {
   const gone = () => new ErrnoError('ECANCELED', { operation: 'write', reason: 'the peer closed early' });
   if (sink.destroyed || sink.writableEnded) throw gone();
   if (sink.write(bytes)) return;

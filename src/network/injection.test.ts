@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { inspect } from 'node:util';
+import { hostNetwork } from '../authority/network.js';
+import type { NetworkProxyOptions } from './proxy.js';
+import { allowing, type Listening, listen, listenHttp, say, startProxy } from './proxy-fixture.js';
+
+function makeCertificate(directory: string, name: string): { key: string; cert: string } {
+  const [key, cert] = [join(directory, `${name}.key`), join(directory, `${name}.pem`)];
+  execFileSync(
+    'openssl',
+    [
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:P-256',
+      '-nodes',
+      '-days',
+      '2',
+      '-keyout',
+      key,
+      '-out',
+      cert,
+      '-subj',
+      `/CN=${name}`,
+      '-addext',
+      `subjectAltName=DNS:${name}`,
+    ],
+    { stdio: 'ignore' },
+  );
+  return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
+}
+
+function withoutOpenssl(): string | false {
+  try {
+    execFileSync('openssl', ['version'], { stdio: 'ignore' });
+    return false;
+  } catch {
+    return 'openssl is not installed, and certificates are made with it';
+  }
+}
+
+describe('a secret that the proxy adds', { skip: withoutOpenssl() }, () => {
+  const token = 'tok-0123456789abcdef';
+  const value = `Bearer ${token}`;
+  let directory = '';
+  let api: Listening;
+  let certificate = { key: '', cert: '' };
+  const received: IncomingMessage[] = [];
+  const stopping: (() => Promise<void>)[] = [];
+
+  const handle = (request: IncomingMessage, response: ServerResponse) => {
+    received.push(request);
+    const echo = JSON.stringify(request.headers);
+    response.setHeader('X-Echo', request.headers.authorization ?? 'none');
+    if (request.url === '/counted') response.setHeader('Content-Length', echo.length);
+    // In pieces, so that a value is cut in two.
+    const half = echo.indexOf(token) + 5;
+    response.write(echo.slice(0, half));
+    setTimeout(() => response.end(echo.slice(half)), 5);
+  };
+
+  const proxying = async (options: Partial<NetworkProxyOptions> = {}) => {
+    const fixture = await startProxy({
+      ...allowing(`api.example:${api.port}`),
+      secrets: [{ host: 'api.example', header: 'Authorization', value, port: api.port }],
+      authorities: [certificate.cert],
+      ...options,
+    });
+    stopping.push(() => fixture.proxy.stop());
+    return fixture;
+  };
+
+  before(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'ctx-network-'));
+    certificate = makeCertificate(directory, 'api.example');
+    api = await listen(createHttpsServer(certificate, handle));
+  });
+  after(async () => {
+    for (const stop of stopping) await stop();
+    await api.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  it('reaches the host over TLS and never comes back', async () => {
+    const { port, events, proxy } = await proxying();
+    for (const path of ['/', '/counted']) {
+      const answer = (
+        await say(
+          port,
+          `GET http://api.example${path} HTTP/1.1\r\nHost: x\r\naUTHORIZATION: Bearer own\r\nAccept-Encoding: gzip\r\n\r\n`,
+        )
+      ).toString();
+      const request = received.at(-1);
+      assert.equal(request?.headers.authorization, value);
+      assert.equal(request?.headers.host, `api.example:${api.port}`);
+      assert.equal(request?.headers['accept-encoding'], 'identity');
+      assert.match(answer, /^HTTP\/1\.1 200 OK/);
+      assert.match(answer, /X-Echo: \*{27}\r\n/);
+      assert.ok(!answer.includes(token), answer);
+      assert.match(answer, /\*{27}","connection"/);
+    }
+    await proxy.stop();
+    assert.ok(!inspect(events, { depth: 9 }).includes('tok-'));
+    assert.deepEqual(events.map(({ host, port: to, protocol, verdict }) => [host, to, protocol, verdict])[0], [
+      'api.example',
+      api.port,
+      'https',
+      'allowed',
+    ]);
+    assert.ok((events[0]?.bytesIn ?? 0) > 300, 'the bytes of TLS are counted');
+  });
+
+  it('needs the grant of the port it leaves by', async () => {
+    const { port } = await proxying({ grant: hostNetwork(['api.example:80']) });
+    assert.match((await say(port, 'GET http://api.example/ HTTP/1.1\r\n\r\n')).toString(), /^HTTP\/1\.1 403 /);
+  });
+
+  it('goes to no host whose certificate is not its own, and the error does not show it', async () => {
+    const count = received.length;
+    const { port, proxy } = await proxying({ authorities: [makeCertificate(directory, 'other.example').cert] });
+    const answer = (await say(port, 'GET http://api.example/ HTTP/1.1\r\n\r\n')).toString();
+    assert.match(answer, /^HTTP\/1\.1 502 [\s\S]*TLS with api\.example failed/);
+    await proxy.stop();
+    assert.equal(received.length, count);
+    assert.ok(!`${answer}${inspect(proxy.connections())}`.includes('tok-'));
+  });
+
+  it('goes to no other host and no other port, and never in clear', async () => {
+    const seen: IncomingMessage[] = [];
+    const plain = await listenHttp((request, response) => {
+      seen.push(request);
+      response.end();
+    });
+    stopping.push(() => plain.close());
+    const { port } = await proxying(allowing(`api.example:${plain.port}`, `other.example:${plain.port}`));
+    for (const host of ['api.example', 'other.example']) {
+      await say(port, `GET http://${host}:${plain.port}/ HTTP/1.1\r\nHost: api.example\r\n\r\n`);
+    }
+    assert.deepEqual(
+      seen.map(({ headers }) => headers.authorization),
+      [undefined, undefined],
+    );
+  });
+
+  it('is not echoed by TRACE', async () => {
+    const { port } = await proxying();
+    assert.match((await say(port, 'TRACE http://api.example/ HTTP/1.1\r\n\r\n')).toString(), /^HTTP\/1\.1 501 /);
+  });
+});
