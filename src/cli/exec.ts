@@ -1,5 +1,6 @@
 /** `ctx exec`: the proxy's face for people and scripts. stdout is the command's alone. */
 import { constants } from 'node:os';
+import type { Quota } from '../authority/quota.js';
 import { ErrnoError } from '../base/errno.js';
 import type { RunningJail } from '../jail/launch.js';
 import type { Layer } from '../jail/plan.js';
@@ -7,10 +8,10 @@ import { exitCodeOfCommand } from '../proxy/envelope.js';
 import { execute } from '../proxy/execute.js';
 import { currentDirectory } from './current-directory.js';
 import { errorJson, errorText, painter, printJson } from './output.js';
-import { parseDuration } from './parse-arguments.js';
+import { parseCount, parseDuration, parseSize } from './parse-arguments.js';
 import { progressLine } from './progress.js';
 import { reportText } from './report-text.js';
-import type { Run } from './verb.js';
+import type { Arguments, Run } from './verb.js';
 
 /** As shells have it, so that scripts can tell "not found" from "failed". */
 const commandNotFound = 127;
@@ -63,12 +64,29 @@ function wantsReport(chosen: string | undefined): boolean {
   return when === 'always' || (when === 'auto' && process.stderr.isTTY === true);
 }
 
+/** `registry.npmjs.org` means what a browser would mean by it. */
+function withDefaultPort(name: string): string {
+  return name === 'any' || /:\d+$/.test(name) ? name : `${name}:443`;
+}
+
+function quotaOf(call: Arguments): Quota {
+  const memory = call.value('memory');
+  const pids = call.value('processes');
+  const cpu = call.value('cpus');
+  return {
+    ...(memory === undefined ? {} : { memory: parseSize(memory) }),
+    ...(pids === undefined ? {} : { pids: parseCount(pids, '--processes', true) }),
+    ...(cpu === undefined ? {} : { cpu: parseCount(cpu, '--cpus', false) }),
+  };
+}
+
 export const run: Run = async (call, host) => {
   const json = call.flag('json');
   const report = wantsReport(call.value('report'));
   const timeout = call.value('timeout');
   // Before anything is made: a call that is refused leaves nothing behind.
   const timeoutMilliseconds = timeout === undefined ? undefined : parseDuration(timeout);
+  const quota = quotaOf(call);
   const interrupts = new Interrupts();
   const progress = progressLine(process.stderr, 'ctx: first use here, importing this directory');
   try {
@@ -78,6 +96,9 @@ export const run: Run = async (call, host) => {
       agent: call.value('agent'),
       reads: call.values('read'),
       writes: call.values('write'),
+      network: call.values('net').map(withDefaultPort),
+      privateHosts: call.values('net-private'),
+      quota,
       environmentAdditions: call.values('env'),
       weakened: call.values('weaken') as readonly Layer[],
       timeoutMilliseconds,

@@ -1,8 +1,9 @@
 /** The report of a command as people read it. Pure. */
 import { changesShownToPeople } from '../base/limits.js';
 import { visible } from '../base/visible-text.js';
+import type { ConnectionEvent } from '../network/events.js';
 import type { Envelope } from '../proxy/envelope.js';
-import { changeLines, counted } from './change-text.js';
+import { changeLines, counted, sizeText } from './change-text.js';
 import type { Paint } from './output.js';
 
 function ending({ exitCode, signal, timedOut }: Envelope, paint: Paint): string {
@@ -21,8 +22,15 @@ function pendingText(pending: number): string[] {
   return [`${counted(pending, 'change')} pending, your directory untouched: ctx diff, ctx apply, ctx drop`];
 }
 
+function connectionLine({ verdict, host, port, count, bytesIn, reason }: ConnectionEvent, paint: Paint): string {
+  const where = `${visible(host)}:${port}${count === 1 ? '' : ` ${count} times`}`;
+  if (verdict === 'allowed') return paint('dim', `  connected to ${where}, ${sizeText(bytesIn)} received`);
+  const why = reason === null ? '' : `: ${visible(reason)}`;
+  return paint('yellow', `  ${verdict === 'refused' ? 'refused to connect' : 'could not connect'} to ${where}${why}`);
+}
+
 export function reportText(envelope: Envelope, paint: Paint): string {
-  const { changes, entered, clashes, warnings, refusals, weakened } = envelope;
+  const { changes, entered, clashes, warnings, refusals, connections, limitsReached, weakened } = envelope;
   const summary = changes.length === 0 ? 'no files changed' : `${counted(changes.length, 'path')} changed in the fork`;
   const lines = [
     `${paint('bold', 'ctx')}  ${ending(envelope, paint)}  ${durationText(envelope.durationMilliseconds)}  ${summary}`,
@@ -30,6 +38,8 @@ export function reportText(envelope: Envelope, paint: Paint): string {
     ...refusals.map(({ call, count, why }) =>
       paint('yellow', `  refused ${call} ${count === 1 ? 'once' : `${count} times`} (${why})`),
     ),
+    ...connections.map((event) => connectionLine(event, paint)),
+    ...limitsReached.map((text) => paint('red', `  ${text}`)),
     ...weakened.map((layer) => paint('red', `  ran without ${layer}: you asked for it`)),
     ...(entered.length > 0 ? [`${counted(entered.length, 'edit')} of yours entered the fork first`] : []),
     ...clashes

@@ -29,6 +29,21 @@ export const verbs: readonly Verb[] = [
         summary: 'a variable for the command; nothing is inherited',
       },
       {
+        name: 'net',
+        value: 'any|HOST[:PORT]',
+        repeated: true,
+        summary: 'what it may connect to, through a proxy; else nothing',
+      },
+      {
+        name: 'net-private',
+        value: 'HOST:PORT',
+        repeated: true,
+        summary: 'as --net, for a private or loopback address',
+      },
+      { name: 'memory', value: 'SIZE', summary: 'the most memory it and its children may use: 512M, 4G' },
+      { name: 'processes', value: 'COUNT', summary: 'the most processes and threads at one time' },
+      { name: 'cpus', value: 'COUNT', summary: 'the most processors, 0.5 is half of one' },
+      {
         name: 'weaken',
         value: 'LAYER',
         choices: ['landlock', 'seccomp'],
@@ -39,12 +54,13 @@ export const verbs: readonly Verb[] = [
     ],
     details: [
       'The command sees this directory (or the repository it is in), read-write, as a copy-on-write fork: your own files',
-      'stay as they are until `ctx apply`. It sees the system read-only, a private home and /tmp, and no network.',
+      'stay as they are until `ctx apply`. It sees the system read-only, a private home and /tmp, and the network of --net.',
       "Its exit code is ctx's own; 127 when it is not found, 126 when it cannot be executed.",
     ],
     examples: [
       'ctx exec -- npm test',
-      'ctx exec --timeout 5m --json -- make check',
+      'ctx exec --net registry.npmjs.org -- npm install',
+      'ctx exec --timeout 5m --memory 2G --json -- make check',
       'ctx exec --agent coder --read ../api -- node build.js',
     ],
     load: async () => (await import('./exec.js')).run,

@@ -10,7 +10,9 @@ import { attenuate } from '../authority/attenuate.js';
 import { type Authority, authorityDigest, type Identity, makeAuthority } from '../authority/authority.js';
 import { parseLabel } from '../authority/label.js';
 import type { Mount } from '../authority/mount.js';
+import { anyPublicNetwork, hostNetwork, type Network, noNetwork } from '../authority/network.js';
 import { makePolicy } from '../authority/policy.js';
+import { makeQuota, type Quota } from '../authority/quota.js';
 import { type Surface, surfaceEntries } from '../authority/surface.js';
 import { mergeMounts, surfaceMountOptions } from '../authority/surface-mounts.js';
 import { ErrnoError } from '../base/errno.js';
@@ -29,6 +31,14 @@ export const anonymousLabel = parseLabel('user_u:agent_r:exec_t:s0');
 export interface AuthorityRequest extends TaskPaths {
   readonly place: Place;
   readonly agent?: AgentFacts | undefined;
+  /** For a command without an agent; what an agent has stands in its files. */
+  readonly grants?: TaskGrants | undefined;
+}
+
+export interface TaskGrants {
+  /** `any`, or `host:port`. */
+  readonly network: readonly string[];
+  readonly quota: Quota;
 }
 
 export interface ResolvedAuthority {
@@ -149,12 +159,31 @@ function authorityOfLine(facts: Facts, line: readonly AgentFacts[]): Authority {
   return authority;
 }
 
-function anonymous(facts: Facts, identity: Pick<Identity, 'uid' | 'gid'>): Authority {
+function grantedNetwork(names: readonly string[]): Network {
+  if (names.length === 0) return noNetwork;
+  return names.includes('any') ? anyPublicNetwork : hostNetwork(names);
+}
+
+function anonymous(facts: Facts, identity: Pick<Identity, 'uid' | 'gid'>, grants: TaskGrants | undefined): Authority {
+  const network = grantedNetwork(grants?.network ?? []);
+  const connect = { subject: anonymousLabel.type, class: 'network', name: 'default', permission: 'connect' } as const;
   return makeAuthority({
     identity: { ...identity, label: anonymousLabel },
     surface: facts.surface,
     mounts: facts.operator,
-    policy: makePolicy('', []),
+    policy: makePolicy('', network.kind === 'none' ? [] : [connect]),
+    network,
+    quota: makeQuota(grants?.quota ?? {}),
+  });
+}
+
+function refuseGrantsBesideAgent({ agent, grants }: AuthorityRequest): void {
+  if (agent === undefined || grants === undefined) return;
+  if (grants.network.length === 0 && Object.keys(grants.quota).length === 0) return;
+  throw new ErrnoError('EINVAL', {
+    operation: `agent ${agent.name}`,
+    reason: 'expected its own files to say what it may connect to and use, not the call',
+    remedy: `ctx agent show ${agent.name}`,
   });
 }
 
@@ -168,6 +197,7 @@ function liveTargets({ view }: Authority, origin: string): readonly string[] {
 
 export async function resolveAuthority(host: Host, request: AuthorityRequest): Promise<ResolvedAuthority> {
   const { place, agent } = request;
+  refuseGrantsBesideAgent(request);
   const line = agent === undefined ? [] : await lineageOf(host, agent);
   const { surface, links, search, skipped, warnings } = surfaceAt(host, place, request, agent?.scope ?? 'project');
   const said = [...warnings];
@@ -189,7 +219,7 @@ export async function resolveAuthority(host: Host, request: AuthorityRequest): P
   }
   const kept = wanted.filter((mount) => merged.mounts.includes(mount));
   const whole = { ...facts, operator: kept };
-  const authority = agent === undefined ? anonymous(whole, place.owner) : authorityOfLine(whole, line);
+  const authority = agent === undefined ? anonymous(whole, place.owner, request.grants) : authorityOfLine(whole, line);
   const live = liveTargets(authority, place.origin);
   for (const target of live) said.push(`${visible(target)} is written directly, not in the fork: it cannot be undone`);
   return Object.freeze({

@@ -1,5 +1,6 @@
 /** The report of one command: a versioned value that machines read as JSON and people as text made from it. */
 import type { Outcome } from '../jail/launch.js';
+import type { ConnectionEvent } from '../network/events.js';
 import type { CommandChange } from '../vault/fork.js';
 
 export interface CapturedStream {
@@ -39,6 +40,10 @@ export interface Envelope {
   readonly durationMilliseconds: number;
   readonly resources: Omit<Outcome, 'exitCode' | 'signal' | 'refusedCalls'>;
   readonly refusals: readonly Refusal[];
+  /** Every attempt to connect, repeats summed. */
+  readonly connections: readonly ConnectionEvent[];
+  /** Limits that were hit, in words. */
+  readonly limitsReached: readonly string[];
   /** Layers of the jail that the operator gave up for this command. */
   readonly weakened: readonly string[];
   /** What this command changed in the fork. */

@@ -19,6 +19,8 @@ export interface EnvironmentRequest {
         readonly variables: Readonly<Record<string, string>>;
       }
     | undefined;
+  /** How programs find the network they are granted. */
+  readonly network?: Readonly<Record<string, string>>;
   /** `NAME=VALUE`, or `NAME` to pass the caller's own value on. */
   readonly additions: readonly string[];
 }
@@ -64,6 +66,7 @@ export function commandEnvironment(request: EnvironmentRequest): Readonly<Record
     CTX_JAIL: '1',
     // Root's tar would try to give files to users it may not name.
     ...(person.uid === 0 ? { TAR_OPTIONS: '--no-same-owner' } : {}),
+    ...request.network,
     ...agentEnvironment(request.agent),
     ...Object.fromEntries(request.additions.map((text) => addition(text, inherited))),
   });

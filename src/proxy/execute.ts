@@ -4,10 +4,10 @@
  * The fork stays locked from before the command until its report is made, so that the report is exact. Whatever happens
  * the lock is released and nothing stays mounted: the jail holds both, and ends with this process.
  */
+import type { Quota } from '../authority/quota.js';
 import type { Json } from '../base/canonical-json.js';
 import { ErrnoError } from '../base/errno.js';
-import { capturedOutputBytes, terminationGraceMilliseconds } from '../base/limits.js';
-import { launch, type Outcome, type RunningJail } from '../jail/launch.js';
+import type { RunningJail } from '../jail/launch.js';
 import type { Layer } from '../jail/plan.js';
 import { refusalReason, systemCallName } from '../jail/seccomp.js';
 import { changesBetween, forkChanges, rememberChanges, rememberedChanges } from '../vault/fork.js';
@@ -16,11 +16,10 @@ import { syncOrigin } from '../vault/sync.js';
 import type { Problem, Progress } from '../vault/tree.js';
 import { closeVault, openVault } from '../vault/vault.js';
 import { type ResolvedAuthority, resolveAuthority } from './authority-of.js';
-import { CapturedOutput } from './captured-output.js';
-import { enforcedPlan } from './enforced-plan.js';
 import type { Envelope, Refusal } from './envelope.js';
 import { refreshGitIndex } from './git-index.js';
 import { type Host, type Place, placeOf } from './host.js';
+import { runInJail } from './run.js';
 import { assertRunnable, withheld } from './runnable.js';
 import { viewOf } from './view.js';
 
@@ -32,6 +31,11 @@ export interface ExecRequest {
   /** Paths to show beyond that, as written; what is written outside the workspace is not in the fork. */
   readonly reads?: readonly string[];
   readonly writes?: readonly string[];
+  /** What a command without an agent may connect to: `any`, or `host:port`. */
+  readonly network?: readonly string[];
+  /** `host:port` that may be reached although they are private or loopback, named by the operator. */
+  readonly privateHosts?: readonly string[];
+  readonly quota?: Quota;
   readonly environmentAdditions: readonly string[];
   /** Layers of the jail to do without, named by the operator; in the record and in the report. */
   readonly weakened: readonly Layer[];
@@ -51,25 +55,6 @@ function describe({ path, code, reason }: Problem): string {
   return `not in the fork: ${path} (${code}: ${reason})`;
 }
 
-async function withTimeout(jail: RunningJail, milliseconds: number | undefined): Promise<[Outcome, boolean]> {
-  if (milliseconds === undefined) return [await jail.done, false];
-  let timedOut = false;
-  let timer: NodeJS.Timeout | undefined;
-  // Making the jail is our time, not the command's.
-  void jail.started.then(() => {
-    timer = setTimeout(() => {
-      timedOut = true;
-      jail.signal('SIGTERM');
-      timer = setTimeout(() => jail.kill(), terminationGraceMilliseconds);
-    }, milliseconds);
-  });
-  try {
-    return [await jail.done, timedOut];
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
 function shortest(...times: readonly (number | undefined)[]): number | undefined {
   const given = times.filter((time) => time !== undefined);
   return given.length === 0 ? undefined : Math.min(...given);
@@ -79,8 +64,9 @@ function shortest(...times: readonly (number | undefined)[]): number | undefined
 async function authorityFor(host: Host, place: Place, request: ExecRequest): Promise<ResolvedAuthority> {
   try {
     const agent = request.agent === undefined ? undefined : await host.agents(request.agent);
-    const { reads = [], writes = [] } = request;
-    const resolved = await resolveAuthority(host, { place, agent, reads, writes });
+    const { reads = [], writes = [], network = [], privateHosts = [], quota = {} } = request;
+    const grants = { network: [...network, ...privateHosts], quota };
+    const resolved = await resolveAuthority(host, { place, agent, reads, writes, grants });
     assertRunnable(host, place, resolved);
     return resolved;
   } catch (error) {
@@ -142,30 +128,26 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
     host.recorder.append({ type: 'exec', object, status: 'begin', facts });
     request.onReady?.();
 
-    const streams = {
-      stdout: new CapturedOutput(capturedOutputBytes),
-      stderr: new CapturedOutput(capturedOutputBytes),
-    };
-    const start = process.hrtime.bigint();
-    const jail = launch({
+    const run = await runInJail({
       program: host.jailProgram,
-      plan: enforcedPlan(view),
+      view,
+      authority: resolved.authority,
+      privateHosts: request.privateHosts ?? [],
       streams: request.streams,
-      onOutput: (stream, chunk) => streams[stream].add(chunk),
+      timeoutMilliseconds,
       lockDescriptor: vault.lockDescriptor,
-    });
-    request.onStarted?.(jail);
-    const [outcome, timedOut] = await withTimeout(jail, timeoutMilliseconds).catch((error: unknown) => {
+      onStarted: request.onStarted,
+    }).catch((error: unknown) => {
       const code = error instanceof ErrnoError ? error.code : 'EIO';
       host.recorder.append({ type: 'exec', object, status: 'failed', facts: { ...facts, error: code } });
       throw error;
     });
-    const durationMilliseconds = Number(process.hrtime.bigint() - start) / 1e6;
 
     const after = await forkChanges(vault);
     const changes = changesBetween(before, after);
     rememberChanges(vault, after);
-    const { exitCode, signal, refusedCalls, ...resources } = outcome;
+    const { timedOut, connections, limitsReached } = run;
+    const { exitCode, signal, refusedCalls, ...resources } = run.outcome;
     const refusals = refusedCalls.map(({ number, count }): Refusal => {
       const call = systemCallName(host.architecture, number);
       return { call, count, why: refusalReason(call) };
@@ -174,9 +156,17 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       type: 'exec',
       object,
       status: exitCode === 0 ? 'ok' : 'failed',
-      facts: { ...facts, exitCode, signal, timedOut, changes: changes.map(({ kind, path }) => `${kind} ${path}`) },
+      facts: {
+        ...facts,
+        exitCode,
+        signal,
+        timedOut,
+        changes: changes.map(({ kind, path }) => `${kind} ${path}`),
+        refusals: refusals.map(({ call, count }) => `${call} ${count}`),
+        connections: connections.map(({ verdict, host: name, port, count }) => `${verdict} ${name}:${port} ${count}`),
+        limitsReached,
+      },
     });
-    const captured = request.streams === 'capture';
     return {
       version: 1,
       argv: request.argv,
@@ -188,12 +178,14 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       exitCode,
       signal,
       timedOut,
-      stdout: captured ? streams.stdout.finish() : null,
-      stderr: captured ? streams.stderr.finish() : null,
+      stdout: run.stdout,
+      stderr: run.stderr,
       startedAt: startedAt.toISOString(),
-      durationMilliseconds,
+      durationMilliseconds: run.durationMilliseconds,
       resources,
       refusals,
+      connections,
+      limitsReached,
       weakened: request.weakened,
       changes,
       pending: after.length,

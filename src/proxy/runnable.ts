@@ -9,8 +9,8 @@ import { ErrnoError } from '../base/errno.js';
 import type { ResolvedAuthority } from './authority-of.js';
 import type { Host, Place } from './host.js';
 
-/** The time a command may take is kept by the proxy; the others are for the jail. */
-const keptQuota: readonly string[] = ['wallTime'];
+/** The time a command may take is kept by the proxy, the rest by the jail's control group. */
+const keptQuota: readonly string[] = ['wallTime', 'memory', 'pids', 'cpu'];
 
 function unsupported(host: Host, { authority, agent }: ResolvedAuthority): string | undefined {
   if (agent === undefined) return undefined;
@@ -66,7 +66,6 @@ export function withheld(place: Place, { authority, agent, live }: ResolvedAutho
 
 function withheldFrom(authority: Authority): readonly string[] {
   return [
-    ...(authority.network.kind === 'none' ? [] : ['the network it is granted is not connected yet: it has none']),
     ...(authority.identity.groups.length === 0 ? [] : ['its supplementary groups are not given to the command yet']),
   ];
 }

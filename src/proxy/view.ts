@@ -9,6 +9,7 @@ import type { Person } from '../authority/system-profile.js';
 import type { View, ViewEntry } from '../authority/view.js';
 import { ErrnoError } from '../base/errno.js';
 import type { Identity, Layer, SharedPath } from '../jail/plan.js';
+import { proxyEnvironment } from '../network/environment.js';
 import type { ForkPaths } from '../vault/layout.js';
 import { layersFromTop, type OpenVault } from '../vault/vault.js';
 import type { ResolvedAuthority } from './authority-of.js';
@@ -18,6 +19,9 @@ import type { Host, Place } from './host.js';
 import { hasMountsInside } from './mounts-inside.js';
 
 export const jailHostName = 'ctx';
+
+/** Of the jail's own loopback; the usual one of proxies. */
+const proxyPort = 3128;
 
 export interface ViewRequest {
   readonly host: Host;
@@ -109,6 +113,7 @@ export function viewOf(request: ViewRequest): EnforcedView {
       weakened: request.weakened,
       architecture: host.architecture,
       processors: host.processors,
+      proxyPort: authority.network.kind === 'none' ? undefined : proxyPort,
       hidden: authority.surface.hidden,
       directory: agent?.cwd ?? place.directory,
       environment: commandEnvironment({
@@ -119,6 +124,7 @@ export function viewOf(request: ViewRequest): EnforcedView {
           agent === undefined
             ? undefined
             : { uid: agent.identity.uid, toolPath: authority.toolPath, variables: agent.environment },
+        network: authority.network.kind === 'none' ? {} : proxyEnvironment(proxyPort),
         additions: request.environmentAdditions,
       }),
       argv: request.argv,

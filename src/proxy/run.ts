@@ -1,0 +1,110 @@
+/**
+ * One launch and all that goes with it: the control group that holds its limits, the network it is granted, the clock. When
+ * this returns or throws, all of it is gone.
+ */
+import type { Authority } from '../authority/authority.js';
+import { capturedOutputBytes, terminationGraceMilliseconds } from '../base/limits.js';
+import { makeGroup } from '../jail/cgroup.js';
+import { launch, type Outcome, type RunningJail } from '../jail/launch.js';
+import type { ConnectionEvent } from '../network/events.js';
+import type { NetworkProxy } from '../network/proxy.js';
+import { CapturedOutput } from './captured-output.js';
+import { type EnforcedView, enforcedPlan } from './enforced-plan.js';
+import type { CapturedStream } from './envelope.js';
+
+export interface RunRequest {
+  readonly program: string;
+  readonly view: EnforcedView;
+  readonly authority: Authority;
+  /** `host:port` the operator lets it reach although they are not public. */
+  readonly privateHosts: readonly string[];
+  readonly streams: 'inherit' | 'capture';
+  readonly timeoutMilliseconds?: number | undefined;
+  readonly lockDescriptor: number;
+  readonly onStarted?: ((jail: RunningJail) => void) | undefined;
+}
+
+export interface JailRun {
+  readonly outcome: Outcome;
+  readonly timedOut: boolean;
+  readonly durationMilliseconds: number;
+  /** Null when the streams were passed through. */
+  readonly stdout: CapturedStream | null;
+  readonly stderr: CapturedStream | null;
+  readonly connections: readonly ConnectionEvent[];
+  /** Limits that were hit, in words. */
+  readonly limitsReached: readonly string[];
+}
+
+async function withTimeout(jail: RunningJail, milliseconds: number | undefined): Promise<[Outcome, boolean]> {
+  if (milliseconds === undefined) return [await jail.done, false];
+  let timedOut = false;
+  let timer: NodeJS.Timeout | undefined;
+  // Making the jail is our time, not the command's.
+  void jail.started.then(() => {
+    timer = setTimeout(() => {
+      timedOut = true;
+      jail.signal('SIGTERM');
+      timer = setTimeout(() => jail.kill(), terminationGraceMilliseconds);
+    }, milliseconds);
+  });
+  try {
+    return [await jail.done, timedOut];
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Loaded only where a network is granted: most commands have none. */
+async function networkFor({ authority, privateHosts, view }: RunRequest) {
+  if (view.jail.proxyPort === undefined) return undefined;
+  const { startNetworkProxy } = await import('../network/proxy.js');
+  let proxy: NetworkProxy | undefined;
+  return {
+    onServer: (server: import('node:net').Server) => {
+      proxy = startNetworkProxy({ server, grant: authority.network, privateHosts });
+    },
+    end: async (): Promise<readonly ConnectionEvent[]> => {
+      await proxy?.stop();
+      return proxy?.connections() ?? [];
+    },
+  };
+}
+
+export async function runInJail(request: RunRequest): Promise<JailRun> {
+  const { view, authority } = request;
+  const captured = request.streams === 'capture';
+  const streams = { stdout: new CapturedOutput(capturedOutputBytes), stderr: new CapturedOutput(capturedOutputBytes) };
+  const network = await networkFor(request);
+  const group = makeGroup(authority.quota);
+  const start = process.hrtime.bigint();
+  let connections: readonly ConnectionEvent[] = [];
+  let limitsReached: readonly string[] = [];
+  let ended: [Outcome, boolean];
+  try {
+    const jail = launch({
+      program: request.program,
+      plan: enforcedPlan({ ...view, jail: { ...view.jail, controlGroups: group?.directories ?? [] } }),
+      streams: request.streams,
+      onOutput: (stream, chunk) => streams[stream].add(chunk),
+      lockDescriptor: request.lockDescriptor,
+      ...(network === undefined ? {} : { onServer: network.onServer }),
+    });
+    request.onStarted?.(jail);
+    ended = await withTimeout(jail, request.timeoutMilliseconds);
+  } finally {
+    connections = (await network?.end()) ?? [];
+    limitsReached = group?.events() ?? [];
+    group?.remove();
+  }
+  const [outcome, timedOut] = ended;
+  return {
+    outcome,
+    timedOut,
+    durationMilliseconds: Number(process.hrtime.bigint() - start) / 1e6,
+    stdout: captured ? streams.stdout.finish() : null,
+    stderr: captured ? streams.stderr.finish() : null,
+    connections,
+    limitsReached,
+  };
+}
