@@ -133,16 +133,11 @@ asOneUser((user) => {
 
   test('every verb has help, which needs neither a project nor a store', async () => {
     const env = { CTX_DATA: '/proc/no-store-can-be-here' };
-    for (const verb of verbs) {
-      for (const words of [
-        [verb, '--help'],
-        [verb, '-h'],
-        ['help', verb],
-      ]) {
-        const { code, stdout, stderr } = await stage.ctx('/', words, { env });
-        assert.deepEqual([code, stderr], [0, ''], words.join(' '));
-        assert.match(stdout, new RegExp(`^ctx ${verb}: .+\\n\\nusage: ctx ${verb} `));
-      }
+    for (const words of [...verbs.map((verb) => [verb, '--help']), ['exec', '-h'], ['help', 'exec']]) {
+      const verb = words.find((word) => verbs.includes(word));
+      const { code, stdout, stderr } = await stage.ctx('/', words, { env });
+      assert.deepEqual([code, stderr], [0, ''], words.join(' '));
+      assert.match(stdout, new RegExp(`^ctx ${verb}: .+\\n\\nusage: ctx ${verb} `));
     }
     const overview = await stage.ctx('/', ['--help'], { env });
     assert.equal(overview.code, 0);
