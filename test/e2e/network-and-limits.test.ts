@@ -1,0 +1,94 @@
+/** The network a command is granted, and the limits it is held to. */
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import type { Envelope } from '../../src/proxy/envelope.js';
+import { useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
+
+/** Plain HTTP by absolute form, as curl would do it: nothing but node is needed. */
+const fetchThroughProxy = (url: string) => `
+  const { request } = require('node:http');
+  const proxy = new URL(process.env.HTTP_PROXY ?? 'http://127.0.0.1:9');
+  request({ host: proxy.hostname, port: proxy.port, path: '${url}', headers: { host: new URL('${url}').host } }, (answer) => {
+    answer.on('data', (chunk) => process.stdout.write(chunk));
+    answer.on('end', () => process.exit(answer.statusCode === 200 ? 0 : 22));
+  }).on('error', (error) => { console.log(error.code); process.exit(7); }).end();`;
+
+forEachUser((user) => {
+  const stage = useStage(user);
+  let server: Server;
+  let url = '';
+  let name = '';
+
+  before(async () => {
+    server = createServer((_request, response) => response.end('from outside'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    name = `127.0.0.1:${port}`;
+    url = `http://${name}/`;
+  });
+  after(() => server.close());
+
+  const execWith = async (options: readonly string[], argv: readonly string[]): Promise<Envelope> => {
+    const { stdout } = await stage.ctx(stage.project(), ['exec', '--json', ...options, '--', ...argv]);
+    return JSON.parse(stdout);
+  };
+
+  test('without a grant there is no network, and none to find', async () => {
+    const project = stage.project();
+    const { code, stdout } = await stage.ctx(project, ['exec', '--', 'node', '-e', fetchThroughProxy(url)]);
+    assert.deepEqual([code, stdout], [7, 'ECONNREFUSED\n']);
+  });
+
+  test('a private address is refused though it is granted, unless the operator says so', async () => {
+    const envelope = await execWith(['--net', name], ['node', '-e', fetchThroughProxy(url)]);
+    assert.equal(envelope.exitCode, 22);
+    assert.deepEqual(
+      envelope.connections.map(({ verdict, host, count }) => [verdict, host, count]),
+      [['refused', '127.0.0.1', 1]],
+    );
+  });
+
+  test('what is granted is reached, is in the report, and nothing else is', async () => {
+    const asked = await execWith(['--net-private', name], ['node', '-e', fetchThroughProxy(url)]);
+    assert.deepEqual([asked.exitCode, asked.stdout?.text], [0, 'from outside']);
+    assert.equal(asked.connections[0]?.verdict, 'allowed');
+    const other = await execWith(['--net-private', name], ['node', '-e', fetchThroughProxy('http://127.0.0.1:1/')]);
+    assert.equal(other.connections[0]?.verdict, 'refused');
+  });
+
+  test('around the proxy there is no way', async () => {
+    const project = stage.project();
+    const direct = `require('node:net').connect(${Number(name.split(':')[1])}, '127.0.0.1')
+      .on('connect', () => process.exit(0)).on('error', (error) => { console.log(error.code); process.exit(7); })`;
+    const { code, stdout } = await stage.ctx(project, ['exec', '--net-private', name, '--', 'node', '-e', direct]);
+    assert.deepEqual([code, stdout], [7, 'ECONNREFUSED\n']);
+  });
+
+  test('a name that is no host is bad input', async () => {
+    const project = stage.project();
+    for (const bad of ['a b', 'host:0', '0x7f.1:80', '']) {
+      const { code, stderr } = await stage.ctx(project, ['exec', '--net', bad, '--', 'true']);
+      assert.equal(code, 2, `${bad}: ${stderr}`);
+    }
+  });
+
+  test('limits hold, and the report names the one that was reached', async (context) => {
+    const project = stage.project();
+    const grow = 'const kept = []; for (let i = 0; i < 400; i += 1) kept.push(Buffer.alloc(2 ** 20, 1));';
+    const { code, stdout } = await stage.ctx(project, ['exec', '--json', '--memory', '100M', '--', 'node', '-e', grow]);
+    if (code === 69) {
+      assert.match(stdout, /ENOTSUP/);
+      context.skip('this host gives this user no control group');
+      return;
+    }
+    const envelope = JSON.parse(stdout);
+    assert.equal(envelope.signal, 'SIGKILL');
+    assert.match(envelope.limitsReached.join(), /memory limit reached/);
+    const fork = 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 0.2 & done; wait';
+    const forks = await stage.ctx(project, ['exec', '--json', '--processes', '8', '--', 'sh', '-c', fork]);
+    assert.match(JSON.parse(forks.stdout).limitsReached.join(), /process limit reached/);
+  });
+});
