@@ -2,7 +2,7 @@
  * Where a glob pattern starts to look. The fixed part of every alternative is a path like any other; behind it a pattern
  * only ever goes down, unless it holds `..`, which is refused however it is written.
  */
-import { globAlternatives } from '../base/limits.js';
+import { globAlternatives, pathBytes } from '../base/limits.js';
 
 export type PatternStarts =
   | { readonly ok: true; readonly starts: readonly string[] }
@@ -61,6 +61,7 @@ function fixedPart(pattern: string): string {
 }
 
 export function patternStarts(pattern: string): PatternStarts {
+  if (pattern.length > pathBytes) return { ok: false, fault: `expected a pattern of at most ${pathBytes} characters` };
   // Escapes and classes can spell a dot (`[.].`), and alternatives can join two (`.{.,x}`): looked at without them.
   const climbs = (text: string) => text.replace(/[\\[\]()|@!+]/g, '').includes('..');
   if (climbs(pattern)) return { ok: false, fault: 'expected a pattern without `..`' };

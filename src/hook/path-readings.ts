@@ -35,10 +35,10 @@ function fault(path: string): string | undefined {
 export function readingsOf(path: string, cwd: string): Readings {
   const found = fault(path);
   if (found !== undefined) return { ok: false, fault: found };
-  const spellings = [path, path.trim()].flatMap((text) => [text, text.normalize('NFC')]);
-  const paths = spellings.flatMap((text) => {
+  const paths = [path, path.trim()].flatMap((text) => {
     const joined = text.startsWith('/') ? text : `${cwd}/${text}`;
-    return [joined, posix.normalize(joined)];
+    // Composed as a whole: a harness joins first, so the working directory's own name changes, too.
+    return [joined, joined.normalize('NFC')].flatMap((each) => [each, posix.normalize(each)]);
   });
   if (paths.some((each) => Buffer.byteLength(each) > pathBytes)) {
     return { ok: false, fault: `expected a path of at most ${pathBytes} bytes` };

@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { changeSettings } from './settings-file.js';
+import { hasOtherHooks, hookCommand, installed, uninstalled } from './settings-text.js';
+
+const command = hookCommand("/opt/it's here/bin/ctx", ['--bash', 'deny', '--read', '/a b']);
+const install = (text: string | undefined) => installed(text, command, 'settings.json');
+const uninstall = (text: string) => uninstalled(text, 'settings.json');
+
+const others = `{
+  "permissions": { "allow": [ "Bash(ls)" ], "big": 12345678901234567890, "deny": [] },
+  "10": 1, "2": 2,
+  "hooks": {
+    "PostToolUse": [{"matcher":"Edit","hooks":[{"type":"command","command":"fmt"}]}],
+    "PreToolUse": [
+      {
+        "matcher": "Bash",
+        "hooks": [{ "type": "command", "command": "mine.sh" }]
+      }
+    ]
+  }
+}
+`;
+
+describe('the hook in a settings text', () => {
+  it('is quoted, and turns every failure into the exit code that blocks', () => {
+    assert.equal(command, "'/opt/it'\\''s here/bin/ctx' hook claude-code --bash deny --read '/a b' || exit 2");
+  });
+
+  it('is added without touching anything else', () => {
+    const text = install(others);
+    const entry = JSON.stringify({ matcher: '*', hooks: [{ type: 'command', command }] });
+    assert.equal(text.replace(`,\n      ${entry}`, ''), others);
+    assert.equal(JSON.parse(text).hooks.PreToolUse.length, 2);
+    assert.ok(text.includes('12345678901234567890'));
+  });
+
+  it('is there once, however often it is installed', () => {
+    const once = install(others);
+    assert.equal(install(once), once);
+    const changed = installed(once, hookCommand('/elsewhere/ctx', []), 'settings.json');
+    assert.equal(JSON.parse(changed).hooks.PreToolUse.length, 2);
+    assert.match(changed, /'\/elsewhere\/ctx' hook/);
+    assert.doesNotMatch(changed, /it'/);
+  });
+
+  it('makes what is missing around it', () => {
+    for (const text of [
+      undefined,
+      '{}',
+      ' { } ',
+      '{"hooks":{}}',
+      '{"hooks":{"PreToolUse":[]}}',
+      '{"a":1}',
+      '{\n  "a": 1\n}\n',
+    ]) {
+      const made = JSON.parse(install(text));
+      assert.equal(made.hooks.PreToolUse[0].hooks[0].command, command);
+      assert.equal(made.hooks.PreToolUse[0].matcher, '*');
+      assert.equal(made.a, text?.includes('"a"') ? 1 : undefined);
+    }
+  });
+
+  it('is removed, and what was there before is there again', () => {
+    for (const text of ['{}', '{"a":1}', '{\n  "a": 1\n}\n', others, '{"hooks":{"Stop":[]},"z":1}']) {
+      assert.deepEqual(JSON.parse(uninstall(install(text))), JSON.parse(text), text);
+    }
+    assert.equal(uninstall(install(others)), others);
+    assert.equal(uninstall(others), others);
+  });
+
+  it('is removed from among the hooks of one entry', () => {
+    const own = { type: 'command', command };
+    const mine = { type: 'command', command: 'mine.sh' };
+    for (const hooks of [
+      [own, mine],
+      [mine, own],
+      [own, mine, own],
+    ]) {
+      const text = JSON.stringify({ hooks: { PreToolUse: [{ matcher: '*', hooks }] } });
+      assert.deepEqual(JSON.parse(uninstall(text)).hooks.PreToolUse, [{ matcher: '*', hooks: [mine] }]);
+    }
+  });
+
+  it('is not taken for somebody else’s', () => {
+    for (const other of [
+      "'/opt/ctx' hook claude-code",
+      'ctx hook claude-code || exit 2',
+      "'/opt/ctx' hook json || exit 2",
+      "'/opt/myctx' hook claude-code || exit 2",
+    ]) {
+      const text = JSON.stringify({ hooks: { PreToolUse: [{ hooks: [{ type: 'command', command: other }] }] } });
+      assert.equal(uninstall(text), text, other);
+      assert.equal(hasOtherHooks(text, ''), true);
+    }
+    assert.equal(hasOtherHooks(install('{}'), ''), false);
+  });
+
+  it('keeps all other members in any settings', () => {
+    const value = fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 4 });
+    fc.assert(
+      fc.property(value, fc.constantFrom(0, 2, 4, '\t'), (settings, indent) => {
+        const { hooks: _hooks, ...rest } = settings;
+        const text = JSON.stringify(rest, undefined, indent);
+        const made = install(text);
+        assert.deepEqual({ ...JSON.parse(made), hooks: undefined }, { ...JSON.parse(text), hooks: undefined });
+        assert.equal(JSON.parse(made).hooks.PreToolUse.length, 1);
+        assert.equal(install(made), made);
+        assert.deepEqual(JSON.parse(uninstall(made)), JSON.parse(text));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('refuses a text that is not what it should be', () => {
+    for (const text of [
+      '',
+      '{',
+      '[]',
+      'null',
+      '{"a":1,"a":2}',
+      '{"hooks":[]}',
+      '{"hooks":{"PreToolUse":{}}}',
+      '{} x',
+      '{,}',
+      '// c\n{}',
+    ]) {
+      assert.throws(() => install(text), { code: 'EINVAL' }, text);
+      assert.throws(() => uninstall(text), { code: 'EINVAL' }, text);
+    }
+  });
+});
+
+describe('a settings file', () => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'ctx-settings-')));
+  after(() => rmSync(root, { recursive: true }));
+  let count = 0;
+  const project = () => {
+    const path = join(root, `p${count++}`);
+    mkdirSync(join(path, '.claude'), { recursive: true });
+    return { path: join(path, '.claude', 'settings.json'), within: path };
+  };
+
+  it('is made where there is none, with its directory', () => {
+    const within = join(root, 'fresh');
+    mkdirSync(within);
+    const { changed, path } = changeSettings({ path: join(within, '.claude', 'settings.json'), within }, install);
+    assert.equal(changed, true);
+    assert.deepEqual(readdirSync(join(within, '.claude')), ['settings.json']);
+    assert.equal(readFileSync(path, 'utf8'), install(undefined));
+  });
+
+  it('keeps its mode, is replaced as a whole, and not at all where nothing changes', () => {
+    const place = project();
+    writeFileSync(place.path, others);
+    chmodSync(place.path, 0o664);
+    changeSettings(place, install);
+    const { ino, mode } = statSync(place.path);
+    assert.equal(mode & 0o7777, 0o664);
+    assert.equal(changeSettings(place, install).changed, false);
+    assert.equal(statSync(place.path).ino, ino);
+    assert.deepEqual(readdirSync(join(place.within, '.claude')), ['settings.json']);
+  });
+
+  it('stays as it is where it is not JSON', () => {
+    const place = project();
+    writeFileSync(place.path, '{ broken');
+    assert.throws(() => changeSettings(place, install), { code: 'EINVAL' });
+    assert.equal(readFileSync(place.path, 'utf8'), '{ broken');
+    assert.deepEqual(readdirSync(join(place.within, '.claude')), ['settings.json']);
+  });
+
+  it('stays a link, and what it leads to is changed', () => {
+    const place = project();
+    writeFileSync(join(place.within, 'shared.json'), '{"a":1}');
+    symlinkSync('../shared.json', place.path);
+    changeSettings(place, install);
+    assert.equal(JSON.parse(readFileSync(join(place.within, 'shared.json'), 'utf8')).a, 1);
+    assert.equal(realpathSync(place.path), join(place.within, 'shared.json'));
+  });
+
+  it('of a project is not followed out of it; a person’s own is', () => {
+    const place = project();
+    const outside = join(root, 'outside.json');
+    writeFileSync(outside, '{}');
+    symlinkSync(outside, place.path);
+    assert.throws(() => changeSettings(place, install), { code: 'EINVAL' });
+    assert.equal(readFileSync(outside, 'utf8'), '{}');
+    assert.equal(changeSettings({ path: place.path }, install).changed, true);
+    const linked = project();
+    rmSync(join(linked.within, '.claude'), { recursive: true });
+    symlinkSync(root, join(linked.within, '.claude'));
+    assert.throws(() => changeSettings(linked, install), { code: 'EINVAL' });
+  });
+
+  it('is refused where it is a link to nothing, or no file', () => {
+    const place = project();
+    symlinkSync('nothing.json', place.path);
+    assert.throws(() => changeSettings(place, install), { code: 'EINVAL' });
+    const other = project();
+    mkdirSync(other.path);
+    assert.throws(() => changeSettings(other, install), { code: 'EINVAL' });
+  });
+});
