@@ -122,6 +122,16 @@ export const verbs: readonly Verb[] = [
   },
   hookVerb,
   {
+    name: 'jail plan',
+    summary: 'every operation a jail here would be made of',
+    operands: '[-- COMMAND [ARGUMENT...]]',
+    words: 'command',
+    options: [json, ...authorityOptions],
+    details: ['Nothing is made or run: this is the list that the native jail program would execute.'],
+    examples: ['ctx jail plan -- npm test', 'ctx jail plan --agent coder --json'],
+    load: async () => (await import('./jail-plan.js')).run,
+  },
+  {
     name: 'completion',
     summary: 'a completion script for your shell',
     operands: 'bash|zsh|fish',

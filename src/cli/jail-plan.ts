@@ -1,0 +1,41 @@
+/** `ctx jail plan`: every operation a jail would be made of, one a line. */
+import { visible } from '../base/visible-text.js';
+import type { Operation } from '../jail/operation.js';
+import { planOf } from '../proxy/plan-of.js';
+import { currentDirectory } from './current-directory.js';
+import { painter, printJson } from './output.js';
+import type { Run } from './verb.js';
+
+/** Numbers as people write them; the filter's bytes are for the kernel. */
+function readable(key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return `0x${value.toString(16)}`;
+  if (key === 'mode' && typeof value === 'number') return `0${value.toString(8)}`;
+  return key === 'filter' ? `${(value as { data: readonly number[] }).data.length / 8} instructions` : value;
+}
+
+function fieldText(value: unknown): string {
+  if (typeof value === 'string') return visible(value);
+  if (Array.isArray(value)) return value.map(fieldText).join(' ');
+  return visible(JSON.stringify(value));
+}
+
+export const run: Run = async (call, host) => {
+  const plan = await planOf(await host(), {
+    argv: call.words.length === 0 ? ['true'] : call.words,
+    cwd: currentDirectory(),
+    agent: call.value('agent'),
+    reads: call.values('read'),
+    writes: call.values('write'),
+  });
+  const lines = JSON.parse(JSON.stringify(plan, readable)) as readonly Operation[];
+  if (call.flag('json')) {
+    printJson({ version: 1, plan: lines });
+    return 0;
+  }
+  const paint = painter(process.stdout);
+  for (const { do: name, ...fields } of lines) {
+    const rest = Object.entries(fields).map(([key, value]) => `${paint('dim', key)} ${fieldText(value)}`);
+    process.stdout.write(`${paint('bold', name.padEnd(18))}${rest.join('  ')}\n`);
+  }
+  return 0;
+};

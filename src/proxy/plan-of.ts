@@ -1,0 +1,44 @@
+/** The plan `ctx exec` would execute here, for whoever wants to read it. Nothing is made, locked or run. */
+import type { Plan } from '../jail/operation.js';
+import { vaultId, vaultPaths } from '../vault/layout.js';
+import type { OpenVault } from '../vault/vault.js';
+import { readVaultMeta, type VaultMeta } from '../vault/vault-meta.js';
+import { resolveAuthority } from './authority-of.js';
+import { enforcedPlan } from './enforced-plan.js';
+import { type Host, placeOf } from './host.js';
+import { assertRunnable } from './runnable.js';
+import { viewOf } from './view.js';
+
+export interface PlanRequest {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly agent?: string | undefined;
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
+}
+
+export async function planOf(host: Host, request: PlanRequest): Promise<Plan> {
+  const place = placeOf(host, request.cwd);
+  const agent = request.agent === undefined ? undefined : await host.agents(request.agent);
+  const resolved = await resolveAuthority(host, { place, agent, reads: request.reads, writes: request.writes });
+  assertRunnable(host, place, resolved);
+  const id = vaultId(place.origin);
+  const paths = vaultPaths(host.store.directory, id);
+  // A directory that no command has run in yet: as its first import will be.
+  const first: VaultMeta = { format: 1, origin: place.origin, created: '', layers: ['0'], nextLayer: 1, clashes: [] };
+  const vault: OpenVault = {
+    id,
+    paths,
+    store: host.store,
+    tree: host.tree,
+    owner: place.owner,
+    lockDescriptor: -1,
+    meta: readVaultMeta(paths.meta) ?? first,
+    imported: false,
+    problems: [],
+  };
+  const { argv } = request;
+  return enforcedPlan(
+    viewOf({ host, place, resolved, vault, fork: paths.fork, argv, environmentAdditions: [], weakened: [] }),
+  );
+}
