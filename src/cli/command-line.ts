@@ -1,5 +1,6 @@
 /** One call of `ctx`: find the verb, parse, run, and turn whatever goes wrong into one clear message and an exit code. */
-import { ErrnoError, ExitCode, exitCodeFor } from '../base/errno.js';
+import { constants } from 'node:os';
+import { ErrnoError, ExitCode, exitCodeFor, hasCode } from '../base/errno.js';
 import { version } from '../base/version.js';
 import type { HookHost } from '../hook/hook-host.js';
 import type { Host } from '../proxy/host.js';
@@ -29,11 +30,19 @@ function helpOn(words: readonly string[]): string {
   return group.length === 0 ? overview(verbs, version) : groupUsage(words[0] ?? '', group);
 }
 
+/** `ctx diff | head`: whoever read has gone. As if SIGPIPE had ended us, which Node does not let happen. */
+function endWithReader(error: Error): void {
+  if (!hasCode(error, 'EPIPE')) throw error;
+  process.exit(128 + constants.signals.SIGPIPE);
+}
+
 export async function runCommandLine(
   given: readonly string[],
   compose: () => Promise<Host>,
   composeHook: () => Promise<HookHost>,
 ): Promise<number> {
+  process.stdout.on('error', endWithReader);
+  process.stderr.on('error', endWithReader);
   const [name] = given;
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     process.stdout.write(helpOn(given.slice(1)));
