@@ -28,6 +28,7 @@ export type ErrnoCode =
   | 'ENOTEMPTY'
   | 'ENOTSUP'
   | 'EPERM'
+  | 'EPIPE'
   | 'EROFS'
   | 'ESTALE'
   | 'ETIMEDOUT'
