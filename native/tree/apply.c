@@ -28,12 +28,15 @@ struct place {
 
 static atomic_ullong bytes;
 
-/* A name that is free: one left by a killed run of the same pid is stepped over. */
-static void temporary_name(int parent, char text[64]) {
-  static unsigned counter;
-  struct stat present;
-  do snprintf(text, 64, ".ctx-%d-%u.new", (int)getpid(), counter++);
-  while (fstatat(parent, text, &present, AT_SYMLINK_NOFOLLOW) == 0);
+/*
+ * The same name for the same place, every time: what a run that was killed left in the person's directory is found again
+ * by the next one, which has to put that entry still, and goes with it. Anything but a directory under such a name is ours.
+ */
+static void temporary_name(const struct place *place, char text[64]) {
+  uint64_t hash = 14695981039346656037u; /* FNV-1a */
+  for (const char *at = place->name; *at != '\0'; at++) hash = (hash ^ (unsigned char)*at) * 1099511628211u;
+  snprintf(text, 64, ".ctx-%016llx.new", (unsigned long long)hash);
+  (void)!unlinkat(place->parent, text, 0);
 }
 
 /* An id below the shift is none that the jail could have given: the directory's owner takes the entry. */
@@ -68,7 +71,7 @@ static void put_file(const struct place *place, const struct found *found) {
   char temporary[64];
   int from = open_regular(found->directory, place->name, &status);
   if (from < 0) fail(errno, "open", place->path);
-  temporary_name(place->parent, temporary);
+  temporary_name(place, temporary);
   guard_temporary(place->parent, temporary); /* before it is made: a signal may come right after */
   int to = openat(place->parent, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (to < 0) fail_to_create(place);
@@ -87,7 +90,7 @@ static void put_file(const struct place *place, const struct found *found) {
 
 static void put_special(const struct place *place, const struct found *found) {
   char temporary[64], text[PATH_MAX + 1];
-  temporary_name(place->parent, temporary);
+  temporary_name(place, temporary);
   if (S_ISLNK(found->status.st_mode)) {
     ssize_t length = readlinkat(found->directory, place->name, text, PATH_MAX);
     if (length < 0) fail(errno, "readlink", place->path);
