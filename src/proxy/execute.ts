@@ -4,6 +4,8 @@
  * The fork stays locked from before the command until its report is made, so that the report is exact. Whatever happens
  * the lock is released and nothing stays mounted: the jail holds both, and ends with this process.
  */
+
+import type { RecordEntry } from '../audit/record.js';
 import type { Quota } from '../authority/quota.js';
 import type { Json } from '../base/canonical-json.js';
 import { ErrnoError } from '../base/errno.js';
@@ -53,6 +55,19 @@ export interface ExecRequest {
 
 function describe({ path, code, reason }: Problem): string {
   return `not in the fork: ${path} (${code}: ${reason})`;
+}
+
+/**
+ * After the command has run, its report is worth more than what is written about it: a full disk, which may be the command's
+ * own doing, is said in the report. That it began is in the record already.
+ */
+function keepGoing(warnings: string[], what: string, write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    if (!(error instanceof ErrnoError)) throw error;
+    warnings.push(`could not write ${what}: ${error.reason} (${error.code})`);
+  }
 }
 
 function shortest(...times: readonly (number | undefined)[]): number | undefined {
@@ -145,14 +160,15 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
 
     const after = await forkChanges(vault);
     const changes = changesBetween(before, after);
-    rememberChanges(vault, after);
+    const unwritten: string[] = [];
+    keepGoing(unwritten, 'the list for the next report', () => rememberChanges(vault, after));
     const { timedOut, connections, limitsReached } = run;
     const { exitCode, signal, refusedCalls, ...resources } = run.outcome;
     const refusals = refusedCalls.map(({ number, count }): Refusal => {
       const call = systemCallName(host.architecture, number);
       return { call, count, why: refusalReason(call) };
     });
-    host.recorder.append({
+    const ended: RecordEntry = {
       type: 'exec',
       object,
       status: exitCode === 0 ? 'ok' : 'failed',
@@ -166,7 +182,8 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
         connections: connections.map(({ verdict, host: name, port, count }) => `${verdict} ${name}:${port} ${count}`),
         limitsReached,
       },
-    });
+    };
+    keepGoing(unwritten, 'how it ended', () => host.recorder.append(ended));
     return {
       version: 1,
       argv: request.argv,
@@ -192,6 +209,7 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       entered: synced.entered,
       clashes: synced.clashes,
       warnings: [
+        ...unwritten,
         ...resolved.warnings,
         ...withheld(place, resolved),
         ...[...opened.problems, ...synced.problems].map(describe),
