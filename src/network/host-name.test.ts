@@ -156,7 +156,7 @@ describe('a host name', () => {
         assert.equal(parseHost(host), host);
         assert.equal(parseHostPort(`${host}:443`), `${host}:443`);
       }),
-      seeded(2000),
+      seeded(1000),
     );
   });
 });

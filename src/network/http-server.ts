@@ -105,6 +105,7 @@ async function serveRequest(conversation: Conversation, head: RequestHead, progr
   } finally {
     signal.removeEventListener('abort', abandon);
     host.destroy();
+    socket.destroy();
   }
 }
 

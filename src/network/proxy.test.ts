@@ -353,11 +353,12 @@ describe('the proxy', () => {
     const stuck = await served(listenRaw((socket) => void socket.pause()));
     const target = `stuck.example:${stuck.port}`;
     const { port, proxy, events } = await startProxy(allowing(target));
-    const tunnel = await tunnelTo(port, target);
-    tunnel.write(Buffer.alloc(16 * 1024 * 1024));
     const half = connect(port, '127.0.0.1');
     half.on('error', () => undefined).write('GET http://');
-    await sleep(50);
+    await once(half, 'connect');
+    const tunnel = await tunnelTo(port, target);
+    tunnel.write(Buffer.alloc(16 * 1024 * 1024));
+    await sleep(200);
     await proxy.stop();
     assert.deepEqual(events.map(({ verdict, count }) => [verdict, count]).sort(), [
       ['allowed', 1],

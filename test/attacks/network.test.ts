@@ -401,7 +401,7 @@ describe('a client', () => {
         assert.doesNotMatch(answer, /secret|^HTTP\/1\.1 200/);
         assert.equal(asked, 0);
       }),
-      seeded(300),
+      seeded(150),
     );
     await proxy.stop();
     assert.deepEqual(defects(proxy), []);
