@@ -8,11 +8,13 @@ import { measure, print } from './measure.js';
 const megabytes = 256;
 const connections = 200;
 
+// Host and proxy end with whoever started them.
+process.once('disconnect', () => process.exit());
 if (process.argv[2] === 'host') await serveHost();
 else if (process.argv[2] === 'proxy') await serveProxy(Number(process.argv[3]));
 else await compare();
 
-/** Sends as many blocks as the client's first byte says, for each byte; ends with the client. */
+/** Sends as many blocks as the client's first two bytes say. */
 async function serveHost(): Promise<void> {
   const block = Buffer.alloc(1024 * 1024, 'x');
   const { port } = await listenRaw((socket) => {
