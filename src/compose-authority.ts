@@ -5,9 +5,11 @@ import type { Task } from './hook/hook-host.js';
 import { resolveAuthority } from './proxy/authority-of.js';
 import { placeOf } from './proxy/host.js';
 
-export async function authorityOf({ directory, agent, reads, writes }: Task): Promise<Authority> {
+export async function authorityOf({ directory, agent, reads, writes, network }: Task): Promise<Authority> {
   const host = composeHost();
   const place = placeOf(host, directory);
   const facts = agent === undefined ? undefined : await host.agents(agent);
-  return (await resolveAuthority(host, { place, agent: facts, cwd: place.directory, reads, writes })).authority;
+  const grants = { network, quota: {} };
+  const request = { place, agent: facts, cwd: place.directory, reads, writes, grants };
+  return (await resolveAuthority(host, request)).authority;
 }

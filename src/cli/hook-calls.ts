@@ -32,6 +32,8 @@ export async function decideCalls(call: Arguments, host: () => Promise<HookHost>
       agent: call.value('agent'),
       reads: absolute('read'),
       writes: absolute('write'),
+      // To `ctx exec` a host without a port is one with 443.
+      network: call.values('net').map((name) => (name === 'any' || name.includes(':') ? name : `${name}:443`)),
       tools: call.values('tool'),
     },
     host,

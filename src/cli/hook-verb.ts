@@ -18,6 +18,12 @@ export const hookVerb: Verb = {
     { name: 'agent', value: 'NAME', summary: 'hold the harness to what this agent may do' },
     { name: 'read', value: 'PATH', repeated: true, summary: 'a further path that may be read' },
     { name: 'write', value: 'PATH', repeated: true, summary: 'a further path that may be written' },
+    {
+      name: 'net',
+      value: 'any|HOST[:PORT]',
+      repeated: true,
+      summary: 'what it may fetch, and its commands connect to',
+    },
     { name: 'tool', value: 'NAME', repeated: true, summary: 'a further tool, for example mcp.github.get_issue' },
     { name: 'project', summary: 'install into .claude/settings.json here (default)' },
     { name: 'user', summary: 'install into ~/.claude/settings.json' },

@@ -29,7 +29,7 @@ function handedOn(call: Arguments): readonly string[] {
     ...(bash === undefined ? [] : ['--bash', bash]),
     ...(agent === undefined ? [] : ['--agent', agent]),
     ...(call.flag('approve') ? ['--approve'] : []),
-    ...call.values('tool').flatMap((tool) => ['--tool', tool]),
+    ...['tool', 'net'].flatMap((name) => call.values(name).flatMap((value) => [`--${name}`, value])),
     ...paths,
   ];
 }

@@ -163,7 +163,7 @@ describe('a decision about the network and other tools', () => {
   const fetch = (url: string): Action => ({ kind: 'fetch', url });
 
   it('has no network unless one is granted', async () => {
-    await denied(fetch('https://example.org/'), /no network.*--agent/);
+    await denied(fetch('https://example.org/'), /no network.*--net/);
     await denied({ kind: 'search' }, /no network/);
   });
 

@@ -52,7 +52,7 @@ export function toolRefusal(grants: Grants, tool: string, name: string): string 
   return `the tool ${shownPath(tool)} is not granted; an operator would add --tool ${name}, or \`tool:${name} execute\` to the agent's policy`;
 }
 
-const networkCoaching = 'an operator would grant it to an agent and add --agent NAME';
+const networkCoaching = 'an operator would add --net HOST:PORT, or grant it to the agent';
 
 function hostPortOf(url: string): string | undefined {
   // Not only parsed: what a reader of the text and a parser could take for different hosts is refused.

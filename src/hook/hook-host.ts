@@ -10,6 +10,8 @@ export interface Task {
   /** Absolute. */
   readonly reads: readonly string[];
   readonly writes: readonly string[];
+  /** `any`, or `host:port`; an agent has its own. */
+  readonly network: readonly string[];
 }
 
 export interface HookHost {

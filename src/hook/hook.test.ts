@@ -47,7 +47,7 @@ class Stage {
     const request: HookRequest = {
       protocol: protocolOf('json', false),
       commands: 'rewrite',
-      task: { directory: project, agent: undefined, reads: [], writes: [], tools: [], ...task },
+      task: { directory: project, agent: undefined, reads: [], writes: [], network: [], tools: [], ...task },
       host: async () => this.host,
       ...more,
     };

@@ -84,14 +84,15 @@ async function wholeGrants(host: HookHost, task: HookTask, resolve: Resolve): Pr
 }
 
 /** What `ctx exec` is told, so that a command runs with what its task is granted. */
-function execOptions({ agent, reads, writes }: HookTask): readonly string[] {
+function execOptions({ agent, reads, writes, network }: HookTask): readonly string[] {
   const named = agent === undefined ? [] : ['--agent', agent];
-  return [...named, ...reads.flatMap((path) => ['--read', path]), ...writes.flatMap((path) => ['--write', path])];
+  const each = (option: string, values: readonly string[]) => values.flatMap((value) => [option, value]);
+  return [...named, ...each('--read', reads), ...each('--write', writes), ...each('--net', network)];
 }
 
 /** Begun before the message is there, since it does not depend on it. */
 function quickGrants({ task }: HookRequest, host: HookHost, resolver: HostResolver): Promise<Grants | undefined> {
-  const isPlain = task.agent === undefined && task.reads.length + task.writes.length === 0;
+  const isPlain = task.agent === undefined && task.reads.length + task.writes.length + task.network.length === 0;
   if (!isPlain) return Promise.resolve(undefined);
   const quick = workspaceGrants(host, task.directory, new Set(task.tools), resolver);
   quick.catch(() => undefined); // It is awaited later; until then a failure must not count as unhandled.
@@ -145,6 +146,8 @@ export async function answerTo(input: Promise<string>, request: HookRequest): Pr
     verdict = await decide(request, host, call, resolver, await quick);
   } catch (error) {
     verdict = deny(reasonOf(error));
+    // A harness that is still writing must not find its reader gone.
+    await input.catch(() => undefined);
   }
   verdict = record(host?.recorder, protocol, call, verdict);
   return { verdict, text: protocol.answer(verdict, message) };

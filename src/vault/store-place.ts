@@ -1,7 +1,7 @@
 /** Where the files of ctx itself stand: the store, the objects, the operator's configuration. Pure but for `canonicalPlace`. */
 import { realpathSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { ErrnoError, hasCode } from '../base/errno.js';
+import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 
 /** The path without links; as it is where nothing stands there yet. */
 export function canonicalPlace(path: string): string {
@@ -9,7 +9,7 @@ export function canonicalPlace(path: string): string {
     return realpathSync(path);
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return path;
-    throw error;
+    throw fromSystemError(error, 'open', path);
   }
 }
 

@@ -207,7 +207,7 @@ describe('any text on the hook’s stdin', () => {
           const request: HookRequest = {
             protocol: protocolOf(name, approve),
             commands: 'rewrite',
-            task: { directory: project, agent: undefined, reads: [], writes: [], tools: [] },
+            task: { directory: project, agent: undefined, reads: [], writes: [], network: [], tools: [] },
             host: async () => host,
           };
           const { verdict, text: answer } = await answerTo(Promise.resolve(value), request);
