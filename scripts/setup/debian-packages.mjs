@@ -25,6 +25,8 @@ const packages = [
   },
   { name: 'git', purpose: 'the sample project and the tests', gives: 'git', neededBy: ['start', 'test', 'bench'] },
   { name: 'python3', purpose: 'a program for tests to confine', gives: ['/usr/bin/python3'], neededBy: ['test'] },
+  { name: 'curl', purpose: 'a program for tests to connect with', gives: 'curl', neededBy: ['test', 'bench'] },
+  { name: 'attr', purpose: 'extended attributes for tests', gives: 'setfattr', neededBy: ['test'] },
   { name: 'bubblewrap', purpose: 'what ctx is compared with', gives: 'bwrap', neededBy: ['test', 'bench'] },
 ];
 

@@ -17,6 +17,12 @@ function durationText(milliseconds: number): string {
   return milliseconds < 60_000 ? `${(milliseconds / 1000).toFixed(1)} s` : `${Math.round(milliseconds / 1000)} s`;
 }
 
+/** Git writes its own index whenever somebody looks: that is no edit. */
+function enteredText(entered: readonly string[]): string[] {
+  const edits = entered.filter((path) => path !== '.git/index');
+  return edits.length === 0 ? [] : [`${counted(edits.length, 'edit')} of yours entered the fork first`];
+}
+
 function pendingText(pending: number): string[] {
   if (pending === 0) return [];
   return [`${counted(pending, 'change')} pending, your directory untouched: ctx diff, ctx apply, ctx drop`];
@@ -41,7 +47,7 @@ export function reportText(envelope: Envelope, paint: Paint): string {
     ...connections.map((event) => connectionLine(event, paint)),
     ...limitsReached.map((text) => paint('red', `  ${text}`)),
     ...weakened.map((layer) => paint('red', `  ran without ${layer}: you asked for it`)),
-    ...(entered.length > 0 ? [`${counted(entered.length, 'edit')} of yours entered the fork first`] : []),
+    ...enteredText(entered),
     ...clashes
       .slice(0, changesShownToPeople)
       .map((path) => paint('red', `  both you and the fork changed ${visible(path)}`)),
