@@ -10,23 +10,23 @@ import { withProtected } from './protected-paths.js';
 import { resolvePath } from './resolve-path.js';
 
 const surface = makeSurface({
-  cwd: '/work/app',
-  additionalReads: ['/work/lib'],
-  additionalWrites: ['/work/lib/out'],
+  cwd: '/srv/app',
+  additionalReads: ['/srv/lib'],
+  additionalWrites: ['/srv/lib/out'],
   systemReads: ['/usr'],
-  hidden: ['/work/app/store', '/keys'],
+  hidden: ['/srv/app/store', '/keys'],
 });
 const links: Readonly<Record<string, string>> = {
-  '/work/app/link': '/etc',
-  '/work/app/in': '/work/lib',
-  '/work/app/self': 'self',
+  '/srv/app/link': '/etc',
+  '/srv/app/in': '/srv/lib',
+  '/srv/app/self': 'self',
 };
 const form = { program: '/opt/ctx', options: [], shell: 'sh' };
 
 function rules(network: Network = noNetwork, more: Partial<Rules> = {}): Rules {
   const grants = surfaceGrants(surface, { network, mayExecute: (tool) => tool === 'mcp.a.b' });
   return {
-    grants: withProtected(grants, ['/work/app/.claude'], surface.additionalWrites),
+    grants: withProtected(grants, ['/srv/app/.claude'], surface.additionalWrites),
     resolve: (path) =>
       resolvePath(path, async (place) => {
         const target = links[place];
@@ -38,13 +38,13 @@ function rules(network: Network = noNetwork, more: Partial<Rules> = {}): Rules {
   };
 }
 
-const decide = (action: Action, given = rules(), cwd = '/work/app') => decideCall(given, { tool: 'T', cwd, action });
+const decide = (action: Action, given = rules(), cwd = '/srv/app') => decideCall(given, { tool: 'T', cwd, action });
 const paths = (path: string, access: 'read' | 'write', more: Partial<PathUse> = {}): Action => ({
   kind: 'paths',
   uses: [{ path, access, tree: false, ...more }],
 });
 
-async function denied(action: Action, reason: RegExp, given = rules(), cwd = '/work/app') {
+async function denied(action: Action, reason: RegExp, given = rules(), cwd = '/srv/app') {
   const verdict = await decide(action, given, cwd);
   assert.equal(verdict.decision, 'deny', `${JSON.stringify(action)} ${verdict.reason}`);
   assert.match(verdict.reason, reason);
@@ -54,8 +54,8 @@ describe('a decision about paths', () => {
   it('allows what the surface grants', async () => {
     for (const action of [
       paths('a', 'write'),
-      paths('/work/app', 'write'),
-      paths('/work/lib/x', 'read'),
+      paths('/srv/app', 'write'),
+      paths('/srv/lib/x', 'read'),
       paths('../lib/out/x', 'write'),
       paths('in/x', 'read'),
       paths('/usr/bin/env', 'read'),
@@ -67,22 +67,22 @@ describe('a decision about paths', () => {
 
   it('denies the rest, and says what an operator would add', async () => {
     await denied(paths('/etc/passwd', 'read'), /outside the surface.*--read \/etc\/passwd/);
-    await denied(paths('../app2/x', 'write'), /outside.*--write \/work\/app2\/x/);
-    await denied(paths('/work/lib/x', 'write'), /read-only in this task, by \/work\/lib; .*--write/);
+    await denied(paths('../app2/x', 'write'), /outside.*--write \/srv\/app2\/x/);
+    await denied(paths('/srv/lib/x', 'write'), /read-only in this task, by \/srv\/lib; .*--write/);
     await denied(paths('link/passwd', 'read'), /\/etc\/passwd is outside/);
     await denied(paths('in/x', 'write'), /read-only/);
     await denied(paths('self/x', 'read'), /circle/);
-    await denied(paths('.claude/settings.json', 'write'), /read-only in this task, by \/work\/app\/\.claude/);
+    await denied(paths('.claude/settings.json', 'write'), /read-only in this task, by \/srv\/app\/\.claude/);
   });
 
   it('does not take a name for the directory it begins like', async () => {
-    for (const path of ['/work/app2', '/work/ap', '/work/app.git/x', '/work/appx/../app2/x']) {
+    for (const path of ['/srv/app2', '/srv/ap', '/srv/app.git/x', '/srv/appx/../app2/x']) {
       await denied(paths(path, 'read'), /outside/);
     }
   });
 
   it('denies a path that any reading leads outside', async () => {
-    await denied(paths('link/../x', 'read'), /outside/); // The kernel: /x. As text: /work/app/x.
+    await denied(paths('link/../x', 'read'), /outside/); // The kernel: /x. As text: /srv/app/x.
     await denied(paths('in/../../app/x', 'write'), /outside|read-only/);
     await denied(paths(' /etc/passwd', 'read'), /outside/);
   });
@@ -95,7 +95,7 @@ describe('a decision about paths', () => {
   });
 
   it('denies a walk through a directory that holds something hidden', async () => {
-    await denied(paths('/work/app', 'read', { tree: true }), /holds \/work\/app\/store/);
+    await denied(paths('/srv/app', 'read', { tree: true }), /holds \/srv\/app\/store/);
     assert.equal((await decide(paths('src', 'read', { tree: true }))).decision, 'allow');
   });
 
@@ -109,7 +109,7 @@ describe('a decision about paths', () => {
     await denied(glob('../../*'), /without `\.\.`/);
     await denied(glob('~/*'), /home/);
     await denied(glob('*', '/etc'), /outside/);
-    await denied(glob('link/*', '/work/app/'), /outside|holds/);
+    await denied(glob('link/*', '/srv/app/'), /outside|holds/);
   });
 
   it('shows a hostile path harmlessly, and not endlessly', async () => {
@@ -154,8 +154,8 @@ describe('a decision about a command', () => {
     await denied(command('x'.repeat(200_000)), /script/);
     await denied(command("'".repeat(40_000)), /script/);
     await denied(command('ls'), /working directory/, rules(), '/etc');
-    await denied(command('ls'), /working directory/, rules(), '/work/lib');
-    await denied(command('ls'), /working directory/, rules(), '/work/app/link');
+    await denied(command('ls'), /working directory/, rules(), '/srv/lib');
+    await denied(command('ls'), /working directory/, rules(), '/srv/app/link');
   });
 });
 

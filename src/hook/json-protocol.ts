@@ -1,7 +1,7 @@
 /**
  * The protocol for any harness: one JSON object on stdin, one on stdout.
  *
- *     {"version":1,"tool":"read","paths":["src/a.ts"],"cwd":"/work"}     tool: read, write, exec, fetch, other
+ *     {"version":1,"tool":"read","paths":["src/a.ts"],"cwd":"/srv/app"}     tool: read, write, exec, fetch, other
  *     {"version":1,"decision":"deny","reason":"..."}                     decision: allow, deny
  *
  * `exec` has `command`, `fetch` has `url`, `other` has `name`. An allowed `exec` has `rewrite`: run that, not the command.
