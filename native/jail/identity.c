@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/keyctl.h>
 #include <linux/securebits.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +65,13 @@ static void lock_capabilities_away(void)
 			fail("dropping a capability");
 	if (prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) != 0)
 		fail("locking the capabilities away");
+}
+
+/* Keys of the person's session stay outside; a kernel without keyrings has none to leave. */
+void leave_session_keyring(void)
+{
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS)
+		fail("leaving the session's keys");
 }
 
 /* From here on the process is this user, without any capability, for good. */

@@ -38,6 +38,7 @@ void execute_stage(const struct plan *plan, enum stage stage, int channel);
 /* identity.c */
 void map_self(uid_t uid, gid_t gid);
 void write_shifted_maps(pid_t pid, uint32_t shift, uint32_t count);
+void leave_session_keyring(void);
 void become(uid_t uid, gid_t gid);
 void open_host_proc(void);
 void enter_control_group(const char *directory);

@@ -135,6 +135,7 @@ static void execute(const struct operation *operation, const struct plan *plan, 
 	case OP_SHIFT:
 		return; /* done as the command's process starts */
 	case OP_USER:
+		leave_session_keyring();
 		become(high, low);
 		/* Forgotten at every change of identity, so it is asked for after the last. */
 		if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)

@@ -6,7 +6,7 @@
  * operator's line can neither demote nor replace it; `exclusive` drops them. What is dropped is returned, and any other
  * mode is refused: a misspelt `exclusive` must not become `additive`.
  */
-import { type Mount, type MountOption, makeMount } from './mount.js';
+import type { Mount, MountOption } from './mount.js';
 import { type Surface, surfaceEntries } from './surface.js';
 import { quoted, refuse } from './syntax.js';
 
@@ -47,7 +47,8 @@ export function surfaceMounts(surface: Surface, pathExists: (path: string) => bo
     if (!pathExists(path)) skipped.push(path);
     else {
       const mode = access === 'write' ? 'rw' : 'ro';
-      mounts.push(makeMount({ source: path, target: path, mode, options: surfaceMountOptions }));
+      // Not by way of the text format, which has no word for a path with a newline: a project may have one.
+      mounts.push(Object.freeze({ source: path, target: path, mode, options: surfaceMountOptions }));
     }
   }
   return Object.freeze({ mounts: sortedByTarget(mounts), skipped: Object.freeze(skipped) });

@@ -27,6 +27,8 @@ const nothing = {
   durationMilliseconds: 12.4,
   resources: { userMicroseconds: 0, systemMicroseconds: 0, peakMemoryKilobytes: 0 },
   refusals: [],
+  connections: [],
+  limitsReached: [],
   weakened: [],
   changes: [],
   pending: 0,

@@ -65,6 +65,9 @@ const remedies: Readonly<Record<string, string>> = {
   proc: 'this /proc is masked (a container?); `ctx doctor` names the remedy',
 };
 
+/** The private home is the only place to mount on that an agent can have written. */
+const plantedLink = "the fork's private home has a link where something must be mounted; `ctx drop` makes a fresh one";
+
 function refusal(line: string): ErrnoError {
   const [, , name = '', number = '', ...rest] = line.split(' ');
   const code = errnoNames.get(Number(number)) ?? 'EIO';
@@ -82,7 +85,7 @@ function refusal(line: string): ErrnoError {
     operation: `jail ${name}`,
     path: what,
     reason: 'the kernel refused this step of making the jail',
-    remedy: remedies[name],
+    remedy: code === 'ELOOP' ? plantedLink : remedies[name],
   });
 }
 

@@ -141,6 +141,10 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       weakened: request.weakened,
     } satisfies Record<string, Json>;
     host.recorder.append({ type: 'exec', object, status: 'begin', facts });
+    if (request.signal?.aborted === true) {
+      host.recorder.append({ type: 'exec', object, status: 'failed', facts: { ...facts, error: 'ECANCELED' } });
+      throw new ErrnoError('ECANCELED', { operation: 'exec', reason: 'interrupted before the command started' });
+    }
     request.onReady?.();
 
     const run = await runInJail({

@@ -49,7 +49,13 @@ export async function applyFork(vault: OpenVault, choice: ConflictChoice): Promi
     return { vault: current, changes, plan, done: false, problems: synced.problems };
   }
   const { paths, tree, owner, meta } = current;
-  await tree.apply({ uppers: [paths.fork.upper], root: meta.origin, shift: owner.shift, plan: plan.steps });
+  await tree.apply({
+    uppers: [paths.fork.upper],
+    root: meta.origin,
+    shift: owner.shift,
+    plan: plan.steps,
+    lock: { descriptor: current.lockDescriptor, wait: false },
+  });
   const folded = { ...current, meta: changes.length === 0 ? forget(current) : fold(current.store, paths, meta) };
   makeEmptyFork(paths.fork, meta.origin, owner);
   rememberChanges(folded, []);

@@ -129,6 +129,8 @@ export interface ApplyOptions extends Common {
   readonly root: string;
   readonly plan: readonly Step[];
   readonly shift?: number | undefined;
+  /** Held by the program too, so that a killed caller does not free it while files are still being written. */
+  readonly lock?: LockRequest | undefined;
   /** Called as steps are done, in order; after a failure these, and no others, have happened. */
   readonly onDone?: ((path: string) => void) | undefined;
 }
@@ -325,7 +327,8 @@ export class Tree {
         }
         rest = bytes.subarray(used);
       });
-    await this.#run({ words, input, signal: options.signal, onOutput });
+    words.push(...lockWords(options.lock));
+    await this.#run({ words, input, signal: options.signal, onOutput, inherited: options.lock?.descriptor });
   }
 
   /** Removes a directory of the store and everything in it; a missing one is fine. */

@@ -39,11 +39,10 @@ forEachUser((user) => {
     }
   });
 
-  test('a project with a newline in its path works, or is refused by saying so', async () => {
+  test('a project with a newline in its path works', async () => {
     const project = stage.makeDirectory('strange/new\nline');
     const { code, stdout, stderr } = await stage.ctx(project, ['exec', '--', 'pwd']);
-    if (code === 0) assert.equal(stdout, `${project}\n`);
-    else assert.match(stderr, /^ctx: .*without tab or newline.*\(EINVAL\)\n/);
+    assert.deepEqual([code, stdout], [0, `${project}\n`], stderr);
   });
 
   test('file names with every kind of character survive import, command and apply', async () => {
