@@ -1,6 +1,6 @@
 /**
- * The jail agrees with the surface: for random trees and grants, what `accessTo` says of a path is what a command in the
- * jail can really do with it. The differences that there are by construction stand in `allowedDifference`, and in
+ * The jail and the hook agree with the surface: for random trees and grants, what `accessTo` says of a path is what a command
+ * in the jail can really do with it, and what the hook answers. The differences that there are by construction stand in `allowedDifference`, and in
  * docs/agreement.md by the same names.
  */
 import assert from 'node:assert/strict';
@@ -10,6 +10,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { contains } from '../../src/authority/absolute-path.js';
 import { type Access, accessTo, makeSurface, type Surface, surfaceEntries } from '../../src/authority/surface.js';
+import { decideCall, type Rules } from '../../src/hook/decide-call.js';
+import { surfaceGrants } from '../../src/hook/grants.js';
+import { HostResolver } from '../../src/hook/resolve-path.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 import { buildWorld, spelled, type World, type WorldPlan, worldPlan } from './random-world.js';
@@ -187,6 +190,39 @@ function show(value: Case, kind: 'read' | 'write'): string {
   return JSON.stringify({ path, kind, access, real: walked.real, result: probed[kind] });
 }
 
+function hookRules(surface: Surface): Rules {
+  return {
+    grants: surfaceGrants(surface, { network: { kind: 'none' }, mayExecute: () => false }),
+    resolve: new HostResolver().resolve,
+    commands: 'deny',
+    form: { program: 'ctx', options: [], shell: 'sh' },
+  };
+}
+
+/** As every reading of it: what a harness could take for another path is denied by the hook and no difference. */
+function isUnmistakable(path: string): boolean {
+  return path === path.normalize('NFC') && path === path.trim() && !/[~*?[{]/.test(path);
+}
+
+/**
+ * The hook never lets through what the surface, and so the jail, would refuse; and it lets through what they allow wherever
+ * the path has one reading only.
+ */
+async function assertHookAgrees(rules: Rules, tried: Case, kind: 'read' | 'write', cwd: string): Promise<void> {
+  const {
+    path,
+    access,
+    walk: { real },
+  } = tried;
+  const uses = [{ path, access: kind, tree: false }];
+  const verdict = await decideCall(rules, { tool: 'test', cwd, action: { kind: 'paths', uses } });
+  const granted = access === 'write' || (kind === 'read' && access === 'read');
+  const allowed = verdict.decision !== 'deny';
+  if (real === undefined) return;
+  if (allowed) assert.ok(granted, `the hook allows ${show(tried, kind)}`);
+  else if (path === real && isUnmistakable(path)) assert.ok(!granted, `the hook denies ${show(tried, kind)}`);
+}
+
 let worlds = 0;
 
 forEachUser(
@@ -213,6 +249,7 @@ forEachUser(
           const { stdout, stderr } = await stage.ctx(world.project, argv);
           const envelope = parseJson(stdout, stderr) as { exitCode: number; stdout: { text: string } };
           assert.equal(envelope.exitCode, 0, `${words}: ${stdout}${stderr}`);
+          const hook = hookRules(surface);
           const results = JSON.parse(envelope.stdout.text) as readonly Probed[];
           for (const [index, path] of probes.entries()) {
             const walked: Walk = walks[index] ?? assert.fail();
@@ -221,6 +258,7 @@ forEachUser(
             const tried: Case = { path, surface, access, walk: walked, probed, stage, links };
             for (const kind of ['read', 'write'] as const) {
               compared += 1;
+              await assertHookAgrees(hook, tried, kind, world.project);
               if (agrees(tried, kind)) continue;
               const row = Object.entries(allowedDifference).find(([, allows]) => allows(tried, kind))?.[0];
               assert.ok(row !== undefined, `${show(tried, kind)} with ${words.join(' ')}`);
