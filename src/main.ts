@@ -1,4 +1,4 @@
-/** The entry point. Everything else is loaded when it is needed: `ctx --version` costs a start of Node and no more. */
+/** The entry point. Everything else is loaded when it is needed. */
 import { version } from './base/version.js';
 
 async function main(given: readonly string[]): Promise<number> {
@@ -6,12 +6,7 @@ async function main(given: readonly string[]): Promise<number> {
     process.stdout.write(`ctx ${version}\n`);
     return 0;
   }
-  const { runCommandLine } = await import('./cli/command-line.js');
-  return runCommandLine(
-    given,
-    async () => (await import('./compose.js')).composeHost(),
-    async () => (await import('./compose-hook.js')).composeHookHost(),
-  );
+  return (await import('./main-verbs.js')).run(given);
 }
 
 void main(process.argv.slice(2)).then((exitCode) => {

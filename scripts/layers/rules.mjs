@@ -14,7 +14,15 @@ const ranks = [
   ['cli'],
 ];
 /** Files of `src/` itself: above every folder, and free to import each other. */
-const topFiles = ['compose.ts', 'compose-authority.ts', 'compose-hook.ts', 'main.ts', 'main-hook.ts', 'index.ts'];
+const topFiles = [
+  'compose.ts',
+  'compose-authority.ts',
+  'compose-hook.ts',
+  'main.ts',
+  'main-hook.ts',
+  'main-verbs.ts',
+  'index.ts',
+];
 const topRank = ranks.length;
 
 const pureFolders = ['authority', 'shell'];

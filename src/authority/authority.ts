@@ -13,9 +13,10 @@
  * Promises: a value once made cannot change; the same inputs give the same bytes on every host; what is not granted is
  * denied; what does not parse is refused with EINVAL. No function here reads `meta.json` or any description.
  */
-import { createHash } from 'node:crypto';
+
 import { canonicalJson, type Json } from '../base/canonical-json.js';
 import { viewMounts } from '../base/limits.js';
+import { sha256 } from '../base/sha256.js';
 import { isNormalPath, normalPathRule } from './absolute-path.js';
 import type { Excess } from './excess.js';
 import { deepFrozen, sortedUnique, sortedUniqueNumbers } from './frozen.js';
@@ -182,5 +183,5 @@ export function canonicalBytes(authority: Authority): Uint8Array {
 
 /** The algorithm, a colon, and the digest of the canonical bytes: what a record names an Authority by. */
 export function authorityDigest(authority: Authority): string {
-  return `sha256:${createHash('sha256').update(canonicalBytes(authority)).digest('hex')}`;
+  return `sha256:${sha256(canonicalJson(authorityJson(authority)))}`;
 }

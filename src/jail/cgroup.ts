@@ -3,10 +3,10 @@
  * it before it does anything else, and it is removed at the end. Version 2 where it has the controllers, else version 1;
  * a limit that this host cannot hold is refused, never ignored.
  */
-import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { uniqueName } from '../base/unique-name.js';
 
 export interface GroupLimits {
   /** Bytes. */
@@ -152,7 +152,7 @@ export function makeGroup(limits: GroupLimits): Group | undefined {
   if (wanted.length === 0) return undefined;
   const found = groupPlaces(readText('/proc/self/mountinfo'), readText('/proc/self/cgroup'));
   if (found === undefined) throw unavailable('no cgroup filesystem is mounted');
-  const name = `ctx-${process.pid}-${randomBytes(4).toString('hex')}`;
+  const name = `ctx-${uniqueName()}`;
   const directories = new Map<Controller, string>();
   for (const controller of wanted) {
     const place = found.places.get(controller);

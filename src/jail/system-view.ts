@@ -43,8 +43,8 @@ export function readOnlyPaths(paths: readonly string[]): Found {
   for (const path of paths) {
     let real: string;
     try {
-      real = realpathSync(path);
-      const named = join(realpathSync(dirname(path)), basename(path));
+      real = realpathSync.native(path);
+      const named = join(realpathSync.native(dirname(path)), basename(path));
       if (named !== real) links.set(named, { path: named, target: real });
     } catch (error) {
       if (!hasCode(error, 'ENOENT') && !hasCode(error, 'ENOTDIR') && !hasCode(error, 'EACCES')) {

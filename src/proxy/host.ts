@@ -54,7 +54,7 @@ export interface Place {
 export function placeOf(host: Host, cwd: string): Place {
   let directory: string;
   try {
-    directory = realpathSync(cwd);
+    directory = realpathSync.native(cwd);
   } catch (error) {
     throw fromSystemError(error, 'open the directory', cwd);
   }

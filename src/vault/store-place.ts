@@ -6,7 +6,7 @@ import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 /** The path without links; as it is where nothing stands there yet. */
 export function canonicalPlace(path: string): string {
   try {
-    return realpathSync(path);
+    return realpathSync.native(path);
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return path;
     throw fromSystemError(error, 'open', path);

@@ -1,8 +1,8 @@
 /** Away in one rename, deleted when there is time: dropping a large tree costs the person nothing. */
-import { randomBytes } from 'node:crypto';
 import { chmodSync, lstatSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { fromSystemError, hasCode } from '../base/errno.js';
+import { uniqueName } from '../base/unique-name.js';
 import { storePaths } from './layout.js';
 import type { Store } from './store.js';
 import type { Tree } from './tree.js';
@@ -21,7 +21,7 @@ export function moveTree(from: string, to: string): void {
 /** Moves the directory out of the way. A missing one is fine. */
 export function throwAway(store: Store, directory: string): void {
   try {
-    moveTree(directory, join(storePaths(store.directory).trash, randomBytes(8).toString('hex')));
+    moveTree(directory, join(storePaths(store.directory).trash, uniqueName()));
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw fromSystemError(error, 'throw away', directory);
   }
