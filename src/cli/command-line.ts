@@ -30,10 +30,12 @@ function helpOn(words: readonly string[]): string {
   return group.length === 0 ? overview(verbs, version) : groupUsage(words[0] ?? '', group);
 }
 
-/** `ctx diff | head`: whoever read has gone. As if SIGPIPE had ended us, which Node does not let happen. */
-function endWithReader(error: Error): void {
-  if (!hasCode(error, 'EPIPE')) throw error;
-  process.exit(128 + constants.signals.SIGPIPE);
+/**
+ * `ctx diff | head`: whoever read has gone. As if SIGPIPE had ended us, which Node does not let happen. Heard here and not at
+ * the streams: to touch them costs milliseconds, and `ctx exec` needs none of them.
+ */
+function endOnDefect(error: Error): void {
+  process.exit(hasCode(error, 'EPIPE') ? 128 + constants.signals.SIGPIPE : complain(error, false));
 }
 
 export async function runCommandLine(
@@ -41,8 +43,7 @@ export async function runCommandLine(
   compose: () => Promise<Host>,
   composeHook: () => Promise<HookHost>,
 ): Promise<number> {
-  process.stdout.on('error', endWithReader);
-  process.stderr.on('error', endWithReader);
+  process.on('uncaughtException', endOnDefect);
   const [name] = given;
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     process.stdout.write(helpOn(given.slice(1)));

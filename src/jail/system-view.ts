@@ -16,7 +16,9 @@ type Kind = 'link' | 'other' | 'missing';
 
 function kindOf(path: string): Kind {
   try {
-    return lstatSync(path).isSymbolicLink() ? 'link' : 'other';
+    const about = lstatSync(path, { throwIfNoEntry: false });
+    if (about === undefined) return 'missing';
+    return about.isSymbolicLink() ? 'link' : 'other';
   } catch (error) {
     if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR') || hasCode(error, 'EACCES')) return 'missing';
     throw fromSystemError(error, 'lstat', path);

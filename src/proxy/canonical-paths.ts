@@ -22,6 +22,8 @@ function isMissing(error: unknown): boolean {
 /** Undefined where nothing stands there that we may see. */
 export function canonicalPath(path: string): string | undefined {
   try {
+    // Most of what is asked for is not there, and an exception costs more than a look.
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
     // Not Node's own walk: that one takes `..` off the text before it looks at links.
     return realpathSync.native(path);
   } catch (error) {
