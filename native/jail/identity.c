@@ -7,10 +7,13 @@
 #include <linux/capability.h>
 #include <linux/keyctl.h>
 #include <linux/securebits.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int host_proc = -1;
@@ -50,6 +53,44 @@ void write_shifted_maps(pid_t pid, uint32_t shift, uint32_t count)
 	snprintf(text, sizeof text, "0 %u %u", shift, count);
 	write_proc(pid, "uid_map", text);
 	write_proc(pid, "gid_map", text);
+}
+
+static int shifted_namespace = -1;
+
+int namespace_of_shift(void)
+{
+	return shifted_namespace;
+}
+
+/*
+ * A user namespace with the command's own id maps, for binds that show the host's files to it as they are shown to root. A
+ * child makes it and waits; it lives on in the descriptor.
+ */
+void make_namespace_of_shift(uint32_t shift, uint32_t count)
+{
+	char byte = 0, path[64];
+	int made[2];
+	if (pipe2(made, O_CLOEXEC) != 0)
+		fail("making a pipe");
+	pid_t pid = fork();
+	if (pid < 0)
+		fail("starting a process");
+	if (pid == 0) {
+		if (unshare(CLONE_NEWUSER) != 0 || write(made[1], &byte, 1) != 1)
+			_exit(EXIT_FAILED);
+		pause();
+		_exit(0);
+	}
+	close(made[1]);
+	if (read(made[0], &byte, 1) != 1)
+		fail_with(EPERM, "making the user namespace of the binds");
+	close(made[0]);
+	write_shifted_maps(pid, shift, count);
+	snprintf(path, sizeof path, "%d/ns/user", (int)pid);
+	shifted_namespace = openat(host_proc, path, O_RDONLY | O_CLOEXEC);
+	kill(pid, SIGKILL);
+	if (shifted_namespace < 0 || waitpid(pid, NULL, 0) != pid)
+		fail("keeping the user namespace of the binds");
 }
 
 /*

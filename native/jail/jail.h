@@ -41,6 +41,9 @@ void write_shifted_maps(pid_t pid, uint32_t shift, uint32_t count);
 void leave_session_keyring(void);
 void become(uid_t uid, gid_t gid);
 void open_host_proc(void);
+/* Where the plan has binds that want it; -1 before. */
+void make_namespace_of_shift(uint32_t shift, uint32_t count);
+int namespace_of_shift(void);
 void enter_control_group(const char *directory);
 
 /* network.c */

@@ -246,6 +246,14 @@ static void wait_for(pid_t command, int signals, int listener, pid_t init, struc
 	close(watched[WATCH_COMMAND].fd);
 }
 
+static bool has_shifted_binds(const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->count; i++)
+		if (plan->operations[i].code == OP_BIND && plan->operations[i].flags & MOUNT_ATTR_IDMAP)
+			return true;
+	return false;
+}
+
 /* Whoever is still inside dies with init. When this returns, nothing runs and nothing is mounted. */
 static void end_jail(const struct plan *plan, pid_t init, struct relay *relays)
 {
@@ -281,10 +289,12 @@ int main(int argc, char **argv)
 	mode_t mask_of_caller = umask(0022);
 	signal(SIGPIPE, SIG_IGN);
 	open_host_proc();
+	const struct operation *shift = find(&plan, OP_SHIFT), *user = find(&plan, OP_USER);
+	if (shift && has_shifted_binds(&plan))
+		make_namespace_of_shift(high_half(shift->number), low_half(shift->number));
 	execute_stage(&plan, STAGE_OWNER, -1);
 	struct ties ties = start_init(&plan);
 	relays_open(relays);
-	const struct operation *shift = find(&plan, OP_SHIFT), *user = find(&plan, OP_USER);
 	if (shift && user)
 		relays_give(relays, high_half(shift->number) + high_half(user->number),
 			    high_half(shift->number) + low_half(user->number));

@@ -105,6 +105,17 @@ void mount_devpts(const char *path)
 	attach(new_filesystem("devpts", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, path), path, true);
 }
 
+/*
+ * Owners are shifted with the command. A filesystem that cannot do that stays as it is: then the command is nobody to it, which
+ * is less than was granted and never more.
+ */
+static void show_as_to_root(int tree)
+{
+	struct mount_attr shifted = {.attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (uint64_t)namespace_of_shift()};
+	if (sys_mount_setattr(tree, "", AT_EMPTY_PATH, &shifted) != 0 && errno != EINVAL && errno != EPERM)
+		fail("shifting the owners of a bind");
+}
+
 /* The source was resolved when the plan was made; a symlink that stands in it now was put there since. */
 void mount_bind(const char *source, const char *target, uint32_t attributes)
 {
@@ -116,9 +127,11 @@ void mount_bind(const char *source, const char *target, uint32_t attributes)
 	int tree = sys_open_tree(found, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (tree < 0)
 		fail(source);
-	struct mount_attr set = {.attr_set = attributes};
-	if (attributes && sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &set) != 0)
+	struct mount_attr set = {.attr_set = attributes & ~(uint32_t)MOUNT_ATTR_IDMAP};
+	if (set.attr_set && sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &set) != 0)
 		fail(source);
+	if (attributes & MOUNT_ATTR_IDMAP)
+		show_as_to_root(tree);
 	close(found);
 	attach(tree, target, S_ISDIR(about.st_mode));
 }

@@ -3,7 +3,13 @@
  * and nothing else; the program that executes it has no policy of its own.
  */
 
-export type Attribute = 'read only' | 'no setuid' | 'no devices' | 'no execution';
+export type Attribute =
+  | 'read only'
+  | 'no setuid'
+  | 'no devices'
+  | 'no execution'
+  /** To a command that runs shifted, its owners are as they are to root. Only for what is read only. */
+  | 'shifted owners';
 
 export type Namespace = 'user' | 'mount' | 'pid' | 'network' | 'ipc' | 'hostname' | 'cgroup';
 

@@ -13,6 +13,7 @@ const attributeBits: Readonly<Record<Attribute, number>> = {
   'no setuid': 0x2,
   'no devices': 0x4,
   'no execution': 0x8,
+  'shifted owners': 0x100000,
 };
 
 const namespaceBits: Readonly<Record<Namespace, number>> = {

@@ -6,7 +6,13 @@
  * stay hidden is masked after everything that could show it. The old root is left before anything of the agent's runs. The
  * identity is taken last, and with it the right to undo any of this is gone.
  */
-import { madeConfiguration, type Person, protectedKernelPaths, systemDevices } from '../authority/system-profile.js';
+import {
+  madeConfiguration,
+  type Person,
+  protectedKernelPaths,
+  systemDevices,
+  systemDirectories,
+} from '../authority/system-profile.js';
 import { landlockOperations } from './landlock.js';
 import type { Attribute, Namespace, Operation, Plan } from './operation.js';
 import { seccompProgram } from './seccomp.js';
@@ -81,6 +87,18 @@ function byPath(a: { readonly at: string }, b: { readonly at: string }): number 
   return a.at < b.at ? -1 : a.at > b.at ? 1 : 0;
 }
 
+/**
+ * Root's command is nobody on the host. What is shown to it read-only is shown as to root, or a `~/.gitconfig` of mode 600 would
+ * end every git command; what it may write is not: it could leave setuid files of root there. The system's own directories
+ * are everybody's to read.
+ */
+function attributesOf(view: JailView, source: string, access: SharedPath['access']): readonly Attribute[] {
+  if (access === 'read write') return contained;
+  const ofSystem = [...systemDirectories, '/etc'].some((directory) => isWithin(directory, source));
+  const shifted = view.identity.kind === 'shifted' && !ofSystem;
+  return [...contained, 'read only', ...(shifted ? (['shifted owners'] as const) : [])];
+}
+
 /** Everything that stands at a path, parents before children. */
 function mounts(view: JailView): Operation[] {
   const placed: { at: string; operation: Operation }[] = [
@@ -91,7 +109,7 @@ function mounts(view: JailView): Operation[] {
         do: 'bind' as const,
         source,
         target,
-        attributes: access === 'read only' ? ([...contained, 'read only'] as const) : contained,
+        attributes: attributesOf(view, source, access),
       },
     })),
     ...view.overlays.map((overlay) => ({
