@@ -84,6 +84,7 @@ _Noreturn void execute_program(char *const argv[], char *const environment[]);
 int probe(const char *directory);
 
 /* init.c */
-_Noreturn void be_init(int lifeline);
+/* Two descriptors that end with the owner, and with whoever started it. */
+_Noreturn void be_init(int owner, int lifeline);
 
 #endif

@@ -93,9 +93,10 @@ static struct ties start_init(const struct plan *plan)
 		give_init_up(plan);
 		if (write(ready[1], &entered, sizeof entered) != sizeof entered)
 			_exit(EXIT_FAILED);
-		int kept = dup2(alive[0], 0);
-		sys_close_range(1, ~0U, 0);
-		be_init(kept);
+		if (dup2(alive[0], 0) != 0 || dup2(FD_LIFELINE, 1) != 1)
+			_exit(EXIT_FAILED);
+		sys_close_range(2, ~0U, 0);
+		be_init(0, 1);
 	}
 	close(there[0]);
 	close(ready[1]);
@@ -260,9 +261,9 @@ static void end_jail(const struct plan *plan, pid_t init, struct relay *relays)
 	kill(init, SIGKILL);
 	while (waitpid(-1, NULL, 0) > 0)
 		;
+	release_overlays(plan);
 	relays_drain(relays);
 	terminal_restore();
-	release_overlays(plan);
 }
 
 int main(int argc, char **argv)
@@ -294,6 +295,7 @@ int main(int argc, char **argv)
 		make_namespace_of_shift(high_half(shift->number), low_half(shift->number));
 	execute_stage(&plan, STAGE_OWNER, -1);
 	struct ties ties = start_init(&plan);
+	terminal_decide();
 	relays_open(relays);
 	if (shift && user)
 		relays_give(relays, high_half(shift->number) + high_half(user->number),

@@ -90,7 +90,8 @@ void mount_tmpfs(const char *path, mode_t mode, uint32_t attributes)
 {
 	char text[16];
 	snprintf(text, sizeof text, "%o", (unsigned)mode);
-	const char *const options[][2] = {{"mode", text}, {NULL, NULL}};
+	/* There are two that the command may fill; together they leave half of the memory. */
+	const char *const options[][2] = {{"mode", text}, {"size", "25%"}, {NULL, NULL}};
 	attach(new_filesystem("tmpfs", options, attributes, path), path, true);
 }
 

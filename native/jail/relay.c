@@ -1,12 +1,13 @@
 /*
- * The command's stdin, stdout and stderr. A pipe or /dev/null is passed on as it is; a terminal becomes one of the jail's own
- * where both stdin and stdout are one (terminal.c). Anything else (a file the
+ * The command's stdin, stdout and stderr. An anonymous pipe or /dev/null is passed on as it is; terminals become one of the
+ * jail's own where both stdin and stdout are one (terminal.c). Anything else (a lone terminal, a file the
  * person redirected to, a socket of the caller's runtime) is replaced by a pipe and copied: through /proc/self/fd a file
  * can be opened again for more than its descriptor grants, and a socket cannot be opened at all, which breaks scripts that
  * write to /dev/stderr.
  */
 #include "relay.h"
 #include "jail.h"
+#include "terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,9 +22,10 @@ static bool harmless(int descriptor)
 	struct stat about;
 	if (fstat(descriptor, &about) != 0)
 		return true; /* closed: there is nothing to pass on */
-	if (S_ISFIFO(about.st_mode))
-		return true;
-	return S_ISCHR(about.st_mode) && (about.st_rdev == makedev(1, 3) || isatty(descriptor));
+	struct statfs where;
+	if (S_ISFIFO(about.st_mode)) /* one with a name on disk could be given another mode */
+		return fstatfs(descriptor, &where) == 0 && where.f_type == PIPEFS_MAGIC;
+	return S_ISCHR(about.st_mode) && about.st_rdev == makedev(1, 3);
 }
 
 void relays_open(struct relay relays[RELAYS])
@@ -31,7 +33,7 @@ void relays_open(struct relay relays[RELAYS])
 	for (int i = 0; i < RELAYS; i++) {
 		struct relay *relay = &relays[i];
 		*relay = (struct relay){.from = -1, .to = -1, .command_end = -1};
-		if (harmless(i))
+		if (harmless(i) || (terminal_wanted() && isatty(i)))
 			continue;
 		int ends[2];
 		if (pipe2(ends, O_CLOEXEC) != 0)

@@ -17,9 +17,16 @@ static int master = -1;
 static bool raw;
 static struct termios saved;
 
+static bool wanted;
+
+void terminal_decide(void)
+{
+	wanted = isatty(0) && isatty(1);
+}
+
 bool terminal_wanted(void)
 {
-	return isatty(0) && isatty(1);
+	return wanted;
 }
 
 static int open_pair(int *slave)

@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 
-/* Whether the person sits at a terminal: then the command gets one of its own. */
+/* Whether the person sits at a terminal: then the command gets one of its own. Decided once, before the streams are touched. */
+void terminal_decide(void);
 bool terminal_wanted(void);
 
 /* In the command's process, after it has taken its identity: opens the pair, sends the owner its side, takes the other. */

@@ -9,5 +9,11 @@ export async function askedAuthority(host: Host, call: Arguments): Promise<Resol
   const name = call.value('agent');
   const agent: AgentFacts | undefined = name === undefined ? undefined : await host.agents(name);
   const place = placeOf(host, currentDirectory());
-  return resolveAuthority(host, { place, agent, reads: call.values('read'), writes: call.values('write') });
+  return resolveAuthority(host, {
+    place,
+    agent,
+    reads: call.values('read'),
+    writes: call.values('write'),
+    siblings: call.flag('siblings'),
+  });
 }

@@ -96,6 +96,7 @@ export const run: Run = async (call, host) => {
       agent: call.value('agent'),
       reads: call.values('read'),
       writes: call.values('write'),
+      siblings: call.flag('siblings'),
       network: call.values('net').map(withDefaultPort),
       privateHosts: call.values('net-private'),
       quota,

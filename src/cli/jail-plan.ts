@@ -26,6 +26,7 @@ export const run: Run = async (call, host) => {
     agent: call.value('agent'),
     reads: call.values('read'),
     writes: call.values('write'),
+    siblings: call.flag('siblings'),
   });
   const lines = JSON.parse(JSON.stringify(plan, readable)) as readonly Operation[];
   if (call.flag('json')) {

@@ -13,6 +13,7 @@ export const authorityOptions: readonly Option[] = [
     repeated: true,
     summary: 'a further path it may write; outside the workspace not undoable',
   },
+  { name: 'siblings', summary: 'show the repositories that .ctx/workspace.json lists, read-only' },
 ];
 
 const spec: Option = {

@@ -17,6 +17,8 @@ export interface Launch {
   readonly plan: Plan;
   /** 'inherit' passes this process's streams on; 'capture' hands stdout and stderr to `onOutput`. */
   readonly streams: 'inherit' | 'capture';
+  /** What the command reads: this process's stdin, unless it is to read nothing. */
+  readonly input?: 'inherit' | 'nothing';
   readonly onOutput?: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
   /** Given the listening socket of a plan that has one, before the command starts. */
   readonly onServer?: (server: Server) => void;
@@ -131,7 +133,7 @@ export function launch(request: Launch): RunningJail {
   const stream = request.streams === 'inherit' ? 'inherit' : 'pipe';
   const child = spawn(request.program, [], {
     stdio: [
-      'inherit',
+      request.input === 'nothing' ? 'ignore' : 'inherit',
       stream,
       stream,
       'pipe',

@@ -23,7 +23,11 @@ function run(program: Buffer, call: { architecture: number; number: number; argu
     switch (program.readUInt16LE(at)) {
       case 0x20:
         accumulator =
-          value === 0 ? call.number : value === 4 ? call.architecture : (call.arguments?.[(value - 16) / 8] ?? 0);
+          value === 0
+            ? call.number
+            : value === 4
+              ? call.architecture
+              : half(call.arguments?.[Math.floor((value - 16) / 8)] ?? 0, value % 8 === 4);
         break;
       case 0x06:
         return value;
@@ -44,6 +48,11 @@ function run(program: Buffer, call: { architecture: number; number: number; argu
     }
   }
   return assert.fail('the filter ended without an answer');
+}
+
+/** Arguments are 64 bits, loaded by halves. */
+function half(argument: number, high: boolean): number {
+  return high ? Math.floor(argument / 2 ** 32) : argument % 2 ** 32;
 }
 
 const answer = (architecture: Architecture, name: string, ...values: number[]) =>
@@ -104,8 +113,23 @@ for (const architecture of architectures) {
       assert.equal(answer(architecture, 'ioctl', 0, 0x5401), allow);
       assert.equal(answer(architecture, 'ioctl', 0, 0x5412), tell);
       assert.equal(answer(architecture, 'ioctl', 0, 0x541c), tell);
-      for (const family of [1, 2, 10, 16]) assert.equal(answer(architecture, 'socket', family), allow);
+      for (const family of [1, 2, 10]) assert.equal(answer(architecture, 'socket', family), allow);
+      assert.equal(answer(architecture, 'socket', 16, 3, 0), allow);
+      for (const protocol of [9, 15, 16])
+        assert.equal(answer(architecture, 'socket', 16, 3, protocol), 0x00050000 | 93);
+      assert.equal(answer(architecture, 'socketpair', 1), allow);
+      for (const family of [2, 17, 30, 40]) assert.equal(answer(architecture, 'socketpair', family), 0x00050000 | 97);
       for (const family of [0, 17, 38, 40]) assert.equal(answer(architecture, 'socket', family), 0x00050000 | 97);
+    });
+
+    it('cannot hand a crash to the host: the limit of core files stays', () => {
+      assert.equal(answer(architecture, 'setrlimit', 7, 1), allow);
+      assert.equal(answer(architecture, 'setrlimit', 4, 1), 0x00050000);
+      assert.equal(answer(architecture, 'prlimit64', 0, 7, 1), allow);
+      assert.equal(answer(architecture, 'prlimit64', 0, 4, 0), allow);
+      for (const pointer of [1, 2 ** 32, 2 ** 47 - 8]) {
+        assert.equal(answer(architecture, 'prlimit64', 0, 4, pointer), 0x00050000);
+      }
     });
 
     it('that nobody knows are refused, those of x32 among them', () => {

@@ -74,7 +74,7 @@ const refused = new Set(Object.values(refusals).flat());
 
 const auditArchitecture: Readonly<Record<Architecture, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
 
-const errno = { EPERM: 1, ENOSYS: 38, EAFNOSUPPORT: 97 } as const;
+const errno = { EPERM: 1, ENOSYS: 38, EPROTONOSUPPORT: 93, EAFNOSUPPORT: 97 } as const;
 const answer = {
   allow: 0x7fff0000,
   tell: 0x7fc00000,
@@ -102,16 +102,24 @@ const ifAnyBit = (value: number, yes: number, no: number): Instruction => ({ cod
 
 /** NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 const namespaceFlags = 0x7e020000;
-/** UNIX, INET, INET6, NETLINK: what name resolution and local servers use. */
-const addressFamilies = [1, 2, 10, 16];
-/** TIOCSTI types into a terminal, TIOCLINUX pastes into one. */
-const refusedTerminalRequests = [0x5412, 0x541c];
+/** UNIX, INET, INET6: what name resolution and local servers use. */
+const addressFamilies = [1, 2, 10];
+/** TIOCSTI types into a terminal, TIOCLINUX pastes into one, TIOCSETD loads kernel modules for one. */
+const refusedTerminalRequests = [0x5412, 0x541c, 0x5423];
 
 /** For one call: look at an argument; `body` must answer on every path. */
 function forCall(number: number | undefined, argument: number, body: readonly Instruction[]): Instruction[] {
   if (number === undefined) return [];
   return [ifEqual(number, 0, body.length + 1), load(offset.argument(argument)), ...body];
 }
+
+/** AF_UNIX; the pairs that shells and runtimes make. */
+const pairFamily = 1;
+/** AF_NETLINK, and its routing protocol: how interfaces are listed. The others are the machine's own business. */
+const netlink = { family: 16, route: 0 } as const;
+/** RLIMIT_CORE. Its limit keeps crashes from the host's crash handler; lowered to 0 it would let them through. */
+const coreLimit = 4;
+const pretend = answer.fail(0);
 
 function byArgument(calls: ReadonlyMap<string, number>): Instruction[] {
   return [
@@ -121,8 +129,29 @@ function byArgument(calls: ReadonlyMap<string, number>): Instruction[] {
       respond(answer.allow),
     ]),
     ...forCall(calls.get('socket'), 0, [
+      ifEqual(netlink.family, 0, 4),
+      load(offset.argument(2)),
+      ifEqual(netlink.route, 0, 1),
+      respond(answer.allow),
+      respond(answer.fail(errno.EPROTONOSUPPORT)),
       ...addressFamilies.flatMap((family) => [ifEqual(family, 0, 1), respond(answer.allow)]),
       respond(answer.fail(errno.EAFNOSUPPORT)),
+    ]),
+    ...forCall(calls.get('socketpair'), 0, [
+      ifEqual(pairFamily, 0, 1),
+      respond(answer.allow),
+      respond(answer.fail(errno.EAFNOSUPPORT)),
+    ]),
+    ...forCall(calls.get('setrlimit'), 0, [ifEqual(coreLimit, 0, 1), respond(pretend), respond(answer.allow)]),
+    // A null pointer, both halves of it, only asks.
+    ...forCall(calls.get('prlimit64'), 1, [
+      ifEqual(coreLimit, 0, 5),
+      load(offset.argument(2)),
+      ifEqual(0, 0, 2),
+      load(offset.argument(2) + 4),
+      ifEqual(0, 1, 0),
+      respond(pretend),
+      respond(answer.allow),
     ]),
   ];
 }

@@ -127,12 +127,15 @@ describe('the authority of a command', () => {
     );
   });
 
-  it('shows sibling repositories of the workspace read-only, and only those that are some', async () => {
+  it('shows sibling repositories of the workspace when asked, read-only, and only those that are some', async () => {
     mkdirSync(join(base, 'api/.git'), { recursive: true });
     mkdirSync(join(origin, '.ctx'));
     const repositories = [{ path: '.' }, { path: '../api' }, { path: '../data' }];
     writeFileSync(join(origin, '.ctx/workspace.json'), JSON.stringify({ version: 0, repositories }));
-    const { authority, warnings } = await resolveAuthority(host, { place });
+    const unasked = await resolveAuthority(host, { place });
+    assert.equal(unasked.authority.view.accessTo(join(base, 'api/x')), 'none');
+    assert.match(unasked.warnings.join('\n'), /asks to show .*api/);
+    const { authority, warnings } = await resolveAuthority(host, { place, siblings: true });
     rmSync(join(origin, '.ctx'), { recursive: true });
     assert.equal(authority.view.accessTo(join(base, 'api/x')), 'read');
     assert.equal(authority.view.accessTo(join(data, 'x')), 'none');

@@ -33,6 +33,7 @@ export interface ExecRequest {
   /** Paths to show beyond that, as written; what is written outside the workspace is not in the fork. */
   readonly reads?: readonly string[];
   readonly writes?: readonly string[];
+  readonly siblings?: boolean;
   /** What a command without an agent may connect to: `any`, or `host:port`. */
   readonly network?: readonly string[];
   /** `host:port` that may be reached although they are private or loopback, named by the operator. */
@@ -79,9 +80,9 @@ function shortest(...times: readonly (number | undefined)[]): number | undefined
 async function authorityFor(host: Host, place: Place, request: ExecRequest): Promise<ResolvedAuthority> {
   try {
     const agent = request.agent === undefined ? undefined : await host.agents(request.agent);
-    const { reads = [], writes = [], network = [], privateHosts = [], quota = {} } = request;
+    const { reads = [], writes = [], siblings = false, network = [], privateHosts = [], quota = {} } = request;
     const grants = { network: [...network, ...privateHosts], quota };
-    const resolved = await resolveAuthority(host, { place, agent, reads, writes, grants });
+    const resolved = await resolveAuthority(host, { place, agent, reads, writes, siblings, grants });
     assertRunnable(host, place, resolved);
     return resolved;
   } catch (error) {
@@ -118,7 +119,7 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
   try {
     const object = `fork/${opened.id}/${forkName}`;
     const synced = await syncOrigin(opened);
-    const vault = await refreshGitIndex(host, place, synced, request.weakened);
+    const vault = await refreshGitIndex(host, place, synced, request.weakened, request.signal);
     const before = rememberedChanges(vault);
     const view = viewOf({
       host,

@@ -11,14 +11,18 @@ import type { Layer } from '../jail/plan.js';
 import { addLayer } from '../vault/fold.js';
 import type { Synced } from '../vault/sync.js';
 import { throwAway } from '../vault/trash.js';
-import { makeEmptyFork, type OpenVault } from '../vault/vault.js';
+import { layersFromTop, makeEmptyFork, type OpenVault } from '../vault/vault.js';
 import { resolveAuthority } from './authority-of.js';
 import { enforcedPlan } from './enforced-plan.js';
 import type { Host, Place } from './host.js';
 import { viewOf } from './view.js';
 
 const index = '.git/index';
-const command = ['git', 'update-index', '-q', '--refresh'];
+/** The system's git and nobody else's, and no program that the repository's configuration names where git can be told so. */
+const command = ['/usr/bin/git', '-c', 'core.fsmonitor=false', 'update-index', '-q', '--refresh'];
+
+/** A tree that takes longer is refreshed by the first `git status` instead. */
+const patienceMilliseconds = 30_000;
 
 /** Needed when the index in the layers is the origin's own, and the fork has none of its own on top. */
 function isNeeded({ vault, entered }: Synced): boolean {
@@ -33,6 +37,7 @@ export async function refreshGitIndex(
   place: Place,
   synced: Synced,
   weakened: readonly Layer[],
+  signal: AbortSignal | undefined,
 ): Promise<OpenVault> {
   const { vault } = synced;
   if (!isNeeded(synced)) return vault;
@@ -55,14 +60,31 @@ export async function refreshGitIndex(
     program: host.jailProgram,
     plan: enforcedPlan(view),
     streams: 'capture',
+    input: 'nothing',
     lockDescriptor: vault.lockDescriptor,
   });
+  const impatience = setTimeout(() => jail.kill(), patienceMilliseconds);
+  const stop = () => jail.kill();
+  signal?.addEventListener('abort', stop, { once: true });
   try {
     await jail.done;
   } catch (error) {
     if (!(error instanceof ErrnoError) || error.operation !== 'exec') throw error;
     return vault;
+  } finally {
+    clearTimeout(impatience);
+    signal?.removeEventListener('abort', stop);
   }
-  if (!existsSync(join(fork.upper, index))) return vault;
-  return { ...vault, meta: addLayer(host.store, vault.paths, vault.meta, fork.upper) };
+  return (await isIndexAlone(vault))
+    ? { ...vault, meta: addLayer(host.store, vault.paths, vault.meta, fork.upper) }
+    : vault;
+}
+
+/**
+ * What becomes a layer below the fork is in no report and no diff. So it is the index or nothing: a filter that the repository
+ * names can have run, and written anything.
+ */
+async function isIndexAlone({ tree, paths, ...vault }: OpenVault): Promise<boolean> {
+  const changes = await tree.diff({ uppers: [paths.gitIndex.upper], lowers: layersFromTop({ tree, paths, ...vault }) });
+  return changes.length === 1 && changes.every(({ path, type }) => path === index && type === 'file');
 }

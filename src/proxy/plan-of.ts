@@ -15,12 +15,14 @@ export interface PlanRequest {
   readonly agent?: string | undefined;
   readonly reads: readonly string[];
   readonly writes: readonly string[];
+  readonly siblings: boolean;
 }
 
 export async function planOf(host: Host, request: PlanRequest): Promise<Plan> {
   const place = placeOf(host, request.cwd);
   const agent = request.agent === undefined ? undefined : await host.agents(request.agent);
-  const resolved = await resolveAuthority(host, { place, agent, reads: request.reads, writes: request.writes });
+  const { reads, writes, siblings } = request;
+  const resolved = await resolveAuthority(host, { place, agent, reads, writes, siblings });
   assertRunnable(host, place, resolved);
   const id = vaultId(place.origin);
   const paths = vaultPaths(host.store.directory, id);

@@ -18,6 +18,8 @@ export interface TaskPaths {
   readonly cwd?: string;
   readonly reads?: readonly string[];
   readonly writes?: readonly string[];
+  /** Show the sibling repositories that the workspace's own file lists. */
+  readonly siblings?: boolean;
 }
 
 export interface SurfaceAt {
@@ -89,6 +91,23 @@ export function surfaceAt(host: Host, place: Place, task: TaskPaths, scope: Scop
     });
   }
 
+  // The workspace file comes with the workspace, perhaps from a stranger: what it asks for is given when somebody says so.
+  const siblings = task.siblings === true ? asked.siblingReads : [];
+  if (siblings.length < asked.siblingReads.length) {
+    const names = asked.siblingReads.map(visible).join(', ');
+    warnings.push(`.ctx/workspace.json asks to show ${names}: --siblings shows them, read-only`);
+  }
+  // Renaming a directory above what is hidden would bring it to light at the next launch.
+  const above = writes.paths.find((path) => hidden.some((inside) => inside !== path && contains(path, inside)));
+  if (above !== undefined) {
+    throw new ErrnoError('EINVAL', {
+      operation: '--write',
+      path: above,
+      reason: 'expected a directory that does not hold the files of ctx itself',
+      remedy: 'name the directories inside it that are to be written',
+    });
+  }
+
   const system = systemView();
   const programs = programPaths(host.environment['PATH'], host.home);
   const tooling = expandPaths(defaultToolingPaths, pathEnvironment({ ...host.environment, HOME: host.home }));
@@ -100,7 +119,7 @@ export function surfaceAt(host: Host, place: Place, task: TaskPaths, scope: Scop
   const surface = makeSurface({
     cwd: origin,
     additionalWrites: writes.paths,
-    siblingReads: asked.siblingReads,
+    siblingReads: siblings,
     workspaceMetadata: asked.workspaceMetadata,
     toolingPaths: defaults.paths.filter(isDefault),
     additionalReads: reads.paths,

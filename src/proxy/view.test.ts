@@ -137,14 +137,18 @@ describe('what a jail shows', () => {
     );
   });
 
-  it('is the own home where a grant shows it, and then HOME is a place that can be written', async () => {
+  it('is the own home where a grant shows it to be read, and then HOME is a place that can be written', async () => {
     const read = await viewWith([], { reads: [home] });
     assert.deepEqual(
       [read.environment['HOME'], read.shared.some(({ source }) => source === paths.fork.home)],
       ['/tmp', false],
     );
-    const written = await viewWith([], { writes: [home] });
-    assert.equal(written.environment['HOME'], home);
+  });
+
+  it('is never a writable directory above the store: renaming what is between would bring it to light', async () => {
+    for (const path of [home, join(home, '.local')]) {
+      await assert.rejects(enforced([], { writes: [path] }), (error) => hasCode(error, 'EINVAL'), path);
+    }
   });
 
   it("refuses the root and the kernel's own trees as grants", async () => {

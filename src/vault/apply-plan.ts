@@ -15,12 +15,23 @@ export interface ApplyPlan {
   readonly steps: readonly Step[];
   /** Paths both sides changed, in different ways. */
   readonly conflicts: readonly string[];
-  /** Sockets and devices: they stand for a process or for hardware, and are never written to a person's directory. */
+  /** What is never written to a person's directory, with the reason. */
   readonly leftOut: readonly Problem[];
 }
 
-function cannotBeWritten({ kind, type }: Change): boolean {
-  return kind !== 'deleted' && (type === 'socket' || type === 'device');
+/** The walker's own temporaries, which it would overwrite. */
+const temporary = /(^|\/)\.ctx-[0-9a-f]{16}\.new(\/|$)/;
+
+/** Undefined for what may be written. */
+function reasonToLeaveOut({ kind, type, path }: Change): string | undefined {
+  if (path === '.ctx' || path.startsWith('.ctx/')) {
+    return 'what stands in .ctx says what commands here may see: it is yours to write';
+  }
+  if (temporary.test(path)) return 'this is a name that apply itself uses';
+  // They stand for a process or for hardware.
+  if (kind !== 'deleted' && (type === 'socket' || type === 'device'))
+    return `a ${type} is not written to your directory`;
+  return undefined;
 }
 
 /**
@@ -40,16 +51,15 @@ export function planApply(
   );
   const left = new Set(choice === 'theirs' ? [] : conflicts);
   const due = changes.filter(({ path }) => !left.has(path) && !agreed.has(path));
-  const wanted = due.filter((change) => !cannotBeWritten(change));
+  const wanted = due.filter((change) => reasonToLeaveOut(change) === undefined);
   const removals = wanted
     .filter(({ kind }) => kind === 'deleted')
     .reverse()
     .map(({ path }): Step => ({ action: 'remove', path }));
   const puts = wanted.filter(({ kind }) => kind !== 'deleted').map(({ path }): Step => ({ action: 'put', path }));
-  const leftOut = due
-    .filter(cannotBeWritten)
-    .map(
-      ({ path, type }): Problem => ({ path, code: 'ENOTSUP', reason: `a ${type} is not written to your directory` }),
-    );
+  const leftOut = due.flatMap((change): Problem[] => {
+    const reason = reasonToLeaveOut(change);
+    return reason === undefined ? [] : [{ path: change.path, code: 'ENOTSUP', reason }];
+  });
   return { steps: [...removals, ...puts], conflicts, leftOut };
 }
