@@ -2,7 +2,9 @@
  * Where the programs of a person's PATH live, so that `ctx exec -- npm test` finds the node of nvm and the python of
  * pyenv. Read-only, and never a whole home or a directory in which tools keep their tokens.
  */
+
 import { posix } from 'node:path';
+import { contains } from './absolute-path.js';
 import { systemDirectories } from './system-profile.js';
 
 /** Version managers: their programs are small scripts that need the manager's whole tree, which holds no secret. */
@@ -36,12 +38,8 @@ export interface ProgramPaths {
   readonly reads: readonly string[];
 }
 
-function isWithin(directory: string, path: string): boolean {
-  return path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`);
-}
-
 function readsFor(directory: string, home: string): readonly string[] {
-  const manager = versionManagers.map((name) => posix.join(home, name)).find((root) => isWithin(root, directory));
+  const manager = versionManagers.map((name) => posix.join(home, name)).find((root) => contains(root, directory));
   if (manager !== undefined) return [manager];
   const prefix = posix.dirname(directory);
   if (!/^s?bin$/.test(posix.basename(directory)) || prefix === '/' || prefix === home) return [directory];
@@ -53,7 +51,7 @@ function readsFor(directory: string, home: string): readonly string[] {
 export function showsTooMuchOf(home: string): (path: string) => boolean {
   const above = home === '/' ? '' : home;
   const kept = [home, ...secretKeepers.map((name) => `${above}/${name}`), ...madePlaces];
-  return (path) => kept.some((directory) => isWithin(path, directory));
+  return (path) => kept.some((directory) => contains(path, directory));
 }
 
 const defaultSearch = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
@@ -64,7 +62,7 @@ export function programPaths(path: string | undefined, home: string): ProgramPat
   const search = [
     ...new Set([...given.map((entry) => posix.normalize(entry).replace(/(.)\/$/, '$1')), ...defaultSearch]),
   ];
-  const beyondSystem = search.filter((entry) => !systemDirectories.some((directory) => isWithin(directory, entry)));
+  const beyondSystem = search.filter((entry) => !systemDirectories.some((directory) => contains(directory, entry)));
   const reads = new Set(beyondSystem.flatMap((entry) => readsFor(entry, home)));
   const showsTooMuch = showsTooMuchOf(home);
   const shown = [...reads].filter((read) => !showsTooMuch(read)).sort();

@@ -6,6 +6,7 @@
  * stay hidden is masked after everything that could show it. The old root is left before anything of the agent's runs. The
  * identity is taken last, and with it the right to undo any of this is gone.
  */
+import { contains } from '../authority/absolute-path.js';
 import {
   madeConfiguration,
   type Person,
@@ -79,10 +80,6 @@ const namespaces: readonly Namespace[] = ['mount', 'pid', 'network', 'ipc', 'hos
 const contained: readonly Attribute[] = ['no setuid', 'no devices'];
 const rootBytes = 16 * 1024 * 1024;
 
-function isWithin(directory: string, path: string): boolean {
-  return path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`);
-}
-
 function byPath(a: { readonly at: string }, b: { readonly at: string }): number {
   return a.at < b.at ? -1 : a.at > b.at ? 1 : 0;
 }
@@ -94,7 +91,7 @@ function byPath(a: { readonly at: string }, b: { readonly at: string }): number 
  */
 function attributesOf(view: JailView, source: string, access: SharedPath['access']): readonly Attribute[] {
   if (access === 'read write') return contained;
-  const ofSystem = [...systemDirectories, '/etc'].some((directory) => isWithin(directory, source));
+  const ofSystem = [...systemDirectories, '/etc'].some((directory) => contains(directory, source));
   const shifted = view.identity.kind === 'shifted' && !ofSystem;
   return [...contained, 'read only', ...(shifted ? (['shifted owners'] as const) : [])];
 }
@@ -154,7 +151,7 @@ function hidden(view: JailView): Operation[] {
   // Only where the host's own tree is shown at its own path can the host's path be reached.
   const shown = view.shared.filter(({ source, target }) => source === target).map(({ target }) => target);
   return view.hidden
-    .filter((path) => shown.some((target) => isWithin(target, path) || isWithin(path, target)))
+    .filter((path) => shown.some((target) => contains(target, path) || contains(path, target)))
     .map((path): Operation => ({ do: 'mask', path }));
 }
 
@@ -193,7 +190,7 @@ function restrictions(view: JailView): readonly Operation[] {
 /** One private place for temporary files, unless something is shown below the other name: a mount crosses no link. */
 function temporaryLink(view: JailView): Operation[] {
   const targets = [...view.overlays, ...view.shared].map(({ target }) => target);
-  if (targets.some((target) => isWithin('/var/tmp', target)))
+  if (targets.some((target) => contains('/var/tmp', target)))
     return [{ do: 'directory', path: '/var/tmp', mode: 0o755 }];
   return [{ do: 'symlink', path: '/var/tmp', target: '/tmp' }];
 }

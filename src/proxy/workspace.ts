@@ -1,5 +1,7 @@
 /** Which directory a command works on. Pure: what stands on the host is asked through `facts`. */
+
 import { posix } from 'node:path';
+import { contains } from '../authority/absolute-path.js';
 import { ErrnoError } from '../base/errno.js';
 
 export interface WorkspaceFacts {
@@ -35,10 +37,6 @@ const systemRoots = [
 /** What the kernel shows of itself looks like files and is none; copying it would never end. */
 const kernelTrees = ['/proc', '/sys'];
 
-function isWithin(directory: string, path: string): boolean {
-  return path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`);
-}
-
 function* upwards(directory: string): Iterable<string> {
   for (let at = directory; ; at = posix.dirname(at)) {
     yield at;
@@ -47,10 +45,10 @@ function* upwards(directory: string): Iterable<string> {
 }
 
 function refusal(directory: string, facts: WorkspaceFacts): string | undefined {
-  if (isWithin(facts.store, directory)) return 'expected a project directory, got a part of the store of ctx itself';
-  if (systemRoots.includes(directory) || kernelTrees.some((tree) => isWithin(tree, directory)))
+  if (contains(facts.store, directory)) return 'expected a project directory, got a part of the store of ctx itself';
+  if (systemRoots.includes(directory) || kernelTrees.some((tree) => contains(tree, directory)))
     return 'expected a project directory, got a directory of the system';
-  if (isWithin(directory, facts.home)) {
+  if (contains(directory, facts.home)) {
     return 'expected a project directory, got your home or a directory that holds it: the agent would see your keys';
   }
   return undefined;
