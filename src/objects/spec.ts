@@ -3,7 +3,9 @@
  * is natural to write in JSON: a number, a list of lines, an object of names and values. `tools`, `shared` and `model` also
  * write the policy rules they mean, as a request for a child does. What is not named is least: no rule, no mount.
  */
+
 import { printLabel } from '../authority/label.js';
+import { parseObjectName } from '../authority/name.js';
 import { quoted, refuse } from '../authority/syntax.js';
 import type { Agent } from './agent.js';
 import { agentFiles, toolFiles } from './control-file.js';
@@ -97,6 +99,7 @@ function labelText(given: unknown, name: string, parent: Agent | undefined): str
 
 /** Every control file of a new agent, yet to be checked. */
 export function agentTexts(name: string, spec: Spec, maker: Maker): ReadonlyMap<string, string> {
+  parseObjectName(name);
   checkMembers(spec, 'agent', name);
   const { parent } = maker;
   const owner = spec['owner'] ?? parent?.identity.owner ?? maker.uid;
@@ -138,6 +141,7 @@ export function agentTexts(name: string, spec: Spec, maker: Maker): ReadonlyMap<
 }
 
 export function toolTexts(name: string, spec: Spec): ReadonlyMap<string, string> {
+  parseObjectName(name);
   checkMembers(spec, 'tool', name);
   const first = { name, description: '', schema: {}, cap: '', policy: '', status: 'idle', log: '' };
   return new Map(Object.entries({ ...first, ...spec }).map(([file, value]) => [file, textOf(file, value)]));
