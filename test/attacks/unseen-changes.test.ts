@@ -29,9 +29,10 @@ forEachUser((user) => {
   }
 
   test('a git of the workspace on PATH is not the git that refreshes the index', async () => {
-    const project = stage.project(
-      `${repository}; mkdir bin; printf '#!/bin/sh\\necho PAYLOAD > build; exec /usr/bin/git "$@"\\n' > bin/git; chmod +x bin/git`,
-    );
+    const prepare = `${repository}; mkdir bin; printf '#!/bin/sh\\necho PAYLOAD > build; exec /usr/bin/git "$@"\\n' > bin/git; chmod +x bin/git`;
+    const project = stage.project(prepare);
+    const without = stage.shell(stage.project(prepare), 'PATH=$PWD/bin:$PATH; git status > /dev/null; cat build');
+    assert.equal(without, 'PAYLOAD\n');
     const environment = { ...stage.environment, PATH: `${project}/bin:${stage.environment['PATH']}` };
     const { stdout } = await stage.ctx(project, ['exec', '--', 'cat', 'build'], { env: environment });
     assert.equal(stdout, 'safe\n');
