@@ -144,6 +144,15 @@ forEachUser((user) => {
     assert.equal(inside.stdout, 'typed: \n', inside.stderr);
   });
 
+  test('a terminal at one end of a pipe does not enter the jail, where its modes could be changed', async () => {
+    const project = stage.project("echo 'test -t 0; echo stdin $?; test -t 2; echo stderr $?' > ask");
+    const ask = 'sh ask';
+    const atTerminal = (command: string) =>
+      stage.shell(project, `script -qec "${command} | cat" /dev/null < /dev/null | tr -d '\\r'`);
+    assert.match(atTerminal(ask), /stdin 0\nstderr 0/);
+    assert.match(atTerminal(`${stage.program} exec --report never -- ${ask}`), /stdin 1\nstderr 1/);
+  });
+
   test('a file given as stdin cannot be opened again for writing', async () => {
     stage.shell(project, 'mkdir -p ../given; echo input > ../given/file');
     const script = 'cat; echo changed > /proc/self/fd/0; echo changed > /dev/stdin';
