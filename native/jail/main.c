@@ -6,7 +6,7 @@
  *   init      pid 1 inside: mounts everything, enters the new root, drops what it may do, then only reaps.
  *   command   once init is ready: takes its identity, drops everything, becomes the program.
  *
- * Reports go to FD_REPORT as NUL-ended lines: "started", "refused SYSTEM_CALL COUNT", "exited STATUS USER_US SYSTEM_US MAXRSS_KB",
+ * Reports go to FD_REPORT as NUL-ended lines: "started", "refused SYSTEM_CALL COUNT FIRST_MS LAST_MS", "exited STATUS USER_US SYSTEM_US MAXRSS_KB",
  * "failed INDEX NAME ERRNO what". When FD_LIFELINE ends, so does everything here.
  */
 #include "descriptor.h"

@@ -16,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef SYS_landlock_create_ruleset
@@ -122,7 +123,26 @@ void filter_system_calls(const char *text, int channel)
 	close(listener);
 }
 
-static uint32_t refused[MAX_SYSTEM_CALLS];
+/* How often, and when: milliseconds since 1970, of the host's clock. */
+static struct {
+	uint32_t count;
+	long long first, last;
+} refused[MAX_SYSTEM_CALLS];
+
+static long long milliseconds_now(void)
+{
+	struct timespec now;
+	return clock_gettime(CLOCK_REALTIME, &now) == 0 ? (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000 : 0;
+}
+
+static void count_refusal(int number)
+{
+	if (number < 0 || number >= MAX_SYSTEM_CALLS || refused[number].count == UINT32_MAX)
+		return;
+	refused[number].last = milliseconds_now();
+	if (refused[number].count++ == 0)
+		refused[number].first = refused[number].last;
+}
 
 /* Always EPERM, whatever the arguments: nothing is looked at that could change meanwhile. */
 void refuse_call(int listener)
@@ -131,8 +151,7 @@ void refuse_call(int listener)
 	memset(&call, 0, sizeof call);
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0)
 		return; /* the caller is gone */
-	if (call.data.nr >= 0 && call.data.nr < MAX_SYSTEM_CALLS && refused[call.data.nr] < UINT32_MAX)
-		refused[call.data.nr]++;
+	count_refusal(call.data.nr);
 	struct seccomp_notif_resp answer = {.id = call.id, .error = -EPERM};
 	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
@@ -140,6 +159,6 @@ void refuse_call(int listener)
 void report_refused_calls(void)
 {
 	for (int number = 0; number < MAX_SYSTEM_CALLS; number++)
-		if (refused[number])
-			report("refused %d %u", number, refused[number]);
+		if (refused[number].count)
+			report("refused %d %u %lld %lld", number, refused[number].count, refused[number].first, refused[number].last);
 }

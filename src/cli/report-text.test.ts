@@ -77,6 +77,15 @@ describe('the report of a command', () => {
     assert.match(report({ exitCode: 127 }), /^ctx {2}exit 127 {2}/);
   });
 
+  it('says what was refused, how often, and when after the start', () => {
+    const at = (milliseconds: number) => new Date(milliseconds).toISOString();
+    const once = { call: 'mount', count: 1, firstAt: at(12), lastAt: at(12), why: 'another view of the filesystem' };
+    const often = { call: 'bpf', count: 3, firstAt: at(12), lastAt: at(2_500), why: 'large attack surface' };
+    const text = report({ refusals: [once, often] });
+    assert.match(text, /^ {2}refused mount once after 12 ms \(another view of the filesystem\)$/m);
+    assert.match(text, /^ {2}refused bpf 3 times after 12 ms to 2\.5 s \(large attack surface\)$/m);
+  });
+
   it('says how long it took as people would', () => {
     const duration = (durationMilliseconds: number) => report({ durationMilliseconds }).split('  ')[2];
     assert.deepEqual([0.4, 999, 1000, 59_900, 60_000, 3_600_000].map(duration), [

@@ -2,7 +2,7 @@
 import { changesShownToPeople } from '../base/limits.js';
 import { visible } from '../base/visible-text.js';
 import type { ConnectionEvent } from '../network/events.js';
-import type { Envelope } from '../proxy/envelope.js';
+import type { Envelope, Refusal } from '../proxy/envelope.js';
 import { changeLines, counted, sizeText } from './change-text.js';
 import type { Paint } from './output.js';
 
@@ -35,15 +35,21 @@ function connectionLine({ verdict, host, port, count, bytesIn, reason }: Connect
   return paint('yellow', `  ${verdict === 'refused' ? 'refused to connect' : 'could not connect'} to ${where}${why}`);
 }
 
+/** Times are told from the command's start on: that is what a person watched. */
+function refusalLine({ call, count, firstAt, lastAt, why }: Refusal, startedAt: string): string {
+  const after = (at: string) => durationText(Math.max(0, Date.parse(at) - Date.parse(startedAt)));
+  const [first, last] = [after(firstAt), after(lastAt)];
+  const when = first === last ? `after ${first}` : `after ${first} to ${last}`;
+  return `  refused ${call} ${count === 1 ? 'once' : `${count} times`} ${when} (${why})`;
+}
+
 export function reportText(envelope: Envelope, paint: Paint): string {
   const { changes, entered, clashes, warnings, refusals, connections, limitsReached, weakened } = envelope;
   const summary = changes.length === 0 ? 'no files changed' : `${counted(changes.length, 'path')} changed in the fork`;
   const lines = [
     `${paint('bold', 'ctx')}  ${ending(envelope, paint)}  ${durationText(envelope.durationMilliseconds)}  ${summary}`,
     ...changeLines(changes, paint, changesShownToPeople),
-    ...refusals.map(({ call, count, why }) =>
-      paint('yellow', `  refused ${call} ${count === 1 ? 'once' : `${count} times`} (${why})`),
-    ),
+    ...refusals.map((refusal) => paint('yellow', refusalLine(refusal, envelope.startedAt))),
     ...connections.map((event) => connectionLine(event, paint)),
     ...limitsReached.map((text) => paint('red', `  ${text}`)),
     ...weakened.map((layer) => paint('red', `  ran without ${layer}: you asked for it`)),

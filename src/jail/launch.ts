@@ -26,10 +26,12 @@ export interface Launch {
   readonly lockDescriptor?: number;
 }
 
-/** A system call the filter refused, by number, and how often. */
+/** A system call the filter refused, by number: how often, and when first and last, in milliseconds since 1970. */
 export interface RefusedCall {
   readonly number: number;
   readonly count: number;
+  readonly first: number;
+  readonly last: number;
 }
 
 export interface Outcome {
@@ -95,8 +97,8 @@ function refusedCalls(lines: readonly string[]): RefusedCall[] {
   return lines
     .filter((line) => line.startsWith('refused '))
     .map((line) => {
-      const [, number = 0, count = 0] = line.split(' ').map(Number);
-      return { number, count };
+      const [, number = 0, count = 0, first = 0, last = 0] = line.split(' ').map(Number);
+      return { number, count, first, last };
     });
 }
 

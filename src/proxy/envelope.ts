@@ -16,6 +16,9 @@ export interface CapturedStream {
 export interface Refusal {
   readonly call: string;
   readonly count: number;
+  /** By the host's clock. */
+  readonly firstAt: string;
+  readonly lastAt: string;
   readonly why: string;
 }
 

@@ -11,16 +11,16 @@ import type { Json } from '../base/canonical-json.js';
 import { ErrnoError } from '../base/errno.js';
 import type { RunningJail } from '../jail/launch.js';
 import type { Layer } from '../jail/plan.js';
-import { refusalReason, systemCallName } from '../jail/seccomp.js';
 import { changesBetween, forkChanges, rememberChanges, rememberedChanges } from '../vault/fork.js';
 import { forkName } from '../vault/layout.js';
 import { syncOrigin } from '../vault/sync.js';
 import type { Problem, Progress } from '../vault/tree.js';
 import { closeVault, openVault } from '../vault/vault.js';
 import { type ResolvedAuthority, resolveAuthority } from './authority-of.js';
-import type { Envelope, Refusal } from './envelope.js';
+import type { Envelope } from './envelope.js';
 import { refreshGitIndex } from './git-index.js';
 import { type Host, type Place, placeOf } from './host.js';
+import { refusalsOf } from './refusals.js';
 import { runInJail } from './run.js';
 import { assertRunnable, withheld } from './runnable.js';
 import { viewOf } from './view.js';
@@ -169,10 +169,7 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
     keepGoing(unwritten, 'the list for the next report', () => rememberChanges(vault, after));
     const { timedOut, connections, limitsReached } = run;
     const { exitCode, signal, refusedCalls, ...resources } = run.outcome;
-    const refusals = refusedCalls.map(({ number, count }): Refusal => {
-      const call = systemCallName(host.architecture, number);
-      return { call, count, why: refusalReason(call) };
-    });
+    const refusals = refusalsOf(refusedCalls, host.architecture);
     const ended: RecordEntry = {
       type: 'exec',
       object,
@@ -183,7 +180,7 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
         signal,
         timedOut,
         changes: changes.map(({ kind, path }) => `${kind} ${path}`),
-        refusals: refusals.map(({ call, count }) => `${call} ${count}`),
+        refusals: refusals.map(({ call, count, firstAt, lastAt }) => ({ call, count, firstAt, lastAt })),
         connections: connections.map(({ verdict, host: name, port, count }) => `${verdict} ${name}:${port} ${count}`),
         limitsReached,
       },
