@@ -24,6 +24,7 @@ static const struct verb {
     {"scan", scan_verb, "ro"},    {"copy", copy_verb, "rdo"},    {"diff", diff_verb, "u"},
     {"compare", compare_verb, "lt"}, {"mirror", mirror_verb, "ri"}, {"apply", apply_verb, "ut"},
     {"delete", delete_verb, "r"}, {"lock", lock_verb, "k"},      {"read", read_verb, "l"},
+    {"usage", usage_verb, "l"},
 };
 
 _Noreturn static void usage(const char *problem) {
@@ -51,9 +52,9 @@ static void add_skip(struct options *options, const char *text) {
   options->skips[options->skip_count++] = (struct identity){number(text, ':'), number(colon + 1, '\0')};
 }
 
-static uint32_t shift_of(const char *text) {
+static uint32_t number_of_32_bits(const char *text) {
   uint64_t value = number(text, '\0');
-  if (value > UINT32_MAX) usage("expected a shift of 32 bits");
+  if (value > UINT32_MAX) usage("expected a number of 32 bits");
   return (uint32_t)value;
 }
 
@@ -86,7 +87,9 @@ static struct options parse(int count, char **words) {
     else if (strcmp(word, "--into") == 0) options.into = value;
     else if (strcmp(word, "--to") == 0) options.to = value;
     else if (strcmp(word, "--skip") == 0) add_skip(&options, value);
-    else if (strcmp(word, "--shift") == 0) options.shift = shift_of(value);
+    else if (strcmp(word, "--shift") == 0) options.shift = number_of_32_bits(value);
+    else if (strcmp(word, "--every") == 0) options.every = number_of_32_bits(value);
+    else if (strcmp(word, "--wake-bytes") == 0) options.wake_bytes = number(value, '\0');
     else if (strcmp(word, "--progress-fd") == 0) options.progress_fd = (int)number(value, '\0');
     else if (strcmp(word, "--lock-fd") == 0) options.lock_fd = (int)number(value, '\0');
     else usage("unknown option");

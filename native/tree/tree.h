@@ -8,6 +8,7 @@
  *   walk.c       parallel walk of one tree     signature.c  the file that says what a tree looked like
  *   content.c    copy and compare contents     leaf.c       copy one entry, stable against concurrent writers
  *   links.c      hard links met before         one file a verb: scan copy diff compare mirror apply delete
+ *                                              read usage
  *
  * Wire format: NUL-separated fields. Exit 0, or 1 with `ERRNONAME\0operation\0path\0` on stderr, or 2 for bad usage.
  */
@@ -39,6 +40,8 @@ struct options {
   struct identity *skips;
   size_t skip_count;
   uint32_t shift;
+  uint32_t every;      /* milliseconds; 0: once */
+  uint64_t wake_bytes; /* growth of the filesystem that makes usage look sooner */
   int progress_fd, lock_fd;
   bool wait, privileged;
 };
@@ -51,6 +54,7 @@ int compare_verb(const struct options *options);
 int mirror_verb(const struct options *options);
 int apply_verb(const struct options *options);
 int delete_verb(const struct options *options);
+int usage_verb(const struct options *options);
 
 /* userns.c: before any thread exists; where the host refuses, the program goes on with the caller's own rights. */
 void enter_user_namespace(void);

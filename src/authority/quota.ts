@@ -11,8 +11,10 @@ export interface Quota {
   readonly memory?: number;
   /** Processes and threads at one time. */
   readonly pids?: number;
-  /** Bytes written to the fork. */
+  /** Bytes on disk of the fork and its private home. */
   readonly disk?: number;
+  /** Files, directories and links of the same. */
+  readonly inodes?: number;
   /** Milliseconds of one command. */
   readonly wallTime?: number;
 }
@@ -24,7 +26,7 @@ export interface Lifetime {
   readonly uses?: number;
 }
 
-export const quotaFields = Object.freeze(['cpu', 'memory', 'pids', 'disk', 'wallTime'] as const);
+export const quotaFields = Object.freeze(['cpu', 'memory', 'pids', 'disk', 'inodes', 'wallTime'] as const);
 export type QuotaField = (typeof quotaFields)[number];
 export const lifetimeFields = Object.freeze(['expiresAt', 'uses'] as const);
 export type LifetimeField = (typeof lifetimeFields)[number];

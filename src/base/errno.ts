@@ -11,6 +11,7 @@ export type ErrnoCode =
   | 'EAGAIN'
   | 'EBUSY'
   | 'ECANCELED'
+  | 'EDQUOT'
   | 'EEXIST'
   | 'EFBIG'
   | 'EINVAL'
@@ -77,6 +78,7 @@ const exitCodeOf: Partial<Record<ErrnoCode, number>> = {
   EINVAL: ExitCode.badInput,
   ENAMETOOLONG: ExitCode.badInput,
   EACCES: ExitCode.denied,
+  EDQUOT: ExitCode.denied,
   EPERM: ExitCode.denied,
   EAGAIN: ExitCode.unavailable,
   EBUSY: ExitCode.unavailable,

@@ -3,6 +3,18 @@
 /** Output of one stream kept for a report; more is dropped and counted, so that endless output cannot fill memory. */
 export const capturedOutputBytes = 8 * 1024 * 1024;
 
+/** A command is warned of a limit, and its owner told, when so much of it is used. */
+export const limitWarningPercent = 80;
+
+/** Between two looks at what a control group uses: two small files each. */
+export const groupPollMilliseconds = 100;
+
+/** Between two looks at a small fork whose disk is limited; a large one is looked at as often as one part in 16 of a processor allows. */
+export const usagePollMilliseconds = 20;
+
+/** Open files of one process: what the largest test suites ask for, and no more than a host can give to hundreds of them. */
+export const openFiles = 16_384;
+
 /** Between SIGTERM and SIGKILL when a command has run out of time. */
 export const terminationGraceMilliseconds = 2_000;
 

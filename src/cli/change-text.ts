@@ -49,6 +49,6 @@ export function changeLines(all: readonly CommandChange[], paint: Paint, most = 
   return [...repositoryLine(repository, paint), ...lines, ...rest];
 }
 
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count} ${count === 1 ? noun : plural}`;
 }

@@ -7,6 +7,7 @@ import type { Layer } from '../jail/plan.js';
 import { exitCodeOfCommand } from '../proxy/envelope.js';
 import { execute } from '../proxy/execute.js';
 import { currentDirectory } from './current-directory.js';
+import { limitText } from './limit-text.js';
 import { errorJson, errorText, painter, printJson } from './output.js';
 import { parseCount, parseDuration, parseSize } from './parse-arguments.js';
 import { progressLine } from './progress.js';
@@ -73,10 +74,14 @@ function quotaOf(call: Arguments): Quota {
   const memory = call.value('memory');
   const pids = call.value('processes');
   const cpu = call.value('cpus');
+  const disk = call.value('disk');
+  const inodes = call.value('files');
   return {
     ...(memory === undefined ? {} : { memory: parseSize(memory) }),
     ...(pids === undefined ? {} : { pids: parseCount(pids, '--processes', true) }),
     ...(cpu === undefined ? {} : { cpu: parseCount(cpu, '--cpus', false) }),
+    ...(disk === undefined ? {} : { disk: parseSize(disk) }),
+    ...(inodes === undefined ? {} : { inodes: parseCount(inodes, '--files', true) }),
   };
 }
 
@@ -108,6 +113,8 @@ export const run: Run = async (call, host) => {
       onProgress: progress.update,
       onReady: progress.clear,
       onStarted: (jail) => interrupts.started(jail),
+      // The terminal may be raw while the command has it.
+      onLimit: (event) => void (report && process.stderr.write(`\r${limitText(event)}\r\n`)),
       signal: interrupts.signal,
     });
     if (json) printJson(envelope);

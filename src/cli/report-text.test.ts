@@ -28,6 +28,7 @@ const nothing = {
   resources: { userMicroseconds: 0, systemMicroseconds: 0, peakMemoryKilobytes: 0 },
   refusals: [],
   connections: [],
+  limitEvents: [],
   limitsReached: [],
   weakened: [],
   changes: [],

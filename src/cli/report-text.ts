@@ -3,7 +3,9 @@ import { changesShownToPeople } from '../base/limits.js';
 import { visible } from '../base/visible-text.js';
 import type { ConnectionEvent } from '../network/events.js';
 import type { Envelope, Refusal } from '../proxy/envelope.js';
+import type { LimitEvent } from '../proxy/limit-events.js';
 import { changeLines, counted, sizeText } from './change-text.js';
+import { limitText } from './limit-text.js';
 import type { Paint } from './output.js';
 
 function ending({ exitCode, signal, timedOut }: Envelope, paint: Paint): string {
@@ -43,14 +45,21 @@ function refusalLine({ call, count, firstAt, lastAt, why }: Refusal, startedAt: 
   return `  refused ${call} ${count === 1 ? 'once' : `${count} times`} ${when} (${why})`;
 }
 
+/** A limit that was reached has a line of its own. */
+function nearMisses(events: readonly LimitEvent[]): readonly LimitEvent[] {
+  const reached = new Set(events.filter(({ percent }) => percent === 100).map(({ limit }) => limit));
+  return events.filter(({ limit }) => !reached.has(limit));
+}
+
 export function reportText(envelope: Envelope, paint: Paint): string {
-  const { changes, entered, clashes, warnings, refusals, connections, limitsReached, weakened } = envelope;
+  const { changes, entered, clashes, warnings, refusals, connections, limitEvents, limitsReached, weakened } = envelope;
   const summary = changes.length === 0 ? 'no files changed' : `${counted(changes.length, 'path')} changed in the fork`;
   const lines = [
     `${paint('bold', 'ctx')}  ${ending(envelope, paint)}  ${durationText(envelope.durationMilliseconds)}  ${summary}`,
     ...changeLines(changes, paint, changesShownToPeople),
     ...refusals.map((refusal) => paint('yellow', refusalLine(refusal, envelope.startedAt))),
     ...connections.map((event) => connectionLine(event, paint)),
+    ...nearMisses(limitEvents).map((event) => paint('yellow', `  ${limitText(event)}`)),
     ...limitsReached.map((text) => paint('red', `  ${text}`)),
     ...weakened.map((layer) => paint('red', `  ran without ${layer}: you asked for it`)),
     ...enteredText(entered),

@@ -42,6 +42,8 @@ export const verbs: readonly Verb[] = [
       },
       { name: 'memory', value: 'SIZE', summary: 'the most memory it and its children may use: 512M, 4G' },
       { name: 'processes', value: 'COUNT', summary: 'the most processes and threads at one time' },
+      { name: 'disk', value: 'SIZE', summary: 'the most that the fork and its private home may hold: 512M, 4G' },
+      { name: 'files', value: 'COUNT', summary: 'the most files, directories and links in them' },
       { name: 'cpus', value: 'COUNT', summary: 'the most processors, 0.5 is half of one' },
       {
         name: 'weaken',

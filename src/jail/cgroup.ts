@@ -89,9 +89,17 @@ export function groupPlaces(mountinfo: string, membership: string): GroupPlaces 
   return { version: 2, places: new Map(controllers.map((controller) => [controller, place])) };
 }
 
+export interface GroupUsage {
+  readonly used: number;
+  /** The kernel has refused or killed something to keep the limit. */
+  readonly held: boolean;
+}
+
 export interface Group {
   /** The directories the jail enters. */
   readonly directories: readonly string[];
+  /** Now. */
+  usage(): { readonly memory: GroupUsage; readonly pids: GroupUsage };
   /** What was hit, in words for the report; empty where nothing was. */
   events(): readonly string[];
   /** Everything inside must be dead. */
@@ -133,11 +141,36 @@ function counter(text: string, name: string): number {
   return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
 }
 
-function eventsOf(directories: ReadonlyMap<Controller, string>): string[] {
-  const read = (controller: Controller, ...files: string[]) =>
-    files.map((file) => readText(join(directories.get(controller) ?? '/nonexistent', file))).join('\n');
-  const killed = counter(read('memory', 'memory.events', 'memory.oom_control'), 'oom_kill');
-  const forks = counter(read('pids', 'pids.events'), 'max');
+type Directories = ReadonlyMap<Controller, string>;
+
+/** The text of whichever of the files this version has. */
+function textOf(directories: Directories, controller: Controller, ...files: string[]): string {
+  const directory = directories.get(controller);
+  return directory === undefined ? '' : files.map((file) => readText(join(directory, file))).join('\n');
+}
+
+const killsOf = (directories: Directories) =>
+  counter(textOf(directories, 'memory', 'memory.events', 'memory.oom_control'), 'oom_kill');
+const refusedForksOf = (directories: Directories) => counter(textOf(directories, 'pids', 'pids.events'), 'max');
+
+/** What files are cached in is given back when it is asked for: it fills every limit in time, and is no sign of need. */
+function usageOf(directories: Directories): ReturnType<Group['usage']> {
+  const stat = textOf(directories, 'memory', 'memory.stat');
+  const cached = ['inactive_file', 'active_file'].reduce(
+    (sum, name) => sum + (counter(stat, `total_${name}`) || counter(stat, name)),
+    0,
+  );
+  const memory = Number(textOf(directories, 'memory', 'memory.current', 'memory.usage_in_bytes'));
+  return {
+    memory: { used: Math.max(0, memory - cached), held: killsOf(directories) > 0 },
+    pids: { used: Number(textOf(directories, 'pids', 'pids.current')), held: refusedForksOf(directories) > 0 },
+  };
+}
+
+function eventsOf(directories: Directories): string[] {
+  const read = (controller: Controller, ...files: string[]) => textOf(directories, controller, ...files);
+  const killed = killsOf(directories);
+  const forks = refusedForksOf(directories);
   const throttled = counter(read('cpu', 'cpu.stat'), 'nr_throttled');
   return [
     ...(killed > 0 ? [`memory limit reached: the kernel killed ${killed} of its processes`] : []),
@@ -178,5 +211,5 @@ export function makeGroup(limits: GroupLimits): Group | undefined {
     remove();
     throw error instanceof ErrnoError ? error : unavailable('a control group cannot be made', error);
   }
-  return { directories: unique, events: () => eventsOf(directories), remove };
+  return { directories: unique, usage: () => usageOf(directories), events: () => eventsOf(directories), remove };
 }

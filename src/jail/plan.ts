@@ -14,6 +14,7 @@ import {
   systemDevices,
   systemDirectories,
 } from '../authority/system-profile.js';
+import { openFiles } from '../base/limits.js';
 import { landlockOperations } from './landlock.js';
 import type { Attribute, Namespace, Operation, Plan } from './operation.js';
 import { seccompProgram } from './seccomp.js';
@@ -67,6 +68,8 @@ export interface JailView {
   readonly processors: number;
   /** Control groups the whole jail enters. */
   readonly controlGroups?: readonly string[];
+  /** The most that one file may hold; undefined where disk is not limited. */
+  readonly fileBytes?: number | undefined;
   /** A port of the jail's loopback whose connections the owner serves; undefined where no network is granted. */
   readonly proxyPort?: number | undefined;
   /** Host paths that must not be seen even under a shared ancestor. */
@@ -156,7 +159,7 @@ function hidden(view: JailView): Operation[] {
 }
 
 /** Resource numbers of setrlimit, the same on both architectures. */
-const resource = { core: 4, processes: 6 } as const;
+const resource = { fileBytes: 1, core: 4, processes: 6, openFiles: 7 } as const;
 
 /** A fork bomb ends here, with a host that still answers; the widest parallel build has tens a processor, threads included. */
 function mostProcesses(processors: number): bigint {
@@ -169,6 +172,10 @@ function limits(view: JailView): Operation[] {
     { do: 'limit', resource: resource.processes, value: mostProcesses(view.processors) },
     // 1, not 0: the kernel takes 0 for "pipe it to the host's crash handler all the same".
     { do: 'limit', resource: resource.core, value: 1n },
+    { do: 'limit', resource: resource.openFiles, value: BigInt(openFiles) },
+    ...(view.fileBytes === undefined
+      ? []
+      : [{ do: 'limit', resource: resource.fileBytes, value: BigInt(view.fileBytes) } as const]),
   ];
 }
 

@@ -2,6 +2,7 @@
 import type { Outcome } from '../jail/launch.js';
 import type { ConnectionEvent } from '../network/events.js';
 import type { CommandChange } from '../vault/fork.js';
+import type { LimitEvent } from './limit-events.js';
 
 export interface CapturedStream {
   /** As text; bytes that are not UTF-8 show as U+FFFD, and `base64` then holds them exactly. */
@@ -45,6 +46,8 @@ export interface Envelope {
   readonly refusals: readonly Refusal[];
   /** Every attempt to connect, repeats summed. */
   readonly connections: readonly ConnectionEvent[];
+  /** When thresholds of limits were reached, in that order. */
+  readonly limitEvents: readonly LimitEvent[];
   /** Limits that were hit, in words. */
   readonly limitsReached: readonly string[];
   /** Layers of the jail that the operator gave up for this command. */

@@ -20,6 +20,7 @@ import { type ResolvedAuthority, resolveAuthority } from './authority-of.js';
 import type { Envelope } from './envelope.js';
 import { refreshGitIndex } from './git-index.js';
 import { type Host, type Place, placeOf } from './host.js';
+import { type LimitEvent, LimitEvents } from './limit-events.js';
 import { refusalsOf } from './refusals.js';
 import { runInJail } from './run.js';
 import { assertRunnable, withheld } from './runnable.js';
@@ -50,6 +51,8 @@ export interface ExecRequest {
   readonly onReady?: (() => void) | undefined;
   /** The command is starting: its signals can be passed on from here. */
   readonly onStarted?: ((jail: RunningJail) => void) | undefined;
+  /** A threshold of a limit was reached: called while the command runs, and once for each. */
+  readonly onLimit?: ((event: LimitEvent) => void) | undefined;
   /** Cancels what comes before the command. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -148,6 +151,14 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
     }
     request.onReady?.();
 
+    const unwritten: string[] = [];
+    const events = new LimitEvents(host.now, (event) => {
+      const status = event.percent === 100 ? 'denied' : 'ok';
+      keepGoing(unwritten, 'a limit', () =>
+        host.recorder.append({ type: 'limit', object, status, facts: { ...event } }),
+      );
+      request.onLimit?.(event);
+    });
     const run = await runInJail({
       program: host.jailProgram,
       view,
@@ -155,6 +166,9 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       privateHosts: request.privateHosts ?? [],
       streams: request.streams,
       timeoutMilliseconds,
+      events,
+      treeProgram: host.tree.program,
+      counted: [vault.paths.fork.upper, vault.paths.fork.home],
       lockDescriptor: vault.lockDescriptor,
       onStarted: request.onStarted,
     }).catch((error: unknown) => {
@@ -165,7 +179,6 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
 
     const after = await forkChanges(vault);
     const changes = changesBetween(before, after);
-    const unwritten: string[] = [];
     keepGoing(unwritten, 'the list for the next report', () => rememberChanges(vault, after));
     const { timedOut, connections, limitsReached } = run;
     const { exitCode, signal, refusedCalls, ...resources } = run.outcome;
@@ -204,6 +217,7 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       resources,
       refusals,
       connections,
+      limitEvents: events.all,
       limitsReached,
       weakened: request.weakened,
       changes,

@@ -3,7 +3,7 @@
  * this returns or throws, all of it is gone.
  */
 import type { Authority } from '../authority/authority.js';
-import { capturedOutputBytes, terminationGraceMilliseconds } from '../base/limits.js';
+import { capturedOutputBytes, limitWarningPercent, terminationGraceMilliseconds } from '../base/limits.js';
 import { makeGroup } from '../jail/cgroup.js';
 import { launch, type Outcome, type RunningJail } from '../jail/launch.js';
 import type { ConnectionEvent } from '../network/events.js';
@@ -11,6 +11,8 @@ import type { NetworkProxy } from '../network/proxy.js';
 import { CapturedOutput } from './captured-output.js';
 import { type EnforcedView, enforcedPlan } from './enforced-plan.js';
 import type { CapturedStream } from './envelope.js';
+import type { LimitEvents } from './limit-events.js';
+import { type LimitWatch, watchLimits } from './watch-limits.js';
 
 export interface RunRequest {
   readonly program: string;
@@ -20,6 +22,11 @@ export interface RunRequest {
   readonly privateHosts: readonly string[];
   readonly streams: 'inherit' | 'capture';
   readonly timeoutMilliseconds?: number | undefined;
+  /** Told as thresholds of limits are reached. */
+  readonly events: LimitEvents;
+  /** Path of the native tree program, and the directories that a limit of disk or files counts. */
+  readonly treeProgram: string;
+  readonly counted: readonly string[];
   readonly lockDescriptor: number;
   readonly onStarted?: ((jail: RunningJail) => void) | undefined;
 }
@@ -36,14 +43,22 @@ export interface JailRun {
   readonly limitsReached: readonly string[];
 }
 
-async function withTimeout(jail: RunningJail, milliseconds: number | undefined): Promise<[Outcome, boolean]> {
+async function withTimeout(
+  jail: RunningJail,
+  milliseconds: number | undefined,
+  events: LimitEvents,
+): Promise<[Outcome, boolean]> {
   if (milliseconds === undefined) return [await jail.done, false];
   let timedOut = false;
   let timer: NodeJS.Timeout | undefined;
+  let warning: NodeJS.Timeout | undefined;
+  const warned = (milliseconds * limitWarningPercent) / 100;
   // Making the jail is our time, not the command's.
   void jail.started.then(() => {
+    warning = setTimeout(() => events.observe('wallTime', warned, milliseconds), warned);
     timer = setTimeout(() => {
       timedOut = true;
+      events.observe('wallTime', milliseconds, milliseconds);
       jail.signal('SIGTERM');
       timer = setTimeout(() => jail.kill(), terminationGraceMilliseconds);
     }, milliseconds);
@@ -51,8 +66,15 @@ async function withTimeout(jail: RunningJail, milliseconds: number | undefined):
   try {
     return [await jail.done, timedOut];
   } finally {
+    clearTimeout(warning);
     clearTimeout(timer);
   }
+}
+
+/** What the kernel says only by the signal that it ended the command with. */
+function reachedBySignal({ signal }: Outcome, { quota }: Authority): readonly string[] {
+  if (signal !== 'SIGXFSZ' || quota.disk === undefined) return [];
+  return [`disk limit reached: one file alone was to hold more than ${quota.disk} bytes`];
 }
 
 /** Loaded only where a network is granted: most commands have none. */
@@ -81,8 +103,18 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
   let connections: readonly ConnectionEvent[] = [];
   let limitsReached: readonly string[] = [];
   let ended: [Outcome, boolean];
+  let jail: RunningJail | undefined;
+  let watch: LimitWatch | undefined;
   try {
-    const jail = launch({
+    watch = await watchLimits({
+      quota: authority.quota,
+      events: request.events,
+      group,
+      treeProgram: request.treeProgram,
+      roots: request.counted,
+      end: () => jail?.kill(),
+    });
+    jail = launch({
       program: request.program,
       plan: enforcedPlan({ ...view, jail: { ...view.jail, controlGroups: group?.directories ?? [] } }),
       streams: request.streams,
@@ -91,10 +123,11 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
       ...(network === undefined ? {} : { onServer: network.onServer }),
     });
     request.onStarted?.(jail);
-    ended = await withTimeout(jail, request.timeoutMilliseconds);
+    ended = await withTimeout(jail, request.timeoutMilliseconds, request.events);
   } finally {
     connections = (await network?.end()) ?? [];
-    limitsReached = group?.events() ?? [];
+    await watch?.stop();
+    limitsReached = [...(group?.events() ?? []), ...(watch?.reached ?? [])];
     group?.remove();
   }
   const [outcome, timedOut] = ended;
@@ -105,6 +138,6 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
     stdout: captured ? streams.stdout.finish() : null,
     stderr: captured ? streams.stderr.finish() : null,
     connections,
-    limitsReached,
+    limitsReached: [...limitsReached, ...reachedBySignal(outcome, authority)],
   };
 }

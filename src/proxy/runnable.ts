@@ -3,14 +3,11 @@
  * refused by name: a command that runs with less isolation or less of a limit than was written down is worse than none.
  */
 import type { Authority } from '../authority/authority.js';
-import { lifetimeFault, quotaFields } from '../authority/quota.js';
+import { lifetimeFault } from '../authority/quota.js';
 import { coach } from '../authority/refusal.js';
 import { ErrnoError } from '../base/errno.js';
 import type { ResolvedAuthority } from './authority-of.js';
 import type { Host, Place } from './host.js';
-
-/** The time a command may take is kept by the proxy, the rest by the jail's control group. */
-const keptQuota: readonly string[] = ['wallTime', 'memory', 'pids', 'cpu'];
 
 function unsupported(host: Host, { authority, agent }: ResolvedAuthority): string | undefined {
   if (agent === undefined) return undefined;
@@ -19,8 +16,6 @@ function unsupported(host: Host, { authority, agent }: ResolvedAuthority): strin
   // Root's commands are always shifted.
   if (isolation === 'userns' && host.uid !== 0) return 'iso userns without root: ids of its own for each agent';
   if (agent.root !== '/') return `root ${agent.root}: a root of its own for each agent`;
-  const quota = quotaFields.find((field) => authority.quota[field] !== undefined && !keptQuota.includes(field));
-  if (quota !== undefined) return `quota ${quota}`;
   return authority.lifetime.uses === undefined ? undefined : 'expiry uses: counting how often an authority is used';
 }
 

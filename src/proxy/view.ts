@@ -113,6 +113,8 @@ export function viewOf(request: ViewRequest): EnforcedView {
       weakened: request.weakened,
       architecture: host.architecture,
       processors: host.processors,
+      // One write fills a disk sooner than anybody can look: no file alone is larger than all may be.
+      fileBytes: authority.quota.disk,
       proxyPort: authority.network.kind === 'none' ? undefined : proxyPort,
       hidden: authority.surface.hidden,
       directory: agent?.cwd ?? place.directory,

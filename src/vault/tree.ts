@@ -234,6 +234,10 @@ export class Tree {
     this.#program = options.program;
   }
 
+  get program(): string {
+    return this.#program;
+  }
+
   /** Writes the signatures of a directory; with `against`, says what differs from an earlier scan or copy. */
   async scan(options: ScanOptions): Promise<Drift[]> {
     const against = options.against === undefined ? [] : ['--against', options.against];

@@ -3,12 +3,18 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { useStage } from '../support/stage.js';
+import type { Envelope } from '../../src/proxy/envelope.js';
+import { parseJson, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 forEachUser((user) => {
   const stage = useStage(user);
   const record = () => readFileSync(join(stage.store, 'record/host.jsonl'), 'utf8');
+
+  const exec = async (cwd: string, options: readonly string[], argv: readonly string[]): Promise<Envelope> => {
+    const { stdout, stderr } = await stage.ctx(cwd, ['exec', '--json', ...options, '--', ...argv]);
+    return parseJson(stdout, stderr) as Envelope;
+  };
 
   test('a refused system call is told with its count and its time, in the report and in the record', async () => {
     const project = stage.project();
@@ -26,5 +32,80 @@ forEachUser((user) => {
     assert.ok(Number(times[2]) - Number(times[1]) >= 100);
     const { firstAt, lastAt } = refusal ?? {};
     assert.ok(record().includes(JSON.stringify({ call: 'unshare', count: 2, firstAt, lastAt })));
+  });
+
+  test('a fork that is full ends its command, and says so while it runs, in the report and in the record', async () => {
+    const project = stage.project();
+    const script = 'i=0; while sleep 0.02; do i=$((i + 1)); dd if=/dev/zero of=file$i bs=64k count=4 2>/dev/null; done';
+    const envelope = await exec(project, ['--disk', '4M', '--timeout', '40s'], ['sh', '-c', script]);
+    assert.deepEqual([envelope.signal, envelope.timedOut], ['SIGKILL', false]);
+    assert.match(envelope.limitsReached.join(), /^disk limit reached: the fork holds \d+ of 4194304 bytes/);
+    assert.deepEqual(
+      envelope.limitEvents.map(({ limit, percent, most }) => [limit, percent, most]),
+      [
+        ['disk', 80, 4194304],
+        ['disk', 100, 4194304],
+      ],
+    );
+    for (const { at } of envelope.limitEvents) assert.ok(record().includes(`"at":"${at}"`));
+    // What it wrote is there to be looked at; nothing more is run on it until there is room.
+    assert.ok(envelope.changes.length > 0);
+    const full = await stage.ctx(project, ['exec', '--disk', '4M', '--', 'true']);
+    assert.equal(full.code, 13, full.stderr);
+    assert.match(full.stderr, /hold \d+ bytes in \d+ files already.*EDQUOT/s);
+    assert.equal((await stage.ctx(project, ['exec', '--disk', '40M', '--', 'true'])).code, 0);
+  });
+
+  test('files are counted with their directories and links, in the private home too', async () => {
+    const fill = 'mkdir ~/d; i=0; while sleep 0.01; do i=$((i + 1)); ln -s x ~/d/$i; : > $i; mkdir d$i; done';
+    const envelope = await exec(stage.project(), ['--files', '60', '--timeout', '40s'], ['sh', '-c', fill]);
+    assert.match(envelope.limitsReached.join(), /^file limit reached: the fork holds \d+ of 60 files/);
+    assert.equal(envelope.signal, 'SIGKILL');
+  });
+
+  test('one file cannot outgrow the whole limit between two looks', async () => {
+    const argv = ['dd', 'if=/dev/zero', 'of=large', 'bs=4M', 'count=4'];
+    const envelope = await exec(stage.project(), ['--disk', '1M'], argv);
+    assert.match(envelope.limitsReached.join(), /disk limit reached/);
+    assert.ok(envelope.changes.every(({ size }) => size <= 2 ** 20));
+  });
+
+  test('a hard link is one file, however many names it has', async () => {
+    const script = 'echo x > a; i=0; while [ $i -lt 200 ]; do i=$((i + 1)); ln a l$i; done; sleep 0.3; ls | wc -l';
+    const envelope = await exec(stage.project(), ['--files', '50'], ['sh', '-c', script]);
+    assert.deepEqual([envelope.stdout?.text, envelope.limitEvents], ['201\n', []]);
+  });
+
+  test('time is told at four fifths, while the command still runs', async () => {
+    const words = ['exec', '--report', 'always', '--timeout', '1s', '--', 'sleep', '5'];
+    const { stderr } = await stage.ctx(stage.project(), words);
+    assert.match(stderr, /80 % of its limit used: 0\.8 s of 1\.0 s\r\n.*limit of 1\.0 s reached\r\n.*timed out/s);
+    assert.ok(record().includes('"limit":"wallTime"'));
+  });
+
+  test('a process may open many files, and not without end', async () => {
+    const project = stage.project();
+    const limit = Number(await stage.inside(project, 'ulimit -n'));
+    const own = stage.shell(project, 'ulimit -Hn').trim();
+    assert.equal(limit, own === 'unlimited' ? 16_384 : Math.min(16_384, Number(own)));
+  });
+
+  test('memory and processes are told when they come near their limit', async (context) => {
+    const project = stage.project();
+    const hold = 'const kept = Buffer.alloc(170 * 2 ** 20, 1); setTimeout(() => kept.length, 600);';
+    const words = ['exec', '--json', '--memory', '200M', '--', 'node', '-e', hold];
+    const { code, stdout } = await stage.ctx(project, words);
+    if (code === 69) {
+      context.skip('this host gives this user no control group');
+      return;
+    }
+    const { limitEvents } = JSON.parse(stdout) as Envelope;
+    assert.ok(
+      limitEvents.some(({ limit, percent }) => limit === 'memory' && percent === 80),
+      stdout,
+    );
+    const forks = 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do sleep 0.5 & done; wait';
+    const many = await exec(project, ['--processes', '20'], ['sh', '-c', forks]);
+    assert.ok(many.limitEvents.some(({ limit }) => limit === 'pids'));
   });
 });

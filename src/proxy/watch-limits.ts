@@ -1,0 +1,103 @@
+/**
+ * Watches a command's limits while it runs. The kernel holds memory and processes, this process the time. Disk and inodes
+ * nobody holds for us: the fork is looked at again and again, and when it is full the jail is ended. So a command can be
+ * a moment's writing above its limit, never much more.
+ */
+import type { Quota } from '../authority/quota.js';
+import { ErrnoError } from '../base/errno.js';
+import { groupPollMilliseconds } from '../base/limits.js';
+import type { Group } from '../jail/cgroup.js';
+import { type Usage, type UsageWatch, watchUsage } from '../vault/usage.js';
+import type { LimitEvents } from './limit-events.js';
+
+export interface WatchRequest {
+  readonly quota: Quota;
+  readonly events: LimitEvents;
+  readonly group: Group | undefined;
+  /** Path of the native tree program, and the directories that disk and inodes are counted in. */
+  readonly treeProgram: string;
+  readonly roots: readonly string[];
+  /** Ends the jail at once. */
+  readonly end: () => void;
+}
+
+export interface LimitWatch {
+  /** Limits for which the jail was ended, in words. */
+  readonly reached: readonly string[];
+  /** Looks a last time at what the kernel counted; nothing is told after it. */
+  stop(): Promise<void>;
+}
+
+function fullFork(quota: Quota, { bytes, inodes }: Usage): ErrnoError {
+  const most = [
+    ...(quota.disk === undefined ? [] : [`${quota.disk} bytes`]),
+    ...(quota.inodes === undefined ? [] : [`${quota.inodes} files`]),
+  ];
+  return new ErrnoError('EDQUOT', {
+    operation: 'exec',
+    reason: `the fork and its private home hold ${bytes} bytes in ${inodes} files already, and may hold ${most.join(' and ')}`,
+    remedy: 'ctx apply or ctx drop empties the fork; a larger limit lets the command run',
+  });
+}
+
+function isFull(quota: Quota, usage: Usage): boolean {
+  const { disk = Number.POSITIVE_INFINITY, inodes = Number.POSITIVE_INFINITY } = quota;
+  return usage.bytes >= disk || usage.inodes >= inodes || usage.unseen > 0;
+}
+
+/** One watcher of the fork: undefined where neither disk nor inodes are limited. */
+async function watchFork(request: WatchRequest, reached: string[]): Promise<UsageWatch | undefined> {
+  const { quota, events, end } = request;
+  const { disk, inodes } = quota;
+  if (disk === undefined && inodes === undefined) return undefined;
+  const endBecause = (words: string) => {
+    reached.push(words);
+    end();
+  };
+  let running = false;
+  const watch = watchUsage({
+    program: request.treeProgram,
+    roots: request.roots,
+    wakeBytes: disk === undefined ? undefined : disk / 16,
+    onUsage(usage) {
+      if (!running) return;
+      if (disk !== undefined && events.observe('disk', usage.bytes, disk) && usage.bytes >= disk)
+        endBecause(`disk limit reached: the fork holds ${usage.bytes} of ${disk} bytes; the command was ended`);
+      if (inodes !== undefined && events.observe('inodes', usage.inodes, inodes) && usage.inodes >= inodes)
+        endBecause(`file limit reached: the fork holds ${usage.inodes} of ${inodes} files; the command was ended`);
+      if (usage.unseen > 0) endBecause('the fork is too deep to be counted; the command was ended');
+    },
+    onLost: () => endBecause('the fork could no longer be counted; the command was ended'),
+  });
+  const first = await watch.first;
+  if (isFull(quota, first)) {
+    await watch.stop();
+    throw fullFork(quota, first);
+  }
+  running = true;
+  return watch;
+}
+
+function lookAtGroup({ group, quota, events }: WatchRequest): void {
+  if (group === undefined) return;
+  const { memory, pids } = group.usage();
+  if (quota.memory !== undefined) events.observe('memory', memory.used, quota.memory, memory.held);
+  if (quota.pids !== undefined) events.observe('pids', pids.used, quota.pids, pids.held);
+}
+
+/** EDQUOT where the fork is full before anything ran. */
+export async function watchLimits(request: WatchRequest): Promise<LimitWatch> {
+  const { quota } = request;
+  const reached: string[] = [];
+  const fork = await watchFork(request, reached);
+  const watchesGroup = quota.memory !== undefined || quota.pids !== undefined;
+  const timer = watchesGroup ? setInterval(() => lookAtGroup(request), groupPollMilliseconds) : undefined;
+  return {
+    reached,
+    async stop() {
+      clearInterval(timer);
+      lookAtGroup(request);
+      await fork?.stop();
+    },
+  };
+}
