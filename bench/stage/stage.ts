@@ -9,8 +9,9 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { composeHost } from '../../src/compose.js';
 import { launch } from '../../src/jail/launch.js';
+import type { Plan } from '../../src/jail/operation.js';
 import { resolveAuthority } from '../../src/proxy/authority-of.js';
-import { enforcedPlan } from '../../src/proxy/enforced-plan.js';
+import { type EnforcedView, enforcedPlan } from '../../src/proxy/enforced-plan.js';
 import { execute } from '../../src/proxy/execute.js';
 import { type Host, placeOf } from '../../src/proxy/host.js';
 import { viewOf } from '../../src/proxy/view.js';
@@ -78,23 +79,27 @@ export async function useOnce(stage: Stage): Promise<void> {
   await execute(stage.host, request);
 }
 
-/** The very plan that `ctx exec -- ARGV` would use in the project now. */
-export async function planFor(stage: Stage, argv: readonly string[]) {
+/** What the jail of `ctx exec -- ARGV` would show in the project now. */
+export async function viewFor(stage: Stage, argv: readonly string[]): Promise<EnforcedView> {
   const { host, project } = stage;
   const where = placeOf(host, project);
   const vault = await openVault({ ...host, origin: where.origin, owner: where.owner, purpose: 'bench' });
   try {
     const resolved = await resolveAuthority(host, { place: where });
     const { fork } = vault.paths;
-    const request = { host, place: where, resolved, vault, fork, argv, environmentAdditions: [], weakened: [] };
-    return enforcedPlan(viewOf(request));
+    return viewOf({ host, place: where, resolved, vault, fork, argv, environmentAdditions: [], weakened: [] });
   } finally {
     closeVault(vault);
   }
 }
 
+/** The very plan that `ctx exec -- ARGV` would use in the project now. */
+export async function planFor(stage: Stage, argv: readonly string[]): Promise<Plan> {
+  return enforcedPlan(await viewFor(stage, argv));
+}
+
 /** The jail program alone: no Node start, no scan, no diff. */
-export async function inJail(stage: Stage, plan: Awaited<ReturnType<typeof planFor>>): Promise<void> {
+export async function inJail(stage: Stage, plan: Plan): Promise<void> {
   const { exitCode } = await launch({
     program: stage.host.jailProgram,
     plan,

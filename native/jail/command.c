@@ -2,24 +2,12 @@
 #include "jail.h"
 
 #include <errno.h>
-#include <grp.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* Only root gets here. The groups go first: inside the new namespace they could no longer be named. */
-void shift_identity(int channel)
-{
-	char byte = 0;
-	if (setgroups(0, NULL) != 0 || unshare(CLONE_NEWUSER) != 0)
-		fail("making the user namespace");
-	if (write(channel, &byte, 1) != 1 || read(channel, &byte, 1) != 1)
-		fail("waiting for the id maps");
-}
 
 /* Never above what the caller has: raising it would need a privilege that no jail has. */
 void limit(uint32_t resource, uint64_t value)

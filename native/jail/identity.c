@@ -1,5 +1,6 @@
 /* Who the processes of a jail are, and what they may not do any more. */
 #include "jail.h"
+#include "syscalls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,6 +37,23 @@ static void write_proc(pid_t pid, const char *file, const char *text)
 	close(descriptor);
 }
 
+int open_mount_namespace(void)
+{
+	int descriptor = openat(host_proc, "self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	if (descriptor < 0)
+		fail("opening the mount namespace");
+	return descriptor;
+}
+
+/* Through the descriptor: no path that somebody inside could bend is walked. */
+void detach_mount(int root)
+{
+	char path[64];
+	snprintf(path, sizeof path, "self/fd/%d", root);
+	if (fchdir(host_proc) != 0 || sys_umount2(path, MNT_DETACH) != 0 || chdir("/") != 0)
+		fail("unmounting the fork");
+}
+
 void map_self(uid_t uid, gid_t gid)
 {
 	char text[64];
@@ -63,8 +81,8 @@ int namespace_of_shift(void)
 }
 
 /*
- * A user namespace with the command's own id maps, for binds that show the host's files to it as they are shown to root. A
- * child makes it and waits; it lives on in the descriptor.
+ * The user namespace of every command of the jail; and binds that show the host's files as they are shown to root take their
+ * maps from it. A child makes it and waits; it lives on in the descriptor.
  */
 void make_namespace_of_shift(uint32_t shift, uint32_t count)
 {
@@ -83,14 +101,21 @@ void make_namespace_of_shift(uint32_t shift, uint32_t count)
 	}
 	close(made[1]);
 	if (read(made[0], &byte, 1) != 1)
-		fail_with(EPERM, "making the user namespace of the binds");
+		fail_with(EPERM, "making the user namespace");
 	close(made[0]);
 	write_shifted_maps(pid, shift, count);
 	snprintf(path, sizeof path, "%d/ns/user", (int)pid);
 	shifted_namespace = openat(host_proc, path, O_RDONLY | O_CLOEXEC);
 	kill(pid, SIGKILL);
 	if (shifted_namespace < 0 || waitpid(pid, NULL, 0) != pid)
-		fail("keeping the user namespace of the binds");
+		fail("keeping the user namespace");
+}
+
+/* Only root's jails have one. The groups go first: inside they could no longer be named. */
+void enter_namespace_of_shift(void)
+{
+	if (setgroups(0, NULL) != 0 || setns(shifted_namespace, CLONE_NEWUSER) != 0)
+		fail("entering the user namespace");
 }
 
 /*

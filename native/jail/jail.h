@@ -12,7 +12,7 @@ enum { FD_PLAN = 3, FD_REPORT = 4, FD_LIFELINE = 5, FD_LOCK = 6, FD_HANDOVER = 7
 
 /*
  * Every failure ends the process at once: an operation that went wrong must never be followed by the next. The message
- * goes to the owner as one line "failed INDEX NAME ERRNO what".
+ * goes to the owner as one line "ID failed INDEX NAME ERRNO what".
  */
 _Noreturn void fail(const char *what);
 _Noreturn void fail_with(int error, const char *what);
@@ -25,6 +25,10 @@ _Noreturn void give_up(void);
 enum { PROGRESS_EXECUTING = 'e', PROGRESS_FAILED = 'f' };
 void tell_progress(int descriptor);
 void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What the reports that follow are about: the command of this number, 0 before there is one. */
+void report_about(uint32_t id);
+/* Where the failure of one thing shall not end this process. */
+void report_failure(int error, const char *what);
 
 enum { EXIT_FAILED = 125 };
 
@@ -33,6 +37,7 @@ uint32_t high_half(uint64_t number);
 uint32_t low_half(uint64_t number);
 const struct operation *find(const struct plan *plan, enum code code);
 /* `channel` is the command's end of its socket to the owner; -1 in the other stages. */
+void execute(const struct operation *operation, const struct plan *plan, int channel);
 void execute_stage(const struct plan *plan, enum stage stage, int channel);
 
 /* identity.c */
@@ -41,9 +46,12 @@ void write_shifted_maps(pid_t pid, uint32_t shift, uint32_t count);
 void leave_session_keyring(void);
 void become(uid_t uid, gid_t gid);
 void open_host_proc(void);
-/* Where the plan has binds that want it; -1 before. */
+int open_mount_namespace(void);
+void detach_mount(int root);
+/* Where the plan shifts; -1 before, and where it does not. */
 void make_namespace_of_shift(uint32_t shift, uint32_t count);
 int namespace_of_shift(void);
+void enter_namespace_of_shift(void);
 void enter_control_group(const char *directory);
 
 /* network.c */
@@ -57,6 +65,10 @@ void make_file(const char *path, const char *content, mode_t mode);
 void make_symlink(const char *path, const char *target);
 void mount_tmpfs(const char *path, mode_t mode, uint32_t attributes);
 void mount_bind(const char *source, const char *target, uint32_t attributes);
+/* A detached copy of what is mounted at a path of the host, and the placing of it. */
+int clone_tree(const char *source, uint32_t attributes, bool *directory);
+void attach(int tree, const char *path, bool directory);
+void make_mounts_private(void);
 void mount_proc(const char *path);
 void mount_devpts(const char *path);
 void mask(const char *path);
@@ -66,7 +78,11 @@ void wait_before_pivot(int descriptor);
 void pivot(void);
 
 /* overlay.c */
-void mount_overlay(const char *target, const char *lower, const char *upper, const char *work, uint32_t attributes);
+void mount_overlay(const struct operation *overlay);
+void mount_overlay_at(const char *place, const struct operation *overlay);
+/* Whether the path is `outer` or lies in it; and where an operation mounts something, or null. */
+bool contains(const char *outer, const char *inner);
+const char *mount_target(const struct operation *operation);
 void release_overlays(const struct plan *plan);
 
 /* place.c: targets inside the new root, never through a symlink */
@@ -75,8 +91,6 @@ int open_place(const char *path, bool directory);
 int open_parent(const char *path, const char **name);
 
 /* command.c */
-/* `channel` is the command's end of a socket to its owner: id maps are asked for and the filter handed over through it. */
-void shift_identity(int channel);
 void limit(uint32_t resource, uint64_t value);
 _Noreturn void execute_program(char *const argv[], char *const environment[]);
 

@@ -12,11 +12,16 @@
 /* The new root is built on top of /proc: it is there on every host, and no source of a bind lies in it. */
 static const char *const staging = "/proc";
 
-void make_root(uint64_t size)
+void make_mounts_private(void)
 {
 	struct mount_attr private = {.propagation = MS_PRIVATE};
 	if (sys_mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &private) != 0)
 		fail("making the mounts private");
+}
+
+void make_root(uint64_t size)
+{
+	make_mounts_private();
 	char options[64];
 	snprintf(options, sizeof options, "mode=0755,size=%llu", (unsigned long long)size);
 	if (sys_mount("ctx-root", staging, "tmpfs", MS_NOSUID | MS_NODEV, options) != 0)
@@ -60,7 +65,7 @@ void make_symlink(const char *path, const char *target)
 }
 
 /* Puts the detached mount on its place. */
-static void attach(int tree, const char *path, bool directory)
+void attach(int tree, const char *path, bool directory)
 {
 	int place = open_place(path, directory);
 	if (sys_move_mount(tree, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
@@ -118,7 +123,7 @@ static void show_as_to_root(int tree)
 }
 
 /* The source was resolved when the plan was made; a symlink that stands in it now was put there since. */
-void mount_bind(const char *source, const char *target, uint32_t attributes)
+int clone_tree(const char *source, uint32_t attributes, bool *directory)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
 	int found = sys_openat2(AT_FDCWD, source, &how);
@@ -134,7 +139,15 @@ void mount_bind(const char *source, const char *target, uint32_t attributes)
 	if (attributes & MOUNT_ATTR_IDMAP)
 		show_as_to_root(tree);
 	close(found);
-	attach(tree, target, S_ISDIR(about.st_mode));
+	*directory = S_ISDIR(about.st_mode);
+	return tree;
+}
+
+void mount_bind(const char *source, const char *target, uint32_t attributes)
+{
+	bool directory;
+	int tree = clone_tree(source, attributes, &directory);
+	attach(tree, target, directory);
 }
 
 /* The thing at `path` in the new root, or -1 where there is none. */

@@ -19,12 +19,23 @@
 static uint32_t current_index;
 static const char *current_name = "start";
 
+/* Whom the reports are about: 0 for the jail itself. */
+static uint32_t subject;
+
+void report_about(uint32_t id)
+{
+	subject = id;
+	current_index = 0;
+	current_name = "request";
+}
+
 void report(const char *format, ...)
 {
 	char line[4096];
+	int start = snprintf(line, sizeof line, "%u ", subject);
 	va_list arguments;
 	va_start(arguments, format);
-	int length = vsnprintf(line, sizeof line, format, arguments);
+	int length = start + vsnprintf(line + start, sizeof line - (size_t)start, format, arguments);
 	va_end(arguments);
 	size_t size = length < (int)sizeof line ? (size_t)length + 1 : sizeof line;
 	line[size - 1] = 0;
@@ -53,9 +64,14 @@ _Noreturn void give_up(void)
 	_exit(EXIT_FAILED);
 }
 
-_Noreturn void fail_with(int error, const char *what)
+void report_failure(int error, const char *what)
 {
 	report("failed %u %s %d %s", current_index, current_name, error, what);
+}
+
+_Noreturn void fail_with(int error, const char *what)
+{
+	report_failure(error, what);
 	give_up();
 }
 
@@ -82,7 +98,7 @@ const struct operation *find(const struct plan *plan, enum code code)
 	return NULL;
 }
 
-static void execute(const struct operation *operation, const struct plan *plan, int channel)
+void execute(const struct operation *operation, const struct plan *plan, int channel)
 {
 	char **s = operation->strings;
 	uint32_t high = high_half(operation->number), low = low_half(operation->number);
@@ -121,7 +137,7 @@ static void execute(const struct operation *operation, const struct plan *plan, 
 	case OP_BIND:
 		return mount_bind(s[0], s[1], operation->flags);
 	case OP_OVERLAY:
-		return mount_overlay(s[0], s[1], s[2], s[3], operation->flags);
+		return mount_overlay(operation);
 	case OP_PROC:
 		return mount_proc(s[0]);
 	case OP_DEVPTS:
@@ -133,7 +149,7 @@ static void execute(const struct operation *operation, const struct plan *plan, 
 	case OP_PIVOT:
 		return pivot();
 	case OP_SHIFT:
-		return; /* done as the command's process starts */
+		return; /* read as the jail is made */
 	case OP_USER:
 		leave_session_keyring();
 		become(high, low);

@@ -39,37 +39,42 @@ static void clear_volatile_marker(const char *work)
 	close(directory);
 }
 
-void mount_overlay(const char *target, const char *lower, const char *upper, const char *work, uint32_t attributes)
+/* At `place`, a path; layers are named relative to where this process stands. */
+void mount_overlay_at(const char *place, const struct operation *overlay)
 {
-	clear_volatile_marker(work);
+	char **s = overlay->strings;
+	clear_volatile_marker(s[3]);
 	char options[4096];
-	if (snprintf(options, sizeof options, "lowerdir=%s,upperdir=%s,workdir=%s,%s", lower, upper, work, profile) >=
-	    (int)sizeof options)
+	if (snprintf(options, sizeof options, "lowerdir=%s,upperdir=%s,workdir=%s,%s", s[1], s[2], s[3], profile) >= (int)sizeof options)
 		fail_with(E2BIG, "too many layers for one overlay");
+	if (sys_mount("ctx-fork", place, "overlay", 0, options) != 0)
+		fail(s[0]);
+	struct mount_attr set = {.attr_set = overlay->flags};
+	if (overlay->flags && sys_mount_setattr(AT_FDCWD, place, 0, &set) != 0)
+		fail(s[0]);
+}
+
+void mount_overlay(const struct operation *overlay)
+{
+	const char *target = overlay->strings[0];
 	if (mkdirat(root_fd, staging_name, 0700) != 0)
 		fail("making the overlay's staging place");
-	if (sys_mount("ctx-fork", staging_path, "overlay", 0, options) != 0)
-		fail(target);
+	mount_overlay_at(staging_path, overlay);
 	int tree = openat(root_fd, staging_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct mount_attr set = {.attr_set = attributes};
-	if (tree < 0 || (attributes && sys_mount_setattr(tree, "", AT_EMPTY_PATH, &set) != 0))
+	if (tree < 0)
 		fail(target);
-	int place = open_place(target, true);
-	if (sys_move_mount(tree, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
-		fail(target);
-	close(tree);
-	close(place);
+	attach(tree, target, true);
 	if (unlinkat(root_fd, staging_name, AT_REMOVEDIR) != 0)
 		fail("removing the overlay's staging place");
 }
 
-static bool contains(const char *outer, const char *inner)
+bool contains(const char *outer, const char *inner)
 {
 	size_t length = strlen(outer);
 	return strncmp(outer, inner, length) == 0 && (inner[length] == '/' || inner[length] == 0);
 }
 
-static const char *mount_target(const struct operation *operation)
+const char *mount_target(const struct operation *operation)
 {
 	switch (operation->code) {
 	case OP_TMPFS:

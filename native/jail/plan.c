@@ -118,27 +118,57 @@ static const char *parse_operation(struct cursor *cursor, struct operation *oper
 }
 
 /*
- * The one thing that is not left to whoever made the plan: a command runs only in a root of its own, as somebody. Each of
- * these must stand there once, in this order.
+ * The one thing that is not left to whoever made the plan: a command runs only in a root of its own, as somebody. What a kind
+ * of plan needs must stand there once, in this order, and nothing of another kind's may.
  */
-static const char *check_order(const struct plan *plan)
+enum { MOST_NEEDED = 5 };
+static const struct {
+	enum code needed[MOST_NEEDED]; /* up to the first 0 */
+	const char *problem;
+} orders[] = {
+	[PLAN_WHOLE] = {{OP_NAMESPACES, OP_ROOT, OP_PIVOT, OP_USER, OP_COMMAND},
+			"namespaces, root, pivot, user and command must stand once each, in this order"},
+	[PLAN_KEPT] = {{OP_NAMESPACES, OP_ROOT, OP_PIVOT}, "namespaces, root and pivot must stand once each, in this order"},
+	[PLAN_COMMAND] = {{OP_USER, OP_COMMAND}, "user and command must stand once each, in this order"},
+	[PLAN_OVERLAYS] = {{0}, "an overlay was expected"},
+};
+
+static bool belongs(enum code code, enum plan_kind kind)
 {
-	static const enum code needed[] = {OP_NAMESPACES, OP_ROOT, OP_PIVOT, OP_USER, OP_COMMAND};
-	size_t next = 0;
-	for (uint32_t i = 0; i < plan->count; i++) {
-		bool expected = next < sizeof needed / sizeof *needed && plan->operations[i].code == needed[next];
-		for (size_t j = 0; j < sizeof needed / sizeof *needed; j++)
-			if (plan->operations[i].code == needed[j] && !expected)
-				return "namespaces, root, pivot, user and command must stand once each, in this order";
-		next += expected;
+	enum stage stage = operation_kinds[code].stage;
+	switch (kind) {
+	case PLAN_WHOLE:
+		return true;
+	case PLAN_KEPT:
+		return stage != STAGE_COMMAND || code == OP_SHIFT;
+	case PLAN_COMMAND:
+		return stage == STAGE_COMMAND && code != OP_SHIFT;
+	case PLAN_OVERLAYS:
+		return code == OP_OVERLAY;
 	}
-	if (next < sizeof needed / sizeof *needed)
-		return "namespaces, root, pivot, user and command must all be there";
-	return NULL;
+	return false;
 }
 
-const char *plan_parse(char *bytes, size_t size, struct plan *plan)
+static const char *check_order(const struct plan *plan, enum plan_kind kind)
 {
+	const enum code *needed = orders[kind].needed;
+	size_t next = 0;
+	for (uint32_t i = 0; i < plan->count; i++) {
+		enum code code = plan->operations[i].code;
+		if (!belongs(code, kind))
+			return "an operation does not belong in a plan of this kind";
+		bool expected = next < MOST_NEEDED && code == needed[next];
+		for (size_t j = 0; j < MOST_NEEDED; j++)
+			if (code == needed[j] && !expected)
+				return orders[kind].problem;
+		next += expected;
+	}
+	return next < MOST_NEEDED && needed[next] ? orders[kind].problem : NULL;
+}
+
+const char *plan_parse(char *bytes, size_t size, enum plan_kind kind, struct plan *plan)
+{
+	*plan = (struct plan){0};
 	struct cursor cursor = {bytes, size};
 	char magic[8];
 	uint32_t version;
@@ -158,7 +188,15 @@ const char *plan_parse(char *bytes, size_t size, struct plan *plan)
 	}
 	if (cursor.left != 0)
 		return "bytes follow the last operation";
-	return check_order(plan);
+	return check_order(plan, kind);
+}
+
+void plan_free(struct plan *plan)
+{
+	for (uint32_t i = 0; plan->operations && i < plan->count; i++)
+		free(plan->operations[i].strings);
+	free(plan->operations);
+	*plan = (struct plan){0};
 }
 
 char *plan_read(int descriptor, size_t *size)

@@ -78,8 +78,13 @@ struct operation_kind {
 
 extern const struct operation_kind operation_kinds[OP_COUNT];
 
+/* A jail with its one command; a jail that is kept; one command in that; overlays to mount in that. */
+enum plan_kind { PLAN_WHOLE, PLAN_KEPT, PLAN_COMMAND, PLAN_OVERLAYS };
+
 /* Null on success, else what is wrong with the plan. `bytes` must outlive the plan; its strings point into it. */
-const char *plan_parse(char *bytes, size_t size, struct plan *plan);
+const char *plan_parse(char *bytes, size_t size, enum plan_kind kind, struct plan *plan);
+/* Whether it could be parsed or not. */
+void plan_free(struct plan *plan);
 
 /* Reads `descriptor` to its end. Returns null and sets errno on failure. */
 char *plan_read(int descriptor, size_t *size);

@@ -123,42 +123,37 @@ void filter_system_calls(const char *text, int channel)
 	close(listener);
 }
 
-/* How often, and when: milliseconds since 1970, of the host's clock. */
-static struct {
-	uint32_t count;
-	long long first, last;
-} refused[MAX_SYSTEM_CALLS];
-
 static long long milliseconds_now(void)
 {
 	struct timespec now;
 	return clock_gettime(CLOCK_REALTIME, &now) == 0 ? (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000 : 0;
 }
 
-static void count_refusal(int number)
+static void count_refusal(struct refusals *refusals, int number)
 {
-	if (number < 0 || number >= MAX_SYSTEM_CALLS || refused[number].count == UINT32_MAX)
+	if (number < 0 || number >= MAX_SYSTEM_CALLS || refusals->of[number].count == UINT32_MAX)
 		return;
-	refused[number].last = milliseconds_now();
-	if (refused[number].count++ == 0)
-		refused[number].first = refused[number].last;
+	refusals->of[number].last = milliseconds_now();
+	if (refusals->of[number].count++ == 0)
+		refusals->of[number].first = refusals->of[number].last;
 }
 
 /* Always EPERM, whatever the arguments: nothing is looked at that could change meanwhile. */
-void refuse_call(int listener)
+void refuse_call(int listener, struct refusals *refusals)
 {
 	struct seccomp_notif call;
 	memset(&call, 0, sizeof call);
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0)
 		return; /* the caller is gone */
-	count_refusal(call.data.nr);
+	count_refusal(refusals, call.data.nr);
 	struct seccomp_notif_resp answer = {.id = call.id, .error = -EPERM};
 	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
 
-void report_refused_calls(void)
+void report_refused_calls(const struct refusals *refusals)
 {
 	for (int number = 0; number < MAX_SYSTEM_CALLS; number++)
-		if (refused[number].count)
-			report("refused %d %u %lld %lld", number, refused[number].count, refused[number].first, refused[number].last);
+		if (refusals->of[number].count)
+			report("refused %d %u %lld %lld", number, refusals->of[number].count, refusals->of[number].first,
+			       refusals->of[number].last);
 }

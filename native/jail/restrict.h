@@ -11,7 +11,16 @@ void landlock_enter(void);
 
 /* `channel` is a socket to the owner, which receives the filter's listener from it. */
 void filter_system_calls(const char *text, int channel);
-void refuse_call(int listener);
-void report_refused_calls(void);
+
+/* What one command was refused, by the number of the call: how often, and when, in milliseconds since 1970 of the host's clock. */
+struct refusals {
+	struct {
+		uint32_t count;
+		long long first, last;
+	} of[MAX_SYSTEM_CALLS];
+};
+
+void refuse_call(int listener, struct refusals *refusals);
+void report_refused_calls(const struct refusals *refusals);
 
 #endif

@@ -19,10 +19,10 @@ const right = {
 
 const reading = right.execute | right.readFile | right.readDirectory;
 
-/** Signals to, and abstract sockets of, processes outside the jail. */
-const scopes = 0b11;
+/** Signals to, and abstract sockets of, processes that do not descend from the one that was restricted. */
+export const ownProcessesAlone = 0b11;
 
-export function landlockOperations(writable: readonly string[]): readonly Operation[] {
+export function landlockOperations(writable: readonly string[], scopes: number): readonly Operation[] {
   const rules: readonly (readonly [string, bigint])[] = [
     ['/', reading],
     ['/dev', reading | right.writeFile | right.truncate | right.deviceRequest],

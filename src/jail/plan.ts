@@ -15,7 +15,7 @@ import {
   systemDirectories,
 } from '../authority/system-profile.js';
 import { openFiles } from '../base/limits.js';
-import { landlockOperations } from './landlock.js';
+import { landlockOperations, ownProcessesAlone } from './landlock.js';
 import type { Attribute, Namespace, Operation, Plan } from './operation.js';
 import { seccompProgram } from './seccomp.js';
 import type { Architecture } from './system-calls.js';
@@ -99,9 +99,21 @@ function attributesOf(view: JailView, source: string, access: SharedPath['access
   return [...contained, 'read only', ...(shifted ? (['shifted owners'] as const) : [])];
 }
 
+interface Placed {
+  readonly at: string;
+  readonly operation: Operation;
+}
+
+function overlayMounts(view: JailView): Placed[] {
+  return view.overlays.map((overlay) => ({
+    at: overlay.target,
+    operation: { do: 'overlay', ...overlay, attributes: contained },
+  }));
+}
+
 /** Everything that stands at a path, parents before children. */
 function mounts(view: JailView): Operation[] {
-  const placed: { at: string; operation: Operation }[] = [
+  const placed: Placed[] = [
     { at: '/tmp', operation: { do: 'tmpfs', path: '/tmp', mode: 0o1777, attributes: contained } },
     ...view.shared.map(({ source, target, access }) => ({
       at: target,
@@ -112,10 +124,7 @@ function mounts(view: JailView): Operation[] {
         attributes: attributesOf(view, source, access),
       },
     })),
-    ...view.overlays.map((overlay) => ({
-      at: overlay.target,
-      operation: { do: 'overlay' as const, ...overlay, attributes: contained },
-    })),
+    ...overlayMounts(view),
   ];
   return placed.sort(byPath).map(({ operation }) => operation);
 }
@@ -179,7 +188,7 @@ function limits(view: JailView): Operation[] {
   ];
 }
 
-function restrictions(view: JailView): readonly Operation[] {
+function restrictions(view: JailView, scopes: number): readonly Operation[] {
   const writable = [
     '/tmp',
     '/dev/shm',
@@ -187,7 +196,7 @@ function restrictions(view: JailView): readonly Operation[] {
     ...view.shared.filter(({ access }) => access === 'read write').map(({ target }) => target),
   ];
   return [
-    ...(view.weakened.includes('landlock') ? [] : landlockOperations(writable)),
+    ...(view.weakened.includes('landlock') ? [] : landlockOperations(writable, scopes)),
     ...(view.weakened.includes('seccomp')
       ? []
       : [{ do: 'seccomp', filter: seccompProgram(view.architecture) } as const]),
@@ -202,7 +211,8 @@ function temporaryLink(view: JailView): Operation[] {
   return [{ do: 'symlink', path: '/var/tmp', target: '/tmp' }];
 }
 
-export function jailPlan(view: JailView): Plan {
+/** The jail without anybody in it. */
+function foundation(view: JailView): readonly Operation[] {
   const { identity } = view;
   const self = identity.kind === 'self';
   return [
@@ -225,11 +235,41 @@ export function jailPlan(view: JailView): Plan {
     ...hidden(view),
     { do: 'pivot' },
     ...(self ? [] : [{ do: 'shift', by: identity.shift, count: shiftedCount } as const]),
+  ];
+}
+
+function ofCommand(view: JailView, scopes: number): readonly Operation[] {
+  return [
     ...limits(view),
-    { do: 'user', uid: identity.uid, gid: identity.gid },
-    ...restrictions(view),
+    { do: 'user', uid: view.identity.uid, gid: view.identity.gid },
+    ...restrictions(view, scopes),
     { do: 'command directory', path: view.directory },
     { do: 'environment', variables: view.environment },
     { do: 'command', argv: view.argv },
   ];
+}
+
+/** A jail for one command. */
+export function jailPlan(view: JailView): Plan {
+  return [...foundation(view), ...ofCommand(view, ownProcessesAlone)];
+}
+
+/** A jail that is kept for many commands. */
+export function keptPlan(view: JailView): Plan {
+  return foundation(view);
+}
+
+/**
+ * One command in a jail that was made of a view with the same identity and mounts. It may signal and speak to what earlier
+ * commands left running: the pid and network namespaces are the jail's own, so there is nobody else.
+ */
+export function commandPlan(view: JailView): Plan {
+  return ofCommand(view, 0);
+}
+
+/** The overlays alone, to be mounted in a kept jail where others were released. */
+export function overlayPlan(view: JailView): Plan {
+  return overlayMounts(view)
+    .sort(byPath)
+    .map(({ operation }) => operation);
 }

@@ -17,8 +17,9 @@ export interface EnforcedView {
 
 const noExecution: Attribute = 'no execution';
 
-export function enforcedPlan(view: EnforcedView): Plan {
-  const plan = jailPlan(view.jail);
+/** `shape` makes the plan of the jail: for one command, or to be kept. */
+export function enforcedPlan(view: EnforcedView, shape: (view: JailView) => Plan = jailPlan): Plan {
+  const plan = shape(view.jail);
   const isMasked = new Set(plan.flatMap((operation) => (operation.do === 'mask' ? [operation.path] : [])));
   const last: Operation[] = [
     ...view.readOnly.map((path): Operation => ({ do: 'make read only', path })),

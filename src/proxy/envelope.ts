@@ -1,5 +1,5 @@
 /** The report of one command: a versioned value that machines read as JSON and people as text made from it. */
-import type { Outcome } from '../jail/launch.js';
+import type { Outcome } from '../jail/report.js';
 import type { ConnectionEvent } from '../network/events.js';
 import type { CommandChange } from '../vault/fork.js';
 import type { LimitEvent } from './limit-events.js';

@@ -1,5 +1,5 @@
 /** What the filter refused, in the words of a report. Pure. */
-import type { RefusedCall } from '../jail/launch.js';
+import type { RefusedCall } from '../jail/report.js';
 import { refusalReason, systemCallName } from '../jail/seccomp.js';
 import type { Architecture } from '../jail/system-calls.js';
 import type { Refusal } from './envelope.js';

@@ -5,7 +5,8 @@
 import type { Authority } from '../authority/authority.js';
 import { capturedOutputBytes, limitWarningPercent, terminationGraceMilliseconds } from '../base/limits.js';
 import { makeGroup } from '../jail/cgroup.js';
-import { launch, type Outcome, type RunningJail } from '../jail/launch.js';
+import { launch, type RunningJail } from '../jail/launch.js';
+import type { Outcome } from '../jail/report.js';
 import type { ConnectionEvent } from '../network/events.js';
 import type { NetworkProxy } from '../network/proxy.js';
 import { CapturedOutput } from './captured-output.js';

@@ -101,21 +101,21 @@ function assertUnread({ code, signal, reports }: End): void {
   assert.equal(signal, null);
   assert.equal(code, 125);
   assert.equal(reports.length, 1);
-  assert.match(reports[0] ?? '', /^failed 0 start (22|7) ./);
+  assert.match(reports[0] ?? '', /^0 failed 0 start (22|7) ./);
 }
 
 /** Whatever a readable plan says: a failure is the first thing reported and nothing ran, or all of it was done. */
 function assertOrderly({ code, signal, reports }: End): 'done' | 'failed' {
   assert.equal(signal, null, 'the program crashed or hung');
   const [first = '', ...rest] = reports;
-  if (first === 'started') {
+  if (first === '0 started') {
     assert.equal(code, 0);
-    assert.match(rest.join('\n'), /^exited \d+ \d+ \d+ \d+$/);
+    assert.match(rest.join('\n'), /^0 exited \d+ \d+ \d+ \d+$/);
     return 'done';
   }
   assert.equal(code, 125);
-  assert.match(first, /^failed \d+ [a-z-]+ \d+ ./);
-  assert.ok(rest.every((report) => report.startsWith('failed ')));
+  assert.match(first, /^0 failed \d+ [a-z-]+ \d+ ./);
+  assert.ok(rest.every((report) => report.startsWith('0 failed ')));
   return 'failed';
 }
 
@@ -167,7 +167,7 @@ function planWithout(...indexes: readonly number[]): Buffer {
 describe('the reader of plans in the jail program', () => {
   it('takes a sound plan, or says which step this host refuses', async () => {
     const end = await give(plan);
-    if (assertOrderly(end) === 'done') assert.match(end.reports.at(-1) ?? '', /^exited 0 /);
+    if (assertOrderly(end) === 'done') assert.match(end.reports.at(-1) ?? '', /^0 exited 0 /);
   });
 
   it('refuses a plan that is cut short anywhere', () =>
@@ -200,7 +200,7 @@ describe('the reader of plans in the jail program', () => {
     const huge = Buffer.concat([plan, Buffer.alloc(5 << 20)]);
     const { code, signal, reports } = await give(huge);
     assert.deepEqual([code, signal], [125, null]);
-    assert.match(reports[0] ?? '', /^failed 0 start (7|22) ./);
+    assert.match(reports[0] ?? '', /^0 failed 0 start (7|22) ./);
   });
 
   it('never crashes, hangs, or half obeys when bits of the structure are flipped', () =>

@@ -1,0 +1,206 @@
+#include "serve.h"
+#include "descriptor.h"
+#include "jail.h"
+#include "staging.h"
+#include "syscalls.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct frame {
+	uint32_t id, kind;
+	size_t size;
+	char *payload;
+};
+
+static uint32_t number_at(const unsigned char *bytes)
+{
+	return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
+
+static bool read_whole(void *into, size_t size)
+{
+	for (char *at = into; size > 0;) {
+		ssize_t got = read(FD_PLAN, at, size);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		at += got;
+		size -= (size_t)got;
+	}
+	return true;
+}
+
+static bool read_frame(struct frame *frame)
+{
+	unsigned char head[12];
+	if (!read_whole(head, sizeof head))
+		return false;
+	uint32_t length = number_at(head);
+	if (length < 8 || length > PLAN_MAX_BYTES)
+		return false;
+	*frame = (struct frame){.id = number_at(head + 4), .kind = number_at(head + 8), .size = length - 8};
+	frame->payload = malloc(frame->size + 1);
+	if (!frame->payload)
+		return false;
+	if (read_whole(frame->payload, frame->size))
+		return true;
+	free(frame->payload);
+	return false;
+}
+
+char *read_jail_plan(size_t *size)
+{
+	struct frame frame;
+	if (!read_frame(&frame))
+		return NULL;
+	*size = frame.size;
+	if (frame.kind == REQUEST_JAIL)
+		return frame.payload;
+	free(frame.payload);
+	return NULL;
+}
+
+/* Node reads a handle from a message of this form, and makes a socket of it. */
+static void hand_stream_over(uint32_t id, int stream, int descriptor)
+{
+	char message[128];
+	int length = snprintf(message, sizeof message,
+			      "{\"cmd\":\"NODE_HANDLE\",\"type\":\"net.Socket\",\"msg\":{\"id\":%u,\"stream\":%d}}\n", id, stream);
+	send_message_with_descriptor(FD_HANDOVER, message, (size_t)length, descriptor);
+}
+
+/* Pipes, as a shell would make them; the other ends go to whoever keeps the jail. */
+static bool open_streams(struct relay relays[RELAYS], uint32_t id, bool with_input)
+{
+	for (int i = 0; i < RELAYS; i++)
+		relays[i] = (struct relay){.from = -1, .to = -1, .command_end = -1};
+	for (int i = with_input ? 0 : 1; i < RELAYS; i++) {
+		int ends[2];
+		if (pipe2(ends, O_CLOEXEC) != 0)
+			return false;
+		relays[i].command_end = ends[i == 0 ? 0 : 1];
+		hand_stream_over(id, i, ends[i == 0 ? 1 : 0]);
+		close(ends[i == 0 ? 1 : 0]);
+	}
+	return true;
+}
+
+static struct command *find_command(struct jail *jail, uint32_t id)
+{
+	for (uint32_t i = 0; i < jail->count; i++)
+		if (jail->commands[i]->id == id)
+			return jail->commands[i];
+	return NULL;
+}
+
+static void start(struct jail *jail, const struct frame *frame)
+{
+	/* Filled only where a stream is copied, which it is not here. */
+	static struct relay relays[RELAYS];
+	struct plan plan;
+	const char *problem = plan_parse(frame->payload, frame->size, PLAN_COMMAND, &plan);
+	struct command *command = calloc(1, sizeof *command);
+	if (problem || frame->id == 0 || find_command(jail, frame->id)) {
+		report_failure(EINVAL, problem ? problem : "a command needs a number of its own");
+	} else if (!command || jail->count == MOST_COMMANDS) {
+		report_failure(EAGAIN, "too many commands at one time");
+	} else if (!open_streams(relays, frame->id, frame->kind == REQUEST_COMMAND_WITH_INPUT)) {
+		report_failure(errno, "making a pipe for the command");
+	} else {
+		give_streams(jail->plan, &plan, relays);
+		*command = (struct command){.id = frame->id, .listener = -1, .relays = relays};
+		if (start_command(&plan, NULL, jail->mask, command)) {
+			command->relays = NULL;
+			jail->commands[jail->count++] = command;
+			command = NULL;
+			report("started");
+		}
+	}
+	free(command);
+	plan_free(&plan);
+}
+
+static void send_signal(struct jail *jail, const struct frame *frame)
+{
+	struct command *command = find_command(jail, frame->id);
+	if (command && frame->size == 4)
+		kill(-command->pid, (int)number_at((const unsigned char *)frame->payload));
+}
+
+/* Everything inside but init; the owner stands outside the namespace that this /proc shows. */
+static int count_processes(void)
+{
+	int count = 0;
+	DIR *processes = opendir("/proc");
+	if (!processes)
+		fail("/proc");
+	for (struct dirent *entry; (entry = readdir(processes));)
+		count += isdigit((unsigned char)entry->d_name[0]) && strcmp(entry->d_name, "1") != 0;
+	closedir(processes);
+	return count;
+}
+
+static void release(void)
+{
+	int others = count_processes();
+	if (others > 0) {
+		report_failure(EBUSY, "processes are running in the fork");
+		return;
+	}
+	release_kept_overlays();
+	report("released");
+}
+
+static void mount_again(struct jail *jail, const struct frame *frame)
+{
+	struct plan overlays;
+	const char *problem = plan_parse(frame->payload, frame->size, PLAN_OVERLAYS, &overlays);
+	if (problem) {
+		report_failure(EINVAL, problem);
+	} else {
+		mount_overlays_again(jail->plan, &overlays);
+		report("mounted");
+	}
+	plan_free(&overlays);
+}
+
+bool take_request(struct jail *jail)
+{
+	struct frame frame;
+	if (!read_frame(&frame))
+		return false;
+	report_about(frame.id);
+	switch (frame.kind) {
+	case REQUEST_COMMAND:
+	case REQUEST_COMMAND_WITH_INPUT:
+		start(jail, &frame);
+		break;
+	case REQUEST_SIGNAL:
+		send_signal(jail, &frame);
+		break;
+	case REQUEST_RELEASE:
+		release();
+		break;
+	case REQUEST_OVERLAYS:
+		mount_again(jail, &frame);
+		break;
+	default:
+		report_failure(EINVAL, "a request nobody knows");
+	}
+	report_about(0);
+	free(frame.payload);
+	return true;
+}
+
+bool discard_answers(void)
+{
+	char bytes[4096];
+	return read(FD_HANDOVER, bytes, sizeof bytes) > 0;
+}

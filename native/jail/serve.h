@@ -1,0 +1,34 @@
+/*
+ * A kept jail: many commands, one after the other or at once. Whoever keeps it asks over FD_PLAN, in frames:
+ *
+ *   u32 length of what follows, u32 id, u32 kind, payload
+ *
+ * All integers are little-endian. The first frame holds the jail's own plan. Every answer is a report about that id.
+ */
+#ifndef CTX_JAIL_SERVE_H
+#define CTX_JAIL_SERVE_H
+
+#include "watch.h"
+
+enum request {
+	REQUEST_JAIL = 1, /* a PLAN_KEPT */
+	REQUEST_COMMAND,  /* a PLAN_COMMAND, its stdin nothing; "started", then "exited" or "failed" */
+	REQUEST_COMMAND_WITH_INPUT, /* the same, its stdin handed over as well */
+	REQUEST_SIGNAL,   /* u32 number, to the command of this id and its process group */
+	REQUEST_RELEASE,  /* nothing: the overlays are unmounted; "released", or EBUSY while anything runs */
+	REQUEST_OVERLAYS, /* a PLAN_OVERLAYS, mounted where the released ones were; "mounted" */
+};
+
+/* In main.c: a command of another user than its caller gets its pipes. */
+void give_streams(const struct plan *jail, const struct plan *command, struct relay *relays);
+
+/* The first frame's payload; null where there is none. */
+char *read_jail_plan(size_t *size);
+
+/* False where nobody asks any more, or what is asked cannot be read. */
+bool take_request(struct jail *jail);
+
+/* Node answers each handle it is handed; nobody waits for that. False where there will be no more. */
+bool discard_answers(void);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * The overlays of a kept jail, taken down and put back while the jail goes on: so a checkpoint freezes a delta that is mounted
+ * nowhere. The host's files are gone from the jail's own mount namespace; a second one, the staging namespace, still has them.
+ * A mount is made there and moved over.
+ */
+#ifndef CTX_JAIL_STAGING_H
+#define CTX_JAIL_STAGING_H
+
+#include "plan.h"
+
+/* Once the namespaces are made, before init mounts anything. */
+void keep_staging(void);
+
+/* Once init is ready and before any command: afterwards a path could have been bent. */
+void keep_overlays(const struct plan *jail);
+
+/* Nothing may run inside. */
+void release_kept_overlays(void);
+
+/* And whatever the jail's plan has inside them. */
+void mount_overlays_again(const struct plan *jail, const struct plan *overlays);
+
+#endif

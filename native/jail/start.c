@@ -1,0 +1,182 @@
+#include "start.h"
+#include "descriptor.h"
+#include "jail.h"
+#include "syscalls.h"
+#include "terminal.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+enum { SHIFTED_INIT_OFFSET = 1 };
+
+static void open_pipe(int ends[2])
+{
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		fail("making a pipe");
+}
+
+/* Where root made the jail, its init is a stranger both to the host and to the command. */
+static void give_init_up(const struct plan *plan)
+{
+	const struct operation *shift = find(plan, OP_SHIFT);
+	if (shift) {
+		uint32_t stranger = high_half(shift->number) + low_half(shift->number) + SHIFTED_INIT_OFFSET;
+		if (setgroups(0, NULL) != 0)
+			fail("leaving the groups");
+		become(stranger, stranger);
+	} else {
+		become(getuid(), getgid());
+	}
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
+		fail("closing init");
+}
+
+/* Which directory "/" is. */
+struct root_identity {
+	dev_t device;
+	ino_t inode;
+};
+
+static struct root_identity current_root(void)
+{
+	struct stat about;
+	if (stat("/", &about) != 0)
+		fail("/");
+	return (struct root_identity){.device = about.st_dev, .inode = about.st_ino};
+}
+
+struct ties start_init(const struct plan *plan)
+{
+	int there[2], ready[2], alive[2];
+	open_pipe(there);
+	open_pipe(ready);
+	open_pipe(alive);
+	pid_t pid = fork();
+	if (pid < 0)
+		fail("starting init");
+	if (pid == 0) {
+		close(alive[1]);
+		close(there[1]);
+		wait_before_pivot(there[0]);
+		execute_stage(plan, STAGE_INIT, -1);
+		struct root_identity entered = current_root();
+		give_init_up(plan);
+		if (write(ready[1], &entered, sizeof entered) != sizeof entered)
+			_exit(EXIT_FAILED);
+		if (dup2(alive[0], 0) != 0 || dup2(FD_LIFELINE, 1) != 1)
+			_exit(EXIT_FAILED);
+		sys_close_range(2, ~0U, 0);
+		be_init(0, 1);
+	}
+	close(there[0]);
+	close(ready[1]);
+	close(alive[0]);
+	return (struct ties){.init = pid, .all_are_there = there[1], .init_is_ready = ready[0], .init_lifeline = alive[1]};
+}
+
+/*
+ * The root of this process changed under it when init entered the new one; where it stands did not. A process that was just
+ * being forked at that moment would have kept the host's root: init waits for it, and here it is checked.
+ */
+static bool enter_when_ready(const struct ties *ties)
+{
+	struct root_identity entered;
+	if (read(ties->init_is_ready, &entered, sizeof entered) != sizeof entered)
+		return false;
+	struct root_identity own = current_root();
+	if (own.device != entered.device || own.inode != entered.inode)
+		fail_with(EXDEV, "this process is not in the jail's root");
+	if (chdir("/") != 0)
+		fail("entering the new root");
+	return true;
+}
+
+bool wait_for_init(const struct ties *ties)
+{
+	return write(ties->all_are_there, "", 1) == 1 && enter_when_ready(ties);
+}
+
+static void restore_signals(void)
+{
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
+}
+
+/* Never returns. */
+static _Noreturn void become_command(const struct plan *plan, const struct ties *ties, mode_t mask, struct command *command,
+				     int channel)
+{
+	/* A session of its own: the person's terminal is never its controlling one, so nothing can be typed into it. */
+	setsid();
+	restore_signals();
+	umask(mask);
+	relays_take(command->relays);
+	sys_close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+	if (ties && !enter_when_ready(ties))
+		give_up(); /* init has said why */
+	if (namespace_of_shift() >= 0)
+		enter_namespace_of_shift();
+	execute_stage(plan, STAGE_COMMAND, channel);
+	fail_with(EINVAL, "the plan has no command");
+}
+
+/* In a kept jail one command that does not start ends nothing else. */
+static bool refuse_start(const struct ties *ties, const char *what)
+{
+	if (ties && waitpid(ties->init, NULL, WNOHANG) == ties->init)
+		return false; /* nothing can start in a namespace whose init has ended, and it has said why */
+	report_failure(errno, what);
+	return false;
+}
+
+static bool watch_start(const struct plan *plan, struct command *command, int channel, int executed)
+{
+	char byte;
+	if (terminal_wanted())
+		terminal_keep(channel, command->relays);
+	command->listener = find(plan, OP_SECCOMP) ? receive_descriptor(channel) : -1;
+	bool executing = read(executed, &byte, 1) == 1 && byte == PROGRESS_EXECUTING;
+	return executing && read(executed, &byte, 1) == 0;
+}
+
+bool start_command(const struct plan *plan, const struct ties *ties, mode_t mask, struct command *command)
+{
+	int channel[2], executed[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0)
+		return refuse_start(ties, "making a socket");
+	if (pipe2(executed, O_CLOEXEC) != 0)
+		return refuse_start(ties, "making a pipe");
+	command->pid = fork();
+	if (command->pid == 0) {
+		close(channel[0]);
+		tell_progress(executed[1]);
+		become_command(plan, ties, mask, command, channel[1]);
+	}
+	close(channel[1]);
+	close(executed[1]);
+	bool there = command->pid > 0 && (!ties || write(ties->all_are_there, "", 1) == 1);
+	if (command->pid < 0)
+		refuse_start(ties, "starting the command");
+	bool started = there && watch_start(plan, command, channel[0], executed[0]);
+	close(channel[0]);
+	close(executed[0]);
+	relays_keep(command->relays);
+	if (!started) {
+		if (command->pid > 0)
+			waitpid(command->pid, NULL, 0);
+		return false;
+	}
+	command->process = sys_pidfd_open(command->pid);
+	if (command->process < 0)
+		fail("watching the command");
+	return true;
+}

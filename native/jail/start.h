@@ -1,0 +1,41 @@
+/* The processes of a jail: how init and each command come to be. */
+#ifndef CTX_JAIL_START_H
+#define CTX_JAIL_START_H
+
+#include "plan.h"
+#include "relay.h"
+#include "restrict.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* What ties owner, init and the first command together. */
+struct ties {
+	pid_t init;
+	int all_are_there; /* the owner writes one byte when every process that shall be in the new root exists */
+	int init_is_ready; /* init writes which root it entered when everything is mounted */
+	int init_lifeline; /* ends with the owner; init ends with it */
+};
+
+struct ties start_init(const struct plan *plan);
+
+/* In the owner of a kept jail: false where init has ended, and said why. */
+bool wait_for_init(const struct ties *ties);
+
+/* One command inside, as its owner knows it. */
+struct command {
+	uint32_t id;
+	pid_t pid;
+	int process;  /* a pidfd: readable when it has ended */
+	int listener; /* of its filter; -1 where it has none, or nobody is left who could call */
+	struct refusals refusals;
+	struct relay *relays; /* RELAYS of them */
+};
+
+/*
+ * Starts the plan's command. `ties` are given where init is still mounting: then the process waits for it. False where the
+ * command did not start; the report says why.
+ */
+bool start_command(const struct plan *plan, const struct ties *ties, mode_t mask, struct command *command);
+
+#endif

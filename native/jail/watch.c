@@ -1,0 +1,146 @@
+#include "watch.h"
+#include "jail.h"
+#include "serve.h"
+#include "syscalls.h"
+#include "terminal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+int forwarded_signals(void)
+{
+	static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT};
+	sigset_t set;
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		sigaddset(&set, numbers[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+/* Without a terminal of its own the command is stopped by us; Ctrl-C and the like are passed on. */
+static void forward(int number, pid_t command)
+{
+	if (number == SIGWINCH) {
+		terminal_resize();
+	} else if (number == SIGTSTP) {
+		kill(-command, SIGSTOP);
+		raise(SIGSTOP);
+		kill(-command, SIGCONT);
+	} else {
+		kill(-command, number);
+	}
+}
+
+/* In a kept jail whoever asks for a command also says which signal it gets; what is sent to us is for nobody. */
+static void take_signal(struct jail *jail)
+{
+	struct signalfd_siginfo info;
+	if (read(jail->signals, &info, sizeof info) == sizeof info && !jail->kept)
+		forward((int)info.ssi_signo, jail->commands[0]->pid);
+}
+
+struct ending collect(const struct command *command)
+{
+	struct ending ending;
+	if (wait4(command->pid, &ending.status, 0, &ending.used) != command->pid)
+		fail("collecting the command");
+	return ending;
+}
+
+static long long microseconds(struct timeval time)
+{
+	return (long long)time.tv_sec * 1000000 + time.tv_usec;
+}
+
+void report_end(const struct command *command, const struct ending *ending)
+{
+	const struct rusage *used = &ending->used;
+	report_about(command->id);
+	report_refused_calls(&command->refusals);
+	report("exited %d %lld %lld %ld", ending->status, microseconds(used->ru_utime), microseconds(used->ru_stime),
+	       used->ru_maxrss);
+	report_about(0);
+}
+
+static void forget(struct jail *jail, uint32_t index)
+{
+	struct command *command = jail->commands[index];
+	close(command->process);
+	if (command->listener >= 0)
+		close(command->listener);
+	free(command);
+	jail->commands[index] = jail->commands[--jail->count];
+}
+
+/* What is watched of a command; its streams come last, so that `of[FIRST_STREAM + i]` is stream i. */
+enum { WATCH_PROCESS, WATCH_CALLS, FIRST_STREAM, WATCHED_OF_COMMAND = FIRST_STREAM + RELAYS };
+enum { WATCH_LIFELINE, WATCH_SIGNALS, WATCH_REQUESTS, WATCH_ANSWERS, FIRST_COMMAND };
+
+static void list_command(const struct command *command, struct pollfd *of)
+{
+	of[WATCH_PROCESS] = (struct pollfd){.fd = command->process, .events = POLLIN};
+	of[WATCH_CALLS] = (struct pollfd){.fd = command->listener, .events = POLLIN};
+	for (int i = 0; i < RELAYS; i++)
+		of[FIRST_STREAM + i] = command->relays ? relay_wants(&command->relays[i]) : (struct pollfd){.fd = -1};
+}
+
+/* True where it has ended. */
+static bool serve_command(struct command *command, const struct pollfd *of)
+{
+	if (of[WATCH_CALLS].revents & POLLIN) {
+		refuse_call(command->listener, &command->refusals);
+	} else if (of[WATCH_CALLS].revents) {
+		close(command->listener);
+		command->listener = -1;
+	}
+	for (int i = 0; i < RELAYS; i++)
+		if (of[FIRST_STREAM + i].revents)
+			relay_move(command->relays, i);
+	return of[WATCH_PROCESS].revents;
+}
+
+void watch(struct jail *jail)
+{
+	static struct pollfd watched[FIRST_COMMAND + MOST_COMMANDS * WATCHED_OF_COMMAND];
+	watched[WATCH_LIFELINE] = (struct pollfd){.fd = FD_LIFELINE, .events = POLLIN};
+	watched[WATCH_SIGNALS] = (struct pollfd){.fd = jail->signals, .events = POLLIN};
+	watched[WATCH_REQUESTS] = (struct pollfd){.fd = jail->kept ? FD_PLAN : -1, .events = POLLIN};
+	watched[WATCH_ANSWERS] = (struct pollfd){.fd = jail->kept ? FD_HANDOVER : -1, .events = POLLIN};
+	for (;;) {
+		uint32_t count = jail->count;
+		for (uint32_t i = 0; i < count; i++)
+			list_command(jail->commands[i], &watched[FIRST_COMMAND + i * WATCHED_OF_COMMAND]);
+		if (poll(watched, FIRST_COMMAND + count * WATCHED_OF_COMMAND, -1) < 0) {
+			if (errno != EINTR)
+				fail("waiting");
+			continue;
+		}
+		if (watched[WATCH_SIGNALS].revents)
+			take_signal(jail);
+		if (watched[WATCH_LIFELINE].revents) {
+			kill(jail->init, SIGKILL);
+			watched[WATCH_LIFELINE].fd = -1;
+			if (jail->kept)
+				return;
+		}
+		/* From the last: one that is forgotten changes places with one that was looked at already. */
+		for (uint32_t i = count; i-- > 0;) {
+			if (!serve_command(jail->commands[i], &watched[FIRST_COMMAND + i * WATCHED_OF_COMMAND]))
+				continue;
+			if (!jail->kept)
+				return;
+			struct ending ending = collect(jail->commands[i]);
+			report_end(jail->commands[i], &ending);
+			forget(jail, i);
+		}
+		if (watched[WATCH_ANSWERS].revents && !discard_answers())
+			watched[WATCH_ANSWERS].fd = -1;
+		if (watched[WATCH_REQUESTS].revents && !take_request(jail))
+			return;
+	}
+}

@@ -1,0 +1,101 @@
+/** What the jail program reports: NUL-ended lines, each about one command by its number. Pure. */
+import { constants } from 'node:os';
+import { type ErrnoCode, ErrnoError } from '../base/errno.js';
+
+/** A system call the filter refused, by number: how often, and when first and last, in milliseconds since 1970. */
+export interface RefusedCall {
+  readonly number: number;
+  readonly count: number;
+  readonly first: number;
+  readonly last: number;
+}
+
+export interface Outcome {
+  readonly exitCode: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly userMicroseconds: number;
+  readonly systemMicroseconds: number;
+  readonly peakMemoryKilobytes: number;
+  readonly refusedCalls: readonly RefusedCall[];
+}
+
+export interface Report {
+  /** 0 is the jail itself, or the one command of a jail that is not kept. */
+  readonly id: number;
+  readonly what: string;
+  readonly rest: string;
+}
+
+/** The whole lines of `text`, and what is left of a line that has not ended. */
+export function splitReports(text: string): { readonly reports: readonly Report[]; readonly left: string } {
+  const lines = text.split('\0');
+  const left = lines.pop() ?? '';
+  const reports = lines.map((line): Report => {
+    const [, id = '', what = '', rest = ''] = /^(\d+) (\S+) ?(.*)$/s.exec(line) ?? [];
+    return { id: Number(id), what, rest };
+  });
+  return { reports, left };
+}
+
+const errnoNames = new Map(Object.entries(constants.errno).map(([name, number]) => [number, name as ErrnoCode]));
+const signalNames = new Map(
+  Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),
+);
+
+/** What a person can do about an operation that this host refuses. */
+const remedies: Readonly<Record<string, string>> = {
+  namespaces: 'this host does not let you make namespaces; `ctx doctor` names the setting',
+  'map-self': 'this host does not let you use user namespaces; `ctx doctor` names the setting',
+  overlay: 'the store must be on a filesystem that can hold overlay layers; `ctx doctor` checks it, CTX_DATA moves it',
+  landlock: 'this kernel has no Landlock: `ctx doctor` has the remedy, `--weaken landlock` goes without',
+  seccomp: 'this kernel has no seccomp filters: `ctx doctor` has the remedy, `--weaken seccomp` goes without',
+  proc: 'this /proc is masked (a container?); `ctx doctor` names the remedy',
+};
+
+/** The private home is the only place to mount on that an agent can have written. */
+const plantedLink = "the fork's private home has a link where something must be mounted; `ctx drop` makes a fresh one";
+
+export function refusalOf({ rest: line }: Report): ErrnoError {
+  const [, name = '', number = '', ...rest] = line.split(' ');
+  const code = errnoNames.get(Number(number)) ?? 'EIO';
+  const what = rest.join(' ');
+  if (name === 'command') {
+    const missing = code === 'ENOENT';
+    return new ErrnoError(code, {
+      operation: 'exec',
+      path: what,
+      reason: missing ? 'no such program in the jail' : 'the program cannot be executed',
+      remedy: missing ? 'install it under /usr, or put its directory on your PATH' : undefined,
+    });
+  }
+  if (name === 'request') return new ErrnoError(code, { operation: 'jail', reason: what });
+  return new ErrnoError(code, {
+    operation: `jail ${name}`,
+    path: what,
+    reason: 'the kernel refused this step of making the jail',
+    remedy: code === 'ELOOP' ? plantedLink : remedies[name],
+  });
+}
+
+function refusedCall({ rest }: Report): RefusedCall {
+  const [number = 0, count = 0, first = 0, last = 0] = rest.split(' ').map(Number);
+  return { number, count, first, last };
+}
+
+/** From the reports about one command, of which one says how it ended; undefined where none does. Throws where it did not start. */
+export function outcomeOf(reports: readonly Report[]): Outcome | undefined {
+  const failed = reports.find(({ what }) => what === 'failed');
+  if (failed !== undefined) throw refusalOf(failed);
+  const exited = reports.find(({ what }) => what === 'exited');
+  if (exited === undefined) return undefined;
+  const [status = 0, user = 0, system = 0, memory = 0] = exited.rest.split(' ').map(Number);
+  const signalNumber = status & 0x7f;
+  return {
+    exitCode: signalNumber === 0 ? (status >> 8) & 0xff : null,
+    signal: signalNumber === 0 ? null : (signalNames.get(signalNumber) ?? 'SIGKILL'),
+    userMicroseconds: user,
+    systemMicroseconds: system,
+    peakMemoryKilobytes: memory,
+    refusedCalls: reports.filter(({ what }) => what === 'refused').map(refusedCall),
+  };
+}

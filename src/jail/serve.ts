@@ -1,0 +1,284 @@
+/**
+ * A kept jail: made once, then many commands, one after the other or at once, each at about the price of a fork. The jail
+ * program is told what to run by frames (native/jail/serve.h) and hands the streams of each command over as handles. It ends
+ * with this process, and everything inside with it.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Server, Socket } from 'node:net';
+import { constants } from 'node:os';
+import type { Duplex, Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ErrnoError } from '../base/errno.js';
+import { decodePath } from '../base/path-bytes.js';
+import type { RunningJail } from './launch.js';
+import type { Plan } from './operation.js';
+import { planBytes } from './plan-bytes.js';
+import { type Outcome, outcomeOf, type Report, refusalOf, splitReports } from './report.js';
+
+export interface Keeping {
+  /** Path of the native jail program. */
+  readonly program: string;
+  /** Of the jail without a command: `keptPlan`. */
+  readonly plan: Plan;
+  readonly lockDescriptor?: number | undefined;
+  /** Given the listening socket of a plan that has one. */
+  readonly onServer?: ((server: Server) => void) | undefined;
+}
+
+export interface KeptCommand {
+  /** Of the command alone: `commandPlan`. */
+  readonly plan: Plan;
+  /** A command that reads nothing starts quicker. */
+  readonly input: 'nothing' | 'pipe';
+  readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
+}
+
+export interface RunningCommand extends RunningJail {
+  /** Nothing happens to what is written to a command that reads nothing. */
+  write(chunk: Buffer): void;
+  /** The command sees the end of its input. */
+  endInput(): void;
+}
+
+/** As native/jail/serve.h numbers them. */
+const request = { jail: 1, command: 2, commandWithInput: 3, signal: 4, release: 5, overlays: 6 } as const;
+
+function frame(id: number, kind: number, payload: Buffer = Buffer.alloc(0)): Buffer {
+  const head = Buffer.alloc(12);
+  head.writeUInt32LE(8 + payload.length, 0);
+  head.writeUInt32LE(id, 4);
+  head.writeUInt32LE(kind, 8);
+  return Buffer.concat([head, payload]);
+}
+
+const requestDescriptor = 3;
+const reportDescriptor = 4;
+const lifelineDescriptor = 5;
+
+/** What waits for the reports about one number. */
+interface Waiting {
+  report(report: Report): void;
+  stream(stream: number, socket: Socket): void;
+  lost(error: ErrnoError): void;
+}
+
+export class KeptJail {
+  readonly #child: ChildProcess;
+  readonly #requests: Duplex;
+  readonly #waiting = new Map<number, Waiting>();
+  #next = 1;
+  #ended: ErrnoError | undefined;
+  /** Resolves when everything inside is dead and unmounted. Never rejects. */
+  readonly ended: Promise<void>;
+
+  /** Resolves when the jail stands; rejects with why it cannot. */
+  static async make(keeping: Keeping): Promise<KeptJail> {
+    const jail = new KeptJail(keeping);
+    await new Promise<void>((resolve, reject) => {
+      jail.#expect(0, {
+        report: (report) => (report.what === 'failed' ? reject(refusalOf(report)) : resolve()),
+        stream: () => undefined,
+        lost: reject,
+      });
+      jail.#send(frame(0, request.jail, planBytes(keeping.plan)));
+    });
+    return jail;
+  }
+
+  private constructor({ program, lockDescriptor, onServer }: Keeping) {
+    const child = spawn(program, ['serve'], {
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe', 'pipe', lockDescriptor ?? 'ignore', 'ipc'],
+      env: {},
+    });
+    this.#child = child;
+    this.#requests = child.stdio[requestDescriptor] as Duplex;
+    // A jail that ended says so by its end.
+    this.#requests.on('error', () => undefined);
+    child.on('message', (message, handle) => {
+      if (message === 'listening') onServer?.(handle as Server);
+      else this.#handOver(message as { readonly id: number; readonly stream: number }, handle as Socket);
+    });
+    let text = '';
+    (child.stdio[reportDescriptor] as Readable).on('data', (chunk: Buffer) => {
+      const { reports, left } = splitReports(text + decodePath(chunk));
+      text = left;
+      for (const report of reports) this.#waiting.get(report.id)?.report(report);
+    });
+    this.ended = new Promise((resolve) => {
+      child.once('close', () => {
+        this.#lose('the jail has ended');
+        resolve();
+      });
+      child.once('error', (error) => {
+        this.#lose('the jail program cannot be started', error);
+        resolve();
+      });
+    });
+  }
+
+  #expect(id: number, waiting: Waiting): void {
+    if (this.#ended === undefined) this.#waiting.set(id, waiting);
+    else waiting.lost(this.#ended);
+  }
+
+  #send(bytes: Buffer): void {
+    if (this.#ended === undefined) this.#requests.write(bytes);
+  }
+
+  #lose(reason: string, cause?: unknown): void {
+    const error = new ErrnoError('EPIPE', { operation: 'jail', reason, cause });
+    this.#ended = error;
+    for (const waiting of this.#waiting.values()) waiting.lost(error);
+    this.#waiting.clear();
+  }
+
+  #handOver({ id, stream }: { readonly id: number; readonly stream: number }, socket: Socket): void {
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) socket.destroy();
+    else waiting.stream(stream, socket);
+  }
+
+  /** A request that is answered by one word. */
+  #ask(kind: number, payload?: Buffer): Promise<void> {
+    const id = this.#next++;
+    return new Promise((resolve, reject) => {
+      this.#expect(id, {
+        report: (report) => {
+          this.#waiting.delete(id);
+          if (report.what === 'failed') reject(refusalOf(report));
+          else resolve();
+        },
+        stream: () => undefined,
+        lost: reject,
+      });
+      this.#send(frame(id, kind, payload));
+    });
+  }
+
+  start({ plan, input, onOutput }: KeptCommand): RunningCommand {
+    const id = this.#next++;
+    const streams = new CommandStreams(input === 'pipe' ? 3 : 2, onOutput);
+    const reports: Report[] = [];
+    let tellStarted: () => void = () => undefined;
+    const started = new Promise<void>((resolve) => {
+      tellStarted = resolve;
+    });
+    const done = new Promise<Outcome>((resolve, reject) => {
+      const finish = async () => {
+        try {
+          const outcome = outcomeOf(reports);
+          if (outcome === undefined) return;
+          await streams.settle();
+          this.#waiting.delete(id);
+          resolve(outcome);
+        } catch (error) {
+          this.#waiting.delete(id);
+          streams.destroy();
+          reject(error);
+        }
+      };
+      this.#expect(id, {
+        report: (report) => {
+          reports.push(report);
+          if (report.what === 'started') tellStarted();
+          else void finish();
+        },
+        stream: (stream, socket) => streams.add(stream, socket),
+        lost: (error) => {
+          streams.destroy();
+          reject(error);
+        },
+      });
+    });
+    this.#send(frame(id, input === 'pipe' ? request.commandWithInput : request.command, planBytes(plan)));
+    const signal = (name: NodeJS.Signals) => {
+      const number = Buffer.alloc(4);
+      number.writeUInt32LE(constants.signals[name]);
+      this.#send(frame(id, request.signal, number));
+    };
+    return {
+      signal,
+      kill: () => signal('SIGKILL'),
+      started,
+      done,
+      write: (chunk) => streams.write(chunk),
+      endInput: () => streams.endInput(),
+    };
+  }
+
+  /** Unmounts the overlays, so that their layers can be frozen or read. EBUSY while anything runs inside. */
+  release(): Promise<void> {
+    return this.#ask(request.release);
+  }
+
+  /** Mounts overlays where the released ones were. */
+  mount(overlays: Plan): Promise<void> {
+    return this.#ask(request.overlays, planBytes(overlays));
+  }
+
+  end(): Promise<void> {
+    (this.#child.stdio as readonly unknown[] as readonly (Duplex | undefined)[])[lifelineDescriptor]?.destroy();
+    return this.ended;
+  }
+}
+
+/** The pipes of one command, handed over one by one. */
+class CommandStreams {
+  readonly #expected: number;
+  readonly #onOutput: KeptCommand['onOutput'];
+  readonly #sockets = new Map<number, Socket>();
+  readonly #input: Buffer[] = [];
+  #inputEnded = false;
+  #tellAll: () => void = () => undefined;
+  readonly #all: Promise<void>;
+
+  constructor(expected: number, onOutput: KeptCommand['onOutput']) {
+    this.#expected = expected;
+    this.#onOutput = onOutput;
+    this.#all = new Promise((resolve) => {
+      this.#tellAll = resolve;
+    });
+  }
+
+  add(stream: number, socket: Socket): void {
+    this.#sockets.set(stream, socket);
+    // A command that ends breaks its pipes.
+    socket.on('error', () => undefined);
+    if (stream === 0) {
+      for (const chunk of this.#input) socket.write(chunk);
+      if (this.#inputEnded) socket.destroySoon();
+    } else {
+      socket.on('data', (chunk: Buffer) => this.#onOutput(stream === 1 ? 'stdout' : 'stderr', chunk));
+    }
+    if (this.#sockets.size === this.#expected) this.#tellAll();
+  }
+
+  write(chunk: Buffer): void {
+    const socket = this.#sockets.get(0);
+    if (socket === undefined) this.#input.push(chunk);
+    else socket.write(chunk);
+  }
+
+  endInput(): void {
+    this.#inputEnded = true;
+    this.#sockets.get(0)?.destroySoon();
+  }
+
+  /**
+   * The command has ended. What it wrote is in the pipes: one turn of the loop to hear of it, one to read it. A process that
+   * it left behind may go on writing; that is read and dropped, since a closed pipe would kill it.
+   */
+  async settle(): Promise<void> {
+    await this.#all;
+    await nextTurn();
+    await nextTurn();
+    for (const [stream, socket] of this.#sockets) {
+      if (stream === 0) socket.destroy();
+      else socket.removeAllListeners('data').resume().unref();
+    }
+  }
+
+  destroy(): void {
+    for (const socket of this.#sockets.values()) socket.destroy();
+  }
+}
