@@ -1,15 +1,15 @@
 /** The composition root of the hook: what `composeHost` makes, without what starts programs. It runs for every tool call. */
 import { homedir } from 'node:os';
-import { fileRecorder } from './audit/record.js';
+import { ChainRecorder } from './audit/recorder.js';
 import type { HookHost, Task } from './hook/hook-host.js';
 import { storePaths } from './vault/layout.js';
 import { openStore } from './vault/store.js';
 import { canonicalPlace, configurationDirectory, objectRoot, storeDirectory } from './vault/store-place.js';
 
-/** `bin/ctx`, of the checkout that the bundle and the compiled files stand in. */
-function ctxProgram(): string {
+/** A file of the checkout that the bundle and the compiled files stand in. */
+function inCheckout(path: string): string {
   const here = import.meta.filename;
-  return `${here.slice(0, here.lastIndexOf('/dist/'))}/bin/ctx`;
+  return `${here.slice(0, here.lastIndexOf('/dist/'))}/${path}`;
 }
 
 export function composeHookHost(): HookHost {
@@ -20,11 +20,15 @@ export function composeHookHost(): HookHost {
   const configuration = canonicalPlace(configurationDirectory(env, home));
   return Object.freeze({
     store,
-    recorder: fileRecorder(storePaths(store).record, () => new Date()),
+    recorder: new ChainRecorder({
+      record: storePaths(store).record,
+      library: inCheckout('dist/native/flock.node'),
+      now: () => new Date(),
+    }),
     home,
     hidden: Object.freeze([store, root, configuration]),
     operatorDirectories: Object.freeze([root, configuration]),
-    program: ctxProgram(),
+    program: inCheckout('bin/ctx'),
     authorityOf: async (task: Task) => (await import('./compose-authority.js')).authorityOf(task),
     now: () => new Date(),
   });

@@ -2,7 +2,7 @@
 import { availableParallelism, homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fileRecorder } from './audit/record.js';
+import { ChainRecorder } from './audit/recorder.js';
 import { ErrnoError } from './base/errno.js';
 import type { Host } from './proxy/host.js';
 import { storePaths } from './vault/layout.js';
@@ -33,7 +33,11 @@ export function composeHost(): Host {
   return Object.freeze({
     store,
     tree: new Tree({ program: nativeProgram('tree') }),
-    recorder: fileRecorder(storePaths(store.directory).record, () => new Date()),
+    recorder: new ChainRecorder({
+      record: storePaths(store.directory).record,
+      library: nativeProgram('flock.node'),
+      now: () => new Date(),
+    }),
     jailProgram: nativeProgram('jail'),
     architecture: arch,
     processors: availableParallelism(),

@@ -1,22 +1,16 @@
-/** Every folder `native/NAME` with C files becomes one static program `dist/native/NAME`. */
+/**
+ * Every folder `native/NAME` with C files becomes one static program `dist/native/NAME`; a folder `native/NAME.node` becomes
+ * a library of that name, which Node loads.
+ */
 
 import { join } from 'node:path';
 import { inCheckout, root } from './checkout.mjs';
 import { entriesOf, filesBelow, fingerprint } from './files.mjs';
 import { runQuietly } from './run.mjs';
 
-const flags = [
-  '-std=gnu11',
-  '-O2',
-  '-static',
-  '-pthread',
-  '-D_GNU_SOURCE',
-  '-Wall',
-  '-Wextra',
-  '-Werror',
-  '-Wshadow',
-  '-Inative',
-];
+const programFlags = ['-static'];
+const libraryFlags = ['-shared', '-fPIC', '-fvisibility=hidden'];
+const flags = ['-std=gnu11', '-O2', '-pthread', '-D_GNU_SOURCE', '-Wall', '-Wextra', '-Werror', '-Wshadow', '-Inative'];
 
 export const nativePrograms = {
   name: 'native',
@@ -26,14 +20,15 @@ export const nativePrograms = {
   fingerprint() {
     const sources = filesBelow(inCheckout('native'), (path) => /\.[ch]$/.test(path));
     return fingerprint(
-      { flags, architecture: process.arch },
+      { flags, programFlags, libraryFlags, architecture: process.arch },
       sources.map((path) => `native/${path}`),
     );
   },
 
   async build(staging) {
     for (const { name, sources } of programs()) {
-      await runQuietly('gcc', [...flags, '-o', join(staging, name), ...sources], { cwd: root });
+      const kind = name.endsWith('.node') ? libraryFlags : programFlags;
+      await runQuietly('gcc', [...flags, ...kind, '-o', join(staging, name), ...sources], { cwd: root });
     }
   },
 };

@@ -1,60 +1,54 @@
 /**
- * The record: what happened, one entry a line, written before the effect it announces. Whoever writes takes a `Recorder`;
- * the plain file here and the signed chain that will replace it both implement it.
+ * The record: what happened, in chains of which no record can be changed, dropped or moved unseen. The map of this layer:
+ *
+ *     record      what callers hand in              recorder   which chain it goes to; refusals; secrets hidden
+ *     format      a record as a line, its digest    chain      one chain on disk: lock, tail, segments, torn ends
+ *     layout      where chains stand                denials    refusals counted, repeats coalesced, alerts (pure)
+ *     key, seal   signed heads                      anchor     where the root is held against the key's own holder
+ *     reader      the little that a verifier needs  verify     replay everything; never repairs
+ *     query       records by what they say          blame      who changed a file last
+ *     redact      secrets in what is recorded       projection the same events near their objects
+ *
+ * Imports `base` only. Promises: an entry is in its chain before the effect it announces; what cannot be recorded does not
+ * happen. docs/audit-format.md has the bytes.
  */
-import { closeSync, fstatSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { canonicalJson, type Json } from '../base/canonical-json.js';
-import { ErrnoError, fromSystemError } from '../base/errno.js';
+import type { Json } from '../base/canonical-json.js';
+
+export const statuses = ['begin', 'ok', 'failed', 'denied'] as const;
+export type Status = (typeof statuses)[number];
+
+/** Where a refusal can be seen and is counted. */
+export const layers = ['hook', 'guard', 'proxy', 'network', 'jail'] as const;
+export type Layer = (typeof layers)[number];
 
 export interface RecordEntry {
   readonly type: string;
   /** The thing the entry is about, for example `fork/9f2c/main`. */
   readonly object: string;
-  readonly status: 'begin' | 'ok' | 'failed' | 'denied';
+  readonly status: Status;
   readonly facts?: { readonly [name: string]: Json | undefined };
+  /** Whose chain it belongs to; without one, the person's. */
+  readonly agent?: string | null | undefined;
+  /** The agent's parent, whose chain hears of a refusal. */
+  readonly parent?: string | undefined;
+  readonly session?: string | null | undefined;
+  /** Of a refusal: who refused, and how often. */
+  readonly layer?: Layer;
+  readonly count?: number;
+  /** Wait for the disk before the effect: for what no fork can undo. */
+  readonly durable?: boolean;
+  /** What it announces makes room on a full disk, so it may use what is kept in reserve. */
+  readonly makesRoom?: boolean;
+}
+
+/** Where an entry came to stand. */
+export interface Receipt {
+  readonly chain: string;
+  /** Undefined where it was added to the count of one that is recorded when its time has come. */
+  readonly seq: number | undefined;
 }
 
 export interface Recorder {
-  /** Returns only when the entry is in the file. Throws when it cannot be: then the effect must not happen. */
+  /** Returns only when the entry is in its chain. Throws when it cannot be: then the effect must not happen. */
   append(entry: RecordEntry): void;
-}
-
-/** True where a full disk or a crash left an entry without its end. */
-function isTorn(descriptor: number): boolean {
-  const { size } = fstatSync(descriptor);
-  const last = Buffer.alloc(1);
-  return size > 0 && readSync(descriptor, last, 0, 1, size - 1) === 1 && last.toString('latin1') !== '\n';
-}
-
-/**
- * One append of one whole line: entries of concurrent processes never mix, as the file is opened for appending. A torn
- * entry is left as it is and ended, so that it spoils no other.
- */
-export function fileRecorder(path: string, now: () => Date): Recorder {
-  return {
-    append(entry) {
-      const line = canonicalJson({ ts: now().toISOString(), ...entry });
-      try {
-        mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-        const descriptor = openSync(path, 'a+', 0o600);
-        try {
-          const bytes = Buffer.from(`${isTorn(descriptor) ? '\n' : ''}${line}\n`);
-          const written = writeSync(descriptor, bytes);
-          if (written < bytes.length) {
-            throw new ErrnoError('ENOSPC', {
-              operation: 'record',
-              path,
-              reason: `expected to write ${bytes.length} bytes, wrote ${written}`,
-              remedy: 'make room on the filesystem of the store',
-            });
-          }
-        } finally {
-          closeSync(descriptor);
-        }
-      } catch (error) {
-        throw fromSystemError(error, 'record', path);
-      }
-    },
-  };
 }

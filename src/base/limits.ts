@@ -101,3 +101,21 @@ export const networkRepeatMilliseconds = 1_000;
 
 /** Value of one header that the network proxy adds for a host. */
 export const networkSecretCharacters = 8 * 1024;
+
+/** Bytes of a segment of the record before another one is begun, and the head signed. */
+export const recordSegmentBytes = 8 * 1024 * 1024;
+
+/** Age of a segment after which the same happens, however little is in it. */
+export const recordSegmentMilliseconds = 24 * 60 * 60_000;
+
+/** Until a record that another process is writing to has to be free: less than the hook has, so that it can say so. */
+export const recordLockMilliseconds = 2_500;
+
+/** Kept free for the record on a full disk: how some hundred commands ended. */
+export const recordReserveBytes = 128 * 1024;
+
+/** Equal refusals within this time become one record with a count. */
+export const denialRepeatMilliseconds = 10_000;
+
+/** Different refusals that are watched for repeats at once; beyond that the oldest is recorded. */
+export const denialsWatched = 64;

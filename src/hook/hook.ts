@@ -11,7 +11,6 @@
  * wrong, it is deny; every denial is in the record, or its reason says why it is not.
  */
 import { writeSync } from 'node:fs';
-import type { Recorder } from '../audit/record.js';
 import { ErrnoError, hasCode } from '../base/errno.js';
 import { hookInputMilliseconds, hookMilliseconds } from '../base/limits.js';
 import { visible } from '../base/visible-text.js';
@@ -22,7 +21,7 @@ import { type CommandMode, decideCall } from './decide-call.js';
 import type { Grants } from './grants.js';
 import type { HookHost, Task } from './hook-host.js';
 import { jsonAnswer, jsonCall } from './json-protocol.js';
-import { type JsonValue, parseJsonText, plainValue } from './json-text.js';
+import { isRecord, type JsonValue, parseJsonText, plainValue } from './json-text.js';
 import { protectedPaths, withProtected } from './protected-paths.js';
 import { readInput } from './read-input.js';
 import { HostResolver, lookAtHost, type Resolve } from './resolve-path.js';
@@ -116,14 +115,30 @@ async function decide(
   return by(await wholeGrants(host, task, resolve));
 }
 
-function record(recorder: Recorder | undefined, protocol: Protocol, call: Call | undefined, verdict: Verdict): Verdict {
-  if (verdict.decision !== 'deny' || recorder === undefined) return verdict;
+/** As the harness names it, where it does. */
+function sessionOf(message: JsonValue): string | null {
+  const session = isRecord(message) ? message['session_id'] : undefined;
+  return typeof session === 'string' ? cut(session) : null;
+}
+
+interface Denied {
+  readonly host: HookHost | undefined;
+  readonly request: HookRequest;
+  readonly call: Call | undefined;
+  readonly message: JsonValue;
+}
+
+function record({ host, request, call, message }: Denied, verdict: Verdict): Verdict {
+  if (verdict.decision !== 'deny' || host === undefined) return verdict;
   const facts = {
     reason: cut(verdict.reason),
     ...(call === undefined ? {} : { tool: cut(call.tool), directory: cut(call.cwd) }),
   };
   try {
-    recorder.append({ type: 'hook', object: `hook/${protocol.name}`, status: 'denied', facts });
+    const { agent } = request.task;
+    const object = `hook/${request.protocol.name}`;
+    const session = sessionOf(message);
+    host.recorder.append({ type: 'hook', object, status: 'denied', layer: 'hook', agent, session, facts });
     return verdict;
   } catch (error) {
     return deny(`${verdict.reason}; it could not be recorded: ${reasonOf(error)}`);
@@ -149,7 +164,7 @@ export async function answerTo(input: Promise<string>, request: HookRequest): Pr
     // A harness that is still writing must not find its reader gone.
     await input.catch(() => undefined);
   }
-  verdict = record(host?.recorder, protocol, call, verdict);
+  verdict = record({ host, request, call, message }, verdict);
   return { verdict, text: protocol.answer(verdict, message) };
 }
 

@@ -16,7 +16,9 @@ import { forkName } from '../vault/layout.js';
 import { syncOrigin } from '../vault/sync.js';
 import type { Problem, Progress } from '../vault/tree.js';
 import { closeVault, openVault } from '../vault/vault.js';
+import type { AgentFacts } from './agent-facts.js';
 import { type ResolvedAuthority, resolveAuthority } from './authority-of.js';
+import { denialsOf } from './denials.js';
 import type { Envelope } from './envelope.js';
 import { refreshGitIndex } from './git-index.js';
 import { type Host, type Place, placeOf } from './host.js';
@@ -81,8 +83,9 @@ function shortest(...times: readonly (number | undefined)[]): number | undefined
 
 /** What is refused here is in the record, like every command that ran. */
 async function authorityFor(host: Host, place: Place, request: ExecRequest): Promise<ResolvedAuthority> {
+  let agent: AgentFacts | undefined;
   try {
-    const agent = request.agent === undefined ? undefined : await host.agents(request.agent);
+    agent = request.agent === undefined ? undefined : await host.agents(request.agent);
     const { reads = [], writes = [], siblings = false, network = [], privateHosts = [], quota = {} } = request;
     const grants = { network: [...network, ...privateHosts], quota };
     const resolved = await resolveAuthority(host, { place, agent, reads, writes, siblings, grants });
@@ -90,9 +93,11 @@ async function authorityFor(host: Host, place: Place, request: ExecRequest): Pro
     return resolved;
   } catch (error) {
     if (error instanceof ErrnoError) {
-      const { argv, agent = null } = request;
-      const facts = { argv, directory: place.directory, origin: place.origin, agent, error: error.code };
-      host.recorder.append({ type: 'exec', object: `workspace/${place.origin}`, status: 'denied', facts });
+      const { argv, agent: asked = null } = request;
+      const { code, reason } = error;
+      const facts = { argv, directory: place.directory, origin: place.origin, asked, error: code, reason };
+      const whose = { object: `workspace/${place.origin}`, agent: agent?.name, parent: agent?.parent?.agent };
+      host.recorder.append({ ...whose, type: 'exec', status: 'denied', layer: 'proxy', facts });
     }
     throw error;
   }
@@ -140,13 +145,13 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       argv: request.argv,
       directory: place.directory,
       origin: place.origin,
-      agent: resolved.agent?.name ?? null,
       authority: resolved.digest,
       weakened: request.weakened,
     } satisfies Record<string, Json>;
-    host.recorder.append({ type: 'exec', object, status: 'begin', facts });
+    const whose = { object, agent: resolved.agent?.name, parent: resolved.agent?.parent?.agent };
+    host.recorder.append({ ...whose, type: 'exec', status: 'begin', facts });
     if (request.signal?.aborted === true) {
-      host.recorder.append({ type: 'exec', object, status: 'failed', facts: { ...facts, error: 'ECANCELED' } });
+      host.recorder.append({ ...whose, type: 'exec', status: 'failed', facts: { ...facts, error: 'ECANCELED' } });
       throw new ErrnoError('ECANCELED', { operation: 'exec', reason: 'interrupted before the command started' });
     }
     request.onReady?.();
@@ -155,7 +160,7 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
     const events = new LimitEvents(host.now, (event) => {
       const status = event.percent === 100 ? 'denied' : 'ok';
       keepGoing(unwritten, 'a limit', () =>
-        host.recorder.append({ type: 'limit', object, status, facts: { ...event } }),
+        host.recorder.append({ ...whose, type: 'limit', status, facts: { ...event } }),
       );
       request.onLimit?.(event);
     });
@@ -173,7 +178,7 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       onStarted: request.onStarted,
     }).catch((error: unknown) => {
       const code = error instanceof ErrnoError ? error.code : 'EIO';
-      host.recorder.append({ type: 'exec', object, status: 'failed', facts: { ...facts, error: code } });
+      host.recorder.append({ ...whose, type: 'exec', status: 'failed', facts: { ...facts, error: code } });
       throw error;
     });
 
@@ -184,8 +189,8 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
     const { exitCode, signal, refusedCalls, ...resources } = run.outcome;
     const refusals = refusalsOf(refusedCalls, host.architecture);
     const ended: RecordEntry = {
+      ...whose,
       type: 'exec',
-      object,
       status: exitCode === 0 ? 'ok' : 'failed',
       facts: {
         ...facts,
@@ -199,6 +204,9 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       },
     };
     keepGoing(unwritten, 'how it ended', () => host.recorder.append(ended));
+    for (const denial of denialsOf(whose, refusals, connections)) {
+      keepGoing(unwritten, 'what it was refused', () => host.recorder.append(denial));
+    }
     return {
       version: 1,
       argv: request.argv,

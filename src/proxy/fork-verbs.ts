@@ -84,13 +84,16 @@ export function readFork(
 export function keepFork(host: Host, request: ForkRequest, choice: ConflictChoice): Promise<Omit<Applied, 'vault'>> {
   return withFork(host, request, 'ctx apply', async (vault) => {
     const object = `fork/${vault.id}/${forkName}`;
-    host.recorder.append({ type: 'apply', object, status: 'begin', facts: { origin: vault.meta.origin, choice } });
+    const facts = { origin: vault.meta.origin, choice };
+    // Your own files cannot be undone: that it was begun is on the disk first.
+    host.recorder.append({ type: 'apply', object, status: 'begin', durable: true, facts });
     const { vault: _after, ...applied } = await applyFork(vault, choice);
     host.recorder.append({
       type: 'apply',
       object,
       status: applied.done ? 'ok' : 'failed',
       facts: {
+        ...facts,
         steps: applied.done ? applied.plan.steps.map(({ action, path }) => `${action} ${path}`) : [],
         conflicts: applied.plan.conflicts,
       },
@@ -104,7 +107,8 @@ export function forgetFork(host: Host, request: ForkRequest): Promise<{ readonly
   return withFork(host, request, 'ctx drop', async (vault) => {
     const changes = await forkChanges(vault);
     const facts = { origin: vault.meta.origin, changes: changes.length };
-    host.recorder.append({ type: 'drop', object: `fork/${vault.id}/${forkName}`, status: 'begin', facts });
+    const object = `fork/${vault.id}/${forkName}`;
+    host.recorder.append({ type: 'drop', object, status: 'begin', makesRoom: true, facts });
     dropFork(vault);
     await emptyTrash(host.store, host.tree);
     return { dropped: changes.length };

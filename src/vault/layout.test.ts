@@ -36,7 +36,7 @@ describe('the layout of the store', () => {
       { meta, record, vaults, trash },
       {
         meta: '/store/meta.json',
-        record: '/store/record/host.jsonl',
+        record: '/store/record',
         vaults: '/store/vault',
         trash: '/store/trash',
       },

@@ -2,7 +2,7 @@
  * Where things stand in the store. Pure functions of names: nothing else in the code joins store paths.
  *
  *   STORE/meta.json                     format and overlay profile; another one is refused
- *   STORE/record/host.jsonl             the record
+ *   STORE/record/                       the record's chains (src/audit/layout.ts)
  *   STORE/vault/ID/meta.json            origin, layers, what is pending
  *   STORE/vault/ID/lock                 held (flock) by whoever uses the vault
  *   STORE/vault/ID/origin.scan          signatures of the origin when it was last looked at
@@ -47,7 +47,7 @@ export const forkName = 'main';
 export function storePaths(store: string) {
   return {
     meta: join(store, 'meta.json'),
-    record: join(store, 'record', 'host.jsonl'),
+    record: join(store, 'record'),
     vaults: join(store, 'vault'),
     trash: join(store, 'trash'),
   } as const;

@@ -189,7 +189,7 @@ forEachUser((user) => {
     const other = stage.project(`echo ${token} > own`);
     await stage.inside(other, `echo ${token} > made`);
     await holds(
-      `cat $STORE/vault/*/layer/0/own $STORE/vault/*/fork/main/upper/made $STORE/record/host.jsonl`.replaceAll(
+      `cat $STORE/vault/*/layer/0/own $STORE/vault/*/fork/main/upper/made $STORE/record/*/*.jsonl $STORE/record/key/*`.replaceAll(
         '$STORE',
         stage.store,
       ),

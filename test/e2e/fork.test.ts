@@ -1,9 +1,8 @@
 /** The main job: a command works on a fork, the report says what it did, and the person keeps it or forgets it. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Envelope } from '../../src/proxy/envelope.js';
+import { recordsOf } from '../support/record.js';
 import { snapshot } from '../support/snapshot.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
@@ -151,12 +150,7 @@ forEachUser((user) => {
     const { workspace } = await stage.exec(project, ['touch', 'x']);
     await stage.json(project, ['apply']);
     await stage.json(project, ['drop']);
-    const lines = readFileSync(join(stage.store, 'record', 'host.jsonl'), 'utf8')
-      .trimEnd()
-      .split('\n');
-    const entries = lines
-      .map((line) => JSON.parse(line) as { type: string; status: string; object: string })
-      .filter(({ object }) => object === `fork/${workspace.vault}/main`);
+    const entries = recordsOf(stage.store).filter(({ object }) => object === `fork/${workspace.vault}/main`);
     assert.deepEqual(
       entries.map(({ type, status }) => `${type} ${status}`),
       ['exec begin', 'exec ok', 'apply begin', 'apply ok', 'drop begin'],

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Body } from '../../src/audit/format.js';
 import type { Finished, StartOptions } from '../support/process.js';
+import { recordsOf } from '../support/record.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { asOneUser, forEachUser } from '../support/users.js';
 
@@ -45,11 +47,8 @@ async function ask(
   return outputOf(await stage.ctx(cwd, ['hook', 'claude-code', ...words], { input: text, ...options }));
 }
 
-function denials(stage: Stage): readonly Record<string, unknown>[] {
-  const lines = readFileSync(join(stage.store, 'record', 'host.jsonl'), 'utf8')
-    .trim()
-    .split('\n');
-  return lines.map((line) => JSON.parse(line)).filter(({ type }) => type === 'hook');
+function denials(stage: Stage): readonly Body[] {
+  return recordsOf(stage.store).filter(({ type }) => type === 'hook');
 }
 
 forEachUser((user) => {

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Envelope } from '../../src/proxy/envelope.js';
+import { recordsOf } from '../support/record.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { asOneUser, forEachUser } from '../support/users.js';
 
@@ -42,9 +43,10 @@ forEachUser((user) => {
       digest: string;
     };
     assert.equal(envelope.authority, surface.digest);
-    const record = readFileSync(join(stage.store, 'record/host.jsonl'), 'utf8');
-    assert.ok(record.includes(`"agent":"tester","argv"`) && record.includes(surface.digest));
-    assert.ok(record.includes('"object":"agent/tester","status":"begin"'));
+    const records = recordsOf(stage.store);
+    const [ran] = records.filter(({ agent, type, status }) => agent === 'tester' && type === 'exec' && status === 'ok');
+    assert.equal(ran?.facts?.['authority'], surface.digest);
+    assert.ok(records.some(({ object, status }) => object === 'agent/tester' && status === 'begin'));
     await ok(stage, project, ['agent', 'rm', 'tester']);
     assert.equal(existsSync(directory), false);
     assert.match(
@@ -171,7 +173,14 @@ asOneUser((user) => {
     await ok(stage, project, ['agent', 'set', 'lonely', 'iso', 'shared']);
     await ok(stage, project, ['agent', 'set', 'lonely', 'root', '/srv']);
     assert.match(await refused(stage, project, ['exec', '--agent', 'lonely', '--', 'true'], 69), /root \/srv.*ENOTSUP/);
-    assert.ok(readFileSync(join(stage.store, 'record/host.jsonl'), 'utf8').includes('"status":"denied"'));
+    const denied = recordsOf(stage.store).filter(({ agent, status }) => agent === 'lonely' && status === 'denied');
+    assert.deepEqual(
+      denied.map(({ layer, facts }) => [layer, facts?.['error']]),
+      [
+        ['proxy', 'ENOTSUP'],
+        ['proxy', 'ENOTSUP'],
+      ],
+    );
   });
 
   test('a tool is made, and why says which of both policies is missing', async () => {

@@ -1,0 +1,360 @@
+/**
+ * One chain on disk. Many processes append to it at once: whoever appends holds the lock, looks where the chain ends, and
+ * writes its records with one write. Where a record cannot be written whole nothing of it stays.
+ *
+ * What a crash left half written is kept aside in a file of its own, and a record says so; it is never dropped.
+ */
+import {
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { writeFileAtomic } from '../base/atomic-file.js';
+import { canonicalJson, type Json } from '../base/canonical-json.js';
+import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { recordSegmentBytes, recordSegmentMilliseconds } from '../base/limits.js';
+import { type DenialState, type Notice, noDenials, parseDenials, planDenials } from './denials.js';
+import type { FileLock } from './file-lock.js';
+import { bodyText, formatVersion, genesisHead, type Hasher, lineText, type Position, types } from './format.js';
+import { agentOfChain, type ChainPaths, chainPaths, firstSeqOf, segmentName, tornName } from './layout.js';
+import type { RecordEntry } from './record.js';
+import type { Reserve } from './reserve.js';
+import { type LastRecord, readTail } from './tail.js';
+
+export interface ChainOptions {
+  /** The directory of all chains. */
+  readonly record: string;
+  readonly chain: string;
+  readonly lock: FileLock;
+  readonly hasher: Hasher;
+  readonly reserve: Reserve;
+  readonly now: () => Date;
+  /** Called with the head of the genesis before that is written, so that the host chain has it first. */
+  readonly announce?: (head: string) => void;
+  readonly segmentBytes?: number;
+  readonly segmentMilliseconds?: number;
+}
+
+interface Tail extends LastRecord {
+  /** Of the segment, in bytes: as long as it stays, nobody has appended. */
+  readonly size: number;
+}
+
+export interface AppendOptions {
+  readonly durable?: boolean;
+  /** Record repeats of refusals that still wait. */
+  readonly flush?: boolean;
+}
+
+export interface Appended {
+  /** For each entry; undefined for a refusal that was added to a count. */
+  readonly positions: readonly (Position | undefined)[];
+  readonly notices: readonly (Notice & { readonly seq: number })[];
+  /** The last head of a segment that was ended by this. */
+  readonly rotated: Position | undefined;
+}
+
+function latest(now: Date, ts: string): string {
+  const written = now.toISOString();
+  return written < ts ? ts : written;
+}
+
+const firstLook = 4096;
+const openDirectory = { recursive: true, mode: 0o700 } as const;
+
+export class Chain {
+  readonly name: string;
+  readonly paths: ChainPaths;
+  readonly #options: ChainOptions;
+  #lockDescriptor: number | undefined;
+  #segment: number | undefined;
+  #opened = 0;
+  #tail: Tail | undefined;
+
+  constructor(options: ChainOptions) {
+    this.name = options.chain;
+    this.paths = chainPaths(options.record, options.chain);
+    this.#options = options;
+  }
+
+  append(entry: RecordEntry): Position | undefined {
+    return this.appendAll([entry], { durable: entry.durable ?? false }).positions[0];
+  }
+
+  appendAll(entries: readonly RecordEntry[], options: AppendOptions = {}): Appended {
+    if (entries.some(({ status, makesRoom }) => status === 'begin' && makesRoom !== true)) {
+      this.#inChain(() => this.#options.reserve.require());
+    }
+    return this.#locked(() => {
+      const first: RecordEntry[] = [];
+      let tail = this.#refresh(first);
+      const rotated = first.length === 0 && this.#isFull(tail) ? this.#rotate(tail) : undefined;
+      if (rotated !== undefined) tail = this.#refresh(first);
+      const now = this.#options.now();
+      if (now.toISOString() < tail.ts) {
+        first.push({ type: types.clock, object: this.name, status: 'ok', facts: { was: tail.ts } });
+      }
+      const plan = planDenials({
+        state: this.#denials(),
+        entries,
+        seq: tail.seq,
+        first,
+        now: now.getTime(),
+        flush: options.flush ?? false,
+      });
+      const mayUseReserve = entries.every(({ status, makesRoom }) => status !== 'begin' || makesRoom === true);
+      if (plan.changed) this.#withRoom(mayUseReserve, () => this.#writeDenials(plan.state));
+      const positions = this.#withRoom(mayUseReserve, () => this.#write(tail, plan.entries, now, options.durable));
+      return {
+        positions: plan.places.map((place) => (place === undefined ? undefined : positions[place])),
+        notices: plan.notices.map((notice) => ({ ...notice, seq: positions[notice.index]?.seq ?? 0 })),
+        rotated,
+      };
+    });
+  }
+
+  /** Where it ends now. */
+  end(): Position {
+    return this.#locked(() => {
+      const torn: RecordEntry[] = [];
+      const tail = this.#refresh(torn);
+      if (torn.length === 0) return { seq: tail.seq, head: tail.head };
+      return this.#write(tail, torn, this.#options.now(), true).at(-1) ?? tail;
+    });
+  }
+
+  /** The descriptor to sync, for whoever commits several appends at once. */
+  get segment(): number | undefined {
+    return this.#segment;
+  }
+
+  close(): void {
+    for (const descriptor of [this.#segment, this.#lockDescriptor]) if (descriptor !== undefined) closeSync(descriptor);
+    this.#segment = undefined;
+    this.#lockDescriptor = undefined;
+    this.#tail = undefined;
+  }
+
+  #inChain<T>(act: () => T): T {
+    try {
+      return act();
+    } catch (error) {
+      throw fromSystemError(error, 'record', this.paths.directory);
+    }
+  }
+
+  #locked<T>(act: () => T): T {
+    return this.#inChain(() => {
+      if (this.#lockDescriptor === undefined) {
+        mkdirSync(this.paths.directory, openDirectory);
+        this.#lockDescriptor = openSync(this.paths.lock, 'a', 0o600);
+      }
+      const descriptor = this.#lockDescriptor;
+      this.#options.lock.hold(descriptor, this.paths.directory);
+      try {
+        return act();
+      } finally {
+        this.#options.lock.release(descriptor);
+      }
+    });
+  }
+
+  #withRoom<T>(mayUseReserve: boolean, write: () => T): T {
+    try {
+      return write();
+    } catch (error) {
+      if (!hasCode(error, 'ENOSPC') || !mayUseReserve || !this.#options.reserve.release()) throw error;
+      return write();
+    }
+  }
+
+  #denials(): DenialState {
+    try {
+      // One that cannot be read counts nothing: `verify` says that the counters differ.
+      return parseDenials(readFileSync(this.paths.denials, 'utf8')) ?? noDenials;
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) return noDenials;
+      throw error;
+    }
+  }
+
+  #writeDenials(state: DenialState): void {
+    writeFileAtomic(this.paths.denials, `${canonicalJson(state as unknown as Json)}\n`, { durable: false });
+  }
+
+  #isFull({ size, ts }: Tail): boolean {
+    const { segmentBytes = recordSegmentBytes, segmentMilliseconds = recordSegmentMilliseconds, now } = this.#options;
+    return size >= segmentBytes || (ts !== '' && now().getTime() - this.#opened >= segmentMilliseconds);
+  }
+
+  /** Ends the segment. The next look finds no room in it and begins another. */
+  #rotate(tail: Tail): Position | undefined {
+    const end: RecordEntry = { type: types.close, object: this.name, status: 'ok' };
+    const position = this.#write(tail, [end], this.#options.now(), true)[0];
+    this.#tail = undefined;
+    return position;
+  }
+
+  /** Looks where the chain ends; makes what is missing of it. What was torn is told by entries added to `first`. */
+  #refresh(first: RecordEntry[]): Tail {
+    const known = this.#tail;
+    if (known !== undefined && this.#segment !== undefined) {
+      const { size, nlink } = fstatSync(this.#segment);
+      if (nlink > 0 && size === known.size) return known;
+      if (nlink > 0 && size > known.size) {
+        const tail = this.#lookAt(this.#segment, size, first);
+        if (tail !== undefined && tail.type !== types.close) {
+          this.#tail = tail;
+          return tail;
+        }
+      }
+    }
+    const tail = this.#reopen(first);
+    this.#tail = tail;
+    return tail;
+  }
+
+  #reopen(first: RecordEntry[]): Tail {
+    if (this.#segment !== undefined) closeSync(this.#segment);
+    this.#segment = undefined;
+    const segments = readdirSync(this.paths.directory)
+      .map(firstSeqOf)
+      .filter((seq) => seq !== undefined)
+      .sort((a, b) => a - b);
+    for (let seq = segments.pop(); seq !== undefined; seq = segments.pop()) {
+      const path = this.paths.file(segmentName(seq));
+      const descriptor = openSync(path, 'a+', 0o600);
+      this.#segment = descriptor;
+      const { size } = fstatSync(descriptor);
+      const tail = this.#lookAt(descriptor, size, first);
+      if (tail?.type === types.close) return this.#begin(tail);
+      if (tail !== undefined) {
+        this.#opened = this.#openedAt(descriptor);
+        this.#tellOlderTear(tail, first);
+        return tail;
+      }
+      // Nothing whole is in it: what there was stands aside now, and the segment before it goes on.
+      closeSync(descriptor);
+      this.#segment = undefined;
+      rmSync(path, { force: true });
+    }
+    return this.#begin({ head: genesisHead, seq: 0, ts: '', type: '' });
+  }
+
+  /** A crash after a torn end was kept aside, and before the record that says so. */
+  #tellOlderTear(tail: Tail, first: RecordEntry[]): void {
+    const file = tornName(tail.seq + 1);
+    if (first.length > 0 || !existsSync(this.paths.file(file))) return;
+    first.push(this.#tornEntry(file, readFileSync(this.paths.file(file))));
+  }
+
+  #tornEntry(file: string, bytes: Buffer): RecordEntry {
+    const facts = { file, bytes: bytes.length, digest: this.#options.hasher.of(bytes) };
+    return { type: types.torn, object: this.name, status: 'failed', facts };
+  }
+
+  #openedAt(descriptor: number): number {
+    const bytes = Buffer.alloc(firstLook);
+    const length = readSync(descriptor, bytes, 0, bytes.length, 0);
+    const found = /"ts":"([^"]+)"/.exec(bytes.toString('latin1', 0, length));
+    return found === null ? this.#options.now().getTime() : Date.parse(found[1] ?? '');
+  }
+
+  #lookAt(descriptor: number, size: number, first: RecordEntry[]): Tail | undefined {
+    for (let length = Math.min(size, firstLook); ; length = Math.min(size, length * 4)) {
+      const bytes = Buffer.alloc(length);
+      readSync(descriptor, bytes, 0, length, size - length);
+      const reading = readTail(bytes, length === size, this.#options.hasher);
+      if (reading.kind === 'more') continue;
+      const end = size - length + reading.end;
+      if (end < size) this.#keepAside(descriptor, end, bytes.subarray(reading.end), reading.last?.seq ?? 0, first);
+      return reading.last === undefined ? undefined : { ...reading.last, size: end };
+    }
+  }
+
+  #keepAside(descriptor: number, end: number, bytes: Buffer, seq: number, first: RecordEntry[]): void {
+    let file = tornName(seq + 1);
+    for (let number = seq + 2; existsSync(this.paths.file(file)); number += 1) file = tornName(number);
+    writeFileSync(this.paths.file(file), bytes, { mode: 0o600, flag: 'wx', flush: true });
+    ftruncateSync(descriptor, end);
+    first.push(this.#tornEntry(file, bytes));
+  }
+
+  /** A new segment; its first record says which chain it belongs to. */
+  #begin(before: Omit<Tail, 'size'>): Tail {
+    const { name } = this;
+    const seq = before.seq + 1;
+    const now = this.#options.now();
+    const facts = { format: formatVersion, chain: name };
+    const entry: RecordEntry = { type: types.open, object: name, status: 'ok', facts };
+    const ts = latest(now, before.ts);
+    const head = this.#options.hasher.next(before.head, bodyText(entry, agentOfChain(name), seq, ts));
+    if (before.head === genesisHead) this.#options.announce?.(head);
+    if (this.#segment !== undefined) closeSync(this.#segment);
+    this.#segment = openSync(this.paths.file(segmentName(seq)), 'a+', 0o600);
+    this.#opened = now.getTime();
+    this.#write({ ...before, size: 0 }, [entry], now, false);
+    const directory = openSync(this.paths.directory, 'r');
+    fsyncSync(directory);
+    closeSync(directory);
+    return this.#tail ?? { ...before, size: 0 };
+  }
+
+  /** With one write, so that a killed process leaves whole records but for the last. */
+  #write(tail: Tail, entries: readonly RecordEntry[], now: Date, durable = false): readonly Position[] {
+    const { hasher } = this.#options;
+    const agent = agentOfChain(this.name);
+    // The record that says how far the clock was set back comes first, where it was.
+    const ts =
+      entries[0]?.type === types.open || entries[0]?.type === types.close ? latest(now, tail.ts) : now.toISOString();
+    let { head, seq } = tail;
+    let lines = '';
+    const positions = entries.map((entry) => {
+      seq += 1;
+      const body = bodyText(entry, agent, seq, ts);
+      head = hasher.next(head, body);
+      lines += lineText(head, body);
+      return { seq, head };
+    });
+    const descriptor = this.#segment;
+    if (descriptor === undefined) throw new ErrnoError('EIO', { operation: 'record', reason: 'no segment is open' });
+    if (lines !== '') this.#writeLines(descriptor, tail.size, Buffer.from(lines));
+    if (durable) fdatasyncSync(descriptor);
+    const last = entries.at(-1);
+    if (last !== undefined) this.#tail = { head, seq, ts, type: last.type, size: tail.size + Buffer.byteLength(lines) };
+    return positions;
+  }
+
+  #writeLines(descriptor: number, size: number, bytes: Buffer): void {
+    let written = 0;
+    try {
+      while (written < bytes.length) {
+        const more = writeSync(descriptor, bytes, written);
+        if (more === 0) break;
+        written += more;
+      }
+    } catch (error) {
+      if (written > 0) ftruncateSync(descriptor, size);
+      const isFull = hasCode(error, 'ENOSPC') || hasCode(error, 'EFBIG');
+      if (!isFull) throw error;
+      throw new ErrnoError('ENOSPC', {
+        operation: 'record',
+        path: this.paths.directory,
+        reason: `expected to write ${bytes.length} bytes, wrote ${written}`,
+        remedy: 'make room on the filesystem of the store, for example: ctx drop',
+        cause: error,
+      });
+    }
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * Refusals: counted where they happen, then recorded, and equal ones within a short time as one record with a count, so that
+ * a loop of refusals fills no disk. Pure: state and entries in, state and entries out.
+ *
+ * The state is written before the records it expects (`intents`). After a crash between the two the next writer sees that a
+ * record is missing and makes it up, so that what was counted and what is recorded are equal, always.
+ */
+import { canonicalJson, type Json } from '../base/canonical-json.js';
+import { denialRepeatMilliseconds, denialsWatched } from '../base/limits.js';
+import { types } from './format.js';
+import type { Layer, RecordEntry } from './record.js';
+
+export type Totals = Readonly<Partial<Record<Layer, number>>>;
+
+/** A refusal that was recorded, and how often it came again since. */
+interface Watched {
+  readonly key: string;
+  readonly since: number;
+  readonly count: number;
+  readonly entry: RecordEntry;
+}
+
+/** A record of refusals that is to stand at `seq`. */
+interface Intent {
+  readonly seq: number;
+  readonly layer: Layer;
+  readonly count: number;
+}
+
+export interface DenialState {
+  readonly version: 1;
+  readonly totals: Totals;
+  readonly watched: readonly Watched[];
+  readonly intents: readonly Intent[];
+}
+
+export const noDenials: DenialState = { version: 1, totals: {}, watched: [], intents: [] };
+
+export function layerOf(entry: RecordEntry): Layer {
+  return entry.layer ?? 'proxy';
+}
+
+function countOf(entry: RecordEntry): number {
+  return entry.count ?? 1;
+}
+
+export function sumOf(totals: Totals): number {
+  return Object.values(totals).reduce((sum, count) => sum + count, 0);
+}
+
+/** Refusals that are counted and not in a record yet. */
+export function waiting(state: DenialState): Totals {
+  const totals: Partial<Record<Layer, number>> = {};
+  for (const { entry, count } of state.watched) {
+    if (count > 0) totals[layerOf(entry)] = (totals[layerOf(entry)] ?? 0) + count;
+  }
+  return totals;
+}
+
+function keyOf({ type, object, layer, session, facts = {} }: RecordEntry): string {
+  return canonicalJson([type, object, layer, session ?? null, facts as Json] as Json);
+}
+
+/** 10, 100, 1,000 and so on: the largest that was passed between two totals. */
+export function thresholdPassed(before: number, after: number): number | undefined {
+  let passed: number | undefined;
+  for (let threshold = 10; threshold <= after; threshold *= 10) if (before < threshold) passed = threshold;
+  return passed;
+}
+
+/** A parent's chain is told of these. */
+export interface Notice {
+  readonly parent: string;
+  readonly entry: RecordEntry;
+  /** Place of the refusal's record among `entries`. */
+  readonly index: number;
+}
+
+export interface DenialPlan {
+  readonly entries: readonly RecordEntry[];
+  /** For each entry that was handed in, its place among `entries`; undefined where only its count was raised. */
+  readonly places: readonly (number | undefined)[];
+  readonly state: DenialState;
+  readonly changed: boolean;
+  readonly notices: readonly Notice[];
+}
+
+export interface DenialRequest {
+  readonly state: DenialState;
+  readonly entries: readonly RecordEntry[];
+  /** The number of the last record. */
+  readonly seq: number;
+  /** Entries that go before all others, such as a torn end. */
+  readonly first?: readonly RecordEntry[];
+  readonly now: number;
+  /** Record every repeat now, whatever its time. */
+  readonly flush?: boolean;
+}
+
+export function planDenials({ state, entries, seq, first = [], now, flush = false }: DenialRequest): DenialPlan {
+  const out: RecordEntry[] = [...first];
+  const intents: Intent[] = [];
+  const notices: Notice[] = [];
+  const totals: Partial<Record<Layer, number>> = { ...state.totals };
+  let watched = [...state.watched];
+  let changed = false;
+  const record = (entry: RecordEntry): number => {
+    const index = out.push(entry) - 1;
+    intents.push({ seq: seq + index + 1, layer: layerOf(entry), count: countOf(entry) });
+    if (entry.parent !== undefined) notices.push({ parent: entry.parent, entry, index });
+    changed = true;
+    return index;
+  };
+  const recordRepeats = ({ entry, count }: Watched): void => {
+    if (count > 0) record({ ...entry, count, facts: { ...entry.facts, repeated: true } });
+    changed = true;
+  };
+
+  for (const { seq: wanted, layer, count } of state.intents) {
+    if (wanted <= seq) continue;
+    record({ type: types.recovered, object: `denials/${layer}`, status: 'denied', layer, count });
+  }
+  const isDue = ({ since }: Watched) => flush || now - since >= denialRepeatMilliseconds || now < since;
+  for (const each of watched.filter(isDue)) recordRepeats(each);
+  watched = watched.filter((each) => !isDue(each));
+
+  const before = sumOf(totals);
+  const places = entries.map((entry) => {
+    if (entry.status !== 'denied') return out.push(entry) - 1;
+    const layer = layerOf(entry);
+    totals[layer] = (totals[layer] ?? 0) + countOf(entry);
+    changed = true;
+    const key = keyOf(entry);
+    const at = watched.findIndex((each) => each.key === key);
+    const known = watched[at];
+    if (known !== undefined) {
+      watched[at] = { ...known, count: known.count + countOf(entry) };
+      return undefined;
+    }
+    const { durable: _durable, makesRoom: _makesRoom, count: _count, ...kept } = entry;
+    watched.push({ key, since: now, count: 0, entry: { ...kept, layer } });
+    if (watched.length > denialsWatched) {
+      const oldest = watched.shift();
+      if (oldest !== undefined) recordRepeats(oldest);
+    }
+    return record({ ...entry, layer });
+  });
+  const after = sumOf(totals);
+  const threshold = thresholdPassed(before, after);
+  if (threshold !== undefined) {
+    out.push({ type: types.alert, object: 'denials', status: 'ok', facts: { denials: after, threshold } });
+  }
+  return { entries: out, places, state: { version: 1, totals, watched, intents }, changed, notices };
+}
+
+export function parseDenials(text: string): DenialState | undefined {
+  try {
+    const value = JSON.parse(text) as Partial<DenialState> | null;
+    const isState = value?.version === 1 && Array.isArray(value.watched) && Array.isArray(value.intents);
+    return isState && typeof value.totals === 'object' ? (value as DenialState) : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

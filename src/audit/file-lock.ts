@@ -1,0 +1,49 @@
+/** The kernel's lock on a file, which Node does not offer: `native/flock.node`. It is gone with the process that holds it. */
+import { ErrnoError } from '../base/errno.js';
+import { recordLockMilliseconds } from '../base/limits.js';
+
+export interface FileLock {
+  /** Waits a bounded time; EAGAIN where somebody else still holds it then. */
+  hold(descriptor: number, path: string): void;
+  release(descriptor: number): void;
+}
+
+interface Library {
+  /** 0 or an errno. */
+  lock(descriptor: number, milliseconds: number): number;
+  unlock(descriptor: number): number;
+}
+
+const busy = 11; // EAGAIN
+
+export function loadFileLock(library: string, milliseconds: number = recordLockMilliseconds): FileLock {
+  const module = { exports: {} as Library };
+  try {
+    process.dlopen(module, library);
+  } catch (cause) {
+    throw new ErrnoError('ENOSYS', {
+      operation: 'record',
+      path: library,
+      reason: 'expected the library that locks files',
+      remedy: 'npm run setup -- start, in the checkout of ctxfs',
+      cause,
+    });
+  }
+  return {
+    hold(descriptor, path) {
+      const number = module.exports.lock(descriptor, milliseconds);
+      if (number === 0) return;
+      throw new ErrnoError(number === busy ? 'EAGAIN' : 'EIO', {
+        operation: 'record',
+        path,
+        reason:
+          number === busy
+            ? `expected the record to be free within ${milliseconds} ms: another process holds it`
+            : `flock failed with errno ${number}`,
+      });
+    },
+    release(descriptor) {
+      module.exports.unlock(descriptor);
+    },
+  };
+}

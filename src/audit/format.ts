@@ -1,0 +1,118 @@
+/**
+ * A record as a line of a segment: `["HEAD",BODY]` and a newline. BODY is canonical JSON; HEAD is the BLAKE3 digest of the head
+ * before it (32 bytes) and of BODY's bytes. A line is JSON itself, and each says its own head: so any stretch of a chain
+ * can be checked apart from the rest, and a flipped bit of the last record is seen too.
+ */
+import { Blake3, digestBytes } from '../base/blake3.js';
+import { canonicalJson, type Json } from '../base/canonical-json.js';
+import type { Layer, RecordEntry, Status } from './record.js';
+
+/** What the first record of a chain follows. */
+export const genesisHead = '0'.repeat(64);
+
+/** Records about the chain itself. */
+export const types = {
+  /** First of every segment; that of the first segment is the chain's genesis. */
+  open: 'audit.open',
+  /** Last of a full segment: another follows. */
+  close: 'audit.close',
+  /** In the host chain: a chain came to be, with the head of its genesis. */
+  chain: 'audit.chain',
+  /** In the host chain: a signed head. */
+  seal: 'audit.seal',
+  /** In the host chain: a key made, put in the place of another, or revoked. */
+  key: 'audit.key',
+  /** In the host chain: an anchor could not be written. */
+  anchor: 'audit.anchor',
+  /** What a crash left half written was kept aside. */
+  torn: 'audit.torn',
+  /** The clock was set back before this record. */
+  clock: 'audit.clock',
+  /** Refusals that were counted and, because of a crash, not recorded. */
+  recovered: 'audit.recovered',
+  /** Refusals have passed a threshold. */
+  alert: 'audit.alert',
+  /** In a parent's chain: a child was refused something. */
+  childDenied: 'child.denied',
+} as const;
+
+export const formatVersion = 1;
+
+export interface Body {
+  readonly agent: string | null;
+  readonly count?: number;
+  readonly facts?: { readonly [name: string]: Json | undefined };
+  readonly layer?: Layer;
+  readonly object: string;
+  readonly seq: number;
+  readonly session: string | null;
+  readonly status: Status;
+  readonly ts: string;
+  readonly type: string;
+}
+
+export interface Position {
+  readonly seq: number;
+  readonly head: string;
+}
+
+/** Canonical by construction: members in order, values as JSON writes them. Quicker than sorting what is known. */
+export function bodyText(entry: RecordEntry, agent: string | null, seq: number, ts: string): string {
+  const { count, facts, layer, object, session = null, status, type } = entry;
+  return `{"agent":${agent === null ? 'null' : JSON.stringify(agent)}${
+    count === undefined ? '' : `,"count":${canonicalJson(count)}`
+  }${facts === undefined ? '' : `,"facts":${canonicalJson(facts)}`}${
+    layer === undefined ? '' : `,"layer":"${layer}"`
+  },"object":${JSON.stringify(object)},"seq":${seq},"session":${
+    session === null ? 'null' : JSON.stringify(session)
+  },"status":"${status}","ts":"${ts}","type":${JSON.stringify(type)}}`;
+}
+
+const quote = 0x22;
+const newline = 0x0a;
+export const bodyOffset = 68;
+/** `["`, the head, `",`, `{}`, `]`. */
+const shortestLine = bodyOffset + 3;
+
+export function lineText(head: string, body: string): string {
+  return `["${head}",${body}]\n`;
+}
+
+/** The head that a line says it has; undefined where it is no line of ours. `end` is where its newline stands. */
+export function statedHead(bytes: Buffer, start: number, end: number): string | undefined {
+  if (end - start < shortestLine || bytes[start] !== 0x5b || bytes[start + 1] !== quote) return undefined;
+  if (bytes[start + 66] !== quote || bytes[start + 67] !== 0x2c || bytes[start + bodyOffset] !== 0x7b) return undefined;
+  if (bytes[end - 1] !== 0x5d || bytes[end - 2] !== 0x7d || bytes[end] !== newline) return undefined;
+  const head = bytes.toString('latin1', start + 2, start + 66);
+  return isHead(head) ? head : undefined;
+}
+
+export function isHead(text: string): boolean {
+  return /^[0-9a-f]{64}$/.test(text);
+}
+
+/** Heads one after the other. Holds the memory that hashing needs. */
+export class Hasher {
+  readonly #blake3 = new Blake3();
+
+  /** Of a body as text. */
+  next(previous: string, body: string): string {
+    // A character of UTF-16 is at most three bytes of UTF-8.
+    const room = this.#blake3.room(digestBytes + body.length * 3);
+    room.write(previous, 0, 'hex');
+    const length = room.write(body, digestBytes, 'utf8');
+    return this.#blake3.digestRoom(digestBytes + length).toString('hex');
+  }
+
+  /** Of the bytes of a body in a file. */
+  nextOf(previous: string, bytes: Buffer, from: number, end: number): string {
+    const room = this.#blake3.room(digestBytes + end - from);
+    room.write(previous, 0, 'hex');
+    bytes.copy(room, digestBytes, from, end);
+    return this.#blake3.digestRoom(digestBytes + end - from).toString('hex');
+  }
+
+  of(bytes: Uint8Array): string {
+    return this.#blake3.hex(bytes);
+  }
+}

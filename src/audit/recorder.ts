@@ -1,0 +1,111 @@
+/**
+ * The Recorder that everybody uses: each entry to the chain of whom it is about, its secrets hidden first. Every refusal goes
+ * through here, is counted and recorded, and told to the parent of whoever was refused.
+ */
+import type { Json } from '../base/canonical-json.js';
+import { Chain } from './chain.js';
+import { type FileLock, loadFileLock } from './file-lock.js';
+import { Hasher, type Position, types } from './format.js';
+import { agentChain, hostChain, isChainName, personChain, recordPaths } from './layout.js';
+import type { Receipt, RecordEntry, Recorder } from './record.js';
+import { redactFacts } from './redact.js';
+import { Reserve } from './reserve.js';
+
+export interface RecorderOptions {
+  /** The directory of all chains. */
+  readonly record: string;
+  /** Path of `flock.node`. */
+  readonly library: string;
+  readonly now: () => Date;
+  /** Whether every entry waits for the disk. */
+  readonly durable?: boolean;
+  /** What is recorded, for projections. A failure of theirs is no failure of the record. */
+  readonly onRecorded?: (entry: RecordEntry, ts: string) => void;
+  /** A segment of a chain has been ended: its head is to be signed. */
+  readonly onRotated?: (chain: string, end: Position, recorder: ChainRecorder) => void;
+  readonly segmentBytes?: number;
+}
+
+/** A name that no agent can have is somebody's text, and no place on the disk: that is the person's business. */
+function chainOf(agent: string | null | undefined): string {
+  const chain = agentChain(agent ?? '');
+  return isChainName(chain) ? chain : personChain;
+}
+
+export class ChainRecorder implements Recorder {
+  readonly #options: RecorderOptions;
+  readonly #hasher = new Hasher();
+  readonly #chains = new Map<string, Chain>();
+  #lock: FileLock | undefined;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+  }
+
+  get record(): string {
+    return this.#options.record;
+  }
+
+  append(entry: RecordEntry): Receipt {
+    const chain = chainOf(entry.agent);
+    return { chain, seq: this.#appendTo(chain, entry)?.seq };
+  }
+
+  /** For the record's own business: chains, seals, keys, anchors. */
+  appendToHost(entry: RecordEntry): Position {
+    const position = this.#appendTo(hostChain, entry);
+    return position ?? { seq: 0, head: '' };
+  }
+
+  /** Repeats of refusals that still wait are recorded first. */
+  endOf(chain: string): Position {
+    const found = this.#chain(chain);
+    this.#settle(found, found.appendAll([], { flush: true, durable: true }));
+    return found.end();
+  }
+
+  close(): void {
+    for (const chain of this.#chains.values()) chain.close();
+    this.#chains.clear();
+  }
+
+  #appendTo(name: string, entry: RecordEntry): Position | undefined {
+    const { durable = this.#options.durable ?? false } = entry;
+    const kept: RecordEntry = entry.facts === undefined ? entry : { ...entry, facts: redactFacts(entry.facts) };
+    const chain = this.#chain(name);
+    const appended = chain.appendAll([kept], { durable });
+    this.#settle(chain, appended);
+    this.#options.onRecorded?.(kept, this.#options.now().toISOString());
+    return appended.positions[0];
+  }
+
+  #settle(chain: Chain, { notices, rotated }: ReturnType<Chain['appendAll']>): void {
+    for (const { parent, entry, seq } of notices) {
+      const { layer = 'proxy', count = 1, object, type } = entry;
+      const facts: Record<string, Json> = { child: chain.name, record: seq, type, layer, count };
+      this.#appendTo(chainOf(parent), { type: types.childDenied, object, status: 'ok', facts, agent: parent });
+    }
+    if (rotated !== undefined) this.#options.onRotated?.(chain.name, rotated, this);
+  }
+
+  #chain(name: string): Chain {
+    const known = this.#chains.get(name);
+    if (known !== undefined) return known;
+    const { record, library, now, segmentBytes } = this.#options;
+    this.#lock ??= loadFileLock(library);
+    const announce = (head: string) =>
+      this.appendToHost({ type: types.chain, object: name, status: 'ok', facts: { chain: name, head } });
+    const chain = new Chain({
+      record,
+      chain: name,
+      lock: this.#lock,
+      hasher: this.#hasher,
+      reserve: new Reserve(recordPaths(record).reserve),
+      now,
+      ...(name === hostChain ? {} : { announce }),
+      ...(segmentBytes === undefined ? {} : { segmentBytes }),
+    });
+    this.#chains.set(name, chain);
+    return chain;
+  }
+}
