@@ -1,15 +1,17 @@
 /** What a command is refused and held to: seen in the report, in the record, and while it runs. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Envelope } from '../../src/proxy/envelope.js';
+import { recordsOf } from '../support/record.js';
 import { parseJson, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 forEachUser((user) => {
   const stage = useStage(user);
-  const record = () => readFileSync(join(stage.store, 'record/host.jsonl'), 'utf8');
+  const record = () =>
+    recordsOf(stage.store)
+      .map((body) => JSON.stringify(body))
+      .join('\n');
 
   const exec = async (cwd: string, options: readonly string[], argv: readonly string[]): Promise<Envelope> => {
     const { stdout, stderr } = await stage.ctx(cwd, ['exec', '--json', ...options, '--', ...argv]);
