@@ -94,7 +94,7 @@ export class Chain {
 
   appendAll(entries: readonly RecordEntry[], options: AppendOptions = {}): Appended {
     if (entries.some(({ status, makesRoom }) => status === 'begin' && makesRoom !== true)) {
-      this.#inChain(() => this.#options.reserve.require());
+      this.#inChain(() => this.#options.reserve.demand());
     }
     return this.#locked(() => {
       const first: RecordEntry[] = [];

@@ -5,7 +5,7 @@
  * The state is written before the records it expects (`intents`). After a crash between the two the next writer sees that a
  * record is missing and makes it up, so that what was counted and what is recorded are equal, always.
  */
-import { canonicalJson, type Json } from '../base/canonical-json.js';
+import { canonicalJson } from '../base/canonical-json.js';
 import { denialRepeatMilliseconds, denialsWatched } from '../base/limits.js';
 import { types } from './format.js';
 import type { Layer, RecordEntry } from './record.js';
@@ -57,8 +57,9 @@ export function waiting(state: DenialState): Totals {
   return totals;
 }
 
-function keyOf({ type, object, layer, session, facts = {} }: RecordEntry): string {
-  return canonicalJson([type, object, layer, session ?? null, facts as Json] as Json);
+function keyOf(entry: RecordEntry): string {
+  const { type, object, session = null, facts = {} } = entry;
+  return canonicalJson([type, object, layerOf(entry), session, facts]);
 }
 
 /** 10, 100, 1,000 and so on: the largest that was passed between two totals. */

@@ -17,7 +17,7 @@ export class Reserve {
   }
 
   /** Makes it where it is not whole; ENOSPC where there is no room for it. */
-  require(): void {
+  demand(): void {
     if (this.#size() === this.#bytes) return;
     mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
     const descriptor = openSync(this.#path, 'w', 0o600);
