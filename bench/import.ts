@@ -1,7 +1,7 @@
 /** First use of a directory of 20,000 files against `cp -a`, and looking at it again against `find`. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { identityShift } from '../src/jail/plan.js';
+import { identityShift } from '../src/jail/id-maps.js';
 import { measure, print } from './measure.js';
 import { fileNames, run, setStage } from './stage/stage.js';
 

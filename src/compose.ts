@@ -17,8 +17,8 @@ function nativeProgram(name: string): string {
 }
 
 export function composeHost(): Host {
-  const { geteuid, getegid, env } = process;
-  if (process.platform !== 'linux' || geteuid === undefined || getegid === undefined) {
+  const { geteuid, getegid, getgroups, env } = process;
+  if (process.platform !== 'linux' || !geteuid || !getegid || !getgroups) {
     throw new ErrnoError('ENOSYS', { operation: 'ctx', reason: 'expected Linux: the jail is made of its namespaces' });
   }
   const { arch } = process;
@@ -43,6 +43,7 @@ export function composeHost(): Host {
     processors: availableParallelism(),
     uid,
     gid: getegid(),
+    groups: getgroups(),
     home,
     root,
     agents: async (name: string) => (await import('./objects/agent.js')).agentNamed({ root, uid }, name),

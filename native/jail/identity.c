@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <linux/keyctl.h>
 #include <linux/securebits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -18,10 +20,14 @@
 #include <unistd.h>
 
 static int host_proc = -1;
+static uid_t caller_uid;
+static gid_t caller_gid;
 
-/* Before the old root goes: the id maps of a child are written through this. */
+/* Before the old root goes and before any user namespace: id maps are written through this, and name who we are outside. */
 void open_host_proc(void)
 {
+	caller_uid = geteuid();
+	caller_gid = getegid();
 	host_proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (host_proc < 0)
 		fail("/proc");
@@ -59,9 +65,9 @@ void map_self(uid_t uid, gid_t gid)
 	char text[64];
 	/* An unprivileged process may write its gid map only after giving up setgroups. */
 	write_proc(getpid(), "setgroups", "deny");
-	snprintf(text, sizeof text, "%u %u 1", uid, uid);
+	snprintf(text, sizeof text, "%u %u 1", uid, caller_uid);
 	write_proc(getpid(), "uid_map", text);
-	snprintf(text, sizeof text, "%u %u 1", gid, gid);
+	snprintf(text, sizeof text, "%u %u 1", gid, caller_gid);
 	write_proc(getpid(), "gid_map", text);
 }
 
@@ -73,18 +79,8 @@ void write_shifted_maps(pid_t pid, uint32_t shift, uint32_t count)
 	write_proc(pid, "gid_map", text);
 }
 
-static int shifted_namespace = -1;
-
-int namespace_of_shift(void)
-{
-	return shifted_namespace;
-}
-
-/*
- * The user namespace of every command of the jail; and binds that show the host's files as they are shown to root take their
- * maps from it. A child makes it and waits; it lives on in the descriptor.
- */
-void make_namespace_of_shift(uint32_t shift, uint32_t count)
+/* A user namespace with these maps. A child makes it and waits; it lives on in the descriptor. */
+static int make_namespace(const char *users, const char *groups)
 {
 	char byte = 0, path[64];
 	int made[2];
@@ -103,12 +99,42 @@ void make_namespace_of_shift(uint32_t shift, uint32_t count)
 	if (read(made[0], &byte, 1) != 1)
 		fail_with(EPERM, "making the user namespace");
 	close(made[0]);
-	write_shifted_maps(pid, shift, count);
+	write_proc(pid, "uid_map", users);
+	write_proc(pid, "gid_map", groups);
 	snprintf(path, sizeof path, "%d/ns/user", (int)pid);
-	shifted_namespace = openat(host_proc, path, O_RDONLY | O_CLOEXEC);
+	int namespace = openat(host_proc, path, O_RDONLY | O_CLOEXEC);
 	kill(pid, SIGKILL);
-	if (shifted_namespace < 0 || waitpid(pid, NULL, 0) != pid)
+	if (namespace < 0 || waitpid(pid, NULL, 0) != pid)
 		fail("keeping the user namespace");
+	return namespace;
+}
+
+static int shifted_namespace = -1, namespace_with_owners = -1;
+
+int namespace_of_shift(void)
+{
+	return shifted_namespace;
+}
+
+int namespace_of_owners(void)
+{
+	return namespace_with_owners;
+}
+
+/*
+ * The user namespace of every command of the jail; and binds that show the host's files as they are shown to root take their
+ * maps from it.
+ */
+void make_namespace_of_shift(uint32_t shift, uint32_t count)
+{
+	char text[64];
+	snprintf(text, sizeof text, "0 %u %u", shift, count);
+	shifted_namespace = make_namespace(text, text);
+}
+
+void make_namespace_of_owners(const char *users, const char *groups)
+{
+	namespace_with_owners = make_namespace(users, groups);
 }
 
 /* Only root's jails have one. The groups go first: inside they could no longer be named. */
@@ -116,6 +142,23 @@ void enter_namespace_of_shift(void)
 {
 	if (setgroups(0, NULL) != 0 || setns(shifted_namespace, CLONE_NEWUSER) != 0)
 		fail("entering the user namespace");
+}
+
+/* In the command's own user namespace, while it may still choose them. */
+void take_groups(char *const groups[])
+{
+	gid_t list[NGROUPS_MAX];
+	size_t count = 0;
+	for (; groups[count]; count++) {
+		char *end;
+		errno = 0;
+		unsigned long long group = strtoull(groups[count], &end, 10);
+		if (count == NGROUPS_MAX || errno || *end || groups[count][0] < '0' || groups[count][0] > '9' || group >= UINT32_MAX)
+			fail_with(EINVAL, "a group is no number, or there are too many");
+		list[count] = (gid_t)group;
+	}
+	if (setgroups(count, list) != 0)
+		fail("taking the groups");
 }
 
 /*

@@ -52,6 +52,10 @@ void detach_mount(int root);
 void make_namespace_of_shift(uint32_t shift, uint32_t count);
 int namespace_of_shift(void);
 void enter_namespace_of_shift(void);
+/* For mounts with PLAN_ATTR_OWNERS; -1 before. */
+void make_namespace_of_owners(const char *users, const char *groups);
+int namespace_of_owners(void);
+void take_groups(char *const groups[]);
 void enter_control_group(const char *directory);
 
 /* network.c */
@@ -64,6 +68,8 @@ void make_directory(const char *path, mode_t mode);
 void make_file(const char *path, const char *content, mode_t mode);
 void make_symlink(const char *path, const char *target);
 void mount_tmpfs(const char *path, mode_t mode, uint32_t attributes);
+/* Through the maps of OP_OWNERS from here on. */
+void exchange_owners(int tree);
 void mount_bind(const char *source, const char *target, uint32_t attributes);
 /* A detached copy of what is mounted at a path of the host, and the placing of it. */
 int clone_tree(const char *source, uint32_t attributes, bool *directory);

@@ -122,6 +122,13 @@ static void show_as_to_root(int tree)
 		fail("shifting the owners of a bind");
 }
 
+void exchange_owners(int tree)
+{
+	struct mount_attr owners = {.attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (uint64_t)namespace_of_owners()};
+	if (sys_mount_setattr(tree, "", AT_EMPTY_PATH, &owners) != 0)
+		fail("giving the fork to the agent's own uid, which its filesystem must be able to (idmapped mounts)");
+}
+
 /* The source was resolved when the plan was made; a symlink that stands in it now was put there since. */
 int clone_tree(const char *source, uint32_t attributes, bool *directory)
 {
@@ -133,11 +140,13 @@ int clone_tree(const char *source, uint32_t attributes, bool *directory)
 	int tree = sys_open_tree(found, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (tree < 0)
 		fail(source);
-	struct mount_attr set = {.attr_set = attributes & ~(uint32_t)MOUNT_ATTR_IDMAP};
+	struct mount_attr set = {.attr_set = attributes & ~((uint32_t)MOUNT_ATTR_IDMAP | PLAN_ATTR_OWNERS)};
 	if (set.attr_set && sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &set) != 0)
 		fail(source);
 	if (attributes & MOUNT_ATTR_IDMAP)
 		show_as_to_root(tree);
+	if (attributes & PLAN_ATTR_OWNERS)
+		exchange_owners(tree);
 	close(found);
 	*directory = S_ISDIR(about.st_mode);
 	return tree;

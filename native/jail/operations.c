@@ -122,6 +122,10 @@ void execute(const struct operation *operation, const struct plan *plan, int cha
 		return bring_loopback_up();
 	case OP_CGROUP:
 		return enter_control_group(s[0]);
+	case OP_OWNERS:
+		return make_namespace_of_owners(s[0], s[1]);
+	case OP_GROUPS:
+		return take_groups(s);
 	case OP_LISTEN:
 		return listen_for_owner((uint16_t)operation->number);
 	case OP_ROOT:

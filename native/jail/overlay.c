@@ -39,18 +39,47 @@ static void clear_volatile_marker(const char *work)
 	close(directory);
 }
 
+/*
+ * Where the plan wants owners exchanged, layers are found in the base directory once more, mounted on itself with the maps of
+ * OP_OWNERS. By descriptor, so that it needs no name. Returns where this process stood before.
+ */
+static int enter_exchanged_base(void)
+{
+	int before = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int tree = sys_open_tree(AT_FDCWD, ".", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (before < 0 || tree < 0)
+		fail("opening the layers");
+	exchange_owners(tree);
+	if (sys_move_mount(tree, "", before, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0 || fchdir(tree) != 0)
+		fail("opening the layers");
+	close(tree);
+	return before;
+}
+
+/* The overlay keeps mounts of its own. */
+static void leave_exchanged_base(int before)
+{
+	if (sys_umount2(".", MNT_DETACH) != 0 || fchdir(before) != 0)
+		fail("closing the layers");
+	close(before);
+}
+
 /* At `place`, a path; layers are named relative to where this process stands. */
 void mount_overlay_at(const char *place, const struct operation *overlay)
 {
 	char **s = overlay->strings;
 	clear_volatile_marker(s[3]);
+	const bool exchanged = overlay->flags & PLAN_ATTR_OWNERS;
+	const int before = exchanged ? enter_exchanged_base() : -1;
 	char options[4096];
 	if (snprintf(options, sizeof options, "lowerdir=%s,upperdir=%s,workdir=%s,%s", s[1], s[2], s[3], profile) >= (int)sizeof options)
 		fail_with(E2BIG, "too many layers for one overlay");
 	if (sys_mount("ctx-fork", place, "overlay", 0, options) != 0)
 		fail(s[0]);
-	struct mount_attr set = {.attr_set = overlay->flags};
-	if (overlay->flags && sys_mount_setattr(AT_FDCWD, place, 0, &set) != 0)
+	if (exchanged)
+		leave_exchanged_base(before);
+	struct mount_attr set = {.attr_set = overlay->flags & ~PLAN_ATTR_OWNERS};
+	if (set.attr_set && sys_mount_setattr(AT_FDCWD, place, 0, &set) != 0)
 		fail(s[0]);
 }
 

@@ -25,7 +25,7 @@ enum {
 enum code {
 	OP_BASE = 1,     /* directory: chdir there before any namespace; overlay layers are named relative to it */
 	OP_NAMESPACES,   /* flags: clone flags to unshare */
-	OP_MAP_SELF,     /* number: uid << 32 | gid, mapped onto themselves */
+	OP_MAP_SELF,     /* number: uid << 32 | gid, which the caller's own are called inside */
 	OP_HOSTNAME,     /* name */
 	OP_LOOPBACK,     /* brings lo up */
 	OP_ROOT,         /* number: size limit in bytes; the tmpfs everything below is mounted on */
@@ -51,8 +51,13 @@ enum code {
 	OP_SECCOMP,      /* the filter's bytes in hexadecimal; applied just before the command */
 	OP_LISTEN,       /* number: a TCP port of the jail's own loopback; the listening socket goes to the owner of this process */
 	OP_CGROUP,       /* directory of a control group to enter, before any namespace */
+	OP_OWNERS,       /* uid map, gid map: who the owners of a mount with PLAN_ATTR_OWNERS are, as user_namespaces(7) writes it */
+	OP_GROUPS,       /* supplementary groups of the command, each a decimal number */
 	OP_COUNT,
 };
+
+/* Beside the kernel's own mount attributes: its owners are shown, and written, through the maps of OP_OWNERS. */
+#define PLAN_ATTR_OWNERS 0x80000000u
 
 /* Which of the three processes carries an operation out (see main.c). */
 enum stage { STAGE_OWNER = 1, STAGE_INIT, STAGE_COMMAND };

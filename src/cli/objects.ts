@@ -63,7 +63,7 @@ async function agentMade(host: Host, call: Arguments, name: string): Promise<Rea
     (each) => texts.get(each),
     (each) => `${file ?? name}#${each}`,
   );
-  const agent = agentFrom(name, wholeValues(read, `agent ${name}`));
+  const agent = agentFrom(name, '', wholeValues(read, `agent ${name}`)); // stands nowhere yet
   if (parent === undefined) assertOwnAgent(host, agent);
   else await assertMayCreate(host, parent, agent);
   return texts;

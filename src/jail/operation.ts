@@ -9,7 +9,9 @@ export type Attribute =
   | 'no devices'
   | 'no execution'
   /** To a command that runs shifted, its owners are as they are to root. Only for what is read only. */
-  | 'shifted owners';
+  | 'shifted owners'
+  /** What the workspace's owner owns is the agent's own, whichever uid it has: read and written through 'owners'. */
+  | 'exchanged owners';
 
 export type Namespace = 'user' | 'mount' | 'pid' | 'network' | 'ipc' | 'hostname' | 'cgroup';
 
@@ -49,6 +51,9 @@ export type Operation =
   | { readonly do: 'landlock rule'; readonly path: string; readonly rights: bigint }
   | { readonly do: 'seccomp'; readonly filter: Buffer }
   | { readonly do: 'listen'; readonly port: number }
-  | { readonly do: 'control group'; readonly directory: string };
+  | { readonly do: 'control group'; readonly directory: string }
+  /** Maps as user_namespaces(7) writes them, for mounts with 'exchanged owners'. */
+  | { readonly do: 'owners'; readonly users: string; readonly groups: string }
+  | { readonly do: 'groups'; readonly of: readonly number[] };
 
 export type Plan = readonly Operation[];

@@ -65,6 +65,8 @@ const examples = {
   landlock: ['OP_LANDLOCK', { do: 'landlock', rights: 0xffffn, scopes: 3 }],
   'landlock rule': ['OP_LANDLOCK_RULE', { do: 'landlock rule', path: '/w', rights: 0xdn }],
   'control group': ['OP_CGROUP', { do: 'control group', directory: '/sys/fs/cgroup/ctx-1' }],
+  owners: ['OP_OWNERS', { do: 'owners', users: '0 0 1', groups: '0 0 1\n1 2 3' }],
+  groups: ['OP_GROUPS', { do: 'groups', of: [5, 4294967294] }],
   listen: ['OP_LISTEN', { do: 'listen', port: 3128 }],
   seccomp: ['OP_SECCOMP', { do: 'seccomp', filter: Buffer.from('0600000000000000', 'hex') }],
 } satisfies Readonly<Record<Operation['do'], readonly [string, Operation]>>;
@@ -115,6 +117,7 @@ describe('the bytes of a plan', () => {
     assert.equal(of('tmpfs')?.flags, 2 | 4);
     assert.equal(of('bind')?.flags, 1 | 8);
     assert.deepEqual(of('overlay')?.strings, ['/w', 'l/1:l/0', 'u', 'k']);
+    assert.deepEqual(of('groups')?.strings, ['5', '4294967294']);
     assert.deepEqual(of('limit'), { code: 20, flags: 7, number: 2n ** 64n - 1n, strings: [] });
     assert.deepEqual(of('environment')?.strings, ['PATH=/bin', 'EMPTY=', 'ODD=a=b']);
     assert.deepEqual(of('command')?.strings, ['sh', '-c', 'true', '']);

@@ -14,6 +14,7 @@ const attributeBits: Readonly<Record<Attribute, number>> = {
   'no devices': 0x4,
   'no execution': 0x8,
   'shifted owners': 0x100000,
+  'exchanged owners': 0x80000000,
 };
 
 const namespaceBits: Readonly<Record<Namespace, number>> = {
@@ -124,6 +125,10 @@ function encode(operation: Operation): Encoded {
       return { code: 27, number: BigInt(operation.port) };
     case 'control group':
       return { code: 28, strings: [operation.directory] };
+    case 'owners':
+      return { code: 29, strings: [operation.users, operation.groups] };
+    case 'groups':
+      return { code: 30, strings: operation.of.map(String) };
   }
 }
 

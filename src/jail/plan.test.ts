@@ -3,8 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../test/property/seeded.js';
+import { identityShift } from './id-maps.js';
 import type { Operation, Plan } from './operation.js';
-import { identityShift, type JailView, jailPlan, type SharedPath } from './plan.js';
+import { type JailView, jailPlan, type SharedPath } from './plan.js';
 
 /** Without the layers that are made of this host's facts: those have tests of their own. */
 const layers = { weakened: ['landlock', 'seccomp'], architecture: 'x64', processors: 4 } as const;
@@ -54,6 +55,25 @@ const shifted: JailView = {
   directory: '/srv/project',
 };
 
+/** An agent with a uid of its own, in a workspace of somebody else. */
+const ofAgent: JailView = {
+  ...shifted,
+  identity: {
+    kind: 'shifted',
+    uid: 5000,
+    gid: 5000,
+    shift: identityShift,
+    groups: [44, 1000],
+    owner: { uid: 1000, gid: 0 },
+  },
+  person: { uid: 5000, gid: 5000, name: 'user', group: 'user', home: '/root' },
+  shared: [
+    { source: '/usr', target: '/usr', access: 'read only' },
+    { source: '/srv/open', target: '/srv/open', access: 'read write' },
+    { source: '/srv/data/vault/0123456789abcdef/fork/main/home', target: '/root', access: 'read write', ofFork: true },
+  ],
+};
+
 function modesInOctal(key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return `0x${value.toString(16)}`;
   return key === 'mode' && typeof value === 'number' ? `0${value.toString(8)}` : value;
@@ -80,7 +100,7 @@ const shared: fc.Arbitrary<SharedPath> = fc
 
 const view: fc.Arbitrary<JailView> = fc
   .record({
-    identity: fc.constantFrom(self.identity, shifted.identity),
+    identity: fc.constantFrom(self.identity, shifted.identity, ofAgent.identity),
     person: fc.constantFrom(self.person, shifted.person),
     hostName: fc.constant('ctx'),
     base: path,
@@ -112,6 +132,36 @@ describe('the plan of a jail', () => {
 
   it('is, for root, the one that was read and agreed to', () => {
     assertGolden('jail-plan-shifted', jailPlan(shifted));
+  });
+
+  it('is, for an agent with a uid of its own, the one that was read and agreed to', () => {
+    assertGolden('jail-plan-agent-uid', jailPlan(ofAgent));
+  });
+
+  it('gives the fork to an agent by maps that are one to one, and shows nothing else through them', () => {
+    const ids = fc.nat({ max: 0x0ffe0000 - 1 });
+    fc.assert(
+      fc.property(ids, ids, ids, (owner, agent, other) => {
+        const identity = { ...ofAgent.identity, uid: agent, gid: agent, owner: { uid: owner, gid: owner } } as const;
+        const plan = jailPlan({ ...ofAgent, identity });
+        const [maps] = plan.filter((operation) => operation.do === 'owners');
+        const extents = (maps?.users ?? '').split('\n').map((line) => line.split(' ').map(Number));
+        const shown = (stored: number) =>
+          extents.flatMap(([from = 0, to = 0, count = 0]) =>
+            stored + identityShift >= from && stored + identityShift < from + count
+              ? [stored + identityShift - from + to - identityShift]
+              : [],
+          );
+        assert.deepEqual(shown(owner), [agent]);
+        assert.deepEqual(shown(agent), [owner]);
+        if (other !== owner && other !== agent) assert.deepEqual(shown(other), [other]);
+        const through = plan.flatMap((operation) =>
+          'attributes' in operation && operation.attributes.includes('exchanged owners') ? [mountedAt(operation)] : [],
+        );
+        assert.deepEqual(through.sort(), ['/root', '/srv/project']);
+      }),
+      seeded(200),
+    );
   });
 
   it('mounts what holds a place before what stands in it', () => {
@@ -162,7 +212,7 @@ describe('the plan of a jail', () => {
 
   it('does everything that needs a capability before it takes the identity, and nothing of the command before the pivot', () => {
     const harmless = new Set<Operation['do']>(['limit', 'command directory', 'environment', 'command']);
-    const ofCommand = new Set<Operation['do']>([...harmless, 'shift', 'user']);
+    const ofCommand = new Set<Operation['do']>([...harmless, 'shift', 'groups', 'user']);
     fc.assert(
       fc.property(view, (given) => {
         const plan = jailPlan(given);

@@ -15,6 +15,7 @@ import {
   systemDirectories,
 } from '../authority/system-profile.js';
 import { openFiles } from '../base/limits.js';
+import { exchangedIds, shiftedCount } from './id-maps.js';
 import { landlockOperations, ownProcessesAlone } from './landlock.js';
 import type { Attribute, Namespace, Operation, Plan } from './operation.js';
 import { seccompProgram } from './seccomp.js';
@@ -22,14 +23,19 @@ import type { Architecture } from './system-calls.js';
 
 /** How the command's user relates to the host's. */
 export type Identity =
-  /** The caller is not root: its uid is mapped onto itself. */
+  /** The caller is not root: outside the command is the caller, inside it is called `uid`. */
   | { readonly kind: 'self'; readonly uid: number; readonly gid: number }
   /** The caller is root: uid n inside is n + shift outside, which is nobody on the host. */
-  | { readonly kind: 'shifted'; readonly uid: number; readonly gid: number; readonly shift: number };
-
-/** How far root's jails are shifted: above every range that systems hand out, below 2^31. */
-export const identityShift = 0x70000000;
-const shiftedCount = 0x0ffe0000;
+  | {
+      readonly kind: 'shifted';
+      readonly uid: number;
+      readonly gid: number;
+      readonly shift: number;
+      /** Supplementary groups, shifted as well. */
+      readonly groups?: readonly number[];
+      /** Whose the fork is on disk, where the command runs as somebody else: it is shown as the command's own. */
+      readonly owner?: { readonly uid: number; readonly gid: number };
+    };
 
 /** Layers of a jail that some hosts lack, and that an operator may give up. */
 export const optionalLayers = ['landlock', 'seccomp'] as const;
@@ -39,6 +45,8 @@ export interface SharedPath {
   readonly source: string;
   readonly target: string;
   readonly access: 'read only' | 'read write';
+  /** In the store, owned like the fork. */
+  readonly ofFork?: boolean;
 }
 
 export interface Link {
@@ -92,11 +100,16 @@ function byPath(a: { readonly at: string }, b: { readonly at: string }): number 
  * end every git command; what it may write is not: it could leave setuid files of root there. The system's own directories
  * are everybody's to read.
  */
-function attributesOf(view: JailView, source: string, access: SharedPath['access']): readonly Attribute[] {
-  if (access === 'read write') return contained;
+function attributesOf(view: JailView, { source, access, ofFork }: SharedPath): readonly Attribute[] {
+  if (access === 'read write') return ofFork === true ? ofForkAttributes(view) : contained;
   const ofSystem = [...systemDirectories, '/etc'].some((directory) => contains(directory, source));
   const shifted = view.identity.kind === 'shifted' && !ofSystem;
   return [...contained, 'read only', ...(shifted ? (['shifted owners'] as const) : [])];
+}
+
+function ofForkAttributes({ identity }: JailView): readonly Attribute[] {
+  const exchanged = identity.kind === 'shifted' && identity.owner !== undefined;
+  return [...contained, ...(exchanged ? (['exchanged owners'] as const) : [])];
 }
 
 interface Placed {
@@ -107,7 +120,7 @@ interface Placed {
 function overlayMounts(view: JailView): Placed[] {
   return view.overlays.map((overlay) => ({
     at: overlay.target,
-    operation: { do: 'overlay', ...overlay, attributes: contained },
+    operation: { do: 'overlay', ...overlay, attributes: ofForkAttributes(view) },
   }));
 }
 
@@ -115,13 +128,13 @@ function overlayMounts(view: JailView): Placed[] {
 function mounts(view: JailView): Operation[] {
   const placed: Placed[] = [
     { at: '/tmp', operation: { do: 'tmpfs', path: '/tmp', mode: 0o1777, attributes: contained } },
-    ...view.shared.map(({ source, target, access }) => ({
-      at: target,
+    ...view.shared.map((path) => ({
+      at: path.target,
       operation: {
         do: 'bind' as const,
-        source,
-        target,
-        attributes: attributesOf(view, source, access),
+        source: path.source,
+        target: path.target,
+        attributes: attributesOf(view, path),
       },
     })),
     ...overlayMounts(view),
@@ -211,12 +224,24 @@ function temporaryLink(view: JailView): Operation[] {
   return [{ do: 'symlink', path: '/var/tmp', target: '/tmp' }];
 }
 
+function owners({ identity }: JailView): readonly Operation[] {
+  if (identity.kind === 'self' || identity.owner === undefined) return [];
+  const { uid, gid, shift, owner } = identity;
+  return [{ do: 'owners', users: exchangedIds(owner.uid, uid, shift), groups: exchangedIds(owner.gid, gid, shift) }];
+}
+
+function groups({ identity }: JailView): readonly Operation[] {
+  const given = identity.kind === 'shifted' ? (identity.groups ?? []) : [];
+  return given.length === 0 ? [] : [{ do: 'groups', of: given }];
+}
+
 /** The jail without anybody in it. */
 function foundation(view: JailView): readonly Operation[] {
   const { identity } = view;
   const self = identity.kind === 'self';
   return [
     { do: 'base', directory: view.base },
+    ...owners(view),
     ...(view.controlGroups ?? []).map((directory): Operation => ({ do: 'control group', directory })),
     { do: 'namespaces', of: self ? ['user', ...namespaces] : namespaces },
     ...(self ? [{ do: 'map self', uid: identity.uid, gid: identity.gid } as const] : []),
@@ -241,6 +266,7 @@ function foundation(view: JailView): readonly Operation[] {
 function ofCommand(view: JailView, scopes: number): readonly Operation[] {
   return [
     ...limits(view),
+    ...groups(view),
     { do: 'user', uid: view.identity.uid, gid: view.identity.gid },
     ...restrictions(view, scopes),
     { do: 'command directory', path: view.directory },

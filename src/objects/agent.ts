@@ -14,6 +14,8 @@ import { type ReadValues, readValues, wholeValues } from './read-values.js';
 
 export interface Agent {
   readonly name: string;
+  /** Of its control files. */
+  readonly directory: string;
   readonly identity: Identity;
   readonly parent: Lineage | undefined;
   readonly root: string;
@@ -42,11 +44,12 @@ function checkTogether(name: string, { label, policy, network }: AgentValues): v
   });
 }
 
-export function agentFrom(name: string, values: AgentValues): Agent {
+export function agentFrom(name: string, directory: string, values: AgentValues): Agent {
   checkTogether(name, values);
   const { owner, uid, gid, groups, label, iso, life, env, path, mount, model, expiry } = values;
   return Object.freeze({
     name,
+    directory,
     identity: Object.freeze({ owner, uid, gid, groups, label, isolation: iso, life }),
     parent: values.parent,
     root: values.root,
@@ -77,7 +80,7 @@ export function inspectAgent(object: Located, changed?: ReadonlyMap<string, stri
 }
 
 export function readAgent(object: Located, changed?: ReadonlyMap<string, string>): Agent {
-  return agentFrom(object.name, wholeValues(inspectAgent(object, changed), `agent ${object.name}`));
+  return agentFrom(object.name, object.directory, wholeValues(inspectAgent(object, changed), `agent ${object.name}`));
 }
 
 export function agentNamed(roots: Roots, name: string): Agent {

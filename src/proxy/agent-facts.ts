@@ -12,6 +12,8 @@ import type { Scope } from '../authority/scope.js';
 
 export interface AgentFacts {
   readonly name: string;
+  /** Of its control files, on the host; no jail shows it. */
+  readonly directory: string;
   readonly identity: Identity;
   /** Undefined where a person made it. A child's authority is derived from its parent's, each time it is asked for. */
   readonly parent: Lineage | undefined;

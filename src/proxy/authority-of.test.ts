@@ -10,6 +10,7 @@ import { type ErrnoCode, ErrnoError } from '../base/errno.js';
 import type { AgentFacts } from './agent-facts.js';
 import { resolveAuthority } from './authority-of.js';
 import type { Host } from './host.js';
+import { jailIdentity } from './jail-identity.js';
 import { assertRunnable } from './runnable.js';
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), 'ctx-authority-')));
@@ -26,6 +27,7 @@ const agents = new Map<string, AgentFacts>();
 const host = {
   uid: 1000,
   gid: 1000,
+  groups: [1000, 44],
   home: join(base, 'home'),
   environment: { PATH: '/usr/bin' },
   hidden: [store],
@@ -42,6 +44,7 @@ function agent(
   const { policyText = '', mountText = '', ...rest } = given;
   const made: AgentFacts = {
     name,
+    directory: join(store, name),
     identity: {
       owner: 1000,
       uid: 1000,
@@ -215,6 +218,59 @@ describe('the authority of a child', () => {
   });
 });
 
+describe('an agent that root runs', () => {
+  const ofRoot = { ...host, uid: 0, gid: 0, groups: [] };
+  const shiftedPlace = { ...place, owner: { uid: 1000, gid: 1000, shift: 1 << 30 } };
+  const { identity } = agent('x');
+
+  async function runs(given: Partial<AgentFacts['identity']>) {
+    const coder = agent('coder', { identity: { ...identity, ...given } });
+    const resolved = await resolveAuthority(ofRoot, { place: shiftedPlace, agent: coder });
+    assertRunnable(ofRoot, shiftedPlace, resolved);
+    return jailIdentity(shiftedPlace.owner, resolved);
+  }
+
+  it('is the owner of the workspace, shifted, with its own groups', async () => {
+    const expected = { kind: 'shifted', uid: 1000, gid: 1000, shift: 1 << 30, groups: [4, 5] };
+    assert.deepEqual(await runs({ groups: [5, 4] }), expected);
+    assert.deepEqual(await runs({ groups: [5, 4], isolation: 'userns' }), expected);
+  });
+
+  it('has a uid of its own where it says so, and then the fork is shown as its own', async () => {
+    assert.deepEqual(await runs({ isolation: 'uid', uid: 77, gid: 78 }), {
+      kind: 'shifted',
+      uid: 77,
+      gid: 78,
+      shift: 1 << 30,
+      owner: { uid: 1000, gid: 1000 },
+    });
+    assert.equal('owner' in (await runs({ isolation: 'uid' })), false);
+  });
+
+  it('is refused where its ids are not to be had', async () => {
+    await refusal('EPERM', () => runs({ uid: 77 }));
+    await refusal('EPERM', () => runs({ uid: 77, isolation: 'userns' }));
+    await refusal('EINVAL', () => runs({ uid: 2 ** 31, isolation: 'uid' }));
+    await refusal('EINVAL', () => runs({ groups: [2 ** 31] }));
+  });
+});
+
+describe('an agent with ids of its own, run by a person', () => {
+  it('has those of its files, or numbers that are always the same and nobody’s', async () => {
+    const { identity } = agent('x');
+    const ids = async (name: string, given: Partial<AgentFacts['identity']>) => {
+      const made = agent(name, { identity: { ...identity, isolation: 'userns', ...given } });
+      return jailIdentity(place.owner, await resolveAuthority(host, { place, agent: made }));
+    };
+    assert.deepEqual(await ids('coder', { uid: 77, gid: 78 }), { kind: 'self', uid: 77, gid: 78 });
+    const coder = await ids('coder', {});
+    assert.deepEqual(await ids('coder', {}), coder);
+    assert.notDeepEqual(await ids('reviewer', {}), coder);
+    assert.ok(coder.uid >= 0x60000000 && coder.uid < 2 ** 31 && coder.gid === coder.uid);
+    assert.deepEqual(await ids('coder', { isolation: 'shared' }), { kind: 'self', uid: 1000, gid: 1000 });
+  });
+});
+
 describe('an agent that this jail cannot hold', () => {
   async function runs(given: Partial<AgentFacts>): Promise<void> {
     const resolved = await resolveAuthority(host, { place, agent: agent('coder', given) });
@@ -226,12 +282,10 @@ describe('an agent that this jail cannot hold', () => {
     await runs({});
     await runs({ quota: { wallTime: 5, memory: 5, pids: 5, cpu: 0.5, disk: 5, inodes: 5 } });
     assert.match(await refusal('ENOTSUP', () => runs({ identity: { ...identity, isolation: 'uid' } })), /^iso uid/);
-    assert.match(
-      await refusal('ENOTSUP', () => runs({ identity: { ...identity, isolation: 'userns' } })),
-      /^iso userns/,
-    );
+    await runs({ identity: { ...identity, isolation: 'userns', uid: 77, gid: 78 } });
+    await runs({ identity: { ...identity, groups: [44] } });
+    assert.match(await refusal('ENOTSUP', () => runs({ identity: { ...identity, groups: [44, 45] } })), /^groups 45: /);
     assert.match(await refusal('ENOTSUP', () => runs({ root: '/srv/root' })), /^root \/srv\/root/);
-    assert.match(await refusal('ENOTSUP', () => runs({ lifetime: { uses: 5 } })), /^expiry uses/);
     await refusal('EACCES', () => runs({ lifetime: { expiresAt: 5 } }));
     await refusal('EACCES', () => runs({ cwd: '/nowhere' }));
     await refusal('EPERM', () => runs({ identity: { ...identity, uid: 1001 } }));

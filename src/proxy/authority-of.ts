@@ -45,6 +45,8 @@ export interface ResolvedAuthority {
   readonly authority: Authority;
   readonly digest: string;
   readonly agent: AgentFacts | undefined;
+  /** It and whom it descends from, the one that a person made first. */
+  readonly line: readonly AgentFacts[];
   /** Other names of what is granted; they grant nothing. */
   readonly links: readonly Link[];
   /** PATH for the command. */
@@ -226,6 +228,7 @@ export async function resolveAuthority(host: Host, request: AuthorityRequest): P
     authority,
     digest: authorityDigest(authority),
     agent,
+    line: Object.freeze(line),
     links,
     search,
     live: Object.freeze(live),

@@ -26,6 +26,7 @@ import { type LimitEvent, LimitEvents } from './limit-events.js';
 import { refusalsOf } from './refusals.js';
 import { runInJail } from './run.js';
 import { assertRunnable, withheld } from './runnable.js';
+import { countUse } from './uses.js';
 import { viewOf } from './view.js';
 
 export interface ExecRequest {
@@ -90,6 +91,7 @@ async function authorityFor(host: Host, place: Place, request: ExecRequest): Pro
     const grants = { network: [...network, ...privateHosts], quota };
     const resolved = await resolveAuthority(host, { place, agent, reads, writes, siblings, grants });
     assertRunnable(host, place, resolved);
+    await countUse(host, resolved.line);
     return resolved;
   } catch (error) {
     if (error instanceof ErrnoError) {

@@ -3,7 +3,7 @@ import { realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Recorder } from '../audit/record.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
-import { identityShift } from '../jail/plan.js';
+import { identityShift } from '../jail/id-maps.js';
 import type { Architecture } from '../jail/system-calls.js';
 import { vaultId, vaultPaths } from '../vault/layout.js';
 import type { Store } from '../vault/store.js';
@@ -21,6 +21,8 @@ export interface Host {
   readonly processors: number;
   readonly uid: number;
   readonly gid: number;
+  /** Supplementary groups of this process. */
+  readonly groups: readonly number[];
   readonly home: string;
   /** Where agents and tools are kept, seen by agents as `/ctx`. */
   readonly root: string;

@@ -70,7 +70,7 @@ describe('what a jail shows', () => {
 
   it('is a private home instead of the own one, and the git configuration in it', async () => {
     const view = await viewWith([]);
-    assert.deepEqual(view.shared.at(-1), { source: paths.fork.home, target: home, access: 'read write' });
+    assert.deepEqual(view.shared.at(-1), { source: paths.fork.home, target: home, access: 'read write', ofFork: true });
     assert.deepEqual(await shares([]), [join(home, '.gitconfig')]);
   });
 

@@ -8,7 +8,7 @@ import { contains } from '../authority/absolute-path.js';
 import type { Person } from '../authority/system-profile.js';
 import type { View, ViewEntry } from '../authority/view.js';
 import { ErrnoError } from '../base/errno.js';
-import type { Identity, Layer, SharedPath } from '../jail/plan.js';
+import type { Layer, SharedPath } from '../jail/plan.js';
 import { proxyEnvironment } from '../network/environment.js';
 import type { ForkPaths } from '../vault/layout.js';
 import { layersFromTop, type OpenVault } from '../vault/vault.js';
@@ -16,6 +16,7 @@ import type { ResolvedAuthority } from './authority-of.js';
 import type { EnforcedView } from './enforced-plan.js';
 import { commandEnvironment } from './environment.js';
 import type { Host, Place } from './host.js';
+import { jailIdentity } from './jail-identity.js';
 import { hasMountsInside } from './mounts-inside.js';
 
 export const jailHostName = 'ctx';
@@ -32,11 +33,6 @@ export interface ViewRequest {
   readonly argv: readonly string[];
   readonly environmentAdditions: readonly string[];
   readonly weakened: readonly Layer[];
-}
-
-function identityAt({ owner }: Place): Identity {
-  const { uid, gid, shift } = owner;
-  return shift === 0 ? { kind: 'self', uid, gid } : { kind: 'shifted', uid, gid, shift };
 }
 
 function refuse(entry: ViewEntry, reason: string): never {
@@ -77,7 +73,7 @@ function partsOf(view: View, origin: string): Parts {
 /** The home a command may write: the private one, unless the Authority shows the host's own. */
 function homeOf(view: View, home: string, fork: ForkPaths): { readonly home: string; readonly shared: SharedPath[] } {
   if (view.covering(home) === undefined) {
-    return { home, shared: [{ source: fork.home, target: home, access: 'read write' }] };
+    return { home, shared: [{ source: fork.home, target: home, access: 'read write', ofFork: true }] };
   }
   return { home: view.accessTo(home) === 'write' ? home : '/tmp', shared: [] };
 }
@@ -90,12 +86,13 @@ export function viewOf(request: ViewRequest): EnforcedView {
   const inVault = (path: string) => posix.relative(base, path);
   const { shared, readOnly } = partsOf(view, place.origin);
   const own = homeOf(view, host.home, fork);
-  const { uid, gid } = place.owner;
+  const identity = jailIdentity(place.owner, resolved);
+  const { uid, gid } = identity;
   const name = uid === 0 ? 'root' : 'user';
   const person: Person = { uid, gid, name, group: name, home: own.home };
   return {
     jail: {
-      identity: identityAt(place),
+      identity,
       person,
       hostName: jailHostName,
       base,

@@ -1,0 +1,192 @@
+/** Who an agent's command is: inside, outside, to its fork and to the host's files. */
+import assert from 'node:assert/strict';
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import type { Envelope } from '../../src/proxy/envelope.js';
+import { until } from '../support/process.js';
+import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { forEachUser, isRoot } from '../support/users.js';
+
+async function ok(stage: Stage, cwd: string, words: readonly string[]): Promise<void> {
+  const { code, stdout, stderr } = await stage.ctx(cwd, words);
+  assert.equal(code, 0, `ctx ${words.join(' ')}\n${stdout}${stderr}`);
+}
+
+/** An agent with these control files. */
+async function agent(stage: Stage, cwd: string, name: string, files: Readonly<Record<string, string>>): Promise<void> {
+  await ok(stage, cwd, ['agent', 'new', name]);
+  for (const [file, text] of Object.entries(files)) await ok(stage, cwd, ['agent', 'set', name, file, text]);
+}
+
+async function exec(stage: Stage, cwd: string, words: readonly string[], script: string): Promise<Envelope> {
+  const { stdout, stderr } = await stage.ctx(cwd, ['exec', '--json', ...words, '--', 'sh', '-c', script]);
+  return parseJson(stdout, stderr) as Envelope;
+}
+
+/** Whoever runs `sleep SECONDS`, by the kernel's own books. */
+function uidsOutside(seconds: string): readonly string[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .flatMap((entry) => {
+      try {
+        if (readFileSync(`/proc/${entry}/cmdline`, 'latin1') !== `sleep\0${seconds}\0`) return [];
+        return [/^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${entry}/status`, 'utf8'))?.[1] ?? ''];
+      } catch {
+        return []; // ended meanwhile
+      }
+    });
+}
+
+forEachUser((user) => {
+  const stage = useStage(user);
+
+  test('an agent is used as often as its files say, and not once more', async () => {
+    const project = stage.project();
+    await agent(stage, project, 'brief', { expiry: 'uses 2' });
+    for (const expected of [0, 0, 13]) {
+      const { code, stderr } = await stage.ctx(project, ['exec', '--agent', 'brief', '--', 'true']);
+      assert.equal(code, expected, stderr);
+    }
+    assert.equal(readFileSync(join(stage.store, 'ctx/agent/brief.d/uses'), 'utf8'), '2\n');
+    // Looking is no use of it.
+    await ok(stage, project, ['jail', 'plan', '--agent', 'brief']);
+    await ok(stage, project, ['agent', 'set', 'brief', 'expiry', 'uses 3']);
+    await ok(stage, project, ['exec', '--agent', 'brief', '--', 'true']);
+  });
+});
+
+describe('without root', () => {
+  forEachUser((user) => {
+    if (user.uid === 0) return;
+    const stage = useStage(user);
+
+    test('iso userns gives ids of its own inside, and the fork is still its own', async () => {
+      const project = stage.project('echo old > file');
+      await agent(stage, project, 'nested', { iso: 'userns' });
+      const script =
+        'id -u; id -g; stat -c %u:%g file; echo new > file; echo x > made; stat -c %u made; id -un; touch ~/x';
+      const { stdout, exitCode, stderr } = await exec(stage, project, ['--agent', 'nested'], script);
+      assert.equal(exitCode, 0, stderr?.text);
+      const [uid = '', gid, file, made, name] = (stdout?.text ?? '').split('\n');
+      assert.ok(Number(uid) >= 0x60000000 && gid === uid);
+      assert.deepEqual([file, made, name], [`${uid}:${uid}`, uid, 'user']);
+      await ok(stage, project, ['apply']);
+      assert.deepEqual(
+        [statSync(join(project, 'made')).uid, readFileSync(join(project, 'file'), 'utf8')],
+        [user.uid, 'new\n'],
+      );
+    });
+
+    test('iso userns has the ids of its files where they are not the person’s', async () => {
+      const project = stage.project();
+      await agent(stage, project, 'numbered', { iso: 'userns' });
+      // Only root makes agents of other ids; what is written by hand counts all the same.
+      for (const [file, id] of [
+        ['uid', 4711],
+        ['gid', 4712],
+      ] as const) {
+        writeFileSync(join(stage.store, 'ctx/agent/numbered.d', file), `${id}\n`);
+      }
+      const { stdout } = await exec(stage, project, ['--agent', 'numbered'], 'id -u; id -g');
+      assert.equal(stdout?.text, '4711\n4712\n');
+    });
+
+    test('iso uid and foreign groups are refused by name, with what to do', async () => {
+      const project = stage.project();
+      await agent(stage, project, 'lonely', { iso: 'uid' });
+      const alone = await stage.ctx(project, ['exec', '--agent', 'lonely', '--', 'true']);
+      assert.equal(alone.code, 69);
+      assert.match(alone.stderr, /iso uid: only root .*iso userns.*ENOTSUP|iso uid: only root .*ENOTSUP.*iso userns/s);
+      await agent(stage, project, 'grouped', { groups: '4242' });
+      const grouped = await stage.ctx(project, ['exec', '--agent', 'grouped', '--', 'true']);
+      assert.equal(grouped.code, 69);
+      assert.match(grouped.stderr, /groups 4242: without root/);
+    });
+  });
+});
+
+describe('as root', { skip: isRoot ? false : 'only root runs commands as somebody else' }, () => {
+  forEachUser((user) => {
+    if (user.uid !== 0) return;
+    const stage = useStage(user);
+
+    /** A project of somebody who is neither root nor the agent. */
+    function projectOf(uid: number, script: string): string {
+      const project = stage.project(script);
+      stage.shell(project, `chown -R ${uid}:${uid} .`);
+      return project;
+    }
+
+    test('iso uid: the agent has its own uid, and the fork is its own whoever owns the workspace', async () => {
+      const project = projectOf(1234, 'echo old > file; chmod 600 file; mkdir d; echo x > d/x; chmod 700 d');
+      stage.shell(project, 'echo r > theirs; chown 0:0 theirs; chmod 600 theirs');
+      await agent(stage, project, 'own', { iso: 'uid', uid: '7001', gid: '7002' });
+      const script = [
+        'id -u; id -g; stat -c %u:%g file; cat file d/x; echo new > file; mkdir made; echo x > made/x; rm d/x',
+        'stat -c %u:%g made/x; cat theirs || echo refused; touch ~/x; echo z >> d/../file',
+      ].join('\n');
+      const { stdout, exitCode, stderr } = await exec(stage, project, ['--agent', 'own'], script);
+      assert.equal(exitCode, 0, stderr?.text);
+      assert.equal(stdout?.text, '7001\n7002\n7001:7002\nold\nx\n7001:7002\nrefused\n');
+      await ok(stage, project, ['apply']);
+      // What it made is the workspace owner's, as everything in the workspace.
+      assert.deepEqual(
+        ['file', 'made', 'made/x'].map((name) => statSync(join(project, name)).uid),
+        [1234, 1234, 1234],
+      );
+      assert.equal(readFileSync(join(project, 'file'), 'utf8'), 'new\nz\n');
+      // Another agent, and nobody's command, go on with the same fork.
+      const again = await exec(stage, project, [], 'id -u; cat made/x; echo w >> file; stat -c %u file');
+      assert.equal(again.stdout?.text, '1234\nx\n1234\n');
+    });
+
+    test('iso uid: outside, too, the uid is the agent’s own, shifted', async () => {
+      const project = projectOf(1234, ':');
+      await agent(stage, project, 'seen', { iso: 'uid', uid: '7003', gid: '7003' });
+      const seconds = '29.7003';
+      const running = stage.startCtx(project, ['exec', '--agent', 'seen', '--', 'sleep', seconds]);
+      await until(() => uidsOutside(seconds).length > 0, 'the command runs');
+      const uids = uidsOutside(seconds);
+      running.child.kill('SIGTERM');
+      await running.finished;
+      assert.deepEqual(uids, [String(0x70000000 + 7003)]);
+    });
+
+    test('iso uid: the host’s files are to it what they are to that uid, and read-only', async () => {
+      const project = projectOf(1234, ':');
+      const data = join(stage.directory, 'data-own');
+      mkdirSync(data);
+      for (const [name, uid, gid, mode] of [
+        ['mine', 7004, 0, 0o600],
+        ['group', 0, 7044, 0o640],
+        ['secret', 1234, 1234, 0o600],
+        ['open', 0, 0, 0o644],
+      ] as const) {
+        writeFileSync(join(data, name), `${name}\n`);
+        chownSync(join(data, name), uid, gid);
+        chmodSync(join(data, name), mode);
+      }
+      await agent(stage, project, 'reader', { iso: 'uid', uid: '7004', gid: '7004', groups: '7044' });
+      const script = `cd ${data}; for f in mine group secret open; do cat $f || echo no; done; id -G; echo x > mine || echo no`;
+      const { stdout } = await exec(stage, project, ['--agent', 'reader', '--read', data], script);
+      assert.equal(stdout?.text, 'mine\ngroup\nno\nopen\n7004 7044\nno\n');
+      await ok(stage, project, ['agent', 'set', 'reader', 'groups', '']);
+      const without = await exec(
+        stage,
+        project,
+        ['--agent', 'reader', '--read', data],
+        `cat ${data}/group || echo no; id -G`,
+      );
+      assert.equal(without.stdout?.text, 'no\n7004\n');
+    });
+
+    test('an agent without iso uid still has to be the workspace owner', async () => {
+      const project = projectOf(1234, ':');
+      await agent(stage, project, 'other', { uid: '7005', gid: '7005' });
+      const { code, stderr } = await stage.ctx(project, ['exec', '--agent', 'other', '--', 'true']);
+      assert.equal(code, 13);
+      assert.match(stderr, /runs as 7005:7005.*iso uid/s);
+    });
+  });
+});
