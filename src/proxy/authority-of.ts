@@ -5,7 +5,7 @@
  * Host facts are looked up once and paths made canonical once. What was asked for and is not there, or is not shown, is
  * in `warnings`; of the defaults (tooling, programs of PATH) a missing one is no news and is only in `skipped`.
  */
-import { contains } from '../authority/absolute-path.js';
+import { contains, rebase } from '../authority/absolute-path.js';
 import { attenuate } from '../authority/attenuate.js';
 import { type Authority, authorityDigest, type Identity, makeAuthority } from '../authority/authority.js';
 import { parseLabel } from '../authority/label.js';
@@ -20,6 +20,7 @@ import { lineageDepth } from '../base/limits.js';
 import { visible } from '../base/visible-text.js';
 import type { Link } from '../jail/plan.js';
 import type { AgentFacts } from './agent-facts.js';
+import { type RootView, rootOf, rootView } from './agent-root.js';
 import { canonicalPath } from './canonical-paths.js';
 import type { Host, Place } from './host.js';
 import { readOperatorFile } from './operator-file.js';
@@ -61,6 +62,8 @@ interface Facts {
   readonly host: Host;
   readonly surface: Surface;
   readonly operator: readonly Mount[];
+  /** Canonical; undefined where it is the host's own. */
+  readonly root: string | undefined;
   readonly warnings: string[];
 }
 
@@ -84,9 +87,17 @@ function operatorMountsBeside(facts: Facts, own: readonly Mount[]): readonly Mou
   });
 }
 
+/** The root of the agents' own, around what else is shown. */
+function rootAround(facts: Facts, mounts: readonly Mount[]): RootView {
+  if (facts.root === undefined) return { mounts: [], links: [] };
+  const shown = surfaceEntries(facts.surface).map(({ path }) => path);
+  return rootView(facts.root, [...shown, ...mounts.map(({ target }) => target), facts.host.home]);
+}
+
 function independent(facts: Facts, agent: AgentFacts): Authority {
   const { identity, policy, toolPath, network, quota, lifetime } = agent;
-  const own = presentMounts(agent.mounts, `agent ${agent.name}`, facts);
+  const present = presentMounts(agent.mounts, `agent ${agent.name}`, facts);
+  const own = [...present, ...rootAround(facts, [...present, ...facts.operator]).mounts];
   return makeAuthority({
     identity,
     surface: facts.surface,
@@ -110,12 +121,14 @@ function inheritedMounts(parent: Authority, surface: Surface, own: readonly Moun
 function derived(facts: Facts, parent: Authority, parentName: string, agent: AgentFacts): Authority {
   const { identity, policy, toolPath, network, quota, lifetime, mounts } = agent;
   for (const { target } of mounts) checkedPlace(target, `the target of a mount of agent ${agent.name}`);
+  const ofRoot = rootAround(facts, mounts).mounts.map((mount) => ({ ...mount, source: mount.target }));
+  const asked = [...mounts, ...ofRoot];
   const result = attenuate(
     parent,
     {
       identity,
       surface: facts.surface,
-      mounts: [...mounts, ...inheritedMounts(parent, facts.surface, mounts)],
+      mounts: [...asked, ...inheritedMounts(parent, facts.surface, asked)],
       policy,
       toolPath,
       ...(network === undefined ? {} : { network }),
@@ -189,6 +202,11 @@ function refuseGrantsBesideAgent({ agent, grants }: AuthorityRequest): void {
   });
 }
 
+/** Of an Authority's mounts, those that are not its root's own. */
+function isBesideRoot(root: string | undefined): (mount: Mount) => boolean {
+  return ({ source, target }) => root === undefined || source !== rebase(target, '/', root);
+}
+
 /** Writable places that are not the fork's. */
 function liveTargets({ view }: Authority, origin: string): readonly string[] {
   const written = view.entries.filter(({ access, target }) => access === 'write' && view.accessTo(target) === 'write');
@@ -201,9 +219,11 @@ export async function resolveAuthority(host: Host, request: AuthorityRequest): P
   const { place, agent } = request;
   refuseGrantsBesideAgent(request);
   const line = agent === undefined ? [] : await lineageOf(host, agent);
-  const { surface, links, search, skipped, warnings } = surfaceAt(host, place, request, agent?.scope ?? 'project');
-  const said = [...warnings];
-  const facts: Facts = { host, surface, operator: [], warnings: said };
+  const root = rootOf(line, host.hidden);
+  const at = surfaceAt(host, place, request, agent?.scope ?? 'project', root !== undefined);
+  const { surface, search, skipped } = at;
+  const said = [...at.warnings];
+  const facts: Facts = { host, surface, operator: [], root, warnings: said };
   const operator = await readOperatorFile(host.operatorDirectories);
   // Not `surfaceMounts`: a path of the surface may hold what a line of a mount file cannot, such as a newline.
   const own = surfaceEntries(surface).map(
@@ -222,6 +242,7 @@ export async function resolveAuthority(host: Host, request: AuthorityRequest): P
   const kept = wanted.filter((mount) => merged.mounts.includes(mount));
   const whole = { ...facts, operator: kept };
   const authority = agent === undefined ? anonymous(whole, place.owner, request.grants) : authorityOfLine(whole, line);
+  const links = [...at.links, ...rootAround(whole, authority.mounts.filter(isBesideRoot(root))).links];
   const live = liveTargets(authority, place.origin);
   for (const target of live) said.push(`${visible(target)} is written directly, not in the fork: it cannot be undone`);
   return Object.freeze({

@@ -58,10 +58,6 @@ export function assertRunnable(host: Host, place: Place, resolved: ResolvedAutho
   const { authority, agent } = resolved;
   if (agent === undefined) return;
   const operation = `agent ${agent.name}`;
-  if (agent.root !== '/') {
-    const reason = `root ${agent.root}: a root of its own for each agent is not supported yet`;
-    throw new ErrnoError('ENOTSUP', { operation, reason });
-  }
   const obstacle = identityObstacle(host, place, authority, agent.name) ?? groupsObstacle(host, authority);
   if (obstacle !== undefined) {
     throw new ErrnoError(obstacle.code, { operation, reason: obstacle.reason, remedy: obstacle.remedy });

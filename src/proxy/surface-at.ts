@@ -59,7 +59,31 @@ function granted(given: readonly string[], option: string, cwd: string, hidden: 
   return { paths, links: found.links } satisfies Granted;
 }
 
-export function surfaceAt(host: Host, place: Place, task: TaskPaths, scope: Scope): SurfaceAt {
+/** What the host itself adds: its system, the programs of PATH, tools' configuration. An agent with its own root has that instead. */
+function hostDefaults(host: Host) {
+  const system = systemView();
+  const programs = programPaths(host.environment['PATH'], host.home);
+  const tooling = expandPaths(defaultToolingPaths, pathEnvironment({ ...host.environment, HOME: host.home }));
+  const defaults = canonicalPaths([...programs.reads, ...tooling.paths]);
+  return {
+    system: system.shared.map(({ target }) => target),
+    tools: defaults.paths,
+    links: [...system.links, ...defaults.links],
+    search: programs.search,
+    skipped: defaults.skipped,
+  };
+}
+
+const noDefaults = {
+  system: [],
+  tools: [],
+  links: [],
+  search: programPaths(undefined, '/').search,
+  skipped: [],
+} as const satisfies ReturnType<typeof hostDefaults>;
+
+/** `ownRoot`: the system is the agent's own, and nothing of the host's is added. */
+export function surfaceAt(host: Host, place: Place, task: TaskPaths, scope: Scope, ownRoot = false): SurfaceAt {
   const { origin } = place;
   const warnings: string[] = [];
   const hidden = host.hidden;
@@ -108,10 +132,7 @@ export function surfaceAt(host: Host, place: Place, task: TaskPaths, scope: Scop
     });
   }
 
-  const system = systemView();
-  const programs = programPaths(host.environment['PATH'], host.home);
-  const tooling = expandPaths(defaultToolingPaths, pathEnvironment({ ...host.environment, HOME: host.home }));
-  const defaults = canonicalPaths([...programs.reads, ...tooling.paths]);
+  const defaults = ownRoot ? noDefaults : hostDefaults(host);
   // Judged once more now that links are resolved: an innocent name on PATH may lead to a whole home.
   const showsTooMuch = showsTooMuchOf(host.home);
   const covering = [origin, ...reads.paths, ...writes.paths, ...hidden];
@@ -121,15 +142,15 @@ export function surfaceAt(host: Host, place: Place, task: TaskPaths, scope: Scop
     additionalWrites: writes.paths,
     siblingReads: siblings,
     workspaceMetadata: asked.workspaceMetadata,
-    toolingPaths: defaults.paths.filter(isDefault),
+    toolingPaths: defaults.tools.filter(isDefault),
     additionalReads: reads.paths,
-    systemReads: system.shared.map(({ target }) => target),
+    systemReads: defaults.system,
     hidden,
   });
   return Object.freeze({
     surface,
-    links: Object.freeze([...system.links, ...defaults.links, ...reads.links, ...writes.links]),
-    search: programs.search,
+    links: Object.freeze([...defaults.links, ...reads.links, ...writes.links]),
+    search: defaults.search,
     skipped: defaults.skipped,
     warnings: Object.freeze(warnings),
   });
