@@ -6,7 +6,7 @@
 import { readdirSync, renameSync } from 'node:fs';
 import { hasCode } from '../base/errno.js';
 import { layersBeforeReimport } from '../base/limits.js';
-import { clashing, parentsOf } from './clashing.js';
+import { addParents, clashing } from './clashing.js';
 import { forkChanges } from './fork.js';
 import { throwAway } from './trash.js';
 import type { Problem, Step } from './tree.js';
@@ -61,12 +61,17 @@ async function uncover(vault: OpenVault, entered: readonly string[]): Promise<vo
   const { upper } = paths.fork;
   const wanted = new Set(entered);
   const changes = await forkChanges(vault);
-  const kept = new Set(changes.flatMap(({ path }) => [path, ...parentsOf(path)]));
+  const kept = new Set<string>();
+  const keep = (path: string) => {
+    addParents(path, kept);
+    kept.add(path);
+  };
+  for (const { path } of changes) keep(path);
   const plan: Step[] = [];
   // From the deepest up: a directory goes only where everything it holds does.
   for (const { path } of (await tree.diff({ uppers: [upper], lowers: [] })).reverse()) {
     if (wanted.has(path) && !kept.has(path)) plan.push({ action: 'remove', path });
-    else for (const parent of parentsOf(path)) kept.add(parent);
+    else addParents(path, kept);
   }
   await tree.apply({ uppers: [upper], root: upper, plan }).catch((error: unknown) => {
     // A mark of a deletion that both sides made. What stays covered by it is a clash.
