@@ -3,9 +3,9 @@
  * it before it does anything else, and it is removed at the end. Version 2 where it has the controllers, else version 1;
  * a limit that this host cannot hold is refused, never ignored.
  */
-import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { type ErrnoCode, ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { uniqueName } from '../base/unique-name.js';
 
 export interface GroupLimits {
@@ -179,6 +179,28 @@ function eventsOf(directories: Directories): string[] {
   ];
 }
 
+/** By `uniqueName`, which begins with the number of the process that made it. */
+const groupName = /^ctx-([0-9a-z]+)-[0-9a-z]+-[0-9a-z]+$/;
+
+/** Its jail is still ending, another ctx removed it, or it is another user's. */
+const notOursToRemove: readonly ErrnoCode[] = ['EBUSY', 'ENOENT', 'EACCES', 'EPERM'];
+
+/**
+ * A killed ctx cannot remove its group; the next one does. The kernel removes none that still holds a process, so a group
+ * that is in use stays, whoever asks.
+ */
+function removeAbandoned(place: string): void {
+  for (const name of readdirSync(place)) {
+    const owner = groupName.exec(name)?.[1];
+    if (owner === undefined || existsSync(`/proc/${Number.parseInt(owner, 36)}`)) continue;
+    try {
+      rmdirSync(join(place, name));
+    } catch (error) {
+      if (!notOursToRemove.some((code) => hasCode(error, code))) throw error;
+    }
+  }
+}
+
 /** Undefined where nothing is limited. */
 export function makeGroup(limits: GroupLimits): Group | undefined {
   const wanted = controllers.filter((controller) => limits[controller] !== undefined);
@@ -203,7 +225,10 @@ export function makeGroup(limits: GroupLimits): Group | undefined {
     }
   };
   try {
-    for (const directory of unique) mkdirSync(directory);
+    for (const directory of unique) {
+      removeAbandoned(dirname(directory));
+      mkdirSync(directory);
+    }
     for (const setting of groupSettings(found.version, limits)) {
       write(join(directories.get(setting.controller) ?? '', setting.file), setting);
     }
