@@ -15,6 +15,7 @@
 #include <string.h>
 #include <arpa/inet.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -344,6 +345,45 @@ static int on_terminal(char **words)
 	return 0;
 }
 
+static int rename_one(char **words)
+{
+	if (rename(words[0], words[1]) != 0)
+		die("rename");
+	return 0;
+}
+
+static int exchange(char **words)
+{
+	if (renameat2(AT_FDCWD, words[0], AT_FDCWD, words[1], RENAME_EXCHANGE) != 0)
+		die("exchange");
+	return 0;
+}
+
+/* Past whatever looked at the path: the file itself is linked. */
+static int link_descriptor(char **words)
+{
+	char path[64];
+	int fd = open(words[0], O_RDONLY);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	if (fd < 0 || linkat(AT_FDCWD, path, AT_FDCWD, words[1], AT_SYMLINK_FOLLOW) != 0)
+		die("linkat");
+	return 0;
+}
+
+/* A program without a file: neither its path nor its name can be judged. */
+static int from_memory(char **words)
+{
+	char bytes[65536];
+	int from = open(words[0], O_RDONLY), memory = memfd_create("true", MFD_CLOEXEC);
+	if (from < 0 || memory < 0)
+		die(words[0]);
+	for (ssize_t got; (got = read(from, bytes, sizeof bytes)) > 0;)
+		if (write(memory, bytes, (size_t)got) != got)
+			die("memfd");
+	fexecve(memory, words, (char *[]){NULL});
+	die("fexecve");
+}
+
 static const struct {
 	const char *name;
 	int (*run)(char **words);
@@ -367,6 +407,10 @@ static const struct {
 	{"open-handle", open_handle},
 	{"type", type_into_terminal},
 	{"terminal", on_terminal},
+	{"rename", rename_one},
+	{"exchange", exchange},
+	{"link-descriptor", link_descriptor},
+	{"from-memory", from_memory},
 };
 
 int main(int count, char **words)

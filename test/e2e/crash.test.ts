@@ -7,23 +7,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { randomFrom, testSeed } from '../support/random.js';
 import { snapshot } from '../support/snapshot.js';
 import { type Stage, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
-const seed = Number(process.env['CTX_TEST_SEED'] ?? 20_240_229) >>> 0;
 const rounds = process.env['CTX_SOAK'] === '1' ? 150 : 6;
-
-/** Mulberry32: small, and the same everywhere. */
-function randomFrom(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 const count = 30;
 const lines = 3000;
@@ -66,8 +55,8 @@ forEachUser(
   (user) => {
     const stage = useStage(user);
 
-    test(`kill -9 at ${rounds} random moments, CTX_TEST_SEED=${seed}`, async () => {
-      const random = randomFrom(seed + user.uid);
+    test(`kill -9 at ${rounds} random moments, CTX_TEST_SEED=${testSeed}`, async () => {
+      const random = randomFrom(testSeed + user.uid);
       const project = stage.project(write('first'));
       let origin = 'first';
       const within = 500;

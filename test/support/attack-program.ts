@@ -1,4 +1,4 @@
-/** The program of attacks, compiled where a suite wants it. */
+/** The programs of attacks, compiled where a suite wants them. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,10 +7,12 @@ import { checkout } from './program.js';
 export const cannotCompile: string | undefined =
   spawnSync('gcc', ['--version']).status === 0 ? undefined : 'gcc is not installed';
 
+export type AttackProgram = 'attack' | 'calls' | 'race';
+
 /** Static, so that it runs wherever it is put. */
-export function compileAttackProgram(directory: string): string {
-  const program = join(directory, 'attack');
-  const source = join(checkout, 'test', 'attacks', 'attack.c');
+export function compileAttackProgram(directory: string, name: AttackProgram = 'attack'): string {
+  const program = join(directory, name);
+  const source = join(checkout, 'test', 'attacks', `${name}.c`);
   const { status, stderr } = spawnSync('gcc', ['-O1', '-static', '-o', program, source], { encoding: 'utf8' });
   if (status !== 0) throw new Error(`gcc could not compile ${source}: ${stderr}`);
   chmodSync(program, 0o755);

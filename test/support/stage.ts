@@ -53,6 +53,8 @@ export class Stage {
     } finally {
       // What a jail left may have any mode; root needs no leave.
       if (!isRoot) spawnSync('chmod', ['-R', 'u+rwX', this.#directory]);
+      // Node's own removal knows no path that is longer than the kernel takes.
+      spawnSync('rm', ['-rf', this.#directory]);
       rmSync(this.#directory, { recursive: true, force: true, maxRetries: 3 });
     }
   }
