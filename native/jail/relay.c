@@ -78,9 +78,9 @@ void relays_keep(struct relay relays[RELAYS])
 
 static void end(struct relay *relay, int index)
 {
-	if (index == 0)
+	if (index == 0 || relay->both_ours)
 		close(relay->to);
-	else
+	if (index != 0 || relay->both_ours)
 		close(relay->from);
 	relay->from = relay->to = -1;
 }
@@ -132,5 +132,27 @@ void relays_drain(struct relay relays[RELAYS])
 				break;
 			relay_move(relays, i);
 		}
+	}
+}
+
+void relays_flush(struct relay relays[RELAYS])
+{
+	for (int i = 1; i < RELAYS; i++) {
+		struct pollfd wanted = relay_wants(&relays[i]);
+		/* A reader that has stopped reading gets no more. */
+		while (wanted.fd >= 0 && poll(&wanted, 1, wanted.events == POLLOUT ? 1000 : 0) > 0) {
+			relay_move(relays, i);
+			wanted = relay_wants(&relays[i]);
+		}
+	}
+}
+
+void relays_close(struct relay relays[RELAYS])
+{
+	for (int i = 0; i < RELAYS; i++) {
+		if (relays[i].from >= 0)
+			close(relays[i].from);
+		if (relays[i].to >= 0)
+			close(relays[i].to);
 	}
 }

@@ -11,6 +11,7 @@ enum { RELAYS = 3, RELAY_BYTES = 64 << 10 };
 /* One of the three streams, copied where it cannot be passed on. `from` is -1 where nothing is, or is left, to copy. */
 struct relay {
 	int from, to, command_end;
+	bool both_ours; /* else one of them is a stream of this process itself, and stays open */
 	size_t start, stop;
 	char bytes[RELAY_BYTES];
 };
@@ -22,5 +23,8 @@ void relays_keep(struct relay relays[RELAYS]);
 struct pollfd relay_wants(const struct relay *relay);
 void relay_move(struct relay relays[RELAYS], int index);
 void relays_drain(struct relay relays[RELAYS]);
+/* Copies what is there and waits for no more; whoever still holds the other side may go on writing. */
+void relays_flush(struct relay relays[RELAYS]);
+void relays_close(struct relay relays[RELAYS]);
 
 #endif

@@ -3,6 +3,7 @@
 #include "jail.h"
 #include "staging.h"
 #include "syscalls.h"
+#include "terminal.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -76,16 +77,21 @@ static void hand_stream_over(uint32_t id, int stream, int descriptor)
 	send_message_with_descriptor(FD_HANDOVER, message, (size_t)length, descriptor);
 }
 
-/* Pipes, as a shell would make them; the other ends go to whoever keeps the jail. */
-static bool open_streams(struct relay relays[RELAYS], uint32_t id, bool with_input)
+/* Pipes, as a shell would make them; the other ends go to whoever keeps the jail. Of a terminal's, our ends are copied. */
+static bool open_streams(struct relay relays[RELAYS], uint32_t id, enum request kind)
 {
+	bool terminal = kind == REQUEST_COMMAND_WITH_TERMINAL;
 	for (int i = 0; i < RELAYS; i++)
 		relays[i] = (struct relay){.from = -1, .to = -1, .command_end = -1};
-	for (int i = with_input ? 0 : 1; i < RELAYS; i++) {
+	for (int i = kind == REQUEST_COMMAND ? 1 : 0; i < (terminal ? 2 : RELAYS); i++) {
 		int ends[2];
 		if (pipe2(ends, O_CLOEXEC) != 0)
 			return false;
-		relays[i].command_end = ends[i == 0 ? 0 : 1];
+		int *ours = !terminal ? &relays[i].command_end : i == 0 ? &relays[i].from : &relays[i].to;
+		*ours = ends[i == 0 ? 0 : 1];
+		relays[i].both_ours = terminal;
+		if (terminal)
+			fcntl(*ours, F_SETFL, O_NONBLOCK);
 		hand_stream_over(id, i, ends[i == 0 ? 1 : 0]);
 		close(ends[i == 0 ? 1 : 0]);
 	}
@@ -100,31 +106,57 @@ static struct command *find_command(struct jail *jail, uint32_t id)
 	return NULL;
 }
 
+static struct winsize size_at(const char *payload)
+{
+	const unsigned char *bytes = (const unsigned char *)payload;
+	return (struct winsize){.ws_row = (unsigned short)(bytes[0] | bytes[1] << 8),
+				.ws_col = (unsigned short)(bytes[2] | bytes[3] << 8)};
+}
+
+enum { SIZE_BYTES = 4 };
+
 static void start(struct jail *jail, const struct frame *frame)
 {
-	/* Filled only where a stream is copied, which it is not here. */
-	static struct relay relays[RELAYS];
-	struct plan plan;
-	const char *problem = plan_parse(frame->payload, frame->size, PLAN_COMMAND, &plan);
+	bool terminal = frame->kind == REQUEST_COMMAND_WITH_TERMINAL;
+	size_t skipped = terminal ? SIZE_BYTES : 0;
+	struct plan plan = {0};
+	const char *problem = frame->size < skipped
+				      ? "the size of the terminal is missing"
+				      : plan_parse(frame->payload + skipped, frame->size - skipped, PLAN_COMMAND, &plan);
 	struct command *command = calloc(1, sizeof *command);
+	struct relay *relays = calloc(RELAYS, sizeof *relays);
 	if (problem || frame->id == 0 || find_command(jail, frame->id)) {
 		report_failure(EINVAL, problem ? problem : "a command needs a number of its own");
-	} else if (!command || jail->count == MOST_COMMANDS) {
+	} else if (!command || !relays || jail->count == MOST_COMMANDS) {
 		report_failure(EAGAIN, "too many commands at one time");
-	} else if (!open_streams(relays, frame->id, frame->kind == REQUEST_COMMAND_WITH_INPUT)) {
+	} else if (!open_streams(relays, frame->id, frame->kind)) {
 		report_failure(errno, "making a pipe for the command");
 	} else {
+		struct winsize size = terminal ? size_at(frame->payload) : (struct winsize){0};
 		give_streams(jail->plan, &plan, relays);
 		*command = (struct command){.id = frame->id, .listener = -1, .relays = relays};
+		terminal_ask(terminal ? &size : NULL);
 		if (start_command(&plan, NULL, jail->mask, command)) {
-			command->relays = NULL;
 			jail->commands[jail->count++] = command;
 			command = NULL;
+			relays = NULL;
 			report("started");
+		} else {
+			relays_close(relays);
 		}
 	}
+	free(relays);
 	free(command);
 	plan_free(&plan);
+}
+
+static void resize(struct jail *jail, const struct frame *frame)
+{
+	struct command *command = find_command(jail, frame->id);
+	if (!command || frame->size != SIZE_BYTES)
+		return;
+	struct winsize size = size_at(frame->payload);
+	terminal_resize_to(command->relays, &size);
 }
 
 static void send_signal(struct jail *jail, const struct frame *frame)
@@ -180,10 +212,14 @@ bool take_request(struct jail *jail)
 	switch (frame.kind) {
 	case REQUEST_COMMAND:
 	case REQUEST_COMMAND_WITH_INPUT:
+	case REQUEST_COMMAND_WITH_TERMINAL:
 		start(jail, &frame);
 		break;
 	case REQUEST_SIGNAL:
 		send_signal(jail, &frame);
+		break;
+	case REQUEST_RESIZE:
+		resize(jail, &frame);
 		break;
 	case REQUEST_RELEASE:
 		release();

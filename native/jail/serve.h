@@ -14,7 +14,9 @@ enum request {
 	REQUEST_JAIL = 1, /* a PLAN_KEPT */
 	REQUEST_COMMAND,  /* a PLAN_COMMAND, its stdin nothing; "started", then "exited" or "failed" */
 	REQUEST_COMMAND_WITH_INPUT, /* the same, its stdin handed over as well */
+	REQUEST_COMMAND_WITH_TERMINAL, /* u16 rows, u16 columns, then a PLAN_COMMAND; stdin and stdout are handed over */
 	REQUEST_SIGNAL,   /* u32 number, to the command of this id and its process group */
+	REQUEST_RESIZE,   /* u16 rows, u16 columns, of the terminal of the command of this id */
 	REQUEST_RELEASE,  /* nothing: the overlays are unmounted; "released", or EBUSY while anything runs */
 	REQUEST_OVERLAYS, /* a PLAN_OVERLAYS, mounted where the released ones were; "mounted" */
 };

@@ -138,11 +138,13 @@ static bool refuse_start(const struct ties *ties, const char *what)
 	return false;
 }
 
-static bool watch_start(const struct plan *plan, struct command *command, int channel, int executed)
+static bool watch_start(const struct plan *plan, const struct ties *ties, struct command *command, int channel, int executed)
 {
 	char byte;
-	if (terminal_wanted())
+	if (terminal_wanted() && ties)
 		terminal_keep(channel, command->relays);
+	else if (terminal_wanted())
+		terminal_serve(channel, command->relays);
 	command->listener = find(plan, OP_SECCOMP) ? receive_descriptor(channel) : -1;
 	bool executing = read(executed, &byte, 1) == 1 && byte == PROGRESS_EXECUTING;
 	return executing && read(executed, &byte, 1) == 0;
@@ -166,7 +168,7 @@ bool start_command(const struct plan *plan, const struct ties *ties, mode_t mask
 	bool there = command->pid > 0 && (!ties || write(ties->all_are_there, "", 1) == 1);
 	if (command->pid < 0)
 		refuse_start(ties, "starting the command");
-	bool started = there && watch_start(plan, command, channel[0], executed[0]);
+	bool started = there && watch_start(plan, ties, command, channel[0], executed[0]);
 	close(channel[0]);
 	close(executed[0]);
 	relays_keep(command->relays);

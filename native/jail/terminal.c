@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -17,11 +16,19 @@ static int master = -1;
 static bool raw;
 static struct termios saved;
 
-static bool wanted;
+static bool wanted, asked;
+static struct winsize asked_size;
 
 void terminal_decide(void)
 {
 	wanted = isatty(0) && isatty(1);
+}
+
+void terminal_ask(const struct winsize *size)
+{
+	wanted = asked = size != NULL;
+	if (size)
+		asked_size = *size;
 }
 
 bool terminal_wanted(void)
@@ -46,18 +53,37 @@ void terminal_take(int channel)
 	struct winsize size;
 	struct termios modes;
 	int slave, leader = open_pair(&slave);
-	if (tcgetattr(0, &modes) == 0)
+	if (!asked && tcgetattr(0, &modes) == 0)
 		tcsetattr(slave, TCSANOW, &modes);
-	if (ioctl(0, TIOCGWINSZ, &size) == 0)
+	if (asked)
+		ioctl(slave, TIOCSWINSZ, &asked_size);
+	else if (ioctl(0, TIOCGWINSZ, &size) == 0)
 		ioctl(slave, TIOCSWINSZ, &size);
 	if (ioctl(slave, TIOCSCTTY, 0) != 0)
 		fail("taking the terminal");
-	bool errors_too = isatty(2);
+	bool errors_too = asked || isatty(2);
 	if (dup2(slave, 0) < 0 || dup2(slave, 1) < 0 || (errors_too && dup2(slave, 2) < 0))
 		fail("taking the terminal");
 	send_descriptor(channel, leader);
 	close(leader);
 	close(slave);
+}
+
+void terminal_serve(int channel, struct relay relays[RELAYS])
+{
+	int leader = receive_descriptor(channel);
+	if (leader < 0)
+		return; /* the command's process has said why */
+	fcntl(leader, F_SETFL, O_NONBLOCK);
+	relays[0].to = leader;
+	relays[1].from = fcntl(leader, F_DUPFD_CLOEXEC, 0);
+}
+
+/* The kernel tells whoever is in front inside. */
+void terminal_resize_to(const struct relay relays[RELAYS], const struct winsize *size)
+{
+	if (relays[1].from >= 0)
+		ioctl(relays[1].from, TIOCSWINSZ, size);
 }
 
 void terminal_keep(int channel, struct relay relays[RELAYS])

@@ -73,6 +73,8 @@ static void forget(struct jail *jail, uint32_t index)
 	close(command->process);
 	if (command->listener >= 0)
 		close(command->listener);
+	relays_close(command->relays);
+	free(command->relays);
 	free(command);
 	jail->commands[index] = jail->commands[--jail->count];
 }
@@ -86,7 +88,7 @@ static void list_command(const struct command *command, struct pollfd *of)
 	of[WATCH_PROCESS] = (struct pollfd){.fd = command->process, .events = POLLIN};
 	of[WATCH_CALLS] = (struct pollfd){.fd = command->listener, .events = POLLIN};
 	for (int i = 0; i < RELAYS; i++)
-		of[FIRST_STREAM + i] = command->relays ? relay_wants(&command->relays[i]) : (struct pollfd){.fd = -1};
+		of[FIRST_STREAM + i] = relay_wants(&command->relays[i]);
 }
 
 /* True where it has ended. */
@@ -134,6 +136,7 @@ void watch(struct jail *jail)
 				continue;
 			if (!jail->kept)
 				return;
+			relays_flush(jail->commands[i]->relays);
 			struct ending ending = collect(jail->commands[i]);
 			report_end(jail->commands[i], &ending);
 			forget(jail, i);

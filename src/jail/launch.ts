@@ -51,6 +51,8 @@ const lifelineDescriptor = 5;
 export function launch(request: Launch): RunningJail {
   const stream = request.streams === 'inherit' ? 'inherit' : 'pipe';
   const child = spawn(request.program, [], {
+    // What the command sees as pid 1; the path would tell of the host.
+    argv0: 'ctx-jail',
     stdio: [
       request.input === 'nothing' ? 'ignore' : 'inherit',
       stream,

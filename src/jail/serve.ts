@@ -28,9 +28,14 @@ export interface Keeping {
 export interface KeptCommand {
   /** Of the command alone: `commandPlan`. */
   readonly plan: Plan;
-  /** A command that reads nothing starts quicker. */
-  readonly input: 'nothing' | 'pipe';
+  /** A command that reads nothing starts quicker; one with a terminal has stdin, stdout and stderr there. */
+  readonly input: 'nothing' | 'pipe' | TerminalSize;
   readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
+}
+
+export interface TerminalSize {
+  readonly rows: number;
+  readonly columns: number;
 }
 
 export interface RunningCommand extends RunningJail {
@@ -38,10 +43,34 @@ export interface RunningCommand extends RunningJail {
   write(chunk: Buffer): void;
   /** The command sees the end of its input. */
   endInput(): void;
+  /** Nothing happens where it has no terminal. */
+  resize(size: TerminalSize): void;
 }
 
 /** As native/jail/serve.h numbers them. */
-const request = { jail: 1, command: 2, commandWithInput: 3, signal: 4, release: 5, overlays: 6 } as const;
+const request = {
+  jail: 1,
+  command: 2,
+  commandWithInput: 3,
+  commandWithTerminal: 4,
+  signal: 5,
+  resize: 6,
+  release: 7,
+  overlays: 8,
+} as const;
+
+function sizeBytes({ rows, columns }: TerminalSize): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt16LE(rows, 0);
+  bytes.writeUInt16LE(columns, 2);
+  return bytes;
+}
+
+function startFrame(id: number, { plan, input }: KeptCommand): Buffer {
+  if (input === 'nothing') return frame(id, request.command, planBytes(plan));
+  if (input === 'pipe') return frame(id, request.commandWithInput, planBytes(plan));
+  return frame(id, request.commandWithTerminal, Buffer.concat([sizeBytes(input), planBytes(plan)]));
+}
 
 function frame(id: number, kind: number, payload: Buffer = Buffer.alloc(0)): Buffer {
   const head = Buffer.alloc(12);
@@ -87,6 +116,8 @@ export class KeptJail {
 
   private constructor({ program, lockDescriptor, onServer }: Keeping) {
     const child = spawn(program, ['serve'], {
+      // What a command sees as pid 1; the path would tell of the host.
+      argv0: 'ctx-jail',
       stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe', 'pipe', lockDescriptor ?? 'ignore', 'ipc'],
       env: {},
     });
@@ -155,9 +186,9 @@ export class KeptJail {
     });
   }
 
-  start({ plan, input, onOutput }: KeptCommand): RunningCommand {
+  start(command: KeptCommand): RunningCommand {
     const id = this.#next++;
-    const streams = new CommandStreams(input === 'pipe' ? 3 : 2, onOutput);
+    const streams = new CommandStreams(command.input === 'pipe' ? 3 : 2, command.onOutput);
     const reports: Report[] = [];
     let tellStarted: () => void = () => undefined;
     const started = new Promise<void>((resolve) => {
@@ -190,7 +221,7 @@ export class KeptJail {
         },
       });
     });
-    this.#send(frame(id, input === 'pipe' ? request.commandWithInput : request.command, planBytes(plan)));
+    this.#send(startFrame(id, command));
     const signal = (name: NodeJS.Signals) => {
       const number = Buffer.alloc(4);
       number.writeUInt32LE(constants.signals[name]);
@@ -203,6 +234,7 @@ export class KeptJail {
       done,
       write: (chunk) => streams.write(chunk),
       endInput: () => streams.endInput(),
+      resize: (size) => this.#send(frame(id, request.resize, sizeBytes(size))),
     };
   }
 
