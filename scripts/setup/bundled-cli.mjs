@@ -1,7 +1,8 @@
 /**
  * `dist/cli/ctx.cjs` with `verbs.cjs`: the CLI and what it imports; and `hook.cjs`, the part that harnesses start for every
  * tool call. Modules run when they are first imported, so a verb pays for what it uses. CommonJS, since Node's ES module
- * loader alone costs a quarter of a start. What the hook seldom needs, `authority.cjs`, is read when it is imported.
+ * loader alone costs a quarter of a start. What is seldom needed, `authority.cjs` of the hook's
+ * and `shell.cjs`, the shell parser, is read when it is imported.
  */
 
 import { existsSync } from 'node:fs';
@@ -15,6 +16,7 @@ const options = {
     verbs: 'src/main-verbs.ts',
     hook: 'src/main-hook.ts',
     authority: 'src/compose-authority.ts',
+    shell: 'src/shell/shell-parser.ts',
   },
   outExtension: { '.js': '.cjs' },
   bundle: true,
@@ -38,7 +40,11 @@ const options = {
 };
 
 /** Modules that are read when they are imported, from a bundle of their own. */
-const parts = { 'main-verbs.js': './verbs.cjs', 'compose-authority.js': './authority.cjs' };
+const parts = {
+  'main-verbs.js': './verbs.cjs',
+  'compose-authority.js': './authority.cjs',
+  'shell-parser.js': './shell.cjs',
+};
 
 const partsPlugin = {
   name: 'parts',

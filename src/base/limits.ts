@@ -119,3 +119,18 @@ export const denialRepeatMilliseconds = 10_000;
 
 /** Different refusals that are watched for repeats at once; beyond that the oldest is recorded. */
 export const denialsWatched = 64;
+
+/** Shell text that is read before it runs, all of one command's: the kernel takes 128 KiB an argument. More counts as unreadable. */
+export const shellTextCharacters = 128 * 1024;
+
+/** Substitutions, and braces that could expand, in one text: nested ones cost the parser the square. More count as unreadable. */
+export const shellOpenings = 2_048;
+
+/** Commands and texts within each other: `bash -c` in `bash -c`. Deeper counts as unreadable. */
+export const shellNesting = 24;
+
+/** Commands of one text that are read; more count as unreadable. */
+export const shellCommands = 4_096;
+
+/** Values that one word of shell text is known to take, each of which is read. */
+export const shellWordValues = 16;

@@ -1,5 +1,6 @@
 /** Every verb of `ctx`. */
 
+import { decisionVerbs } from './decision-verbs.js';
 import { hookVerb } from './hook-verb.js';
 import { authorityOptions, json, objectVerbs } from './object-verbs.js';
 import type { Option, Verb } from './verb.js';
@@ -113,6 +114,7 @@ export const verbs: readonly Verb[] = [
     examples: ['ctx drop'],
     load: async () => (await import('./drop.js')).run,
   },
+  ...decisionVerbs,
   ...objectVerbs,
   {
     name: 'doctor',

@@ -1,0 +1,64 @@
+/** The classifier against the commands that were judged by hand before it was written. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { classesOf, classNames } from './classes.js';
+import { classify } from './classify.js';
+import { plainWordsOf } from './reader.js';
+
+const file = new URL('../../../../test/vectors/commands.txt', import.meta.url);
+
+interface Judged {
+  readonly section: string;
+  readonly expected: readonly string[];
+  readonly text: string;
+}
+
+function judged(): readonly Judged[] {
+  let section = '';
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .flatMap((line) => {
+      if (line.startsWith('## ')) section = line.slice(3);
+      const match = /^([rmdnhi]+) {2}(.*)$/.exec(line);
+      if (match?.[1] === undefined || match[2] === undefined) return [];
+      const text = match[2].replaceAll('␤', '\n').replaceAll('␍', '\r');
+      return [{ section, expected: classNames(classesOf(match[1])), text }];
+    });
+}
+
+const corpus = judged();
+
+describe('what a careful operator said', () => {
+  it('is a corpus of about a thousand commands', () => {
+    assert.ok(corpus.length > 900, String(corpus.length));
+  });
+
+  for (const section of new Set(corpus.map((entry) => entry.section))) {
+    it(`is said of ${section}`, async () => {
+      const differ: string[] = [];
+      for (const { expected, text, section: at } of corpus) {
+        if (at !== section) continue;
+        const { classes, reading } = await classify({ text });
+        if (classes.join() !== expected.join()) {
+          differ.push(
+            `${JSON.stringify(text)}: expected ${expected}, got ${classes} (${reading.parts.map(({ why }) => why)})`,
+          );
+        }
+      }
+      assert.deepEqual(differ, []);
+    });
+  }
+
+  it('is said of an argument vector and of the same as text', async () => {
+    let compared = 0;
+    for (const { text } of corpus) {
+      const argv = plainWordsOf(text);
+      if (argv === undefined) continue;
+      compared += 1;
+      const parsed = await classify({ text: `${text} ;` });
+      assert.deepEqual((await classify({ argv })).classes, parsed.classes, text);
+    }
+    assert.ok(compared > 500, String(compared));
+  });
+});

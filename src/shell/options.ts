@@ -1,0 +1,98 @@
+/** A program's words as options and operands, by its table. Pure. */
+import type { Program } from './program.js';
+import { knownValue, plainWord, type Word } from './word.js';
+
+export interface Option {
+  /** With its dashes; `--` for the word that ends them. */
+  readonly name: string;
+  readonly value: Word | undefined;
+  /** Where it stands among the words. */
+  readonly at: number;
+}
+
+export interface Options {
+  readonly options: readonly Option[];
+  readonly operands: readonly Word[];
+  /** Where each operand stands among the words. */
+  readonly places: readonly number[];
+  /** A computed word could be an option that is not seen here. */
+  readonly unsure: boolean;
+}
+
+/** GNU's parser takes any start of a long option. Too short a start is some other option's as well. */
+export function isOption(known: string, given: string): boolean {
+  return known === given || (given.length > 3 && given.startsWith('--') && known.startsWith(given));
+}
+
+export function names(list: string | undefined): readonly string[] {
+  return list === undefined || list === '' ? [] : list.split(' ');
+}
+
+export function hasOption(list: string, { options }: Options): boolean {
+  return names(list).some((known) => options.some(({ name }) => isOption(known, name)));
+}
+
+export function optionValues(list: string | undefined, { options }: Options): readonly (Word | undefined)[] {
+  const known = names(list);
+  return options.filter(({ name }) => known.some((each) => isOption(each, name))).map(({ value }) => value);
+}
+
+export function optionsOf(program: Program, words: readonly Word[], stopAtOperand: boolean): Options {
+  const valued = [...names(program.values), ...names(program.text)];
+  const takesValue = (name: string) => valued.some((known) => isOption(known, name));
+  const options: Option[] = [];
+  const operands: Word[] = [];
+  const places: number[] = [];
+  let unsure = false;
+  const takeOperands = (from: number) => {
+    for (let at = from; at < words.length; at += 1) {
+      operands.push(words[at] ?? plainWord(''));
+      places.push(at);
+    }
+  };
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] ?? plainWord('');
+    const value = knownValue(word);
+    const known = value ?? word.start;
+    if (value === '--') {
+      options.push({ name: '--', value: undefined, at });
+      takeOperands(at + 1);
+      break;
+    }
+    if (value === undefined && (known === '' || known.startsWith('-'))) unsure = true;
+    if (!known.startsWith('-') || known === '-') {
+      if (stopAtOperand) {
+        takeOperands(at);
+        break;
+      }
+      operands.push(word);
+      places.push(at);
+      continue;
+    }
+    const start = at;
+    const rest = (text: string): Word => (value === undefined ? { ...word, start: text } : plainWord(text));
+    if (known.startsWith('--') || program.dashes === 'single') {
+      const equals = known.indexOf('=');
+      const name = equals < 0 ? known : known.slice(0, equals);
+      if (equals < 0 && takesValue(name)) at += 1;
+      options.push({
+        name,
+        value: equals < 0 ? (at > start ? words[at] : undefined) : rest(known.slice(equals + 1)),
+        at: start,
+      });
+      continue;
+    }
+    for (let letter = 1; letter < known.length; letter += 1) {
+      const name = `-${known[letter]}`;
+      if (!takesValue(name)) {
+        options.push({ name, value: undefined, at: start });
+        continue;
+      }
+      const attached = known.slice(letter + 1);
+      if (attached === '' && value !== undefined) at += 1;
+      options.push({ name, value: attached === '' && value !== undefined ? words[at] : rest(attached), at: start });
+      break;
+    }
+  }
+  return { options, operands, places, unsure };
+}

@@ -1,0 +1,47 @@
+/**
+ * What is known of programs, as data: `programs/` holds the tables, `read-program` reads words by them. Classes are written in
+ * their letters (`classes.ts`), options as a list between blanks. An option matches in every form GNU's and BSD's parsers take:
+ * clustered (`-rf`), with its value attached, shortened (`--recurs`), before or after operands.
+ */
+export interface Program {
+  /** Its classes, used plainly. */
+  readonly is: string;
+  /** Added where one of the options is there. */
+  readonly with?: Readonly<Record<string, string>>;
+  /** Instead of `is` where one of the options is there. */
+  readonly only?: Readonly<Record<string, string>>;
+  /** Instead of `is` where it stands alone, at a terminal. */
+  readonly bare?: string;
+  /** Added where there are at least so many operands. */
+  readonly operands?: Readonly<Record<number, string>>;
+  /** Added where an operand matches. */
+  readonly matching?: Readonly<Record<string, string>>;
+  /** Added where a computed word could be an option. */
+  readonly unsure?: string;
+  /** Options that take a value as the next word. */
+  readonly values?: string;
+  /** Options whose value is shell text that it runs. */
+  readonly text?: string;
+  /** It runs the command that follows so many operands of its own. */
+  readonly runs?: number;
+  /** As `runs`, for the words after one of these options. */
+  readonly runsAfter?: string;
+  /** It runs its operands, joined by blanks, as shell text. */
+  readonly runsText?: true;
+  /** `NAME=VALUE` before the command is an assignment. */
+  readonly assignments?: true;
+  /** Long options have one dash. */
+  readonly dashes?: 'single';
+  readonly subcommands?: Readonly<Record<string, Program>>;
+  /** For a subcommand that is not listed; without it, as the program itself. */
+  readonly otherwise?: Program;
+  /** Why it is what it is, and what to do instead. */
+  readonly why?: string;
+}
+
+export type Programs = Readonly<Record<string, Program>>;
+
+/** The same for each of the names. */
+export function each(names: string, program: Program): Programs {
+  return Object.fromEntries(names.split(' ').map((name) => [name, program]));
+}

@@ -1,0 +1,56 @@
+/** Programs that look at files and change them. */
+import { each, type Programs } from '../program.js';
+
+const looks =
+  'ls cat head tail wc pwd whoami id uname hostname true false : sleep seq basename dirname realpath readlink stat file du df ' +
+  'free ps uptime printenv which whereis groups users who w last arch nproc lscpu lsblk lsusb lspci lsof getconf locale tty ' +
+  'grep egrep fgrep zgrep ag ack diff diff3 sdiff colordiff cmp comm md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum ' +
+  'cksum sum hexdump od strings nm objdump readelf size ldd addr2line c++filt jq yq xmllint cut tr rev tac nl fold fmt expand ' +
+  'unexpand column paste join expr bc dc factor numfmt cal tput zcat bzcat xzcat zstdcat lz4cat base32 basenc test [ ' +
+  'echo printf shellcheck cloc tokei scc wdiff look tsort ptx pr dircolors infocmp journalctl dmesg vmstat iostat mpstat ' +
+  'pgrep pidof pstree pwdx getent namei pathchk lsattr getfacl getfattr getcap sysctl ip ifconfig ss netstat route arp ' +
+  'bat exa eza lsd delta hexyl fold csvlook apt-cache apt-mark dpkg-query rpm-query';
+
+const changes =
+  'touch mkdir cp mv ln chown chgrp chmod install patch rmdir mktemp mkfifo split csplit bzip2 bunzip2 xz unxz zstd unzstd lz4 ' +
+  'zip cpio ar ranlib strip objcopy setfacl setfattr sponge rename mmv kill pkill killall skill renice dos2unix unix2dos ' +
+  'gofmt rustfmt clang-format autopep8 isort msgfmt convert magick ffmpeg pandoc';
+
+export const filePrograms: Programs = {
+  ...each(looks, { is: 'r' }),
+  ...each(changes, { is: 'm' }),
+  ...each('rm unlink srm trash trash-put rimraf', {
+    is: 'd',
+    with: { '-i -I --interactive': 'i' },
+    why: 'removes files',
+  }),
+  ...each('shred truncate wipe', { is: 'd', why: 'overwrites files' }),
+  env: { is: 'r' },
+  date: { is: 'r', with: { '-s --set': 'h' } },
+  sort: { is: 'r', with: { '-o --output': 'm', '--compress-program': 'm' }, values: '-k -t -o -S -T', unsure: 'm' },
+  uniq: { is: 'r', operands: { 2: 'm' }, values: '-f -s -w', unsure: 'm' },
+  tee: { is: 'r', operands: { 1: 'm' } },
+  tree: { is: 'r', with: { '-o': 'm' }, values: '-L -P -I -o', unsure: 'm' },
+  xxd: { is: 'r', with: { '-r --revert': 'm' }, operands: { 2: 'm' }, values: '-l -s -c -g -o' },
+  base64: { is: 'r', values: '-w' },
+  iconv: { is: 'r', with: { '-o --output': 'm' }, values: '-f -t -o', unsure: 'm' },
+  rg: { is: 'r', with: { '--pre --hostname-bin': 'm' }, values: '-e -g -t -A -B -C -m', unsure: 'm' },
+  gzip: { is: 'm', only: { '-c --stdout -l --list -t --test': 'r' } },
+  gunzip: { is: 'm', only: { '-c --stdout -l --list -t --test': 'r' } },
+  unzip: { is: 'm', only: { '-l -p -t -Z -v': 'r' } },
+  openssl: {
+    is: 'm',
+    subcommands: {
+      ...each('version dgst x509 verify asn1parse list ciphers rand', {
+        is: 'r',
+        dashes: 'single',
+        with: { '-out': 'm' },
+      }),
+      ...each('s_client s_server s_time ocsp', { is: 'n' }),
+    },
+    otherwise: { is: 'm' },
+  },
+  prettier: { is: 'm' },
+  ed: { is: 'm' },
+  git: { is: 'r' },
+};

@@ -1,0 +1,23 @@
+/** Programs for a person at a terminal, and what the shell itself does. */
+import { each, type Programs } from '../program.js';
+
+export const terminalPrograms: Programs = {
+  ...each('vim vi nvim view ex', { is: 'mi', only: { '-e -E': 'm' } }),
+  ...each('nano emacs pico joe micro helix hx kak ne mc ranger nnn lf tmux screen zellij byobu code subl tig lazygit', {
+    is: 'mi',
+  }),
+  ...each('less more most man info top htop btop atop iotop glances fzf dialog whiptail zenity gum watch-files', {
+    is: 'i',
+  }),
+  sqlite3: { is: 'mi', operands: {}, only: { '--version -version': 'r' } },
+};
+
+/** Of the shell; those that need more are in `read-builtin`. */
+export const shellBuiltins: Programs = {
+  ...each('cd pushd popd dirs set shopt umask ulimit jobs wait fg bg disown times type hash shift return exit break', {
+    is: 'r',
+  }),
+  ...each('continue history logout getopts suspend caller complete compgen compopt bind help fc', { is: 'r' }),
+  hash: { is: 'r', with: { '-p': 'm' }, unsure: 'm' },
+  enable: { is: 'r', with: { '-f': 'm' }, unsure: 'm' },
+};

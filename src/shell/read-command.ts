@@ -1,0 +1,144 @@
+/** One simple command, as words: which program it is, and who reads that program's words. */
+import { classesOf, mutating, readOnly } from './classes.js';
+import { leadsToHost } from './host-paths.js';
+import type { Program, Programs } from './program.js';
+import { filePrograms } from './programs/files.js';
+import { hostPrograms } from './programs/host.js';
+import { networkPrograms } from './programs/network.js';
+import { packagePrograms } from './programs/packages.js';
+import { shellBuiltins, terminalPrograms } from './programs/terminal.js';
+import { wrapperPrograms } from './programs/wrappers.js';
+import { readDeclaration, readNames, readPrintf } from './read-builtin.js';
+import { type ProgramCall, readProgram } from './read-program.js';
+import { readFd, readFind, readParallel, readXargs } from './read-search.js';
+import { readAlias, readEval, readForeignShell, readShell, readSource, readTrap, shells } from './read-shell.js';
+import * as tool from './read-tool.js';
+import { holding, type Reading, unreadable } from './reading.js';
+import type { Reader, Surroundings } from './surroundings.js';
+import { knownValue, splitValue, type Word } from './word.js';
+
+const programs: Programs = {
+  ...filePrograms,
+  ...packagePrograms,
+  ...networkPrograms,
+  ...wrapperPrograms,
+  ...terminalPrograms,
+  ...hostPrograms,
+  ...shellBuiltins,
+};
+
+type Handler = (call: ProgramCall) => Reading;
+
+function forAll(names: string, handler: Handler): Readonly<Record<string, Handler>> {
+  return Object.fromEntries(names.split(' ').map((name) => [name, handler]));
+}
+
+const handlers: Readonly<Record<string, Handler>> = {
+  ...forAll([...shells].join(' '), readShell),
+  ...forAll('fish csh tcsh nu pwsh powershell elvish xonsh', readForeignShell),
+  ...forAll('eval', readEval),
+  ...forAll('source .', readSource),
+  ...forAll('trap', readTrap),
+  ...forAll('alias', readAlias),
+  ...forAll('export declare typeset local readonly', readDeclaration),
+  ...forAll('read mapfile readarray unset let test [', readNames),
+  ...forAll('printf', readPrintf),
+  ...forAll('find gfind', readFind),
+  ...forAll('fd fdfind', readFd),
+  ...forAll('xargs gxargs', readXargs),
+  ...forAll('parallel', readParallel),
+  ...forAll('sed gsed', tool.readSed),
+  ...forAll('awk gawk mawk nawk', tool.readAwk),
+  ...forAll('dd', tool.readDd),
+  ...forAll('chmod install', tool.readModes),
+  ...forAll('tar gtar bsdtar', tool.readTar),
+  ...forAll('env', tool.readEnv),
+  ...forAll('ssh', tool.readSsh),
+  ...forAll('wget', tool.readWget),
+  ...forAll('python python2 python3 pypy pypy3', tool.readPython),
+  ...forAll('node nodejs deno ruby perl php lua luajit Rscript', tool.readInterpreter),
+  ...forAll('sqlite3', tool.readSqlite),
+  ...forAll('ld.so', tool.readLinker),
+  ...forAll('git', tool.readGit),
+};
+
+/** What prints its words only: a path among them is text. */
+const printers = new Set(['echo', 'printf', ':', 'true', 'false', 'test', '[', 'export', 'declare', 'local']);
+
+/** `python3.12` is python3, `ld-linux-x86-64.so.2` the linker. */
+function canonicalName(name: string): string {
+  if (/^ld-linux.*\.so(?:\.\d+)?$|^ld-\d.*\.so$|^ld-musl.*\.so/.test(name)) return 'ld.so';
+  if (/^mkfs\./.test(name)) return 'mkfs';
+  const versioned = /^(python|pip|node|ruby|perl|php|lua|gcc|clang)[-.]?\d[\d.]*$/.exec(name);
+  if (versioned?.[1] !== undefined && !Object.hasOwn(programs, name)) return versioned[1];
+  return name;
+}
+
+function onlyAsksForVersion(words: readonly Word[]): boolean {
+  return words.length === 1 && /^--(?:version|help)$/.test(knownValue(words[0]) ?? '');
+}
+
+function byName(name: string, call: ProgramCall): Reading {
+  const program: Program | undefined = Object.hasOwn(programs, name) ? programs[name] : undefined;
+  const handler = Object.hasOwn(handlers, name) ? handlers[name] : undefined;
+  const known = program !== undefined || handler !== undefined;
+  if (known && onlyAsksForVersion(call.words) && !(program?.is.includes('h') === true)) {
+    const why = `${name} says what it is`;
+    return { text: call.text, words: [name], classes: readOnly, readable: true, why, parts: [] };
+  }
+  if (handler !== undefined) return handler(call);
+  if (program !== undefined) return readProgram(program, call);
+  const words = [...call.called, ...call.words.map((word) => knownValue(word) ?? word.text)];
+  const why = `${name} is not known here: it may change files`;
+  return { text: call.text, words, classes: mutating, readable: true, why, parts: [] };
+}
+
+/** A copy or another name of a program is a program nobody knows; what it is called decides. */
+function bareName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+function namedReading(
+  path: string,
+  words: readonly Word[],
+  around: Surroundings,
+  reader: Reader,
+  text: string,
+): Reading {
+  if (path.startsWith('/proc/')) return unreadable(text, `${path} is another name of some program`);
+  if (!path.includes('/') && around.functions.has(path)) {
+    return holding(text, `${path} is a function of this text, read where it stands`, []);
+  }
+  const name = canonicalName(bareName(path));
+  if (name === '') return unreadable(text, 'the command has no name');
+  const read = byName(name, { called: [name], words, around, reader, text });
+  const leads = printers.has(name) ? undefined : words.slice(/grep$|^rg$|^ag$/.test(name) ? 1 : 0).find(leadsToHost);
+  if (leads === undefined) return read;
+  return { ...read, classes: read.classes | classesOf('h'), why: `${leads.text} leads to the host, around the jail` };
+}
+
+export function readCommand(words: readonly Word[], around: Surroundings, reader: Reader): Reading {
+  const text = words.map((word) => word.text).join(' ');
+  const [first, ...rest] = words;
+  if (first === undefined) return holding(text, 'no command', []);
+  if (first.values === undefined) {
+    // `$HOME/bin/tool`: where it stands is computed, what it is called is not.
+    const slash = first.end.lastIndexOf('/');
+    const name = first.end.slice(slash + 1);
+    if (slash >= 0 && name !== '' && !first.start.startsWith('/proc') && !/[*?[\]{}]/.test(name)) {
+      return namedReading(`/${name}`, rest, around, reader, text);
+    }
+    const what = first.text === '' ? 'it' : first.text;
+    return unreadable(
+      text,
+      `the name of the command is computed: ${what}. Write it out, or put the commands in a file`,
+    );
+  }
+  const readings = first.values.map((value) => {
+    const [name, ...more] = splitValue(first, value);
+    if (name === undefined) return rest.length === 0 ? holding(text, 'no command', []) : reader.command(rest, around);
+    return namedReading(knownValue(name) ?? '', [...more, ...rest], around, reader, text);
+  });
+  const [only] = readings;
+  return readings.length === 1 && only !== undefined ? only : holding(text, 'one of these', readings);
+}

@@ -1,0 +1,155 @@
+/** A program's words, read by its table. */
+import { type Classes, classesOf, classNames, hostEscapeRisk, readOnly } from './classes.js';
+import { hasOption, names, type Options, optionsOf, optionValues } from './options.js';
+import type { Program } from './program.js';
+import { type Reading, unreadable } from './reading.js';
+import type { Reader, Surroundings } from './surroundings.js';
+import { knownValue, plainWord, type Word } from './word.js';
+
+export interface ProgramCall {
+  /** The program and the subcommands so far. */
+  readonly called: readonly string[];
+  readonly words: readonly Word[];
+  readonly around: Surroundings;
+  readonly reader: Reader;
+  /** As written, with everything. */
+  readonly text: string;
+}
+
+const assignment = /^[A-Za-z_][A-Za-z0-9_]*=/;
+
+/** Classes that the table gives to these options and operands, and the words that made them so. */
+function tableClasses(program: Program, options: Options, call: ProgramCall): { classes: Classes; because: string[] } {
+  const because: string[] = [];
+  const only = Object.entries(program.only ?? {}).find(([list]) => hasOption(list, options));
+  const given = options.operands.length + options.options.length > 0;
+  const isBare = !given && program.bare !== undefined && call.around.input.kind === 'terminal';
+  let classes = classesOf(only?.[1] ?? (isBare ? (program.bare ?? '') : program.is));
+  const add = (letters: string, reason: string) => {
+    if ((classes | classesOf(letters)) === classes) return;
+    classes |= classesOf(letters);
+    because.push(reason);
+  };
+  for (const [list, letters] of Object.entries(program.with ?? {})) {
+    if (hasOption(list, options))
+      add(letters, `with ${list.split(' ').find((name) => hasOption(name, options)) ?? list}`);
+  }
+  for (const [count, letters] of Object.entries(program.operands ?? {})) {
+    if (only === undefined && options.operands.length >= Number(count)) add(letters, `with ${count} operands or more`);
+  }
+  for (const [pattern, letters] of Object.entries(program.matching ?? {})) {
+    const expression = new RegExp(pattern);
+    const found = options.operands.find((word) => (word.values ?? [word.start]).some((text) => expression.test(text)));
+    if (found !== undefined) add(letters, `with ${found.text}`);
+  }
+  if (options.unsure && program.unsure !== undefined) add(program.unsure, 'a computed word could be an option of it');
+  return { classes, because };
+}
+
+function describe(name: string, program: Program, classes: Classes, because: readonly string[]): string {
+  if (program.why !== undefined && classes !== readOnly) return `${name} ${program.why}`;
+  const known = `${name} is ${classNames(classes).join(', ')}`;
+  return because.length === 0 ? known : `${known} ${because.join(', ')}`;
+}
+
+/** The command behind a wrapper's own words, without assignments: those are read by themselves. */
+function wrapped(program: Program, options: Options, call: ProgramCall): Reading | undefined {
+  const { reader, around, text } = call;
+  let rest = options.operands;
+  if (program.assignments === true) {
+    const first = rest.findIndex((word) => !assignment.test(word.start));
+    const assigned = first === -1 ? rest : rest.slice(0, first);
+    rest = first === -1 ? [] : rest.slice(first);
+    if (assigned.length > 0) {
+      // As the shell would take them: before the command.
+      return reader.command([plainWord('env'), ...assigned, ...rest], around);
+    }
+  }
+  if (options.unsure && knownValue(rest[0]) === undefined && rest.length === 0)
+    return unreadable(text, 'the command is computed');
+  const command = rest.slice(program.runs ?? 0);
+  // `flock FILE -c TEXT`
+  if (names(program.text).includes(knownValue(command[0]) ?? '')) return textReading(call, command[1]);
+  return command.length === 0 ? undefined : reader.command(command, around);
+}
+
+function after(list: string, options: Options, words: readonly Word[]): readonly Word[] {
+  const found = options.options.find(({ name }) => list.split(' ').includes(name));
+  return found === undefined ? [] : words.slice(found.at + 1);
+}
+
+export function textReading(call: Pick<ProgramCall, 'reader' | 'around' | 'text'>, word: Word | undefined): Reading {
+  const { reader, around, text } = call;
+  if (word?.values === undefined) {
+    return unreadable(word?.text ?? text, 'the text that is run is computed; write it out in single quotes');
+  }
+  const [only, ...more] = word.values;
+  if (more.length === 0 && only !== undefined) return reader.text(only, around);
+  const parts = word.values.map((value) => reader.text(value, around));
+  return { text: word.text, words: [], classes: readOnly, readable: true, why: 'one of these', parts };
+}
+
+function joined(words: readonly Word[]): Word | undefined {
+  const values = words.map(knownValue);
+  return values.some((value) => value === undefined) ? undefined : plainWord(values.join(' '));
+}
+
+function subcommandReading(program: Program, call: ProgramCall): Reading {
+  const { called, words, text } = call;
+  const options = optionsOf(program, words, true);
+  const [first] = options.operands;
+  const name = knownValue(first);
+  if (first !== undefined && name === undefined) {
+    return unreadable(text, `the subcommand of ${called.join(' ')} is computed: ${first.text}`);
+  }
+  if (first === undefined && options.unsure)
+    return unreadable(text, `the subcommand of ${called.join(' ')} is computed`);
+  const own = readProgram({ ...program, subcommands: {} }, { ...call, words: words.slice(0, options.places[0]) });
+  const known =
+    name === undefined || !Object.hasOwn(program.subcommands ?? {}, name) ? undefined : program.subcommands?.[name];
+  if (name === undefined || Object.keys(program.only ?? {}).some((list) => hasOption(list, options))) return own;
+  const rest = words.slice((options.places[0] ?? 0) + 1);
+  const sub =
+    known === undefined
+      ? readProgram(program.otherwise ?? { is: program.is }, { ...call, called: [...called, name], words: rest })
+      : readProgram(known, { ...call, called: [...called, name], words: rest });
+  // Options before the subcommand can only add to it.
+  const added = Object.entries(program.with ?? {}).filter(([list]) => hasOption(list, options));
+  const classes = added.reduce((sum, [, letters]) => sum | classesOf(letters), sub.classes);
+  return { ...sub, classes, parts: [...own.parts, ...sub.parts] };
+}
+
+export function readProgram(program: Program, call: ProgramCall): Reading {
+  const { called, words, around, reader, text } = call;
+  if (program.subcommands !== undefined && Object.keys(program.subcommands).length > 0) {
+    return subcommandReading(program, call);
+  }
+  const stops = program.runs !== undefined || program.runsText === true || program.runsAfter !== undefined;
+  const options = optionsOf(program, words, stops);
+  const { classes, because } = tableClasses(program, options, call);
+  const parts: Reading[] = optionValues(program.text, options).map((word) => textReading(call, word));
+  const asksOnly =
+    program.runs !== undefined && Object.keys(program.only ?? {}).some((list) => hasOption(list, options));
+  if (program.runs !== undefined && !asksOnly) {
+    const inner = wrapped(program, options, call);
+    if (inner !== undefined) parts.push(inner);
+  }
+  if (program.runsAfter !== undefined) {
+    const command = after(program.runsAfter, options, words);
+    if (command.length > 0) parts.push(reader.command(command, around));
+  }
+  if (program.runsText === true && options.operands.length > 0) parts.push(textReading(call, joined(options.operands)));
+  const name = called.join(' ');
+  return {
+    text,
+    words: [...called, ...words.map((word) => knownValue(word) ?? word.text)],
+    classes,
+    readable: true,
+    why: describe(name, program, classes, because),
+    parts,
+  };
+}
+
+export function hostReading(text: string, why: string): Reading {
+  return { text, words: [], classes: hostEscapeRisk, readable: true, why, parts: [] };
+}

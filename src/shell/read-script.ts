@@ -1,0 +1,231 @@
+/** A parsed script: every command of it, wherever it stands, with what it is given and where its output goes. */
+import type {
+  Assignment,
+  Command,
+  forEachChild,
+  ParsedScript,
+  Redirection,
+  SyntaxNode,
+  Word as SyntaxWord,
+  TestExpression,
+} from 'unbash';
+import { classesOf, networked, readOnly } from './classes.js';
+import { redirectionClasses } from './host-paths.js';
+import { assignmentReading, hiddenCode } from './read-builtin.js';
+import { allClasses, holding, type Reading, unreadable } from './reading.js';
+import type { Input, Reader, Surroundings } from './surroundings.js';
+import { knownValue, plainWord, textFrom, unknownWord, type Word, wordFrom } from './word.js';
+
+export interface Visit {
+  readonly reader: Reader;
+  readonly children: typeof forEachChild;
+  readonly source: string;
+}
+
+const evaluates = /^-(?:eq|ne|lt|le|gt|ge|v)$/;
+
+export class ScriptReading {
+  readonly #reader: Reader;
+  readonly #children: typeof forEachChild;
+  readonly #source: string;
+
+  constructor({ reader, children, source }: Visit) {
+    this.#reader = reader;
+    this.#children = children;
+    this.#source = source;
+  }
+
+  script(script: ParsedScript, around: Surroundings): Reading {
+    const inner = script.source === undefined ? this : new ScriptReading({ ...this.#visit(), source: script.source });
+    const parts = script.commands.flatMap((statement) => inner.#node(statement.command, around));
+    const [error] = script.errors ?? [];
+    if (error !== undefined)
+      return unreadable(this.#text(script), `it is no whole shell text: ${error.message}`, parts);
+    return holding(this.#text(script), 'shell text', parts);
+  }
+
+  #visit(): Visit {
+    return { reader: this.#reader, children: this.#children, source: this.#source };
+  }
+
+  #text({ pos, end }: { readonly pos: number; readonly end: number }): string {
+    return this.#source.slice(pos, end);
+  }
+
+  /** Everything that runs in a node of any kind. */
+  #node(node: SyntaxNode, around: Surroundings): readonly Reading[] {
+    switch (node.type) {
+      case 'Command':
+        return [this.#command(node, around)];
+      case 'Pipeline':
+        return this.#pipeline(node.commands, around);
+      case 'Statement':
+        return this.#node(node.command, around);
+      case 'Redirected': {
+        const { readings, input } = this.#redirections(node.redirects, around);
+        return [...readings, ...this.#node(node.command, { ...around, input })];
+      }
+      case 'CommandExpansion':
+      case 'ProcessSubstitution':
+      case 'ArithmeticCommandExpansion': {
+        if (node.script === undefined) return [unreadable(node.text, 'a substitution that cannot be read')];
+        const read = this.script(node.script, { ...around, input: { kind: 'terminal' } });
+        return [{ ...read, text: node.text, why: read.readable ? 'a substitution' : read.why }];
+      }
+      case 'TestCommand':
+        return [...this.#test(node.expression, around), ...this.#inside(node, around)];
+      case 'ArithmeticWord':
+        return node.parts === undefined
+          ? hiddenCode(plainWord(node.value), this.#reader, around)
+          : this.#inside(node, around);
+      case 'Select':
+        return [
+          { ...holding(this.#text(node), 'select asks a person', this.#inside(node, around)), classes: classesOf('i') },
+        ];
+      default:
+        return this.#inside(node, around);
+    }
+  }
+
+  #inside(node: SyntaxNode, around: Surroundings): readonly Reading[] {
+    const found: Reading[] = [];
+    this.#children(node, (child) => {
+      found.push(...this.#node(child, around));
+    });
+    return found;
+  }
+
+  /** Numbers and names in a test are evaluated. */
+  #test(expression: TestExpression, around: Surroundings): readonly Reading[] {
+    const hidden = (word: SyntaxWord) => hiddenCode(wordFrom(word, around.variables), this.#reader, around);
+    switch (expression.type) {
+      case 'TestBinary':
+        return evaluates.test(expression.operator) ? [...hidden(expression.left), ...hidden(expression.right)] : [];
+      case 'TestUnary':
+        return evaluates.test(expression.operator) ? hidden(expression.operand) : [];
+      case 'TestLogical':
+        return expression.operands.flatMap((operand) => this.#test(operand, around));
+      case 'TestNot':
+        return this.#test(expression.operand, around);
+      default:
+        return this.#test(expression.expression, around);
+    }
+  }
+
+  #pipeline(commands: readonly SyntaxNode[], around: Surroundings): readonly Reading[] {
+    const readings: Reading[] = [];
+    let input = around.input;
+    let spoken = false;
+    for (const command of commands) {
+      const found = this.#node(command, { ...around, input });
+      readings.push(...found);
+      spoken = spoken || found.some((reading) => (allClasses(reading) & networked) !== 0);
+      input = this.#printed(command, around) ?? { kind: 'stream', networked: spoken };
+    }
+    return readings;
+  }
+
+  /** The text that `echo` or a plain `printf` prints, where it is known. */
+  #printed(node: SyntaxNode, around: Surroundings): Input | undefined {
+    if (node.type !== 'Command' || node.redirects.length > 0 || node.args.some((word) => word.type !== 'Word'))
+      return undefined;
+    const words = node.args.map((word) => knownValue(wordFrom(word as SyntaxWord, around.variables)));
+    if (words.includes(undefined)) return undefined;
+    const [first = ''] = words;
+    const isEcho = node.name?.value === 'echo' && !first.startsWith('-') && !words.some((word) => word?.includes('\\'));
+    if (isEcho) return { kind: 'text', text: words.join(' ') };
+    if (node.name?.value !== 'printf' || words.length !== 1 || first.startsWith('-')) return undefined;
+    const plain = first.replaceAll('\\n', '\n');
+    return /[%\\]/.test(plain) ? undefined : { kind: 'text', text: plain };
+  }
+
+  #assignment(assignment: Assignment, around: Surroundings, before: string): readonly Reading[] {
+    const value =
+      assignment.value.type === 'Word' ? wordFrom(assignment.value, around.variables) : unknownWord(assignment.text);
+    const inner = this.#inside(assignment, around);
+    // `IFS= read` is how lines are read whole.
+    if (assignment.name === 'IFS' && (before === 'read' || before === 'mapfile')) return inner;
+    const place = { reader: this.#reader, around, text: assignment.text };
+    const own = assignmentReading({ name: assignment.name, value }, place);
+    return own === undefined ? inner : [...inner, own];
+  }
+
+  #argument(argument: SyntaxWord | Assignment, around: Surroundings): Word {
+    if (argument.type === 'Word') return wordFrom(argument, around.variables);
+    const start = `${argument.name}=`;
+    const value = argument.value.type === 'Word' ? wordFrom(argument.value, around.variables) : undefined;
+    const known = knownValue(value);
+    if (known !== undefined && argument.index === undefined)
+      return { ...plainWord(start + known), text: argument.text };
+    return { ...unknownWord(argument.text, start + (value?.start ?? '')), splits: false };
+  }
+
+  #command(command: Command, around: Surroundings): Reading {
+    const text = this.#text(command);
+    const name = command.name?.value ?? '';
+    const { readings, input } = this.#redirections(command.redirects, around);
+    const parts: Reading[] = [...readings];
+    for (const prefix of command.prefix) {
+      if (prefix.type === 'Assignment') parts.push(...this.#assignment(prefix, around, name));
+    }
+    if (command.name !== undefined) parts.push(...this.#inside(command.name, around));
+    for (const argument of command.args) parts.push(...this.#inside(argument, around));
+    if (command.name === undefined) return holding(text, 'no command of its own', parts);
+    const words = [
+      wordFrom(command.name, around.variables),
+      ...command.args.map((word) => this.#argument(word, around)),
+    ];
+    const own = this.#reader.command(words, { ...around, input });
+    return { ...own, text, parts: [...own.parts, ...parts] };
+  }
+
+  #redirections(redirections: readonly Redirection[], around: Surroundings): { readings: Reading[]; input: Input } {
+    const readings: Reading[] = [];
+    let input = around.input;
+    for (const redirection of redirections) {
+      if (redirection.type === 'HereDoc') {
+        const { body, delimiter, closing } = redirection;
+        if (closing === undefined) readings.push(unreadable(body.text, 'a here-document without its end'));
+        readings.push(...this.#inside(body, around));
+        const parts = delimiter?.quoted === true ? undefined : body.parts;
+        const known = parts === undefined ? body.text : textFrom(parts, body.text, around.variables);
+        input = known === undefined ? { kind: 'stream', networked: false } : { kind: 'text', text: known };
+        continue;
+      }
+      const { target } = redirection;
+      if (target === undefined) {
+        readings.push(unreadable(this.#text(redirection), 'a redirection to nowhere'));
+        continue;
+      }
+      const inner = this.#inside(target, around);
+      readings.push(...inner);
+      const word = wordFrom(target, around.variables);
+      if (redirection.type === 'HereString') {
+        const known = knownValue(word);
+        input = known === undefined ? { kind: 'stream', networked: false } : { kind: 'text', text: known };
+        continue;
+      }
+      const { operator } = redirection;
+      const reads = operator === '<' || operator === '<&' || operator === '<>';
+      const duplicates = operator.endsWith('&') && /^(?:\d+-?|-)$/.test(knownValue(word) ?? '');
+      const substitutes = target.parts?.some((part) => part.type === 'ProcessSubstitution') === true;
+      if (!duplicates && !substitutes) {
+        const { classes, why } = redirectionClasses(word, operator !== '<' && operator !== '<&');
+        if (classes !== readOnly) {
+          readings.push({ text: this.#text(redirection), words: [], classes, readable: true, why, parts: [] });
+        }
+        if ((classes & networked) !== 0) {
+          input = { kind: 'stream', networked: true };
+          continue;
+        }
+      }
+      if (!reads) continue;
+      if (substitutes) {
+        const spoken = inner.some((reading) => (allClasses(reading) & networked) !== 0);
+        input = { kind: 'stream', networked: spoken };
+      } else if (!duplicates) input = { kind: 'file' };
+      else if (knownValue(word) !== '0') input = { kind: 'stream', networked: false };
+    }
+    return { readings, input };
+  }
+}

@@ -1,0 +1,108 @@
+/** Programs that run a command for each thing they find or read: `find`, `fd`, `xargs`, `parallel`. */
+import { type Classes, classesOf, readOnly } from './classes.js';
+import { names, optionsOf } from './options.js';
+import type { Program } from './program.js';
+import type { ProgramCall } from './read-program.js';
+import { type Reading, unreadable } from './reading.js';
+import { knownValue, plainWord, unknownWord, type Word } from './word.js';
+
+function reading(call: ProgramCall, classes: Classes, why: string, parts: readonly Reading[]): Reading {
+  const words = [...call.called, ...call.words.map((word) => knownValue(word) ?? word.text)];
+  return { text: call.text, words, classes, readable: true, why, parts };
+}
+
+/** `{}` is a path: data, unless it stands where the command's name does. */
+function commandFor(call: ProgramCall, words: readonly Word[], placeholder: string): Reading {
+  const [program] = words;
+  if (program === undefined || program.text.includes(placeholder)) {
+    return unreadable(words.map(({ text }) => text).join(' ') || call.text, 'the command is computed');
+  }
+  const filled = words.map((word) =>
+    word.text.includes(placeholder) && knownValue(word) === placeholder ? unknownWord(placeholder, './') : word,
+  );
+  return call.reader.command(filled, { ...call.around, input: { kind: 'stream', networked: false } });
+}
+
+const runsEach = /^-(?:exec|execdir|ok|okdir)$/;
+const writesFile = /^-f(?:print0?|printf|ls)$/;
+
+export function readFind(call: ProgramCall): Reading {
+  const parts: Reading[] = [];
+  let classes = readOnly;
+  const because: string[] = [];
+  const add = (letters: string, why: string) => {
+    classes |= classesOf(letters);
+    because.push(why);
+  };
+  for (let at = 0; at < call.words.length; at += 1) {
+    const word = call.words[at] ?? plainWord('');
+    const value = knownValue(word);
+    if (value === undefined && word.start === '') add('d', 'a computed word could be -delete');
+    else if (value === '-delete') add('d', '-delete removes what is found');
+    else if (value !== undefined && writesFile.test(value)) add('m', `${value} writes a file`);
+    else if (value !== undefined && runsEach.test(value)) {
+      const rest = call.words.slice(at + 1);
+      const end = rest.findIndex((each, index) => {
+        const text = knownValue(each);
+        return text === ';' || (text === '+' && knownValue(rest[index - 1]) === '{}');
+      });
+      const command = end === -1 ? rest : rest.slice(0, end);
+      parts.push(commandFor(call, command, '{}'));
+      at += command.length + 1;
+    }
+  }
+  return reading(call, classes, because.length === 0 ? 'find looks for files' : `find: ${because.join(', ')}`, parts);
+}
+
+/** `fd -x COMMAND`: everything after the option. */
+export function readFd(call: ProgramCall): Reading {
+  const at = call.words.findIndex((word) => /^(?:-x|-X|--exec|--exec-batch)$/.test(knownValue(word) ?? ''));
+  if (at < 0) {
+    const unsure = call.words.some((word) => knownValue(word) === undefined && word.start === '');
+    return reading(call, unsure ? classesOf('d') : readOnly, 'fd looks for files', []);
+  }
+  return reading(call, readOnly, 'fd runs a command for what it finds', [
+    commandFor(call, call.words.slice(at + 1), '{}'),
+  ]);
+}
+
+const xargs: Program = {
+  is: 'r',
+  values:
+    '-a -d -E -I -L -n -P -s --arg-file --delimiter --max-lines --max-args --max-procs --max-chars --replace --process-slot-var',
+};
+
+/** What it reads becomes words of the command, at its end or in the place of `-I`. */
+export function readXargs(call: ProgramCall): Reading {
+  const { options, operands, unsure } = optionsOf(xargs, call.words, true);
+  const replacing = options.find(({ name }) => name === '-I' || name === '-i' || name === '--replace' || name === '-J');
+  if (operands.length === 0) {
+    return unsure
+      ? unreadable(call.text, 'the command is computed')
+      : reading(call, readOnly, 'xargs prints what it reads', []);
+  }
+  const placeholder = replacing === undefined ? '{}' : (knownValue(replacing.value) ?? '{}');
+  const words = replacing === undefined ? [...operands, unknownWord('what xargs reads')] : operands;
+  const shownPlaceholder = replacing === undefined ? '\0' : placeholder;
+  return reading(call, readOnly, 'xargs runs a command with what it reads', [
+    commandFor(call, words, shownPlaceholder),
+  ]);
+}
+
+const parallel: Program = {
+  is: 'm',
+  values: '-j --jobs -a --arg-file -I --colsep -C -N -n --joblog --results --delay --timeout',
+};
+
+/** Its words are shell text; without any, what it reads is. */
+export function readParallel(call: ProgramCall): Reading {
+  const { operands } = optionsOf(parallel, call.words, true);
+  const end = operands.findIndex((word) => names('::: :::: :::+ ::::+').includes(knownValue(word) ?? ''));
+  const command = end === -1 ? operands : operands.slice(0, end);
+  const values = command.map(knownValue);
+  if (command.length === 0 || values.some((value) => value === undefined) || /^\{.*\}$/.test(values[0] ?? '')) {
+    return unreadable(call.text, 'the command is computed');
+  }
+  const text = call.reader.text(values.join(' '), { ...call.around, input: { kind: 'stream', networked: false } });
+  return reading(call, readOnly, 'parallel runs a command with what it reads', [text]);
+}

@@ -1,0 +1,141 @@
+/** Shells and what else runs shell text: `bash -c`, `eval`, `source`, `trap`, `alias`. */
+import { type Classes, classesOf, mutating, readOnly } from './classes.js';
+import { type ProgramCall, textReading } from './read-program.js';
+import { type Reading, unreadable } from './reading.js';
+import { knownValue, plainWord, unknownWord, type Word } from './word.js';
+
+export const shells = new Set('sh bash dash zsh ksh ksh93 mksh ash rbash yash posh'.split(' '));
+
+function reading(call: ProgramCall, classes: Classes, why: string, parts: readonly Reading[] = []): Reading {
+  const words = [...call.called, ...call.words.map((word) => knownValue(word) ?? word.text)];
+  return { text: call.text, words, classes, readable: true, why, parts };
+}
+
+/** What a shell reads from its standard input is run. */
+function fromInput(call: ProgramCall, interactive: boolean): Reading {
+  const { input } = call.around;
+  const name = call.called.join(' ');
+  switch (input.kind) {
+    case 'text':
+      return reading(call, readOnly, `${name} runs the text it is given`, [
+        textReading({ ...call, around: { ...call.around, input: { kind: 'file' } } }, plainWord(input.text)),
+      ]);
+    case 'file':
+      return reading(call, mutating, `${name} runs a file`);
+    case 'stream':
+      return unreadable(call.text, `${name} runs what another command prints, which nobody here can read`);
+    default:
+      return reading(
+        call,
+        classesOf('mi'),
+        interactive ? `${name} is a shell for a person` : `${name} waits for commands`,
+      );
+  }
+}
+
+/** Options of a shell, up to its first operand. `+x` switches off. */
+function shellOptions(words: readonly Word[]) {
+  const letters = new Set<string>();
+  const long = new Set<string>();
+  let at = 0;
+  for (; at < words.length; at += 1) {
+    const value = knownValue(words[at]);
+    if (value === undefined || !/^[-+]./.test(value) || value === '--') break;
+    if (value.startsWith('--')) {
+      long.add(value.split('=')[0] ?? value);
+      if (value === '--rcfile' || value === '--init-file') at += 1;
+      continue;
+    }
+    for (const letter of value.slice(1)) letters.add(`${value[0]}${letter}`);
+    // Each takes a name as the next word.
+    if (/^[-+][a-zA-Z]*[oO]$/.test(value)) at += 1;
+  }
+  if (knownValue(words[at]) === '--' || knownValue(words[at]) === '-') at += 1;
+  return { letters, long, rest: words.slice(at) };
+}
+
+export function readShell(call: ProgramCall): Reading {
+  const { letters, long, rest } = shellOptions(call.words);
+  const name = call.called.join(' ');
+  const [first, ...positional] = rest;
+  if (long.has('--version') || long.has('--help')) return reading(call, readOnly, `${name} says what it is`);
+  const loads = long.has('--rcfile') || long.has('--init-file') ? mutating : readOnly;
+  if (letters.has('-c')) {
+    // $0 is the first of them.
+    const known = positional.map((word, index) => [String(index), word.values] as const);
+    const around = { ...call.around, variables: new Map(known) };
+    const text = textReading({ ...call, around }, first);
+    return reading(call, loads, `${name} -c runs its text`, [text]);
+  }
+  if (letters.has('-i')) return { ...fromInput(call, true), classes: fromInput(call, true).classes | classesOf('mi') };
+  if (letters.has('-s') || first === undefined) return fromInput(call, false);
+  const path = knownValue(first);
+  if (path === undefined && (first.start === '' || first.splits)) {
+    return unreadable(call.text, `${name} runs a script whose name is computed: ${first.text}`);
+  }
+  if (path === '/dev/stdin' || path === '/proc/self/fd/0' || path === '/dev/fd/0') return fromInput(call, false);
+  if (path?.startsWith('/dev/fd/') === true || path?.startsWith('/proc/') === true) {
+    return unreadable(call.text, `${name} runs what comes through a descriptor`);
+  }
+  return reading(call, mutating, `${name} runs a script`);
+}
+
+/** A shell with a grammar of its own: its text cannot be read here. */
+export function readForeignShell(call: ProgramCall): Reading {
+  const name = call.called.join(' ');
+  const runsText = call.words.some((word) => /^-[a-zA-Z]*c|^--command/.test(word.start));
+  if (runsText) return unreadable(call.text, `the text of ${name} has a grammar that is not read here; use sh`);
+  return reading(call, call.words.length === 0 ? classesOf('mi') : mutating, `${name} runs a script`);
+}
+
+/** The words are joined and read again. */
+export function readEval(call: ProgramCall): Reading {
+  const words = knownValue(call.words[0]) === '--' ? call.words.slice(1) : call.words;
+  if (words.length === 0) return reading(call, readOnly, 'eval of nothing');
+  const values = words.map(knownValue);
+  const known = values.some((value) => value === undefined);
+  const computed = words.find((word) => knownValue(word) === undefined)?.text ?? call.text;
+  const text = textReading(call, known ? unknownWord(computed) : plainWord(values.join(' ')));
+  return reading(call, readOnly, 'eval runs its words', [text]);
+}
+
+export function readSource(call: ProgramCall): Reading {
+  const [file] = call.words;
+  const path = knownValue(file);
+  if (file === undefined) return reading(call, readOnly, 'no file is named');
+  if (path === undefined && (file.start === '' || file.splits)) {
+    return unreadable(call.text, `it runs a file whose name is computed: ${file.text}`);
+  }
+  if (path === '/dev/stdin' || path?.startsWith('/dev/fd/') === true || path?.startsWith('/proc/') === true) {
+    return fromInput({ ...call, around: { ...call.around, input: { kind: 'stream', networked: false } } }, false);
+  }
+  return reading(call, mutating, `${call.called.join(' ')} runs a file in this shell`);
+}
+
+export function readTrap(call: ProgramCall): Reading {
+  const words = call.words.filter((word) => knownValue(word) !== '--');
+  const [action, ...signals] = words;
+  const value = knownValue(action);
+  if (
+    action === undefined ||
+    signals.length === 0 ||
+    value === '-' ||
+    value === '' ||
+    value === '-l' ||
+    value === '-p'
+  ) {
+    return reading(call, readOnly, 'trap of nothing');
+  }
+  return reading(call, readOnly, 'trap runs its text later', [textReading(call, action)]);
+}
+
+/** `alias name=text`; the text is read, whether the alias is used or not. */
+export function readAlias(call: ProgramCall): Reading {
+  const parts = call.words.flatMap((word) => {
+    const value = knownValue(word);
+    if (value === undefined) return [unreadable(word.text, 'what the alias stands for is computed')];
+    const equals = value.indexOf('=');
+    return equals < 0 ? [] : [textReading(call, plainWord(value.slice(equals + 1)))];
+  });
+  return reading(call, readOnly, 'alias gives a name to its text', parts);
+}

@@ -1,0 +1,226 @@
+/** Programs whose words have a grammar of their own. */
+import { type Classes, classesOf, hostEscapeRisk, mutating, networked, readOnly } from './classes.js';
+import { hasOption, optionsOf, optionValues } from './options.js';
+import type { Program } from './program.js';
+import { gitProgram } from './programs/git.js';
+import { packagePrograms } from './programs/packages.js';
+import { assignedBy, assignmentReading } from './read-builtin.js';
+import { type ProgramCall, readProgram, textReading } from './read-program.js';
+import { type Reading, unreadable } from './reading.js';
+import { awkOnlyPrints, sedOnlyPrints } from './script-text.js';
+import { knownValue, plainWord, type Word } from './word.js';
+
+function reading(call: ProgramCall, classes: Classes, why: string, parts: readonly Reading[] = []): Reading {
+  const words = [...call.called, ...call.words.map((word) => knownValue(word) ?? word.text)];
+  return { text: call.text, words, classes, readable: true, why, parts };
+}
+
+const sed: Program = { is: 'r', values: '-e --expression -f --file -l --line-length', unsure: 'm' };
+
+/** `-i` takes its suffix attached: what follows it in a cluster is no option. */
+export function readSed(call: ProgramCall): Reading {
+  const options = optionsOf(sed, call.words, false);
+  const scripts = optionValues('-e --expression', options);
+  const given = scripts.length > 0 ? scripts : options.operands.slice(0, 1);
+  const writes = hasOption('-i --in-place -f --file', options) || options.unsure;
+  const prints = given.every((word) => sedOnlyPrints(knownValue(word) ?? 'e'));
+  if (!writes && prints) return reading(call, readOnly, 'sed only prints');
+  return reading(call, mutating, writes ? 'sed changes files' : 'the script of sed writes or runs something');
+}
+
+const awk: Program = { is: 'r', values: '-F -v -f --file -i --include -l --load -E --exec -e --source', unsure: 'm' };
+
+export function readAwk(call: ProgramCall): Reading {
+  const options = optionsOf(awk, call.words, true);
+  const loads = hasOption('-f --file -i --include -l --load -E --exec', options) || options.unsure;
+  const sources = optionValues('-e --source', options);
+  const programs = sources.length > 0 ? sources : options.operands.slice(0, 1);
+  if (!loads && programs.every((word) => awkOnlyPrints(knownValue(word) ?? '|')))
+    return reading(call, readOnly, 'awk only prints');
+  return reading(call, mutating, 'the program of awk writes or runs something');
+}
+
+export function readDd(call: ProgramCall): Reading {
+  const target = call.words.find((word) => word.start.startsWith('of='));
+  const computed = call.words.some((word) => knownValue(word) === undefined && !word.start.includes('='));
+  const value = knownValue(target);
+  if (value === 'of=/dev/null' || value === 'of=/dev/stdout' || (target === undefined && !computed)) {
+    return reading(call, readOnly, 'dd only reads');
+  }
+  return reading(call, classesOf('d'), 'dd overwrites a file');
+}
+
+/** Modes that make a program run as its owner or group. */
+function givesIdentity(mode: string): boolean {
+  return /^0*[2-7][0-7]{3}$/.test(mode) || /[+=][rwxXt]*s/.test(mode);
+}
+
+/** `chmod MODE`, `install -m MODE`. */
+export function readModes(call: ProgramCall): Reading {
+  const [name = ''] = call.called;
+  const values = call.words.map((word) => (knownValue(word) ?? '').replace(/^(?:-m|--mode=)/, ''));
+  const identity = values.some(givesIdentity);
+  const why = identity ? `${name} makes a file that runs as its owner` : `${name} is mutating`;
+  return reading(call, mutating | (identity ? hostEscapeRisk : readOnly), why);
+}
+
+const tar: Program = {
+  is: 'm',
+  text: '--to-command -I --use-compress-program --rsh-command -F --info-script --new-volume-script',
+  values: '-f -C -b -g -T -X -N -V --file --directory --exclude --checkpoint-action',
+};
+
+/** The first word may be options without a dash; `t` only lists. */
+export function readTar(call: ProgramCall): Reading {
+  const [first, ...rest] = call.words;
+  const old = /^[A-Za-z]+$/.test(knownValue(first) ?? '');
+  const words = old ? [plainWord(`-${knownValue(first)}`), ...rest] : call.words;
+  const options = optionsOf(tar, words, false);
+  const read = readProgram(tar, { ...call, words });
+  const actions = optionValues('--checkpoint-action', options).flatMap((word) => {
+    const value = knownValue(word);
+    if (value === undefined) return [unreadable(call.text, 'what tar runs is computed')];
+    return value.startsWith('exec=') ? [textReading(call, plainWord(value.slice(5)))] : [];
+  });
+  // `tar xzf` clusters: a letter before `f` is an option even though -f takes a value.
+  const letters = old ? (knownValue(first) ?? '') : '';
+  const lists = hasOption('-t --list', options) || (letters.includes('t') && !/[xcruAd]/.test(letters));
+  const changes = hasOption(
+    '-x -c -r -u -A --extract --get --create --append --update --concatenate --delete',
+    options,
+  );
+  const only = lists && !changes && !options.unsure;
+  return {
+    ...read,
+    words: [...call.called, ...call.words.map((word) => knownValue(word) ?? word.text)],
+    classes: only ? readOnly : mutating,
+    why: only ? 'tar lists' : 'tar is mutating',
+    parts: [...read.parts, ...actions],
+  };
+}
+
+const env: Program = { is: 'r', values: '-u -C -S --unset --chdir --split-string' };
+
+/** Assignments, then a command; `-S` is split into words like shell text. */
+export function readEnv(call: ProgramCall): Reading {
+  const options = optionsOf(env, call.words, true);
+  const texts = optionValues('-S --split-string', options);
+  const first = options.operands.findIndex((word) => !/^[A-Za-z_][A-Za-z0-9_]*=/.test(word.start));
+  const assigned = first === -1 ? options.operands : options.operands.slice(0, first);
+  const command = first === -1 ? [] : options.operands.slice(first);
+  const parts: Reading[] = assignedBy(assigned).flatMap((each) => assignmentReading(each, call) ?? []);
+  for (const text of texts) {
+    const rest = command.map(knownValue);
+    const whole = [knownValue(text), ...rest];
+    parts.push(textReading(call, whole.includes(undefined) ? undefined : plainWord(whole.join(' '))));
+  }
+  if (texts.length === 0 && command.length > 0) parts.push(call.reader.command(command, call.around));
+  else if (options.unsure && command.length === 0) parts.push(unreadable(call.text, 'the command is computed'));
+  return reading(call, readOnly, command.length === 0 ? 'env prints the environment' : 'env runs a command', parts);
+}
+
+const ssh: Program = { is: 'n', values: '-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w' };
+
+/** Some of its options are commands that run here. */
+export function readSsh(call: ProgramCall): Reading {
+  const options = optionsOf(ssh, call.words, true);
+  const parts = optionValues('-o', options).flatMap((word) => {
+    const match = /^\s*(?:ProxyCommand|LocalCommand|KnownHostsCommand)\s*[= ]\s*([\s\S]*)$/i.exec(
+      knownValue(word) ?? '',
+    );
+    if (knownValue(word) === undefined) return [unreadable(word?.text ?? call.text, 'an option of ssh is computed')];
+    return match?.[1] === undefined ? [] : [textReading(call, plainWord(match[1]))];
+  });
+  const alone = options.operands.length < 2 && !hasOption('-N -f -W -Q -V -O', options);
+  return reading(call, networked | (alone ? classesOf('i') : readOnly), 'ssh speaks to another machine', parts);
+}
+
+const wget: Program = { is: 'mn', values: '-O --output-document -o -P --header --post-data -U -t -T' };
+
+export function readWget(call: ProgramCall): Reading {
+  const options = optionsOf(wget, call.words, false);
+  const prints = optionValues('-O --output-document', options).some((word) =>
+    /^(?:-|\/dev\/(?:stdout|null))$/.test(knownValue(word) ?? ''),
+  );
+  const looks = prints || hasOption('--spider', options);
+  return reading(call, looks && !hasOption('-o', options) ? networked : mutating | networked, 'wget fetches');
+}
+
+/** `python -m NAME`: some modules are programs of their own. */
+export function readPython(call: ProgramCall): Reading {
+  const at = call.words.findIndex((word) => word.start.startsWith('-m'));
+  const first = call.words.findIndex((word) => !word.start.startsWith('-'));
+  const named = at >= 0 && (first === -1 || at < first) ? call.words[at] : undefined;
+  const attached = (knownValue(named) ?? '').slice(2);
+  const module = attached === '' ? knownValue(call.words[at + 1]) : attached;
+  const rest = call.words.slice(at + (attached === '' ? 2 : 1));
+  if (named !== undefined && module !== undefined && /^pip3?$/.test(module)) {
+    return reading(call, readOnly, 'python runs pip', [call.reader.command([plainWord('pip'), ...rest], call.around)]);
+  }
+  if (
+    named !== undefined &&
+    /^(?:http\.server|smtplib|ftplib|telnetlib|xmlrpc\.server|ensurepip)$/.test(module ?? '')
+  ) {
+    return reading(call, mutating | networked, `the module ${module} speaks to other machines`);
+  }
+  return readInterpreter(call);
+}
+
+/** Code that comes from another machine is nobody's program. */
+export function readInterpreter(call: ProgramCall): Reading {
+  const [name = ''] = call.called;
+  const read = readProgram(packagePrograms[name] ?? { is: 'm', bare: 'mi' }, call);
+  const { input } = call.around;
+  const fromInput = call.words.every((word) => word.start.startsWith('-'));
+  if (!fromInput || input.kind !== 'stream' || !input.networked) return read;
+  return {
+    ...read,
+    classes: read.classes | hostEscapeRisk,
+    readable: false,
+    why: `${name} runs code from another machine`,
+  };
+}
+
+export function readSqlite(call: ProgramCall): Reading {
+  const operands = call.words.filter((word) => !word.start.startsWith('-')).length;
+  const alone = operands < 2 && call.around.input.kind === 'terminal';
+  return reading(call, alone ? classesOf('mi') : mutating, 'sqlite3 changes its database');
+}
+
+/** The dynamic linker runs the program it is given. */
+export function readLinker(call: ProgramCall): Reading {
+  const linker: Program = {
+    is: 'r',
+    runs: 0,
+    values: '--library-path --preload --audit --argv0 --inhibit-rpath',
+    dashes: 'single',
+  };
+  return readProgram(linker, call);
+}
+
+const runsByKey =
+  /^(?:alias\.|pager\.|filter\.|credential\.|browser\.|man\.|difftool\.|mergetool\.|gpg\.|protocol\.ext\.|uploadpack\.|include)|^core\.(?:pager|editor|sshcommand|fsmonitor|askpass|hookspath|gitproxy|attributesfile)$|^(?:sequence\.editor|diff\.external|interactive\.difffilter|init\.templatedir)$|^diff\..*\.(?:command|textconv)$|^merge\..*\.driver$|^remote\..*\.(?:uploadpack|receivepack|proxy|vcs)$/;
+
+/** `git -c alias.x='!rm a' x`: some configuration is a command. */
+function configuredCommand(call: ProgramCall, word: Word | undefined): readonly Reading[] {
+  const value = knownValue(word);
+  if (value === undefined) {
+    const key = word?.start.split('=')[0]?.toLowerCase() ?? '';
+    const plain = word?.start.includes('=') === true && !runsByKey.test(key);
+    return plain ? [] : [unreadable(word?.text ?? call.text, 'a configuration of git is computed')];
+  }
+  const equals = value.indexOf('=');
+  const key = (equals < 0 ? value : value.slice(0, equals)).toLowerCase();
+  if (!runsByKey.test(key) || equals < 0) return [];
+  const text = value.slice(equals + 1);
+  if (text === '' || text === 'true' || text === 'false') return [];
+  const run = key.startsWith('alias.') && !text.startsWith('!') ? `git ${text}` : text.replace(/^!/, '');
+  return [textReading(call, plainWord(run))];
+}
+
+export function readGit(call: ProgramCall): Reading {
+  const options = optionsOf(gitProgram, call.words, true);
+  const parts = optionValues('-c', options).flatMap((word) => configuredCommand(call, word));
+  const read = readProgram(gitProgram, call);
+  return { ...read, parts: [...parts, ...read.parts] };
+}

@@ -1,0 +1,91 @@
+/** Reads commands and texts within each other, and stops where they are too many or too deep. */
+import type { forEachChild, parse } from 'unbash';
+import { shellCommands, shellNesting, shellOpenings, shellTextCharacters } from '../base/limits.js';
+import { readCommand } from './read-command.js';
+import { ScriptReading } from './read-script.js';
+import { holding, type Reading, unreadable } from './reading.js';
+import type { Reader, Surroundings } from './surroundings.js';
+import { namesIn } from './variables.js';
+import { plainWord, type Word } from './word.js';
+
+export interface Parser {
+  readonly parse: typeof parse;
+  readonly forEachChild: typeof forEachChild;
+}
+
+/** Thrown where shell text has to be parsed and there is no parser yet; whoever asked loads it and asks again. */
+export class ParserNeeded extends Error {}
+
+/** Words and nothing else: no quote, no expansion, no operator, no keyword, no assignment. */
+const plainText = /^[A-Za-z0-9_./][A-Za-z0-9_./:,@%+-]*(?: [A-Za-z0-9_./:,@%+=-]+)*$/;
+const keywords = /^(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|select|function|in|time|coproc)$/;
+
+export function plainWordsOf(text: string): readonly string[] | undefined {
+  if (!plainText.test(text)) return undefined;
+  const words = text.split(' ');
+  return words.some((word) => keywords.test(word)) ? undefined : words;
+}
+
+export class ShellReader implements Reader {
+  readonly #parser: Parser | undefined;
+  #commands = 0;
+  #characters = 0;
+
+  constructor(parser: Parser | undefined) {
+    this.#parser = parser;
+  }
+
+  command(words: readonly Word[], around: Surroundings): Reading {
+    this.#commands += 1;
+    const text = () => words.map((word) => word.text).join(' ');
+    if (this.#commands > shellCommands) return unreadable(text(), `more than ${shellCommands} commands`);
+    if (around.depth > shellNesting) return unreadable(text(), `more than ${shellNesting} commands within each other`);
+    return readCommand(words, { ...around, depth: around.depth + 1 }, this);
+  }
+
+  text(text: string, around: Surroundings): Reading {
+    this.#characters += text.length;
+    if (this.#characters > shellTextCharacters)
+      return unreadable('', `more than ${shellTextCharacters} characters of shell text`);
+    if (around.depth > shellNesting) return unreadable(text, `more than ${shellNesting} texts within each other`);
+    if (text.includes('\0')) return unreadable(text, 'a NUL, which no shell takes');
+    const plain = plainWordsOf(text);
+    const deeper = { ...around, depth: around.depth + 1, functions: new Set<string>() };
+    if (plain !== undefined) {
+      const read = this.command(plain.map(plainWord), { ...deeper, variables: new Map() });
+      return holding(text, 'shell text', [read]);
+    }
+    const read = this.#parsed(text, deeper);
+    if (!text.includes('\r')) return read;
+    // Shells take it for a letter; people, and whatever handed the text on, may take it for the end of a line.
+    const lines = this.#parsed(text.replaceAll('\r', '\n'), deeper);
+    return holding(text, 'shell text with carriage returns, read both ways', [read, lines]);
+  }
+
+  #parsed(text: string, around: Surroundings): Reading {
+    if (this.#parser === undefined) throw new ParserNeeded('shell text');
+    const { parse, forEachChild } = this.#parser;
+    const opened = text.match(/[$<>(]\(|\{[^\s"']/g)?.length ?? 0;
+    if (opened > shellOpenings) return unreadable(text, `more than ${shellOpenings} substitutions`);
+    try {
+      return this.#scriptOf(parse(text), text, forEachChild, around);
+    } catch (error) {
+      // The parser bounds how deep commands nest, but not arithmetic: there it can run out of stack.
+      if (error instanceof RangeError) return unreadable(text, 'more within each other than can be read');
+      throw error;
+    }
+  }
+
+  #scriptOf(
+    script: ReturnType<typeof parse>,
+    text: string,
+    children: typeof forEachChild,
+    around: Surroundings,
+  ): Reading {
+    const names = namesIn(script, children, around.variables);
+    return new ScriptReading({ reader: this, children, source: text }).script(script, {
+      ...around,
+      ...names,
+    });
+  }
+}

@@ -1,0 +1,35 @@
+/** What was found in a command: a tree of readings, each with its own classes; the command's are those of all of them. */
+import { type Classes, hostEscapeRisk, readOnly } from './classes.js';
+
+export interface Reading {
+  /** As written. */
+  readonly text: string;
+  /** For rules: the program's bare name, its subcommands, then its arguments. Empty for what is no command of its own. */
+  readonly words: readonly string[];
+  /** Its own, without those of its parts. */
+  readonly classes: Classes;
+  /** False where something that decides is computed: it could be any command. */
+  readonly readable: boolean;
+  readonly why: string;
+  /** What it runs, and what is run to make its words. */
+  readonly parts: readonly Reading[];
+}
+
+export function unreadable(text: string, why: string, parts: readonly Reading[] = []): Reading {
+  return { text, words: [], classes: hostEscapeRisk, readable: false, why, parts };
+}
+
+/** What holds others and does nothing itself. */
+export function holding(text: string, why: string, parts: readonly Reading[], classes: Classes = readOnly): Reading {
+  return { text, words: [], classes, readable: true, why, parts };
+}
+
+export function allClasses(reading: Reading): Classes {
+  return reading.parts.reduce((classes, part) => classes | allClasses(part), reading.classes);
+}
+
+/** The reading and all below it, outermost first. */
+export function* everyReading(reading: Reading): Generator<Reading> {
+  yield reading;
+  for (const part of reading.parts) yield* everyReading(part);
+}

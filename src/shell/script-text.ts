@@ -1,0 +1,64 @@
+/** Whether a script of sed or awk only prints. Pure; what is not known for sure does more. */
+
+/** The rest after a section that `delimiter` ends. */
+function afterSection(text: string, delimiter: string): string | undefined {
+  let bracket = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === '\\') at += 1;
+    else if (character === '[') bracket = true;
+    else if (character === ']') bracket = false;
+    else if (character === delimiter && !bracket) return text.slice(at + 1);
+    else if (character === delimiter && delimiter !== '/') return text.slice(at + 1);
+  }
+  return undefined;
+}
+
+function afterAddresses(given: string): string | undefined {
+  let text = given;
+  for (;;) {
+    text = text.replace(/^[\s;{}\d,$~+!]+/, '');
+    if (text.startsWith('/') || (text.startsWith('\\') && text.length > 1)) {
+      const custom = text.startsWith('\\');
+      const rest = afterSection(text.slice(custom ? 2 : 1), custom ? (text[1] ?? '/') : '/');
+      if (rest === undefined) return undefined;
+      text = rest.replace(/^[IM]+/, '');
+    } else return text;
+  }
+}
+
+/** One command of sed taken off the front; undefined where it writes, runs or is not known. */
+function afterCommand(text: string): string | undefined {
+  const [command = ''] = text;
+  const rest = text.slice(1);
+  if ('pdDPgGhHxnN=zF'.includes(command)) return rest;
+  if ('qQlL'.includes(command)) return rest.replace(/^\s*\d*/, '');
+  if (':btT#aicrR'.includes(command))
+    return rest.replace(':btT'.includes(command) ? /^[^\n;}]*/ : /^(?:[^\n\\]|\\[\s\S])*/, '');
+  if (command !== 's' && command !== 'y') return undefined;
+  const delimiter = rest[0];
+  const first = delimiter === undefined ? undefined : afterSection(rest.slice(1), delimiter);
+  const second = first === undefined || delimiter === undefined ? undefined : afterSection(first, delimiter);
+  if (second === undefined || command === 'y') return second;
+  const flags = /^[gpiImM0-9]*/.exec(second)?.[0] ?? '';
+  const end = second.slice(flags.length);
+  return end === '' || /^[\s;}#]/.test(end) ? end : undefined;
+}
+
+export function sedOnlyPrints(script: string): boolean {
+  let text: string | undefined = script;
+  while (text !== undefined) {
+    text = afterAddresses(text);
+    if (text === undefined) return false;
+    if (text === '') return true;
+    text = afterCommand(text);
+  }
+  return false;
+}
+
+/** Strings and expressions between slashes may hold anything; what stands outside of them decides. */
+export function awkOnlyPrints(program: string): boolean {
+  if (/\b(?:system|close|getline|fflush)\b|@(?:load|include)/.test(program)) return false;
+  if (program.replaceAll('||', '').includes('|')) return false;
+  return !/\bprintf?\b[^;}\n]*>/.test(program);
+}

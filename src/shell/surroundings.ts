@@ -1,0 +1,31 @@
+/** What a command is read in, and how what it runs is read in turn. */
+import type { Reading } from './reading.js';
+import type { Variables, Word } from './word.js';
+
+/** Where its standard input comes from. A shell runs what it reads there. */
+export type Input =
+  | { readonly kind: 'terminal' }
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'file' }
+  | { readonly kind: 'stream'; readonly networked: boolean };
+
+export const terminal: Input = Object.freeze({ kind: 'terminal' });
+
+export interface Surroundings {
+  readonly input: Input;
+  readonly variables: Variables;
+  /** Functions that the text itself defines: their bodies are read where they stand. */
+  readonly functions: ReadonlySet<string>;
+  /** How many texts and commands this one is inside of. */
+  readonly depth: number;
+}
+
+export interface Reader {
+  /** The first word is the program. */
+  command(words: readonly Word[], around: Surroundings): Reading;
+  /** Shell text, with variables and functions of its own. */
+  text(text: string, around: Surroundings): Reading;
+}
+
+/** Shell text that stands in a word: it is read where the word is known, and is the most dangerous where it is not. */
+export type ReadText = (word: Word | undefined, what: string) => Reading;

@@ -1,0 +1,81 @@
+/**
+ * What a script can put into its variables, gathered before it is read. Not in order and not by branch: a variable has every value
+ * that any assignment gives it. Where one of them is computed, or could come from elsewhere, it can hold anything.
+ */
+import type { forEachChild, SyntaxNode, Word as SyntaxWord } from 'unbash';
+import { shellWordValues } from '../base/limits.js';
+import { type Variables, wordFrom } from './word.js';
+
+export interface Names {
+  readonly variables: Variables;
+  readonly functions: ReadonlySet<string>;
+}
+
+/** They set variables out of sight. */
+const setsUnseen = new Set(['source', '.', 'eval', 'read', 'mapfile', 'readarray', 'getopts', 'printf']);
+const declares = new Set(['export', 'declare', 'typeset', 'local', 'readonly']);
+
+type Assignments = Map<string, (SyntaxWord | undefined)[]>;
+
+function add(assignments: Assignments, name: string, value: SyntaxWord | undefined): void {
+  const known = assignments.get(name);
+  if (known === undefined) assignments.set(name, [value]);
+  else known.push(value);
+}
+
+/** A computed word given to a declaration can set any variable. */
+function hidesAssignment(node: SyntaxNode & { readonly type: 'Command' }): boolean {
+  const name = node.name?.value ?? '';
+  if (setsUnseen.has(name))
+    return name !== 'printf' || node.args.some((word) => word.type === 'Word' && word.value === '-v');
+  return declares.has(name) && node.args.some((word) => word.type === 'Word' && word.parts !== undefined);
+}
+
+function gather(
+  node: SyntaxNode,
+  visit: typeof forEachChild,
+  assignments: Assignments,
+  functions: Set<string>,
+): boolean {
+  let unseen = false;
+  const each = (child: SyntaxNode): void => {
+    if (child.type === 'Assignment') {
+      const plain = child.value.type === 'Word' && child.index === undefined && child.append !== true;
+      add(assignments, child.name, plain ? (child.value as SyntaxWord) : undefined);
+    } else if (child.type === 'For') {
+      for (const word of child.wordlist ?? [undefined]) add(assignments, child.name.value, word);
+    } else if (child.type === 'Select') add(assignments, child.name.value, undefined);
+    else if (child.type === 'Function') functions.add(child.name.value);
+    else if (child.type === 'Command' && hidesAssignment(child)) unseen = true;
+    else if (child.type === 'ParameterExpansion' && child.operation?.type === 'Default') {
+      if (child.operation.operator.includes('=')) add(assignments, child.parameter, undefined);
+    }
+    visit(child, each);
+  };
+  visit(node, each);
+  return unseen;
+}
+
+/** `X=a; Y=$X` needs a round for each step; what does not settle is not known. */
+const rounds = 4;
+
+export function namesIn(script: SyntaxNode, visit: typeof forEachChild, given: Variables): Names {
+  const assignments: Assignments = new Map();
+  const functions = new Set<string>();
+  if (gather(script, visit, assignments, functions)) return { variables: new Map(), functions };
+  let variables: Variables = given;
+  for (let round = 0; round < rounds; round += 1) {
+    const next = new Map<string, readonly string[] | undefined>(given);
+    let settled = true;
+    for (const [name, words] of assignments) {
+      const values = words.map((word) => (word === undefined ? undefined : wordFrom(word, variables).values));
+      const known = values.includes(undefined) ? undefined : [...new Set(values.flatMap((value) => value ?? []))];
+      const kept = known !== undefined && known.length <= shellWordValues ? known : undefined;
+      if (String(variables.get(name)) !== String(kept)) settled = false;
+      next.set(name, kept);
+    }
+    variables = next;
+    if (settled) break;
+  }
+  return { variables, functions };
+}

@@ -1,0 +1,132 @@
+/** One word of a command, as far as it can be known without running anything. Pure. */
+import type { DoubleQuotedChild, Word as SyntaxWord, WordPart } from 'unbash';
+import { shellWordValues } from '../base/limits.js';
+
+export interface Word {
+  /** As written. */
+  readonly text: string;
+  /** Every value it can have; undefined where that is not known. */
+  readonly values: readonly string[] | undefined;
+  /** What it is sure to begin and to end with. */
+  readonly start: string;
+  readonly end: string;
+  /** Whether it may become several words, or none. */
+  readonly splits: boolean;
+}
+
+/** What the variables of a script can hold, by name; a name that is not there can hold anything. */
+export type Variables = ReadonlyMap<string, readonly string[] | undefined>;
+
+export function plainWord(text: string): Word {
+  return { text, values: [text], start: text, end: text, splits: false };
+}
+
+export function unknownWord(text: string, start = ''): Word {
+  return { text, values: undefined, start, end: '', splits: true };
+}
+
+/** The one value that a word has, where it has one. */
+export function knownValue(word: Word | undefined): string | undefined {
+  return word?.values?.length === 1 ? word.values[0] : undefined;
+}
+
+interface Segment {
+  readonly values: readonly string[] | undefined;
+  readonly splits: boolean;
+}
+
+function fixed(text: string): Segment {
+  return { values: [text], splits: false };
+}
+
+/** `$(which node)` names what follows: the program found has that name. */
+function lookedUp(part: WordPart & { readonly type: 'CommandExpansion' }): readonly string[] | undefined {
+  const [only, ...more] = part.script?.commands ?? [];
+  if (more.length > 0 || only?.command.type !== 'Command') return undefined;
+  const { name, args, prefix, redirects } = only.command;
+  if (prefix.length > 0 || redirects.length > 0) return undefined;
+  const [first = '', second = '', ...rest] = [name, ...args].map((word) =>
+    word?.type === 'Word' && word.parts === undefined ? word.value : '',
+  );
+  const asked = first === 'which' && rest.length === 0 ? second : undefined;
+  const found = asked ?? (first === 'command' && second === '-v' && rest.length === 1 ? rest[0] : undefined);
+  return found === undefined || !/^[A-Za-z0-9_.+-]+$/.test(found) ? undefined : [found];
+}
+
+function segmentOf(part: WordPart | DoubleQuotedChild, variables: Variables, quoted: boolean): readonly Segment[] {
+  switch (part.type) {
+    case 'Literal':
+    case 'SingleQuoted':
+    case 'AnsiCQuoted':
+      return [fixed(part.value)];
+    case 'DoubleQuoted':
+    case 'LocaleString':
+      return part.parts.length === 0 ? [fixed('')] : part.parts.flatMap((child) => segmentOf(child, variables, true));
+    case 'SimpleExpansion':
+      return [{ values: variables.get(part.text.slice(1)), splits: !quoted || /^\$[@*]$/.test(part.text) }];
+    case 'ParameterExpansion': {
+      const plain = part.prefix === undefined && part.index === undefined && part.operation === undefined;
+      return [{ values: plain ? variables.get(part.parameter) : undefined, splits: !quoted }];
+    }
+    case 'CommandExpansion':
+      return [{ values: lookedUp(part), splits: !quoted }];
+    case 'ArithmeticExpansion':
+      return [{ values: undefined, splits: false }];
+    default:
+      return [{ values: undefined, splits: true }];
+  }
+}
+
+function combined(text: string, segments: readonly Segment[]): Word {
+  let values: readonly string[] | undefined = [''];
+  for (const { values: next } of segments) {
+    const count: number = (values?.length ?? 0) * (next?.length ?? 0);
+    const before: readonly string[] = values ?? [];
+    values = count === 0 || count > shellWordValues ? undefined : before.flatMap((a) => next?.map((b) => a + b) ?? []);
+    if (values === undefined) break;
+  }
+  const fixedText = (segment: Segment) => (segment.values?.length === 1 ? segment.values[0] : undefined);
+  const upTo = (parts: readonly Segment[]) => {
+    const known = parts.findIndex((segment) => fixedText(segment) === undefined);
+    return (known === -1 ? parts : parts.slice(0, known)).map((segment) => fixedText(segment) ?? '');
+  };
+  return {
+    text,
+    values,
+    start: upTo(segments).join(''),
+    end: upTo([...segments].reverse())
+      .reverse()
+      .join(''),
+    splits: segments.some(({ splits }) => splits),
+  };
+}
+
+export function wordFrom(word: SyntaxWord, variables: Variables): Word {
+  if (word.parts === undefined) return plainWord(word.value);
+  return {
+    ...combined(
+      word.text,
+      word.parts.flatMap((part) => segmentOf(part, variables, false)),
+    ),
+    text: word.text,
+  };
+}
+
+/** The parts of a here-document without quotes. */
+export function textFrom(parts: readonly WordPart[], text: string, variables: Variables): string | undefined {
+  return knownValue(
+    combined(
+      text,
+      parts.flatMap((part) => segmentOf(part, variables, true)),
+    ),
+  );
+}
+
+/** A word in the place of a command's name, as the words it becomes: `X='rm -rf'; $X a`. */
+export function splitValue(word: Word, value: string): readonly Word[] {
+  if (!word.splits) return [plainWord(value)];
+  return value
+    .split(/[ \t\n]+/)
+    .filter((part) => part !== '')
+    .map(plainWord);
+}
