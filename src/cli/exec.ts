@@ -19,7 +19,7 @@ const commandNotFound = 127;
 const commandNotExecutable = 126;
 
 /** Ctrl-C asks the command to stop; asked again it is told, and the third time everything inside is killed. */
-class Interrupts {
+export class Interrupts {
   readonly #beforeCommand = new AbortController();
   #jail: RunningJail | undefined;
   #count = 0;
@@ -45,7 +45,7 @@ class Interrupts {
   }
 }
 
-function exitCodeOfRefusal(error: unknown): number | undefined {
+export function exitCodeOfRefusal(error: unknown): number | undefined {
   if (!(error instanceof ErrnoError)) return undefined;
   if (error.operation === 'exec' && error.code === 'ENOENT') return commandNotFound;
   if (error.operation === 'exec' && (error.code === 'EACCES' || error.code === 'ENOEXEC')) return commandNotExecutable;
@@ -54,7 +54,7 @@ function exitCodeOfRefusal(error: unknown): number | undefined {
 
 const reportChoices = ['auto', 'always', 'never'];
 
-function wantsReport(chosen: string | undefined): boolean {
+export function wantsReport(chosen: string | undefined): boolean {
   const when = chosen ?? process.env['CTX_REPORT'] ?? 'auto';
   if (!reportChoices.includes(when)) {
     throw new ErrnoError('EINVAL', {
@@ -66,11 +66,11 @@ function wantsReport(chosen: string | undefined): boolean {
 }
 
 /** `registry.npmjs.org` means what a browser would mean by it. */
-function withDefaultPort(name: string): string {
+export function withDefaultPort(name: string): string {
   return name === 'any' || /:\d+$/.test(name) ? name : `${name}:443`;
 }
 
-function quotaOf(call: Arguments): Quota {
+export function quotaOf(call: Arguments): Quota {
   const memory = call.value('memory');
   const pids = call.value('processes');
   const cpu = call.value('cpus');

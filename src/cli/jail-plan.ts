@@ -1,4 +1,5 @@
 /** `ctx jail plan`: every operation a jail would be made of, one a line. */
+import { ErrnoError } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
 import type { Operation } from '../jail/operation.js';
 import { planOf } from '../proxy/plan-of.js';
@@ -20,10 +21,19 @@ function fieldText(value: unknown): string {
 }
 
 export const run: Run = async (call, host) => {
+  const [named] = call.words;
+  const agent = call.value('agent') ?? named;
+  if (named !== undefined && named !== agent) {
+    throw new ErrnoError('EINVAL', {
+      operation: 'ctx jail plan',
+      reason: `expected one agent, got ${named} and ${agent}`,
+      remedy: 'a command stands after `--`: ctx jail plan -- COMMAND',
+    });
+  }
   const plan = await planOf(await host(), {
-    argv: call.words.length === 0 ? ['true'] : call.words,
-    cwd: currentDirectory(),
-    agent: call.value('agent'),
+    argv: call.command.length === 0 ? ['true'] : call.command,
+    cwd: call.value('dir') ?? currentDirectory(),
+    agent,
     reads: call.values('read'),
     writes: call.values('write'),
     siblings: call.flag('siblings'),

@@ -96,6 +96,17 @@ describe('the words of a call', () => {
   });
 });
 
+describe('a verb that takes words and a command', () => {
+  const plan: Verb = { ...exec, name: 'plan', words: { least: 0, most: 1, command: true } };
+
+  it('has the words before the dashes apart from the command after them', () => {
+    const call = parseArguments(plan, ['coder', '--json', '--', 'npm', '--', '--json']);
+    assert.deepEqual([call.words, call.command, call.flag('json')], [['coder'], ['npm', '--', '--json'], true]);
+    assert.deepEqual(parseArguments(plan, ['--', 'git', '--', 'x']).command, ['git', '--', 'x']);
+    assert.throws(() => parseArguments(plan, ['npm', 'test']), { code: 'EINVAL' });
+  });
+});
+
 describe('the words that are meant for ctx', () => {
   it('end where the command begins', () => {
     assert.deepEqual(ownWords(exec, ['--json', '--', 'x', '--help']), ['--json']);

@@ -47,10 +47,12 @@ export function ownWords(verb: Verb | undefined, given: readonly string[]): read
 export function parseArguments(verb: Verb, given: readonly string[]): Arguments {
   const found = new Map<string, string[]>();
   const words: string[] = [];
+  const command: string[] = [];
+  const isApart = typeof verb.words === 'object' && verb.words.command === true;
   const rest = [...given];
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
     if (word === '--') {
-      words.push(...rest.splice(0));
+      (isApart ? command : words).push(...rest.splice(0));
     } else if (word.startsWith('-') && word !== '-') {
       const match = /^--([a-z-]+)(?:=(.*))?$/s.exec(word);
       const option = verb.options.find(({ name }) => name === match?.[1]);
@@ -69,6 +71,7 @@ export function parseArguments(verb: Verb, given: readonly string[]): Arguments 
   checkWords(verb, words);
   return {
     words,
+    command,
     flag: (name) => found.has(name),
     value: (name) => found.get(name)?.[0],
     values: (name) => found.get(name) ?? [],

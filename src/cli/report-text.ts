@@ -3,12 +3,15 @@ import { changesShownToPeople } from '../base/limits.js';
 import { visible } from '../base/visible-text.js';
 import type { ConnectionEvent } from '../network/events.js';
 import type { Envelope, Refusal } from '../proxy/envelope.js';
+import type { LiveEnvelope } from '../proxy/execute-live.js';
 import type { LimitEvent } from '../proxy/limit-events.js';
 import { changeLines, counted, sizeText } from './change-text.js';
 import { limitText } from './limit-text.js';
 import type { Paint } from './output.js';
 
-function ending({ exitCode, signal, timedOut }: Envelope, paint: Paint): string {
+type Common = Omit<Envelope, 'workspace' | 'changes' | 'pending' | 'entered' | 'clashes'>;
+
+function ending({ exitCode, signal, timedOut }: Common, paint: Paint): string {
   if (timedOut) return paint('red', 'timed out');
   if (signal !== null) return paint('red', `killed by ${signal}`);
   return exitCode === 0 ? paint('green', 'exit 0') : paint('red', `exit ${exitCode}`);
@@ -51,23 +54,50 @@ function nearMisses(events: readonly LimitEvent[]): readonly LimitEvent[] {
   return events.filter(({ limit }) => !reached.has(limit));
 }
 
-export function reportText(envelope: Envelope, paint: Paint): string {
-  const { changes, entered, clashes, warnings, refusals, connections, limitEvents, limitsReached, weakened } = envelope;
-  const summary = changes.length === 0 ? 'no files changed' : `${counted(changes.length, 'path')} changed in the fork`;
-  const lines = [
-    `${paint('bold', 'ctx')}  ${ending(envelope, paint)}  ${durationText(envelope.durationMilliseconds)}  ${summary}`,
-    ...changeLines(changes, paint, changesShownToPeople),
-    ...refusals.map((refusal) => paint('yellow', refusalLine(refusal, envelope.startedAt))),
+function headline(envelope: Common, summary: string, paint: Paint): string {
+  const { durationMilliseconds } = envelope;
+  return `${paint('bold', 'ctx')}  ${ending(envelope, paint)}  ${durationText(durationMilliseconds)}  ${summary}`;
+}
+
+/** What every command's report says of refusals, connections and limits. */
+function refusalsAndLimits(envelope: Common, paint: Paint): readonly string[] {
+  const { refusals, connections, limitEvents, limitsReached, weakened, startedAt } = envelope;
+  return [
+    ...refusals.map((refusal) => paint('yellow', refusalLine(refusal, startedAt))),
     ...connections.map((event) => connectionLine(event, paint)),
     ...nearMisses(limitEvents).map((event) => paint('yellow', `  ${limitText(event)}`)),
     ...limitsReached.map((text) => paint('red', `  ${text}`)),
     ...weakened.map((layer) => paint('red', `  ran without ${layer}: you asked for it`)),
+  ];
+}
+
+function warningLines(warnings: readonly string[], paint: Paint): readonly string[] {
+  return warnings.slice(0, changesShownToPeople).map((warning) => paint('yellow', `  ${visible(warning)}`));
+}
+
+export function reportText(envelope: Envelope, paint: Paint): string {
+  const { changes, entered, clashes, warnings } = envelope;
+  const summary = changes.length === 0 ? 'no files changed' : `${counted(changes.length, 'path')} changed in the fork`;
+  const lines = [
+    headline(envelope, summary, paint),
+    ...changeLines(changes, paint, changesShownToPeople),
+    ...refusalsAndLimits(envelope, paint),
     ...enteredText(entered),
     ...clashes
       .slice(0, changesShownToPeople)
       .map((path) => paint('red', `  both you and the fork changed ${visible(path)}`)),
-    ...warnings.slice(0, changesShownToPeople).map((warning) => paint('yellow', `  ${visible(warning)}`)),
+    ...warningLines(warnings, paint),
     ...pendingText(envelope.pending).map((line) => paint('dim', line)),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+export function liveReportText(envelope: LiveEnvelope, paint: Paint): string {
+  const where = visible(envelope.workspace.origin);
+  const lines = [
+    headline(envelope, `on ${where} itself: not undoable`, paint),
+    ...refusalsAndLimits(envelope, paint),
+    ...warningLines(envelope.warnings, paint),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -19,6 +19,8 @@ export interface Option {
 export interface Arguments {
   /** As written; for a verb that takes a command, everything from the first word that is no option on. */
   readonly words: readonly string[];
+  /** What follows `--`, for a verb that takes words and a command. */
+  readonly command: readonly string[];
   flag(name: string): boolean;
   value(name: string): string | undefined;
   values(name: string): readonly string[];
@@ -33,7 +35,10 @@ export interface Verb {
   /** What follows the verb, for example `-- COMMAND [ARGUMENT...]`. */
   readonly operands?: string;
   /** How many words it takes; a verb with a command takes any number. */
-  readonly words: 'none' | 'command' | { readonly least: number; readonly most: number };
+  readonly words:
+    | 'none'
+    | 'command'
+    | { readonly least: number; readonly most: number /** A command may follow `--`. */; readonly command?: boolean };
   readonly options: readonly Option[];
   readonly details?: readonly string[];
   readonly examples: readonly string[];

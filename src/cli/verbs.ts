@@ -2,7 +2,8 @@
 
 import { decisionVerbs } from './decision-verbs.js';
 import { hookVerb } from './hook-verb.js';
-import { authorityOptions, json, objectVerbs } from './object-verbs.js';
+import { jailVerbs, runOptions } from './jail-verbs.js';
+import { json, objectVerbs } from './object-verbs.js';
 import type { Option, Verb } from './verb.js';
 
 const wait: Option = { name: 'wait', summary: 'wait while another command uses the fork, instead of refusing' };
@@ -13,48 +14,7 @@ export const verbs: readonly Verb[] = [
     summary: 'run a command in a jail, on a fork of this directory',
     operands: '-- COMMAND [ARGUMENT...]',
     words: 'command',
-    options: [
-      json,
-      { name: 'timeout', value: 'DURATION', summary: 'end the command after 500ms, 30s, 5m or 1h' },
-      {
-        name: 'report',
-        value: 'WHEN',
-        choices: ['auto', 'always', 'never'],
-        summary: 'what changed, on stderr; auto (or CTX_REPORT): on a terminal only',
-      },
-      ...authorityOptions,
-      {
-        name: 'env',
-        value: 'NAME[=VALUE]',
-        repeated: true,
-        summary: 'a variable for the command; nothing is inherited',
-      },
-      {
-        name: 'net',
-        value: 'any|HOST[:PORT]',
-        repeated: true,
-        summary: 'what it may connect to, through a proxy; else nothing',
-      },
-      {
-        name: 'net-private',
-        value: 'HOST:PORT',
-        repeated: true,
-        summary: 'as --net, for a private or loopback address',
-      },
-      { name: 'memory', value: 'SIZE', summary: 'the most memory it and its children may use: 512M, 4G' },
-      { name: 'processes', value: 'COUNT', summary: 'the most processes and threads at one time' },
-      { name: 'disk', value: 'SIZE', summary: 'the most that the fork and its private home may hold: 512M, 4G' },
-      { name: 'files', value: 'COUNT', summary: 'the most files, directories and links in them' },
-      { name: 'cpus', value: 'COUNT', summary: 'the most processors, 0.5 is half of one' },
-      {
-        name: 'weaken',
-        value: 'LAYER',
-        choices: ['landlock', 'seccomp'],
-        repeated: true,
-        summary: 'do without a layer this host lacks; recorded',
-      },
-      wait,
-    ],
+    options: [json, ...runOptions, wait],
     details: [
       'The command sees this directory (or the repository it is in), read-write, as a copy-on-write fork: your own files',
       'stay as they are until `ctx apply`. It sees the system read-only, a private home and /tmp, and the network of --net.',
@@ -125,16 +85,7 @@ export const verbs: readonly Verb[] = [
     load: async () => (await import('./doctor.js')).run,
   },
   hookVerb,
-  {
-    name: 'jail plan',
-    summary: 'every operation a jail here would be made of',
-    operands: '[-- COMMAND [ARGUMENT...]]',
-    words: 'command',
-    options: [json, ...authorityOptions],
-    details: ['Nothing is made or run: this is the list that the native jail program would execute.'],
-    examples: ['ctx jail plan -- npm test', 'ctx jail plan --agent coder --json'],
-    load: async () => (await import('./jail-plan.js')).run,
-  },
+  ...jailVerbs,
   {
     name: 'completion',
     summary: 'a completion script for your shell',

@@ -8,7 +8,7 @@ export type Attribute =
   | 'no setuid'
   | 'no devices'
   | 'no execution'
-  /** To a command that runs shifted, its owners are as they are to root. Only for what is read only. */
+  /** To a command that runs shifted, its owners are as they are to root. Never for what root owns and it may write. */
   | 'shifted owners'
   /** What the workspace's owner owns is the agent's own, whichever uid it has: read and written through 'owners'. */
   | 'exchanged owners';

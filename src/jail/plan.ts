@@ -47,6 +47,8 @@ export interface SharedPath {
   readonly access: 'read only' | 'read write';
   /** In the store, owned like the fork. */
   readonly ofFork?: boolean;
+  /** Written as its owner, who is not root: a shifted command could otherwise only write what everybody may. */
+  readonly asOwner?: boolean;
 }
 
 export interface Link {
@@ -70,6 +72,8 @@ export interface JailView {
   readonly overlays: readonly OverlayRoot[];
   readonly shared: readonly SharedPath[];
   readonly links: readonly Link[];
+  /** Empty directories that end with the jail. */
+  readonly temporary?: readonly string[];
   /** Layers the operator gave up in so many words. */
   readonly weakened: readonly Layer[];
   readonly architecture: Architecture;
@@ -100,8 +104,11 @@ function byPath(a: { readonly at: string }, b: { readonly at: string }): number 
  * end every git command; what it may write is not: it could leave setuid files of root there. The system's own directories
  * are everybody's to read.
  */
-function attributesOf(view: JailView, { source, access, ofFork }: SharedPath): readonly Attribute[] {
-  if (access === 'read write') return ofFork === true ? ofForkAttributes(view) : contained;
+function attributesOf(view: JailView, { source, access, ofFork, asOwner }: SharedPath): readonly Attribute[] {
+  if (access === 'read write') {
+    if (ofFork === true) return ofForkAttributes(view);
+    return asOwner === true && view.identity.kind === 'shifted' ? [...contained, 'shifted owners'] : contained;
+  }
   const ofSystem = [...systemDirectories, '/etc'].some((directory) => contains(directory, source));
   const shifted = view.identity.kind === 'shifted' && !ofSystem;
   return [...contained, 'read only', ...(shifted ? (['shifted owners'] as const) : [])];
@@ -124,10 +131,16 @@ function overlayMounts(view: JailView): Placed[] {
   }));
 }
 
+function temporaryPlaces({ temporary = [] }: JailView): readonly string[] {
+  return ['/tmp', ...temporary];
+}
+
 /** Everything that stands at a path, parents before children. */
 function mounts(view: JailView): Operation[] {
   const placed: Placed[] = [
-    { at: '/tmp', operation: { do: 'tmpfs', path: '/tmp', mode: 0o1777, attributes: contained } },
+    ...temporaryPlaces(view).map(
+      (path): Placed => ({ at: path, operation: { do: 'tmpfs', path, mode: 0o1777, attributes: contained } }),
+    ),
     ...view.shared.map((path) => ({
       at: path.target,
       operation: {
@@ -203,7 +216,7 @@ function limits(view: JailView): Operation[] {
 
 function restrictions(view: JailView, scopes: number): readonly Operation[] {
   const writable = [
-    '/tmp',
+    ...temporaryPlaces(view),
     '/dev/shm',
     ...view.overlays.map(({ target }) => target),
     ...view.shared.filter(({ access }) => access === 'read write').map(({ target }) => target),

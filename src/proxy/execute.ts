@@ -68,7 +68,7 @@ function describe({ path, code, reason }: Problem): string {
  * After the command has run, its report is worth more than what is written about it: a full disk, which may be the command's
  * own doing, is said in the report. That it began is in the record already.
  */
-function keepGoing(warnings: string[], what: string, write: () => void): void {
+export function keepGoing(warnings: string[], what: string, write: () => void): void {
   try {
     write();
   } catch (error) {
@@ -77,13 +77,13 @@ function keepGoing(warnings: string[], what: string, write: () => void): void {
   }
 }
 
-function shortest(...times: readonly (number | undefined)[]): number | undefined {
+export function shortest(...times: readonly (number | undefined)[]): number | undefined {
   const given = times.filter((time) => time !== undefined);
   return given.length === 0 ? undefined : Math.min(...given);
 }
 
 /** What is refused here is in the record, like every command that ran. */
-async function authorityFor(host: Host, place: Place, request: ExecRequest): Promise<ResolvedAuthority> {
+export async function authorityFor(host: Host, place: Place, request: ExecRequest): Promise<ResolvedAuthority> {
   let agent: AgentFacts | undefined;
   try {
     agent = request.agent === undefined ? undefined : await host.agents(request.agent);

@@ -5,7 +5,7 @@ import type { OpenVault } from '../vault/vault.js';
 import { readVaultMeta, type VaultMeta } from '../vault/vault-meta.js';
 import { resolveAuthority } from './authority-of.js';
 import { enforcedPlan } from './enforced-plan.js';
-import { type Host, placeOf } from './host.js';
+import { type Host, type Place, placeOf } from './host.js';
 import { assertRunnable } from './runnable.js';
 import { viewOf } from './view.js';
 
@@ -18,17 +18,12 @@ export interface PlanRequest {
   readonly siblings: boolean;
 }
 
-export async function planOf(host: Host, request: PlanRequest): Promise<Plan> {
-  const place = placeOf(host, request.cwd);
-  const agent = request.agent === undefined ? undefined : await host.agents(request.agent);
-  const { reads, writes, siblings } = request;
-  const resolved = await resolveAuthority(host, { place, agent, reads, writes, siblings });
-  assertRunnable(host, place, resolved);
+/** The vault of a place as it stands, or as its first import will make it: to be looked at, not used. */
+export function unusedVault(host: Host, place: Place): OpenVault {
   const id = vaultId(place.origin);
   const paths = vaultPaths(host.store.directory, id);
-  // A directory that no command has run in yet: as its first import will be.
   const first: VaultMeta = { format: 1, origin: place.origin, created: '', layers: ['0'], nextLayer: 1, clashes: [] };
-  const vault: OpenVault = {
+  return {
     id,
     paths,
     store: host.store,
@@ -39,8 +34,17 @@ export async function planOf(host: Host, request: PlanRequest): Promise<Plan> {
     imported: false,
     problems: [],
   };
+}
+
+export async function planOf(host: Host, request: PlanRequest): Promise<Plan> {
+  const place = placeOf(host, request.cwd);
+  const agent = request.agent === undefined ? undefined : await host.agents(request.agent);
+  const { reads, writes, siblings } = request;
+  const resolved = await resolveAuthority(host, { place, agent, reads, writes, siblings });
+  assertRunnable(host, place, resolved);
+  const vault = unusedVault(host, place);
   const { argv } = request;
   return enforcedPlan(
-    viewOf({ host, place, resolved, vault, fork: paths.fork, argv, environmentAdditions: [], weakened: [] }),
+    viewOf({ host, place, resolved, vault, fork: vault.paths.fork, argv, environmentAdditions: [], weakened: [] }),
   );
 }

@@ -28,7 +28,7 @@ export interface RunRequest {
   /** Path of the native tree program, and the directories that a limit of disk or files counts. */
   readonly treeProgram: string;
   readonly counted: readonly string[];
-  readonly lockDescriptor: number;
+  readonly lockDescriptor?: number;
   readonly onStarted?: ((jail: RunningJail) => void) | undefined;
 }
 
@@ -120,7 +120,7 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
       plan: enforcedPlan({ ...view, jail: { ...view.jail, controlGroups: group?.directories ?? [] } }),
       streams: request.streams,
       onOutput: (stream, chunk) => streams[stream].add(chunk),
-      lockDescriptor: request.lockDescriptor,
+      ...(request.lockDescriptor === undefined ? {} : { lockDescriptor: request.lockDescriptor }),
       ...(network === undefined ? {} : { onServer: network.onServer }),
     });
     request.onStarted?.(jail);

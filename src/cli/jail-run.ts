@@ -1,0 +1,51 @@
+/** `ctx jail run`: as `ctx exec`, on the directory itself. */
+import { constants } from 'node:os';
+import { ErrnoError } from '../base/errno.js';
+import type { Layer } from '../jail/plan.js';
+import { exitCodeOfCommand } from '../proxy/envelope.js';
+import { executeLive } from '../proxy/execute-live.js';
+import { currentDirectory } from './current-directory.js';
+import { exitCodeOfRefusal, Interrupts, quotaOf, wantsReport, withDefaultPort } from './exec.js';
+import { limitText } from './limit-text.js';
+import { errorJson, errorText, painter, printJson } from './output.js';
+import { parseDuration } from './parse-arguments.js';
+import { liveReportText } from './report-text.js';
+import type { Run } from './verb.js';
+
+export const run: Run = async (call, host) => {
+  const json = call.flag('json');
+  const report = wantsReport(call.value('report'));
+  const timeout = call.value('timeout');
+  const timeoutMilliseconds = timeout === undefined ? undefined : parseDuration(timeout);
+  const quota = quotaOf(call);
+  const interrupts = new Interrupts();
+  try {
+    const envelope = await executeLive(await host(), {
+      argv: call.words,
+      cwd: call.value('dir') ?? currentDirectory(),
+      agent: call.value('agent'),
+      reads: call.values('read'),
+      writes: call.values('write'),
+      siblings: call.flag('siblings'),
+      network: call.values('net').map(withDefaultPort),
+      privateHosts: call.values('net-private'),
+      quota,
+      environmentAdditions: call.values('env'),
+      weakened: call.values('weaken') as readonly Layer[],
+      timeoutMilliseconds,
+      streams: json ? 'capture' : 'inherit',
+      onStarted: (jail) => interrupts.started(jail),
+      onLimit: (event) => void (report && process.stderr.write(`\r${limitText(event)}\r\n`)),
+      signal: interrupts.signal,
+    });
+    if (json) printJson(envelope);
+    else if (report) process.stderr.write(liveReportText(envelope, painter(process.stderr)));
+    return exitCodeOfCommand(envelope, constants.signals);
+  } catch (error) {
+    const exitCode = exitCodeOfRefusal(error);
+    if (exitCode === undefined || !(error instanceof ErrnoError)) throw error;
+    if (json) printJson(errorJson(error));
+    else process.stderr.write(errorText(error, painter(process.stderr)));
+    return exitCode;
+  }
+};
