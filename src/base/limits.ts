@@ -114,6 +114,9 @@ export const recordLockMilliseconds = 2_500;
 /** Kept free for the record on a full disk: how some hundred commands ended. */
 export const recordReserveBytes = 128 * 1024;
 
+/** For one call of an anchor's program: a TPM is slow, a remote log may be. */
+export const anchorMilliseconds = 30_000;
+
 /** Equal refusals within this time become one record with a count. */
 export const denialRepeatMilliseconds = 10_000;
 

@@ -1,0 +1,56 @@
+/** A file of JSON lines, one a point, only ever appended to: `chattr +a`, another mount or another machine make it stronger. */
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { canonicalJson } from '../../base/canonical-json.js';
+import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import type { Anchor, AnchorPoint, AnchorState } from '../anchor.js';
+
+export function parsePoints(text: string, path: string): readonly AnchorPoint[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line, index) => {
+      try {
+        const { counter, seq, head, root } = JSON.parse(line) as AnchorPoint;
+        if (Number.isSafeInteger(counter) && Number.isSafeInteger(seq) && typeof head === 'string') {
+          return { counter, seq, head, root };
+        }
+      } catch (error) {
+        if (!(error instanceof SyntaxError)) throw error;
+      }
+      throw new ErrnoError('EIO', { operation: 'anchor', path, reason: `expected a point in line ${index + 1}` });
+    });
+}
+
+export function fileAnchor(path: string, name = `file:${path}`): Anchor {
+  const points = () => {
+    try {
+      return parsePoints(readFileSync(path, 'utf8'), path);
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) return [];
+      throw fromSystemError(error, 'anchor', path);
+    }
+  };
+  return {
+    name,
+    next: () => (points().at(-1)?.counter ?? 0) + 1,
+    commit(point) {
+      try {
+        mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+        const descriptor = openSync(path, 'a', 0o600);
+        try {
+          writeSync(descriptor, `${canonicalJson({ ...point })}\n`);
+          fsyncSync(descriptor);
+        } finally {
+          closeSync(descriptor);
+        }
+      } catch (error) {
+        throw fromSystemError(error, 'anchor', path);
+      }
+    },
+    read(): AnchorState {
+      const found = points();
+      return found.length === 0 ? { kind: 'empty' } : { kind: 'points', points: found };
+    },
+  };
+}

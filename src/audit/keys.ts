@@ -1,0 +1,112 @@
+/**
+ * The keys that heads are signed with: made when they are first needed, for their owner alone. Which is in use, and which was
+ * in use when, is said by the host chain; the files hold the secret halves.
+ */
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeFileAtomic } from '../base/atomic-file.js';
+import { ErrnoError, hasCode } from '../base/errno.js';
+import { types } from './format.js';
+import { recordPaths } from './layout.js';
+import type { RecordEntry } from './record.js';
+import type { ChainRecorder } from './recorder.js';
+import { type KeyAction, keyId, keyStatement, makeKeyPair, publicOf, sign } from './signature.js';
+
+export interface SigningKey {
+  readonly id: string;
+  readonly publicKey: string;
+  readonly privateKey: string;
+}
+
+export class Keys {
+  readonly #directory: string;
+  readonly #recorder: ChainRecorder;
+
+  constructor(recorder: ChainRecorder) {
+    this.#directory = recordPaths(recorder.record).keys;
+    this.#recorder = recorder;
+  }
+
+  /** The key in use; made where there is none. */
+  current(): SigningKey {
+    const id = this.#read('current')?.trim();
+    return id === undefined ? this.#make('made', undefined) : this.#load(id);
+  }
+
+  rotate(): SigningKey {
+    return this.#make('rotated', this.current());
+  }
+
+  /** What it signed before stays good. The key in use is put out of use first, by another. */
+  revoke(id: string): SigningKey {
+    const publicKey = this.#read(`${id}.pub`)?.trim();
+    if (publicKey === undefined) {
+      throw new ErrnoError('ENOENT', {
+        operation: 'ctx audit keys',
+        reason: `there is no key ${id}`,
+        remedy: 'ctx audit keys lists them',
+      });
+    }
+    const now = this.current();
+    const signer = now.id === id ? this.rotate() : now;
+    this.#tell('revoked', publicKey, signer);
+    return signer;
+  }
+
+  ids(): readonly string[] {
+    try {
+      const names = readdirSync(this.#directory).filter((name) => name.endsWith('.pub'));
+      return names.map((name) => name.slice(0, -'.pub'.length)).sort();
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) return [];
+      throw error;
+    }
+  }
+
+  #make(action: KeyAction, before: SigningKey | undefined): SigningKey {
+    const { privateKey, publicKey } = makeKeyPair();
+    const made: SigningKey = { id: keyId(publicKey), publicKey, privateKey };
+    mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+    const write = (name: string, text: string) =>
+      writeFileAtomic(join(this.#directory, name), text, { durable: true, mode: 0o600 });
+    write(`${made.id}.key`, privateKey);
+    write(`${made.id}.pub`, `${publicKey}\n`);
+    this.#tell(action, publicKey, before ?? made);
+    write('current', `${made.id}\n`);
+    return made;
+  }
+
+  #tell(action: KeyAction, publicKey: string, signer: SigningKey): void {
+    const signature = sign(signer.privateKey, keyStatement(action, publicKey));
+    const entry: RecordEntry = {
+      type: types.key,
+      object: `key/${keyId(publicKey)}`,
+      status: 'ok',
+      durable: true,
+      facts: { action, public: publicKey, by: signer.publicKey, signature },
+    };
+    this.#recorder.appendToHost(entry);
+  }
+
+  #load(id: string): SigningKey {
+    const privateKey = this.#read(`${id}.key`);
+    if (privateKey === undefined || keyId(publicOf(privateKey)) !== id) {
+      throw new ErrnoError('EIO', {
+        operation: 'ctx audit',
+        path: join(this.#directory, `${id}.key`),
+        reason: 'expected the key in use: the file is missing or holds another',
+        remedy: 'restore it from a copy; records stay readable and verifiable without it',
+      });
+    }
+    return { id, publicKey: publicOf(privateKey), privateKey };
+  }
+
+  #read(name: string): string | undefined {
+    try {
+      return readFileSync(join(this.#directory, name), 'utf8');
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,296 @@
+/**
+ * The verifier: replays every chain, checks every seal, compares anchors and counters, and says what that proves and what it
+ * does not. Reads only; never repairs. `scripts/verify-audit.py` does the same without a line of this code.
+ */
+import { type Anchor, type AnchorState, compareAnchor } from './anchor.js';
+import { noDenials, parseDenials, type Totals, waiting } from './denials.js';
+import { type Body, Hasher, types } from './format.js';
+import { HostHistory, type KnownKey, type Seal } from './host-history.js';
+import { hostChain, isTornName } from './layout.js';
+import type { RecordReader } from './reader.js';
+import { type Layer, layers } from './record.js';
+import { type Fault, type Replayed, replay, type Where } from './replay.js';
+import { keyId } from './signature.js';
+
+export type VerifyFault = Fault | 'seal' | 'key' | 'chain' | 'anchor' | 'counters';
+
+export interface Finding {
+  readonly fault: VerifyFault;
+  readonly chain: string;
+  readonly segment?: string;
+  readonly line?: number;
+  readonly seq?: number;
+  readonly text: string;
+}
+
+export interface ChainVerdict {
+  readonly chain: string;
+  readonly records: number;
+  readonly bytes: number;
+  readonly head: string;
+  /** Everything up to this record is signed. */
+  readonly sealed: number;
+  readonly denials: Totals;
+}
+
+export interface Verification {
+  readonly version: 1;
+  readonly ok: boolean;
+  /** The first is the first bad record of the first bad chain. */
+  readonly problems: readonly Finding[];
+  readonly warnings: readonly Finding[];
+  readonly chains: readonly ChainVerdict[];
+  readonly keys: readonly KnownKey[];
+  readonly anchors: readonly string[];
+  readonly proves: readonly string[];
+  readonly cannot: readonly string[];
+}
+
+export interface VerifyRequest {
+  readonly reader: RecordReader;
+  readonly anchors: readonly Pick<Anchor, 'name' | 'read'>[];
+  /** Public keys that the record may begin with; where none is given, any. */
+  readonly trusted?: readonly string[];
+}
+
+interface Checked {
+  readonly verdict: ChainVerdict;
+  readonly problems: readonly Finding[];
+  readonly warnings: readonly Finding[];
+}
+
+function read(reader: RecordReader, chain: string, file: string): string | undefined {
+  return reader.files(chain).includes(file) ? reader.read(chain, file).toString('utf8') : undefined;
+}
+
+/** What was counted where it happened, against what is recorded and what still waits to be. */
+function counterFindings(reader: RecordReader, chain: string, recorded: Totals): readonly Finding[] {
+  const text = read(reader, chain, 'denials.json');
+  const state = text === undefined ? noDenials : parseDenials(text);
+  if (state === undefined) return [{ fault: 'counters', chain, text: 'denials.json cannot be read' }];
+  const pending = waiting(state);
+  return layers.flatMap((layer: Layer): Finding[] => {
+    const counted = state.totals[layer] ?? 0;
+    const found = (recorded[layer] ?? 0) + (pending[layer] ?? 0);
+    if (counted === found) return [];
+    return [{ fault: 'counters', chain, text: `${layer} counted ${counted} refusals, and ${found} are recorded` }];
+  });
+}
+
+/** Files of torn ends that no record tells of. */
+function tornFindings(reader: RecordReader, chain: string, told: ReadonlyMap<string, string>): readonly Finding[] {
+  const hasher = new Hasher();
+  return reader
+    .files(chain)
+    .filter(isTornName)
+    .flatMap((file): Finding[] => {
+      const digest = told.get(file);
+      if (digest === undefined)
+        return [{ fault: 'torn', chain, text: `${file} stands aside, and no record tells of it yet` }];
+      return hasher.of(reader.read(chain, file)) === digest
+        ? []
+        : [{ fault: 'torn', chain, text: `${file} is not what was kept aside` }];
+    });
+}
+
+interface Expected {
+  readonly seals: readonly Seal[];
+  readonly genesis: string | undefined;
+}
+
+function checkChain(
+  reader: RecordReader,
+  chain: string,
+  expected: Expected,
+  visit?: (body: Body, head: string, where: Where) => Finding | undefined,
+): Checked {
+  const problems: Finding[] = [];
+  const wanted = new Map(expected.seals.map((seal) => [seal.seq, seal]));
+  const recorded: Partial<Record<Layer, number>> = {};
+  const torn = new Map<string, string>();
+  let genesis: string | undefined;
+  let sealed = 0;
+  const replayed: Replayed = replay(reader, chain, new Hasher(), (body, head, where) => {
+    genesis ??= head;
+    if (body.status === 'denied' && body.layer !== undefined) {
+      recorded[body.layer] = (recorded[body.layer] ?? 0) + (body.count ?? 1);
+    }
+    if (body.type === types.torn) torn.set(String(body.facts?.['file']), String(body.facts?.['digest']));
+    const seal = wanted.get(body.seq);
+    if (seal !== undefined && seal.head === head) sealed = body.seq;
+    else if (seal !== undefined) {
+      problems.push({
+        ...where,
+        fault: 'seal',
+        text: `the seal in record ${seal.at} of the host chain has another head for it: it, or one before it, was rewritten`,
+      });
+    }
+    const found = visit?.(body, head, where);
+    if (found !== undefined) problems.push(found);
+  });
+  if (replayed.problem !== undefined) problems.unshift(replayed.problem);
+  else {
+    for (const seal of expected.seals.filter(({ seq }) => seq > replayed.seq)) {
+      problems.push({
+        fault: 'seal',
+        chain,
+        seq: replayed.seq + 1,
+        text: `record ${seal.seq} was sealed and is not there: records from ${replayed.seq + 1} on were cut off`,
+      });
+      break;
+    }
+    problems.push(...counterFindings(reader, chain, recorded));
+  }
+  if (genesis !== undefined && chain !== hostChain && expected.genesis !== genesis) {
+    const text =
+      expected.genesis === undefined
+        ? 'the host chain knows of no such chain'
+        : 'it does not begin as the host chain says: it is another chain';
+    problems.push({ fault: 'chain', chain, seq: 1, text });
+  }
+  const verdict = {
+    chain,
+    records: replayed.records,
+    bytes: replayed.bytes,
+    head: replayed.head,
+    sealed,
+    denials: recorded,
+  };
+  return { verdict, problems, warnings: [...replayed.notes, ...tornFindings(reader, chain, torn)] };
+}
+
+function anchorFindings(
+  history: HostHistory,
+  anchors: VerifyRequest['anchors'],
+): { problems: Finding[]; warnings: Finding[] } {
+  const problems: Finding[] = [];
+  const warnings: Finding[] = [];
+  for (const { name, read: readAnchor } of anchors) {
+    let state: AnchorState;
+    try {
+      state = readAnchor();
+    } catch (error) {
+      warnings.push({
+        fault: 'anchor',
+        chain: hostChain,
+        text: `anchor ${name} cannot be read: ${(error as Error).message}`,
+      });
+      continue;
+    }
+    const findings = compareAnchor(state, history.pointsOf(name), (seq) => history.headAt(seq), history.root);
+    for (const { grave, seq, text } of findings) {
+      (grave ? problems : warnings).push({
+        fault: 'anchor',
+        chain: hostChain,
+        ...(seq === undefined ? {} : { seq }),
+        text: `anchor ${name}: ${text}`,
+      });
+    }
+  }
+  return { problems, warnings };
+}
+
+function keyFindings(history: HostHistory, trusted: readonly string[]): { problems: Finding[]; warnings: Finding[] } {
+  const { root } = history;
+  if (root === undefined)
+    return {
+      problems: [],
+      warnings: [{ fault: 'key', chain: hostChain, text: 'nothing is sealed yet: ctx audit seal' }],
+    };
+  if (trusted.length === 0) {
+    return {
+      problems: [],
+      warnings: [
+        { fault: 'key', chain: hostChain, text: `no trusted key was given: compare ${root} with the one you exported` },
+      ],
+    };
+  }
+  if (trusted.includes(root)) return { problems: [], warnings: [] };
+  return {
+    problems: [
+      { fault: 'key', chain: hostChain, text: `it begins with key ${keyId(root)}, which is not the trusted one` },
+    ],
+    warnings: [],
+  };
+}
+
+function statements(
+  chains: readonly ChainVerdict[],
+  history: HostHistory,
+  anchors: readonly string[],
+  trusted: boolean,
+) {
+  const sum = (of: (chain: ChainVerdict) => number) => chains.reduce((total, chain) => total + of(chain), 0);
+  const unsealed = sum(({ records, sealed }) => records - sealed);
+  const proves = [
+    'within each chain no record was changed, dropped, added, moved or repeated since it was written',
+    ...(history.root === undefined
+      ? []
+      : [
+          `${sum(({ sealed }) => sealed)} records are as they were when they were signed${trusted ? ', by the trusted key' : ''}`,
+        ]),
+    ...(anchors.length === 0
+      ? []
+      : [
+          `no sealed record was rewritten since it was anchored, not even by the holder of the key (${anchors.join(', ')})`,
+        ]),
+    'every refusal that was counted is recorded, or waits to be',
+  ];
+  const cannot = [
+    ...(unsealed === 0
+      ? []
+      : [
+          `${unsealed} records since the last seals are chained but not signed: whoever may write the store could have replaced or cut them off`,
+        ]),
+    ...(trusted ? [] : ['whose key it is: whoever may write the store could have made a whole record of their own']),
+    'that a record was true when it was written: whoever runs as you can write records',
+    'what happened and was never recorded: paths that do not exist in a jail leave no trace',
+  ];
+  return { proves, cannot };
+}
+
+export function verify({ reader, anchors, trusted = [] }: VerifyRequest): Verification {
+  const history = new HostHistory();
+  const present = reader.chains();
+  const host = checkChain(reader, hostChain, { seals: [], genesis: undefined }, (body, head, where) => {
+    const fault = history.add(body, head);
+    if (fault === undefined) return undefined;
+    return {
+      ...where,
+      fault: body.type === types.key ? 'key' : body.type === types.chain ? 'chain' : 'seal',
+      text: fault,
+    };
+  });
+  const hostSealed = history.sealsOf(hostChain).at(-1)?.at ?? 0;
+  const others = [...new Set([...present, ...history.chains])].filter((chain) => chain !== hostChain);
+  const checked: Checked[] = [
+    { ...host, verdict: { ...host.verdict, sealed: hostSealed } },
+    ...others.map((chain) =>
+      checkChain(reader, chain, { seals: history.sealsOf(chain), genesis: history.genesisOf(chain) }),
+    ),
+  ];
+  // Where the host chain breaks off, what it would say of the others is not known.
+  const hostIsBroken = host.problems.length > 0;
+  const own = checked.flatMap(({ problems }) => problems);
+  const problems = hostIsBroken ? own.filter(({ fault, chain }) => chain === hostChain || fault !== 'chain') : own;
+  const anchored = anchorFindings(history, anchors);
+  const keys = keyFindings(history, trusted);
+  const all = [...problems, ...(hostIsBroken ? [] : anchored.problems), ...keys.problems];
+  const chains = checked.map(({ verdict }) => verdict);
+  const read = anchors.map(({ name }) => name).filter((name) => history.pointsOf(name).length > 0);
+  return {
+    version: 1,
+    ok: all.length === 0,
+    problems: all,
+    warnings: [...checked.flatMap(({ warnings }) => warnings), ...anchored.warnings, ...keys.warnings],
+    chains,
+    keys: history.keys,
+    anchors: read,
+    ...(all.length === 0
+      ? statements(chains, history, read, trusted.length > 0)
+      : {
+          proves: ['that something is wrong: see the first problem'],
+          cannot: ['who did it, and what stood there before'],
+        }),
+  };
+}
