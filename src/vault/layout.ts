@@ -9,6 +9,7 @@
  *   STORE/vault/ID/layer/N/             frozen trees, layer 0 the import
  *   STORE/vault/ID/fork/NAME/upper/     the fork's delta; work/ beside it is the kernel's, home/ the private home
  *   STORE/vault/ID/fork/git-index/      as a fork, while the imported git index is refreshed
+ *   STORE/session/KEY/FORK.socket       of a live session, with FORK.json: who keeps it
  *   STORE/trash/                        renamed here, then deleted
  */
 import { join } from 'node:path';
@@ -49,6 +50,7 @@ export function storePaths(store: string) {
     meta: join(store, 'meta.json'),
     record: join(store, 'record'),
     vaults: join(store, 'vault'),
+    sessions: join(store, 'session'),
     trash: join(store, 'trash'),
   } as const;
 }

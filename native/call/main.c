@@ -1,0 +1,191 @@
+/*
+ * call PROGRAM WORD...: what `ctx WORD...` runs where sessions exist. Where one of this directory takes the request, it is
+ * relayed there and its answer back: a start of Node is saved. Else Node runs PROGRAM, as if this had not been here.
+ */
+#include "session.h"
+#include "wire.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <termios.h>
+#include <unistd.h>
+
+extern char **environ;
+
+struct call {
+	char *payload;
+	size_t size;
+	bool terminal;
+	int exit_code;
+};
+
+static void append(struct call *call, const char *text)
+{
+	size_t length = strlen(text) + 1;
+	call->payload = realloc(call->payload, call->size + length);
+	if (!call->payload)
+		exit(70);
+	memcpy(call->payload + call->size, text, length);
+	call->size += length;
+}
+
+static struct winsize terminal_size(void)
+{
+	struct winsize size = {.ws_row = 24, .ws_col = 80};
+	ioctl(0, TIOCGWINSZ, &size);
+	return size;
+}
+
+static bool describe(struct call *call, int count, char **words)
+{
+	char text[32], where[4096];
+	if (!getcwd(where, sizeof where))
+		return false;
+	append(call, where);
+	call->terminal = isatty(0) && isatty(1);
+	struct winsize size = terminal_size();
+	snprintf(text, sizeof text, "%u %u", size.ws_row, size.ws_col);
+	append(call, call->terminal ? text : "");
+	append(call, isatty(2) ? "1" : "");
+	snprintf(text, sizeof text, "%d", count);
+	append(call, text);
+	for (int i = 0; i < count; i++)
+		append(call, words[i]);
+	for (char **variable = environ; *variable; variable++)
+		append(call, *variable);
+	return call->size < FRAME_MOST;
+}
+
+static int passed_signals(void)
+{
+	static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
+	sigset_t set;
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		sigaddset(&set, numbers[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+static void pass_signal(int socket, int signals)
+{
+	struct signalfd_siginfo info;
+	if (read(signals, &info, sizeof info) != sizeof info)
+		return;
+	if (info.ssi_signo == SIGWINCH) {
+		struct winsize size = terminal_size();
+		unsigned char bytes[4] = {(unsigned char)size.ws_row, (unsigned char)(size.ws_row >> 8), (unsigned char)size.ws_col,
+					  (unsigned char)(size.ws_col >> 8)};
+		send_frame(socket, KIND_SIZE, bytes, sizeof bytes);
+	} else {
+		unsigned char number = (unsigned char)info.ssi_signo;
+		send_frame(socket, KIND_SIGNAL, &number, 1);
+	}
+}
+
+static void write_whole(int descriptor, const char *bytes, size_t size)
+{
+	while (size > 0) {
+		ssize_t written = write(descriptor, bytes, size);
+		if (written < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (written < 0)
+			return; /* nobody reads it; the command is not to blame */
+		bytes += written;
+		size -= (size_t)written;
+	}
+}
+
+static struct termios saved;
+
+static bool make_raw(void)
+{
+	if (tcgetattr(0, &saved) != 0)
+		return false;
+	struct termios through = saved;
+	cfmakeraw(&through);
+	return tcsetattr(0, TCSADRAIN, &through) == 0;
+}
+
+enum { WATCH_SESSION, WATCH_SIGNALS, WATCH_INPUT, WATCHED };
+
+/* False where the session does not take it. */
+static bool converse(int socket, struct call *call)
+{
+	static struct frame frame;
+	static char input[INPUT_MOST];
+	if (!send_frame(socket, KIND_REQUEST, call->payload, call->size))
+		return false;
+	int signals = passed_signals();
+	bool raw = false, answered = false;
+	struct pollfd watched[WATCHED] = {
+		[WATCH_SESSION] = {.fd = socket, .events = POLLIN},
+		[WATCH_SIGNALS] = {.fd = signals, .events = POLLIN},
+		[WATCH_INPUT] = {.fd = -1, .events = POLLIN},
+	};
+	call->exit_code = 70; /* where the session ends in the middle */
+	for (;;) {
+		if (poll(watched, WATCHED, -1) < 0 && errno != EINTR)
+			break;
+		if (watched[WATCH_SIGNALS].revents)
+			pass_signal(socket, signals);
+		if (watched[WATCH_INPUT].fd >= 0 && watched[WATCH_INPUT].revents) {
+			ssize_t got = read(0, input, sizeof input);
+			if (got >= 0 || errno != EINTR)
+				send_frame(socket, KIND_INPUT, input, got > 0 ? (size_t)got : 0);
+			watched[WATCH_INPUT].fd = -1; /* until more is wanted */
+		}
+		if (!watched[WATCH_SESSION].revents)
+			continue;
+		if (!receive_frame(socket, &frame))
+			break;
+		if (frame.kind == KIND_REFUSED)
+			return false;
+		answered = true;
+		if (frame.kind == KIND_MORE) {
+			watched[WATCH_INPUT].fd = 0;
+			raw = raw || (call->terminal && make_raw());
+		} else if (frame.kind == KIND_EXIT) {
+			call->exit_code = frame.size > 0 ? (unsigned char)frame.payload[0] : 70;
+			break;
+		} else {
+			write_whole(frame.kind == KIND_ERROR ? 2 : 1, frame.payload, frame.size);
+		}
+	}
+	if (raw)
+		tcsetattr(0, TCSADRAIN, &saved);
+	if (call->exit_code == 70 && answered)
+		fprintf(stderr, "ctx: the session ended before it answered\n");
+	return answered;
+}
+
+static bool use(int socket, void *with)
+{
+	return converse(socket, with);
+}
+
+int main(int argc, char **argv)
+{
+	struct call call = {0};
+	if (argc < 2)
+		return 2;
+	if (describe(&call, argc - 2, argv + 2) && each_session(use, &call))
+		return call.exit_code;
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	char **words = calloc((size_t)argc + 1, sizeof *words);
+	if (!words)
+		return 70;
+	words[0] = "node";
+	memcpy(&words[1], &argv[1], (size_t)argc * sizeof *words);
+	execvp("node", words);
+	fprintf(stderr, "ctx: node cannot be started: %s\n", strerror(errno));
+	return 69;
+}

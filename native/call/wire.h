@@ -1,0 +1,43 @@
+/*
+ * What a client says to the process that keeps a session, and hears from it, over the session's socket:
+ *
+ *   frame    u32 length of what follows (little-endian), u8 kind, payload
+ *
+ * The first frame is the request: NUL-ended strings, in this order: the directory; "ROWS COLUMNS" where stdin and stdout are
+ * terminals, else ""; "1" where stderr is one, else ""; how many words; the words; then the environment to the end.
+ */
+#ifndef CTX_CALL_WIRE_H
+#define CTX_CALL_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum kind {
+	/* to the session */
+	KIND_REQUEST = 'R',
+	KIND_INPUT = 'I',  /* bytes for the command's stdin; none of them at its end */
+	KIND_SIGNAL = 'S', /* one byte, its number */
+	KIND_SIZE = 'W',   /* u16 rows, u16 columns */
+	/* from it */
+	KIND_OUTPUT = 'O',
+	KIND_ERROR = 'E',
+	KIND_EXIT = 'C',   /* one byte, the exit code; nothing follows */
+	KIND_REFUSED = 'N', /* this session does not do that here; nothing follows */
+	KIND_MORE = 'M',   /* send more input: nothing is read before it is wanted */
+};
+
+enum { FRAME_MOST = 1 << 20, INPUT_MOST = 32 << 10 };
+
+bool send_frame(int socket, enum kind kind, const void *payload, size_t size);
+
+struct frame {
+	enum kind kind;
+	size_t size;
+	char *payload; /* FRAME_MOST of room, kept from frame to frame */
+};
+
+/* False at the end, or where what comes is no frame. */
+bool receive_frame(int socket, struct frame *frame);
+
+#endif
