@@ -2,8 +2,9 @@
  * One launch and all that goes with it: the control group that holds its limits, the network it is granted, the clock. When
  * this returns or throws, all of it is gone.
  */
+import type { Server } from 'node:net';
 import type { Authority } from '../authority/authority.js';
-import { capturedOutputBytes, limitWarningPercent, terminationGraceMilliseconds } from '../base/limits.js';
+import { capturedOutputBytes } from '../base/limits.js';
 import { makeGroup } from '../jail/cgroup.js';
 import { launch, type RunningJail } from '../jail/launch.js';
 import type { Outcome } from '../jail/report.js';
@@ -13,6 +14,7 @@ import { CapturedOutput } from './captured-output.js';
 import { type EnforcedView, enforcedPlan } from './enforced-plan.js';
 import type { CapturedStream } from './envelope.js';
 import type { LimitEvents } from './limit-events.js';
+import { reachedBySignal, withTimeout } from './time-limit.js';
 import { type LimitWatch, watchLimits } from './watch-limits.js';
 
 export interface RunRequest {
@@ -44,50 +46,26 @@ export interface JailRun {
   readonly limitsReached: readonly string[];
 }
 
-async function withTimeout(
-  jail: RunningJail,
-  milliseconds: number | undefined,
-  events: LimitEvents,
-): Promise<[Outcome, boolean]> {
-  if (milliseconds === undefined) return [await jail.done, false];
-  let timedOut = false;
-  let timer: NodeJS.Timeout | undefined;
-  let warning: NodeJS.Timeout | undefined;
-  const warned = (milliseconds * limitWarningPercent) / 100;
-  // Making the jail is our time, not the command's.
-  void jail.started.then(() => {
-    warning = setTimeout(() => events.observe('wallTime', warned, milliseconds), warned);
-    timer = setTimeout(() => {
-      timedOut = true;
-      events.observe('wallTime', milliseconds, milliseconds);
-      jail.signal('SIGTERM');
-      timer = setTimeout(() => jail.kill(), terminationGraceMilliseconds);
-    }, milliseconds);
-  });
-  try {
-    return [await jail.done, timedOut];
-  } finally {
-    clearTimeout(warning);
-    clearTimeout(timer);
-  }
-}
+type NetworkRequest = Pick<RunRequest, 'authority' | 'privateHosts' | 'view'>;
 
-/** What the kernel says only by the signal that it ended the command with. */
-function reachedBySignal({ signal }: Outcome, { quota }: Authority): readonly string[] {
-  if (signal !== 'SIGXFSZ' || quota.disk === undefined) return [];
-  return [`disk limit reached: one file alone was to hold more than ${quota.disk} bytes`];
+export interface JailNetwork {
+  onServer(server: Server): void;
+  /** So far. */
+  connections(): readonly ConnectionEvent[];
+  end(): Promise<readonly ConnectionEvent[]>;
 }
 
 /** Loaded only where a network is granted: most commands have none. */
-async function networkFor({ authority, privateHosts, view }: RunRequest) {
+export async function networkFor({ authority, privateHosts, view }: NetworkRequest): Promise<JailNetwork | undefined> {
   if (view.jail.proxyPort === undefined) return undefined;
   const { startNetworkProxy } = await import('../network/proxy.js');
   let proxy: NetworkProxy | undefined;
   return {
-    onServer: (server: import('node:net').Server) => {
+    onServer: (server) => {
       proxy = startNetworkProxy({ server, grant: authority.network, privateHosts });
     },
-    end: async (): Promise<readonly ConnectionEvent[]> => {
+    connections: () => proxy?.connections() ?? [],
+    end: async () => {
       await proxy?.stop();
       return proxy?.connections() ?? [];
     },
