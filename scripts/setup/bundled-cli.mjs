@@ -7,6 +7,7 @@
 
 import { existsSync } from 'node:fs';
 import { inCheckout, root } from './checkout.mjs';
+import { addCodeCache } from './code-cache.mjs';
 import { SetupFailure } from './failure.mjs';
 import { filesBelow, fingerprint } from './files.mjs';
 
@@ -55,6 +56,15 @@ const partsPlugin = {
   },
 };
 
+/** What each bundle does most, for the cache of its compiled code. */
+const usualWork = {
+  verbs: { calls: [['exec', '--', 'true'], ['exec', '--', 'touch', 'file'], ['diff'], ['apply']] },
+  hook: {
+    words: ['hook', 'claude-code'],
+    input: '{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"cwd":"PROJECT"}',
+  },
+};
+
 export const bundledCli = {
   name: 'cli',
   title: 'bundling the CLI',
@@ -62,7 +72,8 @@ export const bundledCli = {
 
   fingerprint() {
     const sources = filesBelow(inCheckout('src'), (path) => !/\.test\.[cm]?ts$/.test(path));
-    return fingerprint({ ...options, parts }, [
+    return fingerprint({ ...options, parts, usualWork, node: process.version }, [
+      'scripts/setup/code-cache.mjs',
       'package.json',
       'package-lock.json',
       'tsconfig.json',
@@ -83,5 +94,6 @@ export const bundledCli = {
       const messages = await formatMessages(error.errors, { kind: 'error', color: false });
       throw new SetupFailure(messages.join('').trimEnd());
     }
+    for (const [name, work] of Object.entries(usualWork)) addCodeCache(staging, name, work);
   },
 };

@@ -1,0 +1,18 @@
+/** Run by `code-cache.mjs`: does a bundle's usual work once, and writes what V8 has compiled by then. */
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { Script } from 'node:vm';
+
+const [, , directory, name, text] = process.argv;
+const { calls, wrapper } = JSON.parse(text);
+const filename = join(directory, `${name}.code.cjs`);
+const script = new Script(wrapper[0] + readFileSync(filename, 'utf8') + wrapper[1], { filename });
+process.on('exit', () => writeFileSync(join(directory, `${name}.cache`), script.createCachedData()));
+
+const made = { exports: {} };
+// What the bundle takes for its own words.
+process.argv = [process.argv[0], filename, ...process.argv.slice(5)];
+script.runInThisContext()(made.exports, createRequire(filename), made, filename, directory);
+for (const words of calls) await made.exports.run(words);
