@@ -30,7 +30,8 @@ export interface KeptCommand {
   readonly plan: Plan;
   /** A command that reads nothing starts quicker; one with a terminal has stdin, stdout and stderr there. */
   readonly input: 'nothing' | 'pipe' | TerminalSize;
-  readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
+  /** No more is read of a stream until what this returns has resolved: a slow reader slows the command, as in any pipe. */
+  readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Buffer) => void | Promise<void>;
 }
 
 export interface TerminalSize {
@@ -39,8 +40,8 @@ export interface TerminalSize {
 }
 
 export interface RunningCommand extends RunningJail {
-  /** Nothing happens to what is written to a command that reads nothing. */
-  write(chunk: Buffer): void;
+  /** Resolves when there is room for more. Nothing happens to what is written to a command that reads nothing. */
+  write(chunk: Buffer): Promise<void>;
   /** The command sees the end of its input. */
   endInput(): void;
   /** Nothing happens where it has no terminal. */
@@ -233,7 +234,7 @@ export class KeptJail {
       started,
       done,
       write: (chunk) => streams.write(chunk),
-      endInput: () => streams.endInput(),
+      endInput: () => void streams.endInput(),
       resize: (size) => this.#send(frame(id, request.resize, sizeBytes(size))),
     };
   }
@@ -259,8 +260,8 @@ class CommandStreams {
   readonly #expected: number;
   readonly #onOutput: KeptCommand['onOutput'];
   readonly #sockets = new Map<number, Socket>();
-  readonly #input: Buffer[] = [];
-  #inputEnded = false;
+  readonly #slow = new Set<Promise<void>>();
+  #heard = 0;
   #tellAll: () => void = () => undefined;
   readonly #all: Promise<void>;
 
@@ -276,34 +277,46 @@ class CommandStreams {
     this.#sockets.set(stream, socket);
     // A command that ends breaks its pipes.
     socket.on('error', () => undefined);
-    if (stream === 0) {
-      for (const chunk of this.#input) socket.write(chunk);
-      if (this.#inputEnded) socket.destroySoon();
-    } else {
-      socket.on('data', (chunk: Buffer) => this.#onOutput(stream === 1 ? 'stdout' : 'stderr', chunk));
-    }
+    if (stream > 0) socket.on('data', (chunk: Buffer) => this.#read(stream === 1 ? 'stdout' : 'stderr', socket, chunk));
     if (this.#sockets.size === this.#expected) this.#tellAll();
   }
 
-  write(chunk: Buffer): void {
-    const socket = this.#sockets.get(0);
-    if (socket === undefined) this.#input.push(chunk);
-    else socket.write(chunk);
+  #read(stream: 'stdout' | 'stderr', socket: Socket, chunk: Buffer): void {
+    this.#heard += 1;
+    const taken = this.#onOutput(stream, chunk);
+    if (taken === undefined) return;
+    socket.pause();
+    const slow = taken.finally(() => {
+      this.#slow.delete(slow);
+      socket.resume();
+    });
+    this.#slow.add(slow);
   }
 
-  endInput(): void {
-    this.#inputEnded = true;
+  async write(chunk: Buffer): Promise<void> {
+    await this.#all;
+    const socket = this.#sockets.get(0);
+    if (socket === undefined || socket.destroyed) return;
+    await new Promise<void>((resolve) => socket.write(chunk, () => resolve()));
+  }
+
+  async endInput(): Promise<void> {
+    await this.#all;
     this.#sockets.get(0)?.destroySoon();
   }
 
   /**
-   * The command has ended. What it wrote is in the pipes: one turn of the loop to hear of it, one to read it. A process that
-   * it left behind may go on writing; that is read and dropped, since a closed pipe would kill it.
+   * The command has ended. What it wrote is in the pipes: one turn of the loop to hear of it, one to read it, until there is no
+   * more. A process that it left behind may go on writing; that is read and dropped, since a closed pipe would kill it.
    */
   async settle(): Promise<void> {
     await this.#all;
-    await nextTurn();
-    await nextTurn();
+    for (let heard = -1; heard !== this.#heard; ) {
+      heard = this.#heard;
+      await Promise.all(this.#slow);
+      await nextTurn();
+      await nextTurn();
+    }
     for (const [stream, socket] of this.#sockets) {
       if (stream === 0) socket.destroy();
       else socket.removeAllListeners('data').resume().unref();
