@@ -1,6 +1,7 @@
 /** The composition root of the hook: what `composeHost` makes, without what starts programs. It runs for every tool call. */
 import { homedir } from 'node:os';
-import { ChainRecorder } from './audit/recorder.js';
+import { auditPlaces } from './audit/places.js';
+import { composeRecorder } from './compose-recorder.js';
 import type { HookHost, Task } from './hook/hook-host.js';
 import { storePaths } from './vault/layout.js';
 import { openStore } from './vault/store.js';
@@ -18,13 +19,10 @@ export function composeHookHost(): HookHost {
   const store = canonicalPlace(openStore(canonicalPlace(storeDirectory(env, home))).directory);
   const root = canonicalPlace(objectRoot(env, store));
   const configuration = canonicalPlace(configurationDirectory(env, home));
+  const audit = auditPlaces(storePaths(store).record, configuration, inCheckout('dist/native/flock.node'));
   return Object.freeze({
     store,
-    recorder: new ChainRecorder({
-      record: storePaths(store).record,
-      library: inCheckout('dist/native/flock.node'),
-      now: () => new Date(),
-    }),
+    recorder: composeRecorder(audit, { root, uid: process.geteuid?.() ?? 0 }),
     home,
     hidden: Object.freeze([store, root, configuration]),
     operatorDirectories: Object.freeze([root, configuration]),

@@ -2,8 +2,9 @@
 import { availableParallelism, homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ChainRecorder } from './audit/recorder.js';
+import { auditPlaces } from './audit/places.js';
 import { ErrnoError } from './base/errno.js';
+import { composeRecorder } from './compose-recorder.js';
 import type { Host } from './proxy/host.js';
 import { storePaths } from './vault/layout.js';
 import { openStore } from './vault/store.js';
@@ -30,14 +31,12 @@ export function composeHost(): Host {
   const root = canonicalPlace(objectRoot(env, store.directory));
   const configuration = canonicalPlace(configurationDirectory(env, home));
   const uid = geteuid();
+  const audit = auditPlaces(storePaths(store.directory).record, configuration, nativeProgram('flock.node'));
   return Object.freeze({
     store,
     tree: new Tree({ program: nativeProgram('tree') }),
-    recorder: new ChainRecorder({
-      record: storePaths(store.directory).record,
-      library: nativeProgram('flock.node'),
-      now: () => new Date(),
-    }),
+    recorder: composeRecorder(audit, { root, uid }),
+    audit,
     jailProgram: nativeProgram('jail'),
     architecture: arch,
     processors: availableParallelism(),

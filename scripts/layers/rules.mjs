@@ -18,6 +18,7 @@ const topFiles = [
   'compose.ts',
   'compose-authority.ts',
   'compose-hook.ts',
+  'compose-recorder.ts',
   'main.ts',
   'main-hook.ts',
   'main-verbs.ts',

@@ -15,7 +15,8 @@ import { headStatement, sign } from './signature.js';
 
 export interface Sealed {
   readonly key: string;
-  readonly publicKey: string;
+  /** The public key that the record begins with. */
+  readonly root: string;
   /** Empty where nothing had been added since the last time. */
   readonly chains: readonly ({ readonly chain: string } & Position)[];
   readonly anchors: readonly { readonly name: string; readonly counter: number; readonly error?: string }[];
@@ -83,7 +84,8 @@ export function sealAll(recorder: ChainRecorder, anchors: readonly Anchor[]): Se
   const reader = directoryReader(recorder.record);
   const history = historyOf(recorder.record);
   const key = new Keys(recorder).current();
-  const named = { key: key.id, publicKey: key.publicKey };
+  const root = history.root ?? key.publicKey;
+  const named = { key: key.id, root };
   const chains: ({ chain: string } & Position)[] = [];
   for (const chain of reader.chains().filter((name) => name !== hostChain)) {
     const end = recorder.endOf(chain);
@@ -109,7 +111,6 @@ export function sealAll(recorder: ChainRecorder, anchors: readonly Anchor[]): Se
   const end = recorder.endOf(hostChain);
   const sealed = sealHead(recorder, key, hostChain, end, counters);
   chains.push({ chain: hostChain, ...sealed });
-  const root = history.root ?? key.publicKey;
   for (const anchor of reached) {
     const counter = counters[anchor.name] ?? 0;
     try {

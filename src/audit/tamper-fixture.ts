@@ -77,9 +77,9 @@ export function sealedRecord({
     }
     recorder.append({ type: 'hook', object: 'hook/json', status: 'denied', layer: 'hook', agent, count: 2 });
   }
-  const { publicKey } = sealAll(recorder, [fileAnchor(made.root, 'root')]);
+  const { root } = sealAll(recorder, [fileAnchor(made.root, 'root')]);
   recorder.close();
-  return at(base, publicKey);
+  return at(base, root);
 }
 
 export function segmentsOf({ record }: SealedRecord, chain: string): readonly string[] {

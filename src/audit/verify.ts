@@ -232,7 +232,7 @@ function statements(
     ...(anchors.length === 0
       ? []
       : [
-          `no sealed record was rewritten since it was anchored, not even by the holder of the key (${anchors.join(', ')})`,
+          `no sealed record was rewritten since it was anchored, unless by somebody who could rewrite the anchor, too (${anchors.join(', ')})`,
         ]),
     'every refusal that was counted is recorded, or waits to be',
   ];

@@ -117,6 +117,9 @@ export const recordReserveBytes = 128 * 1024;
 /** For one call of an anchor's program: a TPM is slow, a remote log may be. */
 export const anchorMilliseconds = 30_000;
 
+/** Of an agent's log before it is put aside as `log.old`: to look at, not to keep. */
+export const objectLogBytes = 1024 * 1024;
+
 /** Equal refusals within this time become one record with a count. */
 export const denialRepeatMilliseconds = 10_000;
 

@@ -1,5 +1,6 @@
 /** Every verb of `ctx`. */
 
+import { auditVerbs } from './audit-verbs.js';
 import { decisionVerbs } from './decision-verbs.js';
 import { hookVerb } from './hook-verb.js';
 import { jailVerbs, runOptions } from './jail-verbs.js';
@@ -76,6 +77,7 @@ export const verbs: readonly Verb[] = [
   },
   ...decisionVerbs,
   ...objectVerbs,
+  ...auditVerbs,
   {
     name: 'doctor',
     summary: 'what this host offers, and the remedy for what it lacks',

@@ -1,6 +1,7 @@
 /** What the proxy knows of the machine and the person, gathered once by the composition root. */
 import { realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { AuditPlaces } from '../audit/places.js';
 import type { Recorder } from '../audit/record.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { identityShift } from '../jail/id-maps.js';
@@ -16,6 +17,7 @@ export interface Host {
   readonly store: Store;
   readonly tree: Tree;
   readonly recorder: Recorder;
+  readonly audit: AuditPlaces;
   readonly jailProgram: string;
   readonly architecture: Architecture;
   readonly processors: number;

@@ -1,0 +1,55 @@
+/**
+ * Events near their objects: the same that is in the chain, in the least that an event says, for whoever looks at an agent's
+ * files. A convenience, not the truth: what cannot be written here is no failure.
+ */
+import { appendFileSync, existsSync, mkdirSync, renameSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { objectLogBytes } from '../base/limits.js';
+import { isChainName } from './layout.js';
+import type { RecordEntry } from './record.js';
+
+/** Members in the order that people know them by. */
+export function eventText({ type, agent = null, session = null, object, status }: RecordEntry, ts: string): string {
+  return `${JSON.stringify({ ts, type, agent, session, object, status })}\n`;
+}
+
+function appendEvent(path: string, text: string): void {
+  try {
+    const { size } = statSync(path);
+    if (size > objectLogBytes) renameSync(path, `${path}.old`);
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw fromSystemError(error, 'log', path);
+  }
+  appendFileSync(path, text, { mode: 0o644 });
+}
+
+export interface ProjectionPlaces {
+  /** CTX_ROOT on the host. */
+  readonly root: string;
+  readonly uid: number;
+}
+
+/** `agent/NAME.d/log` of the tier that has it, and `events.jsonl` of its session. */
+export function projectEvents({ root, uid }: ProjectionPlaces): (entry: RecordEntry, ts: string) => void {
+  return (entry, ts) => {
+    const { agent, session } = entry;
+    if (agent === undefined || agent === null || !isChainName(`agent/${agent}`)) return;
+    const text = eventText(entry, ts);
+    const home = join(root, 'home', String(uid));
+    const objects = [join(root, 'agent', `${agent}.d`), join(home, 'agent', `${agent}.d`)].filter((path) =>
+      existsSync(path),
+    );
+    const isNamed = session !== undefined && session !== null && isChainName(`agent/${session}`);
+    const events = isNamed ? [join(home, 'agent', agent, 'session', session, 'events.jsonl')] : [];
+    for (const path of [...objects.slice(0, 1).map((directory) => join(directory, 'log')), ...events]) {
+      try {
+        if (path.endsWith('events.jsonl')) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+        appendEvent(path, text);
+      } catch (error) {
+        // The chain has it. A full disk or a foreign file is not worth stopping for.
+        if (!(error instanceof ErrnoError) && !(error instanceof Error && 'code' in error)) throw error;
+      }
+    }
+  };
+}

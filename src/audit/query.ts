@@ -1,0 +1,83 @@
+/** Records by what they say. Reads, and does not verify: `verify` does. Pure over a reader. */
+import type { Json } from '../base/canonical-json.js';
+import { type Body, bodyOffset, statedHead } from './format.js';
+import { agentOfChain, firstSeqOf, hostChain } from './layout.js';
+import type { RecordReader } from './reader.js';
+
+export interface FoundRecord {
+  readonly chain: string;
+  readonly head: string;
+  readonly body: Body;
+}
+
+export interface Query {
+  readonly agent?: string | undefined;
+  readonly session?: string | undefined;
+  readonly type?: string | undefined;
+  readonly status?: string | undefined;
+  /** A path that the record names, or one below it. */
+  readonly path?: string | undefined;
+  /** ISO times in UTC. */
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+}
+
+/** Every line that can be read, in order. */
+export function* recordsIn(reader: RecordReader, chain: string): Generator<FoundRecord> {
+  for (const file of reader.files(chain).filter((name) => firstSeqOf(name) !== undefined)) {
+    const bytes = reader.read(chain, file);
+    for (let start = 0, end = bytes.indexOf(10); end >= 0; start = end + 1, end = bytes.indexOf(10, start)) {
+      const head = statedHead(bytes, start, end);
+      if (head === undefined) continue;
+      try {
+        yield { chain, head, body: JSON.parse(bytes.toString('utf8', start + bodyOffset, end - 1)) as Body };
+      } catch (error) {
+        if (!(error instanceof SyntaxError)) throw error;
+      }
+    }
+  }
+}
+
+/** `changed PATH`, `PATH`, or something below it. */
+function namesPath(value: Json | undefined, path: string): boolean {
+  if (typeof value === 'string') {
+    const at = value.indexOf(path);
+    if (at < 0) return false;
+    const before = value[at - 1];
+    const after = value[at + path.length];
+    return (before === undefined || before === ' ' || before === '/') && (after === undefined || after === '/');
+  }
+  if (value === null || typeof value !== 'object') return false;
+  return Object.values(value).some((each) => namesPath(each as Json, path));
+}
+
+export function matches({ body, chain }: FoundRecord, query: Query): boolean {
+  if (query.agent !== undefined && agentOfChain(chain) !== query.agent) return false;
+  if (query.session !== undefined && body.session !== query.session) return false;
+  if (query.type !== undefined && body.type !== query.type && !body.type.startsWith(`${query.type}.`)) return false;
+  if (query.status !== undefined && body.status !== query.status) return false;
+  if (query.since !== undefined && body.ts < query.since) return false;
+  if (query.until !== undefined && body.ts >= query.until) return false;
+  return query.path === undefined || namesPath(body.facts, query.path) || namesPath(body.object, query.path);
+}
+
+/** Of the chains that `mayRead`, in the order of time. */
+export function find(
+  reader: RecordReader,
+  query: Query,
+  mayRead: (chain: string) => boolean = () => true,
+): readonly FoundRecord[] {
+  const wanted =
+    query.agent === undefined
+      ? reader.chains()
+      : reader.chains().filter((chain) => agentOfChain(chain) === query.agent);
+  const found = wanted
+    .filter(mayRead)
+    .flatMap((chain) => [...recordsIn(reader, chain)].filter((each) => matches(each, query)));
+  return found.sort((a, b) => (a.body.ts < b.body.ts ? -1 : a.body.ts > b.body.ts ? 1 : 0));
+}
+
+/** What is about the record itself, and of no use to whoever asks what happened. */
+export function isBookkeeping({ chain, body }: FoundRecord): boolean {
+  return chain === hostChain || body.type === 'audit.open' || body.type === 'audit.close';
+}
