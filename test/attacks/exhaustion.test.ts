@@ -1,0 +1,155 @@
+/**
+ * A command that uses up what there is. Meanwhile ctx answers in other projects, the report names the limit that was reached,
+ * and afterwards every verb works on what the command left. CTX_SOAK=1 makes the sizes those of an attack; here they are
+ * those of a test. Each command has a limit of time: it must not hold the machine that tests it.
+ */
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Envelope } from '../../src/proxy/envelope.js';
+import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { forEachUser, isRoot } from '../support/users.js';
+
+const soaking = process.env['CTX_SOAK'] === '1';
+const levels = soaking ? 4_000 : 300;
+const entries = soaking ? 1_000_000 : 4_000;
+const refusedCalls = soaking ? 2_000_000 : 20_000;
+
+/** Another project of the same user: a command in its jail, on its first use. */
+async function answersMeanwhile(stage: Stage): Promise<void> {
+  const { stdout, stderr } = await stage.ctx(stage.project(), ['exec', '--', 'echo', 'alive'], { timeoutSeconds: 40 });
+  assert.equal(stdout, 'alive\n', `meanwhile: ${stderr}`);
+}
+
+forEachUser((user) => {
+  const stage = useStage(user);
+  /** A control group is for those who may make one; the others have the kernel's limit of a process. */
+  const mayLimit = isRoot && user.uid === 0;
+
+  /** Announces itself; while it goes on, ctx has to answer elsewhere. */
+  async function whileRunning(project: string, options: readonly string[], argv: readonly string[]): Promise<Envelope> {
+    const words = ['exec', '--json', '--timeout', soaking ? '120s' : '30s', ...options, '--', ...argv];
+    const running = stage.startCtx(project, words, { timeoutSeconds: 200 });
+    await answersMeanwhile(stage);
+    const { stdout, stderr } = await running.finished;
+    return parseJson(stdout, stderr) as Envelope;
+  }
+
+  test('a fork bomb is held to its processes and ends with the command', async () => {
+    const project = stage.project();
+    const bomb = 'bomb() { bomb & bomb & }; bomb 2>/dev/null; sleep 1';
+    const options = mayLimit ? ['--processes', '60'] : [];
+    const envelope = await whileRunning(project, options, ['sh', '-c', bomb]);
+    if (mayLimit) assert.match(envelope.limitsReached.join(), /process limit reached: \d+ forks refused/);
+    await answersMeanwhile(stage);
+  });
+
+  test('memory is held to its limit, in processes and in /tmp alike, and the report names it', {
+    skip: mayLimit ? false : 'this user may make no control group',
+  }, async () => {
+    const eaters = [
+      ['node', '-e', 'const kept = []; for (;;) kept.push(Buffer.alloc(2 ** 22, 1));'],
+      ['sh', '-c', 'cat /dev/zero > /tmp/large'],
+      ['sh', '-c', 'cat /dev/zero > /dev/shm/large'],
+    ];
+    for (const eater of eaters) {
+      const envelope = await whileRunning(stage.project(), ['--memory', '80M'], eater);
+      assert.match(envelope.limitsReached.join(), /memory limit reached/, eater.join(' '));
+    }
+  });
+
+  test('disk and files are held to their limits, however fast they are filled', async () => {
+    const bytes = await whileRunning(
+      stage.project(),
+      ['--disk', '8M'],
+      ['sh', '-c', 'for i in 1 2 3 4; do cat /dev/zero > large$i & done; wait; sleep 2'],
+    );
+    assert.match(bytes.limitsReached.join(), /disk limit reached/);
+    assert.ok(bytes.changes.reduce((sum, { size }) => sum + size, 0) < 64 * 2 ** 20);
+    const files = await whileRunning(
+      stage.project(),
+      ['--files', '200'],
+      ['sh', '-c', 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); : > f$i; done'],
+    );
+    assert.match(files.limitsReached.join(), /file limit reached/);
+  });
+
+  test('descriptors run out for the process that opens them, and for nobody else', async () => {
+    const script = `const { openSync } = require('fs'); let open = 0;
+      try { for (;;) { openSync('/dev/null'); open += 1; } } catch (error) { console.log(error.code, open > 500); }
+      setTimeout(() => {}, 700);`;
+    const envelope = await whileRunning(stage.project(), [], ['node', '-e', script]);
+    assert.equal(envelope.stdout?.text, 'EMFILE true\n');
+  });
+
+  test('output without end on both streams is dropped and counted, not kept', async () => {
+    const envelope = await whileRunning(
+      stage.project(),
+      [],
+      ['sh', '-c', 'head -c 12000000 /dev/zero & yes | head -c 12000000 >&2; wait'],
+    );
+    for (const stream of [envelope.stdout, envelope.stderr]) {
+      assert.ok((stream?.dropped ?? 0) > 0, `${stream?.bytes} bytes`);
+    }
+  });
+
+  test(`${refusedCalls} refused system calls are one line of the report`, async () => {
+    const script = `import ctypes; c = ctypes.CDLL(None)\nfor i in range(${refusedCalls}): c.unshare(0x10000000)`;
+    const envelope = await whileRunning(stage.project(), [], ['/usr/bin/python3', '-c', script]);
+    assert.deepEqual(
+      envelope.refusals.map(({ call, count }) => [call, count]),
+      [['unshare', refusedCalls]],
+    );
+  });
+
+  test(`a tree of ${levels} levels is reported, applied, and its removal dropped`, async () => {
+    const project = stage.project('echo x > x');
+    const dig = `const { mkdirSync, writeFileSync } = require('fs');
+      for (let i = 0; i < ${levels}; i += 1) { mkdirSync('directory'); process.chdir('directory'); }
+      writeFileSync('bottom', 'deep');`;
+    const made = await stage.exec(project, ['node', '-e', dig]);
+    assert.equal(made.changes.length, levels + 1);
+    assert.equal((await stage.json(project, ['apply']))['done'], true);
+    assert.equal(stage.shell(project, 'find . -name bottom | wc -c').trim(), String(levels * 10 + 9));
+    await stage.inside(project, 'rm -r directory');
+    assert.equal((await stage.json(project, ['drop']))['dropped'], levels + 1);
+  });
+
+  test(`a directory of ${entries} entries is reported, shown and dropped`, async () => {
+    const project = stage.project();
+    const script = `mkdir wide; cd wide; seq ${entries} | xargs touch`;
+    const words = ['exec', '--json', '--', 'sh', '-c', script];
+    const { stdout, stderr } = await stage.ctx(project, words, { timeoutSeconds: 300 });
+    assert.equal((parseJson(stdout, stderr) as Envelope).changes.length, entries + 1);
+    const names = await stage.ctx(project, ['diff', '--names'], { timeoutSeconds: 300 });
+    assert.equal(names.stdout.split('\n').length, entries + 2);
+    const dropped = await stage.ctx(project, ['drop'], { timeoutSeconds: 300 });
+    assert.equal(dropped.stdout, `dropped ${entries + 1} changes\n`);
+    await answersMeanwhile(stage);
+  });
+
+  test('a file of a terabyte that takes no room takes none in the report, in diff and when applied', async () => {
+    const project = stage.project();
+    await stage.inside(project, 'truncate -s 1T vast');
+    assert.match((await stage.ctx(project, ['diff'])).stdout, /Binary files differ/);
+    assert.equal((await stage.json(project, ['apply']))['done'], true);
+    const { size, blocks } = statSync(join(project, 'vast'));
+    assert.deepEqual([size, blocks < 100], [2 ** 40, true]);
+  });
+
+  test('kill -9 of everybody reaches nobody outside', async () => {
+    const bystander = stage.start('/', ['sleep', '60']);
+    try {
+      const envelope = await stage.exec(stage.project(), [
+        'sh',
+        '-c',
+        `kill -9 ${bystander.pid} && echo won; trap '' TERM; (kill -9 -1); kill -9 -1`,
+      ]);
+      assert.equal(envelope.stdout?.text, '');
+      process.kill(bystander.pid, 0);
+    } finally {
+      bystander.child.kill('SIGKILL');
+    }
+  });
+});
