@@ -20,8 +20,12 @@ export interface VolleyOptions {
   readonly options?: (world: string) => readonly string[];
   /** Given to both runs, as a caller would have it. */
   readonly environment?: (world: string) => Readonly<Record<string, string>>;
-  /** Shell text before each script. */
-  readonly prelude?: string;
+  /** Shell text before each script; a function is asked when the volley is fired. */
+  readonly prelude?: string | (() => string);
+  /** What is run instead of `ctx`, where it needs more than its words. */
+  readonly program?: () => readonly string[];
+  /** Called between the run without a jail and the one inside. */
+  readonly between?: () => void;
 }
 
 export interface AttackOptions {
@@ -82,7 +86,7 @@ export class Volley {
   }
 
   async fire(): Promise<void> {
-    const { options = () => [], environment = () => ({}) } = this.#options;
+    const { options = () => [], environment = () => ({}), program = () => [this.#stage.program] } = this.#options;
     const plain = this.#makeWorld('plain');
     const without = await this.#stage.start(plain.project, ['sh', 'volley'], { env: environment(plain.world) })
       .finished;
@@ -91,7 +95,9 @@ export class Volley {
     this.#world = world;
     const before = snapshot(world);
     const words = ['exec', '--json', ...options(world), '--', 'sh', 'volley'];
-    const { stdout, stderr } = await this.#stage.ctx(project, words, { env: environment(world) });
+    this.#options.between?.();
+    const running = this.#stage.start(project, [...program(), ...words], { env: environment(world) });
+    const { stdout, stderr } = await running.finished;
     this.#envelope = parseJson(stdout, stderr) as Envelope;
     assert.equal(this.#envelope.exitCode, 0, stdout);
     this.#inside = outputs(this.#envelope.stdout?.text ?? '');
@@ -116,7 +122,7 @@ export class Volley {
     const project = this.#stage.makeDirectory(`${name}/project`);
     for (const program of programs) this.#compileInto(project, program);
     this.#stage.shell(project, `WORLD=${world}\n${script}`);
-    const head = `WORLD=${world}\n${prelude}\n`;
+    const head = `WORLD=${world}\n${typeof prelude === 'string' ? prelude : prelude()}\n`;
     this.#scripts.forEach((text, number) => {
       writeFileSync(join(project, `volley-${number}`), `${head}${text}\n`);
     });
