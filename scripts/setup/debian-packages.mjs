@@ -28,7 +28,8 @@ const packages = [
   { name: 'curl', purpose: 'a program for tests to connect with', gives: 'curl', neededBy: ['test', 'bench'] },
   { name: 'attr', purpose: 'extended attributes for tests', gives: 'setfattr', neededBy: ['test'] },
   { name: 'redis-server', purpose: 'a server to run inside', gives: 'redis-server', neededBy: ['bench'] },
-  { name: 'redis-tools', purpose: 'its load', gives: 'redis-benchmark', neededBy: ['bench'] },
+  { name: 'redis-tools', purpose: 'its load', gives: 'redis-benchmark', neededBy: ['test', 'bench'] },
+  { name: 'ripgrep', purpose: 'a program for tests to confine', gives: 'rg', neededBy: ['test'] },
   { name: 'bubblewrap', purpose: 'what ctx is compared with', gives: 'bwrap', neededBy: ['test', 'bench'] },
 ];
 

@@ -93,6 +93,58 @@ print(socket.gethostbyname('localhost'), multiprocessing.get_context('fork').Loc
     assert.equal(envelope.stdout?.text, 'served\n', envelope.stderr?.text);
   });
 
+  test('redis: a server under load, saved and read again by the next command', {
+    skip: missing('redis-benchmark', 'redis-check-rdb'),
+  }, async () => {
+    const project = stage.project();
+    // Debian's redis-tools has the server too: it is one program, which goes by its name.
+    const serve = `bash -c 'exec -a redis-server redis-check-rdb --port 6390 --dir . --daemonize no --save "" --logfile log' &
+      for i in $(seq 100); do redis-cli -p 6390 ping 2>/dev/null | grep -q PONG && break; sleep 0.05; done`;
+    const load = `${serve}; redis-benchmark -p 6390 -q -n 3000 -c 20 -P 4 -t set,get,incr,lpush --csv | tr -d '"' | cut -d, -f1
+      redis-cli -p 6390 set kept value; redis-cli -p 6390 save; redis-cli -p 6390 shutdown nosave; wait`;
+    assert.match(await stage.inside(project, load), /\nSET\nGET\nINCR\nLPUSH.*\nOK\nOK\n$/s);
+    const again = `${serve}; redis-cli -p 6390 get kept; redis-cli -p 6390 shutdown nosave; wait`;
+    assert.equal(await stage.inside(project, again), 'value\n');
+  });
+
+  test('ripgrep: searches as it does outside, and finds nothing beside the project', {
+    skip: missing('rg'),
+  }, async () => {
+    const project = stage.project(
+      'mkdir -p ../beside src; echo needle > ../beside/file; echo needle > src/a; echo x > src/b; echo src/c > .ignore; echo needle > src/c',
+    );
+    const search =
+      'rg --sort path -n needle; rg needle .. --files-with-matches --sort path | sed "s,.*/project,project,"';
+    const found = await stage.inside(project, search);
+    assert.equal(found, `src/a:1:needle\n${found.split('\n')[1]}\n`);
+    assert.match(found, /^src\/a:1:needle\nproject-\d+\/src\/a\n$/);
+  });
+
+  test('tar: modes, links, sparse files and long names go in and come out', { skip: missing('tar') }, async () => {
+    const project =
+      stage.project(`mkdir -p in/${'n'.repeat(120)}/${'m'.repeat(120)}; echo x > in/file; chmod 640 in/file
+      ln -s file in/link; ln in/file in/hard; truncate -s 50M in/sparse; mkfifo in/pipe`);
+    const script = `tar -czSf all.tgz in && mkdir out && tar -xzf all.tgz -C out && cd out/in && cat link
+      stat -c '%a %h' file; readlink link; stat -c '%s' sparse; test -p pipe && ls | wc -l; du -k sparse | cut -f1`;
+    const [text, mode, link, size, count, room] = (await stage.inside(project, script)).trimEnd().split('\n');
+    assert.deepEqual([text, mode, link, size, count], ['x', '640 2', 'file', String(50 * 2 ** 20), '6']);
+    assert.ok(Number(room) < 1024);
+  });
+
+  for (const [editor, keys] of [
+    ['vim', 'vim -u NONE -N -c "normal! Anew" -c "wq" file'],
+    ['less', 'less -FX file'],
+  ] as const) {
+    test(`${editor} works at a terminal`, { skip: missing(editor, 'script') }, async () => {
+      const project = stage.project('echo old > file');
+      const typed = `${stage.program} exec --wait --env TERM=xterm --report never -- sh -c '${keys}; tty > terminal; stty size >> terminal'`;
+      stage.shell(project, `script -qec "${typed.replaceAll('"', '\\"')}" /dev/null < /dev/null > screen`);
+      assert.match(await stage.inside(project, 'cat terminal'), /^\/dev\/(?:pts\/\d+|console)\n\d+ \d+\n$/);
+      if (editor === 'vim') assert.equal(await stage.inside(project, 'cat file'), 'oldnew\n');
+      else assert.match(stage.shell(project, 'cat screen'), /old/);
+    });
+  }
+
   test('there is no network beyond the loopback', { skip: missing('node') }, async () => {
     const project = stage.project();
     const script = `const { networkInterfaces } = require('os'); console.log(Object.keys(networkInterfaces()).join());

@@ -53,14 +53,15 @@ forEachUser(
     };
 
     test('no rule, or one that does not say it is private: nobody reaches it', async () => {
-      const script = Object.values(programs)
-        .filter(({ skip }) => skip === false)
-        .map((program) => `(${program.run}) 2>/dev/null`)
-        .join('; ');
-      for (const options of [[], ['--net', `${name}:${registry.port}`]]) {
-        const { stdout } = await run(script, ...options);
-        assert.equal(JSON.parse(stdout).stdout.text, '', options.join(' '));
-      }
+      const scripts = (names: readonly string[]) =>
+        Object.entries(programs)
+          .filter(([program, { skip }]) => skip === false && names.includes(program))
+          .map(([, { run: script }]) => `(${script}) 2>/dev/null`)
+          .join('; ');
+      const nothing = await run(scripts(['curl', 'git']));
+      assert.equal(JSON.parse(nothing.stdout).stdout.text, '');
+      const asPublic = await run(scripts(Object.keys(programs)), '--net', `${name}:${registry.port}`);
+      assert.equal(JSON.parse(asPublic.stdout).stdout.text, '');
       assert.deepEqual(registry.take(), []);
     });
 
