@@ -4,12 +4,16 @@
  * They are installed by root, or where `sudo` asks no password. Everybody else is told the one command to run.
  */
 
-import { accessSync, constants, readdirSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { inCheckout } from './checkout.mjs';
 import { SetupFailure, unavailable } from './failure.mjs';
 import { runQuietly } from './run.mjs';
 
-/** `gives` is a program on PATH, or a list of files of which one has to exist. */
+/**
+ * `gives` is a program on PATH, or a list of files of which one has to exist. What is `optional` makes a test
+ * better and its lack no failure: it is tried once, and a note of what could not be had stands in `dist` until that is removed.
+ */
 const packages = [
   { name: 'gcc', purpose: 'compiles the native programs', gives: 'gcc', neededBy: ['start', 'test', 'bench'] },
   {
@@ -27,6 +31,16 @@ const packages = [
   { name: 'python3', purpose: 'a program for tests to confine', gives: ['/usr/bin/python3'], neededBy: ['test'] },
   { name: 'curl', purpose: 'a program for tests to connect with', gives: 'curl', neededBy: ['test', 'bench'] },
   { name: 'attr', purpose: 'extended attributes for tests', gives: 'setfattr', neededBy: ['test'] },
+  { name: 'clang', purpose: 'a fuzzer that is guided', gives: 'clang', neededBy: ['test'], optional: true },
+  {
+    name: 'libclang-rt-dev',
+    purpose: 'its runtime',
+    gives: ['14/lib/clang/14.0.6', '16/lib/clang/16', '19/lib/clang/19'].flatMap((version) =>
+      ['x86_64', 'aarch64'].map((machine) => `/usr/lib/llvm-${version}/lib/linux/libclang_rt.fuzzer-${machine}.a`),
+    ),
+    neededBy: ['test'],
+    optional: true,
+  },
   { name: 'redis-server', purpose: 'a server to run inside', gives: 'redis-server', neededBy: ['bench'] },
   { name: 'redis-tools', purpose: 'its load', gives: 'redis-benchmark', neededBy: ['test', 'bench'] },
   { name: 'ripgrep', purpose: 'a program for tests to confine', gives: 'rg', neededBy: ['test'] },
@@ -38,25 +52,66 @@ export const debianPackages = {
   neededBy: ['start', 'test', 'bench'],
 
   staleness(level) {
-    const missing = missingFor(level);
+    const missing = [...missingFor(level), ...wantedFor(level)];
     return missing.length === 0 ? undefined : missing.map(({ name }) => name).join(', ');
   },
 
   async make(level) {
     const missing = missingFor(level);
-    const names = missing.map(({ name }) => name);
     const prefix = isProgram('apt-get') ? await asRoot() : undefined;
-    if (prefix === undefined) throw new SetupFailure(whatToRun(missing), unavailable);
-    await install(prefix, names);
-    const still = missingFor(level);
-    if (still.length > 0) {
-      throw new SetupFailure(`installed, yet not found:\n${whatToRun(still)}`, unavailable);
+    if (missing.length > 0) {
+      if (prefix === undefined) throw new SetupFailure(whatToRun(missing), unavailable);
+      await install(prefix, namesOf(missing));
+      const still = missingFor(level);
+      if (still.length > 0) {
+        throw new SetupFailure(`installed, yet not found:\n${whatToRun(still)}`, unavailable);
+      }
     }
+    await tryToInstall(prefix, wantedFor(level));
   },
 };
 
+function namesOf(some) {
+  return some.map(({ name }) => name);
+}
+
 function missingFor(level) {
-  return packages.filter(({ neededBy, gives }) => neededBy.includes(level) && !isPresent(gives));
+  return packages.filter((each) => each.optional !== true && each.neededBy.includes(level) && !isPresent(each.gives));
+}
+
+/** What would be nice to have and has not been tried yet. */
+function wantedFor(level) {
+  const failed = triedInVain();
+  return packages.filter(
+    ({ name, optional, neededBy, gives }) =>
+      optional === true && neededBy.includes(level) && !isPresent(gives) && !failed.includes(name),
+  );
+}
+
+const noteOfFailures = () => inCheckout('dist', 'packages-not-to-be-had');
+
+function triedInVain() {
+  try {
+    return readFileSync(noteOfFailures(), 'utf8').split('\n');
+  } catch {
+    return []; // No note: nothing has failed.
+  }
+}
+
+async function tryToInstall(prefix, wanted) {
+  if (wanted.length === 0) return;
+  try {
+    if (prefix !== undefined) await install(prefix, namesOf(wanted));
+  } catch {
+    // The note below says so, and the tests that would use it say what they do without.
+  }
+  const still = wanted.filter(({ gives }) => !isPresent(gives));
+  if (still.length === 0) return;
+  mkdirSync(inCheckout('dist'), { recursive: true });
+  writeFileSync(
+    noteOfFailures(),
+    `${[...triedInVain(), ...namesOf(still)].filter((name) => name !== '').join('\n')}\n`,
+  );
 }
 
 function isPresent(gives) {

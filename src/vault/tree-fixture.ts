@@ -15,7 +15,8 @@ function findProgram(): string {
   throw new Error('expected dist/native/tree; build the native programs first');
 }
 
-export const program = findProgram();
+/** CTX_TEST_TREE is another build of the same program: with sanitizers. */
+export const program = process.env['CTX_TEST_TREE'] ?? findProgram();
 export const tree = new Tree({ program });
 export const isRoot = process.getuid?.() === 0;
 

@@ -17,7 +17,8 @@ import { systemView } from '../../src/jail/system-view.js';
 import { decodePlan } from './decode-plan.js';
 import { seeded } from './seeded.js';
 
-const built = fileURLToPath(new URL('../../../native/jail', import.meta.url));
+/** CTX_TEST_JAIL is another build of the same program: with sanitizers. */
+const built = process.env['CTX_TEST_JAIL'] ?? fileURLToPath(new URL('../../../native/jail', import.meta.url));
 const isRoot = process.getuid?.() === 0;
 const uid = isRoot ? 65534 : (process.getuid?.() ?? 0);
 const gid = isRoot ? 65534 : (process.getgid?.() ?? 0);

@@ -1,0 +1,65 @@
+/** Programs compiled so that a wrong step in memory, or undefined arithmetic, ends them with a message. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkout } from './program.js';
+
+const common = ['-std=gnu11', '-g', '-O1', '-pthread', '-D_GNU_SOURCE', '-fno-omit-frame-pointer', '-Inative'];
+const optionsFile = join('test', 'fuzz', 'sanitizer-options.c');
+
+function compile(compiler: string, words: readonly string[], program: string): string {
+  const { status, stderr } = spawnSync(compiler, [...common, ...words, '-o', program], {
+    cwd: checkout,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`${compiler} could not compile ${program}: ${stderr}`);
+  chmodSync(program, 0o755);
+  return program;
+}
+
+/** Whether this compiler can link what it needs: its runtime is a package of its own. */
+function canCompile(compiler: string, flag: string): boolean {
+  const source =
+    'int main(int c, char **v) { return c + !v; } int LLVMFuzzerTestOneInput(const char *d, long s) { return !d + !s; }';
+  const text = flag.includes('fuzzer') ? source.replace(/^int main.*?\} /, '') : source;
+  return spawnSync(compiler, [flag, '-x', 'c', '-', '-o', '/dev/null'], { input: text }).status === 0;
+}
+
+export const cannotSanitize: string | undefined = canCompile('gcc', '-fsanitize=address,undefined')
+  ? undefined
+  : 'gcc has no sanitizers here (libasan, libubsan)';
+
+const sanitizers = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all'];
+
+/** `native/NAME` as it is, sanitized. */
+export function compileSanitized(name: string, directory: string): string {
+  const folder = join('native', name);
+  const sources = readdirSync(join(checkout, folder)).filter((file) => file.endsWith('.c'));
+  return compile(
+    'gcc',
+    [...sanitizers, ...sources.map((file) => join(folder, file)), optionsFile],
+    join(directory, name),
+  );
+}
+
+export interface Fuzzer {
+  readonly program: string;
+  /** With coverage to guide it; without, changes are blind. */
+  readonly guided: boolean;
+}
+
+export function compileFuzzer(sources: readonly string[], program: string): Fuzzer {
+  if (canCompile('clang', '-fsanitize=fuzzer,address,undefined')) {
+    const flags = ['-fsanitize=fuzzer,address,undefined', '-fno-sanitize-recover=all'];
+    return { program: compile('clang', [...flags, ...sources], program), guided: true };
+  }
+  const driver = join('test', 'fuzz', 'blind-driver.c');
+  return { program: compile('gcc', [...sanitizers, ...sources, driver, optionsFile], program), guided: false };
+}
+
+export function fuzz(fuzzer: Fuzzer, corpus: string, seconds: number, seed: number) {
+  const words = fuzzer.guided
+    ? [`-seed=${seed % 2 ** 32}`, `-max_total_time=${seconds}`, '-max_len=65536', '-print_final_stats=1', corpus]
+    : [corpus, String(seed), String(seconds * 1000)];
+  return spawnSync(fuzzer.program, words, { cwd: corpus, encoding: 'utf8', timeout: (seconds + 60) * 1000 });
+}
