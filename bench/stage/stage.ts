@@ -13,9 +13,10 @@ import type { Plan } from '../../src/jail/operation.js';
 import { resolveAuthority } from '../../src/proxy/authority-of.js';
 import { type EnforcedView, enforcedPlan } from '../../src/proxy/enforced-plan.js';
 import { execute } from '../../src/proxy/execute.js';
+import { mountsOf } from '../../src/proxy/fork-mounts.js';
 import { type Host, placeOf } from '../../src/proxy/host.js';
 import { viewOf } from '../../src/proxy/view.js';
-import { closeVault, openVault } from '../../src/vault/vault.js';
+import { closeFork, openFork } from '../../src/vault/vault.js';
 import { coldStartEnvironment } from '../measure.js';
 
 export const ctxProgram = fileURLToPath(new URL('../../../../bin/ctx', import.meta.url));
@@ -83,13 +84,13 @@ export async function useOnce(stage: Stage): Promise<void> {
 export async function viewFor(stage: Stage, argv: readonly string[]): Promise<EnforcedView> {
   const { host, project } = stage;
   const where = placeOf(host, project);
-  const vault = await openVault({ ...host, origin: where.origin, owner: where.owner, purpose: 'bench' });
+  const fork = await openFork({ ...host, origin: where.origin, owner: where.owner, purpose: 'bench' });
   try {
     const resolved = await resolveAuthority(host, { place: where });
-    const { fork } = vault.paths;
-    return viewOf({ host, place: where, resolved, vault, fork, argv, environmentAdditions: [], weakened: [] });
+    const mounts = mountsOf(fork);
+    return viewOf({ host, place: where, resolved, mounts, argv, environmentAdditions: [], weakened: [] });
   } finally {
-    closeVault(vault);
+    closeFork(fork);
   }
 }
 

@@ -127,6 +127,13 @@ static void put_directory(const struct place *place, const struct found *found) 
   close(source);
 }
 
+/* The directory itself: only its mode is the fork's to give. */
+static void put_top(struct apply *apply) {
+  struct stat status;
+  if (fstat(apply->uppers.root.fds[0], &status) != 0 || fchmod(apply->root.root, status.st_mode & 01777) != 0)
+    fail(errno, "set metadata", ".");
+}
+
 static void put(struct apply *apply, const char *path) {
   struct place place = {.path = path};
   struct found found;
@@ -162,9 +169,11 @@ int apply_verb(const struct options *options) {
   struct records records = read_records();
   for (const char *action; (action = next_record(&records)) != NULL;) {
     const char *path = next_record(&records);
-    if (path == NULL || !is_plain_path(path)) fail(EINVAL, "apply", path == NULL ? "" : path);
+    bool top = path != NULL && is_top_path(path) && strcmp(action, "put") == 0;
+    if (path == NULL || (!top && !is_plain_path(path))) fail(EINVAL, "apply", path == NULL ? "" : path);
     working_on(path);
-    if (strcmp(action, "put") == 0) put(&apply, path);
+    if (top) put_top(&apply);
+    else if (strcmp(action, "put") == 0) put(&apply, path);
     else if (strcmp(action, "remove") == 0) remove_entry(&apply, path);
     else fail(EINVAL, "apply", path);
     put_field(path);

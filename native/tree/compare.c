@@ -18,11 +18,20 @@ static bool is_same(const char *name, const struct found *found, int parent, con
   return same_content(found->directory, layer, parent, status, name, name);
 }
 
+static const char *top_verdict(const struct resolver *layers, const struct anchor *root, const struct options *options) {
+  struct stat layer, status;
+  if (fstat(layers->root.fds[0], &layer) != 0 || fstat(root->root, &status) != 0) fail(errno, "stat", ".");
+  status.st_uid = options->privileged ? status.st_uid + options->shift : layer.st_uid;
+  status.st_gid = options->privileged ? status.st_gid + options->shift : layer.st_gid;
+  return same_top(&layer, &status) ? "same" : "different";
+}
+
 static const char *verdict(struct resolver *layers, struct anchor *root, const char *path,
                            const struct options *options) {
   const char *name;
   struct stat status;
   struct found found;
+  if (is_top_path(path)) return top_verdict(layers, root, options);
   int parent = anchor_parent(root, path, &name);
   bool in_root = parent >= 0 && fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0;
   if (!in_root && errno != ENOENT && errno != ENOTDIR && errno != ELOOP) fail(errno, "stat", path);
@@ -38,7 +47,7 @@ int compare_verb(const struct options *options) {
   struct anchor root = {.root = open_named_root(options->to)};
   struct records records = read_records();
   for (const char *path; (path = next_record(&records)) != NULL;) {
-    if (!is_plain_path(path)) fail(EINVAL, "compare", path);
+    if (!is_plain_path(path) && !is_top_path(path)) fail(EINVAL, "compare", path);
     working_on(path);
     const char *result = verdict(&layers, &root, path, options);
     put_field(path);

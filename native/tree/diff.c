@@ -4,6 +4,7 @@
  */
 #include "tree.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -92,6 +93,14 @@ static void diff_directory(const struct layers *uppers, const struct layers *low
 
 int diff_verb(const struct options *options) {
   struct layers uppers = open_layers(&options->uppers), lowers = open_layers(&options->layers);
+  struct stat above, below;
+  uppers.stopped = options->whole;
+  if (lowers.count > 0) {
+    if (fstat(uppers.fds[0], &above) != 0 || fstat(lowers.fds[0], &below) != 0) fail(errno, "stat", ".");
+    append(&path, ".", 2);
+    if (!same_top(&above, &below)) put_change("modified", &above, false);
+    path.length = 0;
+  }
   diff_directory(&uppers, &lowers);
   return 0;
 }

@@ -25,6 +25,7 @@ static const struct verb {
     {"compare", compare_verb, "lt"}, {"mirror", mirror_verb, "ri"}, {"apply", apply_verb, "ut"},
     {"delete", delete_verb, "r"}, {"lock", lock_verb, "k"},      {"read", read_verb, "l"},
     {"usage", usage_verb, "l"},
+    {"merge", merge_verb, "ui"},  {"held", held_verb, "l"},
 };
 
 _Noreturn static void usage(const char *problem) {
@@ -62,8 +63,12 @@ static struct options parse(int count, char **words) {
   struct options options = {.progress_fd = -1, .lock_fd = -1};
   for (int i = 0; i < count; i++) {
     const char *word = words[i];
-    if (strcmp(word, "--wait") == 0) {
-      options.wait = true;
+    bool *flag = strcmp(word, "--wait") == 0     ? &options.wait
+                 : strcmp(word, "--copies") == 0 ? &options.copies
+                 : strcmp(word, "--whole") == 0  ? &options.whole
+                                                 : NULL;
+    if (flag != NULL) {
+      *flag = true;
       continue;
     }
     if (strncmp(word, "--", 2) != 0) {

@@ -159,6 +159,7 @@ int mirror_verb(const struct options *options) {
   if (mkdir(options->into, 0700) != 0) fail(errno, "create", options->into);
   mirror.into.root = open_named_root(options->into);
   for (char *path; (path = next_record(&records)) != NULL;) {
+    if (is_top_path(path)) continue; /* its mode and owner are always taken, below */
     if (!is_plain_path(path)) fail(EINVAL, "mirror", path);
     working_on(path);
     const char *name;

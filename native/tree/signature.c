@@ -136,11 +136,11 @@ static void compare_with_old(struct writer *writer, const struct record *record)
   struct old *old = &writer->old;
   int order = 1;
   while (old->present && (order = compare_paths(&old->path, &writer->path)) < 0) {
-    put_change(old->path.data, "removed");
+    if (old->path.length > 0) put_change(old->path.data, "removed");
     advance(old);
   }
   if (!old->present || order > 0) {
-    put_change(writer->path.data, "added");
+    if (writer->path.length > 0) put_change(writer->path.data, "added");
     return;
   }
   const struct record *before = &old->record;
@@ -149,7 +149,7 @@ static void compare_with_old(struct writer *writer, const struct record *record)
   bool trusted = S_ISDIR(record->mode) || before->changed != 0;
   if (before->mode != record->mode || before->uid != record->uid || before->gid != record->gid ||
       before->size != record->size || before->inode != record->inode || !times || !trusted)
-    put_change(writer->path.data, "changed");
+    put_change(writer->path.length > 0 ? writer->path.data : ".", "changed");
   advance(old);
 }
 
@@ -209,12 +209,22 @@ static void write_directory(struct writer *writer, const struct directory *direc
   writer->path.length = prefix;
 }
 
+/* The root itself, under the empty path: it sorts before everything. It is neither added nor removed, only changed. */
+static void write_top(struct writer *writer, const struct directory *root) {
+  struct record record = {.mode = root->status.st_mode, .uid = root->status.st_uid, .gid = root->status.st_gid};
+  append(&writer->path, "", 1);
+  writer->path.length = 0;
+  append(&writer->file, &record, sizeof record);
+  if (writer->compares) compare_with_old(writer, &record);
+}
+
 void write_signatures(const struct directory *root, const char *path, const char *against) {
   struct writer writer = {.root = root->target < 0 ? root->source : -1, .compares = against != NULL};
   if (against != NULL) open_old(&writer.old, against);
   struct header header = {.order = 0x0102030405060708};
   memcpy(header.magic, magic, sizeof magic);
   append(&writer.file, &header, sizeof header);
+  write_top(&writer, root);
   write_directory(&writer, root);
   for (; writer.old.present; advance(&writer.old)) put_change(writer.old.path.data, "removed");
   header.length = writer.file.length - sizeof header;

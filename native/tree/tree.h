@@ -7,8 +7,8 @@
  *   directory.c  listings, anchored opening    layers.c     overlay's on-disk format: lookup in a stack of layers
  *   walk.c       parallel walk of one tree     signature.c  the file that says what a tree looked like
  *   content.c    copy and compare contents     leaf.c       copy one entry, stable against concurrent writers
- *   links.c      hard links met before         one file a verb: scan copy diff compare mirror apply delete
- *                                              read usage
+ *   links.c      hard links met before         one file a verb: scan copy diff compare mirror merge apply
+ *                                              delete read usage
  *
  * Wire format: NUL-separated fields. Exit 0, or 1 with `ERRNONAME\0operation\0path\0` on stderr, or 2 for bad usage.
  */
@@ -43,7 +43,7 @@ struct options {
   uint32_t every;      /* milliseconds; 0: once */
   uint64_t wake_bytes; /* growth of the filesystem that makes usage look sooner */
   int progress_fd, lock_fd;
-  bool wait, privileged;
+  bool wait, privileged, copies, whole;
 };
 
 int scan_verb(const struct options *options);
@@ -55,6 +55,8 @@ int mirror_verb(const struct options *options);
 int apply_verb(const struct options *options);
 int delete_verb(const struct options *options);
 int usage_verb(const struct options *options);
+int merge_verb(const struct options *options);
+int held_verb(const struct options *options);
 
 /* userns.c: before any thread exists; where the host refuses, the program goes on with the caller's own rights. */
 void enter_user_namespace(void);
@@ -114,6 +116,9 @@ int open_named_root(const char *path);
 int open_regular(int parent, const char *name, struct stat *status);
 /* Relative, no empty, `.` or `..` component. */
 bool is_plain_path(const char *path);
+/* `.`: the root itself, of which only mode and owner are looked at. */
+bool is_top_path(const char *path);
+bool same_top(const struct stat *left, const struct stat *right);
 
 /* Paths of one tree, reached from its root fd; remembers the last parent, since lists of paths come sorted. */
 struct anchor {

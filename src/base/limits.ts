@@ -18,8 +18,14 @@ export const openFiles = 16_384;
 /** Between SIGTERM and SIGKILL when a command has run out of time. */
 export const terminationGraceMilliseconds = 2_000;
 
-/** Layers below a fork before its workspace is imported afresh: a cold lookup costs about 1.6 us a layer. */
-export const layersBeforeReimport = 16;
+/** Layers of a kind before some are merged: a cold lookup costs about 1.6 us a layer. */
+export const layersBeforeMerge = 16;
+
+/** Applies of one fork that can be undone: each holds on to what it replaced. */
+export const appliesKept = 8;
+
+/** Automatic checkpoints kept in a fork: each holds on to what its moment was made of. */
+export const automaticCheckpoints = 64;
 
 /** Changed files listed in a report for people; `--json` and `ctx diff` always list all. */
 export const changesShownToPeople = 20;

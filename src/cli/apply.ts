@@ -1,40 +1,94 @@
 /** `ctx apply`: the fork's changes become the person's. */
 import { ExitCode } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
-import { keepFork } from '../proxy/fork-verbs.js';
+import { type ForkRequest, keepFork } from '../proxy/fork-verbs.js';
+import type { Host } from '../proxy/host.js';
+import type { Applied } from '../vault/apply.js';
 import type { ConflictChoice } from '../vault/apply-plan.js';
 import { counted } from './change-text.js';
 import { currentDirectory } from './current-directory.js';
 import { painter, printJson } from './output.js';
-import type { Run } from './verb.js';
+import { shownPaths } from './shown-paths.js';
+import type { Arguments, Run } from './verb.js';
 
-export const run: Run = async (call, host) => {
-  const choice = (call.value('conflicts') ?? 'refuse') as ConflictChoice;
-  const applied = await keepFork(await host(), { cwd: currentDirectory(), wait: call.flag('wait') }, choice);
-  const { plan, done, problems } = applied;
-  const exitCode = done ? ExitCode.ok : ExitCode.failed;
-  if (call.flag('json')) {
-    printJson({ version: 1, done, applied: done ? plan.steps : [], conflicts: plan.conflicts, problems });
-    return exitCode;
-  }
-  if (done) {
-    const paint = painter(process.stdout);
-    const kept =
-      plan.conflicts.length > 0 && choice === 'ours' ? `, ${counted(plan.conflicts.length, 'path')} left as yours` : '';
-    process.stdout.write(`${paint('green', 'applied')} ${counted(plan.steps.length, 'change')}${kept}\n`);
-    for (const { path, reason } of problems) {
-      process.stderr.write(
-        `  ${painter(process.stderr)('yellow', `left out: ${visible(path)} (${visible(reason)})`)}\n`,
-      );
-    }
-    return exitCode;
-  }
+type Answer = Omit<Applied, 'fork'>;
+
+function printSensitive({ sensitive, heldBack }: Answer): void {
+  const held = new Set(heldBack);
+  const left = sensitive.filter(({ path }) => held.has(path));
+  if (left.length === 0) return;
   const paint = painter(process.stderr);
   const lines = [
-    `${paint('red', 'ctx:')} apply: both you and the fork changed ${counted(plan.conflicts.length, 'path')}; nothing was written (EBUSY)`,
-    ...plan.conflicts.map((path) => `  ${visible(path)}`),
+    paint('yellow', `  ${counted(left.length, 'sensitive change')} held back, still in the fork:`),
+    ...left.map(({ path, why }) => `    ${visible(path)}  ${paint('dim', why)}`),
+    `${paint('dim', '  try:')} look at them with ctx diff, then ctx apply --allow-sensitive`,
+  ];
+  process.stderr.write(`${lines.join('\n')}\n`);
+}
+
+function printDone(answer: Answer, choice: ConflictChoice): void {
+  const paint = painter(process.stdout);
+  const { steps, conflicts, problems } = answer;
+  const kept = conflicts.length > 0 && choice === 'ours' ? `, ${counted(conflicts.length, 'path')} left as yours` : '';
+  process.stdout.write(`${paint('green', 'applied')} ${counted(steps.length, 'change')}${kept}\n`);
+  for (const { path, reason } of problems) {
+    process.stderr.write(`  ${painter(process.stderr)('yellow', `left out: ${visible(path)} (${visible(reason)})`)}\n`);
+  }
+}
+
+function printPlan({ steps, undecided }: Answer): void {
+  const paint = painter(process.stdout);
+  for (const { action, path } of steps) {
+    process.stdout.write(`  ${paint(action === 'put' ? 'green' : 'red', action)} ${visible(path)}\n`);
+  }
+  for (const path of undecided) process.stdout.write(`  ${paint('red', 'conflict')} ${visible(path)}\n`);
+  process.stdout.write(`${counted(steps.length, 'step')}, nothing was written\n`);
+}
+
+function printRefusal({ undecided }: Answer): void {
+  const paint = painter(process.stderr);
+  const lines = [
+    `${paint('red', 'ctx:')} apply: both you and the fork changed ${counted(undecided.length, 'path')}; nothing was written (EBUSY)`,
+    ...undecided.map((path) => `  ${visible(path)}`),
     `${paint('dim', '  try:')} --conflicts ours keeps yours, --conflicts theirs takes the fork's`,
   ];
   process.stderr.write(`${lines.join('\n')}\n`);
+}
+
+function choicesOf(call: Arguments, host: Host) {
+  return {
+    conflicts: (call.value('conflicts') ?? 'refuse') as ConflictChoice,
+    ours: shownPaths(host, call.values('ours')),
+    theirs: shownPaths(host, call.values('theirs')),
+    only: call.words.length === 0 ? undefined : shownPaths(host, call.words),
+    allowSensitive: call.flag('allow-sensitive'),
+    dryRun: call.flag('dry-run'),
+  };
+}
+
+export const run: Run = async (call, makeHost) => {
+  const host = await makeHost();
+  const request: ForkRequest = { cwd: currentDirectory(), wait: call.flag('wait'), fork: call.value('fork') };
+  const choices = choicesOf(call, host);
+  const answer = await keepFork(host, request, choices);
+  const exitCode = answer.done || (choices.dryRun && answer.undecided.length === 0) ? ExitCode.ok : ExitCode.failed;
+  if (call.flag('json')) {
+    const { done, steps, conflicts, sensitive, heldBack, problems } = answer;
+    printJson({
+      version: 1,
+      done,
+      [done ? 'applied' : 'planned']: steps,
+      ...(done ? {} : { applied: [] }),
+      conflicts,
+      sensitive,
+      heldBack,
+      problems,
+    });
+    return exitCode;
+  }
+  if (choices.dryRun) printPlan(answer);
+  else if (answer.done) printDone(answer, choices.conflicts);
+  else printRefusal(answer);
+  printSensitive(answer);
   return exitCode;
 };

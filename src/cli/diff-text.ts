@@ -1,6 +1,6 @@
 /** Changes as a unified diff, in the form `git apply` takes. Pure. */
 import { harmlessLine, visible } from '../base/visible-text.js';
-import type { TextChange } from '../vault/fork.js';
+import type { TextChange } from '../vault/changes.js';
 import { type Edit, type Hunk, hunks, lineEdits, linesOf } from '../vault/line-diff.js';
 import type { Content } from '../vault/tree.js';
 import type { Paint } from './output.js';

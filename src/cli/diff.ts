@@ -26,7 +26,12 @@ function readable(status: ForkStatus, words: readonly string[]): readonly Change
 }
 
 export const run: Run = async (call, host) => {
-  const request = { cwd: currentDirectory(), wait: call.flag('wait') };
+  const request = {
+    cwd: currentDirectory(),
+    wait: call.flag('wait'),
+    fork: call.value('fork'),
+    since: call.value('since'),
+  };
   const paint = painter(process.stdout);
   if (call.flag('json') || call.flag('names')) {
     const status = await lookAtFork(await host(), request);

@@ -98,6 +98,7 @@ export const run: Run = async (call, host) => {
     const envelope = await execute(await host(), {
       argv: call.words,
       cwd: currentDirectory(),
+      fork: call.value('fork'),
       agent: call.value('agent'),
       reads: call.values('read'),
       writes: call.values('write'),

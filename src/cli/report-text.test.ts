@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../test/property/seeded.js';
 import type { Envelope } from '../proxy/envelope.js';
-import type { CommandChange } from '../vault/fork.js';
+import type { CommandChange } from '../vault/changes.js';
 import type { Paint } from './output.js';
 import { reportText } from './report-text.js';
 

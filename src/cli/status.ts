@@ -7,7 +7,11 @@ import { painter, printJson } from './output.js';
 import type { Run } from './verb.js';
 
 export const run: Run = async (call, host) => {
-  const status = await lookAtFork(await host(), { cwd: currentDirectory(), wait: call.flag('wait') });
+  const status = await lookAtFork(await host(), {
+    cwd: currentDirectory(),
+    wait: call.flag('wait'),
+    fork: call.value('fork'),
+  });
   if (call.flag('json')) {
     printJson({ version: 1, ...status, changes: status.changes.length });
     return 0;

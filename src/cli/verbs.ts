@@ -2,6 +2,7 @@
 
 import { auditVerbs } from './audit-verbs.js';
 import { decisionVerbs } from './decision-verbs.js';
+import { historyVerbs } from './history-verbs.js';
 import { hookVerb } from './hook-verb.js';
 import { jailVerbs, runOptions } from './jail-verbs.js';
 import { json, objectVerbs } from './object-verbs.js';
@@ -9,13 +10,15 @@ import type { Option, Verb } from './verb.js';
 
 const wait: Option = { name: 'wait', summary: 'wait while another command uses the fork, instead of refusing' };
 
+const fork: Option = { name: 'fork', value: 'NAME', summary: 'a fork of this directory; else the one in use' };
+
 export const verbs: readonly Verb[] = [
   {
     name: 'exec',
     summary: 'run a command in a jail, on a fork of this directory',
     operands: '-- COMMAND [ARGUMENT...]',
     words: 'command',
-    options: [json, ...runOptions, wait],
+    options: [json, ...runOptions, fork, wait],
     details: [
       'The command sees this directory (or the repository it is in), read-write, as a copy-on-write fork: your own files',
       'stay as they are until `ctx apply`. It sees the system read-only, a private home and /tmp, and the network of --net.',
@@ -34,7 +37,13 @@ export const verbs: readonly Verb[] = [
     summary: 'what the fork changes in this directory',
     operands: '[PATH...]',
     words: { least: 0, most: Number.POSITIVE_INFINITY },
-    options: [json, { name: 'names', summary: 'list the paths, with what happened to each' }, wait],
+    options: [
+      json,
+      { name: 'names', summary: 'list the paths, with what happened to each' },
+      { name: 'since', value: 'CHECKPOINT', summary: 'only what changed after it' },
+      fork,
+      wait,
+    ],
     details: [
       'A unified diff; in a pipe its text is exact, so that `git apply` takes it. PATHs are files or directories here.',
     ],
@@ -45,16 +54,22 @@ export const verbs: readonly Verb[] = [
     name: 'status',
     summary: 'the workspace, its fork and what is pending',
     words: 'none',
-    options: [json, wait],
+    options: [json, fork, wait],
     examples: ['ctx status'],
     load: async () => (await import('./status.js')).run,
   },
   {
     name: 'apply',
     summary: "write the fork's changes into this directory",
-    words: 'none',
+    operands: '[PATH...]',
+    words: { least: 0, most: Number.POSITIVE_INFINITY },
     options: [
       json,
+      fork,
+      { name: 'dry-run', summary: 'say what would be written, and write nothing' },
+      { name: 'allow-sensitive', summary: 'write files that programs of yours run or obey, too' },
+      { name: 'ours', value: 'PATH', repeated: true, summary: 'keep your version of a path that both changed' },
+      { name: 'theirs', value: 'PATH', repeated: true, summary: 'take the fork’s version of a path that both changed' },
       {
         name: 'conflicts',
         value: 'CHOICE',
@@ -63,19 +78,23 @@ export const verbs: readonly Verb[] = [
       },
       wait,
     ],
-    details: ['Your own edits are looked at first. With a conflict nothing is written unless you choose a side.'],
-    examples: ['ctx apply', 'ctx apply --conflicts theirs'],
+    details: [
+      'Your own edits are looked at first. With a conflict nothing is written unless you choose a side. Sensitive changes',
+      '(git hooks and configuration, shell, editor, CI, MCP files, package scripts) stay in the fork until you allow them.',
+    ],
+    examples: ['ctx apply --dry-run', 'ctx apply src', 'ctx apply --conflicts theirs'],
     load: async () => (await import('./apply.js')).run,
   },
   {
     name: 'drop',
-    summary: "forget the fork's changes",
+    summary: "forget the fork's changes, its checkpoints and its home",
     words: 'none',
-    options: [json, wait],
+    options: [json, fork, wait],
     examples: ['ctx drop'],
     load: async () => (await import('./drop.js')).run,
   },
   ...decisionVerbs,
+  ...historyVerbs,
   ...objectVerbs,
   ...auditVerbs,
   {

@@ -1,7 +1,7 @@
 /** The report of one command: a versioned value that machines read as JSON and people as text made from it. */
 import type { Outcome } from '../jail/report.js';
 import type { ConnectionEvent } from '../network/events.js';
-import type { CommandChange } from '../vault/fork.js';
+import type { CommandChange } from '../vault/changes.js';
 import type { LimitEvent } from './limit-events.js';
 
 export interface CapturedStream {

@@ -11,7 +11,7 @@ import { authorityFor, type ExecRequest, keepGoing, shortest } from './execute.j
 import { type Host, placeOf } from './host.js';
 import { LimitEvents } from './limit-events.js';
 import { liveView, writesAsOwner } from './live-view.js';
-import { unusedVault } from './plan-of.js';
+import { unusedFork } from './plan-of.js';
 import { refusalsOf } from './refusals.js';
 import { runInJail } from './run.js';
 import { withheld } from './runnable.js';
@@ -51,9 +51,8 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
     });
   }
   const { argv, environmentAdditions, weakened } = request;
-  const vault = unusedVault(host, place);
-  const { fork } = vault.paths;
-  const view = viewOf({ host, place, resolved, vault, fork, argv, environmentAdditions, weakened });
+  const mounts = unusedFork(host, place);
+  const view = viewOf({ host, place, resolved, mounts, argv, environmentAdditions, weakened });
   const startedAt = host.now();
   const facts = { argv, directory, origin, authority: resolved.digest, weakened, live: true } satisfies Record<
     string,

@@ -11,15 +11,17 @@ import type { Json } from '../base/canonical-json.js';
 import { ErrnoError } from '../base/errno.js';
 import type { RunningJail } from '../jail/launch.js';
 import type { Layer } from '../jail/plan.js';
-import { changesBetween, forkChanges, rememberChanges, rememberedChanges } from '../vault/fork.js';
-import { forkName } from '../vault/layout.js';
-import { syncOrigin } from '../vault/sync.js';
+import { reportOf } from '../vault/changes.js';
+import { saveCheckpoint } from '../vault/checkpoint.js';
+import { flattenDeltas, flattenTrunk } from '../vault/flatten.js';
+import { syncFork } from '../vault/sync.js';
 import type { Problem, Progress } from '../vault/tree.js';
-import { closeVault, openVault } from '../vault/vault.js';
+import { closeFork, openFork, writtenTrees } from '../vault/vault.js';
 import type { AgentFacts } from './agent-facts.js';
 import { type ResolvedAuthority, resolveAuthority } from './authority-of.js';
 import { denialsOf } from './denials.js';
 import type { Envelope } from './envelope.js';
+import { mountsOf } from './fork-mounts.js';
 import { refreshGitIndex } from './git-index.js';
 import { type Host, type Place, placeOf } from './host.js';
 import { type LimitEvent, LimitEvents } from './limit-events.js';
@@ -32,6 +34,8 @@ import { viewOf } from './view.js';
 export interface ExecRequest {
   readonly argv: readonly string[];
   readonly cwd: string;
+  /** The fork it works on; without one, the one in use. */
+  readonly fork?: string | undefined;
   /** The agent it runs for; without one, for nobody: this directory and nothing more. */
   readonly agent?: string | undefined;
   /** Paths to show beyond that, as written; what is written outside the workspace is not in the fork. */
@@ -115,11 +119,12 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
   }
   const place = placeOf(host, request.cwd);
   const resolved = await authorityFor(host, place, request);
-  const opened = await openVault({
+  const opened = await openFork({
     store: host.store,
     tree: host.tree,
     origin: place.origin,
     owner: place.owner,
+    fork: request.fork,
     wait: request.wait,
     look: true,
     purpose: request.argv.join(' '),
@@ -127,16 +132,17 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
     signal: request.signal,
   });
   try {
-    const object = `fork/${opened.id}/${forkName}`;
-    const synced = await syncOrigin(opened);
-    const vault = await refreshGitIndex(host, place, synced, request.weakened, request.signal);
-    const before = rememberedChanges(vault);
+    const object = `fork/${opened.id}/${opened.name}`;
+    // Frozen first, so that whatever the command writes is told apart from what was there, and can be undone alone.
+    const saved = saveCheckpoint(opened, { automatic: true, reason: request.argv.join(' ') });
+    await flattenTrunk(saved.fork);
+    const synced = await syncFork(await flattenDeltas(saved.fork));
+    const fork = await refreshGitIndex(host, place, synced, request.weakened, request.signal);
     const view = viewOf({
       host,
       place,
       resolved,
-      vault,
-      fork: vault.paths.fork,
+      mounts: mountsOf(fork),
       argv: request.argv,
       environmentAdditions: request.environmentAdditions,
       weakened: request.weakened,
@@ -175,8 +181,8 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       timeoutMilliseconds,
       events,
       treeProgram: host.tree.program,
-      counted: [vault.paths.fork.upper, vault.paths.fork.home],
-      lockDescriptor: vault.lockDescriptor,
+      counted: writtenTrees(fork),
+      lockDescriptor: fork.lockDescriptor,
       onStarted: request.onStarted,
     }).catch((error: unknown) => {
       const code = error instanceof ErrnoError ? error.code : 'EIO';
@@ -184,9 +190,7 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       throw error;
     });
 
-    const after = await forkChanges(vault);
-    const changes = changesBetween(before, after);
-    keepGoing(unwritten, 'the list for the next report', () => rememberChanges(vault, after));
+    const { changes, pending } = await reportOf(fork);
     const { timedOut, connections, limitsReached } = run;
     const { exitCode, signal, refusedCalls, ...resources } = run.outcome;
     const refusals = refusalsOf(refusedCalls, host.architecture);
@@ -213,7 +217,7 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       version: 1,
       argv: request.argv,
       directory: place.directory,
-      workspace: { origin: place.origin, vault: vault.id, fork: forkName },
+      workspace: { origin: place.origin, vault: fork.id, fork: fork.name },
       agent: resolved.agent?.name ?? null,
       authority: resolved.digest,
       live: resolved.live,
@@ -231,7 +235,7 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       limitsReached,
       weakened: request.weakened,
       changes,
-      pending: after.length,
+      pending: pending.length,
       entered: synced.entered,
       clashes: synced.clashes,
       warnings: [
@@ -242,6 +246,6 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       ],
     };
   } finally {
-    closeVault(opened);
+    closeFork(opened);
   }
 }

@@ -1,36 +1,42 @@
 /** What a person does with a fork after a command: look, keep, forget. Each locks the fork, and is in the record. */
 import { ErrnoError } from '../base/errno.js';
-import { type Applied, applyFork } from '../vault/apply.js';
-import type { ConflictChoice } from '../vault/apply-plan.js';
-import { dropFork, forkChanges, readChanges, type TextChange } from '../vault/fork.js';
-import { forkName } from '../vault/layout.js';
-import { emptyTrash } from '../vault/trash.js';
+import { type Applied, type ApplyRequest, applyFork } from '../vault/apply.js';
+import { forkChanges, readChanges, type TextChange } from '../vault/changes.js';
+import { findCheckpoint } from '../vault/checkpoint.js';
+import { flattenTrunk } from '../vault/flatten.js';
+import { dropFork } from '../vault/forks.js';
+import { collectGarbage } from '../vault/gc.js';
+import { moveOnto } from '../vault/sync.js';
 import type { Change } from '../vault/tree.js';
-import { closeVault, type OpenVault, openExistingVault } from '../vault/vault.js';
+import { closeFork, type OpenFork, openExistingFork } from '../vault/vault.js';
+import { readVaultMeta } from '../vault/vault-meta.js';
 import { type Host, placeOf } from './host.js';
 
 export interface ForkRequest {
   readonly cwd: string;
   readonly wait: boolean;
+  /** By name; without one, the one in use. */
+  readonly fork?: string | undefined;
 }
 
-async function withFork<T>(
+export async function withFork<T>(
   host: Host,
   request: ForkRequest,
   purpose: string,
-  use: (vault: OpenVault) => Promise<T>,
+  use: (fork: OpenFork) => Promise<T>,
 ): Promise<T> {
   const place = placeOf(host, request.cwd);
   const { store, tree } = host;
-  const vault = await openExistingVault({
+  const fork = await openExistingFork({
     store,
     tree,
     origin: place.origin,
     owner: place.owner,
+    fork: request.fork,
     wait: request.wait,
     purpose,
   });
-  if (vault === undefined) {
+  if (fork === undefined) {
     throw new ErrnoError('ENOENT', {
       operation: purpose,
       path: place.origin,
@@ -39,10 +45,20 @@ async function withFork<T>(
     });
   }
   try {
-    return await use(vault);
+    return await use(fork);
   } finally {
-    closeVault(vault);
+    closeFork(fork);
   }
+}
+
+/** The name of a fork in the record. */
+export const objectOf = ({ id, name }: OpenFork) => `fork/${id}/${name}`;
+
+/** Many layers become few, and what nobody needs any more goes: of this fork too, since its lock is held. */
+export async function tidy(fork: OpenFork): Promise<void> {
+  await flattenTrunk(fork);
+  await moveOnto(fork, { vault: readVaultMeta(fork.paths.meta) ?? fork.vault, problems: [] });
+  await collectGarbage(fork, new Map([[fork.name, fork.lockDescriptor]]));
 }
 
 export interface ForkStatus {
@@ -52,65 +68,75 @@ export interface ForkStatus {
   readonly layers: number;
   readonly changes: readonly Change[];
   readonly clashes: readonly string[];
+  readonly checkpoints: number;
 }
 
-async function statusOf(vault: OpenVault): Promise<ForkStatus> {
+async function statusOf(fork: OpenFork, since: string | undefined): Promise<ForkStatus> {
+  const { meta } = fork;
   return {
-    origin: vault.meta.origin,
-    vault: vault.id,
-    fork: forkName,
-    layers: vault.meta.layers.length,
-    changes: await forkChanges(vault),
-    clashes: vault.meta.clashes,
+    origin: fork.vault.origin,
+    vault: fork.id,
+    fork: fork.name,
+    layers: meta.base.length + meta.deltas.length,
+    changes: await forkChanges(fork, since === undefined ? undefined : findCheckpoint(fork, since)),
+    clashes: meta.clashes,
+    checkpoints: meta.checkpoints.length,
   };
 }
 
-export function lookAtFork(host: Host, request: ForkRequest): Promise<ForkStatus> {
-  return withFork(host, request, 'ctx status', statusOf);
+export interface LookRequest extends ForkRequest {
+  /** A checkpoint: only what changed after it. */
+  readonly since?: string | undefined;
+}
+
+export function lookAtFork(host: Host, request: LookRequest): Promise<ForkStatus> {
+  return withFork(host, request, 'ctx status', (fork) => statusOf(fork, request.since));
 }
 
 /** The status, and the contents on both sides of the changes that `choose` picks from it. */
 export function readFork(
   host: Host,
-  request: ForkRequest,
+  request: LookRequest,
   choose: (status: ForkStatus) => readonly Change[],
 ): Promise<{ readonly status: ForkStatus; readonly texts: readonly TextChange[] }> {
-  return withFork(host, request, 'ctx diff', async (vault) => {
-    const status = await statusOf(vault);
-    return { status, texts: await readChanges(vault, choose(status)) };
+  return withFork(host, request, 'ctx diff', async (fork) => {
+    const { since } = request;
+    const status = await statusOf(fork, since);
+    const moment = since === undefined ? undefined : findCheckpoint(fork, since);
+    return { status, texts: await readChanges(fork, choose(status), moment) };
   });
 }
 
-export function keepFork(host: Host, request: ForkRequest, choice: ConflictChoice): Promise<Omit<Applied, 'vault'>> {
-  return withFork(host, request, 'ctx apply', async (vault) => {
-    const object = `fork/${vault.id}/${forkName}`;
-    const facts = { origin: vault.meta.origin, choice };
-    // Your own files cannot be undone: that it was begun is on the disk first.
-    host.recorder.append({ type: 'apply', object, status: 'begin', durable: true, facts });
-    const { vault: _after, ...applied } = await applyFork(vault, choice);
+export function keepFork(host: Host, request: ForkRequest, choices: ApplyRequest): Promise<Omit<Applied, 'fork'>> {
+  return withFork(host, request, 'ctx apply', async (fork) => {
+    const object = objectOf(fork);
+    const { conflicts: choice, dryRun = false, allowSensitive } = choices;
+    const facts = { origin: fork.vault.origin, choice, allowSensitive };
+    // Your own files cannot be undone by the fork alone: that it was begun is on the disk first.
+    if (!dryRun) host.recorder.append({ type: 'apply', object, status: 'begin', durable: true, facts });
+    const { fork: after, ...applied } = await applyFork(fork, choices);
+    if (dryRun) return applied;
     host.recorder.append({
       type: 'apply',
       object,
       status: applied.done ? 'ok' : 'failed',
       facts: {
         ...facts,
-        steps: applied.done ? applied.plan.steps.map(({ action, path }) => `${action} ${path}`) : [],
-        conflicts: applied.plan.conflicts,
+        steps: applied.done ? applied.steps.map(({ action, path }) => `${action} ${path}`) : [],
+        conflicts: applied.conflicts,
       },
     });
-    await emptyTrash(host.store, host.tree);
+    await tidy(after);
     return applied;
   });
 }
 
 export function forgetFork(host: Host, request: ForkRequest): Promise<{ readonly dropped: number }> {
-  return withFork(host, request, 'ctx drop', async (vault) => {
-    const changes = await forkChanges(vault);
-    const facts = { origin: vault.meta.origin, changes: changes.length };
-    const object = `fork/${vault.id}/${forkName}`;
-    host.recorder.append({ type: 'drop', object, status: 'begin', makesRoom: true, facts });
-    dropFork(vault);
-    await emptyTrash(host.store, host.tree);
+  return withFork(host, request, 'ctx drop', async (fork) => {
+    const changes = await forkChanges(fork);
+    const facts = { origin: fork.vault.origin, changes: changes.length };
+    host.recorder.append({ type: 'drop', object: objectOf(fork), status: 'begin', makesRoom: true, facts });
+    await tidy(await dropFork(fork));
     return { dropped: changes.length };
   });
 }

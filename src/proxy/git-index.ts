@@ -1,19 +1,24 @@
 /**
  * Git remembers inode and change time of every file. In a fork both are new, so the first `git status` would hash the whole
  * tree and write the index: slow, and a change nobody made. So the index is refreshed once, inside a jail since the
- * repository's configuration can name programs, and kept as a layer below the fork.
+ * repository's configuration can name programs, and kept as a layer of the trunk.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
 import { launch } from '../jail/launch.js';
 import type { Layer } from '../jail/plan.js';
-import { addLayer } from '../vault/fold.js';
+import { makeLayer, makeLiveTree, treesOf } from '../vault/layer-pool.js';
+import { workspaceRoot } from '../vault/layout.js';
+import { withVaultLock } from '../vault/locks.js';
 import type { Synced } from '../vault/sync.js';
 import { throwAway } from '../vault/trash.js';
-import { layersFromTop, makeEmptyFork, type OpenVault } from '../vault/vault.js';
+import { extendTrunk } from '../vault/trunk.js';
+import { type OpenFork, prepareHome, withMeta } from '../vault/vault.js';
+import { readVaultMeta } from '../vault/vault-meta.js';
 import { resolveAuthority } from './authority-of.js';
 import { enforcedPlan } from './enforced-plan.js';
+import { overlayOf } from './fork-mounts.js';
 import type { Host, Place } from './host.js';
 import { viewOf } from './view.js';
 
@@ -24,11 +29,12 @@ const command = ['/usr/bin/git', '-c', 'core.fsmonitor=false', 'update-index', '
 /** A tree that takes longer is refreshed by the first `git status` instead. */
 const patienceMilliseconds = 30_000;
 
-/** Needed when the index in the layers is the origin's own, and the fork has none of its own on top. */
-function isNeeded({ vault, entered }: Synced): boolean {
-  const { meta, paths, imported } = vault;
+/** Needed when the index in the trunk is the origin's own, and the fork has none of its own on top. */
+function isNeeded({ fork, entered }: Synced): boolean {
+  const { meta, paths, imported, vault } = fork;
   if (!imported && !entered.includes(index)) return false;
-  return existsSync(join(meta.origin, index)) && !existsSync(join(paths.fork.upper, index));
+  if (!existsSync(join(vault.origin, index))) return false;
+  return !treesOf(paths, [...meta.deltas, meta.live], workspaceRoot).some((tree) => existsSync(join(tree, index)));
 }
 
 /** Never fails the command it is done for: without git, or with a broken index, that command finds things as they are. */
@@ -38,20 +44,21 @@ export async function refreshGitIndex(
   synced: Synced,
   weakened: readonly Layer[],
   signal: AbortSignal | undefined,
-): Promise<OpenVault> {
-  const { vault } = synced;
-  if (!isNeeded(synced)) return vault;
-  const { gitIndex: fork } = vault.paths;
-  throwAway(host.store, fork.directory);
-  makeEmptyFork(fork, place.origin, place.owner);
+): Promise<OpenFork> {
+  const { fork } = synced;
+  if (!isNeeded(synced)) return fork;
+  const { paths, vault } = fork;
+  // The fork's lock keeps it from being taken for garbage while git runs.
+  const draft = makeLayer(paths, { fork: fork.name });
+  makeLiveTree(paths, draft, workspaceRoot, treesOf(paths, vault.trunk, workspaceRoot), fork.owner);
   const here = { ...place, directory: place.origin };
+  const overlay = overlayOf(paths, { target: place.origin, root: workspaceRoot, frozen: vault.trunk, live: draft });
   const view = viewOf({
     host,
     place: here,
     // Nobody's agent: it is ours, and needs the workspace alone.
     resolved: await resolveAuthority(host, { place: here }),
-    vault,
-    fork,
+    mounts: { base: paths.directory, overlays: [overlay], home: prepareHome(fork) },
     argv: command,
     environmentAdditions: [],
     weakened,
@@ -61,7 +68,7 @@ export async function refreshGitIndex(
     plan: enforcedPlan(view),
     streams: 'capture',
     input: 'nothing',
-    lockDescriptor: vault.lockDescriptor,
+    lockDescriptor: fork.lockDescriptor,
   });
   const impatience = setTimeout(() => jail.kill(), patienceMilliseconds);
   const stop = () => jail.kill();
@@ -70,21 +77,34 @@ export async function refreshGitIndex(
     await jail.done;
   } catch (error) {
     if (!(error instanceof ErrnoError) || error.operation !== 'exec') throw error;
-    return vault;
+    throwAway(host.store, paths.layer(draft));
+    return fork;
   } finally {
     clearTimeout(impatience);
     signal?.removeEventListener('abort', stop);
   }
-  return (await isIndexAlone(vault))
-    ? { ...vault, meta: addLayer(host.store, vault.paths, vault.meta, fork.upper) }
-    : vault;
+  if (await isIndexAlone(fork, draft)) return onTrunk(fork, draft);
+  throwAway(host.store, paths.layer(draft));
+  return fork;
+}
+
+/** The layer becomes the trunk's, unless the trunk has moved meanwhile: then it is of another tree. */
+function onTrunk(fork: OpenFork, draft: string): Promise<OpenFork> {
+  return withVaultLock(fork.tree, fork.paths.lock, 'refreshing the git index', () => {
+    const vault = readVaultMeta(fork.paths.meta);
+    if (vault?.position !== fork.vault.position) return fork;
+    const after = extendTrunk(fork, vault, [draft], new Map());
+    const meta = { ...fork.meta, position: after.position, base: after.trunk };
+    return withMeta({ ...fork, vault: after }, meta, { durable: false });
+  });
 }
 
 /**
- * What becomes a layer below the fork is in no report and no diff. So it is the index or nothing: a filter that the repository
+ * What becomes a layer of the trunk is in no report and no diff. So it is the index or nothing: a filter that the repository
  * names can have run, and written anything.
  */
-async function isIndexAlone({ tree, paths, ...vault }: OpenVault): Promise<boolean> {
-  const changes = await tree.diff({ uppers: [paths.gitIndex.upper], lowers: layersFromTop({ tree, paths, ...vault }) });
+async function isIndexAlone({ tree, paths, vault }: OpenFork, draft: string): Promise<boolean> {
+  const uppers = treesOf(paths, [draft], workspaceRoot);
+  const changes = await tree.diff({ uppers, lowers: treesOf(paths, vault.trunk, workspaceRoot) });
   return changes.length === 1 && changes.every(({ path, type }) => path === index && type === 'file');
 }

@@ -1,10 +1,11 @@
 /** The plan `ctx exec` would execute here, for whoever wants to read it. Nothing is made, locked or run. */
 import type { Plan } from '../jail/operation.js';
-import { vaultId, vaultPaths } from '../vault/layout.js';
-import type { OpenVault } from '../vault/vault.js';
-import { readVaultMeta, type VaultMeta } from '../vault/vault-meta.js';
+import { readForkMeta } from '../vault/fork-meta.js';
+import { mainFork, vaultId, vaultPaths, workspaceRoot } from '../vault/layout.js';
+import { readVaultMeta } from '../vault/vault-meta.js';
 import { resolveAuthority } from './authority-of.js';
 import { enforcedPlan } from './enforced-plan.js';
+import { type ForkMounts, overlayOf } from './fork-mounts.js';
 import { type Host, type Place, placeOf } from './host.js';
 import { assertRunnable } from './runnable.js';
 import { viewOf } from './view.js';
@@ -18,22 +19,16 @@ export interface PlanRequest {
   readonly siblings: boolean;
 }
 
-/** The vault of a place as it stands, or as its first import will make it: to be looked at, not used. */
-export function unusedVault(host: Host, place: Place): OpenVault {
-  const id = vaultId(place.origin);
-  const paths = vaultPaths(host.store.directory, id);
-  const first: VaultMeta = { format: 1, origin: place.origin, created: '', layers: ['0'], nextLayer: 1, clashes: [] };
-  return {
-    id,
-    paths,
-    store: host.store,
-    tree: host.tree,
-    owner: place.owner,
-    lockDescriptor: -1,
-    meta: readVaultMeta(paths.meta) ?? first,
-    imported: false,
-    problems: [],
-  };
+/** The fork of a place as it stands, or as its first import will make it: to be looked at, not used. */
+export function unusedFork(host: Host, place: Place): ForkMounts {
+  const paths = vaultPaths(host.store.directory, vaultId(place.origin));
+  const fork = paths.fork(readVaultMeta(paths.meta)?.current ?? mainFork);
+  // A directory that no command has run in yet: as its first import will be.
+  const { base, deltas, live } = readForkMeta(fork.directory) ?? { base: [], deltas: [], live: 'live' };
+  const root = { target: place.origin, root: workspaceRoot, frozen: [...base, ...deltas], live };
+  const overlay = overlayOf(paths, root);
+  const lower = overlay.lower.length === 0 ? ['layer/import/workspace'] : overlay.lower;
+  return { base: paths.directory, overlays: [{ ...overlay, lower }], home: fork.home };
 }
 
 export async function planOf(host: Host, request: PlanRequest): Promise<Plan> {
@@ -42,9 +37,7 @@ export async function planOf(host: Host, request: PlanRequest): Promise<Plan> {
   const { reads, writes, siblings } = request;
   const resolved = await resolveAuthority(host, { place, agent, reads, writes, siblings });
   assertRunnable(host, place, resolved);
-  const vault = unusedVault(host, place);
   const { argv } = request;
-  return enforcedPlan(
-    viewOf({ host, place, resolved, vault, fork: vault.paths.fork, argv, environmentAdditions: [], weakened: [] }),
-  );
+  const mounts = unusedFork(host, place);
+  return enforcedPlan(viewOf({ host, place, resolved, mounts, argv, environmentAdditions: [], weakened: [] }));
 }

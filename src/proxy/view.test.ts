@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { hasCode } from '../base/errno.js';
-import { vaultPaths } from '../vault/layout.js';
-import type { OpenVault } from '../vault/vault.js';
+import { vaultPaths, workspaceRoot } from '../vault/layout.js';
 import { resolveAuthority } from './authority-of.js';
 import { enforcedPlan } from './enforced-plan.js';
+import { overlayOf } from './fork-mounts.js';
 import type { Host } from './host.js';
 import { viewOf } from './view.js';
 
@@ -21,6 +21,9 @@ for (const directory of [origin, store, join(home, '.ssh'), join(home, '.nvm/bin
 }
 writeFileSync(join(home, '.gitconfig'), '');
 const paths = vaultPaths(store, '0123456789abcdef');
+const privateHome = paths.fork('main').home;
+for (const layer of ['0', '1']) mkdirSync(paths.tree(layer, workspaceRoot), { recursive: true });
+const overlay = overlayOf(paths, { target: origin, root: workspaceRoot, frozen: ['0', '1'], live: '2' });
 
 interface Grants {
   readonly reads?: readonly string[];
@@ -42,8 +45,7 @@ async function enforced(path: readonly string[], grants: Grants = {}) {
     host,
     place,
     resolved: await resolveAuthority(host, { place, ...grants }),
-    vault: { paths, meta: { layers: ['0', '1'] } } as unknown as OpenVault,
-    fork: paths.fork,
+    mounts: { base: paths.directory, overlays: [overlay], home: privateHome },
     argv: ['true'],
     environmentAdditions: [],
     weakened: [],
@@ -64,13 +66,18 @@ async function shares(path: readonly string[], grants?: Grants): Promise<string[
 describe('what a jail shows', () => {
   it('is the fork at the path of the directory, topmost layer first, named from the vault', async () => {
     assert.deepEqual((await viewWith([])).overlays, [
-      { target: origin, lower: ['layer/1', 'layer/0'], upper: 'fork/main/upper', work: 'fork/main/work' },
+      {
+        target: origin,
+        lower: ['layer/1/workspace', 'layer/0/workspace'],
+        upper: 'layer/2/workspace',
+        work: 'layer/2/workspace.work',
+      },
     ]);
   });
 
   it('is a private home instead of the own one, and the git configuration in it', async () => {
     const view = await viewWith([]);
-    assert.deepEqual(view.shared.at(-1), { source: paths.fork.home, target: home, access: 'read write', ofFork: true });
+    assert.deepEqual(view.shared.at(-1), { source: privateHome, target: home, access: 'read write', ofFork: true });
     assert.deepEqual(await shares([]), [join(home, '.gitconfig')]);
   });
 
@@ -140,7 +147,7 @@ describe('what a jail shows', () => {
   it('is the own home where a grant shows it to be read, and then HOME is a place that can be written', async () => {
     const read = await viewWith([], { reads: [home] });
     assert.deepEqual(
-      [read.environment['HOME'], read.shared.some(({ source }) => source === paths.fork.home)],
+      [read.environment['HOME'], read.shared.some(({ source }) => source === privateHome)],
       ['/tmp', false],
     );
   });

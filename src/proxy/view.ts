@@ -10,11 +10,10 @@ import type { View, ViewEntry } from '../authority/view.js';
 import { ErrnoError } from '../base/errno.js';
 import type { Layer, SharedPath } from '../jail/plan.js';
 import { proxyEnvironment } from '../network/environment.js';
-import type { ForkPaths } from '../vault/layout.js';
-import { layersFromTop, type OpenVault } from '../vault/vault.js';
 import type { ResolvedAuthority } from './authority-of.js';
 import type { EnforcedView } from './enforced-plan.js';
 import { commandEnvironment } from './environment.js';
+import type { ForkMounts } from './fork-mounts.js';
 import type { Host, Place } from './host.js';
 import { jailIdentity } from './jail-identity.js';
 import { hasMountsInside } from './mounts-inside.js';
@@ -28,8 +27,7 @@ export interface ViewRequest {
   readonly host: Host;
   readonly place: Place;
   readonly resolved: ResolvedAuthority;
-  readonly vault: OpenVault;
-  readonly fork: ForkPaths;
+  readonly mounts: ForkMounts;
   readonly argv: readonly string[];
   readonly environmentAdditions: readonly string[];
   readonly weakened: readonly Layer[];
@@ -71,21 +69,19 @@ function partsOf(view: View, origin: string): Parts {
 }
 
 /** The home a command may write: the private one, unless the Authority shows the host's own. */
-function homeOf(view: View, home: string, fork: ForkPaths): { readonly home: string; readonly shared: SharedPath[] } {
+function homeOf(view: View, home: string, own: string): { readonly home: string; readonly shared: SharedPath[] } {
   if (view.covering(home) === undefined) {
-    return { home, shared: [{ source: fork.home, target: home, access: 'read write', ofFork: true }] };
+    return { home, shared: [{ source: own, target: home, access: 'read write', ofFork: true }] };
   }
   return { home: view.accessTo(home) === 'write' ? home : '/tmp', shared: [] };
 }
 
 export function viewOf(request: ViewRequest): EnforcedView {
-  const { host, place, vault, fork, resolved } = request;
+  const { host, place, mounts, resolved } = request;
   const { authority, agent, links, search } = resolved;
   const { view } = authority;
-  const { directory: base } = vault.paths;
-  const inVault = (path: string) => posix.relative(base, path);
   const { shared, readOnly } = partsOf(view, place.origin);
-  const own = homeOf(view, host.home, fork);
+  const own = homeOf(view, host.home, mounts.home);
   const identity = jailIdentity(place.owner, resolved);
   const { uid, gid } = identity;
   const name = uid === 0 ? 'root' : 'user';
@@ -95,15 +91,8 @@ export function viewOf(request: ViewRequest): EnforcedView {
       identity,
       person,
       hostName: jailHostName,
-      base,
-      overlays: [
-        {
-          target: place.origin,
-          lower: layersFromTop(vault).map(inVault),
-          upper: inVault(fork.upper),
-          work: inVault(fork.work),
-        },
-      ],
+      base: mounts.base,
+      overlays: mounts.overlays,
       shared: [...shared, ...own.shared],
       // Inside a mounted tree its own links stand.
       links: links.filter(({ path }) => view.covering(path) === undefined && !contains(host.home, path)),

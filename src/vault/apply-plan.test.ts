@@ -68,7 +68,7 @@ describe('the plan of an apply', () => {
   it('does every change once where nobody else changed anything', () => {
     fc.assert(
       fc.property(changes, choice, (made, chosen) => {
-        const { steps, conflicts } = planApply(made, [], new Set(), chosen);
+        const { steps, conflicts } = planApply(made, [], new Set(), { conflicts: chosen });
         assert.deepEqual(conflicts, []);
         assert.deepEqual(
           new Set(steps.map(({ action, path: at }) => `${action} ${at}`)),
@@ -86,7 +86,7 @@ describe('the plan of an apply', () => {
         const agreed = new Set(clashes.filter((at) => agrees(at)));
         const open = clashes.filter((at) => !agreed.has(at));
         const inConflict = (at: string) => open.some((clash) => related(clash, at));
-        const { steps, conflicts } = planApply(made, clashes, agreed, chosen);
+        const { steps, conflicts } = planApply(made, clashes, agreed, { conflicts: chosen });
         assert.deepEqual(conflicts, made.map(({ path: at }) => at).filter(inConflict));
         const wanted = made
           .map(({ path: at }) => at)
@@ -100,7 +100,7 @@ describe('the plan of an apply', () => {
   it("never touches, on the person's side, a path in conflict, what holds it or what it holds", () => {
     fc.assert(
       fc.property(changes, paths, (made, clashes) => {
-        for (const { path: at } of planApply(made, clashes, new Set(), 'ours').steps) {
+        for (const { path: at } of planApply(made, clashes, new Set(), { conflicts: 'ours' }).steps) {
           assert.ok(!clashes.some((clash) => related(clash, at)), at);
         }
       }),
@@ -111,7 +111,7 @@ describe('the plan of an apply', () => {
   it('removes from the deepest up, then puts from the top down', () => {
     fc.assert(
       fc.property(changes, paths, choice, (made, clashes, chosen) => {
-        const { steps } = planApply(made, clashes, new Set(), chosen);
+        const { steps } = planApply(made, clashes, new Set(), { conflicts: chosen });
         const firstPut = steps.findIndex(({ action }) => action === 'put');
         if (firstPut >= 0) assert.ok(steps.slice(firstPut).every(({ action }) => action === 'put'));
         steps.forEach((earlier, index) => {
@@ -130,7 +130,7 @@ describe('the plan of an apply', () => {
     const made = Array.from({ length: 20_000 }, (_, index) => change(`d/f${index}`, 'modified'));
     const clashes = Array.from({ length: 5_000 }, (_, index) => `d/f${index * 4}`);
     const started = performance.now();
-    assert.equal(planApply(made, clashes, new Set(), 'refuse').conflicts.length, 5_000);
+    assert.equal(planApply(made, clashes, new Set(), { conflicts: 'refuse' }).conflicts.length, 5_000);
     assert.ok(performance.now() - started < 2_000, `${performance.now() - started} ms`);
   });
 });

@@ -1,5 +1,5 @@
 /** What apply will do, decided before anything is written. Pure. */
-import { clashing } from './clashing.js';
+import { addParents, belowAny, clashing } from './clashing.js';
 import type { Change, Problem, Step } from './tree.js';
 
 export type ConflictChoice =
@@ -13,10 +13,23 @@ export type ConflictChoice =
 export interface ApplyPlan {
   /** In the order to be done: removals from the deepest up, then the rest from the top down. */
   readonly steps: readonly Step[];
-  /** Paths both sides changed, in different ways. */
+  /** Paths both sides changed, in different ways, and that nobody chose a side for. */
   readonly conflicts: readonly string[];
   /** What is never written to a person's directory, with the reason. */
   readonly leftOut: readonly Problem[];
+  /** What stays in the fork for another time: not asked for, or sensitive and not allowed. */
+  readonly heldBack: readonly string[];
+}
+
+export interface ApplyChoices {
+  readonly conflicts: ConflictChoice;
+  /** A side for single paths, and what is below them. */
+  readonly ours?: readonly string[] | undefined;
+  readonly theirs?: readonly string[] | undefined;
+  /** Only these, and what is below them; all where it is undefined. */
+  readonly only?: readonly string[] | undefined;
+  /** Paths that are sensitive and were not allowed. */
+  readonly withheld?: ReadonlySet<string> | undefined;
 }
 
 /** The walker's own temporaries, which it would overwrite. */
@@ -34,6 +47,28 @@ function reasonToLeaveOut({ kind, type, path }: Change): string | undefined {
   return undefined;
 }
 
+function isAtOrBelow(path: string, tops: readonly string[]): boolean {
+  return tops.some((top) => top === '.' || path === top || path.startsWith(`${top}/`));
+}
+
+/** Paths held back take with them what cannot be written without them: whatever is below a held back directory. */
+function heldBackOf(changes: readonly Change[], { only, withheld }: ApplyChoices): ReadonlySet<string> {
+  const wanted = (path: string) => only === undefined || isAtOrBelow(path, only);
+  // What is asked for needs the directories above it.
+  const needed = new Set<string>();
+  for (const { path } of changes) {
+    if (!wanted(path)) continue;
+    needed.add(path);
+    addParents(path, needed);
+  }
+  const unwanted = changes.filter(
+    ({ path, kind }) => withheld?.has(path) === true || !(kind === 'deleted' ? wanted(path) : needed.has(path)),
+  );
+  const held = new Set(unwanted.map(({ path }) => path));
+  const isBelow = belowAny(held);
+  return new Set(changes.map(({ path }) => path).filter((path) => held.has(path) || isBelow(path)));
+}
+
 /**
  * `agreed` holds the clashing paths at which the origin already is what the fork wants: no conflict, and nothing to do.
  * A conflict at a directory holds for everything below it.
@@ -42,15 +77,21 @@ export function planApply(
   changes: readonly Change[],
   clashes: readonly string[],
   agreed: ReadonlySet<string>,
-  choice: ConflictChoice,
+  choices: ApplyChoices,
 ): ApplyPlan {
+  const { conflicts: choice, ours = [], theirs = [] } = choices;
+  const heldBack = heldBackOf(changes, choices);
   const open = clashes.filter((path) => !agreed.has(path)).map((path) => ({ path }));
-  const conflicts = clashing(
-    changes.map(({ path }) => path),
+  const met = clashing(
+    changes.map(({ path }) => path).filter((path) => !heldBack.has(path)),
     open,
   );
-  const left = new Set(choice === 'theirs' ? [] : conflicts);
-  const due = changes.filter(({ path }) => !left.has(path) && !agreed.has(path));
+  const kept = new Set(
+    met.filter((path) => isAtOrBelow(path, ours) || (choice === 'ours' && !isAtOrBelow(path, theirs))),
+  );
+  const undecided = met.filter((path) => !kept.has(path) && !isAtOrBelow(path, theirs));
+  const left = choice === 'theirs' ? kept : new Set([...kept, ...undecided]);
+  const due = changes.filter(({ path }) => !left.has(path) && !agreed.has(path) && !heldBack.has(path));
   const wanted = due.filter((change) => reasonToLeaveOut(change) === undefined);
   const removals = wanted
     .filter(({ kind }) => kind === 'deleted')
@@ -61,5 +102,13 @@ export function planApply(
     const reason = reasonToLeaveOut(change);
     return reason === undefined ? [] : [{ path: change.path, code: 'ENOTSUP', reason }];
   });
-  return { steps: [...removals, ...puts], conflicts, leftOut };
+  return { steps: [...removals, ...puts], conflicts: met, leftOut, heldBack: [...heldBack] };
+}
+
+/** Conflicts that stand in the way: nobody chose a side for them. */
+export function undecided(
+  { conflicts }: ApplyPlan,
+  { conflicts: choice, ours = [], theirs = [] }: ApplyChoices,
+): readonly string[] {
+  return choice === 'refuse' ? conflicts.filter((path) => !isAtOrBelow(path, [...ours, ...theirs])) : [];
 }

@@ -1,69 +1,225 @@
 /**
- * Apply: the fork's delta is written back to the person's directory. The person's latest edits enter first, so that a clash
- * is seen before the first write; with a clash nothing at all is written unless the person chose a side. Each file is
- * replaced whole. A crash in the middle loses nothing: what was written agrees with the fork, and the next apply goes on.
+ * Apply: the fork's changes are written back to the person's directories. The person's latest edits enter first, so that a
+ * clash is seen before the first write; with one that nobody chose a side for nothing at all is written. What is about to be
+ * replaced is kept (`undo`). Each file is replaced whole. A crash in the middle loses nothing: what was written agrees with
+ * the fork, and the next apply goes on.
  */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { appliesKept } from '../base/limits.js';
+import { type ApplyChoices, type ApplyPlan, planApply, undecided } from './apply-plan.js';
+import { forkChangesByRoot, type RootChanges, readChanges, shownChanges } from './changes.js';
+import { saveCheckpoint } from './checkpoint.js';
+import type { ForkMeta } from './fork-meta.js';
+import { makeLayer, treesOf } from './layer-pool.js';
+import { withVaultLock } from './locks.js';
+import { makePathLayer } from './path-layer.js';
+import { pathWithin, type Roots, shownPath, topPath } from './root-paths.js';
+import { isDecidedByText, sensitivity } from './sensitive.js';
+import { moveOnto } from './sync.js';
+import type { Change, Problem, Step } from './tree.js';
+import { adoptScans, lookAtRoots, takeEdits } from './trunk.js';
+import { type OpenFork, withMeta } from './vault.js';
 
-import { type ApplyPlan, type ConflictChoice, planApply } from './apply-plan.js';
-import { fold } from './fold.js';
-import { forkChanges, rememberChanges } from './fork.js';
-import { syncOrigin } from './sync.js';
-import { throwAway } from './trash.js';
-import type { Change, Problem } from './tree.js';
-import { layersFromTop, makeEmptyFork, type OpenVault } from './vault.js';
-import { type VaultMeta, writeVaultMeta } from './vault-meta.js';
+export interface ApplyRequest extends Omit<ApplyChoices, 'withheld'> {
+  /** Write sensitive changes too. */
+  readonly allowSensitive: boolean;
+  /** Decide and say, but write nothing. */
+  readonly dryRun?: boolean | undefined;
+}
+
+export interface Sensitive {
+  readonly path: string;
+  readonly why: string;
+}
 
 export interface Applied {
-  readonly vault: OpenVault;
+  readonly fork: OpenFork;
   readonly changes: readonly Change[];
-  readonly plan: ApplyPlan;
-  /** False when conflicts stood in the way and nothing was written. */
+  readonly steps: readonly Step[];
+  readonly conflicts: readonly string[];
+  /** Conflicts that stood in the way. */
+  readonly undecided: readonly string[];
+  /** Changes by which the fork could act outside later; written only when allowed. */
+  readonly sensitive: readonly Sensitive[];
+  readonly heldBack: readonly string[];
+  /** False when conflicts stood in the way, or it was a dry run, and nothing was written. */
   readonly done: boolean;
   readonly problems: readonly Problem[];
 }
 
-async function agreedPaths(vault: OpenVault, paths: readonly string[]): Promise<ReadonlySet<string>> {
-  if (paths.length === 0) return new Set();
-  const layers = [vault.paths.fork.upper, ...layersFromTop(vault)];
-  const compared = await vault.tree.compare({ layers, root: vault.meta.origin, shift: vault.owner.shift, paths });
+/** Kept beside the layer that holds what an apply replaced. */
+export interface AppliedSteps {
+  readonly made: string;
+  /** The checkpoint of the fork as it was before. */
+  readonly checkpoint: number;
+  readonly roots: Readonly<Record<string, readonly Step[]>>;
+}
+
+export const stepsFile = (layerDirectory: string) => join(layerDirectory, 'applied.json');
+
+async function agreedPaths(fork: OpenFork, key: string, paths: readonly string[]): Promise<ReadonlySet<string>> {
+  const { meta, tree, owner, vault } = fork;
+  const root = vault.roots[key];
+  if (paths.length === 0 || root === undefined) return new Set();
+  const layers = treesOf(fork.paths, [...meta.base, ...meta.deltas, meta.live], key);
+  const compared = await tree.compare({ layers, root, shift: owner.shift, paths });
   return new Set(paths.filter((path) => compared.get(path) === 'same'));
 }
 
-/**
- * The delta changes nothing any more, since the directory has come to be the same. It goes all the same, and its clashes
- * with it: they would refuse whatever the fork does to these paths later.
- */
-function forget({ store, paths, meta }: OpenVault): VaultMeta {
-  const after: VaultMeta = { ...meta, clashes: [] };
-  if (meta.clashes.length > 0) writeVaultMeta(paths.meta, after);
-  throwAway(store, paths.fork.upper);
-  return after;
+/** Sensitive changes among these, with the reason. Texts are read only where they decide. */
+export async function sensitiveChanges(fork: OpenFork, changes: readonly Change[]): Promise<readonly Sensitive[]> {
+  const unclear = changes.filter((change) => isDecidedByText(change.path) && change.kind !== 'deleted');
+  const texts = new Map((await readChanges(fork, unclear)).map((text) => [text.change.path, text]));
+  return changes.flatMap((change) => {
+    const text = texts.get(change.path);
+    const why = sensitivity(change, text?.before, text?.after);
+    return why === undefined ? [] : [{ path: change.path, why }];
+  });
 }
 
-export async function applyFork(vault: OpenVault, choice: ConflictChoice): Promise<Applied> {
-  const synced = await syncOrigin(vault);
-  const current = synced.vault;
-  const changes = await forkChanges(current);
-  const plan = planApply(changes, current.meta.clashes, await agreedPaths(current, current.meta.clashes), choice);
-  if (plan.conflicts.length > 0 && choice === 'refuse') {
-    return { vault: current, changes, plan, done: false, problems: synced.problems };
+const within = (roots: Roots, key: string, shown: readonly string[] | undefined) =>
+  shown?.flatMap((path) => pathWithin(roots, key, path) ?? []);
+
+interface Plans {
+  readonly byRoot: ReadonlyMap<string, ApplyPlan>;
+  readonly undecided: readonly string[];
+}
+
+async function planRoots(fork: OpenFork, changes: RootChanges, choices: ApplyChoices): Promise<Plans> {
+  const { roots } = fork.vault;
+  const byRoot = new Map<string, ApplyPlan>();
+  const open: string[] = [];
+  for (const [key, list] of changes) {
+    const clashes = within(roots, key, fork.meta.clashes) ?? [];
+    const own: ApplyChoices = {
+      conflicts: choices.conflicts,
+      ours: within(roots, key, choices.ours),
+      theirs: within(roots, key, choices.theirs),
+      only: within(roots, key, choices.only),
+      withheld: new Set(within(roots, key, [...(choices.withheld ?? [])])),
+    };
+    const plan = planApply(list, clashes, await agreedPaths(fork, key, clashes), own);
+    byRoot.set(key, plan);
+    open.push(...undecided(plan, own).map((path) => shownPath(roots, key, path)));
   }
-  const { paths, tree, owner, meta } = current;
-  await tree.apply({
-    uppers: [paths.fork.upper],
-    root: meta.origin,
-    shift: owner.shift,
-    plan: plan.steps,
-    lock: { descriptor: current.lockDescriptor, wait: false },
-  });
-  const folded = { ...current, meta: changes.length === 0 ? forget(current) : fold(current.store, paths, meta) };
-  makeEmptyFork(paths.fork, meta.origin, owner);
-  rememberChanges(folded, []);
-  // What apply left out on purpose (setuid bits, paths of the person's choice) is taken back from the origin.
-  const after = await syncOrigin(
-    folded,
-    changes.map(({ path }) => path),
+  return { byRoot, undecided: open };
+}
+
+/** What is about to be replaced, as a layer of the fork's; named before the first write. */
+async function keepReplaced(fork: OpenFork, plans: Plans, checkpoint: number): Promise<OpenFork> {
+  const { paths, tree, owner, vault, meta } = fork;
+  const layer = makeLayer(paths, { fork: fork.name });
+  const roots: Record<string, readonly Step[]> = {};
+  for (const [key, { steps }] of plans.byRoot) {
+    const root = vault.roots[key];
+    if (root === undefined || steps.length === 0) continue;
+    roots[key] = steps;
+    const into = paths.tree(layer, key);
+    const layers = treesOf(paths, [...meta.base, ...meta.deltas], key);
+    await tree.mirror({ root, into, layers, shift: owner.shift, paths: steps.map(({ path }) => path) });
+  }
+  const about: AppliedSteps = { made: new Date().toISOString(), checkpoint, roots };
+  writeFileSync(stepsFile(paths.layer(layer)), JSON.stringify(about), { mode: 0o600 });
+  const applied = [...(meta.applied ?? []), layer].slice(-appliesKept);
+  return withMeta(fork, { ...meta, applied }, { durable: true });
+}
+
+/** What stays in the fork, as its one delta on the trunk that has the rest by now. */
+async function remainder(fork: OpenFork, before: ForkMeta, plans: Plans): Promise<readonly string[]> {
+  const { paths, meta } = fork;
+  let layer: string | undefined;
+  for (const [key, plan] of plans.byRoot) {
+    const held = plan.heldBack.filter((path) => path !== topPath);
+    if (held.length === 0) continue;
+    layer ??= makeLayer(paths, { fork: fork.name });
+    await makePathLayer(fork, {
+      from: treesOf(paths, [...before.base, ...before.deltas], key),
+      over: treesOf(paths, meta.base, key),
+      into: paths.tree(layer, key),
+      paths: held,
+    });
+  }
+  return layer === undefined ? [] : [layer];
+}
+
+/** The trunk takes over what was written, and the fork stands on it with what was held back. */
+async function settle(fork: OpenFork, plans: Plans, checkpoint: number): Promise<[OpenFork, readonly Problem[]]> {
+  const written: ReadonlyMap<string, readonly string[]> = new Map(
+    [...plans.byRoot].map(([key, { steps }]) => [key, steps.map(({ path }) => path)]),
   );
-  const problems = [...synced.problems, ...plan.leftOut, ...after.problems];
-  return { vault: after.vault, changes, plan, done: true, problems };
+  const looked = await lookAtRoots(fork, [...plans.byRoot.keys()]);
+  const suspects = new Map(
+    [...looked].map(([key, list]) => [key, [...new Set([...list, ...(written.get(key) ?? [])])]]),
+  );
+  const advance = await takeEdits(fork, suspects, fork.name);
+  adoptScans(fork, looked);
+  const { position, trunk } = advance.vault;
+  const onTrunk: OpenFork = { ...fork, vault: advance.vault, meta: { ...fork.meta, position, base: trunk } };
+  const held = new Set(
+    [...plans.byRoot].flatMap(([key, plan]) => plan.heldBack.map((path) => shownPath(fork.vault.roots, key, path))),
+  );
+  const after: ForkMeta = {
+    ...onTrunk.meta,
+    deltas: await remainder(onTrunk, fork.meta, plans),
+    live: makeLayer(fork.paths, { fork: fork.name }),
+    clashes: fork.meta.clashes.filter((path) => held.has(path)),
+    checkpoints: fork.meta.checkpoints.map((each) =>
+      each.automatic && each.id <= checkpoint ? { ...each, undone: true } : each,
+    ),
+  };
+  return [withMeta(onTrunk, after, { durable: true }), advance.problems];
+}
+
+async function applyLocked(given: OpenFork, request: ApplyRequest, lock: number): Promise<Applied> {
+  const saved = saveCheckpoint(given, { automatic: true, reason: 'ctx apply' });
+  const keys = Object.keys(given.vault.roots);
+  const looked = await lookAtRoots(saved.fork, keys);
+  const advance = await takeEdits(saved.fork, looked);
+  adoptScans(saved.fork, looked);
+  const synced = await moveOnto(saved.fork, advance);
+  const { fork } = synced;
+  const { roots } = fork.vault;
+  const byRoot = await forkChangesByRoot(fork);
+  const changes = shownChanges(fork, byRoot);
+  const sensitive = await sensitiveChanges(fork, changes);
+  const withheld = new Set(request.allowSensitive ? [] : sensitive.map(({ path }) => path));
+  const plans = await planRoots(fork, byRoot, { ...request, withheld });
+  const shown = <T extends { readonly path: string }>(pick: (plan: ApplyPlan) => readonly T[]) =>
+    [...plans.byRoot].flatMap(([key, plan]) =>
+      pick(plan).map((each) => ({ ...each, path: shownPath(roots, key, each.path) })),
+    );
+  const paths = (pick: (plan: ApplyPlan) => readonly string[]) =>
+    [...plans.byRoot].flatMap(([key, plan]) => pick(plan).map((path) => shownPath(roots, key, path)));
+  const answer = {
+    changes,
+    steps: shown(({ steps }) => steps),
+    conflicts: paths(({ conflicts }) => conflicts),
+    undecided: plans.undecided,
+    sensitive,
+    heldBack: paths(({ heldBack }) => heldBack),
+  };
+  if (plans.undecided.length > 0 || request.dryRun === true) {
+    return { fork, ...answer, done: false, problems: [...synced.problems, ...shown(({ leftOut }) => leftOut)] };
+  }
+  const kept = answer.steps.length === 0 ? fork : await keepReplaced(fork, plans, saved.checkpoint.id);
+  for (const [key, { steps }] of plans.byRoot) {
+    const root = roots[key];
+    const uppers = treesOf(fork.paths, [...fork.meta.deltas, fork.meta.live], key);
+    if (root === undefined || steps.length === 0) continue;
+    const held = { descriptor: lock, wait: false };
+    await fork.tree.apply({ uppers, root, shift: fork.owner.shift, plan: steps, lock: held });
+  }
+  const [after, problems] = await settle(kept, plans, saved.checkpoint.id);
+  return {
+    fork: after,
+    ...answer,
+    done: true,
+    problems: [...synced.problems, ...shown(({ leftOut }) => leftOut), ...problems],
+  };
+}
+
+/** The fork's lock is held; the vault's is taken, and held by the writing process too: a killed caller does not free it. */
+export function applyFork(fork: OpenFork, request: ApplyRequest): Promise<Applied> {
+  return withVaultLock(fork.tree, fork.paths.lock, 'ctx apply', (lock) => applyLocked(fork, request, lock));
 }

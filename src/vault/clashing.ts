@@ -17,7 +17,7 @@ export function addParents(path: string, directories: Set<string>): void {
 }
 
 /** Whether something above a path is in the set. Answers are kept by directory, for the same reason. */
-function belowAny(changed: ReadonlySet<string>): (path: string) => boolean {
+export function belowAny(changed: ReadonlySet<string>): (path: string) => boolean {
   const known = new Map<string, boolean>();
   return (path) => {
     const passed: string[] = [];

@@ -22,12 +22,17 @@ describe('the layout of the store', () => {
 
   it('puts everything of a vault below the vault, and nothing of one fork into another', () => {
     const paths = vaultPaths('/store', 'id');
-    const { fork, gitIndex, layer, ...rest } = paths;
-    const all = [...Object.values(rest), layer('7'), ...Object.values(fork), ...Object.values(gitIndex)];
-    for (const path of all) assert.ok(path === '/store/vault/id' || path.startsWith('/store/vault/id/'), path);
+    const { directory: _, ...plain } = paths;
+    const main = paths.fork('main');
+    const other = paths.fork('other');
+    const values = (from: object) => Object.values(from).filter((value) => typeof value === 'string');
+    const layered = [paths.layer('7'), paths.tree('7', 'r'), paths.work('7', 'r')];
+    const own = [main, other].flatMap((fork) => [...values(fork), fork.scanned('r')]);
+    const all = [...values(plain), ...layered, ...own, paths.scan('r'), paths.edits(3)];
+    for (const path of all) assert.ok(path.startsWith('/store/vault/id/'), path);
     assert.equal(new Set(all).size, all.length);
-    for (const path of Object.values(fork)) assert.ok(!path.startsWith(gitIndex.directory));
-    assert.equal(layer('7'), '/store/vault/id/layer/7');
+    for (const path of values(other)) assert.ok(!path.startsWith(`${main.directory}/`));
+    assert.equal(paths.tree('7', 'workspace'), '/store/vault/id/layer/7/workspace');
   });
 
   it('keeps trash and vaults in one directory, so that throwing away is one rename', () => {

@@ -1,16 +1,19 @@
 /**
  * Where things stand in the store. Pure functions of names: nothing else in the code joins store paths.
  *
- *   STORE/meta.json                     format and overlay profile; another one is refused
- *   STORE/record/                       the record's chains (src/audit/layout.ts)
- *   STORE/vault/ID/meta.json            origin, layers, what is pending
- *   STORE/vault/ID/lock                 held (flock) by whoever uses the vault
- *   STORE/vault/ID/origin.scan          signatures of the origin when it was last looked at
- *   STORE/vault/ID/layer/N/             frozen trees, layer 0 the import
- *   STORE/vault/ID/fork/NAME/upper/     the fork's delta; work/ beside it is the kernel's, home/ the private home
- *   STORE/vault/ID/fork/git-index/      as a fork, while the imported git index is refreshed
- *   STORE/session/KEY/FORK.socket       of a live session, with FORK.json: who keeps it
- *   STORE/trash/                        renamed here, then deleted
+ *   STORE/meta.json                      format and overlay profile; another one is refused
+ *   STORE/record/                        the record's chains (src/audit/layout.ts)
+ *   STORE/vault/ID/meta.json             origin, roots, the trunk
+ *   STORE/vault/ID/lock                  held (flock) while the trunk or the set of forks changes
+ *   STORE/vault/ID/scan/ROOT             signatures of a root when it was last looked at
+ *   STORE/vault/ID/edits/N.json          the paths that entered the trunk at its position N
+ *   STORE/vault/ID/layer/NAME/ROOT/      a layer's tree of one root; ROOT.work/ beside it is the kernel's, while it is live
+ *   STORE/vault/ID/layer/NAME/of-...     an empty file: who made it
+ *   STORE/vault/ID/fork/NAME/state-N.json  the fork's stack of layers and its checkpoints; the newest whole one counts
+ *   STORE/vault/ID/fork/NAME/lock        held by whoever uses the fork
+ *   STORE/vault/ID/fork/NAME/home/       the private home
+ *   STORE/session/KEY/FORK.socket        of a live session, with FORK.json: who keeps it
+ *   STORE/trash/                         renamed here, then deleted
  */
 import { join } from 'node:path';
 import { sha256 } from '../base/sha256.js';
@@ -20,30 +23,39 @@ export function vaultId(origin: string): string {
   return sha256(origin).slice(0, 16);
 }
 
+/** The workspace's own root; every other is named by its path. */
+export const workspaceRoot = 'workspace';
+
+export function rootKey(path: string): string {
+  return sha256(path).slice(0, 12);
+}
+
+/** Where a command works that names no other. */
+export const mainFork = 'main';
+
 export interface ForkPaths {
   readonly directory: string;
-  readonly upper: string;
-  readonly work: string;
+  readonly lock: string;
   readonly home: string;
-  /** The change list as of the last command's end. */
-  readonly changes: string;
+  /** A newer scan of a root that has not been acted on yet. */
+  scanned(root: string): string;
 }
 
 export interface VaultPaths {
   readonly directory: string;
   readonly meta: string;
   readonly lock: string;
-  readonly scan: string;
-  /** A newer scan that has not been acted on yet. */
-  readonly scanned: string;
+  readonly scans: string;
+  scan(root: string): string;
+  readonly allEdits: string;
+  edits(position: number): string;
   readonly layers: string;
   layer(name: string): string;
-  readonly fork: ForkPaths;
-  /** A delta that will become a layer, made by refreshing the git index. */
-  readonly gitIndex: ForkPaths;
+  tree(layer: string, root: string): string;
+  work(layer: string, root: string): string;
+  readonly forks: string;
+  fork(name: string): ForkPaths;
 }
-
-export const forkName = 'main';
 
 export function storePaths(store: string) {
   return {
@@ -58,24 +70,28 @@ export function storePaths(store: string) {
 function forkPaths(directory: string): ForkPaths {
   return {
     directory,
-    upper: join(directory, 'upper'),
-    work: join(directory, 'work'),
+    lock: join(directory, 'lock'),
     home: join(directory, 'home'),
-    changes: join(directory, 'changes.json'),
+    scanned: (root) => join(directory, `scan-${root}`),
   };
 }
 
 export function vaultPaths(store: string, id: string): VaultPaths {
   const directory = join(store, 'vault', id);
+  const layer = (name: string) => join(directory, 'layer', name);
   return {
     directory,
     meta: join(directory, 'meta.json'),
     lock: join(directory, 'lock'),
-    scan: join(directory, 'origin.scan'),
-    scanned: join(directory, 'origin.scan.next'),
+    scans: join(directory, 'scan'),
+    scan: (root) => join(directory, 'scan', root),
+    allEdits: join(directory, 'edits'),
+    edits: (position) => join(directory, 'edits', `${position}.json`),
     layers: join(directory, 'layer'),
-    layer: (name) => join(directory, 'layer', name),
-    fork: forkPaths(join(directory, 'fork', forkName)),
-    gitIndex: forkPaths(join(directory, 'fork', 'git-index')),
+    layer,
+    tree: (name, root) => join(layer(name), root),
+    work: (name, root) => join(layer(name), `${root}.work`),
+    forks: join(directory, 'fork'),
+    fork: (name) => forkPaths(join(directory, 'fork', name)),
   };
 }

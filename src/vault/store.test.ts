@@ -43,7 +43,16 @@ describe('the store', () => {
     openStore(directory);
     const meta = join(directory, 'meta.json');
     const sound = JSON.parse(readFileSync(meta, 'utf8'));
-    const others = [{ ...sound, format: 2 }, { ...sound, overlay: 'index=on' }, { format: 1 }, {}, [], null, 'x', 1];
+    const others = [
+      { ...sound, format: 3 },
+      { ...sound, overlay: 'index=on' },
+      { ...sound, format: 1 },
+      {},
+      [],
+      null,
+      'x',
+      1,
+    ];
     for (const other of others) {
       const text = JSON.stringify(other);
       writeFileSync(meta, text);

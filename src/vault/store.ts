@@ -10,7 +10,7 @@ import { storePaths } from './layout.js';
  * come back. It is named in the store and never mixed.
  */
 const profile = 'userxattr,index=off,redirect_dir=nofollow,metacopy=off';
-const format = 1;
+const format = 2;
 
 export interface Store {
   readonly directory: string;

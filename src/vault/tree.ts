@@ -95,6 +95,8 @@ export interface CopyOptions extends Common {
 export interface DiffOptions extends Common {
   readonly uppers: readonly string[];
   readonly lowers: readonly string[];
+  /** The uppers are all there is: what they do not hold is deleted. */
+  readonly whole?: boolean | undefined;
 }
 
 export interface CompareOptions extends Common {
@@ -111,6 +113,19 @@ export interface MirrorOptions extends Common {
   readonly layers: readonly string[];
   readonly paths: readonly string[];
   readonly shift?: number | undefined;
+}
+
+export interface MergeOptions extends Common {
+  readonly layers: readonly string[];
+  /** The layer that is made; it must not exist. */
+  readonly into: string;
+  /** What lies below; then what the layers only repeat of it at the paths of `unrepeated` is left out. */
+  readonly lowers?: readonly string[] | undefined;
+  readonly unrepeated?: readonly string[] | undefined;
+  /** Copy files instead of linking them: for a layer that is still written. */
+  readonly copies?: boolean | undefined;
+  /** Nothing lies below: marks of deletions go. */
+  readonly whole?: boolean | undefined;
 }
 
 export interface ReadOptions extends Common {
@@ -264,6 +279,7 @@ export class Tree {
   /** What the upper layers change in what the lower ones show, in walk order. */
   async diff(options: DiffOptions): Promise<Change[]> {
     const words = ['diff', ...listWords('--upper', options.uppers), ...listWords('--lower', options.lowers)];
+    if (options.whole === true) words.push('--whole');
     const output = await this.#run({ words, signal: options.signal });
     return parse<Change>(output, 7, (fields, at) => ({
       kind: word(fields, at),
@@ -309,6 +325,23 @@ export class Tree {
     const words = ['mirror', options.root, '--into', options.into, ...listWords('--layer', options.layers)];
     words.push(...shiftWords(options.shift));
     return parseProblems(await this.#run({ words, input: joinFields(options.paths), signal: options.signal }));
+  }
+
+  /** Makes one layer of several, which shows the same. */
+  async merge(options: MergeOptions): Promise<Problem[]> {
+    const { lowers = [], unrepeated = [] } = options;
+    const words = ['merge', '--into', options.into];
+    if (options.copies === true) words.push('--copies');
+    if (options.whole === true) words.push('--whole');
+    words.push(...listWords('--upper', options.layers), ...listWords('--lower', lowers));
+    return parseProblems(await this.#run({ words, input: joinFields(unrepeated), signal: options.signal }));
+  }
+
+  /** Those of the paths that the layers decide: hold, delete, or hide with what they have above it. */
+  async held(options: ReadOptions): Promise<string[]> {
+    const words = ['held', ...listWords('--layer', options.layers)];
+    const output = await this.#run({ words, input: joinFields(options.paths), signal: options.signal });
+    return splitFields(output).map(decodePath);
   }
 
   /** Executes a plan on the origin and stops at the first failure. */

@@ -13,12 +13,13 @@ after(() => rmSync(directory, { recursive: true }));
 const path = join(directory, 'meta.json');
 
 const sound: VaultMeta = {
-  format: 1,
+  format: 2,
   origin: '/home/ada/project',
   created: '2026-01-01T00:00:00.000Z',
-  layers: ['0', '2', '10'],
-  nextLayer: 11,
-  clashes: ['a\nb', 'ü'],
+  roots: { workspace: '/home/ada/project', '0123abcd': '/data' },
+  trunk: ['0', '2-a', '10'],
+  position: 11,
+  current: 'main',
 };
 
 function readText(text: string): VaultMeta | undefined {
@@ -32,9 +33,9 @@ describe("a vault's own file", () => {
   it('is read as it was written, and nothing is left beside it', () => {
     writeVaultMeta(path, sound);
     assert.deepEqual(readVaultMeta(path), sound);
-    writeVaultMeta(path, { ...sound, folding: '11' });
-    assert.equal(readVaultMeta(path)?.folding, '11');
-    writeVaultMeta(path, { ...sound, folding: undefined });
+    writeVaultMeta(path, { ...sound, name: 'api' });
+    assert.equal(readVaultMeta(path)?.name, 'api');
+    writeVaultMeta(path, { ...sound, name: undefined });
     assert.deepEqual(readVaultMeta(path), sound);
     assert.deepEqual(readdirSync(directory), ['meta.json']);
   });
@@ -52,23 +53,25 @@ describe("a vault's own file", () => {
 
   it('is refused when a member is missing, of another type, or says what cannot be', () => {
     const damage: readonly (readonly [keyof VaultMeta, unknown])[] = [
-      ...(['format', 'origin', 'created', 'layers', 'nextLayer', 'clashes'] as const).flatMap((name) =>
+      ...(['format', 'origin', 'created', 'roots', 'trunk', 'position', 'current'] as const).flatMap((name) =>
         [undefined, null, true, {}].map((value) => [name, value] as const),
       ),
-      ['format', 2],
-      ['layers', []],
-      ['layers', ['0', '0']],
-      ['layers', ['../../../etc']],
-      ['layers', ['01']],
-      ['layers', [0]],
-      // The next layer would overwrite one that is in use.
-      ['layers', ['11']],
-      ['nextLayer', 10],
-      ['nextLayer', 10.5],
-      ['folding', '3'],
-      ['folding', '../x'],
-      ['folding', 11],
-      ['clashes', [1]],
+      ['format', 1],
+      ['format', 3],
+      ['trunk', []],
+      ['trunk', ['0', '0']],
+      ['trunk', ['../../../etc']],
+      ['trunk', ['a,upperdir=b']],
+      ['trunk', ['a:b']],
+      ['trunk', [0]],
+      ['roots', { workspace: '/elsewhere' }],
+      ['roots', { workspace: '/home/ada/project', '../x': '/data' }],
+      ['roots', { workspace: '/home/ada/project', abc: 'data' }],
+      ['position', -1],
+      ['position', 10.5],
+      ['current', '../main'],
+      ['current', ''],
+      ['name', 7],
     ];
     for (const [name, value] of damage) {
       assert.throws(() => readText(JSON.stringify({ ...sound, [name]: value })), isRefused, `${name}: ${value}`);

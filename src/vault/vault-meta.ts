@@ -1,32 +1,46 @@
-/** What a vault knows of itself, as one small file that is whole or absent. */
+/** What a vault knows of itself, as one small file that is whole or absent. Forks know the rest (`fork-meta`). */
 import { readJsonFile, writeFileAtomic } from '../base/atomic-file.js';
 import { ErrnoError } from '../base/errno.js';
+import { workspaceRoot } from './layout.js';
+
+export const storeFormat = 2;
 
 export interface VaultMeta {
-  readonly format: 1;
+  readonly format: typeof storeFormat;
   readonly origin: string;
   readonly created: string;
-  /** Names of frozen layers, oldest first. */
-  readonly layers: readonly string[];
-  /** The name the next layer gets; names are never used twice. */
-  readonly nextLayer: number;
-  /** Paths that both the person and the fork changed since they last agreed. */
-  readonly clashes: readonly string[];
-  /** Set while the fork's delta is becoming a layer of this name, so that a crash in between can be finished. */
-  readonly folding?: string | undefined;
+  /** A name that a person gave it. */
+  readonly name?: string | undefined;
+  /** The directories it holds copies of, by key; the workspace is always one. */
+  readonly roots: Readonly<Record<string, string>>;
+  /** Layers that show the roots as they were last looked at, oldest first. */
+  readonly trunk: readonly string[];
+  /** Counts the trunk's changes; `edits/N.json` says what changed at N. */
+  readonly position: number;
+  /** The fork of a command that names none. */
+  readonly current: string;
 }
 
-function isStringList(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+export function isNameList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(isLayerName) && new Set(value).size === value.length;
 }
 
-/** Layers are named by number; a name beyond the next one would be given twice. */
-function areLayers(names: unknown, next: unknown): names is readonly string[] {
+/** Names of layers become parts of paths and of mount options. */
+function isLayerName(value: unknown): boolean {
+  return typeof value === 'string' && /^[0-9a-z][0-9a-z-]{0,63}$/.test(value);
+}
+
+/** As every name in ctx; `ROOT@CHECKPOINT` has to stay readable. */
+export function isForkName(value: unknown): value is string {
+  return typeof value === 'string' && /^[a-zA-Z0-9][a-zA-Z0-9._+-]{0,63}$/.test(value);
+}
+
+function isRoots(value: unknown, origin: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const entries = Object.entries(value);
   return (
-    isStringList(names) &&
-    names.length > 0 &&
-    new Set(names).size === names.length &&
-    names.every((name) => /^(0|[1-9]\d*)$/.test(name) && Number(name) < Number(next))
+    (value as Record<string, unknown>)[workspaceRoot] === origin &&
+    entries.every(([key, path]) => /^[a-z0-9]{1,16}$/.test(key) && typeof path === 'string' && path.startsWith('/'))
   );
 }
 
@@ -35,13 +49,16 @@ function isVaultMeta(value: unknown): value is VaultMeta {
   return (
     typeof meta === 'object' &&
     meta !== null &&
-    meta.format === 1 &&
+    meta.format === storeFormat &&
     typeof meta.origin === 'string' &&
     typeof meta.created === 'string' &&
-    Number.isSafeInteger(meta.nextLayer) &&
-    areLayers(meta.layers, meta.nextLayer) &&
-    isStringList(meta.clashes) &&
-    (meta.folding === undefined || meta.folding === String(meta.nextLayer))
+    (meta.name === undefined || typeof meta.name === 'string') &&
+    isRoots(meta.roots, meta.origin) &&
+    isNameList(meta.trunk) &&
+    meta.trunk.length > 0 &&
+    Number.isSafeInteger(meta.position) &&
+    Number(meta.position) >= 0 &&
+    isForkName(meta.current)
   );
 }
 
@@ -52,7 +69,7 @@ export function readVaultMeta(path: string): VaultMeta | undefined {
   throw new ErrnoError('EIO', {
     operation: 'open the vault',
     path,
-    reason: 'expected a vault of format 1; the file is damaged or newer than this program',
+    reason: `expected a vault of format ${storeFormat}; the file is damaged or newer than this program`,
     remedy: 'move the vault away to start afresh; its layers are plain directories',
   });
 }

@@ -1,204 +1,239 @@
 /**
- * Vaults and their fork. The map of this layer:
+ * Vaults, forks, checkpoints. The map of this layer:
  *
- *   layout       where things stand          store       the directory that holds all vaults
- *   vault-meta   what a vault knows          tree        the native walker: scan, copy, diff, compare, apply, delete
- *   vault        open and lock, import       sync        the person's own edits enter below the fork's delta
- *   apply        write the delta back        drop        forget the delta
+ *   layout       where things stand          store        the directory that holds all vaults
+ *   vault-meta   what a vault knows          fork-meta    what a fork knows: its stack of layers, its checkpoints
+ *   layer-pool   layers and their trees      locks        one a fork, and a vault's for short whiles
+ *   vault        open, import                tree         the native walker: scan, copy, diff, compare, merge, apply, delete
+ *   trunk        the person's directory as layers, and their edits to it
+ *   adopt        a fork moves onto a newer trunk; where both changed a path, that is a clash
+ *   checkpoint   save, roll back             forks        make, list, delete
+ *   changes      what a fork changes         apply        write it back
  *
- * A vault is used by one process at a time: it is locked from open to close, and the jail that runs in its fork holds the
- * same lock. Layers are frozen: once named in `meta.json` a layer never changes. Imports only `base`.
+ * A fork is used by one process at a time: it is locked from open to close, and the jail that runs in it holds the same
+ * lock. Layers are frozen: once named among a stack's layers a layer never changes. Imports only `base`.
  */
-import {
-  chmodSync,
-  chownSync,
-  closeSync,
-  existsSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
-import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
-import { settleFold } from './fold.js';
-import { type ForkPaths, type VaultPaths, vaultId, vaultPaths } from './layout.js';
+import { closeSync, mkdirSync } from 'node:fs';
+import { ErrnoError, fromSystemError } from '../base/errno.js';
+import { type ForkMeta, readForkMeta, writeForkMeta } from './fork-meta.js';
+import { give, isTouched, makeDirectoryWhole, makeLayer, makeLiveTree, type Owner, treesOf } from './layer-pool.js';
+import { type ForkPaths, mainFork, vaultId, vaultPaths, workspaceRoot } from './layout.js';
+import { lockWith, takeLock, withVaultLock } from './locks.js';
 import type { Store } from './store.js';
 import { discard, emptyTrash } from './trash.js';
-import type { Drift, LockRequest, Problem, Progress, Tree } from './tree.js';
-import { readVaultMeta, type VaultMeta, writeVaultMeta } from './vault-meta.js';
+import type { Drift, Problem, Progress, Tree } from './tree.js';
+import { lookAtRoot } from './trunk-look.js';
+import type { VaultAccess } from './vault-access.js';
+import { readVaultMeta, storeFormat, type VaultMeta, writeVaultMeta } from './vault-meta.js';
 
-/** Whose files these are. `shift` is added to every owner in the store, because root's jails run shifted. */
-export interface Owner {
-  readonly uid: number;
-  readonly gid: number;
-  readonly shift: number;
-}
+export type { Owner } from './layer-pool.js';
+export type { VaultAccess } from './vault-access.js';
 
 export interface VaultRequest {
   readonly store: Store;
   readonly tree: Tree;
   readonly origin: string;
   readonly owner: Owner;
-  /** Wait for another user of the vault to finish instead of refusing. */
+  /** The fork; without one, the one in use. */
+  readonly fork?: string | undefined;
+  /** Wait for another user of the fork to finish instead of refusing. */
   readonly wait?: boolean;
-  /** Look at the origin on the way, for `syncOrigin`: cheaper than looking later. */
+  /** Look at the origin on the way, for `syncFork`: cheaper than looking later. */
   readonly look?: boolean;
-  /** Who is asking: shown to the next one who finds the vault in use. */
+  /** Who is asking: shown to the next one who finds the fork in use. */
   readonly purpose: string;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface OpenVault {
-  readonly id: string;
-  readonly paths: VaultPaths;
-  readonly store: Store;
-  readonly tree: Tree;
-  readonly owner: Owner;
+export interface OpenFork extends VaultAccess {
+  readonly name: string;
+  readonly place: ForkPaths;
   readonly lockDescriptor: number;
-  readonly meta: VaultMeta;
+  readonly vault: VaultMeta;
+  readonly meta: ForkMeta;
   /** True when the directory was imported just now: there is nothing to sync. */
   readonly imported: boolean;
-  /** What the origin changed since it was last looked at, where the request wanted to know. */
+  /** What the workspace changed since it was last looked at, where the request wanted to know. */
   readonly drift?: readonly Drift[] | undefined;
   /** Entries that could not be imported: sockets, devices, what may not be read. */
   readonly problems: readonly Problem[];
 }
 
-interface Locked {
-  readonly descriptor: number;
-  readonly drift: readonly Drift[] | undefined;
+export function vaultAccess({ store, tree, origin, owner }: VaultRequest): VaultAccess {
+  const id = vaultId(origin);
+  return { id, paths: vaultPaths(store.directory, id), store, tree, owner };
 }
 
-/** What changed in the origin since `paths.scan`; the new signatures are beside it until `syncOrigin` adopts them. */
-export function lookAtOrigin(request: Looking, lock?: LockRequest): Promise<readonly Drift[]> {
-  const { tree, store, origin, paths } = request;
-  return tree.scan({
-    root: origin,
-    signatures: paths.scanned,
-    against: paths.scan,
-    skip: [{ device: store.device, inode: store.inode }],
-    lock,
-    signal: request.signal,
-  });
-}
-
-interface Looking {
-  readonly tree: Tree;
-  readonly store: Store;
-  readonly origin: string;
-  readonly paths: VaultPaths;
-  readonly signal?: AbortSignal | undefined;
-}
-
-async function lock(request: VaultRequest, paths: VaultPaths): Promise<Locked> {
-  mkdirSync(paths.directory, { recursive: true, mode: 0o700 });
-  const descriptor = openSync(paths.lock, 'a+', 0o600);
-  try {
-    const wanted = { descriptor, wait: request.wait ?? false };
-    const look = request.look === true && existsSync(paths.meta);
-    const drift = look ? await lookAtOrigin({ ...request, paths }, wanted) : undefined;
-    if (!look) await request.tree.lock(wanted, { signal: request.signal });
-    ftruncateSync(descriptor);
-    writeSync(descriptor, `${process.pid} ${request.purpose}`);
-    return { descriptor, drift };
-  } catch (error) {
-    closeSync(descriptor);
-    if (!hasCode(error, 'EBUSY')) throw error;
-    const [pid = '?', ...purpose] = readFileSync(paths.lock, 'utf8').split(' ');
-    throw new ErrnoError('EBUSY', {
-      operation: 'open the fork',
-      path: request.origin,
-      reason: `process ${pid} is using it: ${purpose.join(' ')}`,
-      remedy: 'wait for it to end, or pass --wait',
-    });
-  }
-}
-
-/** Makes what is missing of a fork. The delta's own mode and owner are what the workspace's top directory shows. */
-export function makeEmptyFork(fork: ForkPaths, origin: string, owner: Owner): void {
-  for (const directory of [fork.upper, fork.work, fork.home]) {
-    if (mkdirSync(directory, { recursive: true, mode: 0o700 }) === undefined) continue;
-    if (directory === fork.upper) chmodSync(directory, statSync(origin).mode & 0o1777);
-    if (owner.shift > 0) chownSync(directory, owner.uid + owner.shift, owner.gid + owner.shift);
-  }
-}
-
-async function importOrigin(request: VaultRequest, paths: VaultPaths): Promise<readonly Problem[]> {
+async function importOrigin(request: VaultRequest, access: VaultAccess): Promise<[VaultMeta, readonly Problem[]]> {
   const { tree, origin, owner, store } = request;
+  const { paths } = access;
   // What an import left that did not reach its end.
-  await discard(store, tree, [paths.layers, paths.fork.directory]);
-  mkdirSync(paths.layers, { mode: 0o700 });
+  await discard(store, tree, [paths.layers, paths.forks, paths.scans, paths.allEdits]);
+  for (const directory of [paths.layers, paths.forks, paths.scans, paths.allEdits])
+    mkdirSync(directory, { mode: 0o700 });
   try {
+    const layer = makeLayer(paths, { trunk: true });
     const problems = await tree.copy({
       root: origin,
-      destination: paths.layer('0'),
-      signatures: paths.scan,
+      destination: paths.tree(layer, workspaceRoot),
+      signatures: paths.scan(workspaceRoot),
       shift: owner.shift,
       skip: [{ device: store.device, inode: store.inode }],
       onProgress: request.onProgress,
       signal: request.signal,
     });
-    makeEmptyFork(paths.fork, origin, owner);
-    return problems;
+    const meta: VaultMeta = {
+      format: storeFormat,
+      origin,
+      created: new Date().toISOString(),
+      roots: { [workspaceRoot]: origin },
+      trunk: [layer],
+      position: 0,
+      current: mainFork,
+    };
+    writeFork(access, mainFork, newForkMeta(access, mainFork, { position: 0, base: [layer], deltas: [] }), true);
+    writeVaultMeta(paths.meta, meta);
+    await emptyTrash(store, tree);
+    return [meta, problems];
   } catch (error) {
-    await discard(store, tree, [paths.layers]);
+    await discard(store, tree, [paths.layers, paths.forks]);
     throw error;
   }
 }
 
-/** Locks the vault of `origin`; imports the directory when it is seen for the first time. */
-export async function openVault(request: VaultRequest): Promise<OpenVault> {
-  const { store, tree, origin, owner } = request;
-  const id = vaultId(origin);
-  const paths = vaultPaths(store.directory, id);
-  const { descriptor: lockDescriptor, drift } = await lock(request, paths);
+export function newForkMeta(
+  { paths }: VaultAccess,
+  name: string,
+  stack: Pick<ForkMeta, 'position' | 'base' | 'deltas'>,
+  more: Partial<Pick<ForkMeta, 'from' | 'clashes'>> = {},
+): ForkMeta {
+  return {
+    format: storeFormat,
+    created: new Date().toISOString(),
+    clashes: [],
+    ...more,
+    position: stack.position,
+    base: stack.base,
+    deltas: stack.deltas,
+    live: makeLayer(paths, { fork: name }),
+    checkpoints: [],
+    nextCheckpoint: 1,
+  };
+}
+
+export function writeFork({ paths }: VaultAccess, name: string, meta: ForkMeta, durable: boolean): void {
+  const { directory } = paths.fork(name);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  writeForkMeta(directory, meta, { durable });
+}
+
+/** The fork's new state, on disk and in hand. */
+export function withMeta(fork: OpenFork, meta: ForkMeta, options: { readonly durable: boolean }): OpenFork {
+  writeForkMeta(fork.place.directory, meta, options);
+  return { ...fork, meta };
+}
+
+function checkedMeta(access: VaultAccess, origin: string): VaultMeta | undefined {
+  const found = readVaultMeta(access.paths.meta);
+  if (found === undefined || found.origin === origin) return found;
+  throw new ErrnoError('EIO', {
+    operation: 'open the vault',
+    path: access.paths.meta,
+    reason: `expected ${origin}, found ${found.origin}`,
+  });
+}
+
+function noSuchFork(name: string, origin: string): ErrnoError {
+  return new ErrnoError('ENOENT', {
+    operation: 'open the fork',
+    path: origin,
+    reason: `there is no fork '${name}' of this directory`,
+    remedy: 'ctx fork list shows them, ctx fork create makes one',
+  });
+}
+
+async function lockFork(request: VaultRequest, access: VaultAccess, name: string) {
+  const { tree, origin, signal } = request;
+  const place = access.paths.fork(name);
+  if (readForkMeta(place.directory) === undefined) throw noSuchFork(name, origin);
+  const options = { wait: request.wait ?? false, purpose: request.purpose, what: origin, signal };
+  if (request.look !== true) {
+    return { place, descriptor: await takeLock(tree, place.lock, options), drift: undefined };
+  }
+  const look = { access, key: workspaceRoot, path: origin, into: place.scanned(workspaceRoot), signal };
+  const { descriptor, taken } = await lockWith(place.lock, options, (lock) => lookAtRoot({ ...look, lock }));
+  return { place, descriptor, drift: taken };
+}
+
+/** Locks a fork of `origin`; imports the directory when it is seen for the first time. */
+export async function openFork(request: VaultRequest): Promise<OpenFork> {
+  const { origin } = request;
+  const access = vaultAccess(request);
+  const { paths } = access;
+  let problems: readonly Problem[] = [];
+  let imported = false;
+  if (checkedMeta(access, origin) === undefined) {
+    await withVaultLock(request.tree, paths.lock, request.purpose, async () => {
+      // Somebody else may have been quicker.
+      if (readVaultMeta(paths.meta) !== undefined) return;
+      [, problems] = await importOrigin(request, access);
+      imported = true;
+    }).catch((error: unknown) => {
+      throw fromSystemError(error, 'open the vault', origin);
+    });
+  }
+  const name = request.fork ?? checkedMeta(access, origin)?.current ?? mainFork;
+  const { place, descriptor, drift } = await lockFork(
+    { ...request, look: request.look === true && !imported },
+    access,
+    name,
+  );
   try {
-    const opened = { id, paths, store, tree, owner, lockDescriptor };
-    const found = readVaultMeta(paths.meta);
-    if (found !== undefined) {
-      if (found.origin !== origin) {
-        throw new ErrnoError('EIO', {
-          operation: 'open the vault',
-          path: paths.meta,
-          reason: `expected ${origin}, found ${found.origin}`,
-        });
-      }
-      const meta = settleFold(paths, found);
-      makeEmptyFork(paths.fork, origin, owner);
-      return { ...opened, meta, imported: false, drift, problems: [] };
-    }
-    const problems = await importOrigin(request, paths);
-    const meta: VaultMeta = {
-      format: 1,
-      origin,
-      created: new Date().toISOString(),
-      layers: ['0'],
-      nextLayer: 1,
-      clashes: [],
-    };
-    writeVaultMeta(paths.meta, meta);
-    await emptyTrash(store, tree);
-    return { ...opened, meta, imported: true, problems };
+    // Read after the scan, so that the trunk is at least as new as the signatures the scan was held against.
+    const vault = checkedMeta(access, origin);
+    const meta = readForkMeta(place.directory);
+    if (vault === undefined || meta === undefined) throw noSuchFork(name, origin);
+    return { ...access, name, place, lockDescriptor: descriptor, vault, meta, imported, drift, problems };
   } catch (error) {
-    closeSync(lockDescriptor);
-    throw fromSystemError(error, 'open the vault', origin);
+    closeSync(descriptor);
+    throw fromSystemError(error, 'open the fork', origin);
   }
 }
 
-/** As openVault, but never imports: undefined where the directory has no vault yet. */
-export async function openExistingVault(request: VaultRequest): Promise<OpenVault | undefined> {
-  const paths = vaultPaths(request.store.directory, vaultId(request.origin));
-  return readVaultMeta(paths.meta) === undefined ? undefined : openVault(request);
+/** As openFork, but never imports: undefined where the directory has no vault yet. */
+export async function openExistingFork(request: VaultRequest): Promise<OpenFork | undefined> {
+  return readVaultMeta(vaultAccess(request).paths.meta) === undefined ? undefined : openFork(request);
 }
 
-export function closeVault(vault: OpenVault): void {
-  closeSync(vault.lockDescriptor);
+export function closeFork(fork: OpenFork): void {
+  closeSync(fork.lockDescriptor);
 }
 
-/** Directories of the frozen layers, topmost first, as the walker and the overlay want them. */
-export function layersFromTop(vault: OpenVault): string[] {
-  return vault.meta.layers.map((name) => vault.paths.layer(name)).reverse();
+/** Directories of the frozen layers of one root, topmost first: what lies below the live layer. */
+export function frozenTrees({ paths, meta }: OpenFork, root: string): string[] {
+  return treesOf(paths, [...meta.base, ...meta.deltas], root);
+}
+
+/** What a command needs to write one root: made when it is missing. */
+export function prepareRoot(fork: OpenFork, root: string): void {
+  makeLiveTree(fork.paths, fork.meta.live, root, frozenTrees(fork, root), fork.owner);
+}
+
+/** Everything a fork's commands have written, for whoever counts it. */
+export function writtenTrees(fork: OpenFork): string[] {
+  const layers = [...fork.meta.deltas, fork.meta.live];
+  return [...Object.keys(fork.vault.roots).flatMap((root) => treesOf(fork.paths, layers, root)), prepareHome(fork)];
+}
+
+/** Whether anything was written into the live layer. */
+export function isLiveTouched(fork: OpenFork): boolean {
+  const { paths, meta } = fork;
+  return Object.keys(fork.vault.roots).some((root) => isTouched(paths.tree(meta.live, root), frozenTrees(fork, root)));
+}
+
+/** The private home of the fork's commands. */
+export function prepareHome({ place, owner }: OpenFork): string {
+  makeDirectoryWhole(place.home, (draft) => give(draft, owner));
+  return place.home;
 }

@@ -1,0 +1,44 @@
+/** A fork as its jail mounts it: each root an overlay at its own path, all named from the vault's directory. */
+import { posix } from 'node:path';
+import type { OverlayRoot } from '../jail/plan.js';
+import { treesOf } from '../vault/layer-pool.js';
+import { type VaultPaths, workspaceRoot } from '../vault/layout.js';
+import { type OpenFork, prepareHome, prepareRoot } from '../vault/vault.js';
+
+export interface ForkMounts {
+  /** The directory that the overlays' layers are named relative to. */
+  readonly base: string;
+  readonly overlays: readonly OverlayRoot[];
+  /** What stands for the person's home. */
+  readonly home: string;
+}
+
+export interface RootLayers {
+  readonly target: string;
+  readonly root: string;
+  /** Frozen layers, oldest first. */
+  readonly frozen: readonly string[];
+  readonly live: string;
+}
+
+export function overlayOf(paths: VaultPaths, { target, root, frozen, live }: RootLayers): OverlayRoot {
+  const inVault = (path: string) => posix.relative(paths.directory, path);
+  return {
+    target,
+    lower: treesOf(paths, frozen, root).map(inVault),
+    upper: inVault(paths.tree(live, root)),
+    work: inVault(paths.work(live, root)),
+  };
+}
+
+/** Makes what is missing for the roots to be mounted. */
+export function mountsOf(fork: OpenFork, roots: readonly string[] = [workspaceRoot]): ForkMounts {
+  const { paths, meta, vault } = fork;
+  const overlays = roots.flatMap((root) => {
+    const target = vault.roots[root];
+    if (target === undefined) return [];
+    prepareRoot(fork, root);
+    return [overlayOf(paths, { target, root, frozen: [...meta.base, ...meta.deltas], live: meta.live })];
+  });
+  return { base: paths.directory, overlays, home: prepareHome(fork) };
+}

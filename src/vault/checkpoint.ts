@@ -1,0 +1,132 @@
+/**
+ * Checkpoints: moments of a fork to go back to. Saving one freezes the live layer by naming it; rolling back names the
+ * layers of the moment and a new live one. Neither looks at the tree, so both cost the same whatever it holds.
+ *
+ * The fork is locked and not mounted: a mounted layer that is named as frozen would keep changing.
+ */
+import { ErrnoError } from '../base/errno.js';
+import { automaticCheckpoints } from '../base/limits.js';
+import { adoptTrunk } from './adopt.js';
+import { type Checkpoint, type ForkMeta, isSameMoment, type Stack } from './fork-meta.js';
+import { makeLayer } from './layer-pool.js';
+import { isLiveTouched, type OpenFork, withMeta } from './vault.js';
+import { isForkName } from './vault-meta.js';
+
+export interface SaveOptions {
+  /** For people; unique in its fork. */
+  readonly name?: string | undefined;
+  /** Made by itself before a command. */
+  readonly automatic: boolean;
+  /** The command that comes, or who asked. */
+  readonly reason: string;
+}
+
+const stackOf = ({ position, base, deltas }: Stack): Stack => ({ position, base, deltas });
+
+/** The live layer becomes the topmost delta, if anything was written into it. Not yet on disk. */
+export function frozen(fork: OpenFork): ForkMeta {
+  const { meta, paths, name } = fork;
+  if (!isLiveTouched(fork)) return meta;
+  return { ...meta, deltas: [...meta.deltas, meta.live], live: makeLayer(paths, { fork: name }) };
+}
+
+/** The oldest automatic ones go first; what a person saved stays. */
+function pruned(checkpoints: readonly Checkpoint[]): readonly Checkpoint[] {
+  let excess = checkpoints.filter(({ automatic }) => automatic).length - automaticCheckpoints;
+  return checkpoints.filter(({ automatic }) => !automatic || excess-- <= 0);
+}
+
+function refuseTaken({ meta }: OpenFork, name: string): void {
+  if (!isForkName(name) || /^\d+$/.test(name)) {
+    throw new ErrnoError('EINVAL', {
+      operation: 'save a checkpoint',
+      reason: `expected a name that begins with a letter or digit and is no number, got '${name}'`,
+      remedy: 'letters, digits and . _ + - are fine, up to 64 of them',
+    });
+  }
+  if (meta.checkpoints.some((checkpoint) => checkpoint.name === name)) {
+    throw new ErrnoError('EEXIST', {
+      operation: 'save a checkpoint',
+      reason: `there is a checkpoint '${name}' already`,
+      remedy: `ctx checkpoint delete ${name}`,
+    });
+  }
+}
+
+export interface Saved {
+  readonly fork: OpenFork;
+  readonly checkpoint: Checkpoint;
+}
+
+/** An automatic one at the same moment as the last takes its place: a command that changed nothing leaves no trace. */
+export function saveCheckpoint(fork: OpenFork, { name, automatic, reason }: SaveOptions): Saved {
+  if (name !== undefined) refuseTaken(fork, name);
+  const meta = frozen(fork);
+  const last = meta.checkpoints.at(-1);
+  const repeated = last?.automatic === true && last.undone !== true && isSameMoment(last, meta);
+  const checkpoint: Checkpoint = {
+    id: repeated ? last.id : meta.nextCheckpoint,
+    ...(name === undefined ? {} : { name }),
+    made: new Date().toISOString(),
+    automatic,
+    reason,
+    clashes: meta.clashes,
+    ...stackOf(meta),
+  };
+  const before = repeated ? meta.checkpoints.slice(0, -1) : meta.checkpoints;
+  const after: ForkMeta = {
+    ...meta,
+    checkpoints: pruned([...before, checkpoint]),
+    nextCheckpoint: repeated ? meta.nextCheckpoint : meta.nextCheckpoint + 1,
+  };
+  return { fork: withMeta(fork, after, { durable: !automatic }), checkpoint };
+}
+
+/** By number or name. */
+export function findCheckpoint({ meta, name: fork }: Pick<OpenFork, 'meta' | 'name'>, wanted: string): Checkpoint {
+  const found = meta.checkpoints.find(({ id, name }) => String(id) === wanted || name === wanted);
+  if (found !== undefined) return found;
+  throw new ErrnoError('ENOENT', {
+    operation: 'find the checkpoint',
+    reason: `fork '${fork}' has no checkpoint '${wanted}'`,
+    remedy: 'ctx checkpoint list shows them',
+  });
+}
+
+/** The moment before the last command that changed anything. */
+export function lastMoment(fork: OpenFork): Checkpoint {
+  const { meta } = fork;
+  const touched = isLiveTouched(fork);
+  const found = meta.checkpoints
+    .filter(({ undone }) => undone !== true)
+    .findLast((each) => touched || !isSameMoment(each, meta));
+  if (found !== undefined) return found;
+  throw new ErrnoError('ENOENT', {
+    operation: 'roll back',
+    reason: 'there is nothing to undo: no command has changed anything here since the fork was made or applied',
+    remedy: 'ctx checkpoint list shows the moments there are',
+  });
+}
+
+/**
+ * Back to a moment. What the person edited since then stays edited: their directory is theirs. Where the fork stands now is
+ * kept as an undone checkpoint, so that the rollback can be undone by its number.
+ */
+export async function rollBack(fork: OpenFork, to: Checkpoint): Promise<OpenFork> {
+  const saved = saveCheckpoint(fork, { automatic: true, reason: `rollback to ${to.name ?? to.id}` });
+  const { meta, vault } = saved.fork;
+  const { stack, clashes } = await adoptTrunk(saved.fork, vault, to);
+  const after: ForkMeta = {
+    ...meta,
+    ...stackOf(stack),
+    clashes: [...new Set([...to.clashes, ...clashes])].sort(),
+    live: makeLayer(fork.paths, { fork: fork.name }),
+    checkpoints: meta.checkpoints.map((each) => (each.id > to.id && each.automatic ? { ...each, undone: true } : each)),
+  };
+  return withMeta(saved.fork, after, { durable: false });
+}
+
+export function deleteCheckpoint(fork: OpenFork, checkpoint: Checkpoint): OpenFork {
+  const checkpoints = fork.meta.checkpoints.filter(({ id }) => id !== checkpoint.id);
+  return withMeta(fork, { ...fork.meta, checkpoints }, { durable: true });
+}

@@ -1,0 +1,77 @@
+/**
+ * Many layers as few: every cold lookup asks each layer. Small layers are merged, large ones left alone until what lies on
+ * them has grown to their size, so that the work stays in proportion to what was written. Checkpoints keep the layers of
+ * their own moment.
+ */
+import { layersBeforeMerge } from '../base/limits.js';
+import { restacked } from './fork-meta.js';
+import { type Maker, makeLayer, rootsOf, treesOf } from './layer-pool.js';
+import { withVaultLock } from './locks.js';
+import { type OpenFork, type VaultAccess, withMeta } from './vault.js';
+import { readVaultMeta, writeVaultMeta } from './vault-meta.js';
+
+/** How many of the topmost layers to merge, by their sizes, oldest first. Pure. */
+export function mergedCount(sizes: readonly number[], most = layersBeforeMerge): number {
+  if (sizes.length <= most) return 0;
+  // At least so many that it is not due again with the next one.
+  const least = Math.ceil(most / 2);
+  let count = least;
+  let sum = sizes.slice(-least).reduce((total, size) => total + size, 0);
+  for (let at = sizes.length - least - 1; at >= 0 && (sizes[at] ?? 0) <= sum; at -= 1) {
+    sum += sizes[at] ?? 0;
+    count += 1;
+  }
+  return count;
+}
+
+/** One layer that shows what these show, oldest first. */
+export async function mergeLayers(
+  access: VaultAccess,
+  layers: readonly string[],
+  maker: Maker,
+  whole: boolean,
+): Promise<string> {
+  const { paths, tree } = access;
+  const merged = makeLayer(paths, maker);
+  for (const key of new Set(layers.flatMap((layer) => rootsOf(paths, layer)))) {
+    // A root may have come later than the lowest layer: only its own first layer has nothing below.
+    await tree.merge({ layers: treesOf(paths, layers, key), into: paths.tree(merged, key), whole });
+  }
+  return merged;
+}
+
+async function sizeOf({ paths, tree }: VaultAccess, layer: string): Promise<number> {
+  let size = 0;
+  for (const key of rootsOf(paths, layer)) {
+    size += (await tree.diff({ uppers: treesOf(paths, [layer], key), lowers: [] })).length;
+  }
+  return size;
+}
+
+/** The deltas of a fork; nothing is done where there are few. */
+export async function flattenDeltas(fork: OpenFork, all = false): Promise<OpenFork> {
+  const { deltas } = fork.meta;
+  const sizes =
+    all || deltas.length <= layersBeforeMerge ? [] : await Promise.all(deltas.map((each) => sizeOf(fork, each)));
+  const count = all ? deltas.length : mergedCount(sizes);
+  if (count < 2) return fork;
+  const kept = deltas.slice(0, deltas.length - count);
+  const merged = await mergeLayers(fork, deltas.slice(-count), { fork: fork.name }, false);
+  return withMeta(fork, restacked(fork.meta, { ...fork.meta, deltas: [...kept, merged] }), { durable: false });
+}
+
+/** The trunk. Forks move onto it with their next use. */
+export async function flattenTrunk(access: VaultAccess, all = false): Promise<void> {
+  const known = readVaultMeta(access.paths.meta);
+  if (known === undefined || known.trunk.length < (all ? 2 : layersBeforeMerge + 1)) return;
+  await withVaultLock(access.tree, access.paths.lock, 'ctx flatten', async () => {
+    const vault = readVaultMeta(access.paths.meta);
+    if (vault === undefined) return;
+    // The import is the largest by far, and stays; whoever asks for all of it gets one layer.
+    const count = all ? vault.trunk.length : vault.trunk.length - 1;
+    if (count < 2) return;
+    const kept = vault.trunk.slice(0, vault.trunk.length - count);
+    const merged = await mergeLayers(access, vault.trunk.slice(-count), { trunk: true }, all);
+    writeVaultMeta(access.paths.meta, { ...vault, trunk: [...kept, merged] });
+  });
+}

@@ -1,0 +1,30 @@
+/** Paths of several roots in one list: those of the workspace as they are in it, those of other roots in full. Pure. */
+import { workspaceRoot } from './layout.js';
+
+export type Roots = Readonly<Record<string, string>>;
+
+/** A root's own top directory. */
+export const topPath = '.';
+
+export function shownPath(roots: Roots, key: string, path: string): string {
+  if (key === workspaceRoot) return path;
+  const root = roots[key] ?? '';
+  return path === topPath ? root : `${root}/${path}`;
+}
+
+/** The path within the root, where it is of that root. */
+export function pathWithin(roots: Roots, key: string, shown: string): string | undefined {
+  if (key === workspaceRoot) return shown.startsWith('/') ? undefined : shown;
+  const root = roots[key] ?? '';
+  if (shown === root) return topPath;
+  return shown.startsWith(`${root}/`) ? shown.slice(root.length + 1) : undefined;
+}
+
+/** Of which root a shown path is: of the most specific one, where roots lie in each other. */
+export function rootOf(roots: Roots, shown: string): readonly [key: string, path: string] | undefined {
+  const found = Object.keys(roots)
+    .map((key) => [key, pathWithin(roots, key, shown)] as const)
+    .filter((entry): entry is readonly [string, string] => entry[1] !== undefined)
+    .sort(([left], [right]) => (roots[right]?.length ?? 0) - (roots[left]?.length ?? 0));
+  return found[0];
+}

@@ -1,0 +1,123 @@
+/**
+ * The trunk: the person's directories as layers that all forks share at their bottom. What the person edits becomes a layer
+ * on top of the trunk, once, whichever fork saw it first; each fork moves onto the newer trunk when it is next used (`adopt`).
+ */
+import { renameSync } from 'node:fs';
+import { readJsonFile, writeFileAtomic } from '../base/atomic-file.js';
+import { makeLayer, treesOf } from './layer-pool.js';
+import { withVaultLock } from './locks.js';
+import type { Problem } from './tree.js';
+import { lookAtRoot } from './trunk-look.js';
+import type { OpenFork, VaultAccess } from './vault.js';
+import { readVaultMeta, type VaultMeta, writeVaultMeta } from './vault-meta.js';
+
+/** Paths by root, each relative to its root. */
+export type RootPaths = ReadonlyMap<string, readonly string[]>;
+
+export function pathCount(paths: RootPaths): number {
+  return [...paths.values()].reduce((sum, list) => sum + list.length, 0);
+}
+
+/** What the roots changed since they were last looked at; a root that the fork's request looked at is not scanned again. */
+export async function lookAtRoots(fork: OpenFork, roots: readonly string[], known?: RootPaths): Promise<RootPaths> {
+  const looks = roots.map(async (key) => {
+    const path = fork.vault.roots[key];
+    const found = known?.get(key);
+    if (path === undefined || found !== undefined) return [key, found ?? []] as const;
+    const drift = await lookAtRoot({ access: fork, key, path, into: fork.place.scanned(key) });
+    return [key, drift.map((each) => each.path)] as const;
+  });
+  return new Map(await Promise.all(looks));
+}
+
+/** Paths at which a root is not what the trunk shows. */
+async function differing(access: VaultAccess, vault: VaultMeta, key: string, paths: readonly string[]) {
+  const root = vault.roots[key];
+  if (paths.length === 0 || root === undefined) return [];
+  const layers = treesOf(access.paths, vault.trunk, key);
+  const compared = await access.tree.compare({ layers, root, shift: access.owner.shift, paths });
+  return paths.filter((path) => compared.get(path) !== 'same');
+}
+
+export interface Advance {
+  readonly vault: VaultMeta;
+  readonly problems: readonly Problem[];
+}
+
+/** One change of the trunk. */
+interface TrunkStep {
+  /** The fork whose apply it was. */
+  readonly by?: string | undefined;
+  readonly paths: Readonly<Record<string, readonly string[]>>;
+}
+
+/** A layer becomes the trunk's topmost. `entered` are the paths at which it changes what a fork may have built on. */
+export function extendTrunk(
+  access: VaultAccess,
+  vault: VaultMeta,
+  layers: readonly string[],
+  entered: RootPaths,
+  more: { readonly by?: string | undefined; readonly roots?: VaultMeta['roots'] } = {},
+): VaultMeta {
+  const position = vault.position + 1;
+  const step: TrunkStep = { ...(more.by === undefined ? {} : { by: more.by }), paths: Object.fromEntries(entered) };
+  const text = `${JSON.stringify(step)}\n`;
+  writeFileAtomic(access.paths.edits(position), text, { durable: false });
+  const after: VaultMeta = { ...vault, roots: more.roots ?? vault.roots, trunk: [...vault.trunk, ...layers], position };
+  writeVaultMeta(access.paths.meta, after);
+  return after;
+}
+
+/** What entered the trunk after `position`, from the records of its steps. What the fork itself applied is no news to it. */
+export function enteredSince(access: VaultAccess, vault: VaultMeta, position: number, fork: string): RootPaths {
+  const entered = new Map<string, Set<string>>();
+  for (let at = position + 1; at <= vault.position; at += 1) {
+    const step = readJsonFile(access.paths.edits(at)) as TrunkStep | undefined;
+    for (const [root, paths] of step === undefined || step.by === fork ? [] : Object.entries(step.paths)) {
+      const known = entered.get(root) ?? new Set();
+      for (const path of paths) known.add(path);
+      entered.set(root, known);
+    }
+  }
+  return new Map([...entered].map(([root, paths]) => [root, [...paths]]));
+}
+
+/**
+ * Takes over what the person edited at `looked`, with the vault's lock held. Signatures become the vault's own after the
+ * layer is named: signatures that are newer than the layers would hide the edits for good.
+ */
+export async function takeEdits(fork: OpenFork, looked: RootPaths, by?: string): Promise<Advance> {
+  const { paths, tree, owner } = fork;
+  const vault = readVaultMeta(paths.meta) ?? fork.vault;
+  const entered = new Map<string, readonly string[]>();
+  const problems: Problem[] = [];
+  let layer: string | undefined;
+  for (const [key, list] of looked) {
+    const root = vault.roots[key];
+    const edits = await differing(fork, vault, key, list);
+    if (edits.length === 0 || root === undefined) continue;
+    layer ??= makeLayer(paths, { trunk: true });
+    const layers = treesOf(paths, vault.trunk, key);
+    problems.push(
+      ...(await tree.mirror({ root, into: paths.tree(layer, key), layers, shift: owner.shift, paths: edits })),
+    );
+    entered.set(key, edits);
+  }
+  const after = layer === undefined ? vault : extendTrunk(fork, vault, [layer], entered, { by });
+  return { vault: after, problems };
+}
+
+/** The trunk as of now: takes over the edits of the roots, if there are any. */
+export async function advanceTrunk(fork: OpenFork, looked: RootPaths): Promise<Advance> {
+  if (pathCount(looked) === 0) return { vault: readVaultMeta(fork.paths.meta) ?? fork.vault, problems: [] };
+  return withVaultLock(fork.tree, fork.paths.lock, 'taking over edits', async () => {
+    const advance = await takeEdits(fork, looked);
+    adoptScans(fork, looked);
+    return advance;
+  });
+}
+
+/** The signatures of a scan that was acted on become the vault's. */
+export function adoptScans({ paths, place }: OpenFork, looked: RootPaths): void {
+  for (const key of looked.keys()) renameSync(place.scanned(key), paths.scan(key));
+}
