@@ -26,7 +26,7 @@ import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { recordSegmentBytes, recordSegmentMilliseconds } from '../base/limits.js';
 import { type DenialState, type Notice, noDenials, parseDenials, planDenials } from './denials.js';
 import type { FileLock } from './file-lock.js';
-import { bodyText, formatVersion, genesisHead, type Hasher, lineText, type Position, types } from './format.js';
+import { bodyText, formatVersion, genesisHead, type Hasher, type Position, types } from './format.js';
 import { agentOfChain, type ChainPaths, chainPaths, firstSeqOf, segmentName, tornName } from './layout.js';
 import type { RecordEntry } from './record.js';
 import type { Reserve } from './reserve.js';
@@ -71,6 +71,8 @@ function latest(now: Date, ts: string): string {
 }
 
 const firstLook = 4096;
+const lineOverhead = 128;
+const largestKept = 4 * 1024 * 1024;
 const openDirectory = { recursive: true, mode: 0o700 } as const;
 
 export class Chain {
@@ -81,6 +83,7 @@ export class Chain {
   #segment: number | undefined;
   #opened = 0;
   #tail: Tail | undefined;
+  #lines: Buffer = Buffer.alloc(firstLook);
 
   constructor(options: ChainOptions) {
     this.name = options.chain;
@@ -319,20 +322,25 @@ export class Chain {
     const ts =
       entries[0]?.type === types.open || entries[0]?.type === types.close ? latest(now, tail.ts) : now.toISOString();
     let { head, seq } = tail;
-    let lines = '';
+    let end = 0;
+    let bytes = this.#lines;
     const positions = entries.map((entry) => {
       seq += 1;
       const body = bodyText(entry, agent, seq, ts);
-      head = hasher.next(head, body);
-      lines += lineText(head, body);
+      const most = end + body.length * 3 + lineOverhead;
+      if (most > bytes.length) bytes = Buffer.concat([bytes.subarray(0, end)], most * 2);
+      end = hasher.writeLine(head, body, bytes, end);
+      head = hasher.head;
       return { seq, head };
     });
+    // Kept for the next time, but not where one large entry needed much.
+    if (bytes.length <= largestKept) this.#lines = bytes;
     const descriptor = this.#segment;
     if (descriptor === undefined) throw new ErrnoError('EIO', { operation: 'record', reason: 'no segment is open' });
-    if (lines !== '') this.#writeLines(descriptor, tail.size, Buffer.from(lines));
+    if (end > 0) this.#writeLines(descriptor, tail.size, bytes.subarray(0, end));
     if (durable) fdatasyncSync(descriptor);
     const last = entries.at(-1);
-    if (last !== undefined) this.#tail = { head, seq, ts, type: last.type, size: tail.size + Buffer.byteLength(lines) };
+    if (last !== undefined) this.#tail = { head, seq, ts, type: last.type, size: tail.size + end };
     return positions;
   }
 

@@ -3,7 +3,7 @@
  * it has to be, since nothing behind it can be trusted. Pure over a reader.
  */
 import { canonicalJson, type Json } from '../base/canonical-json.js';
-import { type Body, bodyOffset, formatVersion, genesisHead, type Hasher, statedHead, types } from './format.js';
+import { type Body, bodyOffset, formatVersion, genesisHead, type Hasher, isLine, types } from './format.js';
 import { agentOfChain, firstSeqOf, segmentName } from './layout.js';
 import type { RecordReader } from './reader.js';
 import { layers, statuses } from './record.js';
@@ -94,6 +94,7 @@ export function replay(reader: RecordReader, chain: string, hasher: Hasher, visi
   const segments = reader.files(chain).filter((name) => firstSeqOf(name) !== undefined);
   const notes: ReplayProblem[] = [];
   let head = genesisHead;
+  const previous = Buffer.from(genesisHead, 'hex');
   let seq = 0;
   let ts = '';
   let bytes = 0;
@@ -136,9 +137,8 @@ export function replay(reader: RecordReader, chain: string, hasher: Hasher, visi
         );
         break;
       }
-      const stated = statedHead(content, start, end);
-      if (stated === undefined) return problem('malformed', 'this is no line of a record');
-      if (hasher.nextOf(head, content, start + bodyOffset, end - 1) !== stated) {
+      if (!isLine(content, start, end)) return problem('malformed', 'this is no line of a record');
+      if (!hasher.follows(previous, content, start, end)) {
         return problem(
           'changed',
           'its digest does not follow: it was changed, or a record before it was dropped or moved',
@@ -179,7 +179,7 @@ export function replay(reader: RecordReader, chain: string, hasher: Hasher, visi
         });
       }
       closed = body.type === types.close;
-      head = stated;
+      head = content.toString('latin1', start + 2, start + 66);
       seq = body.seq;
       ts = body.ts;
       visit(body, head, where);

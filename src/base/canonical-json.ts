@@ -31,6 +31,26 @@ function write(value: unknown, depth: number): string {
   return `{${members.join(',')}}`;
 }
 
+/** Whether JSON.stringify, which is several times as quick, writes the same: all plain, all defined, keys in order. */
+function isInOrder(value: unknown, depth: number): boolean {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object' || depth > maximumDepth) return false;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index += 1) if (!isInOrder(value[index], depth + 1)) return false;
+    return true;
+  }
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return false;
+  let before: string | undefined;
+  for (const key in value) {
+    if (before !== undefined && key <= before) return false;
+    before = key;
+    if (key === 'toJSON' || !isInOrder((value as Readonly<Record<string, unknown>>)[key], depth + 1)) return false;
+  }
+  return true;
+}
+
 export function canonicalJson(value: Json): string {
-  return write(value, 0);
+  return isInOrder(value, 0) ? JSON.stringify(value) : write(value, 0);
 }

@@ -114,6 +114,9 @@ export const recordSegmentBytes = 8 * 1024 * 1024;
 /** Age of a segment after which the same happens, however little is in it. */
 export const recordSegmentMilliseconds = 24 * 60 * 60_000;
 
+/** Records of one group commit: what a write takes well, and little enough that others wait no longer than a disk does. */
+export const groupCommitRecords = 4_096;
+
 /** Until a record that another process is writing to has to be free: less than the hook has, so that it can say so. */
 export const recordLockMilliseconds = 2_500;
 

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { seeded } from '../../test/property/seeded.js';
+import type { Json } from '../base/canonical-json.js';
+import { hidden, redactArgv, redactFacts, redactText } from './redact.js';
+
+interface Hidden {
+  readonly argv?: readonly string[];
+  readonly text?: string;
+  readonly facts?: { readonly [name: string]: Json };
+  readonly secret: string;
+}
+
+const file = new URL('../../../../test/vectors/secrets.json', import.meta.url);
+const corpus = JSON.parse(readFileSync(file, 'utf8')) as { hidden: Hidden[]; shown: string[][] };
+
+describe('secrets in what is recorded', () => {
+  it('are hidden, wherever the corpus has one', () => {
+    for (const { argv, text, facts, secret } of corpus.hidden) {
+      const given = argv ?? text ?? facts ?? '';
+      assert.ok(JSON.stringify(given).includes(secret), `${secret} is in the case`);
+      const shown = redactFacts({ given: given as Json });
+      assert.ok(!JSON.stringify(shown).includes(secret), JSON.stringify(shown));
+      assert.ok(JSON.stringify(shown).includes(hidden), JSON.stringify(shown));
+    }
+  });
+
+  it('are hidden in the middle of a text, too', () => {
+    for (const { text, secret } of corpus.hidden) {
+      if (text !== undefined) assert.ok(!redactText(`before ${text} after`).includes(secret));
+    }
+  });
+
+  it('do not hide what is none', () => {
+    for (const argv of corpus.shown) assert.deepEqual(redactArgv(argv), argv);
+  });
+
+  it('are hidden once: what is hidden stays as it is', () => {
+    for (const { argv = [] } of corpus.hidden) assert.deepEqual(redactArgv(redactArgv(argv)), redactArgv(argv));
+  });
+
+  it('are looked for in any text, in time that follows its length', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ maxLength: 300 }),
+        fc.constantFrom('=', ':', '"', 'eyJ', 'a.', '-----BEGIN PRIVATE KEY-----'),
+        (text, part) => {
+          redactText(text);
+          redactText(part.repeat(2_000) + text);
+        },
+      ),
+      seeded(100),
+    );
+  });
+});
