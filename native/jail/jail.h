@@ -70,9 +70,10 @@ void make_symlink(const char *path, const char *target);
 void mount_tmpfs(const char *path, mode_t mode, uint32_t attributes);
 /* Through the maps of OP_OWNERS from here on. */
 void exchange_owners(int tree);
-void mount_bind(const char *source, const char *target, uint32_t attributes);
+/* `identity` is DEVICE:INODE of what the source has to be, or null. */
+void mount_bind(const char *source, const char *target, const char *identity, uint32_t attributes);
 /* A detached copy of what is mounted at a path of the host, and the placing of it. */
-int clone_tree(const char *source, uint32_t attributes, bool *directory);
+int clone_tree(const char *source, const char *identity, uint32_t attributes, bool *directory);
 void attach(int tree, const char *path, bool directory);
 void make_mounts_private(void);
 void mount_proc(const char *path);

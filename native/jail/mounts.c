@@ -129,14 +129,26 @@ void exchange_owners(int tree)
 		fail("giving the fork to the agent's own uid, which its filesystem must be able to (idmapped mounts)");
 }
 
-/* The source was resolved when the plan was made; a symlink that stands in it now was put there since. */
-int clone_tree(const char *source, uint32_t attributes, bool *directory)
+static bool is_identical(const struct stat *about, const char *identity)
+{
+	char text[64];
+	snprintf(text, sizeof text, "%llu:%llu", (unsigned long long)about->st_dev, (unsigned long long)about->st_ino);
+	return strcmp(text, identity) == 0;
+}
+
+/*
+ * The source was resolved when the plan was made; a symlink that stands in it now was put there since, and something else at the
+ * same path was put in its place.
+ */
+int clone_tree(const char *source, const char *identity, uint32_t attributes, bool *directory)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
 	int found = sys_openat2(AT_FDCWD, source, &how);
 	struct stat about;
 	if (found < 0 || fstat(found, &about) != 0)
 		fail(source);
+	if (identity && !is_identical(&about, identity))
+		fail_with(ESTALE, source);
 	int tree = sys_open_tree(found, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (tree < 0)
 		fail(source);
@@ -152,10 +164,10 @@ int clone_tree(const char *source, uint32_t attributes, bool *directory)
 	return tree;
 }
 
-void mount_bind(const char *source, const char *target, uint32_t attributes)
+void mount_bind(const char *source, const char *target, const char *identity, uint32_t attributes)
 {
 	bool directory;
-	int tree = clone_tree(source, attributes, &directory);
+	int tree = clone_tree(source, identity, attributes, &directory);
 	attach(tree, target, directory);
 }
 
@@ -181,7 +193,7 @@ void mask(const char *path)
 	if (S_ISDIR(about.st_mode)) {
 		mount_tmpfs(path, 0555, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	} else {
-		mount_bind("/dev/null", path, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+		mount_bind("/dev/null", path, NULL, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	}
 }
 

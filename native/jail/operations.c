@@ -139,7 +139,7 @@ void execute(const struct operation *operation, const struct plan *plan, int cha
 	case OP_TMPFS:
 		return mount_tmpfs(s[0], (mode_t)operation->number, operation->flags);
 	case OP_BIND:
-		return mount_bind(s[0], s[1], operation->flags);
+		return mount_bind(s[0], s[1], s[2], operation->flags);
 	case OP_OVERLAY:
 		return mount_overlay(operation);
 	case OP_PROC:

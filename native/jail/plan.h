@@ -33,7 +33,8 @@ enum code {
 	OP_FILE,         /* path, content; number: mode */
 	OP_SYMLINK,      /* path, target */
 	OP_TMPFS,        /* path; number: mode; flags: mount attributes */
-	OP_BIND,         /* source, target; flags: mount attributes, applied recursively; source has no symlink in it */
+	OP_BIND,         /* source, target, device:inode that the source must have; flags: mount attributes, applied recursively; source
+	                    has no symlink in it; the third may be missing */
 	OP_OVERLAY,      /* target, lower:lower..., upper, work; flags: mount attributes */
 	OP_PROC,         /* path: a fresh procfs of the jail's own pid namespace */
 	OP_DEVPTS,       /* path */

@@ -81,7 +81,8 @@ static struct moving stage_overlay(const struct operation *overlay)
 static struct moving stage_bind(const struct operation *bind)
 {
 	struct moving moving;
-	moving.tree = clone_tree(bind->strings[0], bind->flags, &moving.directory);
+	/* Not compared again: in the life of a kept jail a file may have been written anew by its owner. */
+	moving.tree = clone_tree(bind->strings[0], NULL, bind->flags, &moving.directory);
 	return moving;
 }
 

@@ -26,7 +26,14 @@ export type Operation =
   | { readonly do: 'file'; readonly path: string; readonly content: string; readonly mode: number }
   | { readonly do: 'symlink'; readonly path: string; readonly target: string }
   | { readonly do: 'tmpfs'; readonly path: string; readonly mode: number; readonly attributes: readonly Attribute[] }
-  | { readonly do: 'bind'; readonly source: string; readonly target: string; readonly attributes: readonly Attribute[] }
+  | {
+      readonly do: 'bind';
+      readonly source: string;
+      readonly target: string;
+      readonly attributes: readonly Attribute[];
+      /** What the source has to be, `device:inode`: something else at its path was put there since. */
+      readonly identity?: string;
+    }
   | {
       readonly do: 'overlay';
       readonly target: string;

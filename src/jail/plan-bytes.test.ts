@@ -46,7 +46,10 @@ const examples = {
   file: ['OP_FILE', { do: 'file', path: '/etc/passwd', content: 'a\nb\n', mode: 0o644 }],
   symlink: ['OP_SYMLINK', { do: 'symlink', path: '/bin', target: 'usr/bin' }],
   tmpfs: ['OP_TMPFS', { do: 'tmpfs', path: '/tmp', mode: 0o1777, attributes: ['no setuid', 'no devices'] }],
-  bind: ['OP_BIND', { do: 'bind', source: '/usr', target: '/usr', attributes: ['read only', 'no execution'] }],
+  bind: [
+    'OP_BIND',
+    { do: 'bind', source: '/usr', target: '/usr', attributes: ['read only', 'no execution'], identity: '8:4' },
+  ],
   overlay: [
     'OP_OVERLAY',
     { do: 'overlay', target: '/w', lower: ['l/1', 'l/0'], upper: 'u', work: 'k', attributes: [] },
@@ -117,6 +120,7 @@ describe('the bytes of a plan', () => {
     assert.equal(of('tmpfs')?.flags, 2 | 4);
     assert.equal(of('bind')?.flags, 1 | 8);
     assert.deepEqual(of('overlay')?.strings, ['/w', 'l/1:l/0', 'u', 'k']);
+    assert.deepEqual(of('bind')?.strings, ['/usr', '/usr', '8:4']);
     assert.deepEqual(of('groups')?.strings, ['5', '4294967294']);
     assert.deepEqual(of('limit'), { code: 20, flags: 7, number: 2n ** 64n - 1n, strings: [] });
     assert.deepEqual(of('environment')?.strings, ['PATH=/bin', 'EMPTY=', 'ODD=a=b']);

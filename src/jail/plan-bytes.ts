@@ -83,7 +83,11 @@ function encode(operation: Operation): Encoded {
     case 'bind':
       return {
         code: 11,
-        strings: [operation.source, operation.target],
+        strings: [
+          operation.source,
+          operation.target,
+          ...(operation.identity === undefined ? [] : [operation.identity]),
+        ],
         flags: bits(operation.attributes, attributeBits),
       };
     case 'overlay':

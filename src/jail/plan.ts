@@ -45,6 +45,8 @@ export interface SharedPath {
   readonly source: string;
   readonly target: string;
   readonly access: 'read only' | 'read write';
+  /** `device:inode` of the source when it was looked up. */
+  readonly identity?: string;
   /** In the store, owned like the fork. */
   readonly ofFork?: boolean;
   /** Written as its owner, who is not root: a shifted command could otherwise only write what everybody may. */
@@ -148,6 +150,7 @@ function mounts(view: JailView): Operation[] {
         source: path.source,
         target: path.target,
         attributes: attributesOf(view, path),
+        ...(path.identity === undefined ? {} : { identity: path.identity }),
       },
     })),
     ...overlayMounts(view),

@@ -55,6 +55,8 @@ const remedies: Readonly<Record<string, string>> = {
 /** The private home is the only place to mount on that an agent can have written. */
 const plantedLink = "the fork's private home has a link where something must be mounted; `ctx drop` makes a fresh one";
 
+const replaced = 'something else stands at this path than a moment ago, when it was granted; look at it and try again';
+
 export function refusalOf({ rest: line }: Report): ErrnoError {
   const [, name = '', number = '', ...rest] = line.split(' ');
   const code = errnoNames.get(Number(number)) ?? 'EIO';
@@ -73,7 +75,7 @@ export function refusalOf({ rest: line }: Report): ErrnoError {
     operation: `jail ${name}`,
     path: what,
     reason: 'the kernel refused this step of making the jail',
-    remedy: code === 'ELOOP' ? plantedLink : remedies[name],
+    remedy: code === 'ELOOP' ? plantedLink : code === 'ESTALE' ? replaced : remedies[name],
   });
 }
 

@@ -3,11 +3,12 @@
  * with whoever asks the Authority. What the jail makes of its own (private home, /tmp, /dev, /proc, parts of /etc) stands
  * only where the Authority says nothing; docs/agreement.md lists the differences that follow.
  */
+import { lstatSync } from 'node:fs';
 import { posix } from 'node:path';
 import { contains } from '../authority/absolute-path.js';
 import type { Person } from '../authority/system-profile.js';
 import type { View, ViewEntry } from '../authority/view.js';
-import { ErrnoError } from '../base/errno.js';
+import { ErrnoError, fromSystemError } from '../base/errno.js';
 import type { Layer, SharedPath } from '../jail/plan.js';
 import { proxyEnvironment } from '../network/environment.js';
 import type { ResolvedAuthority } from './authority-of.js';
@@ -42,6 +43,20 @@ interface Parts {
   readonly readOnly: readonly string[];
 }
 
+/**
+ * What was granted by name is that thing, not whatever stands at its path a moment later. The system and tools' own files are
+ * written anew by updates, at any time and rightly.
+ */
+function identityOf({ source, origin }: ViewEntry): { readonly identity?: string } {
+  if (origin === 'systemReads' || origin === 'toolingPaths') return {};
+  try {
+    const about = lstatSync(source, { bigint: true, throwIfNoEntry: false });
+    return about === undefined ? {} : { identity: `${about.dev}:${about.ino}` };
+  } catch (error) {
+    throw fromSystemError(error, 'look at what is granted', source);
+  }
+}
+
 /** What stands in the workspace at its own path is the fork's: it is narrowed there, never shown from the host. */
 function partsOf(view: View, origin: string): Parts {
   const shared: SharedPath[] = [];
@@ -63,7 +78,7 @@ function partsOf(view: View, origin: string): Parts {
     if (!entry.options.includes('rbind') && hasMountsInside(source)) {
       refuse(entry, `a mount of ${source} without the file systems that are mounted inside it`);
     }
-    shared.push({ source, target, access: access === 'write' ? 'read write' : 'read only' });
+    shared.push({ source, target, access: access === 'write' ? 'read write' : 'read only', ...identityOf(entry) });
   }
   return { shared, readOnly };
 }
