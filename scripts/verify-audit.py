@@ -245,6 +245,9 @@ class Chain:
                 for each in state["watched"]:
                     if each["count"]:
                         expected[each["entry"]["layer"]] = expected.get(each["entry"]["layer"], 0) - each["count"]
+                for each in state["intents"]:
+                    if each["seq"] > self.seq:
+                        expected[each["layer"]] = expected.get(each["layer"], 0) - each["count"]
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise Bad("denials.json cannot be read")
         else:

@@ -48,9 +48,12 @@ export function sumOf(totals: Totals): number {
   return Object.values(totals).reduce((sum, count) => sum + count, 0);
 }
 
-/** Refusals that are counted and not in a record yet. */
-export function waiting(state: DenialState): Totals {
+/** Refusals that are counted and not in a record yet, in a chain that ends with record `seq`. */
+export function waiting(state: DenialState, seq: number): Totals {
   const totals: Partial<Record<Layer, number>> = {};
+  for (const intent of state.intents) {
+    if (intent.seq > seq) totals[intent.layer] = (totals[intent.layer] ?? 0) + intent.count;
+  }
   for (const { entry, count } of state.watched) {
     if (count > 0) totals[layerOf(entry)] = (totals[layerOf(entry)] ?? 0) + count;
   }

@@ -29,12 +29,14 @@ export class Keys {
 
   /** The key in use; made where there is none. */
   current(): SigningKey {
-    const id = this.#read('current')?.trim();
-    return id === undefined ? this.#make('made', undefined) : this.#load(id);
+    return this.#recorder.alone(() => {
+      const id = this.#read('current')?.trim();
+      return id === undefined ? this.#make('made', undefined) : this.#load(id);
+    });
   }
 
   rotate(): SigningKey {
-    return this.#make('rotated', this.current());
+    return this.#recorder.alone(() => this.#make('rotated', this.current()));
   }
 
   /** What it signed before stays good. The key in use is put out of use first, by another. */
@@ -47,10 +49,12 @@ export class Keys {
         remedy: 'ctx audit keys lists them',
       });
     }
-    const now = this.current();
-    const signer = now.id === id ? this.rotate() : now;
-    this.#tell('revoked', publicKey, signer);
-    return signer;
+    return this.#recorder.alone(() => {
+      const now = this.current();
+      const signer = now.id === id ? this.rotate() : now;
+      this.#tell('revoked', publicKey, signer);
+      return signer;
+    });
   }
 
   ids(): readonly string[] {

@@ -9,6 +9,7 @@
  *       denials.json            refusals counted, and repeats that are not recorded yet
  *       torn.000000000007       what a crash left half written where record 7 was to stand
  *     key/ID.key, key/ID.pub    what heads are signed with
+ *     seal.lock                 held while heads are sealed, keys made and anchors written
  *     reserve                   room for the record on a full disk
  */
 import { join } from 'node:path';
@@ -72,5 +73,10 @@ export function chainPaths(record: string, chain: string): ChainPaths {
 }
 
 export function recordPaths(record: string) {
-  return { keys: join(record, 'key'), reserve: join(record, 'reserve'), agents: join(record, 'agent') } as const;
+  return {
+    keys: join(record, 'key'),
+    reserve: join(record, 'reserve'),
+    sealLock: join(record, 'seal.lock'),
+    agents: join(record, 'agent'),
+  } as const;
 }

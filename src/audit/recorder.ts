@@ -2,7 +2,9 @@
  * The Recorder that everybody uses: each entry to the chain of whom it is about, its secrets hidden first. Every refusal goes
  * through here, is counted and recorded, and told to the parent of whoever was refused.
  */
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import type { Json } from '../base/canonical-json.js';
+import { sealLockMilliseconds } from '../base/limits.js';
 import { Chain } from './chain.js';
 import { type FileLock, loadFileLock } from './file-lock.js';
 import { Hasher, type Position, types } from './format.js';
@@ -37,6 +39,7 @@ export class ChainRecorder implements Recorder {
   readonly #hasher = new Hasher();
   readonly #chains = new Map<string, Chain>();
   #lock: FileLock | undefined;
+  #isAlone = false;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -62,6 +65,23 @@ export class ChainRecorder implements Recorder {
     const found = this.#chain(chain);
     this.#settle(found, found.appendAll([], { flush: true, durable: true }));
     return found.end();
+  }
+
+  /** Only one process at a time makes keys, seals and writes to anchors. Within a call of itself it is the same one. */
+  alone<T>(act: () => T): T {
+    if (this.#isAlone) return act();
+    const { record, library } = this.#options;
+    mkdirSync(record, { recursive: true, mode: 0o700 });
+    const path = recordPaths(record).sealLock;
+    const descriptor = openSync(path, 'a', 0o600);
+    try {
+      loadFileLock(library, sealLockMilliseconds).hold(descriptor, path);
+      this.#isAlone = true;
+      return act();
+    } finally {
+      this.#isAlone = false;
+      closeSync(descriptor);
+    }
   }
 
   close(): void {

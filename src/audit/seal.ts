@@ -81,6 +81,10 @@ function settle(recorder: ChainRecorder, anchor: Anchor, history: HostHistory): 
 }
 
 export function sealAll(recorder: ChainRecorder, anchors: readonly Anchor[]): Sealed {
+  return recorder.alone(() => seal(recorder, anchors));
+}
+
+function seal(recorder: ChainRecorder, anchors: readonly Anchor[]): Sealed {
   const reader = directoryReader(recorder.record);
   const history = historyOf(recorder.record);
   const key = new Keys(recorder).current();

@@ -64,11 +64,11 @@ function read(reader: RecordReader, chain: string, file: string): string | undef
 }
 
 /** What was counted where it happened, against what is recorded and what still waits to be. */
-function counterFindings(reader: RecordReader, chain: string, recorded: Totals): readonly Finding[] {
+function counterFindings(reader: RecordReader, chain: string, recorded: Totals, seq: number): readonly Finding[] {
   const text = read(reader, chain, 'denials.json');
   const state = text === undefined ? noDenials : parseDenials(text);
   if (state === undefined) return [{ fault: 'counters', chain, text: 'denials.json cannot be read' }];
-  const pending = waiting(state);
+  const pending = waiting(state, seq);
   return layers.flatMap((layer: Layer): Finding[] => {
     const counted = state.totals[layer] ?? 0;
     const found = (recorded[layer] ?? 0) + (pending[layer] ?? 0);
@@ -139,7 +139,7 @@ function checkChain(
       });
       break;
     }
-    problems.push(...counterFindings(reader, chain, recorded));
+    problems.push(...counterFindings(reader, chain, recorded, replayed.seq));
   }
   if (genesis !== undefined && chain !== hostChain && expected.genesis !== genesis) {
     const text =

@@ -120,6 +120,9 @@ export const groupCommitRecords = 4_096;
 /** Until a record that another process is writing to has to be free: less than the hook has, so that it can say so. */
 export const recordLockMilliseconds = 2_500;
 
+/** For another process to be done sealing: anchors may be slow. */
+export const sealLockMilliseconds = 60_000;
+
 /** Kept free for the record on a full disk: how some hundred commands ended. */
 export const recordReserveBytes = 128 * 1024;
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileAnchor } from '../audit/anchor/file-anchor.js';
 import { anchorsOf, rootAnchor } from '../audit/anchors-of.js';
-import { directoryReader } from '../audit/reader.js';
+import { directoryReader, type RecordReader } from '../audit/reader.js';
 import { type Finding, type Verification, verify } from '../audit/verify.js';
 import { ErrnoError, ExitCode, hasCode } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
@@ -64,6 +64,24 @@ function trusted(call: Arguments, host: Host): readonly string[] {
   }
 }
 
+const attempts = 5;
+
+/** Others may be writing while we read, and half of what they write looks like tampering: what fails then is read again. */
+function settled(reader: RecordReader, ask: () => Verification): Verification {
+  const sizes = () =>
+    reader.chains().map((chain) =>
+      reader
+        .files(chain)
+        .map((file) => `${file} ${reader.read(chain, file).length}`)
+        .join(),
+    );
+  for (let attempt = 1; ; attempt += 1) {
+    const before = sizes().join();
+    const answer = ask();
+    if (answer.ok || attempt === attempts || sizes().join() === before) return answer;
+  }
+}
+
 export const run: Run = async (call, hostOf) => {
   const host = await hostOf();
   const reader = directoryReader(call.value('record') ?? host.audit.record);
@@ -74,7 +92,9 @@ export const run: Run = async (call, hostOf) => {
       reason: 'there is no record here',
     });
   }
-  const verification = verify({ reader, anchors: anchorsFor(call, host), trusted: trusted(call, host) });
+  const verification = settled(reader, () =>
+    verify({ reader, anchors: anchorsFor(call, host), trusted: trusted(call, host) }),
+  );
   if (call.flag('json')) printJson(verification);
   else process.stdout.write(text(verification, painter(process.stdout)));
   return verification.ok ? ExitCode.ok : ExitCode.failed;
