@@ -12,9 +12,11 @@ export interface Blame {
   readonly command: FoundRecord;
   /** The record of the apply that brought it into the directory. */
   readonly applied: FoundRecord | undefined;
+  /** A later command that ran on the directory itself: what it did there, nobody wrote down. */
+  readonly live: FoundRecord | undefined;
 }
 
-interface Touched {
+interface Touch {
   readonly change: string;
   readonly command: FoundRecord;
 }
@@ -32,24 +34,62 @@ function changeOf(record: FoundRecord, path: string): string | undefined {
   return line === undefined ? undefined : String(line).split(' ', 1)[0];
 }
 
-/** `records`: those of the workspace at `origin`; `path` as its changes name it. */
-export function blame(records: readonly FoundRecord[], origin: string, path: string): Blame | undefined {
-  let pending: Touched | undefined;
-  let applied: (Touched & { readonly by: FoundRecord }) | undefined;
-  for (const record of records) {
-    const { type, status, facts } = record.body;
-    if (facts?.['origin'] !== origin) continue;
-    if (type === 'exec' && status !== 'begin') {
-      const change = changeOf(record, path);
-      if (change === 'restored') pending = undefined;
-      else if (change !== undefined) pending = { change, command: record };
-    } else if (type === 'drop') pending = undefined;
-    else if (type === 'apply' && status === 'ok') {
-      if (pending !== undefined) applied = { ...pending, by: record };
-      pending = undefined;
+function covers(paths: unknown, path: string): boolean {
+  if (!Array.isArray(paths) || paths.length === 0) return true;
+  return paths.some((top) => top === '.' || top === path || path.startsWith(`${top}/`));
+}
+
+/** What is pending for one path in one fork, the newest last, after one more record. */
+function pendingAfter(touches: readonly Touch[], record: FoundRecord, path: string): readonly Touch[] {
+  const { type, status, facts = {} } = record.body;
+  switch (type) {
+    case 'exec': {
+      const change = status === 'begin' ? undefined : changeOf(record, path);
+      if (change === undefined) return touches;
+      return change === 'restored' ? [] : [...touches, { change, command: record }];
     }
+    case 'drop':
+    case 'fork delete':
+      return [];
+    case 'rollback': {
+      const made = String(facts['made'] ?? '');
+      return covers(facts['paths'], path) ? touches.filter(({ command }) => command.body.ts <= made) : touches;
+    }
+    default:
+      return touches;
   }
-  if (pending !== undefined) return { state: 'pending', ...pending, applied: undefined };
+}
+
+/** `path` as the changes of the workspace at `origin` name it. */
+export function blame(records: readonly FoundRecord[], origin: string, path: string): Blame | undefined {
+  const pending = new Map<string, readonly Touch[]>();
+  let applied: (Touch & { readonly by: FoundRecord }) | undefined;
+  let live: FoundRecord | undefined;
+  for (const record of records) {
+    const { type, status, object, facts } = record.body;
+    const isHere = facts?.['origin'] === origin || pending.has(object);
+    if (!isHere) continue;
+    if (type === 'exec' && facts?.['live'] === true) {
+      live = record;
+      continue;
+    }
+    const touches = pendingAfter(pending.get(object) ?? [], record, path);
+    pending.set(object, touches);
+    if (type !== 'apply' || status !== 'ok') continue;
+    const last = touches.at(-1);
+    if (last !== undefined) applied = { ...last, by: record };
+    pending.set(object, []);
+  }
+  const waiting = [...pending.values()].flatMap((touches) => touches.slice(-1));
+  const newest = waiting.sort((a, b) => (a.command.body.ts < b.command.body.ts ? -1 : 1)).at(-1);
+  if (newest !== undefined) return { state: 'pending', ...newest, applied: undefined, live: undefined };
   if (applied === undefined) return undefined;
-  return { state: 'applied', change: applied.change, command: applied.command, applied: applied.by };
+  const { change, command, by } = applied;
+  return {
+    state: 'applied',
+    change,
+    command,
+    applied: by,
+    live: live !== undefined && live.body.ts > by.body.ts ? live : undefined,
+  };
 }

@@ -44,7 +44,7 @@ export const run: Run = async (call, hostOf) => {
       remedy: `ctx audit query --path ${basename(relative)} shows what names it`,
     });
   }
-  const { state, change, command, applied } = found;
+  const { state, change, command, applied, live } = found;
   const { body, chain } = command;
   const argv = body.facts?.['argv'];
   const authority = String(body.facts?.['authority'] ?? '');
@@ -64,6 +64,7 @@ export const run: Run = async (call, hostOf) => {
       ts: body.ts,
       applied: applied === undefined ? null : { chain: applied.chain, seq: applied.body.seq, ts: applied.body.ts },
       changedSince: since,
+      liveSince: live === undefined ? null : { chain: live.chain, seq: live.body.seq, ts: live.body.ts },
     });
     return ExitCode.ok;
   }
@@ -78,6 +79,10 @@ export const run: Run = async (call, hostOf) => {
   ];
   process.stdout.write(`${paint('bold', visible(relative))} ${change} by\n`);
   for (const [name, value] of rows) process.stdout.write(`  ${paint('dim', name.padEnd(9))}  ${value}\n`);
+  if (live !== undefined) {
+    const where = `${live.chain}:${live.body.seq}`;
+    process.stdout.write(`  ${paint('yellow', `since then a command ran on the directory itself: ${where}`)}\n`);
+  }
   if (since) process.stdout.write(`  ${paint('yellow', 'changed since, by nobody the record knows')}\n`);
   return ExitCode.ok;
 };

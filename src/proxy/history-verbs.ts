@@ -58,7 +58,8 @@ export function deleteMoment(host: Host, request: ForkRequest, wanted: string): 
   return withFork(host, request, 'ctx checkpoint delete', async (fork) => {
     const checkpoint = findCheckpoint(fork, wanted);
     const facts = { checkpoint: checkpoint.id };
-    host.recorder.append({ type: 'checkpoint delete', object: objectOf(fork), status: 'begin', facts });
+    const object = objectOf(fork);
+    host.recorder.append({ type: 'checkpoint delete', object, status: 'begin', makesRoom: true, facts });
     await tidy(deleteCheckpoint(fork, checkpoint));
     return momentOf(checkpoint);
   });
@@ -86,8 +87,8 @@ export function rollBackFork(host: Host, request: RollbackRequest): Promise<Roll
     const chosen = (path: string) =>
       paths.length === 0 || paths.some((top) => top === '.' || path === top || path.startsWith(`${top}/`));
     const undone = all.filter(({ path }) => chosen(path));
-    const facts: Record<string, Json> = { checkpoint: to.id, paths, undone: undone.length };
-    host.recorder.append({ type: 'rollback', object: objectOf(fork), status: 'begin', facts });
+    const facts: Record<string, Json> = { checkpoint: to.id, made: to.made, paths, undone: undone.length };
+    host.recorder.append({ type: 'rollback', object: objectOf(fork), status: 'begin', makesRoom: true, facts });
     const after = paths.length === 0 ? await rollBack(fork, to) : await restorePaths(fork, to, paths);
     return { to: momentOf(to), undone, pending: (await forkChanges(after)).length };
   });
@@ -142,7 +143,8 @@ export function chooseFork(host: Host, cwd: string, name: string): Promise<void>
 
 export async function removeFork(host: Host, cwd: string, name: string): Promise<void> {
   const access = accessAt(host, cwd);
-  host.recorder.append({ type: 'fork delete', object: `fork/${access.id}/${name}`, status: 'begin', facts: {} });
+  const object = `fork/${access.id}/${name}`;
+  host.recorder.append({ type: 'fork delete', object, status: 'begin', makesRoom: true, facts: {} });
   await deleteFork(access, name);
   await collectGarbage(access);
 }

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Json } from '../base/canonical-json.js';
+import { blame } from './blame.js';
+import type { FoundRecord } from './query.js';
+
+let clock = 0;
+const time = () => {
+  clock += 1;
+  return new Date(clock * 1000).toISOString();
+};
+
+function record(
+  type: string,
+  status: 'begin' | 'ok' | 'failed',
+  facts: Record<string, Json>,
+  fork = 'main',
+): FoundRecord {
+  const body = { agent: null, facts, object: `fork/1/${fork}`, seq: clock, session: null, status, ts: time(), type };
+  return { chain: 'person', head: '', body };
+}
+
+const origin = '/p';
+const exec = (name: string, changes: readonly string[], fork?: string) =>
+  record('exec', 'ok', { origin, argv: [name], changes }, fork);
+const commandOf = (records: readonly FoundRecord[], path: string) => {
+  const found = blame(records, origin, path);
+  return found === undefined ? undefined : [found.state, found.change, found.command.body.facts?.['argv']?.toString()];
+};
+
+describe('blame', () => {
+  it('is the last command that changed the path, in whatever order others changed others', () => {
+    const records = [exec('one', ['added a', 'added b']), exec('two', ['modified a']), exec('three', ['modified b'])];
+    assert.deepEqual(commandOf(records, 'a'), ['pending', 'modified', 'two']);
+    assert.deepEqual(commandOf(records, 'b'), ['pending', 'modified', 'three']);
+    assert.equal(commandOf(records, 'c'), undefined);
+    assert.equal(blame(records, '/other', 'a'), undefined);
+  });
+
+  it('knows what went or came with its directory, and not what was modified beside it', () => {
+    const records = [exec('one', ['deleted old', 'modified near'])];
+    assert.deepEqual(commandOf(records, 'old/inner'), ['pending', 'deleted', 'one']);
+    assert.equal(commandOf(records, 'near/inner'), undefined);
+  });
+
+  it('follows apply, drop and rollback', () => {
+    const first = exec('one', ['added a']);
+    const apply = record('apply', 'ok', { origin });
+    assert.deepEqual(commandOf([first, apply], 'a'), ['applied', 'added', 'one']);
+    const second = exec('two', ['modified a']);
+    assert.deepEqual(commandOf([first, apply, second], 'a'), ['pending', 'modified', 'two']);
+    const made = time();
+    const third = exec('three', ['modified a']);
+    const back = record('rollback', 'begin', { made, paths: [] });
+    assert.deepEqual(commandOf([first, apply, second, third, back], 'a'), ['pending', 'modified', 'two']);
+    const other = record('rollback', 'begin', { made, paths: ['b'] });
+    assert.deepEqual(commandOf([first, apply, second, third, other], 'a'), ['pending', 'modified', 'three']);
+    const drop = record('drop', 'begin', { origin });
+    assert.deepEqual(commandOf([first, apply, second, third, drop], 'a'), ['applied', 'added', 'one']);
+  });
+
+  it('keeps forks apart, and names a command that ran on the directory itself since', () => {
+    const one = exec('one', ['added a'], 'main');
+    const two = exec('two', ['added a'], 'other');
+    const drop = record('drop', 'begin', { origin }, 'other');
+    assert.deepEqual(commandOf([one, two, drop], 'a'), ['pending', 'added', 'one']);
+    const apply = record('apply', 'ok', { origin }, 'main');
+    const live = record('exec', 'ok', { origin, live: true, argv: ['rm'] }, 'none');
+    assert.equal(blame([one, apply, live], origin, 'a')?.live, live);
+  });
+});
