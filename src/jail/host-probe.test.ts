@@ -8,7 +8,7 @@ const good: HostFacts = {
   kernel: '6.1.0-18-amd64',
   root: false,
   store: '/home/ada/.local/share/ctxfs',
-  attempts: { 'user-namespace': 0, namespaces: 0, overlay: 0, proc: 0, seccomp: 0 },
+  attempts: { 'user-namespace': 0, namespaces: 0, overlay: 0, proc: 0, seccomp: 0, owners: 0 },
   landlock: 3,
   fuse: 'usable',
   cgroup: { version: 2, controllers: ['cpu', 'memory'] },
@@ -29,6 +29,7 @@ describe('the diagnosis of a host', () => {
         'own /proc: ok, works',
         'seccomp: ok, works',
         'Landlock: ok, ABI 3',
+        'idmapped mounts: ok, only root needs them',
         'FUSE: ok, /dev/fuse',
         'cgroup: ok, v2: cpu memory',
       ],
@@ -64,8 +65,12 @@ describe('the diagnosis of a host', () => {
   });
 
   it('calls optional what a jail can do without', () => {
-    const poor: HostFacts = { ...good, landlock: 0, fuse: 'missing', cgroup: { version: 0, controllers: [] } };
-    for (const name of ['Landlock', 'FUSE', 'cgroup']) assert.equal(check(poor, name)?.state, 'optional');
+    const attempts = { ...good.attempts, owners: 22 };
+    const poor: HostFacts = { ...good, root: true, attempts, fuse: 'missing', cgroup: { version: 0, controllers: [] } };
+    for (const name of ['idmapped mounts', 'FUSE', 'cgroup']) assert.equal(check(poor, name)?.state, 'optional');
+    // A command is refused without it, unless somebody says otherwise each time.
+    const open = check({ ...good, landlock: 0 }, 'Landlock');
+    assert.deepEqual([open?.state, /--weaken landlock/.test(open?.remedy ?? '')], ['missing', true]);
     assert.match(check({ ...good, fuse: 'closed' }, 'FUSE')?.remedy ?? '', /chmod/);
     assert.match(check(poor, 'FUSE')?.remedy ?? '', /modprobe/);
   });
@@ -76,7 +81,14 @@ describe('the diagnosis of a host', () => {
       kernel: fc.string(),
       root: fc.boolean(),
       store: fc.constant('/store'),
-      attempts: fc.record({ 'user-namespace': errno, namespaces: errno, overlay: errno, proc: errno, seccomp: errno }),
+      attempts: fc.record({
+        'user-namespace': errno,
+        namespaces: errno,
+        overlay: errno,
+        proc: errno,
+        seccomp: errno,
+        owners: errno,
+      }),
       landlock: fc.nat({ max: 9 }),
       fuse: fc.constantFrom('usable' as const, 'closed' as const, 'missing' as const),
       cgroup: fc.record({

@@ -10,7 +10,9 @@ export interface HostFacts {
   readonly root: boolean;
   readonly store: string;
   /** Errno of each attempt; 0 where it works. */
-  readonly attempts: Readonly<Record<'user-namespace' | 'namespaces' | 'overlay' | 'proc' | 'seccomp', number>>;
+  readonly attempts: Readonly<
+    Record<'user-namespace' | 'namespaces' | 'overlay' | 'proc' | 'seccomp' | 'owners', number>
+  >;
   readonly landlock: number;
   readonly fuse: 'usable' | 'closed' | 'missing';
   readonly cgroup: { readonly version: 0 | 1 | 2; readonly controllers: readonly string[] };
@@ -77,6 +79,7 @@ export function probeHost(program: string, store: string): HostFacts {
         overlay: attempt('overlay'),
         proc: attempt('proc'),
         seccomp: attempt('seccomp'),
+        owners: attempt('owners'),
       },
       landlock: Number(values.get('landlock') ?? 0),
       fuse: fuseState(),
@@ -140,9 +143,17 @@ export function diagnose(facts: HostFacts): readonly Check[] {
       ? { name: 'Landlock', state: 'ok', found: `ABI ${landlock}` }
       : {
           name: 'Landlock',
-          state: 'optional',
+          state: 'missing',
           found: 'none',
-          remedy: 'a kernel with CONFIG_SECURITY_LANDLOCK, and landlock in lsm=',
+          remedy: 'a kernel with CONFIG_SECURITY_LANDLOCK, and landlock in lsm=; `--weaken landlock` goes without',
+        },
+    facts.attempts.owners === 0
+      ? { name: 'idmapped mounts', state: 'ok', found: facts.root ? 'work' : 'only root needs them' }
+      : {
+          name: 'idmapped mounts',
+          state: 'optional',
+          found: errnoNames.get(facts.attempts.owners) ?? `errno ${facts.attempts.owners}`,
+          remedy: 'for agents with iso uid: set CTX_DATA to a directory on ext4, xfs, btrfs or tmpfs',
         },
     fuse === 'usable'
       ? { name: 'FUSE', state: 'ok', found: '/dev/fuse' }
