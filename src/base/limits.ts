@@ -152,3 +152,21 @@ export const shellCommands = 4_096;
 
 /** Values that one word of shell text is known to take, each of which is read. */
 export const shellWordValues = 16;
+
+/** How long a command that needs an approval waits for one: about as long as harnesses wait for a command. Then it is denied. */
+export const approvalWaitMilliseconds = 5 * 60_000;
+
+/** Between two looks for an answer. */
+export const approvalLookMilliseconds = 100;
+
+/** How long a granted command that nobody waited for any more can still be run once. */
+export const approvalUseMilliseconds = 60 * 60_000;
+
+/** How long a grant for the session lasts: a working day. */
+export const approvalSessionMilliseconds = 8 * 60 * 60_000;
+
+/** After this long an ended request is removed; the record keeps what was asked and answered. */
+export const approvalKeptMilliseconds = 30 * 24 * 60 * 60_000;
+
+/** Requests that wait at one time: a person cannot look at more, and a loop must not fill the store. */
+export const approvalsWaiting = 64;

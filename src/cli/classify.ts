@@ -1,24 +1,12 @@
 /** `ctx classify`: the classes of a command, and what in it they come from. */
-import { ErrnoError, ExitCode } from '../base/errno.js';
+import { ExitCode } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
 import { classNames } from '../shell/classes.js';
-import { type Classification, type CommandForm, classify } from '../shell/classify.js';
+import { type Classification, classify } from '../shell/classify.js';
 import type { Reading } from '../shell/reading.js';
+import { commandForm } from './command-form.js';
 import { type Paint, painter, printJson } from './output.js';
-import type { Arguments, Run } from './verb.js';
-
-/** The command that a verb is given: its words, or `--shell`. */
-export function commandForm(call: Arguments, verb: string): CommandForm {
-  const text = call.value('shell');
-  if ((text === undefined) === (call.words.length === 0)) {
-    throw new ErrnoError('EINVAL', {
-      operation: `ctx ${verb}`,
-      reason: 'expected a command, or --shell TEXT, and not both',
-      remedy: `ctx ${verb} --help shows the usage`,
-    });
-  }
-  return text === undefined ? { argv: call.words } : { text };
-}
+import type { Run } from './verb.js';
 
 function readingJson({ text, words, classes, readable, why, parts }: Reading): unknown {
   return { text, words, classes: classNames(classes), readable, why, parts: parts.map(readingJson) };

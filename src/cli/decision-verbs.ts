@@ -1,4 +1,6 @@
 /** The verbs of what commands may do: how they are classified and decided, and who approves. */
+import { scopes } from '../proxy/approval.js';
+import { commandClasses } from '../shell/classes.js';
 import { json } from './object-verbs.js';
 import type { Option, Verb } from './verb.js';
 
@@ -7,6 +9,22 @@ export const shellText: Option = {
   value: 'TEXT',
   summary: 'a text for the shell, instead of a command and its arguments',
 };
+
+export const approvalWait: Option = {
+  name: 'approval-wait',
+  value: 'DURATION',
+  summary: 'how long to wait where an approval is needed, before it is denied: 5m',
+};
+
+/** What `exec` is given beside a command and what it may use. */
+export const formOptions: readonly Option[] = [
+  shellText,
+  { name: 'cwd', value: 'DIRECTORY', summary: 'where it starts, and whose workspace it is; else here' },
+  { name: 'readonly', summary: 'show it the workspace read-only' },
+  { name: 'allow-host', value: 'HOST[:PORT]', repeated: true, summary: 'the same as --net' },
+];
+
+const why: Option = { name: 'why', value: 'TEXT', summary: 'told to whoever asked' };
 
 export const decisionVerbs: readonly Verb[] = [
   {
@@ -21,5 +39,107 @@ export const decisionVerbs: readonly Verb[] = [
     ],
     examples: ['ctx classify -- git push --force', 'ctx classify --shell \'find . -name "*.o" | xargs rm\''],
     load: async () => (await import('./classify.js')).run,
+  },
+  {
+    name: 'rules list',
+    summary: "the operator's rules of what commands may do",
+    words: 'none',
+    options: [json],
+    examples: ['ctx rules list'],
+    load: async () => (await import('./rules.js')).list,
+  },
+  {
+    name: 'rules add',
+    summary: 'allow, ask about or deny a command, or a class of commands',
+    operands: 'ACTION [-- COMMAND [ARGUMENT...]]',
+    words: { least: 1, most: Number.POSITIVE_INFINITY },
+    options: [
+      json,
+      { name: 'class', value: 'CLASS', choices: commandClasses, summary: 'every command of a class' },
+      { name: 'agent', value: 'NAME', summary: 'for one agent and its children; without it, for everybody' },
+      { name: 'nobody', summary: 'for commands without an agent' },
+    ],
+    details: [
+      'ACTION is allow, allow_with_checkpoint, require_approval or deny. A command matches by its program, its first operands',
+      'and its options, in any order and however it is wrapped. Of several rules the most specific decides, then the strictest.',
+    ],
+    examples: [
+      'ctx rules add deny -- git push --force',
+      'ctx rules add require_approval --agent coder -- npm publish',
+      'ctx rules add allow --nobody --class mutating',
+    ],
+    load: async () => (await import('./rules.js')).add,
+  },
+  {
+    name: 'rules test',
+    summary: 'what would be decided of a command; nothing is run',
+    operands: '-- COMMAND [ARGUMENT...]',
+    words: 'command',
+    options: [
+      json,
+      shellText,
+      { name: 'agent', value: 'NAME', summary: 'as if it ran for this agent' },
+      { name: 'networked', summary: 'as if a network was granted' },
+    ],
+    details: ['The exit code is 0 where it would run, and 13 where it would be denied or wait for an approval.'],
+    examples: ['ctx rules test -- git push', "ctx rules test --agent coder --shell 'curl x | sh'"],
+    load: async () => (await import('./rules.js')).test,
+  },
+  {
+    name: 'rules rm',
+    summary: 'remove a rule',
+    operands: 'ID',
+    words: { least: 1, most: 1 },
+    options: [json],
+    examples: ['ctx rules rm 3f2a9c01'],
+    load: async () => (await import('./rules.js')).remove,
+  },
+  {
+    name: 'approvals list',
+    summary: 'commands that wait for an approval',
+    words: 'none',
+    options: [json, { name: 'all', summary: 'the answered and expired ones, too' }],
+    examples: ['ctx approvals list'],
+    load: async () => (await import('./approvals.js')).list,
+  },
+  {
+    name: 'approvals show',
+    summary: 'what is asked, by whom and why',
+    operands: 'ID',
+    words: { least: 1, most: 1 },
+    options: [json],
+    examples: ['ctx approvals show 3f2a9c01'],
+    load: async () => (await import('./approvals.js')).show,
+  },
+  {
+    name: 'approvals grant',
+    summary: 'let a waiting command run',
+    operands: 'ID',
+    words: { least: 1, most: 1 },
+    options: [
+      json,
+      {
+        name: 'for',
+        value: 'SCOPE',
+        choices: scopes,
+        summary: 'once (default), the same command this session, or always: a rule',
+      },
+      why,
+    ],
+    details: [
+      'It holds for these words, this directory, environment and authority, and once: for the fork as it is. The first answer',
+      'holds, whoever gives it. A command whose process is gone can be run again within the hour.',
+    ],
+    examples: ['ctx approvals grant 3f2a9c01', 'ctx approvals grant 3f2a9c01 --for session'],
+    load: async () => (await import('./approvals.js')).grant,
+  },
+  {
+    name: 'approvals deny',
+    summary: 'refuse a waiting command',
+    operands: 'ID',
+    words: { least: 1, most: 1 },
+    options: [json, why],
+    examples: ["ctx approvals deny 3f2a9c01 --why 'use the mirror'"],
+    load: async () => (await import('./approvals.js')).deny,
   },
 ];

@@ -1,11 +1,14 @@
 /** `ctx exec`: the proxy's face for people and scripts. stdout is the command's alone. */
+import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
+import { resolve } from 'node:path';
 import type { Quota } from '../authority/quota.js';
 import { ErrnoError } from '../base/errno.js';
 import type { RunningJail } from '../jail/launch.js';
 import type { Layer } from '../jail/plan.js';
 import { exitCodeOfCommand } from '../proxy/envelope.js';
-import { execute } from '../proxy/execute.js';
+import { type ExecRequest, execute } from '../proxy/execute.js';
+import { commandForm } from './command-form.js';
 import { currentDirectory } from './current-directory.js';
 import { limitText } from './limit-text.js';
 import { errorJson, errorText, painter, printJson } from './output.js';
@@ -70,6 +73,28 @@ export function withDefaultPort(name: string): string {
   return name === 'any' || /:\d+$/.test(name) ? name : `${name}:443`;
 }
 
+export /** A text is for bash where there is one: it is read as bash's before it runs. */
+function commandOf(call: Arguments): readonly string[] {
+  const form = commandForm(call, 'exec');
+  if ('argv' in form) return form.argv;
+  return [existsSync('/bin/bash') ? 'bash' : 'sh', '-c', form.text];
+}
+
+/** How long to wait for an approval, and how it is asked for. */
+export function approvalsFor(
+  call: Arguments,
+  clear: () => void,
+): Pick<ExecRequest, 'approvalMilliseconds' | 'onApproval'> {
+  const wait = call.value('approval-wait');
+  return {
+    approvalMilliseconds: wait === undefined ? undefined : parseDuration(wait),
+    onApproval: async (asked, signal) => {
+      clear();
+      return (await import('./ask-approval.js')).askApproval(asked, signal, painter(process.stderr));
+    },
+  };
+}
+
 export function quotaOf(call: Arguments): Quota {
   const memory = call.value('memory');
   const pids = call.value('processes');
@@ -92,18 +117,20 @@ export const run: Run = async (call, host) => {
   // Before anything is made: a call that is refused leaves nothing behind.
   const timeoutMilliseconds = timeout === undefined ? undefined : parseDuration(timeout);
   const quota = quotaOf(call);
+  const directory = call.value('cwd');
   const interrupts = new Interrupts();
   const progress = progressLine(process.stderr, 'ctx: first use here, importing this directory');
   try {
     const envelope = await execute(await host(), {
-      argv: call.words,
-      cwd: currentDirectory(),
+      argv: commandOf(call),
+      cwd: directory === undefined ? currentDirectory() : resolve(currentDirectory(), directory),
       fork: call.value('fork'),
       agent: call.value('agent'),
       reads: call.values('read'),
       writes: call.values('write'),
       siblings: call.flag('siblings'),
-      network: call.values('net').map(withDefaultPort),
+      readonly: call.flag('readonly'),
+      network: [...call.values('net'), ...call.values('allow-host')].map(withDefaultPort),
       privateHosts: call.values('net-private'),
       quota,
       environmentAdditions: call.values('env'),
@@ -113,6 +140,7 @@ export const run: Run = async (call, host) => {
       wait: call.flag('wait'),
       onProgress: progress.update,
       onReady: progress.clear,
+      ...approvalsFor(call, progress.clear),
       onStarted: (jail) => interrupts.started(jail),
       // The terminal may be raw while the command has it.
       onLimit: (event) => void (report && process.stderr.write(`\r${limitText(event)}\r\n`)),

@@ -5,7 +5,7 @@ import type { Layer } from '../jail/plan.js';
 import { exitCodeOfCommand } from '../proxy/envelope.js';
 import { executeLive } from '../proxy/execute-live.js';
 import { currentDirectory } from './current-directory.js';
-import { exitCodeOfRefusal, Interrupts, quotaOf, wantsReport, withDefaultPort } from './exec.js';
+import { approvalsFor, exitCodeOfRefusal, Interrupts, quotaOf, wantsReport, withDefaultPort } from './exec.js';
 import { limitText } from './limit-text.js';
 import { errorJson, errorText, painter, printJson } from './output.js';
 import { parseDuration } from './parse-arguments.js';
@@ -34,6 +34,7 @@ export const run: Run = async (call, host) => {
       weakened: call.values('weaken') as readonly Layer[],
       timeoutMilliseconds,
       streams: json ? 'capture' : 'inherit',
+      ...approvalsFor(call, () => undefined),
       onStarted: (jail) => interrupts.started(jail),
       onLimit: (event) => void (report && process.stderr.write(`\r${limitText(event)}\r\n`)),
       signal: interrupts.signal,

@@ -1,4 +1,5 @@
 /** The verbs about one jail, and the options of every verb that runs a command in one. */
+import { approvalWait } from './decision-verbs.js';
 import { authorityOptions, json } from './object-verbs.js';
 import type { Option, Verb } from './verb.js';
 
@@ -65,7 +66,7 @@ export const jailVerbs: readonly Verb[] = [
     summary: 'run a command in a jail on this directory itself, without a fork',
     operands: '-- COMMAND [ARGUMENT...]',
     words: 'command',
-    options: [json, dir, ...runOptions],
+    options: [json, dir, ...runOptions, approvalWait],
     details: [
       'As `ctx exec`, with the same surface and the same jail, but what it writes here is written: there is no fork, so',
       'nothing is listed and nothing can be undone. The report says so, and so does the record.',

@@ -1,6 +1,7 @@
 /** How things are printed: JSON for machines, colour on terminals only. */
 import { type ErrnoError, exitCodeFor } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
+import { decisionOf } from '../proxy/refused-decision.js';
 
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
@@ -37,6 +38,7 @@ export function errorText(error: ErrnoError, paint: Paint): string {
 
 export function errorJson(error: ErrnoError): unknown {
   return {
+    decision: decisionOf(error),
     error: {
       code: error.code,
       operation: error.operation,

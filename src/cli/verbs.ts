@@ -1,7 +1,7 @@
 /** Every verb of `ctx`. */
 
 import { auditVerbs } from './audit-verbs.js';
-import { decisionVerbs } from './decision-verbs.js';
+import { approvalWait, decisionVerbs, formOptions } from './decision-verbs.js';
 import { historyVerbs } from './history-verbs.js';
 import { hookVerb } from './hook-verb.js';
 import { jailVerbs, runOptions } from './jail-verbs.js';
@@ -18,7 +18,7 @@ export const verbs: readonly Verb[] = [
     summary: 'run a command in a jail, on a fork of this directory',
     operands: '-- COMMAND [ARGUMENT...]',
     words: 'command',
-    options: [json, ...runOptions, fork, wait],
+    options: [json, ...formOptions, ...runOptions, fork, approvalWait, wait],
     details: [
       'The command sees this directory (or the repository it is in), read-write, as a copy-on-write fork: your own files',
       'stay as they are until `ctx apply`. It sees the system read-only, a private home and /tmp, and the network of --net.',

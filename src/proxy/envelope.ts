@@ -2,6 +2,7 @@
 import type { Outcome } from '../jail/report.js';
 import type { ConnectionEvent } from '../network/events.js';
 import type { CommandChange } from '../vault/changes.js';
+import type { Decision } from './decision.js';
 import type { LimitEvent } from './limit-events.js';
 
 export interface CapturedStream {
@@ -31,6 +32,10 @@ export interface Envelope {
   /** The agent it ran for, and the digest of the Authority it ran under, as the record names it. */
   readonly agent: string | null;
   readonly authority: string;
+  /** Whether it was let run, and why: decided before it ran. */
+  readonly decision: Decision;
+  /** The approval it ran by, where it needed one. */
+  readonly approval: string | null;
   /** Paths that the command could write directly, outside the fork: what it did there cannot be undone. */
   readonly live: readonly string[];
   /** The command's own; null when a signal ended it. */

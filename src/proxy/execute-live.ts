@@ -54,10 +54,17 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
   const mounts = unusedFork(host, place);
   const view = viewOf({ host, place, resolved, mounts, argv, environmentAdditions, weakened });
   const startedAt = host.now();
-  const facts = { argv, directory, origin, authority: resolved.digest, weakened, live: true } satisfies Record<
-    string,
-    Json
-  >;
+  const { decision, approval } = resolved.leave;
+  const facts = {
+    argv,
+    directory,
+    origin,
+    authority: resolved.digest,
+    weakened,
+    decision: { ...decision },
+    approval,
+    live: true,
+  } satisfies Record<string, Json>;
   const { agent } = resolved;
   const whose = { object: `workspace/${origin}`, agent: agent?.name, parent: agent?.parent?.agent };
   host.recorder.append({ ...whose, type: 'exec', status: 'begin', facts });
@@ -103,6 +110,8 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
     workspace: { origin, vault: null, fork: null },
     agent: agent?.name ?? null,
     authority: resolved.digest,
+    decision,
+    approval,
     live: [origin, ...resolved.live],
     exitCode,
     signal,
@@ -117,6 +126,12 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
     limitEvents: events.all,
     limitsReached,
     weakened,
-    warnings: [...unwritten, ...resolved.warnings, ...withheld(place, resolved), ...nobodyHere(owner)],
+    warnings: [
+      ...unwritten,
+      ...resolved.leave.warnings,
+      ...resolved.warnings,
+      ...withheld(place, resolved),
+      ...nobodyHere(owner),
+    ],
   };
 }

@@ -19,6 +19,8 @@ import type { Problem, Progress } from '../vault/tree.js';
 import { closeFork, openFork, writtenTrees } from '../vault/vault.js';
 import type { AgentFacts } from './agent-facts.js';
 import { type ResolvedAuthority, resolveAuthority } from './authority-of.js';
+import type { ApprovalRequest } from './await-approval.js';
+import { decideRequest, type Leave } from './decide-request.js';
 import { denialsOf } from './denials.js';
 import type { Envelope } from './envelope.js';
 import { mountsOf } from './fork-mounts.js';
@@ -26,12 +28,13 @@ import { refreshGitIndex } from './git-index.js';
 import { type Host, type Place, placeOf } from './host.js';
 import { type LimitEvent, LimitEvents } from './limit-events.js';
 import { refusalsOf } from './refusals.js';
+import { decisionOf } from './refused-decision.js';
 import { runInJail } from './run.js';
 import { assertRunnable, withheld } from './runnable.js';
 import { countUse } from './uses.js';
 import { viewOf } from './view.js';
 
-export interface ExecRequest {
+export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds' | 'onApproval'> {
   readonly argv: readonly string[];
   readonly cwd: string;
   /** The fork it works on; without one, the one in use. */
@@ -42,6 +45,8 @@ export interface ExecRequest {
   readonly reads?: readonly string[];
   readonly writes?: readonly string[];
   readonly siblings?: boolean;
+  /** Show it the workspace read-only. */
+  readonly readonly?: boolean;
   /** What a command without an agent may connect to: `any`, or `host:port`. */
   readonly network?: readonly string[];
   /** `host:port` that may be reached although they are private or loopback, named by the operator. */
@@ -86,8 +91,11 @@ export function shortest(...times: readonly (number | undefined)[]): number | un
   return given.length === 0 ? undefined : Math.min(...given);
 }
 
+/** What a command may do, and the leave to run it. */
+export type Permitted = ResolvedAuthority & { readonly leave: Leave };
+
 /** What is refused here is in the record, like every command that ran. */
-export async function authorityFor(host: Host, place: Place, request: ExecRequest): Promise<ResolvedAuthority> {
+export async function authorityFor(host: Host, place: Place, request: ExecRequest): Promise<Permitted> {
   let agent: AgentFacts | undefined;
   try {
     agent = request.agent === undefined ? undefined : await host.agents(request.agent);
@@ -95,13 +103,15 @@ export async function authorityFor(host: Host, place: Place, request: ExecReques
     const grants = { network: [...network, ...privateHosts], quota };
     const resolved = await resolveAuthority(host, { place, agent, reads, writes, siblings, grants });
     assertRunnable(host, place, resolved);
+    const leave = await decideRequest(host, place, resolved, request);
     await countUse(host, resolved.line);
-    return resolved;
+    return { ...resolved, leave };
   } catch (error) {
     if (error instanceof ErrnoError) {
       const { argv, agent: asked = null } = request;
       const { code, reason } = error;
-      const facts = { argv, directory: place.directory, origin: place.origin, asked, error: code, reason };
+      const decision = decisionOf(error) as Json | undefined;
+      const facts = { argv, directory: place.directory, origin: place.origin, asked, error: code, reason, decision };
       const whose = { object: `workspace/${place.origin}`, agent: agent?.name, parent: agent?.parent?.agent };
       host.recorder.append({ ...whose, type: 'exec', status: 'denied', layer: 'proxy', facts });
     }
@@ -132,13 +142,14 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
     signal: request.signal,
   });
   try {
+    resolved.leave.confirm(opened);
     const object = `fork/${opened.id}/${opened.name}`;
     // Frozen first, so that whatever the command writes is told apart from what was there, and can be undone alone.
     const saved = saveCheckpoint(opened, { automatic: true, reason: request.argv.join(' ') });
     await flattenTrunk(saved.fork);
     const synced = await syncFork(await flattenDeltas(saved.fork));
     const fork = await refreshGitIndex(host, place, synced, request.weakened, request.signal);
-    const view = viewOf({
+    const shown = viewOf({
       host,
       place,
       resolved,
@@ -147,6 +158,7 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       environmentAdditions: request.environmentAdditions,
       weakened: request.weakened,
     });
+    const view = request.readonly === true ? { ...shown, readOnly: [place.origin] } : shown;
     const timeoutMilliseconds = shortest(request.timeoutMilliseconds, resolved.authority.quota.wallTime);
     const startedAt = host.now();
     const facts = {
@@ -155,6 +167,8 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       origin: place.origin,
       authority: resolved.digest,
       weakened: request.weakened,
+      decision: { ...resolved.leave.decision },
+      approval: resolved.leave.approval,
     } satisfies Record<string, Json>;
     const whose = { object, agent: resolved.agent?.name, parent: resolved.agent?.parent?.agent };
     host.recorder.append({ ...whose, type: 'exec', status: 'begin', facts });
@@ -220,6 +234,8 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       workspace: { origin: place.origin, vault: fork.id, fork: fork.name },
       agent: resolved.agent?.name ?? null,
       authority: resolved.digest,
+      decision: resolved.leave.decision,
+      approval: resolved.leave.approval,
       live: resolved.live,
       exitCode,
       signal,
@@ -240,6 +256,7 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       clashes: synced.clashes,
       warnings: [
         ...unwritten,
+        ...resolved.leave.warnings,
         ...resolved.warnings,
         ...withheld(place, resolved),
         ...[...opened.problems, ...synced.problems].map(describe),

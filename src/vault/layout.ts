@@ -13,6 +13,7 @@
  *   STORE/vault/ID/fork/NAME/lock        held by whoever uses the fork
  *   STORE/vault/ID/fork/NAME/home/       the private home
  *   STORE/session/KEY/FORK.socket        of a live session, with FORK.json: who keeps it
+ *   STORE/approval/ID/                   a command that waits for a person's answer, and the answer
  *   STORE/trash/                         renamed here, then deleted
  */
 import { join } from 'node:path';
@@ -64,6 +65,7 @@ export function storePaths(store: string) {
     vaults: join(store, 'vault'),
     sessions: join(store, 'session'),
     trash: join(store, 'trash'),
+    approvals: join(store, 'approval'),
   } as const;
 }
 

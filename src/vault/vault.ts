@@ -211,7 +211,7 @@ export function closeFork(fork: OpenFork): void {
 }
 
 /** Directories of the frozen layers of one root, topmost first: what lies below the live layer. */
-export function frozenTrees({ paths, meta }: OpenFork, root: string): string[] {
+export function frozenTrees({ paths, meta }: Pick<OpenFork, 'paths' | 'meta'>, root: string): string[] {
   return treesOf(paths, [...meta.base, ...meta.deltas], root);
 }
 
@@ -226,8 +226,11 @@ export function writtenTrees(fork: OpenFork): string[] {
   return [...Object.keys(fork.vault.roots).flatMap((root) => treesOf(fork.paths, layers, root)), prepareHome(fork)];
 }
 
+/** As much of a fork as says what is in its live layer. */
+export type LiveLayer = Pick<OpenFork, 'paths' | 'meta' | 'vault'>;
+
 /** Whether anything was written into the live layer. */
-export function isLiveTouched(fork: OpenFork): boolean {
+export function isLiveTouched(fork: LiveLayer): boolean {
   const { paths, meta } = fork;
   return Object.keys(fork.vault.roots).some((root) => isTouched(paths.tree(meta.live, root), frozenTrees(fork, root)));
 }

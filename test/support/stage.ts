@@ -1,7 +1,7 @@
 /** Where a suite plays: a home, a store and projects of one user, in a directory that is gone afterwards. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before } from 'node:test';
 import type { Envelope } from '../../src/proxy/envelope.js';
@@ -44,7 +44,23 @@ export class Stage {
     chmodSync(this.#directory, 0o755);
     if (isRoot) chownSync(this.#directory, this.user.uid, this.user.gid);
     this.makeDirectory('home');
+    this.#letEverythingRun();
     this.#program = ctxProgramFor(this.user, this.#directory);
+  }
+
+  /** Suites of the jail must not be saved by the judgement of commands; those of the judgement take this away. */
+  #letEverythingRun(): void {
+    const match = { class: 'host_escape_risk' };
+    const rules = { version: 1, rules: [{ action: 'allow_with_checkpoint', agent: '*', match }] };
+    for (const name of ['store', 'store/ctx']) this.makeDirectory(name);
+    chmodSync(this.store, 0o700);
+    writeFileSync(this.rules, JSON.stringify(rules));
+    if (isRoot) chownSync(this.rules, this.user.uid, this.user.gid);
+  }
+
+  /** The operator's rules, unless a call names another store. */
+  get rules(): string {
+    return join(this.store, 'ctx', 'rules.json');
   }
 
   async strike(): Promise<void> {

@@ -1,0 +1,58 @@
+/** A command that waits for an approval, shown to whoever is at the terminal. What an agent wrote is shown escaped. */
+import { openSync } from 'node:fs';
+import { createInterface } from 'node:readline/promises';
+import { ReadStream } from 'node:tty';
+import { visible, visibleCommand } from '../base/visible-text.js';
+import type { Asked } from '../proxy/approval.js';
+import type { Spoken } from '../proxy/await-approval.js';
+import type { Paint } from './output.js';
+
+export function askedLines({ id, agent, argv, directory, categories, reason }: Asked, paint: Paint): readonly string[] {
+  const who = agent === null ? 'a command' : `agent ${visible(agent)}`;
+  return [
+    `${paint('bold', 'ctx')}  ${who} asks for approval ${paint('bold', id)}`,
+    `  ${visibleCommand(argv)}`,
+    `  ${paint('dim', 'in')} ${visible(directory)}`,
+    `  ${paint('yellow', categories.join(', '))}: ${visible(reason)}`,
+  ];
+}
+
+const answers: Readonly<Record<string, Spoken>> = {
+  y: { granted: true, scope: 'once' },
+  s: { granted: true, scope: 'session' },
+  a: { granted: true, scope: 'rule' },
+  n: { granted: false, scope: 'once' },
+};
+
+/** Anything that is no clear yes is a no. */
+export function spokenAnswer(line: string): Spoken {
+  const letter = line.trim().toLowerCase().slice(0, 1);
+  return answers[letter === '' ? 'n' : letter] ?? { granted: false, scope: 'once' };
+}
+
+/** The terminal itself, not stdin: that is the command's. */
+async function askAtTerminal(question: string, signal: AbortSignal): Promise<Spoken | undefined> {
+  const input = new ReadStream(openSync('/dev/tty', 'r'));
+  const lines = createInterface({ input, output: process.stderr, terminal: false });
+  try {
+    return spokenAnswer(await lines.question(question, { signal }));
+  } catch (error) {
+    if (error instanceof Error && error.name === 'AbortError') return undefined;
+    throw error;
+  } finally {
+    lines.close();
+    input.destroy();
+  }
+}
+
+export async function askApproval(asked: Asked, signal: AbortSignal, paint: Paint): Promise<Spoken | undefined> {
+  const present = process.stdin.isTTY === true && process.stderr.isTTY === true;
+  const until = new Date(asked.expiresAt).toISOString().slice(11, 19);
+  const elsewhere = `  ${paint('dim', `ctx approvals grant ${asked.id}, or deny; denied at ${until} UTC`)}`;
+  process.stderr.write(`${[...askedLines(asked, paint), elsewhere].join('\n')}\n`);
+  if (!present) return undefined;
+  const always = asked.words.length === 0 ? '' : '/a (always, as a rule)';
+  const spoken = await askAtTerminal(`  run it? y (once)/s (this session)${always}/N `, signal);
+  if (spoken === undefined) process.stderr.write('\n');
+  return spoken?.scope === 'rule' && asked.words.length === 0 ? { granted: false, scope: 'once' } : spoken;
+}

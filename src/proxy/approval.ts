@@ -1,0 +1,129 @@
+/**
+ * Approvals: a command that waits for a person. What is asked names everything that the answer will hold for, by digest: the words,
+ * the directory, the environment, the Authority, the state of the fork. Nothing else can ride on it. Pure.
+ */
+import { canonicalJson } from '../base/canonical-json.js';
+import { ErrnoError } from '../base/errno.js';
+import { approvalSessionMilliseconds, approvalUseMilliseconds } from '../base/limits.js';
+import { sha256 } from '../base/sha256.js';
+import type { CommandClass } from '../shell/classes.js';
+
+export const scopes = ['once', 'session', 'rule'] as const;
+export type Scope = (typeof scopes)[number];
+
+/** What an approval holds for. */
+export interface Binding {
+  readonly argv: readonly string[];
+  readonly directory: string;
+  readonly environment: Readonly<Record<string, string>>;
+  /** The Authority's digest. */
+  readonly authority: string;
+  /** The fork's, as `forkState` says it. */
+  readonly fork: string;
+}
+
+export interface Asked {
+  readonly version: 1;
+  readonly id: string;
+  readonly askedAt: number;
+  /** Without an answer by then it is denied. */
+  readonly expiresAt: number;
+  readonly agent: string | null;
+  readonly argv: readonly string[];
+  readonly directory: string;
+  readonly origin: string;
+  readonly categories: readonly CommandClass[];
+  readonly reason: string;
+  readonly rule: string;
+  /** The command that needs the approval, as a rule would name it; empty where none could. */
+  readonly words: readonly string[];
+  /** Of the whole binding. */
+  readonly digest: string;
+  /** Of the binding without the fork's state, for an answer that lasts. */
+  readonly lasting: string;
+}
+
+export interface Answer {
+  readonly version: 1;
+  readonly granted: boolean;
+  readonly scope: Scope;
+  readonly at: number;
+  readonly by: string;
+  readonly why: string;
+}
+
+export type Status = 'waiting' | 'granted' | 'used' | 'denied' | 'expired';
+
+export interface Approval {
+  readonly asked: Asked;
+  readonly answer: Answer | undefined;
+  /** Whether the command has run by it. */
+  readonly used: boolean;
+}
+
+export function bindingDigest({ fork, ...lasting }: Binding): { readonly digest: string; readonly lasting: string } {
+  return {
+    digest: `sha256:${sha256(canonicalJson({ ...lasting, fork }))}`,
+    lasting: `sha256:${sha256(canonicalJson({ ...lasting }))}`,
+  };
+}
+
+/** From when on an answer holds no more. */
+function validUntil({ scope, at }: Answer): number {
+  return at + (scope === 'session' ? approvalSessionMilliseconds : approvalUseMilliseconds);
+}
+
+export function statusOf({ asked, answer, used }: Approval, now: number): Status {
+  if (answer === undefined) return now < asked.expiresAt ? 'waiting' : 'expired';
+  if (!answer.granted) return 'denied';
+  if (answer.scope === 'once' && used) return 'used';
+  return now < validUntil(answer) ? 'granted' : 'expired';
+}
+
+/** Whether it lets a command with these digests run now, without asking again. */
+export function holdsFor(approval: Approval, binding: Pick<Asked, 'digest' | 'lasting'>, now: number): boolean {
+  if (statusOf(approval, now) !== 'granted') return false;
+  const { asked, answer } = approval;
+  return answer?.scope === 'session'
+    ? asked.lasting === binding.lasting
+    : asked.digest === binding.digest && !approval.used;
+}
+
+function damaged(file: string): never {
+  throw new ErrnoError('EIO', {
+    operation: 'approvals',
+    path: file,
+    reason: 'expected an approval; the file is damaged',
+    remedy: 'remove its directory',
+  });
+}
+
+/** Both files are written by ctx alone: what does not have their form is damaged. */
+export function parseAsked(value: unknown, file: string): Asked {
+  const asked = value as Partial<Asked> | null;
+  const isWhole =
+    asked?.version === 1 &&
+    typeof asked.id === 'string' &&
+    typeof asked.askedAt === 'number' &&
+    typeof asked.expiresAt === 'number' &&
+    (asked.agent === null || typeof asked.agent === 'string') &&
+    Array.isArray(asked.argv) &&
+    Array.isArray(asked.words) &&
+    Array.isArray(asked.categories) &&
+    [asked.directory, asked.origin, asked.reason, asked.rule, asked.digest, asked.lasting].every(
+      (text) => typeof text === 'string',
+    );
+  return isWhole ? (asked as Asked) : damaged(file);
+}
+
+export function parseAnswer(value: unknown, file: string): Answer {
+  const answer = value as Partial<Answer> | null;
+  const isWhole =
+    answer?.version === 1 &&
+    typeof answer.granted === 'boolean' &&
+    scopes.some((scope) => scope === answer.scope) &&
+    typeof answer.at === 'number' &&
+    typeof answer.by === 'string' &&
+    typeof answer.why === 'string';
+  return isWhole ? (answer as Answer) : damaged(file);
+}
