@@ -384,6 +384,48 @@ static int from_memory(char **words)
 	die("fexecve");
 }
 
+/* Gives a descriptor of a file to everyone who connects. */
+static int give_descriptor(char **words)
+{
+	struct sockaddr_un address;
+	socklen_t length = local_address(words[0], &address);
+	int listening = socket(AF_UNIX, SOCK_STREAM, 0), given = open(words[1], O_RDONLY);
+	if (given < 0 || bind(listening, (struct sockaddr *)&address, length) != 0 || listen(listening, 5) != 0)
+		die(words[0]);
+	puts("listening");
+	fflush(stdout);
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {.header = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))}};
+	memcpy(CMSG_DATA(&control.header), &given, sizeof given);
+	struct iovec byte = {"", 1};
+	struct msghdr message = {
+		.msg_iov = &byte, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+	for (int peer; (peer = accept(listening, NULL, NULL)) >= 0; close(peer))
+		sendmsg(peer, &message, 0);
+	return 1;
+}
+
+static int take_descriptor(char **words)
+{
+	struct sockaddr_un address;
+	socklen_t length = local_address(words[0], &address);
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0), taken;
+	if (connect(fd, (struct sockaddr *)&address, length) != 0)
+		die(words[0]);
+	char byte, room[CMSG_SPACE(sizeof(int))];
+	struct iovec piece = {&byte, 1};
+	struct msghdr message = {
+		.msg_iov = &piece, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
+	if (recvmsg(fd, &message, 0) != 1 || !CMSG_FIRSTHDR(&message))
+		die("recvmsg");
+	memcpy(&taken, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof taken);
+	lseek(taken, 0, SEEK_SET);
+	show(taken);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(char **words);
@@ -411,6 +453,8 @@ static const struct {
 	{"exchange", exchange},
 	{"link-descriptor", link_descriptor},
 	{"from-memory", from_memory},
+	{"give-descriptor", give_descriptor},
+	{"take-descriptor", take_descriptor},
 };
 
 int main(int count, char **words)

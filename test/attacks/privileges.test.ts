@@ -57,6 +57,31 @@ forEachUser((user) => {
     assert.ok((denied ?? 0) >= 3, stdout);
   });
 
+  test('init is neither read, written, traced, robbed of a descriptor nor killed', { skip }, async () => {
+    const [pid, address] = ['1', '400000'];
+    const tries = [
+      `./attack memory-file ${pid} ${address}`,
+      `./attack vm-read ${pid} ${address}`,
+      `./attack trace ${pid} ${address}`,
+      ...[0, 1, 2, 3, 4].map((descriptor) => `./attack steal-descriptor ${pid} ${address} ${descriptor}`),
+      'cat /proc/1/environ /proc/1/maps /proc/1/auxv /proc/1/io /proc/1/stack',
+      'readlink /proc/1/exe /proc/1/cwd /proc/1/root /proc/1/fd/0 /proc/1/ns/mnt',
+      'kill -9 1; kill -STOP 1; kill -SEGV 1',
+      'echo -1000 > /proc/1/oom_score_adj && echo won; echo x > /proc/1/mem && echo won',
+    ];
+    const { stdout } = await run(
+      `for i in 1; do ${tries.map((each) => `(${each}) 2>/dev/null`).join('; ')}; done; echo alive`,
+    );
+    assert.equal(stdout, 'alive\n');
+    // Without a jail the same tries find a process of one's own: here a shell of the same user.
+    const own = stage.start(project, ['sh', '-c', 'sleep 20; :']);
+    const found = stage.shell(
+      project,
+      `readlink /proc/${own.pid}/exe /proc/${own.pid}/fd/1; cat /proc/${own.pid}/maps | head -1; kill -9 ${own.pid}`,
+    );
+    assert.match(found, /sh\n(?:pipe|socket):\[\d+\]\n.*-/s);
+  });
+
   test('the kernel cannot be changed and its secrets cannot be read', async () => {
     const files = [
       'sys/kernel/core_pattern',

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -159,6 +159,24 @@ forEachUser((user) => {
   test('by a unix socket in the project', { skip }, async () => {
     await host('serve', 'socket', token);
     await holds('./attack connect socket');
+  });
+  test('by a descriptor that a process of the host gives to whoever asks', { skip }, async () => {
+    await host('give-descriptor', 'giving', secret);
+    await host('give-descriptor', `@giving-${token.slice(7)}`, secret);
+    await holds(`./attack take-descriptor giving; ./attack take-descriptor @giving-${token.slice(7)}`);
+  });
+  test('by the socket of a daemon of containers, wherever one stands', { skip }, async () => {
+    // Like docker's own, in the places where a command would look for it; those of the system are root's to make.
+    const places = [`${stage.home}/.docker/run/docker.sock`, `${stage.directory}/run/docker.sock`];
+    if (user.uid === 0) places.push(`/run/ctx-test-docker-${process.pid}.sock`);
+    stage.shell(project, `mkdir -p ~/.docker/run ${stage.directory}/run`);
+    for (const place of places) await host('serve', place, token);
+    try {
+      for (const place of places) await holds(`./attack connect ${place}`);
+      assert.equal(await stage.inside(project, 'ls /run/docker.sock /var/run/docker.sock 2>/dev/null; true'), '');
+    } finally {
+      if (user.uid === 0) rmSync(places.at(-1) ?? '', { force: true });
+    }
   });
   test('by an abstract unix socket', { skip }, async () => {
     await host('serve', `@${token.slice(7)}`, token);
