@@ -2,6 +2,7 @@
 import { visible } from '../base/visible-text.js';
 import type { CommandChange } from '../vault/changes.js';
 import type { Paint } from './output.js';
+import { isRepositoryData } from './repository-data.js';
 
 const marks = {
   added: ['green', 'A'],
@@ -29,7 +30,7 @@ function remark({ kind, type, size, content, mode }: CommandChange): string {
   return kind === 'deleted' || kind === 'restored' ? '' : sizeText(size);
 }
 
-/** Git's own files are one line to people: who commits does not think of the object database. */
+/** Git's bookkeeping is one line to people: who commits does not think of the object database. */
 function repositoryLine(changes: readonly CommandChange[], paint: Paint): string[] {
   return changes.length === 0
     ? []
@@ -37,8 +38,8 @@ function repositoryLine(changes: readonly CommandChange[], paint: Paint): string
 }
 
 export function changeLines(all: readonly CommandChange[], paint: Paint, most = Number.POSITIVE_INFINITY): string[] {
-  const changes = all.filter(({ path }) => !path.startsWith('.git/'));
-  const repository = all.filter(({ path }) => path.startsWith('.git/'));
+  const changes = all.filter((change) => !isRepositoryData(change));
+  const repository = all.filter(isRepositoryData);
   const lines = changes.slice(0, most).map((change) => {
     const [colour, letter] = marks[change.kind];
     const name = `${visible(change.path)}${change.type === 'directory' ? '/' : ''}`;

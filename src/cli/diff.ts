@@ -7,6 +7,7 @@ import { changeLines } from './change-text.js';
 import { currentDirectory } from './current-directory.js';
 import { diffText } from './diff-text.js';
 import { painter, printJson } from './output.js';
+import { isRepositoryData } from './repository-data.js';
 import type { Run } from './verb.js';
 
 /** The changes at or below the paths given, which are meant as the person's shell sees them. */
@@ -18,10 +19,10 @@ function chosen({ changes, origin }: ForkStatus, words: readonly string[]): read
   );
 }
 
-/** What can be read as text. Git's object database is not for reading; whoever names it gets it. */
+/** What can be read as text. Git's bookkeeping is not for reading; whoever names it gets it. */
 function readable(status: ForkStatus, words: readonly string[]): readonly Change[] {
   return chosen(status, words).filter(
-    ({ type, path }) => type !== 'directory' && (words.length > 0 || !path.startsWith('.git/')),
+    (change) => change.type !== 'directory' && (words.length > 0 || !isRepositoryData(change)),
   );
 }
 

@@ -52,4 +52,42 @@ forEachUser((user) => {
     assert.equal(applied['done'], true);
     assert.equal(stage.shell(other, 'cat x; ls -a | grep -c .ctx || true'), 'y\n0\n');
   });
+
+  test('whatever would run later, by git, a shell, an editor, a harness or a build, is in the report and in the diff by name', async () => {
+    const later = [
+      '.git/hooks/post-checkout',
+      '.git/config',
+      '.gitmodules',
+      '.gitattributes',
+      '.bashrc',
+      '.profile',
+      '.envrc',
+      '.vscode/tasks.json',
+      '.idea/workspace.xml',
+      '.mcp.json',
+      '.claude/settings.json',
+      '.cursor/mcp.json',
+      '.github/workflows/ci.yml',
+      '.gitlab-ci.yml',
+      '.husky/pre-commit',
+      '.npmrc',
+      'package.json',
+      'Makefile',
+      'conftest.py',
+      'build.rs',
+    ];
+    const project = stage.project(repository);
+    const envelope = await stage.exec(project, [
+      'sh',
+      '-c',
+      `for file in ${later.join(' ')}; do mkdir -p $(dirname $file); echo PAYLOAD >> $file; chmod +x $file; done`,
+    ]);
+    const told = new Set(envelope.changes.map(({ path }) => path));
+    for (const path of later) assert.ok(told.has(path), `the report does not name ${path}`);
+    const { stdout } = await stage.ctx(project, ['diff']);
+    for (const path of later) assert.ok(stdout.includes(`+++ b/${path}\n`), `the diff does not show ${path}`);
+    // Nothing of it ran or was written before the person said so, nor by ctx's own git.
+    assert.equal(stage.shell(project, 'ls -A; cat .git/config | grep -c PAYLOAD || true'), '.git\nbuild\n0\n');
+    await stage.json(project, ['drop']);
+  });
 });

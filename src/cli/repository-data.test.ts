@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isRepositoryData } from './repository-data.js';
+
+const isData = (path: string) => isRepositoryData({ path, type: 'file' });
+
+test('what a commit writes is data', () => {
+  for (const path of [
+    'index',
+    'HEAD',
+    'objects/ab/cdef',
+    'objects/pack/a.pack',
+    'refs/heads/x',
+    'logs/HEAD',
+    'packed-refs',
+  ]) {
+    assert.ok(isData(`.git/${path}`), path);
+  }
+  assert.ok(isRepositoryData({ path: '.git/hooks', type: 'directory' }));
+  assert.ok(isData('.git/hooks/pre-commit.sample'));
+});
+
+test('what git takes programs from, or is not known, is not', () => {
+  for (const path of [
+    'config',
+    'config.worktree',
+    'hooks/post-checkout',
+    'hooks/deep/x.sample',
+    'info/attributes',
+    'objects/info/alternates',
+    'modules/x/config',
+    'modules/x/hooks/pre-commit',
+    'worktrees/x/config.worktree',
+    'index.lock',
+    'anything',
+  ]) {
+    assert.ok(!isData(`.git/${path}`), path);
+  }
+  for (const path of ['.gitmodules', '.github/x', 'sub/.git/index', '.git']) assert.ok(!isData(path), path);
+});
