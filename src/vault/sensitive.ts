@@ -10,13 +10,21 @@ interface Rule {
 }
 
 const anywhere = (names: string) => new RegExp(`(^|/)(${names})$`, 'i');
-const below = (names: string) => new RegExp(`(^|/)(${names})/`, 'i');
+/** The name itself too: what is no directory there is a link to one, or stands in its place. */
+const below = (names: string) => new RegExp(`(^|/)(${names})(/|$)`, 'i');
 
 const rules: readonly Rule[] = [
-  { pattern: /(^|\/)\.git\/(.*\/)?hooks\/(?!.*\.sample$)/i, why: 'git runs it' },
+  { pattern: /(^|\/)\.git$/i, why: 'git takes its repository, and what that runs, from where it points' },
+  { pattern: /(^|\/)\.git\/(.*\/)?(commondir|gitdir)$/i, why: 'git takes its configuration from where it points' },
+  { pattern: /(^|\/)\.git\/(.*\/)?hooks(\/(?!.*\.sample$)|$)/i, why: 'git runs it' },
   {
     pattern: /(^|\/)\.git\/(.*\/)?(config|config\.worktree|info\/attributes)$/i,
     why: 'git takes programs to run from it',
+  },
+  // A directory with this file, objects and refs is a repository to git, whatever it is called.
+  {
+    pattern: /^(?!(.*\/)?\.git\/)(.*\/)?HEAD$/,
+    why: 'git may take its directory for a repository, with programs to run',
   },
   { pattern: anywhere('\\.gitmodules'), why: 'git fetches and checks out what it names' },
   { pattern: below('\\.husky|\\.githooks'), why: 'git hooks are often set to it' },
@@ -41,6 +49,8 @@ const rules: readonly Rule[] = [
     ),
     why: 'a build server runs it',
   },
+  // No files of these names: links in place of the directories above.
+  { pattern: anywhere('\\.github|\\.config'), why: 'programs obey what stands below it' },
   { pattern: anywhere('\\.?mcp\\.json'), why: 'an agent starts the servers it names' },
   { pattern: below('\\.claude|\\.cursor|\\.codex|\\.gemini|\\.windsurf|\\.continue'), why: 'an agent obeys it' },
   {
@@ -49,6 +59,9 @@ const rules: readonly Rule[] = [
   },
   { pattern: anywhere('package\\.json'), why: 'npm runs its scripts' },
 ];
+
+/** Git makes no links there of its own. */
+const inRepository = /(^|\/)\.git\//i;
 
 /** Keys of a repository's configuration that name no program. */
 const harmlessKeys =
@@ -101,6 +114,7 @@ function textOf(content: Content | undefined): string | undefined {
 /** Why a change is sensitive; undefined for all others. A deletion runs nothing. */
 export function sensitivity(change: Change, before?: Content, after?: Content): string | undefined {
   if (change.kind === 'deleted' || change.type === 'directory') return undefined;
+  if (change.type === 'symlink' && inRepository.test(change.path)) return 'git follows it to what it runs or obeys';
   const rule = rules.find(({ pattern }) => pattern.test(change.path));
   if (rule === undefined || !isDecidedByText(change.path)) return rule?.why;
   const [old, now] = [textOf(before), textOf(after)];

@@ -86,8 +86,43 @@ forEachUser((user) => {
     for (const path of later) assert.ok(told.has(path), `the report does not name ${path}`);
     const { stdout } = await stage.ctx(project, ['diff']);
     for (const path of later) assert.ok(stdout.includes(`+++ b/${path}\n`), `the diff does not show ${path}`);
-    // Nothing of it ran or was written before the person said so, nor by ctx's own git.
-    assert.equal(stage.shell(project, 'ls -A; cat .git/config | grep -c PAYLOAD || true'), '.git\nbuild\n0\n');
+    // Nothing of it ran or was written before the person said so, nor by ctx's own git; nor by a plain apply.
+    const untouched = () => stage.shell(project, 'ls -A; cat .git/config | grep -c PAYLOAD || true');
+    assert.equal(untouched(), '.git\nbuild\n0\n');
+    await stage.ctx(project, ['apply']);
+    const written = stage.shell(
+      project,
+      `ls -d ${later.join(' ')} 2>/dev/null || true; grep -l PAYLOAD .git/config || true`,
+    );
+    // What only a build runs that the person starts is theirs to read.
+    assert.deepEqual(written.trim().split('\n').sort(), [
+      '.git/config',
+      '.gitattributes',
+      'Makefile',
+      'build.rs',
+      'conftest.py',
+    ]);
+    assert.equal(stage.shell(project, 'grep -c PAYLOAD .git/config || true'), '0\n');
     await stage.json(project, ['drop']);
   });
+
+  /** Repositories and directories of settings that go by other names. */
+  const around = {
+    'a file that leads git to another directory': 'echo "gitdir: evil" > .git',
+    'a link in place of the repository': 'ln -s evil .git',
+    'a directory that is a repository by what is in it': 'true',
+  };
+  const evil = `mkdir -p evil/objects evil/refs; echo 'ref: refs/heads/main' > evil/HEAD
+    printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = %s\\n\\tfsmonitor = touch %s/ran; false\\n' $PWD $PWD > evil/config`;
+
+  for (const [name, script] of Object.entries(around)) {
+    test(`${name} is not applied unasked: git runs nothing afterwards`, async () => {
+      const use = '{ git status || (cd evil; git status) || true; } > /dev/null 2>&1; ls -A ran 2>/dev/null || true';
+      assert.equal(stage.shell(stage.project(`${evil}; ${script}`), use), 'ran\n', 'without the care this has to work');
+      const project = stage.project('echo x > x');
+      await stage.inside(project, `${evil}; ${script}`);
+      await stage.ctx(project, ['apply']);
+      assert.equal(stage.shell(project, `ls evil/config; ${use}`), 'evil/config\n');
+    });
+  }
 });
