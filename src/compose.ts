@@ -38,6 +38,7 @@ export function composeHost(): Host {
     recorder: composeRecorder(audit, { root, uid }),
     audit,
     jailProgram: nativeProgram('jail'),
+    lockLibrary: nativeProgram('flock.node'),
     architecture: arch,
     processors: availableParallelism(),
     uid,

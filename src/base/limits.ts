@@ -170,3 +170,9 @@ export const approvalKeptMilliseconds = 30 * 24 * 60 * 60_000;
 
 /** Requests that wait at one time: a person cannot look at more, and a loop must not fill the store. */
 export const approvalsWaiting = 64;
+
+/** How long a session trusts its last look at the person's directory: an edit made meanwhile enters with a later command. */
+export const originLookMilliseconds = 2_000;
+
+/** A session that nobody has asked anything of for so long ends by itself; `--idle` of `ctx session start` says another time. */
+export const sessionIdleMilliseconds = 3_600_000;

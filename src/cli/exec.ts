@@ -2,17 +2,17 @@
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
-import type { Quota } from '../authority/quota.js';
 import { ErrnoError } from '../base/errno.js';
 import type { RunningJail } from '../jail/launch.js';
-import type { Layer } from '../jail/plan.js';
 import { exitCodeOfCommand } from '../proxy/envelope.js';
-import { type ExecRequest, execute } from '../proxy/execute.js';
+import type { ExecRequest } from '../proxy/exec-request.js';
+import { execute } from '../proxy/execute.js';
+import { grantsOf } from './asked-grants.js';
 import { commandForm } from './command-form.js';
 import { currentDirectory } from './current-directory.js';
 import { limitText } from './limit-text.js';
 import { errorJson, errorText, painter, printJson } from './output.js';
-import { parseCount, parseDuration, parseSize } from './parse-arguments.js';
+import { parseDuration } from './parse-arguments.js';
 import { progressLine } from './progress.js';
 import { reportText } from './report-text.js';
 import type { Arguments, Run } from './verb.js';
@@ -57,24 +57,23 @@ export function exitCodeOfRefusal(error: unknown): number | undefined {
 
 const reportChoices = ['auto', 'always', 'never'];
 
-export function wantsReport(chosen: string | undefined): boolean {
-  const when = chosen ?? process.env['CTX_REPORT'] ?? 'auto';
+export function wantsReport(
+  chosen: string | undefined,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+  toTerminal = process.stderr.isTTY === true,
+): boolean {
+  const when = chosen ?? environment['CTX_REPORT'] ?? 'auto';
   if (!reportChoices.includes(when)) {
     throw new ErrnoError('EINVAL', {
       operation: 'CTX_REPORT',
       reason: `expected ${reportChoices.join(', ')}; got '${when}'`,
     });
   }
-  return when === 'always' || (when === 'auto' && process.stderr.isTTY === true);
+  return when === 'always' || (when === 'auto' && toTerminal);
 }
 
-/** `registry.npmjs.org` means what a browser would mean by it. */
-export function withDefaultPort(name: string): string {
-  return name === 'any' || /:\d+$/.test(name) ? name : `${name}:443`;
-}
-
-export /** A text is for bash where there is one: it is read as bash's before it runs. */
-function commandOf(call: Arguments): readonly string[] {
+/** A text is for bash where there is one: it is read as bash's before it runs. */
+export function commandOf(call: Arguments): readonly string[] {
   const form = commandForm(call, 'exec');
   if ('argv' in form) return form.argv;
   return [existsSync('/bin/bash') ? 'bash' : 'sh', '-c', form.text];
@@ -95,28 +94,13 @@ export function approvalsFor(
   };
 }
 
-export function quotaOf(call: Arguments): Quota {
-  const memory = call.value('memory');
-  const pids = call.value('processes');
-  const cpu = call.value('cpus');
-  const disk = call.value('disk');
-  const inodes = call.value('files');
-  return {
-    ...(memory === undefined ? {} : { memory: parseSize(memory) }),
-    ...(pids === undefined ? {} : { pids: parseCount(pids, '--processes', true) }),
-    ...(cpu === undefined ? {} : { cpu: parseCount(cpu, '--cpus', false) }),
-    ...(disk === undefined ? {} : { disk: parseSize(disk) }),
-    ...(inodes === undefined ? {} : { inodes: parseCount(inodes, '--files', true) }),
-  };
-}
-
 export const run: Run = async (call, host) => {
   const json = call.flag('json');
   const report = wantsReport(call.value('report'));
   const timeout = call.value('timeout');
   // Before anything is made: a call that is refused leaves nothing behind.
   const timeoutMilliseconds = timeout === undefined ? undefined : parseDuration(timeout);
-  const quota = quotaOf(call);
+  const grants = grantsOf(call);
   const directory = call.value('cwd');
   const interrupts = new Interrupts();
   const progress = progressLine(process.stderr, 'ctx: first use here, importing this directory');
@@ -125,16 +109,8 @@ export const run: Run = async (call, host) => {
       argv: commandOf(call),
       cwd: directory === undefined ? currentDirectory() : resolve(currentDirectory(), directory),
       fork: call.value('fork'),
-      agent: call.value('agent'),
-      reads: call.values('read'),
-      writes: call.values('write'),
-      siblings: call.flag('siblings'),
-      readonly: call.flag('readonly'),
-      network: [...call.values('net'), ...call.values('allow-host')].map(withDefaultPort),
-      privateHosts: call.values('net-private'),
-      quota,
+      ...grants,
       environmentAdditions: call.values('env'),
-      weakened: call.values('weaken') as readonly Layer[],
       timeoutMilliseconds,
       streams: json ? 'capture' : 'inherit',
       wait: call.flag('wait'),

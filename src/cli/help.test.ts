@@ -57,7 +57,7 @@ describe('the table of verbs', () => {
         const [, rest] = new RegExp(`ctx ${verb.name}\\b(.*)$`).exec(example) ?? [];
         assert.ok(rest !== undefined, example);
         const own = rest.split(' -- ')[0] ?? '';
-        for (const [, option] of own.matchAll(/--([a-z]+)/g)) {
+        for (const [, option] of own.matchAll(/--([a-z-]+)/g)) {
           assert.ok(
             verb.options.some((known) => known.name === option),
             example,

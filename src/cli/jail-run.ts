@@ -1,11 +1,11 @@
 /** `ctx jail run`: as `ctx exec`, on the directory itself. */
 import { constants } from 'node:os';
 import { ErrnoError } from '../base/errno.js';
-import type { Layer } from '../jail/plan.js';
 import { exitCodeOfCommand } from '../proxy/envelope.js';
 import { executeLive } from '../proxy/execute-live.js';
+import { grantsOf } from './asked-grants.js';
 import { currentDirectory } from './current-directory.js';
-import { approvalsFor, exitCodeOfRefusal, Interrupts, quotaOf, wantsReport, withDefaultPort } from './exec.js';
+import { approvalsFor, exitCodeOfRefusal, Interrupts, wantsReport } from './exec.js';
 import { limitText } from './limit-text.js';
 import { errorJson, errorText, painter, printJson } from './output.js';
 import { parseDuration } from './parse-arguments.js';
@@ -17,21 +17,14 @@ export const run: Run = async (call, host) => {
   const report = wantsReport(call.value('report'));
   const timeout = call.value('timeout');
   const timeoutMilliseconds = timeout === undefined ? undefined : parseDuration(timeout);
-  const quota = quotaOf(call);
+  const grants = grantsOf(call);
   const interrupts = new Interrupts();
   try {
     const envelope = await executeLive(await host(), {
       argv: call.words,
       cwd: call.value('dir') ?? currentDirectory(),
-      agent: call.value('agent'),
-      reads: call.values('read'),
-      writes: call.values('write'),
-      siblings: call.flag('siblings'),
-      network: call.values('net').map(withDefaultPort),
-      privateHosts: call.values('net-private'),
-      quota,
+      ...grants,
       environmentAdditions: call.values('env'),
-      weakened: call.values('weaken') as readonly Layer[],
       timeoutMilliseconds,
       streams: json ? 'capture' : 'inherit',
       ...approvalsFor(call, () => undefined),

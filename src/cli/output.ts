@@ -19,14 +19,20 @@ const codes: Readonly<Record<Colour, string>> = {
 
 export type Paint = (colour: Colour, text: string) => string;
 
-export function hasColour(stream: NodeJS.WriteStream, environment: NodeJS.ProcessEnv = process.env): boolean {
+/** Where text goes: what matters of it is whether a person looks at it. */
+type Shown = Pick<NodeJS.WriteStream, 'isTTY'>;
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export function hasColour(stream: Shown, environment: Environment = process.env): boolean {
   if (environment['NO_COLOR'] !== undefined && environment['NO_COLOR'] !== '') return false;
   if (environment['FORCE_COLOR'] !== undefined && environment['FORCE_COLOR'] !== '0') return true;
   return stream.isTTY === true && environment['TERM'] !== 'dumb';
 }
 
-export function painter(stream: NodeJS.WriteStream): Paint {
-  return hasColour(stream) ? (colour, text) => `\u001b[${codes[colour]}m${text}\u001b[0m` : (_colour, text) => text;
+export function painter(stream: Shown, environment: Environment = process.env): Paint {
+  return hasColour(stream, environment)
+    ? (colour, text) => `\u001b[${codes[colour]}m${text}\u001b[0m`
+    : (_colour, text) => text;
 }
 
 /** An error as people read it: what failed, why, and what to do. */

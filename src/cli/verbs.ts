@@ -1,37 +1,17 @@
 /** Every verb of `ctx`. */
 
 import { auditVerbs } from './audit-verbs.js';
-import { approvalWait, decisionVerbs, formOptions } from './decision-verbs.js';
+import { decisionVerbs } from './decision-verbs.js';
+import { execVerb, fork, wait } from './exec-verb.js';
 import { historyVerbs } from './history-verbs.js';
 import { hookVerb } from './hook-verb.js';
-import { jailVerbs, runOptions } from './jail-verbs.js';
+import { jailVerbs } from './jail-verbs.js';
 import { json, objectVerbs } from './object-verbs.js';
-import type { Option, Verb } from './verb.js';
-
-const wait: Option = { name: 'wait', summary: 'wait while another command uses the fork, instead of refusing' };
-
-const fork: Option = { name: 'fork', value: 'NAME', summary: 'a fork of this directory; else the one in use' };
+import { sessionVerbs } from './session-verbs.js';
+import type { Verb } from './verb.js';
 
 export const verbs: readonly Verb[] = [
-  {
-    name: 'exec',
-    summary: 'run a command in a jail, on a fork of this directory',
-    operands: '-- COMMAND [ARGUMENT...]',
-    words: 'command',
-    options: [json, ...formOptions, ...runOptions, fork, approvalWait, wait],
-    details: [
-      'The command sees this directory (or the repository it is in), read-write, as a copy-on-write fork: your own files',
-      'stay as they are until `ctx apply`. It sees the system read-only, a private home and /tmp, and the network of --net.',
-      "Its exit code is ctx's own; 127 when it is not found, 126 when it cannot be executed.",
-    ],
-    examples: [
-      'ctx exec -- npm test',
-      'ctx exec --net registry.npmjs.org -- npm install',
-      'ctx exec --timeout 5m --memory 2G --json -- make check',
-      'ctx exec --agent coder --read ../api -- node build.js',
-    ],
-    load: async () => (await import('./exec.js')).run,
-  },
+  execVerb,
   {
     name: 'diff',
     summary: 'what the fork changes in this directory',
@@ -95,6 +75,7 @@ export const verbs: readonly Verb[] = [
   },
   ...decisionVerbs,
   ...historyVerbs,
+  ...sessionVerbs,
   ...objectVerbs,
   ...auditVerbs,
   {

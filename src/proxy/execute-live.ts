@@ -2,17 +2,15 @@
  * A command on a directory itself: the same Authority, the same jail, no fork. Nothing of it is undone by anybody, so it is
  * a verb of its own, and report and record say that it was live.
  */
-import type { Json } from '../base/canonical-json.js';
 import { ErrnoError } from '../base/errno.js';
 import type { Owner } from '../vault/vault.js';
-import { denialsOf } from './denials.js';
+import { authorityFor } from './authority-for.js';
 import type { Envelope } from './envelope.js';
-import { authorityFor, type ExecRequest, keepGoing, shortest } from './execute.js';
+import { type ExecRequest, refuseNoCommand, shortest } from './exec-request.js';
 import { type Host, placeOf } from './host.js';
-import { LimitEvents } from './limit-events.js';
 import { liveView, writesAsOwner } from './live-view.js';
 import { unusedFork } from './plan-of.js';
-import { refusalsOf } from './refusals.js';
+import { recordedRun } from './recorded-run.js';
 import { runInJail } from './run.js';
 import { withheld } from './runnable.js';
 import { viewOf } from './view.js';
@@ -32,13 +30,7 @@ function nobodyHere(owner: Owner): readonly string[] {
 }
 
 export async function executeLive(host: Host, request: LiveRequest): Promise<LiveEnvelope> {
-  if (request.argv.length === 0 || request.argv[0] === '') {
-    throw new ErrnoError('EINVAL', {
-      operation: 'jail run',
-      reason: 'expected a command',
-      remedy: 'for example: ctx jail run -- make',
-    });
-  }
+  refuseNoCommand(request, 'jail run');
   const place = placeOf(host, request.cwd);
   const { owner, origin, directory } = place;
   const resolved = await authorityFor(host, place, { ...request, wait: false });
@@ -53,56 +45,43 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
   const { argv, environmentAdditions, weakened } = request;
   const mounts = unusedFork(host, place);
   const view = viewOf({ host, place, resolved, mounts, argv, environmentAdditions, weakened });
-  const startedAt = host.now();
-  const { decision, approval } = resolved.leave;
-  const facts = {
-    argv,
-    directory,
-    origin,
-    authority: resolved.digest,
-    weakened,
-    decision: { ...decision },
-    approval,
-    live: true,
-  } satisfies Record<string, Json>;
-  const { agent } = resolved;
-  const whose = { object: `workspace/${origin}`, agent: agent?.name, parent: agent?.parent?.agent };
-  host.recorder.append({ ...whose, type: 'exec', status: 'begin', facts });
-  request.onReady?.();
-
-  const unwritten: string[] = [];
-  const events = new LimitEvents(host.now, (event) => {
-    const status = event.percent === 100 ? 'denied' : 'ok';
-    keepGoing(unwritten, 'a limit', () =>
-      host.recorder.append({ ...whose, type: 'limit', status, facts: { ...event } }),
-    );
-    request.onLimit?.(event);
-  });
-  const run = await runInJail({
-    program: host.jailProgram,
-    view: liveView(view, owner, host.store.directory),
-    authority: resolved.authority,
-    privateHosts: request.privateHosts ?? [],
-    streams: request.streams,
-    timeoutMilliseconds: shortest(request.timeoutMilliseconds, quota.wallTime),
-    events,
-    treeProgram: host.tree.program,
-    counted: [],
-    onStarted: request.onStarted,
-  }).catch((error: unknown) => {
-    const code = error instanceof ErrnoError ? error.code : 'EIO';
-    host.recorder.append({ ...whose, type: 'exec', status: 'failed', facts: { ...facts, error: code } });
-    throw error;
-  });
-  const { timedOut, connections, limitsReached } = run;
-  const { exitCode, signal, refusedCalls, ...resources } = run.outcome;
-  const refusals = refusalsOf(refusedCalls, host.architecture);
-  const status = exitCode === 0 ? 'ok' : 'failed';
-  const ended = { ...facts, exitCode, signal, timedOut, limitsReached };
-  keepGoing(unwritten, 'how it ended', () => host.recorder.append({ ...whose, type: 'exec', status, facts: ended }));
-  for (const denial of denialsOf(whose, refusals, connections)) {
-    keepGoing(unwritten, 'what it was refused', () => host.recorder.append(denial));
-  }
+  const { agent, leave } = resolved;
+  const { decision, approval } = leave;
+  const { report, unwritten } = await recordedRun(
+    host,
+    {
+      whose: { object: `workspace/${origin}`, agent: agent?.name, parent: agent?.parent?.agent },
+      facts: {
+        argv,
+        directory,
+        origin,
+        authority: resolved.digest,
+        weakened,
+        decision: { ...decision },
+        approval,
+        live: true,
+      },
+      onLimit: request.onLimit,
+      signal: request.signal,
+    },
+    (events) => {
+      request.onReady?.();
+      return runInJail({
+        program: host.jailProgram,
+        view: liveView(view, owner, host.store.directory),
+        authority: resolved.authority,
+        privateHosts: request.privateHosts ?? [],
+        streams: request.streams,
+        timeoutMilliseconds: shortest(request.timeoutMilliseconds, quota.wallTime),
+        events,
+        treeProgram: host.tree.program,
+        counted: [],
+        onStarted: request.onStarted,
+      });
+    },
+    // Nothing is told apart from what was there before.
+    async () => ({ seen: undefined, facts: {} }),
+  );
   return {
     version: 1,
     argv,
@@ -113,22 +92,11 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
     decision,
     approval,
     live: [origin, ...resolved.live],
-    exitCode,
-    signal,
-    timedOut,
-    stdout: run.stdout,
-    stderr: run.stderr,
-    startedAt: startedAt.toISOString(),
-    durationMilliseconds: run.durationMilliseconds,
-    resources,
-    refusals,
-    connections,
-    limitEvents: events.all,
-    limitsReached,
+    ...report,
     weakened,
     warnings: [
       ...unwritten,
-      ...resolved.leave.warnings,
+      ...leave.warnings,
       ...resolved.warnings,
       ...withheld(place, resolved),
       ...nobodyHere(owner),

@@ -19,6 +19,8 @@ export interface Host {
   readonly recorder: Recorder;
   readonly audit: AuditPlaces;
   readonly jailProgram: string;
+  /** Path of `flock.node`. */
+  readonly lockLibrary: string;
   readonly architecture: Architecture;
   readonly processors: number;
   readonly uid: number;

@@ -101,6 +101,7 @@ async function originOf(access: VaultAccess, source: Exclude<ForkSource, 'trunk'
         name,
         place,
         lockDescriptor: descriptor,
+        unlock: () => closeSync(descriptor),
         vault,
         meta: existingFork(access, name),
         imported: false,

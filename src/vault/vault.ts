@@ -42,14 +42,25 @@ export interface VaultRequest {
   readonly look?: boolean;
   /** Who is asking: shown to the next one who finds the fork in use. */
   readonly purpose: string;
+  /** Takes the lock with a descriptor that others share and goes on holding, instead of one that closes with the fork. */
+  readonly sharedLock?: SharedLock | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** A lock by an open file that a kept jail shares: while either holds it, nobody else does. */
+export interface SharedLock {
+  readonly descriptor: number;
+  /** Throws EBUSY where somebody else holds it. */
+  take(purpose: string): void;
+  release(): void;
 }
 
 export interface OpenFork extends VaultAccess {
   readonly name: string;
   readonly place: ForkPaths;
   readonly lockDescriptor: number;
+  unlock(): void;
   readonly vault: VaultMeta;
   readonly meta: ForkMeta;
   /** True when the directory was imported just now: there is nothing to sync. */
@@ -158,12 +169,34 @@ async function lockFork(request: VaultRequest, access: VaultAccess, name: string
   const place = access.paths.fork(name);
   if (readForkMeta(place.directory) === undefined) throw noSuchFork(name, origin);
   const options = { wait: request.wait ?? false, purpose: request.purpose, what: origin, signal };
-  if (request.look !== true) {
-    return { place, descriptor: await takeLock(tree, place.lock, options), drift: undefined };
-  }
   const look = { access, key: workspaceRoot, path: origin, into: place.scanned(workspaceRoot), signal };
+  const { sharedLock } = request;
+  if (sharedLock !== undefined) {
+    sharedLock.take(request.purpose);
+    const unlock = () => sharedLock.release();
+    return lookedAt({ place, descriptor: sharedLock.descriptor, unlock }, request.look === true, () =>
+      lookAtRoot(look),
+    );
+  }
+  if (request.look !== true) {
+    const descriptor = await takeLock(tree, place.lock, options);
+    return { place, descriptor, unlock: () => closeSync(descriptor), drift: undefined };
+  }
   const { descriptor, taken } = await lockWith(place.lock, options, (lock) => lookAtRoot({ ...look, lock }));
-  return { place, descriptor, drift: taken };
+  return { place, descriptor, unlock: () => closeSync(descriptor), drift: taken };
+}
+
+async function lookedAt<Locked extends { unlock(): void }>(
+  locked: Locked,
+  wanted: boolean,
+  look: () => Promise<readonly Drift[]>,
+): Promise<Locked & { drift: readonly Drift[] | undefined }> {
+  try {
+    return { ...locked, drift: wanted ? await look() : undefined };
+  } catch (error) {
+    locked.unlock();
+    throw error;
+  }
 }
 
 /** Locks a fork of `origin`; imports the directory when it is seen for the first time. */
@@ -184,7 +217,7 @@ export async function openFork(request: VaultRequest): Promise<OpenFork> {
     });
   }
   const name = request.fork ?? checkedMeta(access, origin)?.current ?? mainFork;
-  const { place, descriptor, drift } = await lockFork(
+  const { place, descriptor, unlock, drift } = await lockFork(
     { ...request, look: request.look === true && !imported },
     access,
     name,
@@ -194,9 +227,9 @@ export async function openFork(request: VaultRequest): Promise<OpenFork> {
     const vault = checkedMeta(access, origin);
     const meta = readForkMeta(place.directory);
     if (vault === undefined || meta === undefined) throw noSuchFork(name, origin);
-    return { ...access, name, place, lockDescriptor: descriptor, vault, meta, imported, drift, problems };
+    return { ...access, name, place, lockDescriptor: descriptor, unlock, vault, meta, imported, drift, problems };
   } catch (error) {
-    closeSync(descriptor);
+    unlock();
     throw fromSystemError(error, 'open the fork', origin);
   }
 }
@@ -207,7 +240,7 @@ export async function openExistingFork(request: VaultRequest): Promise<OpenFork 
 }
 
 export function closeFork(fork: OpenFork): void {
-  closeSync(fork.lockDescriptor);
+  fork.unlock();
 }
 
 /** Directories of the frozen layers of one root, topmost first: what lies below the live layer. */

@@ -1,0 +1,167 @@
+/** One connection to a session: what the native client asks, and how it is answered. */
+
+import type { Socket } from 'node:net';
+import { constants } from 'node:os';
+import { resolve } from 'node:path';
+import { ErrnoError, exitCodeFor } from '../base/errno.js';
+import type { RunningCommand } from '../jail/serve.js';
+import { exitCodeOfCommand } from '../proxy/envelope.js';
+import type { Conversation } from '../proxy/run-kept.js';
+import type { Session } from '../proxy/session.js';
+import {
+  type ClientRequest,
+  encodeBytes,
+  encodeFrame,
+  FrameReader,
+  readRequest,
+  readSize,
+  type WireFrame,
+  wireKind,
+} from '../proxy/session-wire.js';
+import { commandOf, exitCodeOfRefusal, wantsReport } from './exec.js';
+import { findVerb } from './find-verb.js';
+import { errorJson, errorText, painter } from './output.js';
+import { parseArguments, parseDuration } from './parse-arguments.js';
+import { reportText } from './report-text.js';
+import { grantWords } from './session-grants.js';
+import type { Arguments, Verb } from './verb.js';
+
+export interface Served {
+  readonly session: Session;
+  /** What the session was started with, as `grantWords` has it. */
+  readonly grants: string;
+  /** What a client may ask: exec, session exec, session stop. */
+  readonly verbs: readonly Verb[];
+  /** Ends the session, and the process that keeps it. */
+  stop(): void;
+}
+
+const signalNames = new Map(
+  Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),
+);
+
+export class SessionClient {
+  readonly #socket: Socket;
+  readonly #served: Served;
+  readonly #reader = new FrameReader();
+  #command: RunningCommand | undefined;
+  #interrupts = 0;
+  #asked = false;
+
+  constructor(socket: Socket, served: Served) {
+    this.#socket = socket;
+    this.#served = served;
+    // A client that went away has nobody to be told; what it started is ended below.
+    socket.on('error', () => undefined);
+    socket.on('close', () => this.#command?.signal('SIGHUP'));
+    socket.on('data', (chunk: Buffer) => {
+      try {
+        for (const frame of this.#reader.push(chunk)) this.#take(frame);
+      } catch (error) {
+        if (!(error instanceof ErrnoError)) throw error;
+        socket.destroy();
+      }
+    });
+  }
+
+  #take({ kind, payload }: WireFrame): void {
+    if (kind === wireKind.request && !this.#asked) {
+      this.#asked = true;
+      void this.#answer(readRequest(payload));
+    } else if (kind === wireKind.input) {
+      if (payload.length === 0) this.#command?.endInput();
+      else void this.#command?.write(payload).then(() => this.#send(encodeFrame(wireKind.more)));
+    } else if (kind === wireKind.signal) {
+      this.#interrupt(signalNames.get(payload[0] ?? 0));
+    } else if (kind === wireKind.size) {
+      const size = readSize(payload);
+      if (size !== undefined) this.#command?.resize(size);
+    }
+  }
+
+  /** As at a terminal of ctx's own: asked, told, killed. */
+  #interrupt(name: NodeJS.Signals | undefined): void {
+    if (name === undefined) return;
+    this.#interrupts += 1;
+    if (this.#interrupts <= 1) this.#command?.signal(name);
+    else this.#command?.signal(this.#interrupts === 2 ? 'SIGTERM' : 'SIGKILL');
+  }
+
+  /** Resolves when there is room for more. */
+  #send(bytes: Buffer): void | Promise<void> {
+    if (this.#socket.destroyed || this.#socket.write(bytes)) return undefined;
+    return new Promise((resolve) => {
+      this.#socket.once('drain', resolve);
+      this.#socket.once('close', resolve);
+    });
+  }
+
+  async #print(kind: 'O' | 'E', text: string): Promise<void> {
+    for (const frame of encodeBytes(kind, Buffer.from(text))) await this.#send(frame);
+  }
+
+  #end(exitCode: number): void {
+    this.#socket.end(encodeFrame(wireKind.exit, Buffer.from([exitCode & 0xff])));
+  }
+
+  async #answer(request: ClientRequest): Promise<void> {
+    const { session, grants, verbs } = this.#served;
+    const { verb, rest } = findVerb(verbs, request.words);
+    try {
+      if (verb?.name === 'session stop') {
+        // Answered by the end of the connection, when nothing of the session is left.
+        return this.#served.stop();
+      }
+      const isExec = verb?.name === 'exec';
+      if (verb === undefined || (!isExec && verb.name !== 'session exec')) return this.#refuse();
+      const call = parseArguments(verb, rest);
+      // Another fork, or other grants: that is no command for this jail, and runs in one of its own.
+      if ((call.value('fork') ?? session.fork) !== session.fork) return this.#refuse();
+      if (isExec && grantWords(call) !== grants) return this.#refuse();
+      this.#end(await this.#exec(call, request));
+    } catch (error) {
+      if (!(error instanceof ErrnoError)) throw error;
+      const paint = painter({ isTTY: request.errorsToTerminal }, request.environment);
+      if (request.words.includes('--json')) await this.#print('O', `${JSON.stringify(errorJson(error))}\n`);
+      else await this.#print('E', errorText(error, paint));
+      this.#end(exitCodeOfRefusal(error) ?? exitCodeFor(error));
+    }
+  }
+
+  #refuse(): void {
+    this.#socket.end(encodeFrame(wireKind.refused));
+  }
+
+  #conversation({ terminal }: ClientRequest): Conversation {
+    return {
+      input: terminal ?? 'pipe',
+      onOutput: (stream, chunk) =>
+        this.#send(encodeFrame(stream === 'stdout' ? wireKind.output : wireKind.error, chunk)),
+    };
+  }
+
+  async #exec(call: Arguments, request: ClientRequest): Promise<number> {
+    const json = call.flag('json');
+    const report = wantsReport(call.value('report'), request.environment, request.errorsToTerminal);
+    const timeout = call.value('timeout');
+    const approvalWait = call.value('approval-wait');
+    const envelope = await this.#served.session.exec({
+      argv: commandOf(call),
+      cwd: resolve(request.directory, call.value('cwd') ?? '.'),
+      environmentAdditions: call.values('env'),
+      environment: request.environment,
+      timeoutMilliseconds: timeout === undefined ? undefined : parseDuration(timeout),
+      approvalMilliseconds: approvalWait === undefined ? undefined : parseDuration(approvalWait),
+      conversation: json ? undefined : this.#conversation(request),
+      onStarted: (command) => {
+        this.#command = command as RunningCommand;
+        if (!json) void this.#send(encodeFrame(wireKind.more));
+      },
+    });
+    this.#command = undefined;
+    const paint = painter({ isTTY: request.errorsToTerminal }, request.environment);
+    if (json) await this.#print('O', `${JSON.stringify(envelope)}\n`);
+    else if (report) await this.#print('E', reportText(envelope, paint));
+    return exitCodeOfCommand(envelope, constants.signals);
+  }
+}

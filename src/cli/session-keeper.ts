@@ -1,0 +1,116 @@
+/** The process that keeps a session: it listens on the session's socket until it is stopped, or idle for too long. */
+import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { writeFileAtomic } from '../base/atomic-file.js';
+import { ErrnoError } from '../base/errno.js';
+import type { Session } from '../proxy/session.js';
+import type { SessionPlace } from '../proxy/session-place.js';
+import { type Served, SessionClient } from './session-client.js';
+
+/** What `FORK.json` says of a live session. */
+export interface SessionFacts {
+  readonly pid: number;
+  readonly origin: string;
+  readonly fork: string;
+  readonly started: string;
+}
+
+/** By way of the directory's descriptor: the path of a socket may be longer than an address has room for. */
+export function withSocketPath<T>(place: SessionPlace, use: (path: string) => T): T {
+  const directory = openSync(place.directory, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    return use(`/proc/self/fd/${directory}/${place.socketName}`);
+  } finally {
+    closeSync(directory);
+  }
+}
+
+/** Whether anybody answers there. */
+export function isLive(place: SessionPlace): Promise<boolean> {
+  return new Promise((resolve) => {
+    try {
+      withSocketPath(place, (path) => {
+        const socket = connect(path);
+        socket.once('connect', () => {
+          socket.destroy();
+          resolve(true);
+        });
+        socket.once('error', () => resolve(false));
+      });
+    } catch {
+      resolve(false); // there is no such directory
+    }
+  });
+}
+
+function listen(server: Server, place: SessionPlace): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    withSocketPath(place, (path) => server.listen(path, resolve));
+  });
+}
+
+export interface Keeping extends Omit<Served, 'stop' | 'session'> {
+  readonly session: Session;
+  readonly place: SessionPlace;
+  readonly idleMilliseconds: number;
+  readonly now: Date;
+  readonly onReady: () => void;
+}
+
+export async function refuseSecond(place: SessionPlace, origin: string): Promise<void> {
+  if (!(await isLive(place))) return;
+  throw new ErrnoError('EEXIST', {
+    operation: 'session start',
+    path: origin,
+    reason: 'this fork has a session already',
+    remedy: 'ctx session exec uses it, ctx session stop ends it',
+  });
+}
+
+/** Returns when the session has ended and nothing of it is left. */
+export async function keepSession(keeping: Keeping): Promise<void> {
+  const { session, place, idleMilliseconds } = keeping;
+  mkdirSync(place.directory, { recursive: true, mode: 0o700 });
+  // What one left that was killed; nobody answered there.
+  rmSync(place.socket, { force: true });
+  let stop: () => void = () => undefined;
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve;
+  });
+  const clients = new Set<Socket>();
+  let idle: NodeJS.Timeout | undefined;
+  const rest = () => {
+    clearTimeout(idle);
+    if (clients.size === 0) idle = setTimeout(stop, idleMilliseconds);
+  };
+  const server = createServer((socket) => {
+    clients.add(socket);
+    clearTimeout(idle);
+    socket.once('close', () => {
+      clients.delete(socket);
+      rest();
+    });
+    new SessionClient(socket, { ...keeping, stop });
+  });
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop);
+  try {
+    await listen(server, place);
+    const facts: SessionFacts = {
+      pid: process.pid,
+      origin: session.origin,
+      fork: session.fork,
+      started: keeping.now.toISOString(),
+    };
+    writeFileAtomic(place.facts, `${JSON.stringify(facts)}\n`, { durable: false });
+    rest();
+    keeping.onReady();
+    await Promise.race([stopped, session.ended]);
+  } finally {
+    clearTimeout(idle);
+    server.close();
+    for (const path of [place.socket, place.facts]) rmSync(path, { force: true });
+    await session.end();
+    for (const socket of clients) socket.destroySoon();
+  }
+}

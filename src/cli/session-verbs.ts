@@ -1,0 +1,56 @@
+/** The verbs of sessions: a jail that is kept for many commands. */
+import { execVerb, fork } from './exec-verb.js';
+import { json } from './object-verbs.js';
+import { perCommand, sessionGrants } from './session-grants.js';
+import type { Verb } from './verb.js';
+
+const exec: Verb = {
+  name: 'session exec',
+  summary: 'run a command in the session of this directory',
+  operands: '-- COMMAND [ARGUMENT...]',
+  words: 'command',
+  options: [json, ...perCommand, fork],
+  examples: ['ctx session exec -- npm test'],
+  load: async () => (await import('./session.js')).exec,
+};
+
+const stop: Verb = {
+  name: 'session stop',
+  summary: 'end the session of this directory, and everything that runs in it',
+  words: 'none',
+  options: [json, fork],
+  examples: ['ctx session stop'],
+  load: async () => (await import('./session.js')).stop,
+};
+
+export const sessionVerbs: readonly Verb[] = [
+  {
+    name: 'session start',
+    summary: 'keep a jail on a fork of this directory, for many commands',
+    words: 'none',
+    options: [
+      json,
+      ...sessionGrants,
+      ...perCommand.filter(({ name }) => name === 'env'),
+      fork,
+      { name: 'idle', value: 'DURATION', summary: 'end when nobody asked anything for so long; 1h without it' },
+      { name: 'foreground', summary: 'stay, and end with this process' },
+    ],
+    details: [
+      'While it lives, `ctx exec` here with the same grants runs in its jail: a command costs milliseconds, and what it',
+      'leaves in the background goes on. Between commands the fork is free for `ctx diff`, `rollback` and `apply`.',
+    ],
+    examples: ['ctx session start', 'ctx session start --net registry.npmjs.org --idle 10m'],
+    load: async () => (await import('./session.js')).start([execVerb, exec, stop]),
+  },
+  exec,
+  {
+    name: 'session list',
+    summary: 'the sessions that live',
+    words: 'none',
+    options: [json],
+    examples: ['ctx session list'],
+    load: async () => (await import('./session.js')).list,
+  },
+  stop,
+];

@@ -1,0 +1,39 @@
+/** The Authority a request runs under, and the leave to run, before anything is made for it. */
+import type { Json } from '../base/canonical-json.js';
+import { ErrnoError } from '../base/errno.js';
+import type { AgentFacts } from './agent-facts.js';
+import { type ResolvedAuthority, resolveAuthority } from './authority-of.js';
+import { decideRequest, type Leave } from './decide-request.js';
+import type { ExecRequest } from './exec-request.js';
+import type { Host, Place } from './host.js';
+import { decisionOf } from './refused-decision.js';
+import { assertRunnable } from './runnable.js';
+import { countUse } from './uses.js';
+
+/** What a command may do, and the leave to run it. */
+export type Permitted = ResolvedAuthority & { readonly leave: Leave };
+
+/** What is refused here is in the record, like every command that ran. */
+export async function authorityFor(host: Host, place: Place, request: ExecRequest): Promise<Permitted> {
+  let agent: AgentFacts | undefined;
+  try {
+    agent = request.agent === undefined ? undefined : await host.agents(request.agent);
+    const { reads = [], writes = [], siblings = false, network = [], privateHosts = [], quota = {} } = request;
+    const grants = { network: [...network, ...privateHosts], quota };
+    const resolved = await resolveAuthority(host, { place, agent, reads, writes, siblings, grants });
+    assertRunnable(host, place, resolved);
+    const leave = await decideRequest(host, place, resolved, request);
+    await countUse(host, resolved.line);
+    return { ...resolved, leave };
+  } catch (error) {
+    if (error instanceof ErrnoError) {
+      const { argv, agent: asked = null } = request;
+      const { code, reason } = error;
+      const decision = decisionOf(error) as Json | undefined;
+      const facts = { argv, directory: place.directory, origin: place.origin, asked, error: code, reason, decision };
+      const whose = { object: `workspace/${place.origin}`, agent: agent?.name, parent: agent?.parent?.agent };
+      host.recorder.append({ ...whose, type: 'exec', status: 'denied', layer: 'proxy', facts });
+    }
+    throw error;
+  }
+}

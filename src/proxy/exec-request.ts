@@ -1,0 +1,57 @@
+/** What is asked of the proxy. */
+import type { Quota } from '../authority/quota.js';
+import { ErrnoError } from '../base/errno.js';
+import type { RunningJail } from '../jail/launch.js';
+import type { Layer } from '../jail/plan.js';
+import type { Progress } from '../vault/tree.js';
+import type { ApprovalRequest } from './await-approval.js';
+import type { LimitEvent } from './limit-events.js';
+
+export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds' | 'onApproval'> {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  /** The fork it works on; without one, the one in use. */
+  readonly fork?: string | undefined;
+  /** The agent it runs for; without one, for nobody: this directory and nothing more. */
+  readonly agent?: string | undefined;
+  /** Paths to show beyond that, as written; what is written outside the workspace is not in the fork. */
+  readonly reads?: readonly string[];
+  readonly writes?: readonly string[];
+  readonly siblings?: boolean;
+  /** Show it the workspace read-only. */
+  readonly readonly?: boolean;
+  /** What a command without an agent may connect to: `any`, or `host:port`. */
+  readonly network?: readonly string[];
+  /** `host:port` that may be reached although they are private or loopback, named by the operator. */
+  readonly privateHosts?: readonly string[];
+  readonly quota?: Quota;
+  readonly environmentAdditions: readonly string[];
+  /** Layers of the jail to do without, named by the operator; in the record and in the report. */
+  readonly weakened: readonly Layer[];
+  readonly timeoutMilliseconds?: number | undefined;
+  readonly streams: 'inherit' | 'capture';
+  readonly wait: boolean;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** The workspace is ready; whatever is drawn of its making can go. */
+  readonly onReady?: (() => void) | undefined;
+  /** The command is starting: its signals can be passed on from here. */
+  readonly onStarted?: ((jail: RunningJail) => void) | undefined;
+  /** A threshold of a limit was reached: called while the command runs, and once for each. */
+  readonly onLimit?: ((event: LimitEvent) => void) | undefined;
+  /** Cancels what comes before the command. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export function refuseNoCommand({ argv }: Pick<ExecRequest, 'argv'>, verb: string): void {
+  if (argv.length > 0 && argv[0] !== '') return;
+  throw new ErrnoError('EINVAL', {
+    operation: verb,
+    reason: 'expected a command',
+    remedy: `for example: ctx ${verb} -- npm test`,
+  });
+}
+
+export function shortest(...times: readonly (number | undefined)[]): number | undefined {
+  const given = times.filter((time) => time !== undefined);
+  return given.length === 0 ? undefined : Math.min(...given);
+}

@@ -1,0 +1,125 @@
+/**
+ * A run and its record: that it begins before it does, its limits as they are reached, how it ended and what it was refused.
+ * What the run says of itself goes into every envelope, whatever it ran on.
+ */
+import type { RecordEntry } from '../audit/record.js';
+import type { Json } from '../base/canonical-json.js';
+import { ErrnoError } from '../base/errno.js';
+import { denialsOf } from './denials.js';
+import type { Envelope } from './envelope.js';
+import type { Host } from './host.js';
+import { type LimitEvent, LimitEvents } from './limit-events.js';
+import { refusalsOf } from './refusals.js';
+import type { JailRun } from './run.js';
+
+export type Facts = Readonly<Record<string, Json>>;
+
+export interface Recorded {
+  readonly whose: Pick<RecordEntry, 'object' | 'agent' | 'parent' | 'session'>;
+  readonly facts: Facts;
+  readonly onLimit?: ((event: LimitEvent) => void) | undefined;
+  /** Cancels it, until it has begun. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export type RunReport = Pick<
+  Envelope,
+  | 'exitCode'
+  | 'signal'
+  | 'timedOut'
+  | 'stdout'
+  | 'stderr'
+  | 'startedAt'
+  | 'durationMilliseconds'
+  | 'resources'
+  | 'refusals'
+  | 'connections'
+  | 'limitEvents'
+  | 'limitsReached'
+>;
+
+export interface RunAndSeen<Seen> {
+  readonly report: RunReport;
+  readonly seen: Seen;
+  /** What could not be written of it, in words. */
+  readonly unwritten: readonly string[];
+}
+
+/**
+ * After the command has run, its report is worth more than what is written about it: a full disk, which may be the command's
+ * own doing, is said in the report. That it began is in the record already.
+ */
+function keepGoing(warnings: string[], what: string, write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    if (!(error instanceof ErrnoError)) throw error;
+    warnings.push(`could not write ${what}: ${error.reason} (${error.code})`);
+  }
+}
+
+/** `look` is asked after the run what it did, for the record and for the envelope. */
+export async function recordedRun<Seen>(
+  host: Host,
+  { whose, facts, onLimit, signal: cancelled }: Recorded,
+  run: (events: LimitEvents) => Promise<JailRun>,
+  look: () => Promise<{ readonly seen: Seen; readonly facts: Facts }>,
+): Promise<RunAndSeen<Seen>> {
+  const { recorder } = host;
+  const startedAt = host.now();
+  const fail = (error: string) =>
+    recorder.append({ ...whose, type: 'exec', status: 'failed', facts: { ...facts, error } });
+  recorder.append({ ...whose, type: 'exec', status: 'begin', facts });
+  if (cancelled?.aborted === true) {
+    fail('ECANCELED');
+    throw new ErrnoError('ECANCELED', { operation: 'exec', reason: 'interrupted before the command started' });
+  }
+  const unwritten: string[] = [];
+  const events = new LimitEvents(host.now, (event) => {
+    const status = event.percent === 100 ? 'denied' : 'ok';
+    keepGoing(unwritten, 'a limit', () => recorder.append({ ...whose, type: 'limit', status, facts: { ...event } }));
+    onLimit?.(event);
+  });
+  const ran = await run(events).catch((error: unknown) => {
+    fail(error instanceof ErrnoError ? error.code : 'EIO');
+    throw error;
+  });
+  const { seen, facts: did } = await look();
+  const { timedOut, connections, limitsReached } = ran;
+  const { exitCode, signal, refusedCalls, ...resources } = ran.outcome;
+  const refusals = refusalsOf(refusedCalls, host.architecture);
+  const ended: RecordEntry = {
+    ...whose,
+    type: 'exec',
+    status: exitCode === 0 ? 'ok' : 'failed',
+    facts: {
+      ...facts,
+      exitCode,
+      signal,
+      timedOut,
+      ...did,
+      refusals: refusals.map(({ call, count, firstAt, lastAt }) => ({ call, count, firstAt, lastAt })),
+      connections: connections.map(({ verdict, host: name, port, count }) => `${verdict} ${name}:${port} ${count}`),
+      limitsReached,
+    },
+  };
+  keepGoing(unwritten, 'how it ended', () => recorder.append(ended));
+  for (const denial of denialsOf(whose, refusals, connections)) {
+    keepGoing(unwritten, 'what it was refused', () => recorder.append(denial));
+  }
+  const report: RunReport = {
+    exitCode,
+    signal,
+    timedOut,
+    stdout: ran.stdout,
+    stderr: ran.stderr,
+    startedAt: startedAt.toISOString(),
+    durationMilliseconds: ran.durationMilliseconds,
+    resources,
+    refusals,
+    connections,
+    limitEvents: events.all,
+    limitsReached,
+  };
+  return { report, seen, unwritten };
+}

@@ -1,0 +1,258 @@
+/**
+ * A session: one kept jail on one fork, under one Authority, for many commands. A command costs about a fork and a report;
+ * what it leaves running goes on until the session ends.
+ *
+ * Between commands nothing is mounted and the fork is not locked, so that every other verb works on it meanwhile: diff,
+ * rollback, apply. While something runs in the background the fork stays mounted and locked: then nothing is frozen before
+ * a command, and its report says so. Commands run one after the other, so that each change is one command's.
+ */
+import { closeSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { loadFileLock } from '../audit/file-lock.js';
+import { ErrnoError, hasCode } from '../base/errno.js';
+import { originLookMilliseconds } from '../base/limits.js';
+import { uniqueName } from '../base/unique-name.js';
+import { type Group, makeGroup } from '../jail/cgroup.js';
+import { keptPlan, overlayPlan } from '../jail/plan.js';
+import { KeptJail } from '../jail/serve.js';
+import { saveCheckpoint } from '../vault/checkpoint.js';
+import type { Synced } from '../vault/sync.js';
+import { closeFork, type OpenFork, openExistingFork, openFork, type SharedLock, writtenTrees } from '../vault/vault.js';
+import { authorityFor, type Permitted } from './authority-for.js';
+import { enforcedPlan } from './enforced-plan.js';
+import type { Envelope } from './envelope.js';
+import { type ExecRequest, refuseNoCommand } from './exec-request.js';
+import { executeOn, readyFork } from './execute.js';
+import { mountsOf } from './fork-mounts.js';
+import { type Host, type Place, placeOf } from './host.js';
+import { type JailNetwork, networkFor } from './run.js';
+import { type Conversation, runKept } from './run-kept.js';
+import { sharedLock } from './shared-lock.js';
+import { viewOf } from './view.js';
+
+/** What every command of the session is given; fixed when it starts. */
+export type SessionRequest = Omit<ExecRequest, 'argv' | 'streams' | 'timeoutMilliseconds' | 'onStarted' | 'onLimit'>;
+
+export interface SessionCommand
+  extends Pick<
+    ExecRequest,
+    'argv' | 'cwd' | 'environmentAdditions' | 'timeoutMilliseconds' | 'approvalMilliseconds' | 'onStarted' | 'onLimit'
+  > {
+  /** Where its bytes come from and go; without one it reads nothing, and what it writes is in the report. */
+  readonly conversation?: Conversation | undefined;
+  /** What the caller's own environment is, for how things look and read. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+/** What it was made with, and goes with it. */
+interface Equipment {
+  readonly jail: KeptJail;
+  readonly lock: SharedLock;
+  readonly group: Group | undefined;
+  readonly network: JailNetwork | undefined;
+  readonly digest: string;
+  readonly origin: string;
+  readonly fork: string;
+}
+
+const background =
+  'processes of earlier commands are running: what they write is in this report too, and no checkpoint was made';
+
+export class Session {
+  readonly id = uniqueName();
+  readonly #host: Host;
+  readonly #request: SessionRequest;
+  readonly #equipment: Equipment;
+  /** The fork while it is mounted; undefined while nothing is, and then it is not locked either. */
+  #mounted: OpenFork | undefined;
+  #queue: Promise<unknown> = Promise.resolve();
+  #lookedAt = 0;
+
+  private constructor(host: Host, request: SessionRequest, equipment: Equipment, mounted: OpenFork) {
+    this.#host = host;
+    this.#request = request;
+    this.#equipment = equipment;
+    this.#mounted = mounted;
+  }
+
+  get origin(): string {
+    return this.#equipment.origin;
+  }
+
+  get fork(): string {
+    return this.#equipment.fork;
+  }
+
+  /** Resolves when everything inside is dead and unmounted. */
+  get ended(): Promise<void> {
+    return this.#equipment.jail.ended;
+  }
+
+  static async start(host: Host, request: SessionRequest): Promise<Session> {
+    const place = placeOf(host, request.cwd);
+    // Making the jail is no command: each that runs in it is decided about on its own.
+    const whole = { ...request, argv: ['true'], streams: 'capture' } as const;
+    const resolved = await authorityFor(host, place, whole);
+    const asked = {
+      store: host.store,
+      tree: host.tree,
+      origin: place.origin,
+      owner: place.owner,
+      purpose: 'ctx session',
+    };
+    // Imports where that is needed, and says which fork it is; the lock that counts is the shared one.
+    const found = await openFork({
+      ...asked,
+      fork: request.fork,
+      onProgress: request.onProgress,
+      signal: request.signal,
+    });
+    const { name, place: at } = found;
+    closeFork(found);
+    mkdirSync(dirname(at.lock), { recursive: true, mode: 0o700 });
+    const lock = sharedLock(loadFileLock(host.lockLibrary), at.lock, place.origin);
+    let group: Group | undefined;
+    try {
+      const opened = await openFork({ ...asked, fork: name, look: true, sharedLock: lock });
+      const synced = await readyFork(host, place, opened, resolved, whole);
+      const view = viewOf({ ...whole, host, place, resolved, mounts: mountsOf(synced.fork) });
+      const { authority } = resolved;
+      const network = await networkFor({ authority, privateHosts: request.privateHosts ?? [], view });
+      group = makeGroup(authority.quota);
+      const jail = await KeptJail.make({
+        program: host.jailProgram,
+        plan: enforcedPlan({ ...view, jail: { ...view.jail, controlGroups: group?.directories ?? [] } }, keptPlan),
+        lockDescriptor: lock.descriptor,
+        onServer: network?.onServer,
+      });
+      const { digest } = resolved;
+      const equipment = { jail, lock, group, network, digest, origin: place.origin, fork: name };
+      const session = new Session(host, request, equipment, synced.fork);
+      host.recorder.append({
+        type: 'session',
+        object: `fork/${synced.fork.id}/${name}`,
+        status: 'begin',
+        agent: resolved.agent?.name,
+        session: session.id,
+        facts: { origin: place.origin, authority: digest },
+      });
+      await session.#unmount();
+      return session;
+    } catch (error) {
+      group?.remove();
+      closeSync(lock.descriptor);
+      throw error;
+    }
+  }
+
+  /** After the commands that were asked for before it. */
+  exec(command: SessionCommand): Promise<Envelope> {
+    const run = this.#queue.then(() => this.#exec(command));
+    this.#queue = run.catch(() => undefined);
+    return run;
+  }
+
+  async end(): Promise<void> {
+    const { jail, group, network, lock, origin, fork } = this.#equipment;
+    await jail.end();
+    await network?.end();
+    group?.remove();
+    // The jail has let go of it too: the fork is free.
+    closeSync(lock.descriptor);
+    this.#host.recorder.append({ type: 'session', object: `fork/${origin}/${fork}`, status: 'ok', session: this.id });
+  }
+
+  /** True where nothing is mounted any more. */
+  async #unmount(): Promise<boolean> {
+    if (this.#mounted === undefined) return true;
+    try {
+      await this.#equipment.jail.release();
+    } catch (error) {
+      if (hasCode(error, 'EBUSY')) return false;
+      throw error;
+    }
+    closeFork(this.#mounted);
+    this.#mounted = undefined;
+    return true;
+  }
+
+  /** The fork with a delta that is the next command's alone; as it is, where something runs in it. */
+  async #ready(place: Place, resolved: Permitted, request: ExecRequest): Promise<Synced> {
+    const { origin, fork, lock } = this.#equipment;
+    if (this.#mounted !== undefined) {
+      resolved.leave.confirm(this.#mounted);
+      return { fork: this.#mounted, entered: [], clashes: this.#mounted.meta.clashes, problems: [] };
+    }
+    const now = performance.now();
+    const look = now - this.#lookedAt > originLookMilliseconds;
+    const { store, tree } = this.#host;
+    const { owner } = place;
+    const purpose = request.argv.join(' ');
+    const opened = await openExistingFork({ store, tree, origin, owner, fork, look, purpose, sharedLock: lock });
+    if (opened === undefined) throw this.#lost('its vault was deleted');
+    this.#mounted = opened;
+    if (look) {
+      this.#lookedAt = now;
+      return readyFork(this.#host, place, opened, resolved, request);
+    }
+    resolved.leave.confirm(opened);
+    const { fork: frozen } = saveCheckpoint(opened, { automatic: true, reason: purpose });
+    return { fork: frozen, entered: [], clashes: frozen.meta.clashes, problems: [] };
+  }
+
+  async #exec(command: SessionCommand): Promise<Envelope> {
+    const { environment, conversation, ...rest } = command;
+    const host: Host = environment === undefined ? this.#host : { ...this.#host, environment };
+    const additions = [...this.#request.environmentAdditions, ...command.environmentAdditions];
+    const request: ExecRequest = { ...this.#request, ...rest, environmentAdditions: additions, streams: 'capture' };
+    refuseNoCommand(request, 'exec');
+    const { jail, network, origin, digest } = this.#equipment;
+    const place = placeOf(host, request.cwd);
+    if (place.origin !== origin) throw this.#lost(`it works on ${origin}`);
+    const resolved = await authorityFor(host, place, request);
+    if (resolved.digest !== digest) throw this.#lost('what its agent may do has changed since it started');
+    const isFree = await this.#unmount();
+    const synced = await this.#ready(place, resolved, request);
+    this.#mounted = synced.fork;
+    try {
+      return await executeOn(host, request, {
+        place,
+        resolved,
+        synced,
+        session: this.id,
+        warnings: isFree ? [] : [background],
+        run: async (view, events, timeoutMilliseconds) => {
+          if (isFree) await jail.mount(overlayPlan(view.jail));
+          const ran = await runKept({
+            jail,
+            network,
+            view,
+            authority: resolved.authority,
+            conversation,
+            timeoutMilliseconds,
+            events,
+            treeProgram: host.tree.program,
+            counted: writtenTrees(synced.fork),
+            onStarted: command.onStarted,
+          });
+          // So that the report reads what nobody writes.
+          await jail.release().catch((error: unknown) => {
+            if (!hasCode(error, 'EBUSY')) throw error;
+          });
+          return ran;
+        },
+      });
+    } finally {
+      await this.#unmount();
+    }
+  }
+
+  #lost(reason: string): ErrnoError {
+    return new ErrnoError('ESTALE', {
+      operation: 'session',
+      path: this.origin,
+      reason,
+      remedy: 'ctx session stop ends it; ctx session start begins another',
+    });
+  }
+}
