@@ -51,6 +51,7 @@ describe('an approval', () => {
       { environment: { HOME: '/home/me', GIT_SSH_COMMAND: 'x' } },
       { authority: 'sha256:b' },
       { fork: 'sha256:g' },
+      { live: true },
     ];
     for (const other of others) {
       assert.ok(!holdsFor(approval, bindingDigest({ ...binding, ...other }), 1_600), JSON.stringify(other));
@@ -62,6 +63,8 @@ describe('an approval', () => {
     const changed = bindingDigest({ ...binding, fork: 'sha256:g' });
     assert.ok(holdsFor(approval, changed, 1_600));
     assert.ok(!holdsFor(approval, bindingDigest({ ...binding, argv: ['git', 'push', '-f'] }), 1_600));
+    // What may be done to a fork may not be done to the directory itself.
+    assert.ok(!holdsFor(approval, bindingDigest({ ...binding, live: true }), 1_600));
     assert.ok(!holdsFor(approval, changed, 1_500 + approvalSessionMilliseconds));
   });
 

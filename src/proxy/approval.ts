@@ -18,6 +18,8 @@ export interface Binding {
   readonly environment: Readonly<Record<string, string>>;
   /** The Authority's digest. */
   readonly authority: string;
+  /** On the directory itself and not on a fork: a leave for the one is none for the other. */
+  readonly live?: true;
   /** The fork's, as `forkState` says it. */
   readonly fork: string;
 }

@@ -20,6 +20,8 @@ export interface ApprovalRequest {
   readonly environmentAdditions: readonly string[];
   /** The fork it works on; without one, the one in use. */
   readonly fork?: string | undefined;
+  /** It works on the directory itself, and cannot be undone. */
+  readonly live?: true;
   /** How long to wait for an answer. */
   readonly approvalMilliseconds?: number | undefined;
   /** Shows a request to whoever is there. Their answer, or nothing; the signal ends it when another answer came. */
@@ -62,6 +64,7 @@ function bindingOf({ host, place, resolved, request }: Asking, fork = forkState(
     directory: place.directory,
     environment,
     authority: resolved.digest,
+    ...(request.live === true ? { live: true } : {}),
     fork,
   });
 }
@@ -113,7 +116,7 @@ function askOrJoin(asking: Asking, bound: Pick<Asked, 'digest' | 'lasting'>): As
     directory: place.directory,
     origin: place.origin,
     categories,
-    reason,
+    reason: request.live === true ? `${reason}; it would work on the directory itself, and cannot be undone` : reason,
     rule,
     words,
     ...bound,

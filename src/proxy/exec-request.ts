@@ -7,7 +7,7 @@ import type { Progress } from '../vault/tree.js';
 import type { ApprovalRequest } from './await-approval.js';
 import type { LimitEvent } from './limit-events.js';
 
-export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds' | 'onApproval'> {
+export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds' | 'onApproval' | 'live'> {
   readonly argv: readonly string[];
   readonly cwd: string;
   /** The fork it works on; without one, the one in use. */

@@ -33,7 +33,7 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
   refuseNoCommand(request, 'jail run');
   const place = placeOf(host, request.cwd);
   const { owner, origin, directory } = place;
-  const resolved = await authorityFor(host, place, { ...request, wait: false });
+  const resolved = await authorityFor(host, place, { ...request, wait: false, live: true });
   const { quota } = resolved.authority;
   if (quota.disk !== undefined || quota.inodes !== undefined) {
     throw new ErrnoError('ENOTSUP', {
