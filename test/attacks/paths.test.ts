@@ -22,6 +22,8 @@ const world = `
 
 const prelude = `
   reads() { for path; do grep -qs ${token} "$path" && echo won; done; true; }
+  # Without a jail it ends when it has won; a busy machine may take a while.
+  case $WORLD in */plain) patience=20000 ;; *) patience=400 ;; esac
   changed() { grep -qs changed "$1" && echo won; }`;
 
 /** Spellings of one path, by seed: all lead to the secret for whoever may reach it. */
@@ -79,7 +81,7 @@ forEachUser((user) => {
   volley.attack(
     'a component that is swapped during the call leads nowhere',
     `mkdir swapped; echo decoy > swapped/key; ln -s ../secrets to-secrets
-     ./race read swapped to-secrets swapped/key ${token} 400`,
+     ./race read swapped to-secrets swapped/key ${token} $patience`,
     { skip },
   );
 
@@ -116,7 +118,7 @@ forEachUser((user) => {
   volley.attack(
     'it is not written by a component that is swapped during the call',
     `mkdir swapping; echo decoy > swapping/file; ln -s ../shown to-shown
-     ./race write swapping to-shown swapping/file changed ../shown/file 400`,
+     ./race write swapping to-shown swapping/file changed ../shown/file $patience`,
     { skip },
   );
   volley.attack('it is not renamed itself', 'mkdir -p ../absent; ./attack rename ../shown ../hidden && echo won', {

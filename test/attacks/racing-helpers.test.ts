@@ -56,9 +56,9 @@ forEachUser((user) => {
 
   test('without care a reader and a writer are led outside by it', { skip }, async () => {
     const { project, outside } = prepare(stage);
-    assert.equal(stage.shell(project, `./race read inner link inner/file1 ${token} 5000`), 'won\n');
+    assert.equal(stage.shell(project, `./race read inner link inner/file1 ${token} 30000`), 'won\n');
     assert.equal(
-      stage.shell(project, `./race write inner link inner/file2 changed ${join(outside, 'file2')} 5000`),
+      stage.shell(project, `./race write inner link inner/file2 changed ${join(outside, 'file2')} 30000`),
       'won\n',
     );
   });

@@ -38,7 +38,9 @@ export interface AttackOptions {
   readonly inside?: (output: string) => void;
 }
 
-const secondsEach = 10;
+/** For a busy machine: what is refused ends at once. */
+const secondsEach = 40;
+const timeoutSeconds = 240;
 
 export class Volley {
   readonly #stage: Stage;
@@ -96,7 +98,7 @@ export class Volley {
     const before = snapshot(world);
     const words = ['exec', '--json', ...options(world), '--', 'sh', 'volley'];
     this.#options.between?.();
-    const running = this.#stage.start(project, [...program(), ...words], { env: environment(world) });
+    const running = this.#stage.start(project, [...program(), ...words], { env: environment(world), timeoutSeconds });
     const { stdout, stderr } = await running.finished;
     this.#envelope = parseJson(stdout, stderr) as Envelope;
     assert.equal(this.#envelope.exitCode, 0, stdout);
