@@ -6,6 +6,7 @@ import { type Approval, type Scope, type Status, statusOf } from '../proxy/appro
 import type { Host } from '../proxy/host.js';
 import { askedLines } from './ask-approval.js';
 import { type Paint, painter, printJson } from './output.js';
+import { withDefaultPort } from './asked-grants.js';
 import type { Run } from './verb.js';
 
 function approvalJson(approval: Approval, now: number): object {
@@ -74,7 +75,9 @@ function answering(granted: boolean): Run {
     const { asked } = waiting(host, call.words[0] ?? '');
     const scope = (call.value('for') ?? 'once') as Scope;
     const by = `uid ${host.uid}`;
+    const network = granted ? call.values('net').map(withDefaultPort) : [];
     const answer = answerApproval(host, asked, {
+      network,
       granted,
       scope: granted ? scope : 'once',
       by,

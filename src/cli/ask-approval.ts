@@ -18,16 +18,17 @@ export function askedLines({ id, agent, argv, directory, categories, reason }: A
 }
 
 const answers: Readonly<Record<string, Spoken>> = {
-  y: { granted: true, scope: 'once' },
-  s: { granted: true, scope: 'session' },
-  a: { granted: true, scope: 'rule' },
-  n: { granted: false, scope: 'once' },
+  y: { granted: true, scope: 'once', network: [] },
+  w: { granted: true, scope: 'once', network: ['any'] },
+  s: { granted: true, scope: 'session', network: [] },
+  a: { granted: true, scope: 'rule', network: [] },
 };
+
+const no: Spoken = { granted: false, scope: 'once', network: [] };
 
 /** Anything that is no clear yes is a no. */
 export function spokenAnswer(line: string): Spoken {
-  const letter = line.trim().toLowerCase().slice(0, 1);
-  return answers[letter === '' ? 'n' : letter] ?? { granted: false, scope: 'once' };
+  return answers[line.trim().toLowerCase()] ?? no;
 }
 
 /** The terminal itself, not stdin: that is the command's. */
@@ -51,8 +52,9 @@ export async function askApproval(asked: Asked, signal: AbortSignal, paint: Pain
   const elsewhere = `  ${paint('dim', `ctx approvals grant ${asked.id}, or deny; denied at ${until} UTC`)}`;
   process.stderr.write(`${[...askedLines(asked, paint), elsewhere].join('\n')}\n`);
   if (!present) return undefined;
-  const always = asked.words.length === 0 ? '' : '/a (always, as a rule)';
-  const spoken = await askAtTerminal(`  run it? y (once)/s (this session)${always}/N `, signal);
+  const network = asked.categories.includes('networked') && !asked.connected ? ', w: once, with a network' : '';
+  const always = asked.words.length === 0 ? '' : ', a: always, as a rule';
+  const spoken = await askAtTerminal(`  run it? y: once${network}, s: this session${always}, else no: `, signal);
   if (spoken === undefined) process.stderr.write('\n');
-  return spoken?.scope === 'rule' && asked.words.length === 0 ? { granted: false, scope: 'once' } : spoken;
+  return (spoken?.scope === 'rule' && always === '') || (spoken?.network.length === 1 && network === '') ? no : spoken;
 }

@@ -6,7 +6,7 @@ import { parseCount, parseSize } from './parse-arguments.js';
 import type { Arguments } from './verb.js';
 
 /** `registry.npmjs.org` means what a browser would mean by it. */
-function withDefaultPort(name: string): string {
+export function withDefaultPort(name: string): string {
   return name === 'any' || /:\d+$/.test(name) ? name : `${name}:443`;
 }
 

@@ -124,6 +124,12 @@ export const decisionVerbs: readonly Verb[] = [
         choices: scopes,
         summary: 'once (default), the same command this session, or always: a rule',
       },
+      {
+        name: 'net',
+        value: 'any|HOST[:PORT]',
+        repeated: true,
+        summary: 'let it connect there, beside what it may anyway; not as a rule',
+      },
       why,
     ],
     details: [

@@ -3,6 +3,7 @@ import { ErrnoError } from '../base/errno.js';
 import { storePaths } from '../vault/layout.js';
 import type { Answer, Asked, Scope } from './approval.js';
 import { ApprovalStore } from './approval-store.js';
+import { type NetworkNames, networkOf } from './approved-network.js';
 import { makeRule } from './decision-rule.js';
 import type { Host } from './host.js';
 import { addRule } from './rules-file.js';
@@ -12,6 +13,8 @@ export interface Said {
   readonly scope: Scope;
   readonly by: string;
   readonly why: string;
+  /** What it may connect to beside its own: `any`, or `host:port`. */
+  readonly network: NetworkNames;
 }
 
 export function approvalsOf(host: Pick<Host, 'store'>): ApprovalStore {
@@ -28,8 +31,23 @@ export function answerApproval(host: Host, asked: Asked, said: Said): Answer {
       remedy: 'grant it once, or for the session',
     });
   }
+  if (asRule && said.network.length > 0) {
+    throw new ErrnoError('EINVAL', {
+      operation: 'approvals',
+      reason: 'a rule lets a command run and grants no network',
+      remedy: "grant it once or for the session, or write the network into the agent's files",
+    });
+  }
+  networkOf(said.network);
   const type = said.granted ? 'approval.grant' : 'approval.deny';
-  const facts = { scope: said.scope, by: said.by, why: said.why, argv: asked.argv, digest: asked.digest };
+  const facts = {
+    scope: said.scope,
+    by: said.by,
+    why: said.why,
+    network: said.network,
+    argv: asked.argv,
+    digest: asked.digest,
+  };
   const object = `approval/${asked.id}`;
   host.recorder.append({ type, object, status: 'ok', agent: asked.agent, facts, durable: true });
   if (asRule) addRule(host, makeRule('allow_with_checkpoint', asked.agent ?? '-', { command: asked.words }));

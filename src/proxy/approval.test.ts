@@ -30,6 +30,7 @@ const given: Omit<Asked, 'version' | 'id'> = {
   categories: ['networked'],
   reason: 'git push is networked',
   rule: 'default',
+  connected: false,
   words: ['git', 'push'],
   ...bindingDigest(binding),
 };
@@ -37,7 +38,7 @@ const given: Omit<Asked, 'version' | 'id'> = {
 const asked: Asked = { version: 1, id: '00000001', ...given };
 
 function answer(said: Partial<Answer> = {}): Answer {
-  return { version: 1, granted: true, scope: 'once', at: 1_500, by: 'uid 0', why: '', ...said };
+  return { version: 1, granted: true, scope: 'once', at: 1_500, by: 'uid 0', why: '', network: [], ...said };
 }
 
 describe('an approval', () => {

@@ -37,6 +37,8 @@ export interface Asked {
   readonly categories: readonly CommandClass[];
   readonly reason: string;
   readonly rule: string;
+  /** Whether it has a network as it is. */
+  readonly connected: boolean;
   /** The command that needs the approval, as a rule would name it; empty where none could. */
   readonly words: readonly string[];
   /** Of the whole binding. */
@@ -52,6 +54,8 @@ export interface Answer {
   readonly at: number;
   readonly by: string;
   readonly why: string;
+  /** What it may connect to beside its own: `any`, or `host:port`. */
+  readonly network: readonly string[];
 }
 
 export type Status = 'waiting' | 'granted' | 'used' | 'denied' | 'expired';
@@ -112,6 +116,7 @@ export function parseAsked(value: unknown, file: string): Asked {
     Array.isArray(asked.argv) &&
     Array.isArray(asked.words) &&
     Array.isArray(asked.categories) &&
+    typeof asked.connected === 'boolean' &&
     [asked.directory, asked.origin, asked.reason, asked.rule, asked.digest, asked.lasting].every(
       (text) => typeof text === 'string',
     );
@@ -126,6 +131,8 @@ export function parseAnswer(value: unknown, file: string): Answer {
     scopes.some((scope) => scope === answer.scope) &&
     typeof answer.at === 'number' &&
     typeof answer.by === 'string' &&
-    typeof answer.why === 'string';
+    typeof answer.why === 'string' &&
+    Array.isArray(answer.network) &&
+    answer.network.every((name) => typeof name === 'string');
   return isWhole ? (answer as Answer) : damaged(file);
 }

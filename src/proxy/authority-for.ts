@@ -2,6 +2,7 @@
 import type { Json } from '../base/canonical-json.js';
 import { ErrnoError } from '../base/errno.js';
 import type { AgentFacts } from './agent-facts.js';
+import { withNetwork } from './approved-network.js';
 import { type ResolvedAuthority, resolveAuthority } from './authority-of.js';
 import { decideRequest, type Leave } from './decide-request.js';
 import type { ExecRequest } from './exec-request.js';
@@ -24,7 +25,7 @@ export async function authorityFor(host: Host, place: Place, request: ExecReques
     assertRunnable(host, place, resolved);
     const leave = await decideRequest(host, place, resolved, request);
     await countUse(host, resolved.line);
-    return { ...resolved, leave };
+    return { ...withNetwork(resolved, leave.granted), leave };
   } catch (error) {
     if (error instanceof ErrnoError) {
       const { argv, agent: asked = null } = request;

@@ -5,6 +5,7 @@ import { approvalLookMilliseconds, approvalWaitMilliseconds } from '../base/limi
 import type { OpenFork } from '../vault/vault.js';
 import { answerApproval, approvalsOf, type Said } from './answer-approval.js';
 import { type Answer, type Asked, bindingDigest, holdsFor, statusOf } from './approval.js';
+import type { NetworkGrant } from './approved-network.js';
 import type { ResolvedAuthority } from './authority-of.js';
 import type { Decided } from './decision.js';
 import { commandEnvironment } from './environment.js';
@@ -13,7 +14,7 @@ import type { Host, Place } from './host.js';
 import { refusedBy } from './refused-decision.js';
 
 /** What a person says to a request that is shown to them while it waits. */
-export type Spoken = Pick<Said, 'granted' | 'scope'>;
+export type Spoken = Pick<Said, 'granted' | 'scope' | 'network'>;
 
 export interface ApprovalRequest {
   readonly argv: readonly string[];
@@ -40,7 +41,7 @@ export interface Asking {
 /** A fork that is locked; `imported` where it was made just now. */
 export type Opened = Pick<OpenFork, 'imported'>;
 
-export interface Approved {
+export interface Approved extends NetworkGrant {
   readonly id: string;
   /** To be called with the fork locked: throws ESTALE where it is not as it was when the approval was asked for. */
   confirm(fork: Opened): void;
@@ -72,7 +73,8 @@ function bindingOf({ host, place, resolved, request }: Asking, fork = forkState(
 /** Until an answer is there, or the time is over: then it is denied, unless an answer came first. */
 async function answerTo({ host, request }: Asking, asked: Asked): Promise<Answer> {
   const store = approvalsOf(host);
-  const deny = (why: string) => answerApproval(host, asked, { granted: false, scope: 'once', by: 'ctx', why });
+  const deny = (why: string) =>
+    answerApproval(host, asked, { granted: false, scope: 'once', by: 'ctx', why, network: [] });
   for (;;) {
     const { answer } = store.one(asked.id);
     if (answer !== undefined) return answer;
@@ -118,6 +120,7 @@ function askOrJoin(asking: Asking, bound: Pick<Asked, 'digest' | 'lasting'>): As
     categories,
     reason: request.live === true ? `${reason}; it would work on the directory itself, and cannot be undone` : reason,
     rule,
+    connected: resolved.authority.network.kind !== 'none',
     words,
     ...bound,
   });
@@ -139,9 +142,11 @@ function askOrJoin(asking: Asking, bound: Pick<Asked, 'digest' | 'lasting'>): As
   return asked;
 }
 
-function approvedBy(asking: Asking, id: string, bound: string, scope: Answer['scope']): Approved {
+function approvedBy(asking: Asking, id: string, bound: string, { scope, network, by }: Answer): Approved {
   return {
     id,
+    network,
+    by,
     confirm: ({ imported }) => {
       if (scope !== 'once' || bindingOf(asking, imported ? noFork : undefined).digest === bound) return;
       throw new ErrnoError('ESTALE', {
@@ -159,8 +164,8 @@ export async function awaitApproval(asking: Asking): Promise<Approved> {
   const store = approvalsOf(host);
   const bound = bindingOf(asking);
   for (const { asked, answer } of store.all().filter((each) => holdsFor(each, bound, host.now().getTime()))) {
-    const scope = answer?.scope ?? 'once';
-    if (scope !== 'once' || store.use(asked.id)) return approvedBy(asking, asked.id, bound.digest, scope);
+    if (answer === undefined || (answer.scope === 'once' && !store.use(asked.id))) continue;
+    return approvedBy(asking, asked.id, bound.digest, answer);
   }
   const asked = askOrJoin(asking, bound);
   const answer = await shownAndAnswered(asking, asked);
@@ -174,5 +179,5 @@ export async function awaitApproval(asking: Asking): Promise<Approved> {
   if (answer.scope === 'once' && !store.use(asked.id)) {
     throw refusedBy(decided, 'the approval was for once, and another command has run by it', 'run it again');
   }
-  return approvedBy(asking, asked.id, bound.digest, answer.scope);
+  return approvedBy(asking, asked.id, bound.digest, answer);
 }

@@ -1,5 +1,6 @@
 /** From a request to the leave to run it: classify, decide, and where the decision says so wait for a person. */
 import { classify } from '../shell/classify.js';
+import type { NetworkGrant } from './approved-network.js';
 import type { ResolvedAuthority } from './authority-of.js';
 import { type ApprovalRequest, awaitApproval, type Opened } from './await-approval.js';
 import { type Decision, decide } from './decision.js';
@@ -11,11 +12,15 @@ export interface Leave {
   readonly decision: Decision;
   /** The approval it runs by. */
   readonly approval: string | null;
+  /** What it may connect to by that approval, beside its own. */
+  readonly granted: NetworkGrant;
   /** What whoever runs it should hear of it. */
   readonly warnings: readonly string[];
   /** To be called with the fork locked: throws ESTALE where it is not as it was approved. */
   confirm(fork: Opened): void;
 }
+
+const nothing: NetworkGrant = Object.freeze({ network: Object.freeze([]), by: '' });
 
 /** Throws where the command must not run: EACCES with the reason, and what an operator would do. */
 export async function decideRequest(
@@ -41,7 +46,8 @@ export async function decideRequest(
   }
   const unconnected = categories.includes('networked') && resolved.authority.network.kind === 'none';
   const warnings = unconnected ? [reason] : [];
-  if (action !== 'require_approval') return { decision, approval: null, warnings, confirm: () => undefined };
-  const { id, confirm } = await awaitApproval({ host, place, resolved, request, decided });
-  return { decision, approval: id, warnings, confirm };
+  if (action !== 'require_approval')
+    return { decision, approval: null, granted: nothing, warnings, confirm: () => undefined };
+  const { id, network, by, confirm } = await awaitApproval({ host, place, resolved, request, decided });
+  return { decision, approval: id, granted: { network, by }, warnings: network.length > 0 ? [] : warnings, confirm };
 }

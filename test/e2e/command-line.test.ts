@@ -172,7 +172,7 @@ asOneUser((user) => {
       ])
         .stdout.toString()
         .trim();
-    assert.equal(ask(['ctx', 'ap']), 'apply');
+    assert.equal(ask(['ctx', 'ap']), 'apply approvals');
     assert.equal(ask(['ctx', 'apply', '--con']), '--conflicts');
   });
 

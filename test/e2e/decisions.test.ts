@@ -4,6 +4,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import type { Decision } from '../../src/proxy/decision.js';
+import type { Envelope } from '../../src/proxy/envelope.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -145,6 +146,28 @@ forEachUser((user) => {
     assert.match(again.stderr, /nobody answered in time/);
   });
 
+  test('an approval can come with a network, and gives no more of it than was said', async () => {
+    const project = stage.project();
+    assert.equal((await stage.ctx(project, ['agent', 'new', 'netted'])).code, 0);
+    const before = (await stage.json(project, ['surface', '--agent', 'netted']))['digest'];
+    const words = ['exec', '--json', '--agent', 'netted', '--', 'curl', '-sS', 'https://other.example.org/'];
+    const running = stage.startCtx(project, words);
+    const { id } = await waitingFor(stage, project, 'https://other.example.org/');
+    const asRule = await stage.ctx(project, ['approvals', 'grant', id, '--for', 'rule', '--net', 'example.org']);
+    assert.equal(asRule.code, 2);
+    assert.equal((await stage.ctx(project, ['approvals', 'grant', id, '--net', 'not a host'])).code, 2);
+    assert.equal((await stage.ctx(project, ['approvals', 'grant', id, '--net', 'example.org'])).code, 0);
+    const { stdout, stderr } = await running.finished;
+    const { connections, authority, approval, warnings } = parseJson(stdout, stderr) as Envelope;
+    assert.deepEqual(
+      connections.map(({ host, verdict }) => [host, verdict]),
+      [['other.example.org', 'refused']],
+    );
+    assert.equal(approval, id);
+    assert.notEqual(authority, before);
+    assert.deepEqual(warnings, []);
+  });
+
   test('a denied command does not run, and says who said so and why', async () => {
     const project = stage.project();
     assert.equal((await stage.ctx(project, ['agent', 'new', 'denied'])).code, 0);
@@ -270,7 +293,15 @@ forEachUser((user) => {
     const directory = join(stage.store, 'approval', id);
     assert.ok(existsSync(join(directory, 'asked.json')));
     // The attack works for whoever has the store, and the store is not there for whoever is jailed, even if it is asked for.
-    const answer = JSON.stringify({ version: 1, granted: true, scope: 'once', at: Date.now(), by: 'me', why: '' });
+    const answer = JSON.stringify({
+      version: 1,
+      granted: true,
+      scope: 'once',
+      at: Date.now(),
+      by: 'me',
+      why: '',
+      network: [],
+    });
     const forged = `mkdir -p ${directory} && echo '${answer}' > ${directory}/answer.json; ls ${stage.store} | wc -l`;
     for (const options of [[], ['--write', stage.store], ['--write', stage.directory], ['--read', stage.store]]) {
       await stage.ctx(other, ['exec', '--wait', ...options, '--', 'sh', '-c', forged]);
