@@ -5,8 +5,8 @@ import { answerApproval, approvalsOf } from '../proxy/answer-approval.js';
 import { type Approval, type Scope, type Status, statusOf } from '../proxy/approval.js';
 import type { Host } from '../proxy/host.js';
 import { askedLines } from './ask-approval.js';
-import { type Paint, painter, printJson } from './output.js';
 import { withDefaultPort } from './asked-grants.js';
+import { type Paint, painter, printJson } from './output.js';
 import type { Run } from './verb.js';
 
 function approvalJson(approval: Approval, now: number): object {
