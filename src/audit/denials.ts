@@ -102,6 +102,10 @@ export interface DenialRequest {
 }
 
 export function planDenials({ state, entries, seq, first = [], now, flush = false }: DenialRequest): DenialPlan {
+  const isQuiet = state.watched.length === 0 && state.intents.every((intent) => intent.seq <= seq);
+  if (isQuiet && first.length === 0 && entries.every(({ status }) => status !== 'denied')) {
+    return { entries, places: entries.map((_, index) => index), state, changed: false, notices: [] };
+  }
   const out: RecordEntry[] = [...first];
   const intents: Intent[] = [];
   const notices: Notice[] = [];

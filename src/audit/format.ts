@@ -122,9 +122,17 @@ export class Hasher {
   writeLine(previous: string, body: string, to: Buffer, offset: number): number {
     const length = this.#begin(previous, body);
     const head = this.#finish(length);
-    const bodyAt = offset + to.write(`["${head}",`, offset, 'latin1');
+    const bodyAt = offset + bodyOffset;
+    const end = bodyAt + length;
+    to[offset] = 0x5b;
+    to[offset + 1] = quote;
+    to.write(head, offset + 2, 'latin1');
+    to[offset + 66] = quote;
+    to[offset + 67] = 0x2c;
     this.#blake3.room(0).copy(to, bodyAt, digestBytes, digestBytes + length);
-    return bodyAt + length + to.write(']\n', bodyAt + length, 'latin1');
+    to[end] = 0x5d;
+    to[end + 1] = newline;
+    return end + 2;
   }
 
   /** Of the last line or body. */

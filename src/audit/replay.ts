@@ -2,11 +2,10 @@
  * One chain, replayed from its genesis: every line, every head, every number, in order. Stops at the first record that is not what
  * it has to be, since nothing behind it can be trusted. Pure over a reader.
  */
-import { canonicalJson, type Json } from '../base/canonical-json.js';
 import { type Body, bodyOffset, formatVersion, genesisHead, type Hasher, isLine, types } from './format.js';
 import { agentOfChain, firstSeqOf, segmentName } from './layout.js';
+import { parseBody } from './parse-body.js';
 import type { RecordReader } from './reader.js';
-import { layers, statuses } from './record.js';
 
 export type Fault =
   | 'missing'
@@ -46,52 +45,9 @@ export interface Replayed {
 export type Visit = (body: Body, head: string, where: Where) => void;
 
 const newline = 0x0a;
-const bodyKeys = new Set(['agent', 'count', 'facts', 'layer', 'object', 'seq', 'session', 'status', 'ts', 'type']);
-const timestamp = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-
-function isSorted(value: unknown): boolean {
-  if (value === null || typeof value !== 'object') return true;
-  if (Array.isArray(value)) return value.every(isSorted);
-  let before = '';
-  let first = true;
-  for (const key in value) {
-    if (!first && key <= before) return false;
-    first = false;
-    before = key;
-    const member = (value as Readonly<Record<string, unknown>>)[key];
-    if (typeof member === 'object' && member !== null && !isSorted(member)) return false;
-  }
-  return true;
-}
-
-/** Quick where it is canonical, exact where it looks as if it were not: integer-like keys come in another order from JSON.parse. */
-function isCanonical(value: Json, text: string): boolean {
-  if (JSON.stringify(value) === text && isSorted(value)) return true;
-  return canonicalJson(value) === text;
-}
-
-function fieldFault(body: Body, chain: string): string | undefined {
-  for (const key in body) if (!bodyKeys.has(key)) return `there is no member ${JSON.stringify(key)}`;
-  if (body.agent !== agentOfChain(chain)) return `expected agent ${JSON.stringify(agentOfChain(chain))}`;
-  if (typeof body.object !== 'string' || typeof body.type !== 'string') return 'expected object and type as texts';
-  if (body.session !== null && typeof body.session !== 'string') return 'expected session as a text or null';
-  if (!statuses.includes(body.status)) return `expected a status of ${statuses.join(', ')}`;
-  if (typeof body.ts !== 'string' || !timestamp.test(body.ts)) return 'expected ts as a time in UTC';
-  if (body.layer !== undefined && !layers.includes(body.layer)) return `expected a layer of ${layers.join(', ')}`;
-  if (body.count !== undefined && !(Number.isSafeInteger(body.count) && body.count > 0))
-    return 'expected a count from 1';
-  if (
-    body.facts !== undefined &&
-    (body.facts === null || typeof body.facts !== 'object' || Array.isArray(body.facts))
-  ) {
-    return 'expected facts as an object';
-  }
-  if (body.status === 'denied' && body.layer === undefined) return 'expected a refusal to name its layer';
-  return undefined;
-}
-
 export function replay(reader: RecordReader, chain: string, hasher: Hasher, visit: Visit): Replayed {
   const segments = reader.files(chain).filter((name) => firstSeqOf(name) !== undefined);
+  const agent = agentOfChain(chain);
   const notes: ReplayProblem[] = [];
   let head = genesisHead;
   const previous = Buffer.from(genesisHead, 'hex');
@@ -144,18 +100,10 @@ export function replay(reader: RecordReader, chain: string, hasher: Hasher, visi
           'its digest does not follow: it was changed, or a record before it was dropped or moved',
         );
       }
-      const text = content.toString('utf8', start + bodyOffset, end - 1);
-      let body: Body;
-      try {
-        body = JSON.parse(text) as Body;
-      } catch {
-        return problem('malformed', 'its body is not JSON');
-      }
-      if (!isCanonical(body as unknown as Json, text))
-        return problem('not canonical', 'its body is not canonical JSON');
+      const body = parseBody(content, start + bodyOffset, end - 1);
+      if ('fault' in body) return problem(body.fault, body.text);
       if (body.seq !== seq + 1) return problem('number', `expected number ${seq + 1}, found ${body.seq}`);
-      const fault = fieldFault(body, chain);
-      if (fault !== undefined) return problem('fields', fault);
+      if (body.agent !== agent) return problem('fields', `expected agent ${JSON.stringify(agent)}`);
       const opens = body.type === types.open;
       if (opens !== (line === 1))
         return problem('segment', `expected ${types.open} as the first record of a segment, and there only`);

@@ -85,6 +85,8 @@ export function sealAll(recorder: ChainRecorder, anchors: readonly Anchor[]): Se
 }
 
 function seal(recorder: ChainRecorder, anchors: readonly Anchor[]): Sealed {
+  // A host that has recorded nothing yet has a chain to begin.
+  recorder.endOf(hostChain);
   const reader = directoryReader(recorder.record);
   const history = historyOf(recorder.record);
   const key = new Keys(recorder).current();

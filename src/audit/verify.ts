@@ -125,6 +125,11 @@ function checkChain(
         text: `the seal in record ${seal.at} of the host chain has another head for it: it, or one before it, was rewritten`,
       });
     }
+    const lines = body.type === types.torn ? Number(body.facts?.['lines']) : 0;
+    if (lines > 0) {
+      const text = `before it ${lines} whole lines stood that did not follow, now in ${body.facts?.['file']}: no crash leaves that`;
+      problems.push({ ...where, fault: 'torn', text });
+    }
     const found = visit?.(body, head, where);
     if (found !== undefined) problems.push(found);
   });

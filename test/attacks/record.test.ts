@@ -170,6 +170,22 @@ const attempts: readonly Attempt[] = [
     second: /its time is before/,
   },
   {
+    what: 'a record that is not sealed yet is dropped, and commands go on',
+    tamper: (copy) => {
+      const now = () => new Date('2026-02-01T00:00:00Z');
+      const record = (type: string) => {
+        const recorder = new ChainRecorder({ record: copy.record, library, now });
+        recorder.append({ type, object: 'x', status: 'ok', agent: 'coder' });
+        recorder.close();
+      };
+      for (const type of ['one', 'two', 'three']) record(type);
+      editLines(lastOf(copy, coder), (lines) => lines.toSpliced(-2, 1));
+      record('four');
+    },
+    expected: { chain: coder, fault: 'torn' },
+    second: /no crash leaves that/,
+  },
+  {
     what: 'the last seal of the host chain is cut off',
     tamper: (copy) => editLines(lastOf(copy, 'host'), (lines) => lines.slice(0, -1)),
     expected: { chain: 'host', fault: 'anchor' },
@@ -295,7 +311,7 @@ describe('tampering with the record', () => {
   it('is refused as something to sign on top of', () => {
     const copy = original.copy();
     try {
-      editLines(lastOf(copy, 'host'), (lines) => lines.toSpliced(1, 1));
+      editLines(firstOf(copy, 'host'), (lines) => lines.toSpliced(1, 1));
       const recorder = new ChainRecorder({ record: copy.record, library, now: () => new Date() });
       assert.throws(() => sealAll(recorder, []), /is bad/);
     } finally {

@@ -1,0 +1,110 @@
+/**
+ * A body read strictly: canonical JSON, the members that there are, each of its kind. Members stand in one order, so one
+ * expression takes a body apart, and only `facts` is parsed: a verifier reads millions. Whatever the expression does not take is
+ * read the long way, which says what is wrong with it.
+ */
+import { canonicalJson, type Json } from '../base/canonical-json.js';
+import type { Body } from './format.js';
+import { type Layer, layers, type Status, statuses } from './record.js';
+
+const string = '"(?:[^"\\\\\\u0000-\\u001f]|\\\\.)*"';
+const shape = new RegExp(
+  `^\\{"agent":(null|${string})(?:,"count":([1-9]\\d{0,14}))?(?:,"facts":(\\{.*\\}))?(?:,"layer":"(${layers.join('|')})")?` +
+    `,"object":(${string}),"seq":([1-9]\\d{0,14}),"session":(null|${string}),"status":"(${statuses.join('|')})"` +
+    `,"ts":"(\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z)","type":(${string})\\}$`,
+  's',
+);
+
+export interface BodyFault {
+  readonly fault: 'malformed' | 'not canonical' | 'fields';
+  readonly text: string;
+}
+
+function isSorted(value: object): boolean {
+  if (Array.isArray(value)) return value.every((each) => typeof each !== 'object' || each === null || isSorted(each));
+  let before: string | undefined;
+  for (const key in value) {
+    if (before !== undefined && key <= before) return false;
+    before = key;
+    const member = (value as Readonly<Record<string, unknown>>)[key];
+    if (typeof member === 'object' && member !== null && !isSorted(member)) return false;
+  }
+  return true;
+}
+
+/** Quick where it is canonical, exact where it looks as if it were not: integer-like keys come in another order from JSON.parse. */
+function isCanonical(value: Json, text: string): boolean {
+  if (typeof value === 'object' && value !== null && JSON.stringify(value) === text && isSorted(value)) return true;
+  return canonicalJson(value) === text;
+}
+
+/** The text that a JSON string stands for; undefined where it could be written in another way. */
+function stringOf(written: string): string | undefined {
+  if (!written.includes('\\')) return written.slice(1, -1);
+  const value = JSON.parse(written) as string;
+  return JSON.stringify(value) === written ? value : undefined;
+}
+
+function quickly(text: string): Body | undefined {
+  const found = shape.exec(text);
+  if (found === null) return undefined;
+  const [, agent = '', count, facts, layer, object = '', seq, session = '', status, ts = '', type = ''] = found;
+  const agentText = agent === 'null' ? null : stringOf(agent);
+  const sessionText = session === 'null' ? null : stringOf(session);
+  const objectText = stringOf(object);
+  const typeText = stringOf(type);
+  if (objectText === undefined || typeText === undefined) return undefined;
+  if (agentText === undefined || sessionText === undefined) return undefined;
+  const parsed = facts === undefined ? undefined : (JSON.parse(facts) as Body['facts']);
+  if (parsed !== undefined && !isCanonical(parsed, facts ?? '')) return undefined;
+  const rest = {
+    object: objectText,
+    seq: Number(seq),
+    session: sessionText,
+    status: status as Status,
+    ts,
+    type: typeText,
+  };
+  if (count === undefined && layer === undefined) {
+    return parsed === undefined ? { agent: agentText, ...rest } : { agent: agentText, facts: parsed, ...rest };
+  }
+  return {
+    agent: agentText,
+    ...(count === undefined ? {} : { count: Number(count) }),
+    ...(parsed === undefined ? {} : { facts: parsed }),
+    ...(layer === undefined ? {} : { layer: layer as Layer }),
+    ...rest,
+  };
+}
+
+const members = new Set(['agent', 'count', 'facts', 'layer', 'object', 'seq', 'session', 'status', 'ts', 'type']);
+
+/** Of a body that the expression did not take. */
+function faultOf(value: Json, text: string): BodyFault {
+  if (!isCanonical(value, text)) return { fault: 'not canonical', text: 'its body is not canonical JSON' };
+  const fields = (reason: string): BodyFault => ({ fault: 'fields', text: reason });
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return fields('expected an object');
+  const unknown = Object.keys(value).find((key) => !members.has(key));
+  if (unknown !== undefined) return fields(`there is no member ${JSON.stringify(unknown)}`);
+  return fields('expected agent, object, seq, session, status, ts and type, each of its kind');
+}
+
+/** `bytes` from `from` to `end`. */
+export function parseBody(bytes: Buffer, from: number, end: number): Body | BodyFault {
+  const text = bytes.toString('utf8', from, end);
+  // What is not UTF-8 was read as this character, which a text may hold as well.
+  if (text.includes('\ufffd') && !Buffer.from(text).equals(bytes.subarray(from, end))) {
+    return { fault: 'malformed', text: 'its body is not UTF-8' };
+  }
+  try {
+    const body = quickly(text);
+    if (body === undefined) return faultOf(JSON.parse(text) as Json, text);
+    if (body.status === 'denied' && body.layer === undefined) {
+      return { fault: 'fields', text: 'expected a refusal to name its layer' };
+    }
+    return body;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return { fault: 'malformed', text: 'its body is not JSON' };
+  }
+}
