@@ -80,6 +80,7 @@ static struct options parse(int count, char **words) {
     if (i + 1 >= count) usage("an option lacks its value");
     struct strings *list = strcmp(word, "--upper") == 0 ? &options.uppers
                            : strcmp(word, "--lower") == 0 || strcmp(word, "--layer") == 0 ? &options.layers
+                           : strcmp(word, "--below") == 0                                  ? &options.belows
                                                                                            : NULL;
     if (list != NULL) {
       do add_string(list, words[++i]);

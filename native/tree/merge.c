@@ -2,8 +2,9 @@
  * merge: several layers become one that shows the same over whatever lies below. Frozen files are linked, not copied: no
  * mount ever writes to a file of a lower layer.
  *
- * With --lower, what the layers only repeat of it at the paths of stdin is left out, and an opaque directory becomes a plain
- * one that deletes by name: so that what is put below them later shows through, except where they really change it.
+ * With --lower (what they lay on), what the layers only repeat of it at the paths of stdin is left out, and an opaque
+ * directory becomes a plain one that deletes by name: so that what is put below them later shows through, except where they
+ * really change it. With --below (what they will lie on), deletions of what is not there are left out.
  */
 #include "tree.h"
 
@@ -19,6 +20,7 @@ static struct buffer path; /* of the entry at hand, NUL-terminated, length witho
 static const struct options *options;
 static const char **asked; /* sorted */
 static size_t asked_count;
+static bool has_lower, has_below;
 static atomic_ullong bytes;
 
 static int by_text(const void *left, const void *right) {
@@ -40,10 +42,6 @@ static bool repeats(const char *name, const struct found *found, const struct fo
   return same_content(found->directory, &found->status, lower->directory, &lower->status, name, name);
 }
 
-static void white_out(int target, const char *name) {
-  if (mknodat(target, name, S_IFCHR, makedev(0, 0)) != 0) fail(errno, "white out", path.data);
-}
-
 static void copy_entry(const char *name, const struct found *found, int target) {
   if (!options->copies && linkat(found->directory, name, target, name, 0) == 0) return;
   if (!options->copies && errno != EMLINK && errno != EPERM && errno != EXDEV) fail(errno, "link", path.data);
@@ -58,7 +56,12 @@ static void copy_entry(const char *name, const struct found *found, int target) 
   close_leaf(&leaf);
 }
 
-static void merge_directory(const struct layers *from, const struct layers *lower, int target);
+/* The layers that are merged; what they lay on, and what they will lie on. The latter two have no layers where unknown. */
+struct sides {
+  struct layers from, lower, below;
+};
+
+static void merge_directory(const struct sides *sides, int target);
 
 static void finish_directory(int source, int target, const struct stat *status) {
   copy_user_attributes(source, target);
@@ -66,65 +69,77 @@ static void finish_directory(int source, int target, const struct stat *status) 
   if (error != 0) fail(error, "set metadata", path.data);
 }
 
-static void make_directory(const char *name, const struct found *found, const struct layers *children,
-                           const struct found *lower, const struct layers *lower_children, int target) {
+static void make_directory(const char *name, const struct found *found, const struct sides *children,
+                           const struct found *lower, int target) {
   if (mkdirat(target, name, 0700) != 0) fail(errno, "create", path.data);
   int fd = open_directory(target, name);
   if (fd < 0) fail(errno, "open", path.data);
-  bool plain = options->whole || lower_children != NULL;
-  if (children->stopped && !plain && fsetxattr(fd, "user.overlay.opaque", "y", 1, 0) != 0)
+  bool hides = has_below ? children->below.count > 0 : !options->whole;
+  if (children->from.stopped && hides && !has_lower && fsetxattr(fd, "user.overlay.opaque", "y", 1, 0) != 0)
     fail(errno, "mark", path.data);
-  merge_directory(children, lower_children, fd);
-  bool drop = is_asked() && lower != NULL && lower->state == FOUND_ENTRY && same_metadata(&found->status, &lower->status);
-  if (!drop || unlinkat(target, name, AT_REMOVEDIR) != 0) finish_directory(children->fds[0], fd, &found->status);
+  merge_directory(children, fd);
+  bool drop = is_asked() && lower->state == FOUND_ENTRY && same_metadata(&found->status, &lower->status);
+  if (!drop || unlinkat(target, name, AT_REMOVEDIR) != 0) finish_directory(children->from.fds[0], fd, &found->status);
   close(fd);
 }
 
-static void merge_entry(const struct layers *from, const struct layers *lowers, const char *name, int target) {
-  struct found found, lower = {.state = FOUND_NOTHING};
-  struct layers children, lower_children = {0};
-  look_up(from, name, &found, &children);
-  if (lowers != NULL) look_up(lowers, name, &lower, &lower_children);
+/*
+ * A mark of a deletion where nothing is deleted would show: the kernel lists a directory that only one layer has as it is.
+ */
+static void white_out(int target, const char *name, const struct layers *below) {
+  struct found found = {.state = FOUND_NOTHING};
+  if (has_below) look_up(below, name, &found, NULL);
+  if (options->whole || (has_below && found.state != FOUND_ENTRY)) return;
+  if (mknodat(target, name, S_IFCHR, makedev(0, 0)) != 0) fail(errno, "white out", path.data);
+}
+
+static void merge_entry(const struct sides *sides, const char *name, int target) {
+  struct found found, lower, below;
+  struct sides children;
+  look_up(&sides->from, name, &found, &children.from);
+  look_up(&sides->lower, name, &lower, &children.lower);
+  look_up(&sides->below, name, &below, &children.below);
+  bool asked_for = has_lower && is_asked();
   if (found.state == FOUND_WHITEOUT) {
-    bool needless = options->whole || (lowers != NULL && is_asked() && lower.state != FOUND_ENTRY);
-    if (!needless) white_out(target, name);
+    if (!asked_for || lower.state == FOUND_ENTRY) white_out(target, name, &sides->below);
   } else if (found.state == FOUND_ENTRY && S_ISDIR(found.status.st_mode)) {
-    make_directory(name, &found, &children, lowers == NULL ? NULL : &lower, lowers == NULL ? NULL : &lower_children, target);
-  } else if (found.state == FOUND_ENTRY && !(lowers != NULL && is_asked() && repeats(name, &found, &lower))) {
+    make_directory(name, &found, &children, &lower, target);
+  } else if (found.state == FOUND_ENTRY && !(asked_for && repeats(name, &found, &lower))) {
     copy_entry(name, &found, target);
   }
-  close_layers(&children);
-  close_layers(&lower_children);
+  close_layers(&children.from);
+  close_layers(&children.lower);
+  close_layers(&children.below);
 }
 
 /* What an opaque directory hides, one by one. */
-static void hide_the_rest(const struct listing *names, const struct layers *lower, int target) {
-  struct listing below;
-  list_layers(lower, &below);
-  for (size_t i = 0, j = 0; i < below.count; i++) {
-    const char *name = below.names[i].text;
+static void hide_the_rest(const struct listing *names, const struct sides *sides, int target) {
+  struct listing lower;
+  list_layers(&sides->lower, &lower);
+  for (size_t i = 0, j = 0; i < lower.count; i++) {
+    const char *name = lower.names[i].text;
     while (j < names->count && strcmp(names->names[j].text, name) < 0) j++;
     if (j < names->count && strcmp(names->names[j].text, name) == 0) continue;
     struct found found;
-    look_up(lower, name, &found, NULL);
-    if (found.state == FOUND_ENTRY) white_out(target, name);
+    look_up(&sides->lower, name, &found, NULL);
+    if (found.state == FOUND_ENTRY) white_out(target, name, &sides->below);
   }
-  free_listing(&below);
+  free_listing(&lower);
 }
 
-static void merge_directory(const struct layers *from, const struct layers *lower, int target) {
+static void merge_directory(const struct sides *sides, int target) {
   struct listing names;
-  list_layers(from, &names);
+  list_layers(&sides->from, &names);
   size_t prefix = path.length;
   for (size_t i = 0; i < names.count; i++) {
     if (prefix > 0) append(&path, "/", 1);
     append(&path, names.names[i].text, strlen(names.names[i].text) + 1);
     path.length--;
     working_on(path.data);
-    merge_entry(from, lower, names.names[i].text, target);
+    merge_entry(sides, names.names[i].text, target);
     path.length = prefix;
   }
-  if (from->stopped && lower != NULL && lower->count > 0) hide_the_rest(&names, lower, target);
+  if (has_lower && sides->from.stopped) hide_the_rest(&names, sides, target);
   free_listing(&names);
 }
 
@@ -143,16 +158,18 @@ static void read_asked(void) {
 
 int merge_verb(const struct options *given) {
   options = given;
-  struct layers from = open_layers(&given->uppers), lower = open_layers(&given->layers);
+  has_lower = given->layers.count > 0;
+  has_below = given->belows.count > 0;
+  struct sides sides = {open_layers(&given->uppers), open_layers(&given->layers), open_layers(&given->belows)};
   struct stat status;
-  if (lower.count > 0) read_asked();
+  if (has_lower) read_asked();
   if (mkdir(given->into, 0700) != 0) fail(errno, "create", given->into);
   int target = open_named_root(given->into);
   append(&path, "", 1);
   path.length = 0;
-  merge_directory(&from, lower.count > 0 ? &lower : NULL, target);
-  if (fstat(from.fds[0], &status) != 0) fail(errno, "stat", given->uppers.items[0]);
-  finish_directory(from.fds[0], target, &status);
+  merge_directory(&sides, target);
+  if (fstat(sides.from.fds[0], &status) != 0) fail(errno, "stat", given->uppers.items[0]);
+  finish_directory(sides.from.fds[0], target, &status);
   put_problems();
   return 0;
 }

@@ -36,7 +36,7 @@ struct options {
   const char *root;        /* first positional argument */
   const char *destination; /* second */
   const char *out, *against, *into, *to;
-  struct strings uppers, layers; /* topmost first */
+  struct strings uppers, layers, belows; /* topmost first */
   struct identity *skips;
   size_t skip_count;
   uint32_t shift;

@@ -14,6 +14,7 @@ export async function askedAuthority(host: Host, call: Arguments): Promise<Resol
     agent,
     reads: call.values('read'),
     writes: call.values('write'),
+    liveWrites: call.values('write-live'),
     siblings: call.flag('siblings'),
   });
 }

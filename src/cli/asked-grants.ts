@@ -27,7 +27,16 @@ function quotaOf(call: Arguments): Quota {
 
 type Grants = Pick<
   ExecRequest,
-  'agent' | 'reads' | 'writes' | 'siblings' | 'readonly' | 'network' | 'privateHosts' | 'quota' | 'weakened'
+  | 'agent'
+  | 'reads'
+  | 'writes'
+  | 'liveWrites'
+  | 'siblings'
+  | 'readonly'
+  | 'network'
+  | 'privateHosts'
+  | 'quota'
+  | 'weakened'
 >;
 
 export function grantsOf(call: Arguments): Grants {
@@ -35,6 +44,7 @@ export function grantsOf(call: Arguments): Grants {
     agent: call.value('agent'),
     reads: call.values('read'),
     writes: call.values('write'),
+    liveWrites: call.values('write-live'),
     siblings: call.flag('siblings'),
     readonly: call.flag('readonly'),
     network: [...call.values('net'), ...call.values('allow-host')].map(withDefaultPort),

@@ -22,7 +22,9 @@ function isBinary({ bytes }: Content): boolean {
 /** As git quotes names that a line could not hold. */
 function nameText(prefix: string, path: string): string {
   const plain = /^[^\u0000-\u001f"\\\u007f-\u009f]*$/.test(path);
-  return plain ? `${prefix}${path}` : `"${prefix}${visible(path).replaceAll('"', '\\"')}"`;
+  // One of another root is in full already.
+  const full = `${prefix}${path.startsWith('/') ? path.slice(1) : path}`;
+  return plain ? full : `"${visible(full).replaceAll('"', '\\"')}"`;
 }
 
 function editLine({ kind, line }: Edit, style: DiffStyle): string {

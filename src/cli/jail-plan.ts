@@ -36,6 +36,7 @@ export const run: Run = async (call, host) => {
     agent,
     reads: call.values('read'),
     writes: call.values('write'),
+    liveWrites: call.values('write-live'),
     siblings: call.flag('siblings'),
   });
   const lines = JSON.parse(JSON.stringify(plan, readable)) as readonly Operation[];

@@ -11,8 +11,9 @@ export const authorityOptions: readonly Option[] = [
     name: 'write',
     value: 'PATH',
     repeated: true,
-    summary: 'a further path it may write; outside the workspace not undoable',
+    summary: 'a further path it may write; a directory becomes part of the fork',
   },
+  { name: 'write-live', value: 'PATH', repeated: true, summary: 'as --write, but directly: it cannot be undone' },
   { name: 'siblings', summary: 'show the repositories that .ctx/workspace.json lists, read-only' },
 ];
 

@@ -6,6 +6,7 @@ import { withNetwork } from './approved-network.js';
 import { type ResolvedAuthority, resolveAuthority } from './authority-of.js';
 import { decideRequest, type Leave } from './decide-request.js';
 import type { ExecRequest } from './exec-request.js';
+import { commonGitDirectory } from './git-worktree.js';
 import type { Host, Place } from './host.js';
 import { decisionOf } from './refused-decision.js';
 import { assertRunnable } from './runnable.js';
@@ -14,14 +15,28 @@ import { countUse } from './uses.js';
 /** What a command may do, and the leave to run it. */
 export type Permitted = ResolvedAuthority & { readonly leave: Leave };
 
+/** A linked worktree needs its repository, as part of the fork; without a fork everything is written directly. */
+function written({ origin }: Place, { writes = [], liveWrites = [], live }: ExecRequest) {
+  if (live === true) return { writes: [], liveWrites: [...writes, ...liveWrites] };
+  const common = commonGitDirectory(origin);
+  return { writes: common === undefined ? writes : [...writes, common], liveWrites };
+}
+
 /** What is refused here is in the record, like every command that ran. */
 export async function authorityFor(host: Host, place: Place, request: ExecRequest): Promise<Permitted> {
   let agent: AgentFacts | undefined;
   try {
     agent = request.agent === undefined ? undefined : await host.agents(request.agent);
-    const { reads = [], writes = [], siblings = false, network = [], privateHosts = [], quota = {} } = request;
+    const { reads = [], siblings = false, network = [], privateHosts = [], quota = {} } = request;
     const grants = { network: [...network, ...privateHosts], quota };
-    const resolved = await resolveAuthority(host, { place, agent, reads, writes, siblings, grants });
+    const resolved = await resolveAuthority(host, {
+      place,
+      agent,
+      reads,
+      ...written(place, request),
+      siblings,
+      grants,
+    });
     assertRunnable(host, place, resolved);
     const leave = await decideRequest(host, place, resolved, request);
     await countUse(host, resolved.line);

@@ -100,12 +100,14 @@ describe('the authority of a command', () => {
   });
 
   it('has what a task adds, says what is missing and what cannot be undone, and never shows what is hidden', async () => {
-    const request = { place, reads: [data, 'gone', join(store, '.')], writes: [join(data, 'inner')] };
+    const request = { place, reads: [data, 'gone', join(store, '.')], liveWrites: [join(data, 'inner')] };
     const { authority, warnings, live } = await resolveAuthority(host, request);
     assert.equal(authority.view.accessTo(join(data, 'x')), 'read');
     assert.equal(authority.view.accessTo(join(data, 'inner/x')), 'write');
     assert.deepEqual(live, [join(data, 'inner')]);
     assert.match(warnings.join('\n'), /skipped --read gone.*\nskipped --read .*store.*\n.*inner is written directly/);
+    const forked = await resolveAuthority(host, { place, writes: [join(data, 'inner'), data] });
+    assert.deepEqual([forked.roots, forked.live], [[data], []]);
     assert.equal((await resolveAuthority(host, { place, reads: [base] })).authority.view.accessTo(store), 'none');
   });
 

@@ -5,6 +5,7 @@
  * Host facts are looked up once and paths made canonical once. What was asked for and is not there, or is not shown, is
  * in `warnings`; of the defaults (tooling, programs of PATH) a missing one is no news and is only in `skipped`.
  */
+import { statSync } from 'node:fs';
 import { contains, rebase } from '../authority/absolute-path.js';
 import { attenuate } from '../authority/attenuate.js';
 import { type Authority, authorityDigest, type Identity, makeAuthority } from '../authority/authority.js';
@@ -52,7 +53,9 @@ export interface ResolvedAuthority {
   readonly links: readonly Link[];
   /** PATH for the command. */
   readonly search: readonly string[];
-  /** Targets outside the workspace that may be written: no fork holds what is written there. */
+  /** Directories outside the workspace that are part of the fork. */
+  readonly roots: readonly string[];
+  /** Targets outside the fork that may be written: nobody can undo what is written there. */
   readonly live: readonly string[];
   readonly skipped: readonly string[];
   readonly warnings: readonly string[];
@@ -207,11 +210,25 @@ function isBesideRoot(root: string | undefined): (mount: Mount) => boolean {
   return ({ source, target }) => root === undefined || source !== rebase(target, '/', root);
 }
 
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** Directories beside the workspace that a fork can hold: as they are on the host, none in another, none around it. */
+function forkedRoots({ view }: Authority, origin: string, forkable: readonly string[]): readonly string[] {
+  const apart = forkable.filter((path) => {
+    const entry = view.entries.find(({ target }) => target === path);
+    const plain = entry?.source === path && entry.access === 'write' && view.accessTo(path) === 'write';
+    return plain && !contains(path, origin) && !contains(origin, path) && isDirectory(path);
+  });
+  return apart.filter((path) => !apart.some((other) => other !== path && contains(other, path)));
+}
+
 /** Writable places that are not the fork's. */
-function liveTargets({ view }: Authority, origin: string): readonly string[] {
+function liveTargets({ view }: Authority, roots: readonly string[]): readonly string[] {
   const written = view.entries.filter(({ access, target }) => access === 'write' && view.accessTo(target) === 'write');
   return written
-    .filter(({ source, target }) => source !== target || !contains(origin, target))
+    .filter(({ source, target }) => source !== target || !roots.some((root) => contains(root, target)))
     .map(({ target }) => target);
 }
 
@@ -243,7 +260,8 @@ export async function resolveAuthority(host: Host, request: AuthorityRequest): P
   const whole = { ...facts, operator: kept };
   const authority = agent === undefined ? anonymous(whole, place.owner, request.grants) : authorityOfLine(whole, line);
   const links = [...at.links, ...rootAround(whole, authority.mounts.filter(isBesideRoot(root))).links];
-  const live = liveTargets(authority, place.origin);
+  const roots = forkedRoots(authority, place.origin, at.forkable);
+  const live = liveTargets(authority, [place.origin, ...roots]);
   for (const target of live) said.push(`${visible(target)} is written directly, not in the fork: it cannot be undone`);
   return Object.freeze({
     authority,
@@ -252,6 +270,7 @@ export async function resolveAuthority(host: Host, request: AuthorityRequest): P
     line: Object.freeze(line),
     links,
     search,
+    roots: Object.freeze(roots),
     live: Object.freeze(live),
     skipped,
     warnings: Object.freeze(said),

@@ -36,6 +36,8 @@ export interface Envelope {
   readonly decision: Decision;
   /** The approval it ran by, where it needed one. */
   readonly approval: string | null;
+  /** Directories outside the workspace that are part of the fork. */
+  readonly roots: readonly string[];
   /** Paths that the command could write directly, outside the fork: what it did there cannot be undone. */
   readonly live: readonly string[];
   /** The command's own; null when a signal ended it. */

@@ -14,9 +14,11 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   readonly fork?: string | undefined;
   /** The agent it runs for; without one, for nobody: this directory and nothing more. */
   readonly agent?: string | undefined;
-  /** Paths to show beyond that, as written; what is written outside the workspace is not in the fork. */
+  /** Paths to show beyond that, as written; directories to write are part of the fork. */
   readonly reads?: readonly string[];
   readonly writes?: readonly string[];
+  /** As `writes`, but directly and not undoable, also where the fork could hold them. */
+  readonly liveWrites?: readonly string[];
   readonly siblings?: boolean;
   /** Show it the workspace read-only. */
   readonly readonly?: boolean;

@@ -18,7 +18,7 @@ import { viewOf } from './view.js';
 export type LiveRequest = Omit<ExecRequest, 'wait' | 'onProgress'>;
 
 /** As that of a fork, without what only a fork can say. */
-export type LiveEnvelope = Omit<Envelope, 'workspace' | 'changes' | 'pending' | 'entered' | 'clashes'> & {
+export type LiveEnvelope = Omit<Envelope, 'workspace' | 'roots' | 'changes' | 'pending' | 'entered' | 'clashes'> & {
   readonly workspace: { readonly origin: string; readonly vault: null; readonly fork: null };
 };
 

@@ -7,6 +7,8 @@
 import { reportOf } from '../vault/changes.js';
 import { saveCheckpoint } from '../vault/checkpoint.js';
 import { flattenDeltas, flattenTrunk } from '../vault/flatten.js';
+import { workspaceRoot } from '../vault/layout.js';
+import { addRoots } from '../vault/roots.js';
 import { type Synced, syncFork } from '../vault/sync.js';
 import type { Problem } from '../vault/tree.js';
 import { closeFork, type OpenFork, openFork, writtenTrees } from '../vault/vault.js';
@@ -32,15 +34,16 @@ export async function readyFork(
   host: Host,
   place: Place,
   opened: OpenFork,
-  { leave }: Permitted,
-  request: Pick<ExecRequest, 'argv' | 'weakened' | 'signal'>,
+  { leave, roots }: Permitted,
+  request: Pick<ExecRequest, 'argv' | 'weakened' | 'signal' | 'onProgress'>,
 ): Promise<Synced> {
   leave.confirm(opened);
   const saved = saveCheckpoint(opened, { automatic: true, reason: request.argv.join(' ') });
   await flattenTrunk(saved.fork);
-  const synced = await syncFork(await flattenDeltas(saved.fork));
+  const rooted = await addRoots(await flattenDeltas(saved.fork), { ...request, paths: roots });
+  const synced = await syncFork(rooted.fork, [workspaceRoot, ...rooted.keys], rooted.imported);
   const fork = await refreshGitIndex(host, place, synced, request.weakened, request.signal);
-  return { ...synced, fork };
+  return { ...synced, fork, problems: [...rooted.problems, ...synced.problems] };
 }
 
 /** What a command runs on, all of it ready: the fork is locked, and its delta is the command's alone. */
@@ -59,8 +62,16 @@ export async function executeOn(host: Host, request: ExecRequest, bench: Bench):
   const { fork } = synced;
   const { argv, environmentAdditions, weakened } = request;
   const { origin, directory } = place;
-  const shown = viewOf({ host, place, resolved, mounts: mountsOf(fork), argv, environmentAdditions, weakened });
-  const view = request.readonly === true ? { ...shown, readOnly: [origin] } : shown;
+  const shown = viewOf({
+    host,
+    place,
+    resolved,
+    mounts: mountsOf(fork, resolved.roots),
+    argv,
+    environmentAdditions,
+    weakened,
+  });
+  const view = request.readonly === true ? { ...shown, readOnly: [origin, ...resolved.roots] } : shown;
   const timeoutMilliseconds = shortest(request.timeoutMilliseconds, resolved.authority.quota.wallTime);
   const { agent, leave } = resolved;
   const { decision, approval } = leave;
@@ -99,6 +110,7 @@ export async function executeOn(host: Host, request: ExecRequest, bench: Bench):
     authority: resolved.digest,
     decision,
     approval,
+    roots: resolved.roots,
     live: resolved.live,
     ...report,
     weakened,

@@ -2,7 +2,7 @@
 import { posix } from 'node:path';
 import type { OverlayRoot } from '../jail/plan.js';
 import { treesOf } from '../vault/layer-pool.js';
-import { type VaultPaths, workspaceRoot } from '../vault/layout.js';
+import { rootKey, type VaultPaths, workspaceRoot } from '../vault/layout.js';
 import { type OpenFork, prepareHome, prepareRoot } from '../vault/vault.js';
 
 export interface ForkMounts {
@@ -31,10 +31,10 @@ export function overlayOf(paths: VaultPaths, { target, root, frozen, live }: Roo
   };
 }
 
-/** Makes what is missing for the roots to be mounted. */
-export function mountsOf(fork: OpenFork, roots: readonly string[] = [workspaceRoot]): ForkMounts {
+/** The workspace, and the further directories that are named. Makes what is missing for them to be mounted. */
+export function mountsOf(fork: OpenFork, directories: readonly string[] = []): ForkMounts {
   const { paths, meta, vault } = fork;
-  const overlays = roots.flatMap((root) => {
+  const overlays = [workspaceRoot, ...directories.map(rootKey)].flatMap((root) => {
     const target = vault.roots[root];
     if (target === undefined) return [];
     prepareRoot(fork, root);

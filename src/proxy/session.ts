@@ -115,7 +115,7 @@ export class Session {
     try {
       const opened = await openFork({ ...asked, fork: name, look: true, sharedLock: lock });
       const synced = await readyFork(host, place, opened, resolved, whole);
-      const view = viewOf({ ...whole, host, place, resolved, mounts: mountsOf(synced.fork) });
+      const view = viewOf({ ...whole, host, place, resolved, mounts: mountsOf(synced.fork, resolved.roots) });
       const { authority } = resolved;
       const network = await networkFor({ authority, privateHosts: request.privateHosts ?? [], view });
       group = makeGroup(authority.quota);

@@ -17,13 +17,18 @@ import { repositoryFinder, workspaceMetadata } from './workspace-metadata.js';
 export interface TaskPaths {
   readonly cwd?: string;
   readonly reads?: readonly string[];
+  /** Directories of these are part of the fork. */
   readonly writes?: readonly string[];
+  /** Written directly, beside any fork. */
+  readonly liveWrites?: readonly string[];
   /** Show the sibling repositories that the workspace's own file lists. */
   readonly siblings?: boolean;
 }
 
 export interface SurfaceAt {
   readonly surface: Surface;
+  /** Paths outside the workspace that may be written, and need not be written directly. */
+  readonly forkable: readonly string[];
   readonly links: readonly Link[];
   readonly search: readonly string[];
   readonly skipped: readonly string[];
@@ -89,7 +94,12 @@ export function surfaceAt(host: Host, place: Place, task: TaskPaths, scope: Scop
   const hidden = host.hidden;
   const cwd = task.cwd ?? place.directory;
   const reads = granted(task.reads ?? [], '--read', cwd, hidden, warnings);
-  const writes = granted(task.writes ?? [], '--write', cwd, hidden, warnings);
+  const forkable = granted(task.writes ?? [], '--write', cwd, hidden, warnings);
+  const liveWrites = granted(task.liveWrites ?? [], '--write-live', cwd, hidden, warnings);
+  const writes = {
+    paths: [...new Set([...forkable.paths, ...liveWrites.paths])],
+    links: [...forkable.links, ...liveWrites.links],
+  };
 
   const metadata = workspaceMetadata(origin);
   const { surface: asked, dropped } = resolveSurface({
@@ -149,6 +159,7 @@ export function surfaceAt(host: Host, place: Place, task: TaskPaths, scope: Scop
   });
   return Object.freeze({
     surface,
+    forkable: forkable.paths.filter((path) => !liveWrites.paths.includes(path)),
     links: Object.freeze([...defaults.links, ...reads.links, ...writes.links]),
     search: defaults.search,
     skipped: defaults.skipped,

@@ -58,23 +58,26 @@ function identityOf({ source, origin }: ViewEntry): { readonly identity?: string
 }
 
 /** What stands in the workspace at its own path is the fork's: it is narrowed there, never shown from the host. */
-function partsOf(view: View, origin: string): Parts {
+function partsOf(view: View, roots: readonly string[]): Parts {
   const shared: SharedPath[] = [];
   const readOnly: string[] = [];
   for (const entry of view.entries) {
     const { source, target, access } = entry;
     if (view.locate(target) === undefined) continue;
-    const inFork = contains(origin, target);
+    const root = roots.find((each) => contains(each, target));
+    const inFork = root !== undefined;
     const within = inFork ? readOnly.find((path) => contains(path, target)) : undefined;
     if (access === 'write' && within !== undefined) refuse(entry, `writing inside ${within}, which is read-only,`);
     if (inFork && source === target) {
-      const above = target === origin ? undefined : view.covering(posix.dirname(target));
+      const above = target === root ? undefined : view.covering(posix.dirname(target));
       if (above !== undefined && above.source !== above.target)
         refuse(entry, `a grant below the mount ${above.target}`);
       if (access === 'read' && within === undefined) readOnly.push(target);
       continue;
     }
-    if (contains(origin, source)) refuse(entry, `the workspace, or a part of it, at another path than ${source}`);
+    if (roots.some((each) => contains(each, source))) {
+      refuse(entry, `a directory of the fork, or a part of it, at another path than ${source}`);
+    }
     if (!entry.options.includes('rbind') && hasMountsInside(source)) {
       refuse(entry, `a mount of ${source} without the file systems that are mounted inside it`);
     }
@@ -95,7 +98,10 @@ export function viewOf(request: ViewRequest): EnforcedView {
   const { host, place, mounts, resolved } = request;
   const { authority, agent, links, search } = resolved;
   const { view } = authority;
-  const { shared, readOnly } = partsOf(view, place.origin);
+  const { shared, readOnly } = partsOf(
+    view,
+    mounts.overlays.map((overlay) => overlay.target),
+  );
   const own = homeOf(view, host.home, mounts.home);
   const identity = jailIdentity(place.owner, resolved);
   const { uid, gid } = identity;

@@ -42,6 +42,7 @@ async function withoutRepetition(fork: Adopting, stack: Stack, held: RootPaths, 
     await tree.merge({
       layers: treesOf(paths, stack.deltas, key),
       lowers: treesOf(paths, stack.base, key),
+      below: treesOf(paths, base, key),
       into: paths.tree(layer, key),
       unrepeated,
     });

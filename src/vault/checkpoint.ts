@@ -8,7 +8,9 @@ import { ErrnoError } from '../base/errno.js';
 import { automaticCheckpoints } from '../base/limits.js';
 import { adoptTrunk } from './adopt.js';
 import { type Checkpoint, type ForkMeta, isSameMoment, type Stack } from './fork-meta.js';
-import { makeLayer } from './layer-pool.js';
+import { makeLayer, treesOf } from './layer-pool.js';
+import { makePathLayer } from './path-layer.js';
+import { appliedSince, pathCount } from './trunk.js';
 import { isLiveTouched, type OpenFork, withMeta } from './vault.js';
 import { isForkName } from './vault-meta.js';
 
@@ -109,19 +111,39 @@ export function lastMoment(fork: OpenFork): Checkpoint {
 }
 
 /**
+ * The moment's stack on the trunk of now. What this fork has applied since then shows as it was, so that applying it again
+ * takes it back; what the person edited shows as they left it.
+ */
+async function stackOfMoment(fork: OpenFork, to: Checkpoint): Promise<[Stack, readonly string[]]> {
+  const { paths, vault } = fork;
+  const { stack, clashes } = await adoptTrunk(fork, vault, to);
+  const applied = appliedSince(fork, vault, to.position, fork.name);
+  if (pathCount(applied) === 0) return [stack, clashes];
+  const layer = makeLayer(paths, { fork: fork.name });
+  for (const [key, list] of applied) {
+    const from = treesOf(paths, [...to.base, ...to.deltas], key);
+    const over = treesOf(paths, [...stack.base, ...stack.deltas], key);
+    await makePathLayer(fork, { from, over, into: paths.tree(layer, key), paths: list });
+  }
+  return [{ ...stack, deltas: [...stack.deltas, layer] }, clashes];
+}
+
+/**
  * Back to a moment. What the person edited since then stays edited: their directory is theirs. Where the fork stands now is
  * kept as an undone checkpoint, so that the rollback can be undone by its number.
  */
 export async function rollBack(fork: OpenFork, to: Checkpoint): Promise<OpenFork> {
   const saved = saveCheckpoint(fork, { automatic: true, reason: `rollback to ${to.name ?? to.id}` });
-  const { meta, vault } = saved.fork;
-  const { stack, clashes } = await adoptTrunk(saved.fork, vault, to);
+  const { meta } = saved.fork;
+  const [stack, clashes] = await stackOfMoment(saved.fork, to);
+  const undone = meta.checkpoints.map((each) => (each.id > to.id && each.automatic ? { ...each, undone: true } : each));
   const after: ForkMeta = {
     ...meta,
     ...stackOf(stack),
     clashes: [...new Set([...to.clashes, ...clashes])].sort(),
     live: makeLayer(fork.paths, { fork: fork.name }),
-    checkpoints: meta.checkpoints.map((each) => (each.id > to.id && each.automatic ? { ...each, undone: true } : each)),
+    // It stands for the moment it was rolled back to, in the layers of now.
+    checkpoints: undone.map((each) => (each.id === to.id ? { ...each, ...stackOf(stack) } : each)),
   };
   return withMeta(saved.fork, after, { durable: false });
 }

@@ -24,18 +24,19 @@ export function mergedCount(sizes: readonly number[], most = layersBeforeMerge):
   return count;
 }
 
-/** One layer that shows what these show, oldest first. */
+/** One layer that shows what these show on top of `below`; both oldest first. */
 export async function mergeLayers(
   access: VaultAccess,
   layers: readonly string[],
+  below: readonly string[],
   maker: Maker,
-  whole: boolean,
 ): Promise<string> {
   const { paths, tree } = access;
   const merged = makeLayer(paths, maker);
   for (const key of new Set(layers.flatMap((layer) => rootsOf(paths, layer)))) {
-    // A root may have come later than the lowest layer: only its own first layer has nothing below.
-    await tree.merge({ layers: treesOf(paths, layers, key), into: paths.tree(merged, key), whole });
+    const under = treesOf(paths, below, key);
+    const into = paths.tree(merged, key);
+    await tree.merge({ layers: treesOf(paths, layers, key), below: under, whole: under.length === 0, into });
   }
   return merged;
 }
@@ -56,7 +57,7 @@ export async function flattenDeltas(fork: OpenFork, all = false): Promise<OpenFo
   const count = all ? deltas.length : mergedCount(sizes);
   if (count < 2) return fork;
   const kept = deltas.slice(0, deltas.length - count);
-  const merged = await mergeLayers(fork, deltas.slice(-count), { fork: fork.name }, false);
+  const merged = await mergeLayers(fork, deltas.slice(-count), [...fork.meta.base, ...kept], { fork: fork.name });
   return withMeta(fork, restacked(fork.meta, { ...fork.meta, deltas: [...kept, merged] }), { durable: false });
 }
 
@@ -71,7 +72,7 @@ export async function flattenTrunk(access: VaultAccess, all = false): Promise<vo
     const count = all ? vault.trunk.length : vault.trunk.length - 1;
     if (count < 2) return;
     const kept = vault.trunk.slice(0, vault.trunk.length - count);
-    const merged = await mergeLayers(access, vault.trunk.slice(-count), { trunk: true }, all);
+    const merged = await mergeLayers(access, vault.trunk.slice(-count), kept, { trunk: true });
     writeVaultMeta(access.paths.meta, { ...vault, trunk: [...kept, merged] });
   });
 }

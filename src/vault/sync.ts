@@ -50,11 +50,19 @@ export async function moveOnto(fork: OpenFork, { vault, problems }: Advance): Pr
   return { fork: withMeta(after, after.meta, { durable: false }), entered, clashes: all, problems };
 }
 
-/** `roots` are those in use; the workspace is always looked at. */
-export async function syncFork(fork: OpenFork, roots: readonly string[] = [workspaceRoot]): Promise<Synced> {
-  if (fork.imported) return { fork, entered: [], clashes: [], problems: [] };
+/** `roots` are those in use; those of `fresh` were imported just now, and need no look. */
+export async function syncFork(
+  fork: OpenFork,
+  roots: readonly string[] = [workspaceRoot],
+  fresh: readonly string[] = [],
+): Promise<Synced> {
   const known: RootPaths | undefined =
     fork.drift === undefined ? undefined : new Map([[workspaceRoot, fork.drift.map(({ path }) => path)]]);
-  const looked = await lookAtRoots(fork, roots, known);
+  const seen = new Set([...fresh, ...(fork.imported ? [workspaceRoot] : [])]);
+  const looked = await lookAtRoots(
+    fork,
+    roots.filter((root) => !seen.has(root)),
+    known,
+  );
   return moveOnto(fork, await advanceTrunk(fork, looked));
 }

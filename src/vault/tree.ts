@@ -119,9 +119,11 @@ export interface MergeOptions extends Common {
   readonly layers: readonly string[];
   /** The layer that is made; it must not exist. */
   readonly into: string;
-  /** What lies below; then what the layers only repeat of it at the paths of `unrepeated` is left out. */
+  /** What they lay on; then what the layers only repeat of it at the paths of `unrepeated` is left out. */
   readonly lowers?: readonly string[] | undefined;
   readonly unrepeated?: readonly string[] | undefined;
+  /** What they will lie on; deletions of what it does not show are left out. */
+  readonly below?: readonly string[] | undefined;
   /** Copy files instead of linking them: for a layer that is still written. */
   readonly copies?: boolean | undefined;
   /** Nothing lies below: marks of deletions go. */
@@ -329,11 +331,15 @@ export class Tree {
 
   /** Makes one layer of several, which shows the same. */
   async merge(options: MergeOptions): Promise<Problem[]> {
-    const { lowers = [], unrepeated = [] } = options;
+    const { lowers = [], unrepeated = [], below = [] } = options;
     const words = ['merge', '--into', options.into];
     if (options.copies === true) words.push('--copies');
     if (options.whole === true) words.push('--whole');
-    words.push(...listWords('--upper', options.layers), ...listWords('--lower', lowers));
+    words.push(
+      ...listWords('--upper', options.layers),
+      ...listWords('--lower', lowers),
+      ...listWords('--below', below),
+    );
     return parseProblems(await this.#run({ words, input: joinFields(unrepeated), signal: options.signal }));
   }
 

@@ -68,18 +68,32 @@ export function extendTrunk(
   return after;
 }
 
-/** What entered the trunk after `position`, from the records of its steps. What the fork itself applied is no news to it. */
-export function enteredSince(access: VaultAccess, vault: VaultMeta, position: number, fork: string): RootPaths {
+function pathsOfSteps(
+  access: VaultAccess,
+  vault: VaultMeta,
+  position: number,
+  counts: (step: TrunkStep) => boolean,
+): RootPaths {
   const entered = new Map<string, Set<string>>();
   for (let at = position + 1; at <= vault.position; at += 1) {
     const step = readJsonFile(access.paths.edits(at)) as TrunkStep | undefined;
-    for (const [root, paths] of step === undefined || step.by === fork ? [] : Object.entries(step.paths)) {
+    for (const [root, paths] of step === undefined || !counts(step) ? [] : Object.entries(step.paths)) {
       const known = entered.get(root) ?? new Set();
       for (const path of paths) known.add(path);
       entered.set(root, known);
     }
   }
   return new Map([...entered].map(([root, paths]) => [root, [...paths]]));
+}
+
+/** What entered the trunk after `position`, from the records of its steps. What the fork itself applied is no news to it. */
+export function enteredSince(access: VaultAccess, vault: VaultMeta, position: number, fork: string): RootPaths {
+  return pathsOfSteps(access, vault, position, ({ by }) => by !== fork);
+}
+
+/** What the fork itself applied after `position`. */
+export function appliedSince(access: VaultAccess, vault: VaultMeta, position: number, fork: string): RootPaths {
+  return pathsOfSteps(access, vault, position, ({ by }) => by === fork);
 }
 
 /**

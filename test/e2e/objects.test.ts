@@ -63,7 +63,7 @@ forEachUser((user) => {
     const read = await exec(stage, project, ['--read', data], `cat ${data}/file; echo x > ${data}/new || echo refused`);
     assert.equal(read.stdout?.text, 'inside\nrefused\n');
     assert.deepEqual([read.live, existsSync(join(data, 'new'))], [[], false]);
-    const words = ['--write', `${data}/../data-${user.uid}/open`, '--read', 'gone'];
+    const words = ['--write-live', `${data}/../data-${user.uid}/open`, '--read', 'gone'];
     const written = await exec(stage, project, words, `echo x > ${data}/open/new && cat ${data}/file`);
     assert.equal(written.exitCode, 1);
     assert.deepEqual(written.live, [join(data, 'open')]);

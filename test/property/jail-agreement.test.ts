@@ -247,8 +247,9 @@ forEachUser(
           writeFileSync(list, JSON.stringify(probes), { mode: 0o644 });
           const argv = ['exec', '--json', '--wait', ...words, '--', 'node', 'probe.cjs', list];
           const { stdout, stderr } = await stage.ctx(world.project, argv);
-          const envelope = parseJson(stdout, stderr) as { exitCode: number; stdout: { text: string } };
+          const envelope = parseJson(stdout, stderr) as { exitCode: number; roots: string[]; stdout: { text: string } };
           assert.equal(envelope.exitCode, 0, `${words}: ${stdout}${stderr}`);
+          const forked = [world.project, ...envelope.roots];
           const hook = hookRules(surface);
           const results = JSON.parse(envelope.stdout.text) as readonly Probed[];
           for (const [index, path] of probes.entries()) {
@@ -266,7 +267,9 @@ forEachUser(
             }
             if (walked.real === undefined || !existsSync(walked.real)) continue;
             const isLive: boolean =
-              access === 'write' && !contains(world.project, walked.real) && probed.write === 'written';
+              access === 'write' &&
+              probed.write === 'written' &&
+              !forked.some((root) => contains(root, walked.real ?? '/'));
             assert.equal(isMarked(walked.real, index), isLive, `on the host: ${show(tried, 'write')}`);
           }
         }),

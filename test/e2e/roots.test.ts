@@ -1,0 +1,139 @@
+/** Several directories in one fork: what --write names beside the workspace, and the repository of a linked worktree. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Envelope } from '../../src/proxy/envelope.js';
+import { snapshot } from '../support/snapshot.js';
+import { type Stage, useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
+
+async function ctx(
+  stage: Stage,
+  cwd: string,
+  words: readonly string[],
+  expected = 0,
+): Promise<Record<string, unknown>> {
+  const { code, stdout, stderr } = await stage.ctx(cwd, words);
+  assert.equal(code, expected, `ctx ${words.join(' ')}\n${stdout}${stderr}`);
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+async function execWith(stage: Stage, cwd: string, options: readonly string[], script: string): Promise<Envelope> {
+  const words = ['exec', '--json', '--wait', ...options, '--', 'sh', '-c', script];
+  const envelope = (await ctx(stage, cwd, words)) as unknown as Envelope;
+  assert.equal(envelope.exitCode, 0, `${envelope.stdout?.text}${envelope.stderr?.text}`);
+  return envelope;
+}
+
+const git = 'git -c user.name=a -c user.email=a@b -c init.defaultBranch=main -c gc.auto=0';
+const pathsOf = (value: unknown) => (value as { path: string }[]).map(({ path }) => path);
+
+forEachUser((user) => {
+  const stage = useStage(user);
+
+  test('a directory of --write is part of the fork: untouched until apply, in diff, rollback and apply like the rest', async () => {
+    const project = stage.project('echo base > a');
+    const data = stage.project('echo data > d; mkdir sub; echo sub > sub/s; chmod 750 sub');
+    const before = snapshot(data);
+    const first = await execWith(
+      stage,
+      project,
+      ['--write', data],
+      `echo more >> ${data}/d; rm ${data}/sub/s; echo a > a`,
+    );
+    assert.deepEqual([first.roots, first.live, first.warnings], [[data], [], []]);
+    assert.deepEqual(first.changes.map(({ path }) => path).sort(), [`${data}/d`, `${data}/sub/s`, 'a'].sort());
+    assert.deepEqual(snapshot(data), before);
+    const text = (await stage.ctx(project, ['diff'])).stdout;
+    assert.match(text, new RegExp(`--- a${data}/d\n\\+\\+\\+ b${data}/d\n`));
+    await execWith(stage, project, ['--write', data], `echo x > ${data}/x`);
+    await ctx(stage, project, ['rollback', '--json']);
+    const seen = await execWith(stage, project, ['--write', data], `cat ${data}/d; ls ${data} ${data}/sub`);
+    assert.equal(seen.stdout?.text, `data\nmore\n${data}:\nd\nsub\n\n${data}/sub:\n`);
+    const unseen = await execWith(stage, project, [], `ls ${data} 2>/dev/null || echo hidden`);
+    assert.equal(unseen.stdout?.text, 'hidden\n');
+    await ctx(stage, project, ['apply', '--json']);
+    assert.equal(stage.shell(data, 'cat d; ls; stat -c %a sub'), 'data\nmore\nd\nsub\n750\n');
+    assert.equal(stage.shell(project, 'cat a'), 'a\n');
+    assert.deepEqual((await ctx(stage, project, ['diff', '--json']))['changes'], []);
+  });
+
+  test('edits of the person in such a directory enter, and clash where both changed a file', async () => {
+    const project = stage.project();
+    const data = stage.project('echo base > both; echo base > mine');
+    await execWith(stage, project, ['--write', data], `echo fork > ${data}/both`);
+    stage.shell(data, 'echo person > both; echo person > mine');
+    const next = await execWith(stage, project, ['--write', data], `cat ${data}/both ${data}/mine`);
+    assert.equal(next.stdout?.text, 'fork\nperson\n');
+    assert.deepEqual(next.clashes, [`${data}/both`]);
+    assert.deepEqual([...next.entered].sort(), [`${data}/both`, `${data}/mine`]);
+    await ctx(stage, project, ['apply', '--json'], 1);
+    await ctx(stage, project, ['apply', '--json', '--ours', join(data, 'both')]);
+    assert.equal(stage.shell(data, 'cat both mine'), 'person\nperson\n');
+  });
+
+  test('--write-live writes directly, and says that it cannot be undone', {
+    skip: user.uid === 0 ? 'root’s commands are nobody to the host’s files' : false,
+  }, async () => {
+    const project = stage.project();
+    const data = stage.project();
+    const envelope = await execWith(stage, project, ['--write-live', data], `echo x > ${data}/x`);
+    assert.deepEqual([envelope.roots, envelope.live], [[], [data]]);
+    assert.match(envelope.warnings.join(), /written directly.*cannot be undone/);
+    assert.equal(stage.shell(data, 'cat x'), 'x\n');
+  });
+
+  test('a linked worktree commits inside, and apply brings the commit to the repository', async () => {
+    const repository = stage.project(`${git} init -q; echo a > a; git add a; ${git} commit -qm first`);
+    const worktree = join(stage.directory, `worktree-${user.uid}`);
+    stage.shell(repository, `git worktree add -q -b topic ${worktree}`);
+    const before = stage.shell(repository, 'git rev-parse topic; git for-each-ref');
+    const script = `echo b > b; git add b; ${git} commit -qm second; git log --oneline | wc -l; git status --short`;
+    const envelope = await execWith(stage, worktree, [], script);
+    assert.equal(envelope.stdout?.text, '2\n');
+    assert.deepEqual(envelope.roots, [join(repository, '.git')]);
+    assert.equal(stage.shell(repository, 'git rev-parse topic; git for-each-ref'), before);
+    const applied = await ctx(stage, worktree, ['apply', '--json']);
+    assert.deepEqual(applied['heldBack'], []);
+    assert.equal(stage.shell(worktree, 'git log --format=%s; git status --short; cat b'), 'second\nfirst\nb\n');
+    assert.equal(stage.shell(repository, 'git fsck --strict 2>&1; git log --format=%s topic'), 'second\nfirst\n');
+  });
+
+  test('rebase, branches and gc work in a linked worktree, and a rollback takes the repository with it', async () => {
+    const setup = `${git} init -q; echo a > a; git add a; ${git} commit -qm first; echo m > m; git add m; ${git} commit -qm main2`;
+    const repository = stage.project(setup);
+    const worktree = join(stage.directory, `rebase-${user.uid}`);
+    stage.shell(repository, `git worktree add -q -b topic ${worktree} HEAD~1`);
+    await execWith(stage, worktree, [], `echo t > t; git add t; ${git} commit -qm topic`);
+    const script = `${git} rebase -q main; git branch other; git gc -q; git fsck --strict 2>&1; git log --format=%s`;
+    assert.equal((await execWith(stage, worktree, [], script)).stdout?.text, 'topic\nmain2\nfirst\n');
+    await ctx(stage, worktree, ['rollback', '--json']);
+    const back = await execWith(stage, worktree, [], 'git log --format=%s; git branch --list other; git fsck 2>&1');
+    assert.equal(back.stdout?.text, 'topic\nfirst\n');
+  });
+
+  test('a .git file that the repository does not point back to shows nothing', async () => {
+    const secret = stage.project(
+      `${git} init -q; echo s > s; git add s; ${git} commit -qm secret; git worktree add -q ../wt-of-${user.uid}`,
+    );
+    const project = stage.project(`echo "gitdir: ${secret}/.git/worktrees/wt-of-${user.uid}" > .git`);
+    const envelope = await execWith(stage, project, [], `ls ${secret}/.git 2>/dev/null || echo hidden`);
+    assert.deepEqual([envelope.stdout?.text, envelope.roots], ['hidden\n', []]);
+    // The attack would work: git itself believes the file.
+    assert.match(stage.shell(project, 'git log --format=%s'), /secret/);
+  });
+
+  test('what such a command does to hooks of the repository is held back', async () => {
+    const repository = stage.project(`${git} init -q; echo a > a; git add a; ${git} commit -qm first`);
+    const worktree = join(stage.directory, `hooks-${user.uid}`);
+    stage.shell(repository, `git worktree add -q -b topic ${worktree}`);
+    const hook = join(repository, '.git/hooks/post-checkout');
+    await execWith(stage, worktree, [], `printf '#!/bin/sh\\necho owned\\n' > ${hook}; chmod 755 ${hook}; echo b > b`);
+    const applied = await ctx(stage, worktree, ['apply', '--json']);
+    assert.deepEqual(pathsOf(applied['sensitive']), [hook]);
+    assert.equal(stage.shell(worktree, `cat b; test ! -e ${hook}`), 'b\n');
+    assert.deepEqual(pathsOf((await ctx(stage, worktree, ['diff', '--json']))['changes']), [hook]);
+    await ctx(stage, worktree, ['apply', '--json', '--allow-sensitive']);
+    stage.shell(worktree, `test -x ${hook}`);
+  });
+});
