@@ -20,7 +20,18 @@ function resolved(network: Network): ResolvedAuthority {
     quota: { memory: 1_000_000 },
   });
   const digest = authorityDigest(authority);
-  return { authority, digest, agent: undefined, line: [], links: [], search: [], live: [], skipped: [], warnings: [] };
+  return {
+    authority,
+    digest,
+    agent: undefined,
+    line: [],
+    links: [],
+    search: [],
+    roots: [],
+    live: [],
+    skipped: [],
+    warnings: [],
+  };
 }
 
 describe('a network that comes with an approval', () => {
