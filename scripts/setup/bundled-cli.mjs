@@ -58,7 +58,22 @@ const partsPlugin = {
 
 /** What each bundle does most, for the cache of its compiled code. */
 const usualWork = {
-  verbs: { calls: [['exec', '--', 'true'], ['exec', '--', 'touch', 'file'], ['diff'], ['apply']] },
+  verbs: {
+    calls: [
+      ['exec', '--', 'true'],
+      ['exec', '--', 'touch', 'file'],
+      ['exec', '--', 'sh', '-c', 'cd . && cat file > /dev/null'],
+      ['diff'],
+      ['apply'],
+    ],
+  },
+  shell: {
+    entry: 'parse',
+    calls: [
+      'cd "$a" && X=1 git status | grep -v x > /dev/null 2>&1; for f in *.c; do rm "$f"; done',
+      'if [ -f x ]; then cat <<EOF\n$(date) $y\nEOF\nfi; while read -r l; do echo "$l"; done < x; f() { (ls); }; [[ $a == b ]] || echo `id` $((1 + 2))',
+    ],
+  },
   hook: {
     words: ['hook', 'claude-code'],
     input: '{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"cwd":"PROJECT"}',

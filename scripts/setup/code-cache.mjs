@@ -28,8 +28,8 @@ const source = ${JSON.stringify(wrapper[0])} + readFileSync(filename, 'utf8') + 
 new Script(source, { filename, cachedData }).runInThisContext()(exports, require, module, filename, __dirname);
 `;
 
-/** `calls` are the lists of words that the bundle's `run` is called with; without one, the bundle runs by itself on `input`. */
-export function addCodeCache(directory, name, { calls = [], words = [], input = '' }) {
+/** `calls` are what the bundle's `entry` is called with, each by itself; without one, the bundle runs by itself on `input`. */
+export function addCodeCache(directory, name, { entry = 'run', calls = [], words = [], input = '' }) {
   renameSync(join(directory, `${name}.cjs`), join(directory, `${name}.code.cjs`));
   writeFileSync(join(directory, `${name}.cjs`), loader(name));
   const scratch = mkdtempSync(join(tmpdir(), 'ctx-setup-'));
@@ -37,7 +37,7 @@ export function addCodeCache(directory, name, { calls = [], words = [], input = 
   mkdirSync(project);
   try {
     const maker = fileURLToPath(new URL('make-code-cache.mjs', import.meta.url));
-    spawnSync(process.execPath, [maker, directory, name, JSON.stringify({ calls, wrapper }), ...words], {
+    spawnSync(process.execPath, [maker, directory, name, JSON.stringify({ entry, calls, wrapper }), ...words], {
       cwd: project,
       env: { ...plainEnvironment(), HOME: scratch, CTX_DATA: join(scratch, 'store'), CTX_ROOT: join(scratch, 'ctx') },
       input: input.replaceAll('PROJECT', project),

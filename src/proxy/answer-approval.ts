@@ -39,6 +39,9 @@ export function answerApproval(host: Host, asked: Asked, said: Said): Answer {
     });
   }
   networkOf(said.network);
+  const store = approvalsOf(host);
+  const { answer } = store.one(asked.id);
+  if (answer !== undefined) return answer;
   const type = said.granted ? 'approval.grant' : 'approval.deny';
   const facts = {
     scope: said.scope,
@@ -51,5 +54,5 @@ export function answerApproval(host: Host, asked: Asked, said: Said): Answer {
   const object = `approval/${asked.id}`;
   host.recorder.append({ type, object, status: 'ok', agent: asked.agent, facts, durable: true });
   if (asRule) addRule(host, makeRule('allow_with_checkpoint', asked.agent ?? '-', { command: asked.words }));
-  return approvalsOf(host).answer(asked.id, { version: 1, at: host.now().getTime(), ...said });
+  return store.answer(asked.id, { version: 1, at: host.now().getTime(), ...said });
 }

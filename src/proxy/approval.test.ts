@@ -73,6 +73,7 @@ describe('an approval', () => {
     assert.equal(statusOf({ asked, answer: undefined, used: false }, 1_999), 'waiting');
     assert.equal(statusOf({ asked, answer: undefined, used: false }, 2_000), 'expired');
     assert.equal(statusOf({ asked, answer: answer(), used: true }, 1_600), 'used');
+    assert.equal(statusOf({ asked, answer: answer({ scope: 'rule' }), used: true }, 1_600), 'used');
     assert.equal(statusOf({ asked, answer: answer(), used: false }, 1_500 + approvalUseMilliseconds), 'expired');
     assert.equal(statusOf({ asked, answer: answer({ granted: false }), used: false }, 1_600), 'denied');
   });

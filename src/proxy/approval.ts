@@ -82,7 +82,8 @@ function validUntil({ scope, at }: Answer): number {
 export function statusOf({ asked, answer, used }: Approval, now: number): Status {
   if (answer === undefined) return now < asked.expiresAt ? 'waiting' : 'expired';
   if (!answer.granted) return 'denied';
-  if (answer.scope === 'once' && used) return 'used';
+  // What was granted as a rule holds by the rule from then on, and not after the rule is gone.
+  if (answer.scope !== 'session' && used) return 'used';
   return now < validUntil(answer) ? 'granted' : 'expired';
 }
 

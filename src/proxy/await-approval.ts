@@ -149,6 +149,17 @@ function approvedBy(asking: Asking, id: string, bound: string, { scope, network,
     by,
     confirm: ({ imported }) => {
       if (scope !== 'once' || bindingOf(asking, imported ? noFork : undefined).digest === bound) return;
+      const { host, place, resolved, request } = asking;
+      const whose = { agent: resolved.agent?.name, parent: resolved.agent?.parent?.agent };
+      const facts = {
+        argv: request.argv,
+        directory: place.directory,
+        origin: place.origin,
+        approval: id,
+        error: 'ESTALE',
+      };
+      const object = `workspace/${place.origin}`;
+      host.recorder.append({ ...whose, type: 'exec', object, status: 'denied', layer: 'proxy', facts });
       throw new ErrnoError('ESTALE', {
         operation: 'decide',
         reason: 'the fork changed after the approval was asked for, which holds only for the fork as it was',
@@ -164,7 +175,7 @@ export async function awaitApproval(asking: Asking): Promise<Approved> {
   const store = approvalsOf(host);
   const bound = bindingOf(asking);
   for (const { asked, answer } of store.all().filter((each) => holdsFor(each, bound, host.now().getTime()))) {
-    if (answer === undefined || (answer.scope === 'once' && !store.use(asked.id))) continue;
+    if (answer === undefined || (answer.scope !== 'session' && !store.use(asked.id))) continue;
     return approvedBy(asking, asked.id, bound.digest, answer);
   }
   const asked = askOrJoin(asking, bound);
@@ -176,7 +187,8 @@ export async function awaitApproval(asking: Asking): Promise<Approved> {
     const said = answer.why === '' ? '' : `: ${answer.why}`;
     throw refusedBy(decided, `${decided.reason}; it needs an approval, and ${answer.by} denied it${said}`);
   }
-  if (answer.scope === 'once' && !store.use(asked.id)) {
+  const isFirst = answer.scope === 'session' || store.use(asked.id);
+  if (answer.scope === 'once' && !isFirst) {
     throw refusedBy(decided, 'the approval was for once, and another command has run by it', 'run it again');
   }
   return approvedBy(asking, asked.id, bound.digest, answer);

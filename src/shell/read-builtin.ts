@@ -95,7 +95,10 @@ export function readNames(call: ProgramCall): Reading {
     ...hiddenCode(word, call.reader, call.around),
     ...(sets && variableKind(knownValue(word) ?? '') !== 'plain' ? [poisoned(knownValue(word) ?? '')] : []),
   ]);
-  return reading(call, readOnly, `${name} is read_only`, parts);
+  const callback =
+    name === 'mapfile' || name === 'readarray' ? call.words.findIndex((word) => knownValue(word) === '-C') : -1;
+  const run = callback < 0 ? [] : [textReading(call, call.words[callback + 1])];
+  return reading(call, readOnly, `${name} is read_only`, [...parts, ...run]);
 }
 
 function poisoned(name: string): Reading {

@@ -110,7 +110,8 @@ function namedReading(
     return holding(text, `${path} is a function of this text, read where it stands`, []);
   }
   const name = canonicalName(bareName(path));
-  if (name === '') return unreadable(text, 'the command has no name');
+  // Also what follows `time`, which is a keyword to one shell and a program with options to another.
+  if (name === '' || name.startsWith('-')) return unreadable(text, 'the command has no name');
   const read = byName(name, { called: [name], words, around, reader, text });
   const leads = printers.has(name) ? undefined : words.slice(/grep$|^rg$|^ag$/.test(name) ? 1 : 0).find(leadsToHost);
   if (leads === undefined) return read;

@@ -128,8 +128,7 @@ export function readProgram(program: Program, call: ProgramCall): Reading {
   const options = optionsOf(program, words, stops);
   const { classes, because } = tableClasses(program, options, call);
   const parts: Reading[] = optionValues(program.text, options).map((word) => textReading(call, word));
-  const asksOnly =
-    program.runs !== undefined && Object.keys(program.only ?? {}).some((list) => hasOption(list, options));
+  const asksOnly = Object.entries(program.only ?? {}).some(([list, is]) => is === 'r' && hasOption(list, options));
   if (program.runs !== undefined && !asksOnly) {
     const inner = wrapped(program, options, call);
     if (inner !== undefined) parts.push(inner);

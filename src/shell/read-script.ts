@@ -3,6 +3,7 @@ import type {
   Assignment,
   Command,
   forEachChild,
+  ParameterExpansionPart,
   ParsedScript,
   Redirection,
   SyntaxNode,
@@ -78,6 +79,8 @@ export class ScriptReading {
         return node.parts === undefined
           ? hiddenCode(plainWord(node.value), this.#reader, around)
           : this.#inside(node, around);
+      case 'ParameterExpansion':
+        return [...this.#prompt(node, around), ...this.#inside(node, around)];
       case 'Select':
         return [
           { ...holding(this.#text(node), 'select asks a person', this.#inside(node, around)), classes: classesOf('i') },
@@ -93,6 +96,14 @@ export class ScriptReading {
       found.push(...this.#node(child, around));
     });
     return found;
+  }
+
+  /** `${x@P}` runs the substitutions in the value. */
+  #prompt(node: ParameterExpansionPart, around: Surroundings): readonly Reading[] {
+    if (node.operation?.type !== 'Transform' || node.operation.operand.value !== 'P') return [];
+    const values = around.variables.get(node.parameter);
+    if (values === undefined) return [unreadable(node.text, 'a computed text is run as a prompt')];
+    return values.flatMap((value) => hiddenCode(plainWord(value), this.#reader, around));
   }
 
   /** Numbers and names in a test are evaluated. */
@@ -145,9 +156,11 @@ export class ScriptReading {
     const inner = this.#inside(assignment, around);
     // `IFS= read` is how lines are read whole.
     if (assignment.name === 'IFS' && (before === 'read' || before === 'mapfile')) return inner;
+    // An index is evaluated wherever the variable is used as a number.
+    const indexed = /\[.*(?:\$\(|`)/s.test(knownValue(value) ?? '') ? hiddenCode(value, this.#reader, around) : [];
     const place = { reader: this.#reader, around, text: assignment.text };
     const own = assignmentReading({ name: assignment.name, value }, place);
-    return own === undefined ? inner : [...inner, own];
+    return [...inner, ...indexed, ...(own === undefined ? [] : [own])];
   }
 
   #argument(argument: SyntaxWord | Assignment, around: Surroundings): Word {

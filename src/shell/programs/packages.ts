@@ -17,6 +17,7 @@ const npmCommands: Programs = {
     asks,
   ),
   ...each('token team access deprecate dist-tag star stars org hook sbom doctor', asks),
+  ...each('exec x', { is: 'mn', runs: 0, text: '-c --call', values: '-p --package' }),
   audit: { is: 'n', subcommands: { fix: fetches }, otherwise: asks },
   init: { is: 'mi', only: { '-y --yes': 'm' }, operands: { 1: 'mn' } },
   config: { is: 'r', subcommands: each('get list ls', looks), otherwise: runs },
@@ -79,7 +80,7 @@ const reader = '-c -e -m -r -X -W -I -E -F -M';
 export const packagePrograms: Programs = {
   npm,
   cnpm: npm,
-  npx: { is: 'mn', text: '-c --call', only: { '--no-install --no': 'm' }, values: '-p --package' },
+  npx: { is: 'mn', runs: 0, text: '-c --call', only: { '--no-install --no': 'm' }, values: '-p --package' },
   ...each('bunx uvx pnpx', fetches),
   yarn: { is: 'mn', subcommands: yarnCommands, otherwise: scripts, values: '--cwd', only: { '--version -v': 'r' } },
   pnpm: { is: 'r', subcommands: pnpmCommands, otherwise: scripts, values: '-C --dir --filter -F' },

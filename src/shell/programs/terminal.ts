@@ -17,7 +17,9 @@ export const shellBuiltins: Programs = {
   ...each('cd pushd popd dirs set shopt umask ulimit jobs wait fg bg disown times type hash shift return exit break', {
     is: 'r',
   }),
-  ...each('continue history logout getopts suspend caller complete compgen compopt bind help fc', { is: 'r' }),
+  ...each('continue history logout getopts suspend caller compopt help fc', { is: 'r' }),
+  ...each('complete compgen', { is: 'r', text: '-C' }),
+  bind: { is: 'r', with: { '-x -f': 'm' } },
   hash: { is: 'r', with: { '-p': 'm' }, unsure: 'm' },
   enable: { is: 'r', with: { '-f': 'm' }, unsure: 'm' },
 };
