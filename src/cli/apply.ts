@@ -66,9 +66,25 @@ function choicesOf(call: Arguments, host: Host) {
   };
 }
 
+async function undo(call: Arguments, host: Host, request: ForkRequest): Promise<number> {
+  const { undoLastApply } = await import('../proxy/vault-verbs.js');
+  const { done, steps, conflicts, pending } = await undoLastApply(host, request);
+  if (call.flag('json')) printJson({ version: 1, done, undone: done ? steps : [], conflicts, pending });
+  else if (done) {
+    const paint = painter(process.stdout);
+    process.stdout.write(`${paint('green', 'undone')} ${counted(steps.length, 'step')}, ${pending} pending again\n`);
+  } else {
+    const paint = painter(process.stderr);
+    const head = `${paint('red', 'ctx:')} apply --undo: you changed ${counted(conflicts.length, 'path')} since; nothing was written (EBUSY)`;
+    process.stderr.write(`${[head, ...conflicts.map((path) => `  ${visible(path)}`)].join('\n')}\n`);
+  }
+  return done ? ExitCode.ok : ExitCode.failed;
+}
+
 export const run: Run = async (call, makeHost) => {
   const host = await makeHost();
   const request: ForkRequest = { cwd: currentDirectory(), wait: call.flag('wait'), fork: call.value('fork') };
+  if (call.flag('undo')) return undo(call, host, request);
   const choices = choicesOf(call, host);
   const answer = await keepFork(host, request, choices);
   const exitCode = answer.done || (choices.dryRun && answer.undecided.length === 0) ? ExitCode.ok : ExitCode.failed;

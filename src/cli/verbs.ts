@@ -8,6 +8,7 @@ import { hookVerb } from './hook-verb.js';
 import { jailVerbs } from './jail-verbs.js';
 import { json, objectVerbs } from './object-verbs.js';
 import { sessionVerbs } from './session-verbs.js';
+import { vaultVerbs } from './vault-verbs.js';
 import type { Verb } from './verb.js';
 
 export const verbs: readonly Verb[] = [
@@ -46,6 +47,7 @@ export const verbs: readonly Verb[] = [
     options: [
       json,
       fork,
+      { name: 'undo', summary: 'take back the last apply: your files as they were, the changes pending again' },
       { name: 'dry-run', summary: 'say what would be written, and write nothing' },
       { name: 'allow-sensitive', summary: 'write files that programs of yours run or obey, too' },
       { name: 'ours', value: 'PATH', repeated: true, summary: 'keep your version of a path that both changed' },
@@ -75,6 +77,7 @@ export const verbs: readonly Verb[] = [
   },
   ...decisionVerbs,
   ...historyVerbs,
+  ...vaultVerbs,
   ...sessionVerbs,
   ...objectVerbs,
   ...auditVerbs,

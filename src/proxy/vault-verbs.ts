@@ -1,0 +1,216 @@
+/** What an operator does with a vault as a whole: list, look, check, merge, collect, export, delete. */
+import { closeSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { forkChanges } from '../vault/changes.js';
+import { exportTree } from '../vault/export.js';
+import { flattenDeltas, flattenTrunk } from '../vault/flatten.js';
+import { forkNames } from '../vault/forks.js';
+import { type Fault, inspectVault } from '../vault/fsck.js';
+import { type Collected, collectGarbage } from '../vault/gc.js';
+import { storePaths, vaultPaths } from '../vault/layout.js';
+import { takeLock, withVaultLock } from '../vault/locks.js';
+import { syncFork } from '../vault/sync.js';
+import { emptyTrash, throwAway } from '../vault/trash.js';
+import type { Problem, Progress } from '../vault/tree.js';
+import { type Undone, undoApply } from '../vault/undo-apply.js';
+import { closeFork, openFork, type VaultAccess } from '../vault/vault.js';
+import { isForkName, readVaultMeta, type VaultMeta, writeVaultMeta } from '../vault/vault-meta.js';
+import { type ForkRequest, objectOf, tidy, withFork } from './fork-verbs.js';
+import { accessAt } from './history-verbs.js';
+import { type Host, placeOf } from './host.js';
+
+export interface VaultSummary {
+  readonly id: string;
+  readonly name: string | null;
+  readonly origin: string;
+  readonly created: string;
+  readonly roots: readonly string[];
+  readonly forks: readonly string[];
+  readonly layers: number;
+}
+
+function accessTo(host: Host, id: string): VaultAccess {
+  const { store, tree, uid, gid } = host;
+  return { id, paths: vaultPaths(store.directory, id), store, tree, owner: { uid, gid, shift: 0 } };
+}
+
+function summaryOf(access: VaultAccess, meta: VaultMeta): VaultSummary {
+  const { origin, created, name = null, roots } = meta;
+  const layers = existsSync(access.paths.layers) ? readdirSync(access.paths.layers).length : 0;
+  return { id: access.id, name, origin, created, roots: Object.values(roots), forks: forkNames(access), layers };
+}
+
+function vaultIds(host: Host): readonly string[] {
+  return readdirSync(storePaths(host.store.directory).vaults).filter((id) => /^[0-9a-f]{16}$/.test(id));
+}
+
+export function listVaults(host: Host): readonly VaultSummary[] {
+  return vaultIds(host).flatMap((id) => {
+    const access = accessTo(host, id);
+    const meta = readVaultMeta(access.paths.meta);
+    return meta === undefined ? [] : [summaryOf(access, meta)];
+  });
+}
+
+/** By the name a person gave it, by its number, or by its directory; without any, the one of this directory. */
+export function vaultNamed(host: Host, cwd: string, wanted: string | undefined): VaultSummary {
+  const all = listVaults(host);
+  const origin = wanted === undefined ? placeOf(host, cwd).origin : resolve(cwd, wanted);
+  const found =
+    all.find((each) => each.name === wanted || each.id === wanted) ?? all.find((each) => each.origin === origin);
+  if (found !== undefined) return found;
+  throw new ErrnoError('ENOENT', {
+    operation: 'find the vault',
+    reason: wanted === undefined ? 'this directory has no vault yet' : `there is no vault '${wanted}'`,
+    remedy: 'ctx vault list shows them, ctx vault create makes one',
+  });
+}
+
+export interface MadeVault {
+  readonly vault: VaultSummary;
+  readonly problems: readonly Problem[];
+}
+
+/** Imports a directory without running anything in it. */
+export async function makeVault(
+  host: Host,
+  cwd: string,
+  name: string | undefined,
+  onProgress?: (progress: Progress) => void,
+): Promise<MadeVault> {
+  if (name !== undefined && (!isForkName(name) || /^[0-9a-f]{16}$/.test(name))) {
+    throw new ErrnoError('EINVAL', {
+      operation: 'make a vault',
+      reason: `expected a name such as 'api', got '${name}'`,
+    });
+  }
+  const taken = listVaults(host).find((each) => each.name === name && name !== undefined);
+  const { origin, owner } = placeOf(host, cwd);
+  if (taken !== undefined && taken.origin !== origin) {
+    throw new ErrnoError('EEXIST', {
+      operation: 'make a vault',
+      path: taken.origin,
+      reason: `'${name}' is its name already`,
+    });
+  }
+  const { store, tree } = host;
+  host.recorder.append({
+    type: 'vault',
+    object: `workspace/${origin}`,
+    status: 'begin',
+    facts: { name: name ?? null },
+  });
+  const fork = await openFork({ store, tree, origin, owner, purpose: 'ctx vault create', wait: true, onProgress });
+  try {
+    if (name !== undefined) {
+      await withVaultLock(tree, fork.paths.lock, 'ctx vault create', () => {
+        writeVaultMeta(fork.paths.meta, { ...(readVaultMeta(fork.paths.meta) ?? fork.vault), name });
+      });
+    }
+    return { vault: summaryOf(fork, readVaultMeta(fork.paths.meta) ?? fork.vault), problems: fork.problems };
+  } finally {
+    closeFork(fork);
+  }
+}
+
+/** Takes over what the person edited, as a command would first. */
+export function syncVault(host: Host, request: ForkRequest) {
+  return withFork(host, request, 'ctx vault sync', async (fork) => {
+    const { entered, clashes, problems } = await syncFork(fork, Object.keys(fork.vault.roots));
+    return { entered, clashes, problems };
+  });
+}
+
+/** Every fork has to be free: a jail would lose the layers it works on. */
+export async function deleteVault(host: Host, id: string): Promise<void> {
+  const access = accessTo(host, id);
+  const { paths, tree, store } = access;
+  host.recorder.append({ type: 'vault delete', object: `vault/${id}`, status: 'begin', makesRoom: true, facts: {} });
+  const purpose = 'ctx vault delete';
+  const held: number[] = [];
+  try {
+    for (const name of forkNames(access)) {
+      held.push(await takeLock(tree, paths.fork(name).lock, { wait: false, purpose, what: name }));
+    }
+    await withVaultLock(tree, paths.lock, purpose, () => throwAway(store, paths.directory));
+  } finally {
+    for (const descriptor of held) closeSync(descriptor);
+  }
+  await emptyTrash(store, tree);
+}
+
+/** What a fork shows, written out: a directory that is made for it, or a tar file. */
+export function exportFork(
+  host: Host,
+  request: ForkRequest,
+  to: string,
+): Promise<{ readonly problems: readonly Problem[] }> {
+  return withFork(host, request, 'ctx vault export', async (fork) => {
+    if (!/\.tar$/.test(to)) {
+      try {
+        mkdirSync(to);
+      } catch (error) {
+        if (!hasCode(error, 'EEXIST') || readdirSync(to).length > 0) throw fromSystemError(error, 'export', to);
+      }
+    }
+    return { problems: await exportTree(fork, to) };
+  });
+}
+
+export interface Inspected {
+  readonly vaults: number;
+  readonly faults: readonly (Fault & { readonly vault: string })[];
+}
+
+/** Reads every vault of the store, and repairs nothing. */
+export function inspectStore(host: Host): Inspected {
+  const ids = vaultIds(host);
+  const faults = ids.flatMap((id) => inspectVault(accessTo(host, id)).map((fault) => ({ ...fault, vault: id })));
+  return { vaults: ids.length, faults };
+}
+
+export async function collectStore(host: Host): Promise<readonly (Collected & { readonly vault: string })[]> {
+  const found = [];
+  for (const id of vaultIds(host)) {
+    const access = accessTo(host, id);
+    if (readVaultMeta(access.paths.meta) === undefined) continue;
+    found.push({ vault: id, ...(await collectGarbage(access)) });
+  }
+  await emptyTrash(host.store, host.tree);
+  return found;
+}
+
+export function flattenFork(
+  host: Host,
+  request: ForkRequest,
+): Promise<{ readonly before: number; readonly after: number }> {
+  return withFork(host, request, 'ctx flatten', async (fork) => {
+    const before = fork.meta.base.length + fork.meta.deltas.length;
+    await flattenTrunk(accessAt(host, request.cwd), true);
+    const flat = await flattenDeltas(fork, true);
+    await tidy(flat);
+    return { before, after: (readVaultMeta(flat.paths.meta)?.trunk.length ?? 0) + flat.meta.deltas.length };
+  });
+}
+
+export function undoLastApply(
+  host: Host,
+  request: ForkRequest,
+): Promise<Omit<Undone, 'fork'> & { readonly pending: number }> {
+  return withFork(host, request, 'ctx apply --undo', async (fork) => {
+    const object = objectOf(fork);
+    const facts = { origin: fork.vault.origin };
+    host.recorder.append({ type: 'apply undo', object, status: 'begin', durable: true, facts });
+    const { fork: after, ...undone } = await undoApply(fork);
+    const steps = undone.done ? undone.steps.map(({ action, path }) => `${action} ${path}`) : [];
+    const status = undone.done ? 'ok' : 'failed';
+    host.recorder.append({
+      type: 'apply undo',
+      object,
+      status,
+      facts: { ...facts, steps, conflicts: undone.conflicts },
+    });
+    return { ...undone, pending: (await forkChanges(after)).length };
+  });
+}
