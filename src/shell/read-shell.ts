@@ -67,7 +67,10 @@ export function readShell(call: ProgramCall): Reading {
     const text = textReading({ ...call, around }, first);
     return reading(call, loads, `${name} -c runs its text`, [text]);
   }
-  if (letters.has('-i')) return { ...fromInput(call, true), classes: fromInput(call, true).classes | classesOf('mi') };
+  if (letters.has('-i')) {
+    const read = fromInput(call, true);
+    return { ...read, classes: read.classes | classesOf('mi') };
+  }
   if (letters.has('-s') || first === undefined) return fromInput(call, false);
   const path = knownValue(first);
   if (path === undefined && (first.start === '' || first.splits)) {

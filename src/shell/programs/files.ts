@@ -9,7 +9,7 @@ const looks =
   'unexpand column paste join expr bc dc factor numfmt cal tput zcat bzcat xzcat zstdcat lz4cat base32 basenc test [ ' +
   'echo printf shellcheck cloc tokei scc wdiff look tsort ptx pr dircolors infocmp journalctl dmesg vmstat iostat mpstat ' +
   'pgrep pidof pstree pwdx getent namei pathchk lsattr getfacl getfattr getcap sysctl ip ifconfig ss netstat route arp ' +
-  'bat exa eza lsd delta hexyl fold csvlook apt-cache apt-mark dpkg-query rpm-query';
+  'bat exa eza lsd delta hexyl fold csvlook apt-cache apt-mark dpkg-query';
 
 const changes =
   'touch mkdir cp mv ln chown chgrp chmod install patch rmdir mktemp mkfifo split csplit bzip2 bunzip2 xz unxz zstd unzstd lz4 ' +
@@ -25,7 +25,6 @@ export const filePrograms: Programs = {
     why: 'removes files',
   }),
   ...each('shred truncate wipe', { is: 'd', why: 'overwrites files' }),
-  env: { is: 'r' },
   date: { is: 'r', with: { '-s --set': 'h' } },
   sort: { is: 'r', with: { '-o --output': 'm', '--compress-program': 'm' }, values: '-k -t -o -S -T', unsure: 'm' },
   uniq: { is: 'r', operands: { 2: 'm' }, values: '-f -s -w', unsure: 'm' },
@@ -50,7 +49,5 @@ export const filePrograms: Programs = {
     },
     otherwise: { is: 'm' },
   },
-  prettier: { is: 'm' },
   ed: { is: 'm' },
-  git: { is: 'r' },
 };

@@ -53,7 +53,7 @@ export const hostPrograms: Programs = {
     is: 'hd',
     why: devices,
   }),
-  ...each('modprobe insmod rmmod depmod kexec bpftool tcpdump tshark dumpcap gcore kmod perf-trace bpftrace stap', {
+  ...each('modprobe insmod rmmod depmod kexec bpftool tcpdump tshark dumpcap gcore kmod bpftrace stap', {
     is: 'h',
     why: kernel,
   }),

@@ -6,10 +6,9 @@ export const terminalPrograms: Programs = {
   ...each('nano emacs pico joe micro helix hx kak ne mc ranger nnn lf tmux screen zellij byobu code subl tig lazygit', {
     is: 'mi',
   }),
-  ...each('less more most man info top htop btop atop iotop glances fzf dialog whiptail zenity gum watch-files', {
+  ...each('less more most man info top htop btop atop iotop glances fzf dialog whiptail zenity gum', {
     is: 'i',
   }),
-  sqlite3: { is: 'mi', operands: {}, only: { '--version -version': 'r' } },
 };
 
 /** Of the shell; those that need more are in `read-builtin`. */

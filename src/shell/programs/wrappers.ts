@@ -2,7 +2,7 @@
 import { each, type Programs } from '../program.js';
 
 export const wrapperPrograms: Programs = {
-  ...each('nohup setsid chronic unbuffer rlwrap catchsegv eatmydata fakeroot xvfb-run dbus-run-session caffeinate ts', {
+  ...each('nohup setsid chronic unbuffer rlwrap catchsegv eatmydata fakeroot xvfb-run dbus-run-session caffeinate', {
     is: 'r',
     runs: 0,
     values: '-l -s -b -n -e -f -a -p',
@@ -10,7 +10,7 @@ export const wrapperPrograms: Programs = {
   nice: { is: 'r', runs: 0, values: '-n --adjustment' },
   ionice: { is: 'r', runs: 0, values: '-c -n -p --class --classdata' },
   chrt: { is: 'r', runs: 1, values: '-T -P -D -p' },
-  taskset: { is: 'r', runs: 1, only: {}, values: '-p' },
+  taskset: { is: 'r', runs: 1, values: '-p' },
   timeout: { is: 'r', runs: 1, values: '-k -s --kill-after --signal' },
   stdbuf: { is: 'r', runs: 0, values: '-i -o -e --input --output --error' },
   time: { is: 'r', runs: 0, with: { '-o --output': 'm' }, values: '-f -o --format --output' },
@@ -53,5 +53,5 @@ export const wrapperPrograms: Programs = {
   ...each('dotenv dotenvx', { is: 'm', runs: 0, values: '-e -f -v' }),
   ...each('cross-env env-cmd', { is: 'r', runs: 0, assignments: true }),
   ...each('command', { is: 'r', runs: 0, only: { '-v -V': 'r' } }),
-  ...each('builtin busybox toybox exec direnv-exec nocorrect noglob', { is: 'r', runs: 0, values: '-a' }),
+  ...each('builtin busybox toybox exec nocorrect noglob', { is: 'r', runs: 0, values: '-a' }),
 };
