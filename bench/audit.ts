@@ -116,7 +116,9 @@ try {
       plain('plain append', records, false),
       {
         name: 'chained, one at a time',
-        run: () => entries.slice(0, records).forEach((each) => oneChain.appendAll([each])),
+        run: () => {
+          for (const each of entries) oneChain.appendAll([each]);
+        },
       },
       inBatches(16),
       inBatches(256),
@@ -153,8 +155,9 @@ try {
       plain('plain append and fdatasync', durableRecords, true),
       {
         name: 'chained, fdatasync',
-        run: () =>
-          entries.slice(0, durableRecords).forEach((each) => durableChain.appendAll([each], { durable: true })),
+        run: () => {
+          for (const each of entries.slice(0, durableRecords)) durableChain.appendAll([each], { durable: true });
+        },
       },
       groupCommit('chained, group commit of all', durableRecords),
       ...(hasSqlite

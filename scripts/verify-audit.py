@@ -223,7 +223,7 @@ class Chain:
                     if body["ts"] < time:
                         self.notes.append(f"{where}: the clock was set back")
                     if body["type"] == "audit.torn" and facts.get("lines", 0) > 0:
-                        raise Bad("before it whole lines stood that did not follow: no crash leaves that")
+                        raise Bad("before it whole lines stood that are no records: no crash leaves that")
                     if body["type"] == "audit.torn":
                         self.notes.append(f"{where}: a torn end was kept aside as {facts.get('file')}")
                     if body["status"] == "denied":

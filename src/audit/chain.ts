@@ -260,7 +260,7 @@ export class Chain {
   }
 
   #tornEntry(file: string, bytes: Buffer): RecordEntry {
-    // A crash leaves a part of a line. Whole lines that do not follow were somebody's doing, and `verify` says so.
+    // A crash leaves a part of a line. Whole lines that are no records were somebody's doing, and `verify` says so.
     const lines = bytes.reduce((count, byte) => (byte === 0x0a ? count + 1 : count), 0);
     const facts = { file, bytes: bytes.length, digest: this.#options.hasher.of(bytes), lines };
     return { type: types.torn, object: this.name, status: 'failed', facts };
@@ -277,7 +277,7 @@ export class Chain {
     for (let length = Math.min(size, firstLook); ; length = Math.min(size, length * 4)) {
       const bytes = Buffer.alloc(length);
       readSync(descriptor, bytes, 0, length, size - length);
-      const reading = readTail(bytes, length === size, this.#options.hasher);
+      const reading = readTail(bytes, length === size);
       if (reading.kind === 'more') continue;
       const end = size - length + reading.end;
       if (end < size) this.#keepAside(descriptor, end, bytes.subarray(reading.end), reading.last?.seq ?? 0, first);

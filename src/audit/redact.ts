@@ -7,42 +7,58 @@ import type { Json } from '../base/canonical-json.js';
 
 export const hidden = '[secret]';
 
-/** A name that says its value is secret: whole words, joined by `_`, `-` or a change of case. */
-const secretWord =
-  '(?:pass(?:word|wd|phrase|code)?|pwd|secrets?|tokens?|api[_-]?keys?|apikey|access[_-]?keys?|private[_-]?keys?|secret[_-]?keys?|signing[_-]?keys?|credentials?|auth|bearer|cookie|session[_-]?(?:id|key)|connection[_-]?string)';
-const secretName = new RegExp(`(?:^|[_.-]|[a-z0-9](?=[A-Z]))${secretWord}(?:$|[_-](?:\\d+|value|base64))`, 'i');
-/** What such words say of no secret. */
-const harmlessName =
-  /(?:author|auth[_-]?(?:type|method|mode|url|host)|token(?:[_-]?(?:limit|count|type)|s[_-]?used)|max[_-]?tokens)/i;
+/** In every name and text that tells of a secret. Most have none of it, and then nothing larger is compiled. */
+const secretHint = /pass|pwd|secret|token|key|credential|auth|bearer|basic|digest|cookie|session|connection/i;
 
+/** Last words of a name whose value is secret. */
+const secretWords = new Set(
+  'pass password passwd passphrase passcode pwd secret secrets token tokens apikey apikeys credential credentials auth bearer cookie'.split(
+    ' ',
+  ),
+);
+const secretPairs = new Set(
+  ['api', 'access', 'private', 'secret', 'signing', 'session'].flatMap((word) => [`${word} key`, `${word} keys`]),
+)
+  .add('session id')
+  .add('connection string');
+const harmlessPairs = new Set(['max tokens', 'min tokens', 'new tokens', 'used tokens', 'no auth']);
+
+/** `GITHUB_TOKEN`, `clientSecret`, `api-key-2`: by whole words, of which the last say what it is. */
 function isSecretName(name: string): boolean {
+  if (!secretHint.test(name)) return false;
   // Between a small and a capital letter there is a word's end: `accessToken`.
-  const spaced = name.replace(/([a-z0-9])([A-Z])/g, '$1_$2');
-  return secretName.test(spaced) && !harmlessName.test(spaced);
+  const words = name
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .split(/[_.-]+/);
+  while (words.length > 1 && /^(?:\d+|value|base64|)$/.test(words.at(-1) ?? '')) words.pop();
+  const [before = '', last = ''] = words.slice(-2).length === 1 ? ['', words[0]] : words.slice(-2);
+  const pair = `${before} ${last}`;
+  return secretPairs.has(pair) || (secretWords.has(last) && !harmlessPairs.has(pair));
 }
 
-const knownForms: readonly RegExp[] = [
-  /-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)/g,
-  /\b(?:gh[opsur]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{40,})/g,
-  /\bglpat-[A-Za-z0-9_-]{20,}/g,
-  /\bsk-(?:ant-|proj-|svcacct-|or-)?[A-Za-z0-9_-]{20,}/g,
-  /\bxox[abeoprs]-[A-Za-z0-9-]{10,}/g,
-  /\b(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}\b/g,
-  /\bAIza[0-9A-Za-z_-]{35}/g,
-  /\bya29\.[0-9A-Za-z_-]{20,}/g,
-  /\bnpm_[A-Za-z0-9]{36}/g,
-  /\bpypi-[A-Za-z0-9_-]{40,}/g,
-  /\bhf_[A-Za-z0-9]{30,}/g,
-  /\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}/g,
-  /\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}/g,
-  /\bdop_v1_[0-9a-f]{40,}/g,
-  /\bAGE-SECRET-KEY-1[0-9A-Z]{40,}/g,
-  /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g,
+/** Each with texts of which one is in everything that it takes. */
+const knownForms: readonly (readonly [readonly string[], RegExp])[] = [
+  [
+    ['PRIVATE KEY'],
+    /-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)/g,
+  ],
+  [['gh', 'github_pat_'], /\b(?:gh[opsur]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{40,})/g],
+  [['glpat-'], /\bglpat-[A-Za-z0-9_-]{20,}/g],
+  [['sk-'], /\bsk-(?:ant-|proj-|svcacct-|or-)?[A-Za-z0-9_-]{20,}/g],
+  [['xox'], /\bxox[abeoprs]-[A-Za-z0-9-]{10,}/g],
+  [['AKIA', 'ASIA', 'ABIA', 'ACCA'], /\b(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}\b/g],
+  [['AIza'], /\bAIza[0-9A-Za-z_-]{35}/g],
+  [['ya29.'], /\bya29\.[0-9A-Za-z_-]{20,}/g],
+  [['npm_'], /\bnpm_[A-Za-z0-9]{36}/g],
+  [['pypi-'], /\bpypi-[A-Za-z0-9_-]{40,}/g],
+  [['hf_'], /\bhf_[A-Za-z0-9]{30,}/g],
+  [['_live_', '_test_'], /\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}/g],
+  [['SG.'], /\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}/g],
+  [['dop_v1_'], /\bdop_v1_[0-9a-f]{40,}/g],
+  [['AGE-SECRET-KEY-1'], /\bAGE-SECRET-KEY-1[0-9A-Z]{40,}/g],
+  [['eyJ'], /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g],
 ];
-
-/** Quick to ask, and true of every text that the rest could change. */
-const suspicious =
-  /[=:@]|PRIVATE KEY|gh[opsur]_|github_pat_|glpat-|\bsk-|xox|AKIA|ASIA|ABIA|ACCA|AIza|ya29|npm_|pypi-|hf_|_live_|_test_|SG\.|dop_v1_|AGE-SECRET|eyJ|[Bb]earer|[Bb]asic/;
 
 const userInfo = /\b([a-z][a-z0-9+.-]*:\/\/)([^\s/?#@"']+)@/gi;
 const namedValue = /(["']?)([A-Za-z_][A-Za-z0-9_.-]*)\1(\s*=\s*|\s*:\s+|:(?=["']))("[^"]*"|'[^']*'|[^\s&;,"']+)/g;
@@ -57,10 +73,12 @@ function hideUserInfo(_whole: string, start: string, user: string): string {
 }
 
 export function redactText(text: string): string {
-  if (!suspicious.test(text)) return text;
   let shown = text;
-  for (const form of knownForms) shown = shown.replace(form, hidden);
-  shown = shown.replace(userInfo, hideUserInfo);
+  for (const [hints, form] of knownForms) {
+    if (hints.some((hint) => shown.includes(hint))) shown = shown.replace(form, hidden);
+  }
+  if (shown.includes('@') && shown.includes('://')) shown = shown.replace(userInfo, hideUserInfo);
+  if (!secretHint.test(shown)) return shown;
   shown = shown.replace(header, (_whole, name: string, colon: string) => `${name}${colon}${hidden}`);
   shown = shown.replace(scheme, (_whole, word: string) => `${word} ${hidden}`);
   return shown.replace(namedValue, (whole, quote: string, name: string, sign: string, value: string) =>

@@ -127,7 +127,7 @@ function checkChain(
     }
     const lines = body.type === types.torn ? Number(body.facts?.['lines']) : 0;
     if (lines > 0) {
-      const text = `before it ${lines} whole lines stood that did not follow, now in ${body.facts?.['file']}: no crash leaves that`;
+      const text = `before it ${lines} whole lines stood that are no records, now in ${body.facts?.['file']}: no crash leaves that`;
       problems.push({ ...where, fault: 'torn', text });
     }
     const found = visit?.(body, head, where);

@@ -182,7 +182,18 @@ const attempts: readonly Attempt[] = [
       editLines(lastOf(copy, coder), (lines) => lines.toSpliced(-2, 1));
       record('four');
     },
-    expected: { chain: coder, fault: 'torn' },
+    expected: { chain: coder, fault: 'changed' },
+    second: /its digest does not follow/,
+  },
+  {
+    what: 'the end of a chain is overwritten with something else, and commands go on',
+    tamper: (copy) => {
+      editLines(lastOf(copy, coder), (lines) => [...lines.slice(0, -1), 'nothing to see']);
+      const recorder = new ChainRecorder({ record: copy.record, library, now: () => new Date('2026-02-01T00:00:00Z') });
+      recorder.append({ type: 'x', object: 'x', status: 'ok', agent: 'coder' });
+      recorder.close();
+    },
+    expected: { chain: coder, fault: 'seal' },
     second: /no crash leaves that/,
   },
   {

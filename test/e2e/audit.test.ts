@@ -119,12 +119,13 @@ forEachUser((user) => {
   });
 
   test('refusals of the kernel and of the network are counted and recorded, the counters equal the chain', async () => {
-    const project = stage.project();
+    // In a file, since a command that says so itself is refused before it runs.
+    const project = stage.project('echo "unshare -U true; unshare -U true; true" > try');
     const { call, records, verify } = audit(stage, project);
     await call(['agent', 'new', 'parent']);
     await call(['agent', 'set', 'parent', 'policy', 'allow parent_t agent:child create']);
     await call(['agent', 'new', 'child', '--parent', 'parent']);
-    await call(['exec', '--agent', 'child', '--', 'sh', '-c', 'unshare -U true; unshare -U true; true']);
+    await call(['exec', '--agent', 'child', '--', 'sh', 'try']);
     const denied = await records('--agent', 'child', '--status', 'denied');
     assert.ok(denied.length > 0);
     for (const { layer } of denied) assert.equal(layer, 'jail');
