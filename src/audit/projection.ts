@@ -2,7 +2,7 @@
  * Events near their objects: the same that is in the chain, in the least that an event says, for whoever looks at an agent's
  * files. A convenience, not the truth: what cannot be written here is no failure.
  */
-import { appendFileSync, existsSync, mkdirSync, renameSync, statSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { objectLogBytes } from '../base/limits.js';
@@ -30,16 +30,34 @@ export interface ProjectionPlaces {
   readonly uid: number;
 }
 
+/** Directories of an agent's files, in the order they are searched. */
+function agentDirectories({ root, uid }: ProjectionPlaces, agent: string): readonly string[] {
+  return [join(root, 'agent', `${agent}.d`), join(root, 'home', String(uid), 'agent', `${agent}.d`)];
+}
+
+/** As its `parent` file says; none where there is no such file. */
+export function parentIn(places: ProjectionPlaces): (agent: string) => string | undefined {
+  return (agent) => {
+    const file = agentDirectories(places, agent)
+      .map((directory) => join(directory, 'parent'))
+      .find((path) => existsSync(path));
+    if (file === undefined) return undefined;
+    try {
+      return /^agent:([^\s]+)/.exec(readFileSync(file, 'utf8'))?.[1];
+    } catch (error) {
+      throw fromSystemError(error, 'read', file);
+    }
+  };
+}
+
 /** `agent/NAME.d/log` of the tier that has it, and `events.jsonl` of its session. */
-export function projectEvents({ root, uid }: ProjectionPlaces): (entry: RecordEntry, ts: string) => void {
+export function projectEvents(places: ProjectionPlaces): (entry: RecordEntry, ts: string) => void {
   return (entry, ts) => {
     const { agent, session } = entry;
     if (agent === undefined || agent === null || !isChainName(`agent/${agent}`)) return;
     const text = eventText(entry, ts);
-    const home = join(root, 'home', String(uid));
-    const objects = [join(root, 'agent', `${agent}.d`), join(home, 'agent', `${agent}.d`)].filter((path) =>
-      existsSync(path),
-    );
+    const objects = agentDirectories(places, agent).filter((path) => existsSync(path));
+    const home = join(places.root, 'home', String(places.uid));
     const isNamed = session !== undefined && session !== null && isChainName(`agent/${session}`);
     const events = isNamed ? [join(home, 'agent', agent, 'session', session, 'events.jsonl')] : [];
     for (const path of [...objects.slice(0, 1).map((directory) => join(directory, 'log')), ...events]) {

@@ -21,6 +21,8 @@ export interface RecorderOptions {
   readonly now: () => Date;
   /** Whether every entry waits for the disk. */
   readonly durable?: boolean;
+  /** An agent's parent, for refusals whose caller does not know it. */
+  readonly parentOf?: (agent: string) => string | undefined;
   /** What is recorded, for projections. A failure of theirs is no failure of the record. */
   readonly onRecorded?: (entry: RecordEntry, ts: string) => void;
   /** A segment of a chain has been ended: its head is to be signed. */
@@ -91,12 +93,19 @@ export class ChainRecorder implements Recorder {
 
   #appendTo(name: string, entry: RecordEntry): Position | undefined {
     const { durable = this.#options.durable ?? false } = entry;
-    const kept: RecordEntry = entry.facts === undefined ? entry : { ...entry, facts: redactFacts(entry.facts) };
+    const kept = this.#withParent(entry.facts === undefined ? entry : { ...entry, facts: redactFacts(entry.facts) });
     const chain = this.#chain(name);
     const appended = chain.appendAll([kept], { durable });
     this.#settle(chain, appended);
     this.#options.onRecorded?.(kept, this.#options.now().toISOString());
     return appended.positions[0];
+  }
+
+  #withParent(entry: RecordEntry): RecordEntry {
+    const { agent, status, parent } = entry;
+    if (status !== 'denied' || parent !== undefined || typeof agent !== 'string') return entry;
+    const found = isChainName(agentChain(agent)) ? this.#options.parentOf?.(agent) : undefined;
+    return found === undefined ? entry : { ...entry, parent: found };
   }
 
   #settle(chain: Chain, { notices, rotated }: ReturnType<Chain['appendAll']>): void {

@@ -131,6 +131,13 @@ forEachUser((user) => {
     for (const { layer } of denied) assert.equal(layer, 'jail');
     const heard = await records('--agent', 'parent', '--type', 'child');
     assert.equal(heard.length, denied.length);
+    const hooked = JSON.stringify({ tool: 'write', path: '/etc/shadow' });
+    await stage.ctx(project, ['hook', 'json', '--agent', 'child'], {
+      input: hooked,
+      env: { CTX_DATA: `${project}-store` },
+    });
+    const told = await records('--agent', 'parent', '--type', 'child');
+    assert.equal(told.length, heard.length + 1, 'a refusal of the hook is heard, too');
     const message = JSON.stringify({ tool: 'read', path: '/etc/shadow' });
     for (let index = 0; index < 3; index += 1)
       await stage.ctx(project, ['hook', 'json'], { input: message, env: { CTX_DATA: `${project}-store` } });

@@ -79,6 +79,25 @@ forEachUser((user) => {
     assert.equal(stdout, 'ended 1\ncode 7\n');
   });
 
+  test('nothing new begins on a full disk, and how things ended is in the record nevertheless', {
+    skip,
+  }, async (context) => {
+    const disk = stage.makeDirectory('small-record');
+    if (!(await overlayWorksHere(disk))) return context.skip('this kernel has no overlay on tmpfs');
+    const project = stage.project();
+    const { stdout, stderr } = await onSmallDisk(
+      stage,
+      disk,
+      '4m',
+      `cd ${project}; export CTX_DATA=${disk}/store; $CTX exec -- true; $CTX exec -- sh -c '${fill}; exit 7' 2>/dev/null; echo "code $?"
+       $CTX exec -- true; echo "code $?"; $CTX audit query --json --status failed --type exec | grep -c '"exitCode":7'
+       $CTX audit verify | grep holds; $CTX drop; $CTX exec -- true; echo "code $?"; $CTX audit verify | grep holds`,
+    );
+    assert.match(stderr, /no space is left.*\(ENOSPC\)/);
+    const holds = 'The record holds.\n';
+    assert.equal(stdout, `ended 1\ncode 7\ncode 1\n1\n${holds}dropped 3 changes\ncode 0\n${holds}`, stderr);
+  });
+
   test('apply onto a full disk leaves every file old or new, and can be repeated when there is room', {
     skip,
   }, async () => {
