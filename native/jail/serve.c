@@ -68,9 +68,13 @@ char *read_jail_plan(size_t *size)
 	return NULL;
 }
 
-/* Node reads a handle from a message of this form, and makes a socket of it. */
+/*
+ * Node reads a handle from a message of this form, and makes a socket of it. It takes for granted that the descriptor does not
+ * block; the command's own end is another open file and does.
+ */
 static void hand_stream_over(uint32_t id, int stream, int descriptor)
 {
+	fcntl(descriptor, F_SETFL, O_NONBLOCK);
 	char message[128];
 	int length = snprintf(message, sizeof message,
 			      "{\"cmd\":\"NODE_HANDLE\",\"type\":\"net.Socket\",\"msg\":{\"id\":%u,\"stream\":%d}}\n", id, stream);

@@ -80,9 +80,10 @@ export async function keepSession(keeping: Keeping): Promise<void> {
   });
   const clients = new Set<Socket>();
   let idle: NodeJS.Timeout | undefined;
+  let over = false;
   const rest = () => {
     clearTimeout(idle);
-    if (clients.size === 0) idle = setTimeout(stop, idleMilliseconds);
+    if (clients.size === 0 && !over) idle = setTimeout(stop, idleMilliseconds);
   };
   const server = createServer((socket) => {
     clients.add(socket);
@@ -107,6 +108,7 @@ export async function keepSession(keeping: Keeping): Promise<void> {
     keeping.onReady();
     await Promise.race([stopped, session.ended]);
   } finally {
+    over = true;
     clearTimeout(idle);
     server.close();
     for (const path of [place.socket, place.facts]) rmSync(path, { force: true });

@@ -1,6 +1,6 @@
 /** `ctx session`: start, ask after and stop sessions. Commands reach them by the native client, not through here. */
 import { spawn } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { readJsonFile } from '../base/atomic-file.js';
@@ -9,7 +9,7 @@ import { sessionIdleMilliseconds } from '../base/limits.js';
 import { visible } from '../base/visible-text.js';
 import { type Host, placeOf } from '../proxy/host.js';
 import { Session } from '../proxy/session.js';
-import { type SessionPlace, sessionPlace } from '../proxy/session-place.js';
+import { placeIn, type SessionPlace, sessionPlace } from '../proxy/session-place.js';
 import { encodeFrame, wireKind } from '../proxy/session-wire.js';
 import { mainFork, storePaths, vaultId, vaultPaths } from '../vault/layout.js';
 import { readVaultMeta } from '../vault/vault-meta.js';
@@ -22,8 +22,13 @@ import { grantWords } from './session-grants.js';
 import { isLive, keepSession, refuseSecond, type SessionFacts, withSocketPath } from './session-keeper.js';
 import type { Arguments, Run, Verb } from './verb.js';
 
+interface Here {
+  readonly place: SessionPlace;
+  readonly origin: string;
+}
+
 /** Of the fork that is named, or of the one in use. */
-function placeHere(host: Host, call: Arguments): { readonly place: SessionPlace; readonly origin: string } {
+function placeHere(host: Host, call: Arguments): Here {
   const { origin } = placeOf(host, currentDirectory());
   const current = readVaultMeta(vaultPaths(host.store.directory, vaultId(origin)).meta)?.current;
   return { place: sessionPlace(host.store.directory, origin, call.value('fork') ?? current ?? mainFork), origin };
@@ -73,21 +78,29 @@ function announce(call: Arguments, { origin, fork }: Session): void {
   else process.stdout.write(`session on fork ${fork} of ${visible(origin)}, kept by process ${process.pid}\n`);
 }
 
-/** The same call again, as a process that stays; its first words are its answer, good or bad. */
-async function keepInBackground(): Promise<number> {
+/**
+ * The same call again, as a process that stays; its first words are its answer. It holds no stream of ours: whoever waits for
+ * the end of our output would wait for the session's. What it complains of goes to a file beside its socket.
+ */
+async function keepInBackground({ place }: Pick<Here, 'place'>): Promise<number> {
+  mkdirSync(place.directory, { recursive: true, mode: 0o700 });
+  const complaints = openSync(place.complaints, 'w', 0o600);
   const child = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1), '--foreground'], {
     detached: true,
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env },
+    stdio: ['ignore', 'pipe', complaints],
   });
+  closeSync(complaints);
   return new Promise((resolve) => {
-    child.stdout.once('data', (chunk: Buffer) => {
+    child.stdout?.once('data', (chunk: Buffer) => {
       process.stdout.write(chunk);
       child.unref();
-      child.stdout.destroy();
+      child.stdout?.destroy();
       resolve(ExitCode.ok);
     });
-    child.once('exit', (code) => resolve(code ?? ExitCode.internal));
+    child.once('exit', (code) => {
+      process.stderr.write(readFileSync(place.complaints));
+      resolve(code ?? ExitCode.internal);
+    });
   });
 }
 
@@ -98,7 +111,9 @@ export function start(verbs: readonly Verb[]): Run {
     const idleMilliseconds = idle === undefined ? sessionIdleMilliseconds : parseDuration(idle);
     // Before another process is started: a call that is refused leaves nothing behind.
     grantsOf(call);
-    return call.flag('foreground') ? keepHere(call, await host(), idleMilliseconds, verbs) : keepInBackground();
+    return call.flag('foreground')
+      ? keepHere(call, await host(), idleMilliseconds, verbs)
+      : keepInBackground(placeHere(await host(), call));
   };
 }
 
@@ -139,11 +154,8 @@ export const list: Run = async (call, host) => {
   const found: SessionFacts[] = [];
   for (const key of directoriesIn(sessions)) {
     for (const name of directoriesIn(join(sessions, key)).filter((each) => each.endsWith('.json'))) {
-      const directory = join(sessions, key);
-      const socketName = `${name.slice(0, -'.json'.length)}.socket`;
-      const facts = join(directory, name);
-      const place = { directory, socketName, socket: join(directory, socketName), facts };
-      const known = readJsonFile(facts) as SessionFacts | undefined;
+      const place = placeIn(join(sessions, key), name.slice(0, -'.json'.length));
+      const known = readJsonFile(place.facts) as SessionFacts | undefined;
       if (known !== undefined && (await isLive(place))) found.push(known);
     }
   }

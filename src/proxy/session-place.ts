@@ -16,11 +16,23 @@ export interface SessionPlace {
   readonly directory: string;
   readonly socketName: string;
   readonly socket: string;
+  /** Who keeps it. */
   readonly facts: string;
+  /** What the process that keeps it writes to its stderr. */
+  readonly complaints: string;
+}
+
+export function placeIn(directory: string, fork: string): SessionPlace {
+  const socketName = `${fork}.socket`;
+  return {
+    directory,
+    socketName,
+    socket: join(directory, socketName),
+    facts: join(directory, `${fork}.json`),
+    complaints: join(directory, `${fork}.log`),
+  };
 }
 
 export function sessionPlace(store: string, origin: string, fork: string): SessionPlace {
-  const directory = join(storePaths(store).sessions, sessionKey(origin));
-  const socketName = `${fork}.socket`;
-  return { directory, socketName, socket: join(directory, socketName), facts: join(directory, `${fork}.json`) };
+  return placeIn(join(storePaths(store).sessions, sessionKey(origin)), fork);
 }

@@ -1,0 +1,203 @@
+/** Sessions: many commands in one kept jail, what they leave running, and what is left when they end. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Envelope } from '../../src/proxy/envelope.js';
+import { processesMounting } from '../support/leftovers.js';
+import { until } from '../support/process.js';
+import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
+
+interface Started {
+  readonly project: string;
+  readonly pid: number;
+}
+
+/** With a session, and without it afterwards, whatever the test does. */
+async function inSession(
+  stage: Stage,
+  use: (started: Started) => Promise<void>,
+  { script = ':', options = [] }: { readonly script?: string; readonly options?: readonly string[] } = {},
+): Promise<void> {
+  const project = stage.project(script);
+  const { code, stdout, stderr } = await stage.ctx(project, ['session', 'start', '--json', ...options]);
+  assert.equal(code, 0, stderr);
+  try {
+    await use({ project, pid: (parseJson(stdout) as { pid: number }).pid });
+  } finally {
+    await stage.ctx(project, ['session', 'stop']);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+async function envelopeOf(stage: Stage, project: string, script: string): Promise<Envelope> {
+  const { stdout, stderr } = await stage.ctx(project, ['session', 'exec', '--json', '--', 'sh', '-c', script]);
+  return parseJson(stdout, stderr) as Envelope;
+}
+
+forEachUser((user) => {
+  const stage = useStage(user);
+
+  test('commands run one after the other in one jail, each with its own report', () =>
+    inSession(stage, async ({ project }) => {
+      const first = await envelopeOf(
+        stage,
+        project,
+        'echo one > a; cat /proc/sys/kernel/random/boot_id > /dev/null; readlink /proc/self/ns/pid',
+      );
+      const second = await envelopeOf(stage, project, 'echo two >> a; readlink /proc/self/ns/pid; exit 3');
+      assert.equal(first.stdout?.text, second.stdout?.text, 'one pid namespace');
+      assert.deepEqual(
+        [first, second].map(({ exitCode, changes }) => [
+          exitCode,
+          ...changes.map(({ kind, path }) => `${kind} ${path}`),
+        ]),
+        [
+          [0, 'added a'],
+          [3, 'modified a'],
+        ],
+      );
+      assert.equal(second.pending, 1);
+    }));
+
+  test('ctx exec joins it where nothing else is asked for, and makes a jail of its own where something is', () =>
+    inSession(stage, async ({ project }) => {
+      const namespace = ['sh', '-c', 'readlink /proc/self/ns/pid'];
+      const { stdout: kept } = await stage.ctx(project, ['session', 'exec', '--', ...namespace]);
+      assert.equal((await stage.ctx(project, ['exec', '--', ...namespace])).stdout, kept);
+      const alone = await stage.ctx(project, ['exec', '--read', '/usr', '--', ...namespace]);
+      assert.match(alone.stdout, /^pid:/, alone.stderr);
+      assert.notEqual(alone.stdout, kept);
+    }));
+
+  test('streams, exit codes and signals pass through the native client', () =>
+    inSession(stage, async ({ project }) => {
+      const run = (script: string, input?: string) =>
+        stage.ctx(project, ['exec', '--', 'sh', '-c', script], input === undefined ? {} : { input });
+      assert.deepEqual(await run('cat; echo err >&2; exit 7', 'some input'), {
+        code: 7,
+        signal: null,
+        stdout: 'some input',
+        stderr: 'err\n',
+      });
+      assert.equal((await run('kill -9 $$')).code, 137);
+      assert.equal((await run('echo err > /dev/stderr; echo out > /dev/stdout')).stdout, 'out\n');
+      assert.equal((await stage.ctx(project, ['exec', '--', 'no-such-program'])).code, 127);
+      stage.shell(
+        project,
+        `head -c 3000000 /dev/urandom > ../random; ${stage.program} exec -- cat < ../random | cmp - ../random`,
+      );
+      const waiting = stage.startCtx(project, [
+        'exec',
+        '--',
+        'sh',
+        '-c',
+        'trap "echo asked; exit 5" INT; echo ready; while :; do sleep 0.05; done',
+      ]);
+      await waiting.printed('ready');
+      process.kill(waiting.pid, 'SIGINT');
+      const { code, stdout } = await waiting.finished;
+      assert.deepEqual([code, stdout], [5, 'ready\nasked\n']);
+    }));
+
+  test('what a command leaves running goes on, is told of, and can be ended by a later one', () =>
+    inSession(stage, async ({ project }) => {
+      await stage.ctx(project, ['exec', '--', 'sh', '-c', '(while :; do sleep 0.1; done) & echo $! > pid']);
+      const meanwhile = await envelopeOf(stage, project, 'kill -0 $(cat pid) && echo alive');
+      assert.equal(meanwhile.stdout?.text, 'alive\n');
+      assert.match(meanwhile.warnings.join(), /earlier commands are running/);
+      const busy = await stage.ctx(project, ['diff', '--names']);
+      assert.match(busy.stderr, /EBUSY/);
+      const ending = await envelopeOf(stage, project, 'kill -9 $(cat pid)');
+      assert.equal(ending.exitCode, 0, ending.stderr?.text);
+      assert.deepEqual((await envelopeOf(stage, project, 'true')).warnings, []);
+      assert.equal((await stage.ctx(project, ['diff', '--names'])).code, 0);
+    }));
+
+  test('a rollback in it undoes the last command, and the next one sees that', () =>
+    inSession(
+      stage,
+      async ({ project }) => {
+        await stage.ctx(project, ['exec', '--', 'sh', '-c', 'echo changed > file']);
+        assert.equal((await stage.ctx(project, ['rollback'])).code, 0);
+        assert.equal((await stage.ctx(project, ['exec', '--', 'cat', 'file'])).stdout, 'original\n');
+        await stage.ctx(project, ['exec', '--', 'sh', '-c', 'echo kept > file']);
+        assert.equal((await stage.ctx(project, ['apply'])).code, 0);
+        assert.equal(readFileSync(join(project, 'file'), 'utf8'), 'kept\n');
+      },
+      { script: 'echo original > file' },
+    ));
+
+  test('it ends with the process that keeps it, and everything inside with it', async () => {
+    await inSession(stage, async ({ project, pid }) => {
+      await stage.ctx(project, ['exec', '--', 'sh', '-c', 'sleep 1000 & setsid sleep 1000 & true']);
+      process.kill(pid, 'SIGKILL');
+      await until(() => !isAlive(pid), 'the keeper is dead');
+      await until(() => processesMounting(project).length === 0, 'nothing runs inside any more');
+      assert.match((await stage.ctx(project, ['session', 'exec', '--', 'true'])).stderr, /no session lives here/);
+      // The fork is whole, and another session takes its place.
+      assert.equal((await stage.ctx(project, ['exec', '--wait', '--', 'true'])).code, 0);
+      assert.equal((await stage.ctx(project, ['session', 'start'])).code, 0);
+      assert.equal((await stage.ctx(project, ['session', 'exec', '--', 'true'])).code, 0);
+    });
+  });
+
+  test('it ends when nobody asks anything for as long as was said', async () => {
+    await inSession(
+      stage,
+      async ({ pid }) => {
+        await until(() => !isAlive(pid), 'the idle session has ended');
+      },
+      { options: ['--idle', '300ms'] },
+    );
+  });
+
+  test('a second one on the same fork is refused, one on another fork is not', () =>
+    inSession(stage, async ({ project }) => {
+      const second = await stage.ctx(project, ['session', 'start']);
+      assert.match(second.stderr, /this fork has a session already/);
+      assert.equal((await stage.ctx(project, ['fork', 'create', 'other'])).code, 0);
+      const other = await stage.ctx(project, ['session', 'start', '--fork', 'other']);
+      assert.equal(other.code, 0, other.stderr);
+      await stage.ctx(project, ['session', 'exec', '--fork', 'other', '--', 'sh', '-c', 'echo 1 > there']);
+      assert.equal((await stage.ctx(project, ['exec', '--', 'ls'])).stdout, '');
+      assert.equal((await stage.ctx(project, ['exec', '--fork', 'other', '--', 'ls'])).stdout, 'there\n');
+      assert.equal((await stage.ctx(project, ['session', 'stop', '--fork', 'other'])).code, 0);
+    }));
+
+  test('commands that are asked for at once run in turn, and every change is its own run’s', () =>
+    inSession(stage, async ({ project }) => {
+      const runs = await Promise.all(
+        Array.from({ length: 8 }, (_, index) => envelopeOf(stage, project, `echo ${index} > file-${index}`)),
+      );
+      runs.forEach(({ changes }, index) => {
+        assert.deepEqual(
+          changes.map(({ path }) => path),
+          [`file-${index}`],
+        );
+      });
+    }));
+
+  test('a time-out ends the command and its group, and the session goes on', () =>
+    inSession(stage, async ({ project }) => {
+      const { code, stdout } = await stage.ctx(project, [
+        'exec',
+        '--timeout',
+        '300ms',
+        '--',
+        'sh',
+        '-c',
+        'echo begun; sleep 100',
+      ]);
+      assert.deepEqual([code, stdout], [143, 'begun\n']);
+      assert.equal((await stage.ctx(project, ['exec', '--', 'echo', 'next'])).stdout, 'next\n');
+    }));
+});
