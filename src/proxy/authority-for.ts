@@ -22,21 +22,32 @@ function written({ origin }: Place, { writes = [], liveWrites = [], live }: Exec
   return { writes: common === undefined ? writes : [...writes, common], liveWrites };
 }
 
-/** What is refused here is in the record, like every command that ran. */
-export async function authorityFor(host: Host, place: Place, request: ExecRequest): Promise<Permitted> {
+async function resolvedFor(
+  host: Host,
+  place: Place,
+  request: ExecRequest,
+  agent: AgentFacts | undefined,
+): Promise<ResolvedAuthority> {
+  const { reads = [], siblings = false, network = [], privateHosts = [], quota = {} } = request;
+  const grants = { network: [...network, ...privateHosts], quota };
+  return resolveAuthority(host, { place, agent, reads, ...written(place, request), siblings, grants });
+}
+
+/**
+ * `known` is the authority of an earlier command of the same request. It stands where no agent is named: then it comes from the
+ * request alone; an agent's files may say otherwise since. What is refused here is in the record, like every command that ran.
+ */
+export async function authorityFor(
+  host: Host,
+  place: Place,
+  request: ExecRequest,
+  known?: ResolvedAuthority,
+): Promise<Permitted> {
   let agent: AgentFacts | undefined;
   try {
     agent = request.agent === undefined ? undefined : await host.agents(request.agent);
-    const { reads = [], siblings = false, network = [], privateHosts = [], quota = {} } = request;
-    const grants = { network: [...network, ...privateHosts], quota };
-    const resolved = await resolveAuthority(host, {
-      place,
-      agent,
-      reads,
-      ...written(place, request),
-      siblings,
-      grants,
-    });
+    const resolved =
+      agent === undefined && known !== undefined ? known : await resolvedFor(host, place, request, agent);
     assertRunnable(host, place, resolved);
     const leave = await decideRequest(host, place, resolved, request);
     await countUse(host, resolved.line);

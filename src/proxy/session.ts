@@ -19,6 +19,7 @@ import { saveCheckpoint } from '../vault/checkpoint.js';
 import type { Synced } from '../vault/sync.js';
 import { closeFork, type OpenFork, openExistingFork, openFork, type SharedLock, writtenTrees } from '../vault/vault.js';
 import { authorityFor, type Permitted } from './authority-for.js';
+import type { ResolvedAuthority } from './authority-of.js';
 import { enforcedPlan } from './enforced-plan.js';
 import type { Envelope } from './envelope.js';
 import { type ExecRequest, refuseNoCommand } from './exec-request.js';
@@ -50,7 +51,7 @@ interface Equipment {
   readonly lock: SharedLock;
   readonly group: Group | undefined;
   readonly network: JailNetwork | undefined;
-  readonly digest: string;
+  readonly resolved: ResolvedAuthority;
   readonly origin: string;
   readonly fork: string;
 }
@@ -63,16 +64,17 @@ export class Session {
   readonly #host: Host;
   readonly #request: SessionRequest;
   readonly #equipment: Equipment;
-  /** The fork while it is mounted; undefined while nothing is, and then it is not locked either. */
-  #mounted: OpenFork | undefined;
+  /** The fork while it is locked for this session: while a command runs, or something that one left. */
+  #opened: OpenFork | undefined;
+  #isDown = false;
   #queue: Promise<unknown> = Promise.resolve();
   #lookedAt = 0;
 
-  private constructor(host: Host, request: SessionRequest, equipment: Equipment, mounted: OpenFork) {
+  private constructor(host: Host, request: SessionRequest, equipment: Equipment, opened: OpenFork) {
     this.#host = host;
     this.#request = request;
     this.#equipment = equipment;
-    this.#mounted = mounted;
+    this.#opened = opened;
   }
 
   get origin(): string {
@@ -92,7 +94,8 @@ export class Session {
     const place = placeOf(host, request.cwd);
     // Making the jail is no command: each that runs in it is decided about on its own.
     const whole = { ...request, argv: ['true'], streams: 'capture' } as const;
-    const resolved = await authorityFor(host, place, whole);
+    // Of the whole workspace, wherever in it a command will stand.
+    const resolved = await authorityFor(host, { ...place, directory: place.origin }, whole);
     const asked = {
       store: host.store,
       tree: host.tree,
@@ -125,8 +128,7 @@ export class Session {
         lockDescriptor: lock.descriptor,
         onServer: network?.onServer,
       });
-      const { digest } = resolved;
-      const equipment = { jail, lock, group, network, digest, origin: place.origin, fork: name };
+      const equipment = { jail, lock, group, network, resolved, origin: place.origin, fork: name };
       const session = new Session(host, request, equipment, synced.fork);
       host.recorder.append({
         type: 'session',
@@ -134,9 +136,9 @@ export class Session {
         status: 'begin',
         agent: resolved.agent?.name,
         session: session.id,
-        facts: { origin: place.origin, authority: digest },
+        facts: { origin: place.origin, authority: resolved.digest },
       });
-      await session.#unmount();
+      await session.#letGo();
       return session;
     } catch (error) {
       group?.remove();
@@ -162,26 +164,32 @@ export class Session {
     this.#host.recorder.append({ type: 'session', object: `fork/${origin}/${fork}`, status: 'ok', session: this.id });
   }
 
-  /** True where nothing is mounted any more. */
-  async #unmount(): Promise<boolean> {
-    if (this.#mounted === undefined) return true;
+  /** Takes the overlays down, where nothing runs in them. */
+  async #release(): Promise<void> {
     try {
       await this.#equipment.jail.release();
+      this.#isDown = true;
     } catch (error) {
-      if (hasCode(error, 'EBUSY')) return false;
-      throw error;
+      if (!hasCode(error, 'EBUSY')) throw error;
     }
-    closeFork(this.#mounted);
-    this.#mounted = undefined;
+  }
+
+  /** True where nothing is mounted any more, and the fork is free for others. */
+  async #letGo(): Promise<boolean> {
+    if (this.#opened === undefined) return true;
+    if (!this.#isDown) await this.#release();
+    if (!this.#isDown) return false;
+    closeFork(this.#opened);
+    this.#opened = undefined;
     return true;
   }
 
   /** The fork with a delta that is the next command's alone; as it is, where something runs in it. */
   async #ready(place: Place, resolved: Permitted, request: ExecRequest): Promise<Synced> {
     const { origin, fork, lock } = this.#equipment;
-    if (this.#mounted !== undefined) {
-      resolved.leave.confirm(this.#mounted);
-      return { fork: this.#mounted, entered: [], clashes: this.#mounted.meta.clashes, problems: [] };
+    if (this.#opened !== undefined) {
+      resolved.leave.confirm(this.#opened);
+      return { fork: this.#opened, entered: [], clashes: this.#opened.meta.clashes, problems: [] };
     }
     const now = performance.now();
     const look = now - this.#lookedAt > originLookMilliseconds;
@@ -190,7 +198,7 @@ export class Session {
     const purpose = request.argv.join(' ');
     const opened = await openExistingFork({ store, tree, origin, owner, fork, look, purpose, sharedLock: lock });
     if (opened === undefined) throw this.#lost('its vault was deleted');
-    this.#mounted = opened;
+    this.#opened = opened;
     if (look) {
       this.#lookedAt = now;
       return readyFork(this.#host, place, opened, resolved, request);
@@ -206,14 +214,14 @@ export class Session {
     const additions = [...this.#request.environmentAdditions, ...command.environmentAdditions];
     const request: ExecRequest = { ...this.#request, ...rest, environmentAdditions: additions, streams: 'capture' };
     refuseNoCommand(request, 'exec');
-    const { jail, network, origin, digest } = this.#equipment;
+    const { jail, network, origin, resolved: first } = this.#equipment;
     const place = placeOf(host, request.cwd);
     if (place.origin !== origin) throw this.#lost(`it works on ${origin}`);
-    const resolved = await authorityFor(host, place, request);
-    if (resolved.digest !== digest) throw this.#lost('what its agent may do has changed since it started');
-    const isFree = await this.#unmount();
+    const resolved = await authorityFor(host, { ...place, directory: origin }, request, first);
+    if (resolved.digest !== first.digest) throw this.#lost('what its agent may do has changed since it started');
+    const isFree = await this.#letGo();
     const synced = await this.#ready(place, resolved, request);
-    this.#mounted = synced.fork;
+    this.#opened = synced.fork;
     try {
       return await executeOn(host, request, {
         place,
@@ -222,8 +230,10 @@ export class Session {
         session: this.id,
         warnings: isFree ? [] : [background],
         run: async (view, events, timeoutMilliseconds) => {
-          if (isFree) await jail.mount(overlayPlan(view.jail));
-          const ran = await runKept({
+          this.#isDown = false;
+          // The jail does one thing after the other: the command starts on what is mounted, without our waiting for it.
+          const mounted = isFree ? jail.mount(overlayPlan(view.jail)) : undefined;
+          const running = runKept({
             jail,
             network,
             view,
@@ -235,15 +245,14 @@ export class Session {
             counted: writtenTrees(synced.fork),
             onStarted: command.onStarted,
           });
+          const [ran] = await Promise.all([running, mounted]);
           // So that the report reads what nobody writes.
-          await jail.release().catch((error: unknown) => {
-            if (!hasCode(error, 'EBUSY')) throw error;
-          });
+          await this.#release();
           return ran;
         },
       });
     } finally {
-      await this.#unmount();
+      await this.#letGo();
     }
   }
 

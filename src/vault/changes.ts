@@ -3,7 +3,7 @@ import type { Stack } from './fork-meta.js';
 import { treesOf } from './layer-pool.js';
 import { pathWithin, shownPath } from './root-paths.js';
 import type { Change, Content } from './tree.js';
-import type { OpenFork } from './vault.js';
+import { isLiveTouched, type OpenFork } from './vault.js';
 
 /** Changes by root, each path relative to its root. */
 export type RootChanges = ReadonlyMap<string, readonly Change[]>;
@@ -83,8 +83,12 @@ export interface CommandReport {
   readonly pending: readonly Change[];
 }
 
-/** What the command since the last checkpoint did. */
+/** What the command since the last checkpoint did. One that wrote nothing is known by that, without a look at the layers. */
 export async function reportOf(fork: OpenFork): Promise<CommandReport> {
+  if (!isLiveTouched(fork)) {
+    const pending = fork.meta.deltas.length === 0 ? [] : await forkChanges(fork);
+    return { changes: [], pending };
+  }
   const all = changesOf(fork, allSides(fork));
   const own = fork.meta.deltas.length === 0 ? all : changesOf(fork, liveSides(fork));
   const [pending, done] = [shownChanges(fork, await all), shownChanges(fork, await own)];
