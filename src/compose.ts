@@ -34,7 +34,7 @@ export function composeHost(): Host {
   const audit = auditPlaces(storePaths(store.directory).record, configuration, nativeProgram('flock.node'));
   return Object.freeze({
     store,
-    tree: new Tree({ program: nativeProgram('tree') }),
+    tree: new Tree({ program: nativeProgram('tree'), lockLibrary: nativeProgram('flock.node') }),
     recorder: composeRecorder(audit, { root, uid }),
     audit,
     jailProgram: nativeProgram('jail'),

@@ -179,6 +179,36 @@ describe('tree against real overlay mounts', { skip: noOverlay }, () => {
     );
   });
 
+  it('merge makes one layer of several that shows the same, linked or copied', async () => {
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(operations, operations, operations, fc.boolean(), async (first, second, third, copies) => {
+        const home = at(`run-${run++}`);
+        const [low, one, two, merged] = ['low', 'one', 'two', 'merged'].map((name) => join(home, name)) as [
+          string,
+          string,
+          string,
+          string,
+        ];
+        mkdirSync(low, { recursive: true });
+        execFileSync('sh', ['-c', `cd '${low}'\n${script(first)}`]);
+        throughOverlay([low], one, second);
+        const shown = throughOverlay([one, low], two, third);
+        await tree.merge({ layers: [two, one], below: [low], into: merged, copies });
+        assert.deepEqual(await tree.diff({ uppers: [merged, low], lowers: [two, one, low], whole: true }), []);
+        assert.deepEqual(throughOverlay([merged, low], join(home, 'probe'), []), shown);
+        const whole = join(home, 'whole');
+        await tree.merge({ layers: [two, one, low], into: whole, whole: true, copies });
+        assert.deepEqual(await tree.diff({ uppers: [whole], lowers: [two, one, low], whole: true }), []);
+        const changed = new Set((await tree.diff({ uppers: [two, one], lowers: [low] })).map(({ path }) => path));
+        const again = await tree.diff({ uppers: [merged], lowers: [low] });
+        assert.deepEqual(new Set(again.map(({ path }) => path)), changed);
+        await tree.remove(home);
+      }),
+      { numRuns: 30, endOnFailure: true },
+    );
+  });
+
   it('an agent cannot plant marks that hide or resurrect files', async () => {
     write('low/d/f', 'shown');
     const plant = `perl -e 'syscall(${process.arch === 'arm64' ? 5 : 188}, "d", "user.overlay.opaque", "y", 1, 0)'`;

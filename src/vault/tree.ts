@@ -244,15 +244,39 @@ function lines(take: (line: string) => void): (chunk: Buffer) => void {
   };
 }
 
+/** Of `native/flock.node`: 0 or an errno; never waits where it is given no time. */
+interface LockLibrary {
+  lock(descriptor: number, milliseconds: number): number;
+}
+
 export class Tree {
   readonly #program: string;
+  readonly #lockLibrary: string | undefined;
+  #locks: LockLibrary | undefined;
 
-  constructor(options: { readonly program: string }) {
+  /** With the lock library a lock that is free is taken without starting a process. */
+  constructor(options: { readonly program: string; readonly lockLibrary?: string | undefined }) {
     this.#program = options.program;
+    this.#lockLibrary = options.lockLibrary;
   }
 
   get program(): string {
     return this.#program;
+  }
+
+  /** Undefined where it takes a process to know. */
+  #lockAtOnce({ descriptor }: LockRequest): boolean | undefined {
+    if (this.#lockLibrary === undefined) return undefined;
+    if (this.#locks === undefined) {
+      const module = { exports: {} as LockLibrary };
+      try {
+        process.dlopen(module, this.#lockLibrary);
+      } catch {
+        return undefined; // The program does the same, only slower.
+      }
+      this.#locks = module.exports;
+    }
+    return this.#locks.lock(descriptor, 0) === 0;
   }
 
   /** Writes the signatures of a directory; with `against`, says what differs from an earlier scan or copy. */
@@ -380,6 +404,7 @@ export class Tree {
   }
 
   async lock(request: LockRequest, options: Common = {}): Promise<void> {
+    if (options.signal?.aborted !== true && this.#lockAtOnce(request) === true) return;
     const words = ['lock', ...lockWords(request)];
     await this.#run({ words, inherited: request.descriptor, signal: options.signal });
   }

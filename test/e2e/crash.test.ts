@@ -12,7 +12,7 @@ import { snapshot } from '../support/snapshot.js';
 import { type Stage, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
-const rounds = process.env['CTX_SOAK'] === '1' ? 150 : 6;
+const rounds = process.env['CTX_SOAK'] === '1' ? 160 : 8;
 
 const count = 30;
 const lines = 3000;
@@ -101,6 +101,51 @@ forEachUser(
       }
       await stage.json(project, ['drop']);
       assert.deepEqual(readdirSync(join(stage.store, 'trash')), []);
+    });
+
+    test(`kill -9 in the middle of every verb of history and upkeep, CTX_TEST_SEED=${testSeed}`, async () => {
+      const random = randomFrom(testSeed + user.uid + 1);
+      const project = stage.project('for f in $(seq 10); do echo first > f$f; done');
+      const set = (word: string) => `for f in $(seq 10); do echo ${word} > f$f; done; echo x > only-${word}`;
+      const check = async () => {
+        const { faults } = (await stage.json(project, ['fsck'])) as { faults: unknown[] };
+        assert.deepEqual(faults, []);
+      };
+      const seen = async () => (await stage.inside(project, 'sort -u f*')).trimEnd();
+      const verbs: readonly (readonly string[])[] = [
+        ['rollback', '--wait'],
+        ['checkpoint', 'save', '--wait'],
+        ['fork', 'create', '--from', 'main'],
+        ['flatten', '--wait'],
+        ['gc'],
+        ['vault', 'sync', '--wait'],
+        ['apply', '--wait'],
+        ['apply', '--undo', '--wait'],
+      ];
+      await stage.inside(project, set('zero'));
+      let word = 'zero';
+      for (let round = 0; round < rounds; round++) {
+        const next = `round${round}`;
+        await stage.inside(project, set(next));
+        const verb = verbs[round % verbs.length] ?? [];
+        const before = snapshot(project, { times: false });
+        await killAtRandom(stage, project, verb, random, 400);
+        await check();
+        // Nothing confirmed is lost, and nothing is half done: all files are of one command.
+        const now = await seen();
+        if (verb[0] === 'rollback') assert.ok(now === next || now === word, now);
+        else if (verb[0] === 'apply') assert.ok(!now.includes('\n'), now);
+        else assert.equal(now, next, verb.join(' '));
+        if (verb[0] !== 'apply') assert.deepEqual(snapshot(project, { times: false }), before);
+        // Whatever was begun can be begun again, and ends.
+        if (verb[0] === 'apply' && verb[1] !== '--undo') {
+          assert.equal((await stage.json(project, ['apply', '--wait']))['done'], true);
+          assert.equal(stage.shell(project, 'sort -u f*'), `${next}\n`);
+        }
+        await stage.json(project, ['gc']);
+        await check();
+        word = await seen();
+      }
     });
   },
   { concurrency: 1 },
