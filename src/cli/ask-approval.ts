@@ -17,6 +17,13 @@ export function askedLines({ id, agent, argv, directory, categories, reason }: A
   ];
 }
 
+/** What is asked, and where it can be answered. */
+export function waitingText(asked: Asked, paint: Paint): string {
+  const until = new Date(asked.expiresAt).toISOString().slice(11, 19);
+  const elsewhere = `  ${paint('dim', `ctx approvals grant ${asked.id}, or deny; denied at ${until} UTC`)}`;
+  return `${[...askedLines(asked, paint), elsewhere].join('\n')}\n`;
+}
+
 const answers: Readonly<Record<string, Spoken>> = {
   y: { granted: true, scope: 'once', network: [] },
   w: { granted: true, scope: 'once', network: ['any'] },
@@ -48,9 +55,7 @@ async function askAtTerminal(question: string, signal: AbortSignal): Promise<Spo
 
 export async function askApproval(asked: Asked, signal: AbortSignal, paint: Paint): Promise<Spoken | undefined> {
   const present = process.stdin.isTTY === true && process.stderr.isTTY === true;
-  const until = new Date(asked.expiresAt).toISOString().slice(11, 19);
-  const elsewhere = `  ${paint('dim', `ctx approvals grant ${asked.id}, or deny; denied at ${until} UTC`)}`;
-  process.stderr.write(`${[...askedLines(asked, paint), elsewhere].join('\n')}\n`);
+  process.stderr.write(waitingText(asked, paint));
   if (!present) return undefined;
   const network = asked.categories.includes('networked') && !asked.connected ? ', w: once, with a network' : '';
   const always = asked.words.length === 0 ? '' : ', a: always, as a rule';

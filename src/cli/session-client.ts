@@ -18,6 +18,7 @@ import {
   type WireFrame,
   wireKind,
 } from '../proxy/session-wire.js';
+import { waitingText } from './ask-approval.js';
 import { commandOf, exitCodeOfRefusal, wantsReport } from './exec.js';
 import { findVerb } from './find-verb.js';
 import { errorJson, errorText, painter } from './output.js';
@@ -44,6 +45,8 @@ export class SessionClient {
   readonly #socket: Socket;
   readonly #served: Served;
   readonly #reader = new FrameReader();
+  /** Cancels what comes before the command: the wait for an approval, for one. */
+  readonly #beforeCommand = new AbortController();
   #command: RunningCommand | undefined;
   #interrupts = 0;
   #asked = false;
@@ -53,7 +56,10 @@ export class SessionClient {
     this.#served = served;
     // A client that went away has nobody to be told; what it started is ended below.
     socket.on('error', () => undefined);
-    socket.on('close', () => this.#command?.signal('SIGHUP'));
+    socket.on('close', () => {
+      if (this.#command === undefined) this.#beforeCommand.abort();
+      else this.#command.signal('SIGHUP');
+    });
     socket.on('data', (chunk: Buffer) => {
       try {
         for (const frame of this.#reader.push(chunk)) this.#take(frame);
@@ -83,8 +89,9 @@ export class SessionClient {
   #interrupt(name: NodeJS.Signals | undefined): void {
     if (name === undefined) return;
     this.#interrupts += 1;
-    if (this.#interrupts <= 1) this.#command?.signal(name);
-    else this.#command?.signal(this.#interrupts === 2 ? 'SIGTERM' : 'SIGKILL');
+    if (this.#command === undefined) this.#beforeCommand.abort();
+    else if (this.#interrupts <= 1) this.#command.signal(name);
+    else this.#command.signal(this.#interrupts === 2 ? 'SIGTERM' : 'SIGKILL');
   }
 
   /** Resolves when there is room for more. */
@@ -145,6 +152,7 @@ export class SessionClient {
     const report = wantsReport(call.value('report'), request.environment, request.errorsToTerminal);
     const timeout = call.value('timeout');
     const approvalWait = call.value('approval-wait');
+    const paint = painter({ isTTY: request.errorsToTerminal }, request.environment);
     const envelope = await this.#served.session.exec({
       argv: commandOf(call),
       cwd: resolve(request.directory, call.value('cwd') ?? '.'),
@@ -152,6 +160,12 @@ export class SessionClient {
       environment: request.environment,
       timeoutMilliseconds: timeout === undefined ? undefined : parseDuration(timeout),
       approvalMilliseconds: approvalWait === undefined ? undefined : parseDuration(approvalWait),
+      // The question is for whoever is there; the answer comes by `ctx approvals`.
+      onApproval: async (asked) => {
+        await this.#print('E', waitingText(asked, paint));
+        return undefined;
+      },
+      signal: this.#beforeCommand.signal,
       conversation: json ? undefined : this.#conversation(request),
       onStarted: (command) => {
         this.#command = command as RunningCommand;
@@ -159,7 +173,6 @@ export class SessionClient {
       },
     });
     this.#command = undefined;
-    const paint = painter({ isTTY: request.errorsToTerminal }, request.environment);
     if (json) await this.#print('O', `${JSON.stringify(envelope)}\n`);
     else if (report) await this.#print('E', reportText(envelope, paint));
     return exitCodeOfCommand(envelope, constants.signals);

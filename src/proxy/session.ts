@@ -37,7 +37,15 @@ export type SessionRequest = Omit<ExecRequest, 'argv' | 'streams' | 'timeoutMill
 export interface SessionCommand
   extends Pick<
     ExecRequest,
-    'argv' | 'cwd' | 'environmentAdditions' | 'timeoutMilliseconds' | 'approvalMilliseconds' | 'onStarted' | 'onLimit'
+    | 'argv'
+    | 'cwd'
+    | 'environmentAdditions'
+    | 'timeoutMilliseconds'
+    | 'approvalMilliseconds'
+    | 'onApproval'
+    | 'onStarted'
+    | 'onLimit'
+    | 'signal'
   > {
   /** Where its bytes come from and go; without one it reads nothing, and what it writes is in the report. */
   readonly conversation?: Conversation | undefined;

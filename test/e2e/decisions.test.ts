@@ -252,6 +252,27 @@ forEachUser((user) => {
     );
   });
 
+  test('a command of a session waits, says so, and can be interrupted', async () => {
+    const project = stage.project();
+    assert.equal((await stage.ctx(project, ['agent', 'new', 'kept'])).code, 0);
+    stage.shell(project, `'${stage.program}' session start --agent kept < /dev/null > /dev/null 2>&1`);
+    try {
+      const words = ['session', 'exec', '--', 'sh', '-c', 'true || curl kept; echo ran'];
+      const running = stage.startCtx(project, words);
+      const { id } = await waitingFor(stage, project, 'true || curl kept; echo ran');
+      await running.printed(`ctx approvals grant ${id}`);
+      assert.equal((await stage.ctx(project, ['approvals', 'grant', id])).code, 0);
+      assert.equal((await running.finished).stdout, 'ran\n');
+      const second = stage.startCtx(project, words);
+      const asked = await waitingFor(stage, project, 'true || curl kept; echo ran');
+      second.child.kill('SIGINT');
+      assert.notEqual((await second.finished).code, 0);
+      assert.equal((await stage.ctx(project, ['approvals', 'grant', asked.id])).code, 1);
+    } finally {
+      await stage.ctx(project, ['session', 'stop']);
+    }
+  });
+
   test('whoever goes away takes the request along', async () => {
     const project = stage.project();
     assert.equal((await stage.ctx(project, ['agent', 'new', 'gone'])).code, 0);
