@@ -8,7 +8,8 @@
  *   command   once init is ready: takes its identity, drops everything, becomes the program.
  *
  * Reports go to FD_REPORT as NUL-ended lines, each with the command's number: "ID started",
- * "ID refused SYSTEM_CALL COUNT FIRST_MS LAST_MS", "ID exited STATUS USER_US SYSTEM_US MAXRSS_KB", "ID failed INDEX NAME ERRNO what". The jail itself, and the one command of a
+ * "ID refused SYSTEM_CALL COUNT FIRST_MS LAST_MS", "ID crowded
+ * THREADS MOST", "ID exited STATUS USER_US SYSTEM_US MAXRSS_KB", "ID failed INDEX NAME ERRNO what". The jail itself, and the one command of a
  * jail that is not kept, is 0. When FD_LIFELINE ends, so does everything here.
  */
 #include "jail.h"

@@ -1,12 +1,11 @@
 #include "serve.h"
+#include "crowd.h"
 #include "descriptor.h"
 #include "jail.h"
 #include "staging.h"
 #include "syscalls.h"
 #include "terminal.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -170,23 +169,9 @@ static void send_signal(struct jail *jail, const struct frame *frame)
 		kill(-command->pid, (int)number_at((const unsigned char *)frame->payload));
 }
 
-/* Everything inside but init; the owner stands outside the namespace that this /proc shows. */
-static int count_processes(void)
-{
-	int count = 0;
-	DIR *processes = opendir("/proc");
-	if (!processes)
-		fail("/proc");
-	for (struct dirent *entry; (entry = readdir(processes));)
-		count += isdigit((unsigned char)entry->d_name[0]) && strcmp(entry->d_name, "1") != 0;
-	closedir(processes);
-	return count;
-}
-
 static void release(void)
 {
-	int others = count_processes();
-	if (others > 0) {
+	if (count_processes() > 0) {
 		report_failure(EBUSY, "processes are running in the fork");
 		return;
 	}

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -150,6 +151,14 @@ static bool watch_start(const struct plan *plan, const struct ties *ties, struct
 	return executing && read(executed, &byte, 1) == 0;
 }
 
+static uint64_t limit_of(const struct plan *plan, uint32_t resource)
+{
+	for (uint32_t i = 0; i < plan->count; i++)
+		if (plan->operations[i].code == OP_LIMIT && plan->operations[i].flags == resource)
+			return plan->operations[i].number;
+	return 0;
+}
+
 bool start_command(const struct plan *plan, const struct ties *ties, mode_t mask, struct command *command)
 {
 	int channel[2], executed[2];
@@ -177,6 +186,7 @@ bool start_command(const struct plan *plan, const struct ties *ties, mode_t mask
 			waitpid(command->pid, NULL, 0);
 		return false;
 	}
+	command->most_threads = limit_of(plan, RLIMIT_NPROC);
 	command->process = sys_pidfd_open(command->pid);
 	if (command->process < 0)
 		fail("watching the command");

@@ -30,6 +30,8 @@ struct command {
 	int listener; /* of its filter; -1 where it has none, or nobody is left who could call */
 	struct refusals refusals;
 	struct relay *relays; /* RELAYS of them */
+	uint64_t most_threads; /* that it may have; 0 where the plan does not say */
+	uint32_t crowd;        /* the most that were seen */
 };
 
 /*

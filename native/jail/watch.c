@@ -1,4 +1,5 @@
 #include "watch.h"
+#include "crowd.h"
 #include "jail.h"
 #include "serve.h"
 #include "syscalls.h"
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 
 int forwarded_signals(void)
 {
@@ -52,6 +54,9 @@ struct ending collect(const struct command *command)
 	return ending;
 }
 
+/* Between two looks some end: a bomb that is held is never seen full. */
+enum { CROWD_SLACK = 8 };
+
 static long long microseconds(struct timeval time)
 {
 	return (long long)time.tv_sec * 1000000 + time.tv_usec;
@@ -62,6 +67,8 @@ void report_end(const struct command *command, const struct ending *ending)
 	const struct rusage *used = &ending->used;
 	report_about(command->id);
 	report_refused_calls(&command->refusals);
+	if (command->most_threads > 0 && command->crowd + CROWD_SLACK >= command->most_threads)
+		report("crowded %u %llu", command->crowd, (unsigned long long)command->most_threads);
 	report("exited %d %lld %lld %ld", ending->status, microseconds(used->ru_utime), microseconds(used->ru_stime),
 	       used->ru_maxrss);
 	report_about(0);
@@ -106,6 +113,29 @@ static bool serve_command(struct command *command, const struct pollfd *of)
 	return of[WATCH_PROCESS].revents;
 }
 
+static long long milliseconds_now(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Now and then: the most that there were, for each command that runs. */
+static void look_at_crowd(struct jail *jail)
+{
+	static long long looked;
+	long long now = milliseconds_now();
+	if (looked == 0)
+		looked = now; /* a command that ends at once is not worth a look */
+	if (now - looked < CROWD_LOOK_MS)
+		return;
+	looked = now;
+	uint32_t threads = count_threads();
+	for (uint32_t i = 0; i < jail->count; i++)
+		if (threads > jail->commands[i]->crowd)
+			jail->commands[i]->crowd = threads;
+}
+
 void watch(struct jail *jail)
 {
 	static struct pollfd watched[FIRST_COMMAND + MOST_COMMANDS * WATCHED_OF_COMMAND];
@@ -117,11 +147,12 @@ void watch(struct jail *jail)
 		uint32_t count = jail->count;
 		for (uint32_t i = 0; i < count; i++)
 			list_command(jail->commands[i], &watched[FIRST_COMMAND + i * WATCHED_OF_COMMAND]);
-		if (poll(watched, FIRST_COMMAND + count * WATCHED_OF_COMMAND, -1) < 0) {
-			if (errno != EINTR)
-				fail("waiting");
+		int ready = poll(watched, FIRST_COMMAND + count * WATCHED_OF_COMMAND, count > 0 ? CROWD_LOOK_MS : -1);
+		if (ready < 0 && errno != EINTR)
+			fail("waiting");
+		look_at_crowd(jail);
+		if (ready <= 0)
 			continue;
-		}
 		if (watched[WATCH_SIGNALS].revents)
 			take_signal(jail);
 		if (watched[WATCH_LIFELINE].revents) {

@@ -17,6 +17,8 @@ export interface Outcome {
   readonly systemMicroseconds: number;
   readonly peakMemoryKilobytes: number;
   readonly refusedCalls: readonly RefusedCall[];
+  /** As many processes and threads as it may have were seen. */
+  readonly crowded?: { readonly threads: number; readonly most: number } | undefined;
 }
 
 export interface Report {
@@ -84,6 +86,13 @@ function refusedCall({ rest }: Report): RefusedCall {
   return { number, count, first, last };
 }
 
+function crowdedOf(reports: readonly Report[]): Pick<Outcome, 'crowded'> {
+  const crowded = reports.find(({ what }) => what === 'crowded');
+  if (crowded === undefined) return {};
+  const [threads = 0, most = 0] = crowded.rest.split(' ').map(Number);
+  return { crowded: { threads, most } };
+}
+
 /** From the reports about one command, of which one says how it ended; undefined where none does. Throws where it did not start. */
 export function outcomeOf(reports: readonly Report[]): Outcome | undefined {
   const failed = reports.find(({ what }) => what === 'failed');
@@ -98,6 +107,7 @@ export function outcomeOf(reports: readonly Report[]): Outcome | undefined {
     userMicroseconds: user,
     systemMicroseconds: system,
     peakMemoryKilobytes: memory,
+    ...crowdedOf(reports),
     refusedCalls: reports.filter(({ what }) => what === 'refused').map(refusedCall),
   };
 }

@@ -49,7 +49,7 @@ export interface Envelope {
   readonly stderr: CapturedStream | null;
   readonly startedAt: string;
   readonly durationMilliseconds: number;
-  readonly resources: Omit<Outcome, 'exitCode' | 'signal' | 'refusedCalls'>;
+  readonly resources: Omit<Outcome, 'exitCode' | 'signal' | 'refusedCalls' | 'crowded'>;
   readonly refusals: readonly Refusal[];
   /** Every attempt to connect, repeats summed. */
   readonly connections: readonly ConnectionEvent[];

@@ -86,7 +86,7 @@ export async function recordedRun<Seen>(
   });
   const { seen, facts: did } = await look();
   const { timedOut, connections, limitsReached } = ran;
-  const { exitCode, signal, refusedCalls, ...resources } = ran.outcome;
+  const { exitCode, signal, refusedCalls, crowded: _crowded, ...resources } = ran.outcome;
   const refusals = refusalsOf(refusedCalls, host.architecture);
   const ended: RecordEntry = {
     ...whose,

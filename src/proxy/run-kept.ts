@@ -8,7 +8,7 @@ import { CapturedOutput } from './captured-output.js';
 import type { EnforcedView } from './enforced-plan.js';
 import type { LimitEvents } from './limit-events.js';
 import type { JailNetwork, JailRun } from './run.js';
-import { reachedBySignal, withTimeout } from './time-limit.js';
+import { reachedByOutcome, withTimeout } from './time-limit.js';
 import { watchLimits } from './watch-limits.js';
 
 /** Where the bytes of a command come from and go; without them it reads nothing, and its output is in the report. */
@@ -77,7 +77,7 @@ export async function runKept(request: KeptRunRequest): Promise<JailRun> {
       stdout: conversation === undefined ? captured.stdout.finish() : null,
       stderr: conversation === undefined ? captured.stderr.finish() : null,
       connections: addedTo(connectionsBefore, network?.connections() ?? []),
-      limitsReached: [...watch.reached, ...reachedBySignal(outcome, authority)],
+      limitsReached: [...watch.reached, ...reachedByOutcome(outcome, authority)],
     };
   } finally {
     await watch.stop();

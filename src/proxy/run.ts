@@ -14,7 +14,7 @@ import { CapturedOutput } from './captured-output.js';
 import { type EnforcedView, enforcedPlan } from './enforced-plan.js';
 import type { CapturedStream } from './envelope.js';
 import type { LimitEvents } from './limit-events.js';
-import { reachedBySignal, withTimeout } from './time-limit.js';
+import { reachedByOutcome, withTimeout } from './time-limit.js';
 import { type LimitWatch, watchLimits } from './watch-limits.js';
 
 export interface RunRequest {
@@ -117,6 +117,6 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
     stdout: captured ? streams.stdout.finish() : null,
     stderr: captured ? streams.stderr.finish() : null,
     connections,
-    limitsReached: [...limitsReached, ...reachedBySignal(outcome, authority)],
+    limitsReached: [...limitsReached, ...reachedByOutcome(outcome, authority)],
   };
 }

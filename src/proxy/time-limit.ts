@@ -34,8 +34,14 @@ export async function withTimeout(
   }
 }
 
-/** What the kernel says only by the signal that it ended the command with. */
-export function reachedBySignal({ signal }: Outcome, { quota }: Authority): readonly string[] {
-  if (signal !== 'SIGXFSZ' || quota.disk === undefined) return [];
-  return [`disk limit reached: one file alone was to hold more than ${quota.disk} bytes`];
+/** What is known of limits only from how the command ended. */
+export function reachedByOutcome({ signal, crowded }: Outcome, { quota }: Authority): readonly string[] {
+  return [
+    ...(signal === 'SIGXFSZ' && quota.disk !== undefined
+      ? [`disk limit reached: one file alone was to hold more than ${quota.disk} bytes`]
+      : []),
+    ...(crowded === undefined
+      ? []
+      : [`process limit reached: ${crowded.threads} processes and threads of at most ${crowded.most}`]),
+  ];
 }

@@ -45,6 +45,12 @@ forEachUser((user) => {
     await answersMeanwhile(stage);
   });
 
+  test('a crowd is held to the kernel’s limit where there is no control group, and the report names it', async () => {
+    const crowd = '(for i in $(seq 2000); do sleep 3 & done) 2>/dev/null; sleep 1';
+    const envelope = await whileRunning(stage.project(), [], ['sh', '-c', crowd]);
+    assert.match(envelope.limitsReached.join(), /process limit reached: \d+ processes and threads of at most \d+/);
+  });
+
   test('memory is held to its limit, in processes and in /tmp alike, and the report names it', {
     skip: mayLimit ? false : 'this user may make no control group',
   }, async () => {
