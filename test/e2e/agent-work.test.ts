@@ -1,0 +1,53 @@
+/** What agents do all day, in a fork: a repository made, committed to, rebased and packed; packages installed and thrown away. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { snapshot } from '../support/snapshot.js';
+import { useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
+
+const git = 'git -c user.name=a -c user.email=a@b -c init.defaultBranch=main -c gc.auto=0';
+
+forEachUser((user) => {
+  const stage = useStage(user);
+
+  test('an agent’s commits arrive in the repository by apply, after branch, rebase and gc', async () => {
+    const project = stage.project(`${git} init -q; echo a > a; git add a; ${git} commit -qm first`);
+    await stage.inside(project, `git checkout -qb topic; echo t > t; git add t; ${git} commit -qm topic`);
+    await stage.inside(
+      project,
+      `git checkout -q main; echo m > m; git add m; ${git} commit -qm main; ${git} rebase -q main topic`,
+    );
+    assert.equal(
+      await stage.inside(project, 'git gc -q; git fsck --strict 2>&1; git log --format=%s'),
+      'topic\nmain\nfirst\n',
+    );
+    assert.equal(stage.shell(project, 'git log --format=%s'), 'first\n');
+    const { stdout } = await stage.ctx(project, ['apply', '--json']);
+    assert.deepEqual((JSON.parse(stdout) as { heldBack: string[] }).heldBack, []);
+    assert.equal(
+      stage.shell(project, 'git fsck --strict 2>&1; git status --short; git log --format=%s'),
+      'topic\nmain\nfirst\n',
+    );
+    assert.equal(await stage.inside(project, 'git status --short; git log --format=%s | head -1'), 'topic\n');
+  });
+
+  test('npm install, rm -rf node_modules and its rollback, and the next install', async () => {
+    const project =
+      stage.project(`mkdir -p dep/lib; echo '{"name":"dep","version":"1.0.0"}' > dep/package.json; for i in $(seq 50); do echo $i > dep/lib/$i.js; done
+      tar -czf dep.tgz --transform 's,^dep,package,' dep; rm -r dep; echo '{"name":"p","version":"1.0.0","dependencies":{"dep":"file:dep.tgz"}}' > package.json`);
+    const before = snapshot(project);
+    const install = 'npm install --offline --no-audit --no-fund --silent; ls node_modules/dep/lib | wc -l';
+    assert.equal(await stage.inside(project, install), '50\n');
+    await stage.inside(project, 'rm -rf node_modules');
+    await stage.ctx(project, ['rollback']);
+    assert.equal(await stage.inside(project, 'ls node_modules/dep/lib | wc -l'), '50\n');
+    await stage.inside(project, 'rm -rf node_modules package-lock.json');
+    assert.equal(await stage.inside(project, install), '50\n');
+    assert.deepEqual(snapshot(project), before);
+    await stage.json(project, ['apply']);
+    assert.equal(
+      stage.shell(project, 'ls node_modules/dep/lib | wc -l; ls -A'),
+      '50\ndep.tgz\nnode_modules\npackage-lock.json\npackage.json\n',
+    );
+  });
+});
