@@ -5,7 +5,12 @@ import { snapshot } from '../support/snapshot.js';
 import { type Stage, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
-async function ctx(stage: Stage, cwd: string, words: readonly string[], expected = 0): Promise<Record<string, unknown>> {
+async function ctx(
+  stage: Stage,
+  cwd: string,
+  words: readonly string[],
+  expected = 0,
+): Promise<Record<string, unknown>> {
   const { code, stdout, stderr } = await stage.ctx(cwd, [...words, '--json']);
   assert.equal(code, expected, `ctx ${words.join(' ')}\n${stdout}${stderr}`);
   return JSON.parse(stdout) as Record<string, unknown>;
