@@ -17,8 +17,8 @@ function nativeProgram(name: string): string {
   return join(here.slice(0, here.lastIndexOf('/dist/')), 'dist', 'native', name);
 }
 
-export function composeHost(): Host {
-  const { geteuid, getegid, getgroups, env } = process;
+export function composeHost(env: Host['environment'] = process.env): Host {
+  const { geteuid, getegid, getgroups } = process;
   if (process.platform !== 'linux' || !geteuid || !getegid || !getgroups) {
     throw new ErrnoError('ENOSYS', { operation: 'ctx', reason: 'expected Linux: the jail is made of its namespaces' });
   }

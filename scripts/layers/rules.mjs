@@ -9,7 +9,7 @@ const ranks = [
   ['authority', 'shell', 'audit', 'vfs', 'vault'],
   ['guard', 'jail', 'network', 'fuse'],
   ['proxy', 'objects'],
-  ['agent', 'tool', 'model', 'guest'],
+  ['agent', 'tool', 'model', 'guest', 'sdk'],
   ['hook', 'mcp', 'console'],
   ['cli'],
 ];

@@ -176,3 +176,15 @@ export const originLookMilliseconds = 2_000;
 
 /** A session that nobody has asked anything of for so long ends by itself; `--idle` of `ctx session start` says another time. */
 export const sessionIdleMilliseconds = 3_600_000;
+
+/** Of a file that the SDK reads or writes whole, in memory; beyond it a command in the jail does it. */
+export const sdkFileBytes = 16 * 1024 * 1024;
+
+/** Of what a listing or a search may say, in memory; what is beyond it is cut off, and the answer says so. */
+export const sdkAnswerBytes = 4 * 1024 * 1024;
+
+/** For one file operation of the SDK: a pipe that nobody writes to must not hold it for ever. */
+export const sdkFileMilliseconds = 60_000;
+
+/** Between asking a cancelled command to end and killing it. */
+export const cancelGraceMilliseconds = 2_000;

@@ -1,8 +1,8 @@
 /** A change list as people read it. Pure; names come from agents, so they are shown escaped. */
 import { visible } from '../base/visible-text.js';
 import type { CommandChange } from '../vault/changes.js';
+import { isRepositoryData } from '../vault/repository-data.js';
 import type { Paint } from './output.js';
-import { isRepositoryData } from './repository-data.js';
 
 const marks = {
   added: ['green', 'A'],

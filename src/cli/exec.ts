@@ -1,5 +1,4 @@
 /** `ctx exec`: the proxy's face for people and scripts. stdout is the command's alone. */
-import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
@@ -7,6 +6,7 @@ import type { RunningJail } from '../jail/launch.js';
 import { exitCodeOfCommand } from '../proxy/envelope.js';
 import type { ExecRequest } from '../proxy/exec-request.js';
 import { execute } from '../proxy/execute.js';
+import { shellCommand } from '../proxy/shell-command.js';
 import { grantsOf } from './asked-grants.js';
 import { commandForm } from './command-form.js';
 import { currentDirectory } from './current-directory.js';
@@ -72,11 +72,9 @@ export function wantsReport(
   return when === 'always' || (when === 'auto' && toTerminal);
 }
 
-/** A text is for bash where there is one: it is read as bash's before it runs. */
 export function commandOf(call: Arguments): readonly string[] {
   const form = commandForm(call, 'exec');
-  if ('argv' in form) return form.argv;
-  return [existsSync('/bin/bash') ? 'bash' : 'sh', '-c', form.text];
+  return 'argv' in form ? form.argv : shellCommand(form.text);
 }
 
 /** How long to wait for an approval, and how it is asked for. */

@@ -1,14 +1,9 @@
-/** Paths as the person's shell means them, named as a fork's changes are: relative to the workspace, or in full. */
-import { relative, resolve } from 'node:path';
+/** Paths as the person's shell means them, named as a fork's changes are. */
 import { type Host, placeOf } from '../proxy/host.js';
+import { shownFrom } from '../proxy/shown-from.js';
 import { currentDirectory } from './current-directory.js';
 
 export function shownPaths(host: Host, words: readonly string[]): readonly string[] {
   if (words.length === 0) return [];
-  const { origin } = placeOf(host, currentDirectory());
-  return words.map((word) => {
-    const path = relative(origin, resolve(word));
-    if (path === '..' || path.startsWith('../')) return resolve(word);
-    return path === '' ? '.' : path;
-  });
+  return shownFrom(placeOf(host, currentDirectory()), words);
 }

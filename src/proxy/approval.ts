@@ -20,6 +20,8 @@ export interface Binding {
   readonly authority: string;
   /** On the directory itself and not on a fork: a leave for the one is none for the other. */
   readonly live?: true;
+  /** No command, but a verb of ctx: a leave for the one is none for the other. */
+  readonly verb?: 'apply';
   /** The fork's, as `forkState` says it. */
   readonly fork: string;
 }

@@ -22,7 +22,8 @@ function written({ origin }: Place, { writes = [], liveWrites = [], live }: Exec
   return { writes: common === undefined ? writes : [...writes, common], liveWrites };
 }
 
-async function resolvedFor(
+/** What it may do, as nobody has decided about it yet. */
+export async function resolvedFor(
   host: Host,
   place: Place,
   request: ExecRequest,

@@ -23,6 +23,8 @@ export interface ApprovalRequest {
   readonly fork?: string | undefined;
   /** It works on the directory itself, and cannot be undone. */
   readonly live?: true;
+  /** It is no command to run, but a verb of ctx that somebody asks for. */
+  readonly verb?: 'apply';
   /** How long to wait for an answer. */
   readonly approvalMilliseconds?: number | undefined;
   /** Shows a request to whoever is there. Their answer, or nothing; the signal ends it when another answer came. */
@@ -66,6 +68,7 @@ function bindingOf({ host, place, resolved, request }: Asking, fork = forkState(
     environment,
     authority: resolved.digest,
     ...(request.live === true ? { live: true } : {}),
+    ...(request.verb === undefined ? {} : { verb: request.verb }),
     fork,
   });
 }

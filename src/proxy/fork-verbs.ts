@@ -107,8 +107,15 @@ export function readFork(
   });
 }
 
-export function keepFork(host: Host, request: ForkRequest, choices: ApplyRequest): Promise<Omit<Applied, 'fork'>> {
+/** `confirm` is called with the fork locked, before anything is written; it throws where that must not be. */
+export function keepFork(
+  host: Host,
+  request: ForkRequest,
+  choices: ApplyRequest,
+  confirm: (fork: OpenFork) => void = () => undefined,
+): Promise<Omit<Applied, 'fork'>> {
   return withFork(host, request, 'ctx apply', async (fork) => {
+    confirm(fork);
     const object = objectOf(fork);
     const { conflicts: choice, dryRun = false, allowSensitive } = choices;
     const facts = { origin: fork.vault.origin, choice, allowSensitive };

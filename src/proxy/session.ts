@@ -222,6 +222,9 @@ export class Session {
     const additions = [...this.#request.environmentAdditions, ...command.environmentAdditions];
     const request: ExecRequest = { ...this.#request, ...rest, environmentAdditions: additions, streams: 'capture' };
     refuseNoCommand(request, 'exec');
+    if (request.signal?.aborted === true) {
+      throw new ErrnoError('ECANCELED', { operation: 'exec', reason: 'interrupted before the command started' });
+    }
     const { jail, network, origin, resolved: first } = this.#equipment;
     const place = placeOf(host, request.cwd);
     if (place.origin !== origin) throw this.#lost(`it works on ${origin}`);

@@ -2,7 +2,7 @@
  * Git's bookkeeping: what a commit or a fetch writes, and nobody reads as text. Whatever else stands in `.git` is shown like
  * any file, known or not: hooks, configuration and attributes name programs that git runs the next time the person uses it.
  */
-import type { CommandChange } from '../vault/changes.js';
+import type { CommandChange } from './changes.js';
 
 const trees = /^\.git\/(?:objects\/(?!info\/alternates$)|refs\/|logs\/|hooks\/[^/]+\.sample$)/;
 

@@ -1,12 +1,11 @@
 /** Changes as a unified diff, in the form `git apply` takes. Pure. */
 import { harmlessLine, visible } from '../base/visible-text.js';
-import type { TextChange } from '../vault/changes.js';
-import { type Edit, type Hunk, hunks, lineEdits, linesOf } from '../vault/line-diff.js';
-import type { Content } from '../vault/tree.js';
-import type { Paint } from './output.js';
+import type { TextChange } from './changes.js';
+import { type Edit, type Hunk, hunks, lineEdits, linesOf } from './line-diff.js';
+import type { Content } from './tree.js';
 
 export interface DiffStyle {
-  readonly paint: Paint;
+  readonly paint: (colour: 'red' | 'green' | 'blue' | 'dim' | 'bold', text: string) => string;
   /** On a terminal control characters are escaped; in a pipe the text is exact. */
   readonly escaped: boolean;
 }

@@ -1,0 +1,65 @@
+/**
+ * Apply for somebody who may only ask for it: a program that speaks for a model. A person answers, as for a command that needs
+ * an approval; the answer holds for this fork as it was when it was asked. Sensitive changes stay behind, and conflicts refuse:
+ * those are the person's own to decide, with `ctx apply`.
+ */
+import { ErrnoError } from '../base/errno.js';
+import { visible } from '../base/visible-text.js';
+import type { Applied } from '../vault/apply.js';
+import { resolvedFor } from './authority-for.js';
+import { type ApprovalRequest, awaitApproval } from './await-approval.js';
+import type { Decided } from './decision.js';
+import type { ExecRequest } from './exec-request.js';
+import { type ForkRequest, keepFork } from './fork-verbs.js';
+import { type Host, placeOf } from './host.js';
+
+export interface ApprovedApplyRequest extends ForkRequest, Omit<ExecRequest, 'argv' | 'streams'> {
+  /** As the fork's changes name them; without any, everything. */
+  readonly only: readonly string[] | undefined;
+}
+
+type Answer = Omit<Applied, 'fork'>;
+
+const pathsNamed = 8;
+
+/** What the person is told: which of their files would be written. */
+function whatFor({ steps }: Answer): string {
+  const named = steps.slice(0, pathsNamed).map(({ action, path }) => `${action} ${visible(path)}`);
+  const more = steps.length > pathsNamed ? `, and ${steps.length - pathsNamed} more` : '';
+  return `it would write the fork's changes into your own directory: ${named.join(', ')}${more}`;
+}
+
+function decidedOn(planned: Answer): Decided {
+  const reason = whatFor(planned);
+  return { action: 'require_approval', categories: ['mutating'], reason, rule: 'default', words: [] };
+}
+
+/** Throws EACCES where the answer is no, or none came; ESTALE where the fork has changed since it was asked. */
+export async function applyByApproval(host: Host, asked: ApprovedApplyRequest): Promise<Answer> {
+  const { only, ...request } = asked;
+  const choices = { conflicts: 'refuse', ours: [], theirs: [], only, allowSensitive: false } as const;
+  const planned = await keepFork(host, request, { ...choices, dryRun: true });
+  // Nobody is asked about what cannot happen.
+  if (planned.undecided.length > 0 || planned.steps.length === 0) return planned;
+  const place = placeOf(host, request.cwd);
+  const agent = request.agent === undefined ? undefined : await host.agents(request.agent);
+  const words = [...(request.fork === undefined ? [] : ['--fork', request.fork]), ...(only ?? [])];
+  const command: ExecRequest & ApprovalRequest = {
+    ...request,
+    argv: ['ctx', 'apply', ...words],
+    streams: 'capture',
+    verb: 'apply',
+  };
+  const resolved = await resolvedFor(host, place, command, agent);
+  try {
+    const { confirm } = await awaitApproval({ host, place, resolved, request: command, decided: decidedOn(planned) });
+    return await keepFork(host, request, choices, confirm);
+  } catch (error) {
+    if (error instanceof ErrnoError) {
+      const facts = { origin: place.origin, error: error.code, reason: error.reason };
+      const object = `workspace/${place.origin}`;
+      host.recorder.append({ type: 'apply', object, status: 'denied', layer: 'proxy', agent: agent?.name, facts });
+    }
+    throw error;
+  }
+}

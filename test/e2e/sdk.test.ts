@@ -1,0 +1,251 @@
+/** The SDK: what docs/sdk.md shows runs, and a workspace does what the verbs do. */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { type ErrnoCode, ErrnoError, type OpenOptions, open, type Workspace } from 'ctxfs';
+import { assertNothingLeft } from '../support/leftovers.js';
+import { until } from '../support/process.js';
+import { checkout } from '../support/program.js';
+import { Stage, useStage } from '../support/stage.js';
+import { asOneUser, forEachUser } from '../support/users.js';
+
+const guide = readFileSync(join(checkout, 'docs', 'sdk.md'), 'utf8');
+const block = (language: string) => new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(guide)?.[1] ?? '';
+
+function runs(words: string): boolean {
+  return readdirSync('/proc').some((entry) => {
+    try {
+      return /^\d+$/.test(entry) && readFileSync(`/proc/${entry}/cmdline`, 'utf8').startsWith(words);
+    } catch {
+      return false; // ended meanwhile
+    }
+  });
+}
+
+forEachUser((user) => {
+  const stage = useStage(user);
+
+  test('the example of docs/sdk.md prints what it says', async (context) => {
+    // Where the checkout is closed to the user, the stage has a copy of the CLI alone.
+    if (dirname(dirname(stage.program)) !== checkout) return context.skip('this user cannot enter the checkout');
+    const project = stage.project();
+    const modules = stage.makeDirectory('node_modules');
+    symlinkSync(checkout, join(modules, 'ctxfs'));
+    const script = join(stage.directory, 'example.mjs');
+    writeFileSync(script, block('js'));
+    const { code, stdout, stderr } = await stage.start(project, [process.execPath, script]).finished;
+    assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: block('text'), stderr: '' });
+    assert.equal(readFileSync(join(project, 'answer'), 'utf8'), '42\n');
+  });
+});
+
+asOneUser((user) => {
+  const stage = new Stage(user);
+  const home = process.env['HOME'];
+  before(() => {
+    stage.set();
+    process.env['HOME'] = stage.home;
+  });
+  after(async () => {
+    process.env['HOME'] = home;
+    await stage.strike();
+  });
+
+  async function inWorkspace(
+    use: (workspace: Workspace, project: string) => Promise<void>,
+    { script = ':', ...options }: OpenOptions & { readonly script?: string } = {},
+  ): Promise<void> {
+    const project = stage.project(script);
+    const workspace = await open({ directory: project, data: stage.store, ...options });
+    try {
+      await use(workspace, project);
+    } finally {
+      await workspace.close();
+    }
+  }
+
+  const refuses = (code: ErrnoCode) => (error: unknown) => {
+    assert.ok(error instanceof ErrnoError, String(error));
+    assert.equal(error.code, code, error.message);
+    return true;
+  };
+
+  describe('a workspace', { concurrency: 4 }, () => {
+    test('runs a command in a jail of its own, and reports what it did', () =>
+      inWorkspace(async (workspace, project) => {
+        const report = await workspace.exec({ shell: 'echo out; echo err >&2; echo x > made; exit 3' });
+        assert.deepEqual(
+          [report.exitCode, report.stdout?.text, report.stderr?.text, report.changes.map(({ path }) => path)],
+          [3, 'out\n', 'err\n', ['made']],
+        );
+        assert.equal(existsSync(join(project, 'made')), false);
+      }));
+
+    test('its kept jail goes on from command to command, with what they leave running', () =>
+      inWorkspace(async (workspace) => {
+        const first = await workspace.run({ shell: 'readlink /proc/self/ns/pid; sleep 1000 & echo $! > pid' });
+        const second = await workspace.run({ shell: 'readlink /proc/self/ns/pid; kill $(cat pid)' });
+        assert.equal(first.stdout?.text, second.stdout?.text);
+        assert.equal(second.exitCode, 0, second.stderr?.text);
+      }));
+
+    test('a command is spoken with while it runs', () =>
+      inWorkspace(async (workspace) => {
+        const heard: string[] = [];
+        const report = await workspace.run(['cat'], {
+          input: 'spoken',
+          onOutput: (stream, chunk) => void heard.push(`${stream} ${Buffer.from(chunk)}`),
+        });
+        assert.deepEqual([heard.join(), report.stdout?.text], ['stdout spoken', 'spoken']);
+      }));
+
+    test('a signal ends the command, in either jail, and its report tells', () =>
+      inWorkspace(async (workspace) => {
+        for (const way of ['exec', 'run'] as const) {
+          const controller = new AbortController();
+          const { signal } = controller;
+          const seconds = way === 'exec' ? '98765' : '98766';
+          const running = workspace[way](['sleep', seconds], { signal });
+          await until(() => runs(`sleep\0${seconds}`), 'the command runs');
+          controller.abort();
+          assert.equal((await running).signal, 'SIGTERM');
+          await assert.rejects(workspace[way](['true'], { signal }), refuses('ECANCELED'));
+        }
+      }));
+
+    test('files are those of the fork, and one step back undoes a write', () =>
+      inWorkspace(
+        async (workspace, project) => {
+          await workspace.write("deep/in/it's here", 'new\n');
+          await workspace.write('file', Buffer.from([0, 255, 10]));
+          assert.deepEqual([...(await workspace.read('file'))], [0, 255, 10]);
+          assert.equal((await workspace.read('/etc/hostname').catch(() => Buffer.from('none'))).length > 0, true);
+          assert.deepEqual(
+            (await workspace.list('.', { depth: 3 })).entries.map(({ path, type }) => `${type} ${path}`),
+            ['directory deep', 'directory deep/in', "file deep/in/it's here", 'file file', 'symlink link'],
+          );
+          await workspace.rollback();
+          assert.equal(String(await workspace.read('file')), 'old\n');
+          assert.equal(readFileSync(join(project, 'file'), 'utf8'), 'old\n');
+          // Through the link of the fork, which stays one.
+          await workspace.write('link', 'by the link\n');
+          assert.equal(String(await workspace.read('file')), 'by the link\n');
+        },
+        { script: 'echo old > file; ln -s file link' },
+      ));
+
+    test('searching finds lines, and says where', () =>
+      inWorkspace(
+        async (workspace) => {
+          await workspace.write('src/b.ts', 'let Beta = 1;\nlet x = "a.b";\n');
+          const found = async (...search: Parameters<Workspace['search']>) =>
+            (await workspace.search(...search)).matches.map(({ path, line, text }) => `${path}:${line}:${text}`);
+          assert.deepEqual(await found('^let [A-Z]'), ['src/b.ts:1:let Beta = 1;']);
+          assert.deepEqual(await found('a.b', { literal: true, path: 'src' }), ['src/b.ts:2:let x = "a.b";']);
+          assert.deepEqual(await found('beta', { ignoreCase: true, include: '*.md' }), ['read.md:1:beta']);
+          assert.deepEqual(await found('--version'), []);
+          await assert.rejects(workspace.search('('), refuses('EINVAL'));
+          await assert.rejects(workspace.search('x', { path: 'nowhere' }), refuses('ENOENT'));
+        },
+        { script: 'echo beta > read.md' },
+      ));
+
+    test('what cannot be done has a code', () =>
+      inWorkspace(
+        async (workspace) => {
+          await assert.rejects(workspace.status(), refuses('ENOENT'));
+          await assert.rejects(workspace.read('missing'), refuses('ENOENT'));
+          await assert.rejects(workspace.read('directory'), refuses('EISDIR'));
+          await assert.rejects(workspace.list('file'), refuses('ENOTDIR'));
+          await assert.rejects(workspace.write('file/below', ''), refuses('ENOTDIR'));
+          await assert.rejects(workspace.write('/usr/made', ''), refuses('EROFS'));
+          await assert.rejects(workspace.read(''), refuses('EINVAL'));
+          await assert.rejects(workspace.edit('file', { before: 'a', after: 'b' }), refuses('EINVAL'));
+          await assert.rejects(workspace.edit('file', { before: 'absent', after: 'b' }), refuses('EINVAL'));
+          await assert.rejects(workspace.exec([]), refuses('EINVAL'));
+          await assert.rejects(workspace.exec(['true'], { directory: '/' }), refuses('EINVAL'));
+          await assert.rejects(workspace.run(['true'], { directory: '..' }), refuses('EINVAL'));
+          await assert.rejects(workspace.run(['true'], { directory: 'missing' }), refuses('ENOENT'));
+          await assert.rejects(workspace.run(['no-such-program']), refuses('ENOENT'));
+          assert.equal((await workspace.run(['pwd'], { directory: 'directory' })).exitCode, 0);
+        },
+        { script: 'echo aa > file; mkdir directory' },
+      ));
+
+    test('diff, checkpoints, forks, apply and drop are the verbs', () =>
+      inWorkspace(
+        async (workspace, project) => {
+          await workspace.run({ shell: 'echo two >> file; echo more > other' });
+          const { text, changes } = await workspace.diff({ paths: ['file'] });
+          assert.match(text, /^\+two$/m);
+          assert.deepEqual(
+            changes.map(({ path }) => path),
+            ['file'],
+          );
+          assert.equal((await workspace.checkpoint('here')).name, 'here');
+          await workspace.run({ shell: 'rm file' });
+          await workspace.rollback({ checkpoint: 'here' });
+          assert.equal(String(await workspace.read('file')), 'one\ntwo\n');
+          await workspace.createFork('second');
+          assert.deepEqual((await workspace.forks()).map(({ name }) => name).sort(), ['main', 'second']);
+          assert.equal((await workspace.apply({ paths: ['file'], dryRun: true })).done, false);
+          assert.equal((await workspace.apply({ paths: ['file'] })).done, true);
+          assert.equal(readFileSync(join(project, 'file'), 'utf8'), 'one\ntwo\n');
+          assert.deepEqual(await workspace.drop(), { dropped: 1 });
+        },
+        { script: 'echo one > file' },
+      ));
+
+    test('it only asks to apply, and a person answers for the fork as it was', () =>
+      inWorkspace(
+        async (workspace, project) => {
+          await workspace.run({ shell: 'echo two > file' });
+          const asked = { approvalMilliseconds: 400 };
+          await assert.rejects(workspace.askToApply(asked), refuses('EACCES'));
+          const no = async () => ({ granted: false, scope: 'once', network: [] }) as const;
+          await assert.rejects(workspace.askToApply({ onApproval: no }), refuses('EACCES'));
+          assert.equal(readFileSync(join(project, 'file'), 'utf8'), 'one\n');
+          let told = '';
+          const answer = await workspace.askToApply({
+            onApproval: async ({ reason, argv }) => {
+              told = `${argv.join(' ')}: ${reason}`;
+              return { granted: true, scope: 'once', network: [] };
+            },
+          });
+          assert.equal(answer.done, true);
+          assert.match(told, /^ctx apply: .*your own directory: put file$/);
+          assert.equal(readFileSync(join(project, 'file'), 'utf8'), 'two\n');
+        },
+        { script: 'echo one > file' },
+      ));
+
+    test('a grant does not outlive the fork that it was asked for', () =>
+      inWorkspace(
+        async (workspace, project) => {
+          await workspace.run({ shell: 'echo two > file' });
+          const swapped = workspace.askToApply({
+            onApproval: async () => {
+              await stage.exec(project, ['sh', '-c', 'echo three > file']);
+              return { granted: true, scope: 'once', network: [] };
+            },
+          });
+          await assert.rejects(swapped, refuses('ESTALE'));
+          assert.equal(readFileSync(join(project, 'file'), 'utf8'), 'one\n');
+        },
+        { script: 'echo one > file' },
+      ));
+
+    test('after its end nothing runs, and nothing is asked of it any more', async () => {
+      const project = stage.project();
+      const workspace = await open({ directory: project, data: stage.store });
+      const running = workspace.run(['sleep', '98767']);
+      const refused = assert.rejects(running, refuses('EPIPE'));
+      await until(() => runs('sleep\x0098767'), 'the command runs');
+      await workspace.close();
+      await refused;
+      await assert.rejects(workspace.run(['true']), refuses('EPIPE'));
+      await assertNothingLeft(project);
+    });
+  });
+});
