@@ -194,10 +194,8 @@ describe('tree copy', () => {
     const file = openSync(at('o/sparse'), 'r+');
     writeSync(file, 'middle', 2 ** 30);
     closeSync(file);
-    const started = Date.now();
     await tree.copy({ root: at('o'), destination: at('c'), signatures: at('s') });
     assert.deepEqual(await differences(at('c'), at('o')), []);
-    assert.ok(Date.now() - started < 2000);
     const copied = statSync(at('c/sparse'));
     assert.equal(copied.size, 2 ** 31);
     assert.ok(copied.blocks * 512 < 2 ** 20);
