@@ -22,7 +22,7 @@ import { waitingText } from './ask-approval.js';
 import { commandOf, exitCodeOfRefusal, wantsReport } from './exec.js';
 import { findVerb } from './find-verb.js';
 import { errorJson, errorText, painter } from './output.js';
-import { parseArguments, parseDuration } from './parse-arguments.js';
+import { ownWords, parseArguments, parseDuration } from './parse-arguments.js';
 import { reportText } from './report-text.js';
 import { grantWords } from './session-grants.js';
 import type { Arguments, Verb } from './verb.js';
@@ -121,6 +121,8 @@ export class SessionClient {
       }
       const isExec = verb?.name === 'exec';
       if (verb === undefined || (!isExec && verb.name !== 'session exec')) return this.#refuse();
+      // Help is the same everywhere, and not ours to give.
+      if (ownWords(verb, rest).some((word) => word === '--help' || word === '-h')) return this.#refuse();
       const call = parseArguments(verb, rest);
       // Another fork, or other grants: that is no command for this jail, and runs in one of its own.
       if ((call.value('fork') ?? session.fork) !== session.fork) return this.#refuse();
