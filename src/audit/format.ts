@@ -104,8 +104,16 @@ export function isHead(text: string): boolean {
   return /^[0-9a-f]{64}$/.test(text);
 }
 
-/** What stands in the text of a head for each byte of it. */
-const digits = Buffer.from('0123456789abcdef');
+/** The two characters that stand in the text of a head for each byte of it, as one number. */
+const digits = Uint16Array.from({ length: 256 }, (_, byte) =>
+  Buffer.from(byte.toString(16).padStart(2, '0')).readUInt16LE(),
+);
+const digestWords = digestBytes / 4;
+
+/** What `follows` begins with. */
+export function genesisWords(): Int32Array {
+  return new Int32Array(digestWords);
+}
 
 /** Heads one after the other. Holds the memory that hashing needs. */
 export class Hasher {
@@ -140,29 +148,20 @@ export class Hasher {
     return this.#head;
   }
 
-  /** Of the bytes of a body in a file. */
-  nextOf(previous: string, bytes: Buffer, from: number, end: number): string {
-    const room = this.#blake3.room(digestBytes + end - from);
-    room.write(previous, 0, 'hex');
-    bytes.copy(room, digestBytes, from, end);
-    return this.#finish(end - from);
-  }
-
   /**
    * Whether the line from `start` to its newline at `end` has the head that follows from `previous`, the head of the line
-   * before it. Compares bytes and makes no text: a verifier asks it a million times.
+   * before it; then `previous` is this one's. Compares bytes and makes no text: a verifier asks it a million times.
    */
-  follows(previous: Buffer, bytes: Buffer, start: number, end: number): boolean {
-    const from = start + bodyOffset;
-    const room = this.#blake3.room(digestBytes + end - 1 - from);
-    previous.copy(room, 0, 0, digestBytes);
-    bytes.copy(room, digestBytes, from, end - 1);
-    const digest = this.#blake3.digestRoom(digestBytes + end - 1 - from);
-    for (let index = 0, at = start + 2; index < digestBytes; index += 1, at += 2) {
-      const byte = digest[index] ?? 0;
-      if (bytes[at] !== digits[byte >>> 4] || bytes[at + 1] !== digits[byte & 15]) return false;
+  follows(previous: Int32Array, view: DataView, start: number, end: number): boolean {
+    const digest = this.#blake3.digestBehind(previous, view, start + bodyOffset, end - 1);
+    let offset = start + 2;
+    for (let index = 0; index < digestWords; index += 1) {
+      const word = digest[index] ?? 0;
+      for (let shift = 0; shift < 32; shift += 8, offset += 2) {
+        if (view.getUint16(offset, true) !== digits[(word >>> shift) & 0xff]) return false;
+      }
     }
-    digest.copy(previous);
+    for (let index = 0; index < digestWords; index += 1) previous[index] = digest[index] ?? 0;
     return true;
   }
 

@@ -2,9 +2,19 @@
  * One chain, replayed from its genesis: every line, every head, every number, in order. Stops at the first record that is not what
  * it has to be, since nothing behind it can be trusted. Pure over a reader.
  */
-import { type Body, bodyOffset, formatVersion, genesisHead, type Hasher, isLine, types } from './format.js';
+import {
+  type Body,
+  bodyOffset,
+  formatVersion,
+  genesisHead,
+  genesisWords,
+  type Hasher,
+  isLine,
+  types,
+} from './format.js';
 import { agentOfChain, firstSeqOf, segmentName } from './layout.js';
 import { parseBody } from './parse-body.js';
+import { PlainBodies } from './plain-body.js';
 import type { RecordReader } from './reader.js';
 
 export type Fault =
@@ -45,17 +55,39 @@ export interface Replayed {
 export type Visit = (body: Body, head: string, where: Where) => void;
 
 const newline = 0x0a;
-export function replay(reader: RecordReader, chain: string, hasher: Hasher, visit: Visit): Replayed {
+
+/**
+ * Plain records, which are no refusals and not about the record itself, are visited only where `wants` says so of their
+ * number; without it, all are.
+ */
+export function replay(
+  reader: RecordReader,
+  chain: string,
+  hasher: Hasher,
+  visit: Visit,
+  wants: (seq: number) => boolean = () => true,
+): Replayed {
   const segments = reader.files(chain).filter((name) => firstSeqOf(name) !== undefined);
   const agent = agentOfChain(chain);
+  const plain = new PlainBodies(agent);
   const notes: ReplayProblem[] = [];
-  let head = genesisHead;
-  const previous = Buffer.from(genesisHead, 'hex');
+  const previous = genesisWords();
+  // The last record that was good, whose head is made a text where somebody asks.
+  let last: Buffer | undefined;
+  let lastAt = 0;
+  const headText = () => last?.toString('latin1', lastAt + 2, lastAt + 66) ?? genesisHead;
   let seq = 0;
   let ts = '';
   let bytes = 0;
   let closed = true;
-  const result = (problem?: ReplayProblem): Replayed => ({ records: seq, bytes, head, seq, problem, notes });
+  const result = (problem?: ReplayProblem): Replayed => ({
+    records: seq,
+    bytes,
+    head: headText(),
+    seq,
+    problem,
+    notes,
+  });
   const at = (segment: string, line: number, fault: Fault, text: string): ReplayProblem => ({
     chain,
     segment,
@@ -75,6 +107,7 @@ export function replay(reader: RecordReader, chain: string, hasher: Hasher, visi
     }
     closed = false;
     const content = reader.read(chain, segment);
+    const view = new DataView(content.buffer, content.byteOffset, content.length);
     bytes += content.length;
     let line = 0;
     for (let start = 0; start < content.length; ) {
@@ -94,11 +127,22 @@ export function replay(reader: RecordReader, chain: string, hasher: Hasher, visi
         break;
       }
       if (!isLine(content, start, end)) return problem('malformed', 'this is no line of a record');
-      if (!hasher.follows(previous, content, start, end)) {
+      if (!hasher.follows(previous, view, start, end)) {
         return problem(
           'changed',
           'its digest does not follow: it was changed, or a record before it was dropped or moved',
         );
+      }
+      // Whatever is not plain, or not right, is read the long way, which says what it is.
+      const isPlain =
+        line > 1 && plain.read(content, start + bodyOffset, end - 1) && plain.seq === seq + 1 && plain.ts >= ts;
+      if (isPlain && !wants(seq + 1)) {
+        last = content;
+        lastAt = start;
+        seq += 1;
+        ts = plain.ts;
+        start = end + 1;
+        continue;
       }
       const body = parseBody(content, start + bodyOffset, end - 1);
       if ('fault' in body) return problem(body.fault, body.text);
@@ -127,10 +171,11 @@ export function replay(reader: RecordReader, chain: string, hasher: Hasher, visi
         });
       }
       closed = body.type === types.close;
-      head = content.toString('latin1', start + 2, start + 66);
+      last = content;
+      lastAt = start;
       seq = body.seq;
       ts = body.ts;
-      visit(body, head, where);
+      visit(body, headText(), where);
       start = end + 1;
     }
     if (line === 0) notes.push(at(segment, 1, 'torn', 'the segment is empty: a crash, or a cut'));

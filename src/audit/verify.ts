@@ -110,7 +110,7 @@ function checkChain(
   const torn = new Map<string, string>();
   let genesis: string | undefined;
   let sealed = 0;
-  const replayed: Replayed = replay(reader, chain, new Hasher(), (body, head, where) => {
+  const look = (body: Body, head: string, where: Where): void => {
     genesis ??= head;
     if (body.status === 'denied' && body.layer !== undefined) {
       recorded[body.layer] = (recorded[body.layer] ?? 0) + (body.count ?? 1);
@@ -132,7 +132,10 @@ function checkChain(
     }
     const found = visit?.(body, head, where);
     if (found !== undefined) problems.push(found);
-  });
+  };
+  // Of the host chain every record counts: its heads are what anchors have.
+  const wants = visit === undefined ? (seq: number) => wanted.has(seq) : undefined;
+  const replayed: Replayed = replay(reader, chain, new Hasher(), look, wants);
   if (replayed.problem !== undefined) problems.unshift(replayed.problem);
   else {
     for (const seal of expected.seals.filter(({ seq }) => seq > replayed.seq)) {

@@ -229,6 +229,27 @@ export class Blake3 {
     return this.#result;
   }
 
+  /**
+   * Of `first` (32 bytes) and of the bytes of `view` from `from` to `end`: eight words, overwritten by the next call. For whoever
+   * hashes pieces of something large, each behind the digest before it: takes words from where they stand, aligned or not.
+   */
+  digestBehind(first: Int32Array, view: DataView, from: number, end: number): Int32Array {
+    const length = digestBytes + end - from;
+    this.room(length);
+    const words = this.#words;
+    for (let index = 0; index < digestBytes / 4; index += 1) words[index] = at(first, index);
+    let to = digestBytes / 4;
+    let offset = from;
+    for (; offset + 4 <= end; offset += 4, to += 1) words[to] = view.getInt32(offset, true);
+    let rest = 0;
+    for (let index = end - 1; index >= offset; index -= 1) rest = (rest << 8) | view.getUint8(index);
+    words[to] = rest;
+    const blockEnd = (length + blockBytes) >>> 2;
+    for (to += 1; to < blockEnd; to += 1) words[to] = 0;
+    this.#subtree(0, length, 0, root);
+    return this.#values;
+  }
+
   digest(bytes: Uint8Array): Buffer {
     this.room(bytes.length).set(bytes);
     return this.digestRoom(bytes.length);
