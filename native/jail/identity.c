@@ -161,6 +161,9 @@ void take_groups(char *const groups[])
 		fail("taking the groups");
 }
 
+/* Every kernel that can make a jail has this one: an end of the list before it is no end. */
+enum { CAP_LAST_OF_ALL_KERNELS = CAP_CHECKPOINT_RESTORE };
+
 /*
  * The bounding set and the secure bits go first: taking another uid would lose the capability to drop them, and uid 0
  * would get every capability of its user namespace back at the next exec.
@@ -169,9 +172,11 @@ static void lock_capabilities_away(void)
 {
 	const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
 				   SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
-	for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
-		if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0)
-			fail("dropping a capability");
+	int capability = 0;
+	while (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0)
+		capability++;
+	if (errno != EINVAL || capability <= CAP_LAST_OF_ALL_KERNELS)
+		fail("dropping a capability");
 	if (prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) != 0)
 		fail("locking the capabilities away");
 }
