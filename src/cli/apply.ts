@@ -1,9 +1,10 @@
 /** `ctx apply`: the fork's changes become the person's. */
-import { ExitCode } from '../base/errno.js';
+import { resolve } from 'node:path';
+import { ErrnoError, ExitCode } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
 import { type ForkRequest, keepFork } from '../proxy/fork-verbs.js';
 import type { Host } from '../proxy/host.js';
-import type { Applied } from '../vault/apply.js';
+import type { Applied, ApplyRequest } from '../vault/apply.js';
 import type { ConflictChoice } from '../vault/apply-plan.js';
 import { counted } from './change-text.js';
 import { currentDirectory } from './current-directory.js';
@@ -81,12 +82,23 @@ async function undo(call: Arguments, host: Host, request: ForkRequest): Promise<
   return done ? ExitCode.ok : ExitCode.failed;
 }
 
+async function keepElsewhere(host: Host, request: ForkRequest, to: string, choices: ApplyRequest): Promise<Answer> {
+  const { applyForkTo } = await import('../proxy/apply-to.js');
+  return applyForkTo(host, request, resolve(request.cwd, to), choices);
+}
+
 export const run: Run = async (call, makeHost) => {
   const host = await makeHost();
   const request: ForkRequest = { cwd: currentDirectory(), wait: call.flag('wait'), fork: call.value('fork') };
+  const to = call.value('to');
+  if (call.flag('undo') && to !== undefined) {
+    const reason = 'expected --undo or --to: what --to wrote is not kept to be undone';
+    throw new ErrnoError('EINVAL', { operation: 'apply', reason });
+  }
   if (call.flag('undo')) return undo(call, host, request);
   const choices = choicesOf(call, host);
-  const answer = await keepFork(host, request, choices);
+  const answer =
+    to === undefined ? await keepFork(host, request, choices) : await keepElsewhere(host, request, to, choices);
   const exitCode = answer.done || (choices.dryRun && answer.undecided.length === 0) ? ExitCode.ok : ExitCode.failed;
   if (call.flag('json')) {
     const { done, steps, conflicts, sensitive, heldBack, problems } = answer;

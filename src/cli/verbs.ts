@@ -47,6 +47,7 @@ export const verbs: readonly Verb[] = [
     options: [
       json,
       fork,
+      { name: 'to', value: 'DIR', summary: 'write them onto another directory instead; the fork stays as it is' },
       { name: 'undo', summary: 'take back the last apply: your files as they were, the changes pending again' },
       { name: 'dry-run', summary: 'say what would be written, and write nothing' },
       { name: 'allow-sensitive', summary: 'write files that programs of yours run or obey, too' },
@@ -63,8 +64,9 @@ export const verbs: readonly Verb[] = [
     details: [
       'Your own edits are looked at first. With a conflict nothing is written unless you choose a side. Sensitive changes',
       '(git hooks and configuration, shell, editor, CI, MCP files, package scripts) stay in the fork until you allow them.',
+      'With --to a path that is not there as your directory had it is a conflict; what is replaced is not kept for --undo.',
     ],
-    examples: ['ctx apply --dry-run', 'ctx apply src', 'ctx apply --conflicts theirs'],
+    examples: ['ctx apply --dry-run', 'ctx apply src', 'ctx apply --conflicts theirs', 'ctx apply --to ../release'],
     load: async () => (await import('./apply.js')).run,
   },
   {
