@@ -1,12 +1,11 @@
 /** A fork's workspace written out whole, with its owners: to an empty directory, or as a tar file by way of one. */
 import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { ErrnoError } from '../base/errno.js';
-import { uniqueName } from '../base/unique-name.js';
-import { treesOf } from './layer-pool.js';
-import { storePaths, workspaceRoot } from './layout.js';
+import { makeLayer, treesOf } from './layer-pool.js';
+import { workspaceRoot } from './layout.js';
 import { discard } from './trash.js';
 import type { Problem } from './tree.js';
 import type { OpenFork } from './vault.js';
@@ -37,13 +36,15 @@ async function pack(directory: string, file: string): Promise<void> {
 /** `to` ends in `.tar`, or is a directory that is there and empty. */
 export async function exportTree(fork: OpenFork, to: string): Promise<readonly Problem[]> {
   if (!to.endsWith('.tar')) return writeOut(fork, to);
-  const draft = join(storePaths(fork.store.directory).trash, uniqueName());
+  // A layer of nobody's, which this fork's lock keeps: another directory's verbs may empty the trash meanwhile.
+  const layer = makeLayer(fork.paths, { fork: fork.name });
+  const draft = fork.paths.tree(layer, 'export');
   mkdirSync(draft, { mode: 0o755 });
   try {
     const problems = await writeOut(fork, draft);
     await pack(draft, resolve(to));
     return problems;
   } finally {
-    await discard(fork.store, fork.tree, [draft]);
+    await discard(fork.store, fork.tree, [fork.paths.layer(layer)]);
   }
 }

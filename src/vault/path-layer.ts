@@ -3,11 +3,8 @@
  * wanted is written out, and taken over from there as the person's edits are.
  */
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { uniqueName } from '../base/unique-name.js';
 import { addParents } from './clashing.js';
 import { copyTop } from './layer-pool.js';
-import { storePaths } from './layout.js';
 import { topPath } from './root-paths.js';
 import { throwAway } from './trash.js';
 import type { Problem } from './tree.js';
@@ -41,13 +38,15 @@ export async function makePathLayer(access: VaultAccess, layer: PathLayer): Prom
   const all = [...new Set([...parents, ...put])].sort((left, right) =>
     left.split('/').join('\0') < right.split('/').join('\0') ? -1 : 1,
   );
-  const draft = join(storePaths(store.directory).trash, uniqueName());
+  // In the layer, which this fork's lock keeps: another directory's verbs may empty the trash meanwhile.
+  const draft = `${into}.draft`;
   mkdirSync(draft, { mode: 0o700 });
   try {
     await tree.apply({ uppers: from, root: draft, plan: all.map((path) => ({ action: 'put', path })) });
-    return await tree.mirror({ root: draft, into, layers: over, paths: wanted.map(({ path }) => path) });
+    const problems = await tree.mirror({ root: draft, into, layers: over, paths: wanted.map(({ path }) => path) });
+    copyTop(over[0], into);
+    return problems;
   } finally {
     throwAway(store, draft);
-    copyTop(over[0], into);
   }
 }
