@@ -2,7 +2,7 @@
  * `dist/cli/ctx.cjs` with `verbs.cjs`: the CLI and what it imports; and `hook.cjs`, the part that harnesses start for every
  * tool call. Modules run when they are first imported, so a verb pays for what it uses. CommonJS, since Node's ES module
  * loader alone costs a quarter of a start. What is seldom needed, `authority.cjs` of the hook's
- * and `shell.cjs`, the shell parser, is read when it is imported.
+ * and `shell.cjs`, the shell parser, and `mcp.cjs`, the official MCP SDK, is read when it is imported.
  */
 
 import { existsSync } from 'node:fs';
@@ -18,6 +18,7 @@ const options = {
     hook: 'src/main-hook.ts',
     authority: 'src/compose-authority.ts',
     shell: 'src/shell/shell-parser.ts',
+    mcp: 'src/mcp/mcp-protocol.ts',
   },
   outExtension: { '.js': '.cjs' },
   bundle: true,
@@ -45,6 +46,7 @@ const parts = {
   'main-verbs.js': './verbs.cjs',
   'compose-authority.js': './authority.cjs',
   'shell-parser.js': './shell.cjs',
+  'mcp-protocol.js': './mcp.cjs',
 };
 
 const partsPlugin = {

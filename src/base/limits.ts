@@ -188,3 +188,15 @@ export const sdkFileMilliseconds = 60_000;
 
 /** Between asking a cancelled command to end and killing it. */
 export const cancelGraceMilliseconds = 2_000;
+
+/** Of a text that a tool of `ctx mcp` answers with: a model reads it all. The middle is left out, or the rest is asked for. */
+export const toolTextCharacters = 60_000;
+
+/** Of one line that a search finds: what is longer is no line to read. */
+export const toolLineCharacters = 400;
+
+/** Matches and entries that a tool of `ctx mcp` answers with, unless it is asked for another number. */
+export const toolRows = 500;
+
+/** Between two words to a client that waits for a tool. */
+export const toolProgressMilliseconds = 1_000;

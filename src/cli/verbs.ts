@@ -6,6 +6,7 @@ import { execVerb, fork, wait } from './exec-verb.js';
 import { historyVerbs } from './history-verbs.js';
 import { hookVerb } from './hook-verb.js';
 import { jailVerbs } from './jail-verbs.js';
+import { mcpVerb } from './mcp-verb.js';
 import { json, objectVerbs } from './object-verbs.js';
 import { sessionVerbs } from './session-verbs.js';
 import { vaultVerbs } from './vault-verbs.js';
@@ -92,6 +93,7 @@ export const verbs: readonly Verb[] = [
     load: async () => (await import('./doctor.js')).run,
   },
   hookVerb,
+  mcpVerb,
   ...jailVerbs,
   {
     name: 'completion',

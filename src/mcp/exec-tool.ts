@@ -1,0 +1,104 @@
+/** Commands, in the jail that the workspace keeps. */
+import { ErrnoError } from '../base/errno.js';
+import type { Envelope } from '../proxy/envelope.js';
+import type { Command } from '../sdk/options.js';
+import { count, type Input, text, words } from './input.js';
+import { counted, shortened } from './texts.js';
+import type { Answer, Tool } from './tool.js';
+
+const changesNamed = 40;
+const letters = { added: 'A', modified: 'M', deleted: 'D', restored: 'R' } as const;
+
+function commandOf(input: Input): Command {
+  const argv = input.words('argv');
+  const shell = input.optionalText('shell');
+  if ((argv === undefined) === (shell === undefined)) {
+    throw new ErrnoError('EINVAL', {
+      operation: 'exec',
+      reason: 'expected argv or shell, and not both',
+      remedy: '{"argv": ["npm", "test"]} or {"shell": "npm test | tail"}',
+    });
+  }
+  return argv ?? { shell: shell ?? '' };
+}
+
+function outcome({ exitCode, signal, timedOut }: Envelope): string {
+  if (timedOut) return 'ended by its time limit';
+  return exitCode === null ? `ended by ${signal}` : `exit ${exitCode}`;
+}
+
+/** What the jail did about it, which the command itself cannot know. */
+function remarks(envelope: Envelope): readonly string[] {
+  const { changes, pending, refusals, connections, limitsReached, warnings, clashes } = envelope;
+  const named = changes.slice(0, changesNamed).map(({ kind, path }) => `${letters[kind]} ${path}`);
+  return [
+    ...named,
+    ...(changes.length > changesNamed ? [`and ${changes.length - changesNamed} more: see diff`] : []),
+    ...refusals.map(({ call, count: times, why }) => `refused ${call} ${times} times: ${why}`),
+    ...connections
+      .filter(({ verdict }) => verdict !== 'allowed')
+      .map(({ host, port, reason }) => `refused to connect to ${host}:${port}: ${reason}`),
+    ...limitsReached,
+    ...clashes.map((path) => `the person changed ${path} too`),
+    ...warnings,
+    ...(pending > 0 ? [`${counted(pending, 'change')} pending in the fork`] : []),
+  ];
+}
+
+export function reportOf(envelope: Envelope): Answer {
+  const { stdout, stderr, exitCode, signal, timedOut, durationMilliseconds, changes, pending, approval } = envelope;
+  const said = { stdout: shortened(stdout?.text ?? ''), stderr: shortened(stderr?.text ?? '') };
+  const notes = remarks(envelope);
+  const parts = [said.stdout, said.stderr === '' ? '' : `stderr:\n${said.stderr}`].map((part) => part.trimEnd());
+  const head = `[${outcome(envelope)}, ${Math.round(durationMilliseconds)} ms]`;
+  return {
+    text: [...parts.filter((part) => part !== ''), head, ...notes].join('\n'),
+    facts: {
+      exitCode,
+      signal,
+      timedOut,
+      ...said,
+      durationMilliseconds,
+      changes: changes.slice(0, changesNamed).map(({ kind, path }) => ({ kind, path })),
+      pending,
+      approval,
+      notes,
+    },
+  };
+}
+
+export const execTool: Tool = {
+  name: 'exec',
+  title: 'Run a command',
+  description:
+    'Runs a command in the jail, on the fork of the workspace, and answers with its output, its exit code and the files it changed. ' +
+    'What it leaves running in the background goes on. Undo with rollback.',
+  input: {
+    fields: {
+      argv: words('the program and its arguments'),
+      shell: text('a text for bash, instead of argv'),
+      directory: text('where it starts: a directory of the workspace'),
+      input: text('what it reads on stdin'),
+      timeout_seconds: count('ends it after so long', 86_400),
+    },
+  },
+  effect: 'changes the fork',
+  async run(input, { workspace, signal, say, asked, timeoutMilliseconds }) {
+    const seconds = input.count('timeout_seconds');
+    const envelope = await workspace.run(commandOf(input), {
+      directory: input.optionalText('directory'),
+      input: input.optionalText('input'),
+      timeoutMilliseconds: seconds === undefined ? timeoutMilliseconds : seconds * 1000,
+      signal,
+      onOutput: (_stream, chunk) => {
+        const line = Buffer.from(chunk).toString('utf8').trimEnd().split('\n').at(-1) ?? '';
+        if (line !== '') say(line.slice(0, 200));
+      },
+      onApproval: async (request) => {
+        asked(request);
+        return undefined;
+      },
+    });
+    return reportOf(envelope);
+  },
+};

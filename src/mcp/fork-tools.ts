@@ -1,0 +1,107 @@
+/** The fork: what it changes, moments of it, and the request that a person keep it. */
+import { ErrnoError } from '../base/errno.js';
+import type { Answer as Applied } from '../sdk/workspace.js';
+import { text, words } from './input.js';
+import { counted, shortened } from './texts.js';
+import type { Answer, Tool } from './tool.js';
+
+const diffTool: Tool = {
+  name: 'diff',
+  title: 'Show what changed',
+  description: "What the fork changes in the person's directory, as a unified diff.",
+  input: {
+    fields: {
+      paths: words('only these files and directories'),
+      since: text('a checkpoint, by number or name: only what changed after it'),
+    },
+  },
+  effect: 'reads',
+  async run(input, { workspace }) {
+    const found = await workspace.diff({ paths: input.words('paths') ?? [], since: input.optionalText('since') });
+    if (found.changes.length === 0) return { text: '[no changes]' };
+    const left = found.left > 0 ? `\n[and ${counted(found.left, 'more file')}: name paths]` : '';
+    return {
+      text: `${shortened(found.text).trimEnd()}${left}` || `[${counted(found.changes.length, 'change')}, none of text]`,
+    };
+  },
+};
+
+const checkpointTool: Tool = {
+  name: 'checkpoint',
+  title: 'Keep this moment',
+  description:
+    'Names this moment of the fork, for rollback and diff. There is an unnamed one before every command anyway.',
+  input: { fields: { name: text('without it, a number is all') } },
+  effect: 'changes the fork',
+  async run(input, { workspace }) {
+    const { id, name } = await workspace.checkpoint(input.optionalText('name'));
+    return { text: `checkpoint ${id}${name === undefined ? '' : ` ${name}`}`, facts: { id, name } };
+  },
+};
+
+const rollbackTool: Tool = {
+  name: 'rollback',
+  title: 'Undo',
+  description:
+    'Undoes the last command or write that changed anything, or goes back to a checkpoint; of some paths, or of all.',
+  input: {
+    fields: { checkpoint: text('by number or name'), paths: words('only these files and directories') },
+  },
+  effect: 'changes the fork',
+  async run(input, { workspace }) {
+    const rolled = await workspace.rollback({
+      checkpoint: input.optionalText('checkpoint'),
+      paths: input.words('paths') ?? [],
+    });
+    const undone = rolled.undone.map(({ kind, path }) => ({ kind, path }));
+    const lines = undone.slice(0, 40).map(({ kind, path }) => `undone: ${kind} ${path}`);
+    return {
+      text: [`back to checkpoint ${rolled.to.id}, ${counted(undone.length, 'change')} undone`, ...lines].join('\n'),
+      facts: { checkpoint: rolled.to.id, undone, pending: rolled.pending },
+    };
+  },
+};
+
+function applied({ done, steps, undecided, heldBack }: Applied): Answer {
+  if (undecided.length > 0) {
+    throw new ErrnoError('EBUSY', {
+      operation: 'apply',
+      reason: `the person changed these too, so nothing was written: ${undecided.join(', ')}`,
+      remedy:
+        'roll these paths back and do the work again on their version, or ask the person to choose: ctx apply --conflicts',
+    });
+  }
+  const held =
+    heldBack.length === 0
+      ? []
+      : [`held back, for the person alone to apply (ctx apply --allow-sensitive): ${heldBack.join(', ')}`];
+  const head = done ? `applied ${counted(steps.length, 'change')}` : 'nothing to apply';
+  return {
+    text: [head, ...(done ? steps.map(({ action, path }) => `${action} ${path}`) : []), ...held].join('\n'),
+    facts: { done, steps: done ? steps : [], heldBack },
+  };
+}
+
+const applyTool: Tool = {
+  name: 'apply',
+  title: 'Ask to keep the changes',
+  description:
+    "Asks the person to have the fork's changes written into their directory, and waits for their answer. It is theirs alone: " +
+    'nothing that is said here grants it.',
+  input: { fields: { paths: words('only these files and directories') } },
+  effect: 'changes the directory',
+  async run(input, { workspace, signal, asked }) {
+    const paths = input.words('paths');
+    const answer = await workspace.askToApply({
+      ...(paths === undefined ? {} : { paths }),
+      signal,
+      onApproval: async (request) => {
+        asked(request);
+        return undefined;
+      },
+    });
+    return applied(answer);
+  },
+};
+
+export const forkTools: readonly Tool[] = [diffTool, checkpointTool, rollbackTool, applyTool];

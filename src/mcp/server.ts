@@ -1,0 +1,139 @@
+/**
+ * `ctx mcp`: a workspace as tools, for any client that speaks the Model Context Protocol. It runs outside of the jail and does
+ * nothing but through the SDK; what a tool may do was said when the server was started, and no call widens it.
+ */
+import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
+import type { CallToolResult, ServerNotification, ServerRequest } from '@modelcontextprotocol/sdk/types.js';
+import { ErrnoError } from '../base/errno.js';
+import { toolProgressMilliseconds } from '../base/limits.js';
+import { version } from '../base/version.js';
+import type { Asked } from '../proxy/approval.js';
+import type { Workspace } from '../sdk/workspace.js';
+import { execTool } from './exec-tool.js';
+import { fileTools } from './file-tools.js';
+import { forkTools } from './fork-tools.js';
+import { Input, jsonSchemaOf } from './input.js';
+import type * as Protocol from './mcp-protocol.js';
+import { refusal } from './texts.js';
+import type { Tool } from './tool.js';
+
+export const tools: readonly Tool[] = [execTool, ...fileTools, ...forkTools];
+
+const instructions =
+  "You work on a copy-on-write fork of the person's directory, in a kernel jail: try things freely, rollback undoes them, and the " +
+  "person's own files stay as they are until they approve apply. The network, and everything outside of the workspace, is there only " +
+  'where it was granted. An error begins with its code and ends with what to try.';
+
+export interface Serving {
+  readonly workspace: Workspace;
+  readonly protocol: typeof Protocol;
+  readonly timeoutMilliseconds: number | undefined;
+  /** Tells the person, where the server has a way to. */
+  onAsked(asked: Asked): void;
+}
+
+type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
+
+/** A word every second while a call is at work, so that the client knows that it is, and may wait longer for it. */
+class Progress {
+  readonly #extra: Extra;
+  readonly #start = performance.now();
+  #message: string | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #told = 0;
+
+  constructor(extra: Extra) {
+    this.#extra = extra;
+    if (extra._meta?.progressToken === undefined) return;
+    this.#timer = setInterval(() => this.#tell(), toolProgressMilliseconds);
+  }
+
+  say(message: string): void {
+    this.#message = message;
+  }
+
+  /** What cannot wait for the next second. */
+  sayNow(message: string): void {
+    this.#message = message;
+    if (this.#timer !== undefined) this.#tell();
+  }
+
+  #tell(): void {
+    const progressToken = this.#extra._meta?.progressToken;
+    if (progressToken === undefined) return;
+    // It has to grow, whatever the clock says.
+    this.#told = Math.max(this.#told + 0.001, (performance.now() - this.#start) / 1000);
+    const message = this.#message === undefined ? {} : { message: this.#message };
+    this.#extra
+      .sendNotification({
+        method: 'notifications/progress',
+        params: { progressToken, progress: this.#told, ...message },
+      })
+      // A client that has gone is told nothing; that it has gone ends the call.
+      .catch(() => this.end());
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+function described({ name, title, description, input, effect }: Tool) {
+  return {
+    name,
+    title,
+    description,
+    inputSchema: jsonSchemaOf(input),
+    annotations: {
+      title,
+      readOnlyHint: effect === 'reads',
+      // What changes the fork can be undone.
+      destructiveHint: effect === 'changes the directory',
+      openWorldHint: false,
+    },
+  };
+}
+
+async function call(serving: Serving, tool: Tool, given: Record<string, unknown>, extra: Extra) {
+  const progress = new Progress(extra);
+  try {
+    const { workspace, timeoutMilliseconds } = serving;
+    return await tool.run(new Input(tool.name, tool.input, given), {
+      workspace,
+      signal: extra.signal,
+      timeoutMilliseconds,
+      say: (message) => progress.say(message),
+      asked: (asked) => {
+        serving.onAsked(asked);
+        progress.sayNow(`waits for a person: ctx approvals grant ${asked.id}, or deny`);
+      },
+    });
+  } catch (error) {
+    if (error instanceof ErrnoError) return refusal(error);
+    throw error;
+  } finally {
+    progress.end();
+  }
+}
+
+/** To be connected to a transport. */
+export function makeServer(serving: Serving): Protocol.Server {
+  const { Server, ListToolsRequestSchema, CallToolRequestSchema, McpError, ErrorCode } = serving.protocol;
+  const server = new Server({ name: 'ctx', version }, { capabilities: { tools: {} }, instructions });
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(described) }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra): Promise<CallToolResult> => {
+    const tool = tools.find(({ name }) => name === params.name);
+    if (tool === undefined) {
+      const known = tools.map(({ name }) => name).join(', ');
+      throw new McpError(ErrorCode.InvalidParams, `expected a tool (${known}), got ${JSON.stringify(params.name)}`);
+    }
+    const { text, facts, isError } = await call(serving, tool, params.arguments ?? {}, extra);
+    return {
+      content: [{ type: 'text', text }],
+      ...(facts === undefined ? {} : { structuredContent: { ...facts } }),
+      ...(isError === undefined ? {} : { isError }),
+    };
+  });
+  return server;
+}

@@ -1,0 +1,33 @@
+/** Tools as data: what the client is told of them, and what they do. */
+import type { Asked } from '../proxy/approval.js';
+import type { Workspace } from '../sdk/workspace.js';
+import type { Input, InputSchema } from './input.js';
+
+export interface Context {
+  readonly workspace: Workspace;
+  /** Aborted when the client cancels the call, or goes away. */
+  readonly signal: AbortSignal;
+  /** For `exec`, where the call names none. */
+  readonly timeoutMilliseconds: number | undefined;
+  /** What the client is told while it waits. */
+  say(message: string): void;
+  /** A person has to answer this: tells whoever can be told. It is no way to answer. */
+  asked(asked: Asked): void;
+}
+
+export interface Answer {
+  readonly text: string;
+  /** The same for programs. */
+  readonly facts?: Readonly<Record<string, unknown>>;
+  readonly isError?: true;
+}
+
+export interface Tool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly input: InputSchema;
+  /** What it can do at worst, for clients that ask their person by it. */
+  readonly effect: 'reads' | 'changes the fork' | 'changes the directory';
+  run(input: Input, context: Context): Promise<Answer>;
+}
