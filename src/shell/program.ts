@@ -39,9 +39,20 @@ export interface Program {
   readonly why?: string;
 }
 
+/** By name, or by several between blanks: a table is on the way to every command, and most of it is never asked for. */
 export type Programs = Readonly<Record<string, Program>>;
 
 /** The same for each of the names. */
 export function each(names: string, program: Program): Programs {
-  return Object.fromEntries(names.split(' ').map((name) => [name, program]));
+  return { [names]: program };
+}
+
+/** What is listed later stands. */
+export function named<Entry>(table: Readonly<Record<string, Entry>>, name: string): Entry | undefined {
+  if (name === '' || name.includes(' ')) return undefined;
+  let found: Entry | undefined;
+  for (const [names, entry] of Object.entries(table)) {
+    if (names === name || (names.includes(' ') && ` ${names} `.includes(` ${name} `))) found = entry;
+  }
+  return found;
 }

@@ -1,7 +1,7 @@
 /** One simple command, as words: which program it is, and who reads that program's words. */
 import { classesOf, mutating, readOnly } from './classes.js';
 import { leadsToHost } from './host-paths.js';
-import type { Program, Programs } from './program.js';
+import { named, type Programs } from './program.js';
 import { filePrograms } from './programs/files.js';
 import { hostPrograms } from './programs/host.js';
 import { networkPrograms } from './programs/network.js';
@@ -30,7 +30,7 @@ const programs: Programs = {
 type Handler = (call: ProgramCall) => Reading;
 
 function forAll(names: string, handler: Handler): Readonly<Record<string, Handler>> {
-  return Object.fromEntries(names.split(' ').map((name) => [name, handler]));
+  return { [names]: handler };
 }
 
 const handlers: Readonly<Record<string, Handler>> = {
@@ -70,7 +70,7 @@ function canonicalName(name: string): string {
   if (/^ld-linux.*\.so(?:\.\d+)?$|^ld-\d.*\.so$|^ld-musl.*\.so/.test(name)) return 'ld.so';
   if (/^mkfs\./.test(name)) return 'mkfs';
   const versioned = /^(python|pip|node|ruby|perl|php|lua|gcc|clang)[-.]?\d[\d.]*$/.exec(name);
-  if (versioned?.[1] !== undefined && !Object.hasOwn(programs, name)) return versioned[1];
+  if (versioned?.[1] !== undefined && named(programs, name) === undefined) return versioned[1];
   return name;
 }
 
@@ -79,8 +79,8 @@ function onlyAsksForVersion(words: readonly Word[]): boolean {
 }
 
 function byName(name: string, call: ProgramCall): Reading {
-  const program: Program | undefined = Object.hasOwn(programs, name) ? programs[name] : undefined;
-  const handler = Object.hasOwn(handlers, name) ? handlers[name] : undefined;
+  const program = named(programs, name);
+  const handler = named(handlers, name);
   const known = program !== undefined || handler !== undefined;
   if (known && onlyAsksForVersion(call.words) && !(program?.is.includes('h') === true)) {
     const why = `${name} says what it is`;

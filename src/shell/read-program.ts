@@ -1,7 +1,7 @@
 /** A program's words, read by its table. */
 import { type Classes, classesOf, classNames, hostEscapeRisk, readOnly } from './classes.js';
 import { hasOption, names, type Options, optionsOf, optionValues } from './options.js';
-import type { Program } from './program.js';
+import { named, type Program } from './program.js';
 import { type Reading, unreadable } from './reading.js';
 import type { Reader, Surroundings } from './surroundings.js';
 import { knownValue, plainWord, type Word } from './word.js';
@@ -105,8 +105,7 @@ function subcommandReading(program: Program, call: ProgramCall): Reading {
   if (first === undefined && options.unsure)
     return unreadable(text, `the subcommand of ${called.join(' ')} is computed`);
   const own = readProgram({ ...program, subcommands: {} }, { ...call, words: words.slice(0, options.places[0]) });
-  const known =
-    name === undefined || !Object.hasOwn(program.subcommands ?? {}, name) ? undefined : program.subcommands?.[name];
+  const known = name === undefined ? undefined : named(program.subcommands ?? {}, name);
   if (name === undefined || Object.keys(program.only ?? {}).some((list) => hasOption(list, options))) return own;
   const rest = words.slice((options.places[0] ?? 0) + 1);
   const sub =

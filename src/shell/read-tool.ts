@@ -1,7 +1,7 @@
 /** Programs whose words have a grammar of their own. */
 import { type Classes, classesOf, hostEscapeRisk, mutating, networked, readOnly } from './classes.js';
 import { hasOption, optionsOf, optionValues } from './options.js';
-import type { Program } from './program.js';
+import { named, type Program } from './program.js';
 import { gitProgram } from './programs/git.js';
 import { packagePrograms } from './programs/packages.js';
 import { assignedBy, assignmentReading } from './read-builtin.js';
@@ -169,7 +169,7 @@ export function readPython(call: ProgramCall): Reading {
 /** Code that comes from another machine is nobody's program. */
 export function readInterpreter(call: ProgramCall): Reading {
   const [name = ''] = call.called;
-  const read = readProgram(packagePrograms[name] ?? { is: 'm', bare: 'mi' }, call);
+  const read = readProgram(named(packagePrograms, name) ?? { is: 'm', bare: 'mi' }, call);
   const { input } = call.around;
   const fromInput = call.words.every((word) => word.start.startsWith('-'));
   if (!fromInput || input.kind !== 'stream' || !input.networked) return read;
