@@ -25,7 +25,7 @@ static const struct verb {
     {"compare", compare_verb, "lt"}, {"mirror", mirror_verb, "ri"}, {"apply", apply_verb, "ut"},
     {"delete", delete_verb, "r"}, {"lock", lock_verb, "k"},      {"read", read_verb, "l"},
     {"usage", usage_verb, "l"},
-    {"merge", merge_verb, "ui"},  {"held", held_verb, "l"},
+    {"merge", merge_verb, "ui"},  {"held", held_verb, "l"},      {"digest", digest_verb, "l"},
 };
 
 _Noreturn static void usage(const char *problem) {
@@ -95,6 +95,7 @@ static struct options parse(int count, char **words) {
     else if (strcmp(word, "--skip") == 0) add_skip(&options, value);
     else if (strcmp(word, "--shift") == 0) options.shift = number_of_32_bits(value);
     else if (strcmp(word, "--every") == 0) options.every = number_of_32_bits(value);
+    else if (strcmp(word, "--most") == 0) options.most = number(value, '\0');
     else if (strcmp(word, "--wake-bytes") == 0) options.wake_bytes = number(value, '\0');
     else if (strcmp(word, "--progress-fd") == 0) options.progress_fd = (int)number(value, '\0');
     else if (strcmp(word, "--lock-fd") == 0) options.lock_fd = (int)number(value, '\0');

@@ -8,7 +8,7 @@
  *   walk.c       parallel walk of one tree     signature.c  the file that says what a tree looked like
  *   content.c    copy and compare contents     leaf.c       copy one entry, stable against concurrent writers
  *   links.c      hard links met before         one file a verb: scan copy diff compare mirror merge apply
- *                                              delete read usage
+ *   blake3.c     digests                       delete read usage digest
  *
  * Wire format: NUL-separated fields. Exit 0, or 1 with `ERRNONAME\0operation\0path\0` on stderr, or 2 for bad usage.
  */
@@ -41,6 +41,7 @@ struct options {
   size_t skip_count;
   uint32_t shift;
   uint32_t every;      /* milliseconds; 0: once */
+  uint64_t most;       /* bytes of content that digest reads; 0: all */
   uint64_t wake_bytes; /* growth of the filesystem that makes usage look sooner */
   int progress_fd, lock_fd;
   bool wait, privileged, copies, whole;
@@ -57,6 +58,7 @@ int delete_verb(const struct options *options);
 int usage_verb(const struct options *options);
 int merge_verb(const struct options *options);
 int held_verb(const struct options *options);
+int digest_verb(const struct options *options);
 
 /* userns.c: before any thread exists; where the host refuses, the program goes on with the caller's own rights. */
 void enter_user_namespace(void);
@@ -203,6 +205,19 @@ int copy_content(int from, int to, const struct stat *status, atomic_ullong *cop
 int copy_user_attributes(int from, int to);
 bool same_content(int left_directory, const struct stat *left, int right_directory, const struct stat *right,
                   const char *left_name, const char *right_name);
+
+/* blake3.c */
+struct blake3 {
+  uint32_t value[8]; /* of the chunk so far */
+  uint32_t stack[54][8];
+  size_t depth;
+  uint64_t chunks;
+  size_t blocks, length; /* blocks of this chunk that are done, bytes of the next */
+  uint8_t block[64];
+};
+void blake3_begin(struct blake3 *hash);
+void blake3_add(struct blake3 *hash, const void *bytes, size_t length);
+void blake3_end(struct blake3 *hash, char text[65]); /* in hexadecimal */
 
 /* leaf.c */
 enum outcome { LEAF_COPIED, LEAF_VANISHED, LEAF_DIRECTORY, LEAF_LEFT_OUT, LEAF_UNSTABLE, LEAF_FAILED };

@@ -117,6 +117,12 @@ export const recordSegmentMilliseconds = 24 * 60 * 60_000;
 /** Records of one group commit: what a write takes well, and little enough that others wait no longer than a disk does. */
 export const groupCommitRecords = 4_096;
 
+/** Bytes of files that a command wrote beyond which its report does not wait for their digest: about a twentieth of a second. */
+export const stateDigestBytes = 16 * 1024 * 1024;
+
+/** The same for the next command, which is the last to ask: one sparse file may be as large as it likes. */
+export const stateDigestMostBytes = 512 * 1024 * 1024;
+
 /** Until a record that another process is writing to has to be free: less than the hook has, so that it can say so. */
 export const recordLockMilliseconds = 2_500;
 

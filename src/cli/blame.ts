@@ -25,6 +25,11 @@ function changedSince(path: string, { applied, state }: Blame): boolean {
   return statSync(path).mtimeMs > Date.parse(applied.body.ts) + 1;
 }
 
+/** Enough of it to compare by eye; `ctx audit show` has all. */
+function stateText(state: unknown): string {
+  return typeof state === 'string' ? state.slice(0, 16) : 'unknown';
+}
+
 export const run: Run = async (call, hostOf) => {
   const host = await hostOf();
   const asked = resolve(currentDirectory(), call.words[0] ?? '');
@@ -61,6 +66,8 @@ export const run: Run = async (call, hostOf) => {
       agent: body.agent,
       session: body.session,
       authority,
+      stateBefore: body.facts?.['stateBefore'] ?? null,
+      stateAfter: body.facts?.['stateAfter'] ?? null,
       ts: body.ts,
       applied: applied === undefined ? null : { chain: applied.chain, seq: applied.body.seq, ts: applied.body.ts },
       changedSince: since,
@@ -74,6 +81,7 @@ export const run: Run = async (call, hostOf) => {
     ['agent', body.agent ?? '-'],
     ['time', body.ts],
     ['authority', authority],
+    ['fork', `${stateText(body.facts?.['stateBefore'])} -> ${stateText(body.facts?.['stateAfter'])}`],
     ['record', `${chain}:${body.seq}`],
     ['state', state === 'pending' ? 'pending in the fork' : `applied ${applied?.body.ts ?? ''}`],
   ];

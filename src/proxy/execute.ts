@@ -9,6 +9,7 @@ import { saveCheckpoint } from '../vault/checkpoint.js';
 import { flattenDeltas, flattenTrunk } from '../vault/flatten.js';
 import { workspaceRoot } from '../vault/layout.js';
 import { addRoots } from '../vault/roots.js';
+import { stateAfter, stateBefore } from '../vault/state-digest.js';
 import { type Synced, syncFork } from '../vault/sync.js';
 import type { Problem } from '../vault/tree.js';
 import { closeFork, type OpenFork, openFork, writtenTrees } from '../vault/vault.js';
@@ -54,6 +55,8 @@ export interface Bench {
   /** Of this run, beyond what the authority and the fork say. */
   readonly warnings: readonly string[];
   readonly session?: string | undefined;
+  /** Whether nobody writes the fork after the run; without it, nobody does. */
+  isStill?(): boolean;
   run(view: EnforcedView, events: LimitEvents, timeoutMilliseconds: number | undefined): Promise<JailRun>;
 }
 
@@ -88,6 +91,7 @@ export async function executeOn(host: Host, request: ExecRequest, bench: Bench):
         weakened,
         decision: { ...decision },
         approval,
+        stateBefore: await stateBefore(fork),
       },
       onLimit: request.onLimit,
       signal: request.signal,
@@ -97,8 +101,10 @@ export async function executeOn(host: Host, request: ExecRequest, bench: Bench):
       return bench.run(view, events, timeoutMilliseconds);
     },
     async () => {
-      const after = await reportOf(fork);
-      return { seen: after, facts: { changes: after.changes.map(({ kind, path }) => `${kind} ${path}`) } };
+      const isStill = bench.isStill?.() ?? true;
+      const [after, state] = await Promise.all([reportOf(fork), isStill ? stateAfter(fork) : null]);
+      const changes = after.changes.map(({ kind, path }) => `${kind} ${path}`);
+      return { seen: after, facts: { changes, stateAfter: state } };
     },
   );
   return {

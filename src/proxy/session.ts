@@ -239,6 +239,7 @@ export class Session {
         resolved,
         synced,
         session: this.id,
+        isStill: () => this.#isDown,
         warnings: isFree ? [] : [background],
         run: async (view, events, timeoutMilliseconds) => {
           this.#isDown = false;

@@ -9,6 +9,7 @@
  *   STORE/vault/ID/edits/N.json          the paths that entered the trunk at its position N
  *   STORE/vault/ID/layer/NAME/ROOT/      a layer's tree of one root; ROOT.work/ beside it is the kernel's, while it is live
  *   STORE/vault/ID/layer/NAME/of-...     an empty file: who made it
+ *   STORE/vault/ID/layer/NAME/digest     of what it holds, once nobody writes it any more
  *   STORE/vault/ID/fork/NAME/state-N.json  the fork's stack of layers and its checkpoints; the newest whole one counts
  *   STORE/vault/ID/fork/NAME/lock        held by whoever uses the fork
  *   STORE/vault/ID/fork/NAME/home/       the private home

@@ -141,6 +141,12 @@ export interface Content {
   readonly bytes: Buffer;
 }
 
+export interface DigestOptions extends Common {
+  readonly layers: readonly string[];
+  /** Bytes of one layer's files beyond which it is not read to its end. */
+  readonly most: number;
+}
+
 export interface ApplyOptions extends Common {
   readonly uppers: readonly string[];
   readonly root: string;
@@ -372,6 +378,15 @@ export class Tree {
     const words = ['held', ...listWords('--layer', options.layers)];
     const output = await this.#run({ words, input: joinFields(options.paths), signal: options.signal });
     return splitFields(output).map(decodePath);
+  }
+
+  /** What each layer holds, as a digest; undefined for one that holds more than `most`. */
+  async digest({ layers, most, signal }: DigestOptions): Promise<(string | undefined)[]> {
+    const output = await this.#run({
+      words: ['digest', ...listWords('--layer', layers), '--most', String(most)],
+      signal,
+    });
+    return splitFields(output).map((field) => (field.length === 0 ? undefined : field.toString('latin1')));
   }
 
   /** Executes a plan on the origin and stops at the first failure. */

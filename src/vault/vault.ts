@@ -9,6 +9,7 @@
  *   adopt        a fork moves onto a newer trunk; where both changed a path, that is a clash
  *   checkpoint   save, roll back             forks        make, list, delete
  *   changes      what a fork changes         apply        write it back
+ *   state-digest what a fork holds, as one digest
  *
  * A fork is used by one process at a time: it is locked from open to close, and the jail that runs in it holds the same
  * lock. Layers are frozen: once named among a stack's layers a layer never changes. Imports only `base`.

@@ -82,6 +82,37 @@ forEachUser((user) => {
     await call(['audit', 'show', '--as', 'reviewer', 'person:2'], 13);
   });
 
+  test('a command is recorded with the state of its fork before it and after it', async () => {
+    const project = stage.project('echo x > file');
+    const { call, records } = audit(stage, project);
+    const states = async () =>
+      (await records('--type', 'exec', '--status', 'ok')).map((record) => {
+        const { stateBefore, stateAfter } = record['facts'] as Record<string, string>;
+        return [stateBefore ?? '', stateAfter ?? ''] as const;
+      });
+    await call(['exec', '--', 'sh', '-c', 'echo one > a']);
+    await call(['exec', '--', 'cat', 'a']);
+    await call(['exec', '--', 'sh', '-c', 'echo two > a']);
+    await call(['rollback']);
+    await call(['exec', '--', 'true']);
+    await call(['exec', '--', 'truncate', '-s', '20M', 'large']);
+    await call(['exec', '--', 'rm', 'large']);
+    const [wrote, read, wroteAgain, rolledBack, large, last] = await states();
+    for (const state of [wrote, read, wroteAgain, rolledBack].flat()) assert.match(state ?? '', /^[0-9a-f]{64}$/);
+    assert.notEqual(wrote?.[0], wrote?.[1]);
+    assert.deepEqual(read, [wrote?.[1], wrote?.[1]]);
+    assert.equal(wroteAgain?.[0], read?.[1]);
+    assert.notEqual(wroteAgain?.[1], wroteAgain?.[0]);
+    assert.deepEqual(rolledBack, read, 'a rollback leads to the state that was');
+    assert.equal(large?.[1], '', 'its report does not wait for so much');
+    assert.match(last?.[0] ?? '', /^[0-9a-f]{64}$/, 'the next command says what it was');
+    assert.notEqual(last?.[0], large?.[0]);
+    assert.match(
+      await call(['blame', 'a']),
+      new RegExp(`fork +${wrote?.[0].slice(0, 16)} -> ${wrote?.[1].slice(0, 16)}`),
+    );
+  });
+
   test('the record is sealed, verified and exported; a changed byte is named', async () => {
     const project = stage.project();
     const { call, verify, segment } = audit(stage, project);

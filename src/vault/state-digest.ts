@@ -1,0 +1,76 @@
+/**
+ * What a fork holds, as one digest: the names of the trunk's layers, which never change, then each delta's content above
+ * them. So it costs what the changes cost: a layer that is frozen is digested once, and its digest is kept beside its trees.
+ *
+ *   state of no delta   BLAKE3("ctxfs state v1\nVAULT\nLAYER\nLAYER\n...")
+ *   state               BLAKE3(state below it || digest of the layer)
+ *   digest of a layer   BLAKE3("ROOT TREE\n..."), its roots in order, TREE as native/tree/digest.c has it
+ *
+ * Equal digests are equal states. The same state may have two: where deltas were merged, or the trunk is another.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { writeFileAtomic } from '../base/atomic-file.js';
+import { Blake3 } from '../base/blake3.js';
+import { ErrnoError } from '../base/errno.js';
+import { stateDigestBytes, stateDigestMostBytes } from '../base/limits.js';
+import { rootsOf } from './layer-pool.js';
+import { isLiveTouched, type OpenFork } from './vault.js';
+
+const fileName = 'digest';
+/** In the place of a digest, so that nobody tries again. */
+const tooLarge = 'large';
+
+/** Of a layer that nobody writes any more; `tooLarge`, or undefined where nobody asked yet. */
+function keptDigest({ paths }: OpenFork, layer: string): string | undefined {
+  const path = paths.tree(layer, fileName);
+  if (!existsSync(path)) return undefined;
+  const text = readFileSync(path, 'utf8').trimEnd();
+  return text === tooLarge || /^[0-9a-f]{64}$/.test(text) ? text : undefined;
+}
+
+async function digestOf(fork: OpenFork, layer: string, most: number): Promise<string | undefined> {
+  const kept = keptDigest(fork, layer);
+  if (kept !== undefined) return kept === tooLarge ? undefined : kept;
+  const { paths, tree } = fork;
+  const roots = rootsOf(paths, layer).sort();
+  const trees =
+    roots.length === 0 ? [] : await tree.digest({ layers: roots.map((key) => paths.tree(layer, key)), most });
+  const isWhole = trees.every((digest) => digest !== undefined);
+  const text = roots.map((key, index) => `${key} ${trees[index]}\n`).join('');
+  const digest = isWhole ? new Blake3().hex(Buffer.from(text)) : undefined;
+  if (isWhole || most === stateDigestMostBytes) {
+    writeFileAtomic(paths.tree(layer, fileName), `${digest ?? tooLarge}\n`, { durable: false });
+  }
+  return digest;
+}
+
+async function stateOf(fork: OpenFork, layers: readonly string[], most: number): Promise<string | null> {
+  const blake3 = new Blake3();
+  let state = blake3.hex(Buffer.from(['ctxfs state v1', fork.id, ...fork.meta.base, ''].join('\n')));
+  try {
+    for (const layer of layers) {
+      const digest = await digestOf(fork, layer, most);
+      if (digest === undefined) return null;
+      state = blake3.hex(Buffer.from(`${state}${digest}`, 'hex'));
+    }
+  } catch (error) {
+    // What cannot be told is said to be unknown: a tree of an agent's making keeps nobody from working.
+    if (error instanceof ErrnoError) return null;
+    throw error;
+  }
+  return state;
+}
+
+/** Before a command: of everything frozen. Null where it cannot be told. */
+export function stateBefore(fork: OpenFork): Promise<string | null> {
+  return stateOf(fork, fork.meta.deltas, stateDigestMostBytes);
+}
+
+/**
+ * After a command, whose layer nobody writes any more: the next one freezes it before anything else. Null where the command
+ * wrote so much that its report would wait; then the next command's `stateBefore` has it.
+ */
+export function stateAfter(fork: OpenFork): Promise<string | null> {
+  const { deltas, live } = fork.meta;
+  return stateOf(fork, isLiveTouched(fork) ? [...deltas, live] : deltas, stateDigestBytes);
+}
