@@ -110,13 +110,17 @@ forEachUser((user) => {
 
   test('what a command leaves running goes on, is told of, and can be ended by a later one', () =>
     inSession(stage, async ({ project }) => {
-      await stage.ctx(project, ['exec', '--', 'sh', '-c', '(while :; do sleep 0.1; done) & echo $! > pid']);
+      await stage.ctx(project, ['exec', '--', 'sh', '-c', 'sleep 1000 & echo $! > pid']);
       const meanwhile = await envelopeOf(stage, project, 'kill -0 $(cat pid) && echo alive');
       assert.equal(meanwhile.stdout?.text, 'alive\n');
       assert.match(meanwhile.warnings.join(), /earlier commands are running/);
       const busy = await stage.ctx(project, ['diff', '--names']);
       assert.match(busy.stderr, /EBUSY/);
-      const ending = await envelopeOf(stage, project, 'kill -9 $(cat pid)');
+      const ending = await envelopeOf(
+        stage,
+        project,
+        'kill -9 $(cat pid); while kill -0 $(cat pid) 2> /dev/null; do :; done',
+      );
       assert.equal(ending.exitCode, 0, ending.stderr?.text);
       assert.deepEqual((await envelopeOf(stage, project, 'true')).warnings, []);
       assert.equal((await stage.ctx(project, ['diff', '--names'])).code, 0);
