@@ -12,8 +12,8 @@ export const mcpVerb: Verb = {
   words: 'none',
   options: [json, ...sessionGrants, ...perCommand.filter(({ name }) => ofServer.includes(name)), fork, wait],
   details: [
-    'Speaks MCP on stdin and stdout until stdin ends. What its tools may do is what these options grant, and no call widens it:',
-    'the tool `apply` waits until a person runs `ctx approvals grant`. docs/mcp.md has the settings of known clients.',
+    'Speaks MCP on stdin and stdout until stdin ends. What its tools may do is what these options grant, and no call',
+    'widens it: the tool `apply` waits until a person runs `ctx approvals grant`. docs/mcp.md has settings of clients.',
   ],
   examples: ['ctx mcp', 'ctx mcp --net registry.npmjs.org --timeout 10m', 'claude mcp add ctx -- ctx mcp'],
   load: async () => (await import('./mcp.js')).run,
