@@ -3,15 +3,27 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-static uint32_t one(int proc, const char *process)
+/* Not one that has ended and waits to be collected: it holds nothing any more. */
+static uint32_t one_alive(int proc, const char *process)
 {
-	(void)proc;
-	(void)process;
-	return 1;
+	char path[300], text[512];
+	snprintf(path, sizeof path, "%s/stat", process);
+	int file = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = file < 0 ? -1 : read(file, text, sizeof text - 1);
+	if (file >= 0)
+		close(file);
+	if (got <= 0)
+		return 0; /* gone meanwhile */
+	text[got] = 0;
+	/* "PID (NAME) STATE ...", and a name may hold anything. */
+	const char *state = strrchr(text, ')');
+	return !(state && state[1] && (state[2] == 'Z' || state[2] == 'X'));
 }
 
 /* A directory has a link for each directory in it, and two more. */
@@ -38,7 +50,7 @@ static uint32_t sum_over_processes(uint32_t (*count)(int proc, const char *proce
 
 uint32_t count_processes(void)
 {
-	return sum_over_processes(one);
+	return sum_over_processes(one_alive);
 }
 
 uint32_t count_threads(void)

@@ -9,7 +9,7 @@
 
 enum { CROWD_LOOK_MS = 250 };
 
-/* Everything inside but init; the owner stands outside the namespace that this /proc shows. */
+/* Everything that lives inside but init; the owner stands outside the namespace that this /proc shows. */
 uint32_t count_processes(void);
 uint32_t count_threads(void);
 
