@@ -24,6 +24,8 @@ enum { REST = 15, HURRIED_REST = 2 };
 struct usage {
   uint64_t bytes, inodes;
   uint64_t unseen; /* directories that could not be looked into: too deep, or closed */
+  uint64_t files, content; /* everything but directories, and how long the regular files are */
+  uint64_t longest;        /* of those the longest one */
 };
 
 /* Inodes with several names that were met before. */
@@ -62,6 +64,11 @@ static void count(struct usage *usage, struct met *met, const struct stat *statu
   if (!S_ISDIR(status->st_mode) && status->st_nlink > 1 && is_met(met, status)) return;
   usage->bytes += (uint64_t)status->st_blocks * 512;
   usage->inodes++;
+  if (S_ISDIR(status->st_mode)) return;
+  usage->files++;
+  if (!S_ISREG(status->st_mode)) return;
+  usage->content += (uint64_t)status->st_size;
+  if ((uint64_t)status->st_size > usage->longest) usage->longest = (uint64_t)status->st_size;
 }
 
 /* Entries are read to the end before any directory is entered: one buffer for all levels, and a level keeps only names. */
@@ -126,6 +133,9 @@ static void put_usage(struct usage usage) {
   put_number(usage.bytes, false);
   put_number(usage.inodes, false);
   put_number(usage.unseen, false);
+  put_number(usage.files, false);
+  put_number(usage.content, false);
+  put_number(usage.longest, false);
   flush_output();
 }
 

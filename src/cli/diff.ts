@@ -4,6 +4,7 @@ import { diffText } from '../vault/diff-text.js';
 import { changeLines } from './change-text.js';
 import { currentDirectory } from './current-directory.js';
 import { painter, printJson } from './output.js';
+import { pagerFor, showText } from './pager.js';
 import type { Run } from './verb.js';
 
 export const run: Run = async (call, host) => {
@@ -15,15 +16,22 @@ export const run: Run = async (call, host) => {
     paths: call.words,
   };
   const paint = painter(process.stdout);
+  const pager = call.flag('no-pager') ? undefined : pagerFor(process.stdout, process.env);
   if (call.flag('json') || call.flag('names')) {
     const status = await changedPaths(await host(), request);
     if (call.flag('json')) printJson({ version: 1, ...status });
-    else for (const line of changeLines(status.changes, paint)) process.stdout.write(`${line}\n`);
+    else
+      await showText(
+        changeLines(status.changes, paint)
+          .map((line) => `${line}\n`)
+          .join(''),
+        pager,
+      );
     return 0;
   }
   const { texts, left } = await diffOfFork(await host(), request);
   const style = { paint, escaped: process.stdout.isTTY === true };
-  for (const text of texts) process.stdout.write(diffText(text, style));
+  await showText(texts.map((text) => diffText(text, style)).join(''), pager);
   if (left > 0) process.stderr.write(`and ${left} more files: ctx diff --names lists them, ctx diff PATH shows them\n`);
   return 0;
 };

@@ -6,6 +6,11 @@ const wait: Option = { name: 'wait', summary: 'wait while another command uses t
 const fork: Option = { name: 'fork', value: 'NAME', summary: 'a fork of this directory; else the one in use' };
 const load = async () => import('./vault.js');
 const one = { least: 0, most: 1 };
+const limits: readonly Option[] = [
+  { name: 'max-bytes', value: 'SIZE', summary: 'the most that the vault may hold on disk, all its forks together' },
+  { name: 'max-files', value: 'COUNT', summary: 'the most files, directories and links' },
+  { name: 'max-file-bytes', value: 'SIZE', summary: 'the largest file that may come in or be written' },
+];
 
 export const vaultVerbs: readonly Verb[] = [
   {
@@ -13,7 +18,7 @@ export const vaultVerbs: readonly Verb[] = [
     summary: 'import a directory, under a name of your choice',
     operands: '[NAME]',
     words: one,
-    options: [json, { name: 'from', value: 'DIR', summary: 'the directory; else this one' }],
+    options: [json, { name: 'from', value: 'DIR', summary: 'the directory; else this one' }, ...limits],
     details: ['The first command in a directory does this by itself.'],
     examples: ['ctx vault create api --from ../api'],
     load: async () => (await load()).create,
@@ -23,7 +28,7 @@ export const vaultVerbs: readonly Verb[] = [
     summary: 'as ctx vault create',
     operands: '[NAME]',
     words: one,
-    options: [json, { name: 'from', value: 'DIR', summary: 'the directory; else this one' }],
+    options: [json, { name: 'from', value: 'DIR', summary: 'the directory; else this one' }, ...limits],
     examples: ['ctx vault import --from .'],
     load: async () => (await load()).create,
   },
@@ -45,12 +50,25 @@ export const vaultVerbs: readonly Verb[] = [
   },
   {
     name: 'vault info',
-    summary: 'one vault: its directories, forks and layers',
+    summary: 'one vault: its directories, forks and layers, what it holds and may hold',
     operands: '[VAULT]',
     words: one,
     options: [json],
     examples: ['ctx vault info api'],
     load: async () => (await load()).info,
+  },
+  {
+    name: 'vault set',
+    summary: 'what a vault may hold, all its forks together',
+    operands: '[VAULT]',
+    words: one,
+    options: [json, ...limits],
+    details: [
+      '`none` takes a limit away. Counted when your directory or edits come in, before a command, and of its fork while it',
+      'runs: a command that goes beyond is ended, so it can be a moment’s writing above.',
+    ],
+    examples: ['ctx vault set --max-bytes 20G --max-files 2000000', 'ctx vault set api --max-file-bytes none'],
+    load: async () => (await load()).set,
   },
   {
     name: 'vault export',

@@ -1,8 +1,15 @@
 /** `ctx vault ...`, `ctx gc`, `ctx fsck`, `ctx flatten`. */
 import { resolve } from 'node:path';
-import { ExitCode } from '../base/errno.js';
+import { ErrnoError, ExitCode } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
 import type { ForkRequest } from '../proxy/fork-verbs.js';
+import {
+  changedLimits,
+  type LimitChanges,
+  type LimitedVault,
+  limitsOfVault,
+  limitVault,
+} from '../proxy/vault-limit-verbs.js';
 import {
   collectStore,
   deleteVault,
@@ -16,9 +23,10 @@ import {
   vaultNamed,
 } from '../proxy/vault-verbs.js';
 import type { Problem } from '../vault/tree.js';
-import { counted } from './change-text.js';
+import { counted, sizeText } from './change-text.js';
 import { currentDirectory } from './current-directory.js';
 import { painter, printJson } from './output.js';
+import { parseCount, parseSize } from './parse-arguments.js';
 import { progressLine } from './progress.js';
 import type { Arguments, Run } from './verb.js';
 
@@ -44,11 +52,36 @@ function lineOf({ id, name, origin, forks, layers }: VaultSummary): string {
   return `  ${id}  ${name ?? '-'}  ${visible(origin)}  ${counted(forks.length, 'fork')}, ${counted(layers, 'layer')}`;
 }
 
+function limitsOf(call: Arguments): LimitChanges {
+  const given = (name: string, parse: (text: string) => number) => {
+    const text = call.value(name);
+    return text === 'none' ? null : text === undefined ? undefined : parse(text);
+  };
+  return {
+    maxBytes: given('max-bytes', parseSize),
+    maxFiles: given('max-files', (text) => parseCount(text, '--max-files', true)),
+    maxFileBytes: given('max-file-bytes', parseSize),
+  };
+}
+
+function limitLines({ limits, usage }: LimitedVault): readonly string[] {
+  const { maxBytes, maxFiles, maxFileBytes } = limits;
+  const most = (text: string | undefined) => (text === undefined ? '' : `, at most ${text}`);
+  return [
+    `  holds ${sizeText(usage.bytes)}${most(maxBytes === undefined ? undefined : sizeText(maxBytes))}`,
+    `  holds ${counted(usage.inodes, 'file')}${most(maxFiles === undefined ? undefined : String(maxFiles))}`,
+    ...(maxFileBytes === undefined ? [] : [`  a file of at most ${sizeText(maxFileBytes)}`]),
+  ];
+}
+
 export const create: Run = async (call, host) => {
   const from = resolve(currentDirectory(), call.value('from') ?? '.');
   const progress = progressLine(process.stderr, 'ctx: importing');
   try {
-    const { vault, problems } = await makeVault(await host(), from, call.words[0], progress.update);
+    const { update: onProgress } = progress;
+    const limits = changedLimits(undefined, limitsOf(call));
+    const more = { onProgress, ...(Object.keys(limits).length === 0 ? {} : { limits }) };
+    const { vault, problems } = await makeVault(await host(), from, call.words[0], more);
     progress.clear();
     tell(call, problems);
     return answer(call, { vault, problems }, [`${painter(process.stdout)('green', 'made')}${lineOf(vault)}`]);
@@ -69,14 +102,27 @@ export const list: Run = async (call, host) => {
   return answer(call, { vaults }, vaults.map(lineOf));
 };
 
+export const set: Run = async (call, host) => {
+  const changes = limitsOf(call);
+  if (Object.values(changes).every((most) => most === undefined)) {
+    const reason = 'expected --max-bytes, --max-files or --max-file-bytes, each with a number or none';
+    throw new ErrnoError('EINVAL', { operation: 'vault set', reason, remedy: 'ctx vault info shows the limits' });
+  }
+  const vault = vaultNamed(await host(), currentDirectory(), call.words[0]);
+  const limited = await limitVault(await host(), vault.id, changes);
+  return answer(call, { vault, ...limited }, [lineOf(vault), ...limitLines(limited)]);
+};
+
 export const info: Run = async (call, host) => {
   const vault = vaultNamed(await host(), currentDirectory(), call.words[0]);
+  const limited = await limitsOfVault(await host(), vault.id);
   const { roots, forks, created } = vault;
-  return answer(call, { vault }, [
+  return answer(call, { vault, ...limited }, [
     lineOf(vault),
     `  made ${created}`,
     ...roots.map((root) => `  root ${visible(root)}`),
     ...forks.map((fork) => `  fork ${fork}`),
+    ...limitLines(limited),
   ]);
 };
 

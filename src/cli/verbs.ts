@@ -23,6 +23,7 @@ export const verbs: readonly Verb[] = [
       json,
       { name: 'names', summary: 'list the paths, with what happened to each' },
       { name: 'since', value: 'CHECKPOINT', summary: 'only what changed after it' },
+      { name: 'no-pager', summary: 'on a terminal: all at once, not through $PAGER or less' },
       fork,
       wait,
     ],

@@ -25,6 +25,7 @@ import { recordedRun } from './recorded-run.js';
 import { type JailRun, runInJail } from './run.js';
 import { withheld } from './runnable.js';
 import { viewOf } from './view.js';
+import { vaultWatchOf } from './watch-limits.js';
 
 function describe({ path, code, reason }: Problem): string {
   return `not in the fork: ${path} (${code}: ${reason})`;
@@ -169,6 +170,7 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
           events,
           treeProgram: host.tree.program,
           counted: writtenTrees(synced.fork),
+          vault: vaultWatchOf(synced.fork),
           lockDescriptor: synced.fork.lockDescriptor,
           onStarted: request.onStarted,
         }),

@@ -9,7 +9,7 @@ import type { EnforcedView } from './enforced-plan.js';
 import type { LimitEvents } from './limit-events.js';
 import type { JailNetwork, JailRun } from './run.js';
 import { reachedByOutcome, withTimeout } from './time-limit.js';
-import { watchLimits } from './watch-limits.js';
+import { type VaultWatch, watchLimits } from './watch-limits.js';
 
 /** Where the bytes of a command come from and go; without them it reads nothing, and its output is in the report. */
 export interface Conversation {
@@ -27,6 +27,7 @@ export interface KeptRunRequest {
   readonly events: LimitEvents;
   readonly treeProgram: string;
   readonly counted: readonly string[];
+  readonly vault?: VaultWatch | undefined;
   readonly onStarted?: ((command: RunningCommand) => void) | undefined;
 }
 
@@ -59,6 +60,7 @@ export async function runKept(request: KeptRunRequest): Promise<JailRun> {
     group: undefined,
     treeProgram: request.treeProgram,
     roots: request.counted,
+    vault: request.vault,
     end: () => command?.kill(),
   });
   const start = process.hrtime.bigint();

@@ -15,7 +15,7 @@ import { type EnforcedView, enforcedPlan } from './enforced-plan.js';
 import type { CapturedStream } from './envelope.js';
 import type { LimitEvents } from './limit-events.js';
 import { reachedByOutcome, withTimeout } from './time-limit.js';
-import { type LimitWatch, watchLimits } from './watch-limits.js';
+import { type LimitWatch, type VaultWatch, watchLimits } from './watch-limits.js';
 
 export interface RunRequest {
   readonly program: string;
@@ -30,6 +30,7 @@ export interface RunRequest {
   /** Path of the native tree program, and the directories that a limit of disk or files counts. */
   readonly treeProgram: string;
   readonly counted: readonly string[];
+  readonly vault?: VaultWatch | undefined;
   readonly lockDescriptor?: number;
   readonly onStarted?: ((jail: RunningJail) => void) | undefined;
 }
@@ -91,6 +92,7 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
       group,
       treeProgram: request.treeProgram,
       roots: request.counted,
+      vault: request.vault,
       end: () => jail?.kill(),
     });
     jail = launch({

@@ -30,6 +30,7 @@ import { type JailNetwork, networkFor } from './run.js';
 import { type Conversation, runKept } from './run-kept.js';
 import { sharedLock } from './shared-lock.js';
 import { viewOf } from './view.js';
+import { vaultWatchOf } from './watch-limits.js';
 
 /** What every command of the session is given; fixed when it starts. */
 export type SessionRequest = Omit<ExecRequest, 'argv' | 'streams' | 'timeoutMilliseconds' | 'onStarted' | 'onLimit'>;
@@ -255,6 +256,7 @@ export class Session {
             events,
             treeProgram: host.tree.program,
             counted: writtenTrees(synced.fork),
+            vault: vaultWatchOf(synced.fork),
             onStarted: command.onStarted,
           });
           const [ran] = await Promise.all([running, mounted]);

@@ -12,9 +12,9 @@ import { storePaths, vaultPaths } from '../vault/layout.js';
 import { takeLock, withVaultLock } from '../vault/locks.js';
 import { syncFork } from '../vault/sync.js';
 import { emptyTrash, throwAway } from '../vault/trash.js';
-import type { Problem, Progress } from '../vault/tree.js';
+import type { Problem } from '../vault/tree.js';
 import { type Undone, undoApply } from '../vault/undo-apply.js';
-import { closeFork, openFork, type VaultAccess } from '../vault/vault.js';
+import { closeFork, openFork, type VaultAccess, type VaultRequest } from '../vault/vault.js';
 import { isForkName, readVaultMeta, type VaultMeta, writeVaultMeta } from '../vault/vault-meta.js';
 import { type ForkRequest, objectOf, tidy, withFork } from './fork-verbs.js';
 import { accessAt } from './history-verbs.js';
@@ -30,7 +30,7 @@ export interface VaultSummary {
   readonly layers: number;
 }
 
-function accessTo(host: Host, id: string): VaultAccess {
+export function accessTo(host: Host, id: string): VaultAccess {
   const { store, tree, uid, gid } = host;
   return { id, paths: vaultPaths(store.directory, id), store, tree, owner: { uid, gid, shift: 0 } };
 }
@@ -77,7 +77,7 @@ export async function makeVault(
   host: Host,
   cwd: string,
   name: string | undefined,
-  onProgress?: (progress: Progress) => void,
+  more: Pick<VaultRequest, 'limits' | 'onProgress'> = {},
 ): Promise<MadeVault> {
   if (name !== undefined && (!isForkName(name) || /^[0-9a-f]{16}$/.test(name))) {
     throw new ErrnoError('EINVAL', {
@@ -101,7 +101,7 @@ export async function makeVault(
     status: 'begin',
     facts: { name: name ?? null },
   });
-  const fork = await openFork({ store, tree, origin, owner, purpose: 'ctx vault create', wait: true, onProgress });
+  const fork = await openFork({ store, tree, origin, owner, purpose: 'ctx vault create', wait: true, ...more });
   try {
     if (name !== undefined) {
       await withVaultLock(tree, fork.paths.lock, 'ctx vault create', () => {

@@ -7,7 +7,10 @@ import type { Quota } from '../authority/quota.js';
 import { ErrnoError } from '../base/errno.js';
 import { groupPollMilliseconds } from '../base/limits.js';
 import type { Group } from '../jail/cgroup.js';
-import { type Usage, type UsageWatch, watchUsage } from '../vault/usage.js';
+import { countUsage, type Usage, type UsageWatch, watchUsage } from '../vault/usage.js';
+import type { OpenFork } from '../vault/vault.js';
+import { countedPlaces, exceeded, refuseBeyond, together } from '../vault/vault-limits.js';
+import type { VaultLimits } from '../vault/vault-meta.js';
 import type { LimitEvents } from './limit-events.js';
 
 export interface WatchRequest {
@@ -17,8 +20,21 @@ export interface WatchRequest {
   /** Path of the native tree program, and the directories that disk and inodes are counted in. */
   readonly treeProgram: string;
   readonly roots: readonly string[];
+  /** What the vault may hold, where a person has said so, and where all of it is. */
+  readonly vault?: VaultWatch | undefined;
   /** Ends the jail at once. */
   readonly end: () => void;
+}
+
+export interface VaultWatch {
+  readonly limits: VaultLimits;
+  readonly places: readonly string[];
+}
+
+/** Undefined for a vault without limits. */
+export function vaultWatchOf(fork: OpenFork): VaultWatch | undefined {
+  const { limits } = fork.vault;
+  return limits === undefined ? undefined : { limits, places: countedPlaces(fork) };
 }
 
 export interface LimitWatch {
@@ -27,6 +43,9 @@ export interface LimitWatch {
   /** Looks a last time at what the kernel counted; nothing is told after it. */
   stop(): Promise<void>;
 }
+
+const nothing: Usage = { bytes: 0, inodes: 0, unseen: 0, files: 0, content: 0, longest: 0 };
+const vaultReached = 'limit of the vault reached: ';
 
 function fullFork(quota: Quota, { bytes, inodes }: Usage): ErrnoError {
   const most = [
@@ -45,26 +64,41 @@ function isFull(quota: Quota, usage: Usage): boolean {
   return usage.bytes >= disk || usage.inodes >= inodes || usage.unseen > 0;
 }
 
-/** One watcher of the fork: undefined where neither disk nor inodes are limited. */
+/** What the vault holds beside the trees that are watched; EDQUOT where it is too much already. */
+async function restOfVault({ vault, treeProgram }: WatchRequest, watched: Usage): Promise<Usage> {
+  if (vault === undefined) return nothing;
+  const whole = await countUsage(treeProgram, vault.places);
+  refuseBeyond(vault.limits, { ...whole, longest: watched.longest }, 'exec');
+  const bytes = Math.max(0, whole.bytes - watched.bytes);
+  const inodes = Math.max(0, whole.inodes - watched.inodes);
+  return { ...nothing, bytes, inodes };
+}
+
+/** One watcher of the fork: undefined where neither disk nor inodes are limited, nor the vault. */
 async function watchFork(request: WatchRequest, reached: string[]): Promise<UsageWatch | undefined> {
-  const { quota, events, end } = request;
+  const { quota, events, end, vault } = request;
   const { disk, inodes } = quota;
-  if (disk === undefined && inodes === undefined) return undefined;
+  if (disk === undefined && inodes === undefined && vault === undefined) return undefined;
   const endBecause = (words: string) => {
     reached.push(words);
     end();
   };
   let running = false;
+  let rest = nothing;
+  const lowest = Math.min(disk ?? Number.POSITIVE_INFINITY, vault?.limits.maxBytes ?? Number.POSITIVE_INFINITY);
   const watch = watchUsage({
     program: request.treeProgram,
     roots: request.roots,
-    wakeBytes: disk === undefined ? undefined : disk / 16,
+    wakeBytes: Number.isFinite(lowest) ? lowest / 16 : undefined,
     onUsage(usage) {
       if (!running) return;
       if (disk !== undefined && events.observe('disk', usage.bytes, disk) && usage.bytes >= disk)
         endBecause(`disk limit reached: the fork holds ${usage.bytes} of ${disk} bytes; the command was ended`);
       if (inodes !== undefined && events.observe('inodes', usage.inodes, inodes) && usage.inodes >= inodes)
         endBecause(`file limit reached: the fork holds ${usage.inodes} of ${inodes} files; the command was ended`);
+      const beyond = vault === undefined ? undefined : exceeded(vault.limits, together(rest, usage));
+      if (beyond !== undefined && !reached.some((words) => words.startsWith(vaultReached)))
+        endBecause(`${vaultReached}${beyond}; the command was ended`);
       if (usage.unseen > 0) endBecause('the fork is too deep to be counted; the command was ended');
     },
     onLost: () => endBecause('the fork could no longer be counted; the command was ended'),
@@ -73,6 +107,12 @@ async function watchFork(request: WatchRequest, reached: string[]): Promise<Usag
   if (isFull(quota, first)) {
     await watch.stop();
     throw fullFork(quota, first);
+  }
+  try {
+    rest = await restOfVault(request, first);
+  } catch (error) {
+    await watch.stop();
+    throw error;
   }
   running = true;
   return watch;

@@ -48,6 +48,8 @@ export interface Step {
 export interface Progress {
   readonly files: number;
   readonly bytes: number;
+  /** How much it will be, about; unknown at first. */
+  readonly of?: { readonly files: number; readonly bytes: number } | undefined;
 }
 
 /** A directory by identity: the store itself, when it lies inside the workspace. */

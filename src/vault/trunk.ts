@@ -6,9 +6,11 @@ import { renameSync } from 'node:fs';
 import { readJsonFile, writeFileAtomic } from '../base/atomic-file.js';
 import { makeLayer, treesOf } from './layer-pool.js';
 import { withVaultLock } from './locks.js';
+import { discard } from './trash.js';
 import type { Problem } from './tree.js';
 import { lookAtRoot } from './trunk-look.js';
 import type { OpenFork, VaultAccess } from './vault.js';
+import { refuseEdits } from './vault-limits.js';
 import { readVaultMeta, type VaultMeta, writeVaultMeta } from './vault-meta.js';
 
 /** Paths by root, each relative to its root. */
@@ -100,7 +102,12 @@ export function appliedSince(access: VaultAccess, vault: VaultMeta, position: nu
  * Takes over what the person edited at `looked`, with the vault's lock held. Signatures become the vault's own after the
  * layer is named: signatures that are newer than the layers would hide the edits for good.
  */
-export async function takeEdits(fork: OpenFork, looked: RootPaths, by?: string): Promise<Advance> {
+export async function takeEdits(
+  fork: OpenFork,
+  looked: RootPaths,
+  by?: string,
+  check: (vault: VaultMeta, layer: string) => Promise<void> = async () => undefined,
+): Promise<Advance> {
   const { paths, tree, owner } = fork;
   const vault = readVaultMeta(paths.meta) ?? fork.vault;
   const entered = new Map<string, readonly string[]>();
@@ -117,6 +124,7 @@ export async function takeEdits(fork: OpenFork, looked: RootPaths, by?: string):
     );
     entered.set(key, edits);
   }
+  if (layer !== undefined) await check(vault, layer);
   const after = layer === undefined ? vault : extendTrunk(fork, vault, [layer], entered, { by });
   return { vault: after, problems };
 }
@@ -125,7 +133,14 @@ export async function takeEdits(fork: OpenFork, looked: RootPaths, by?: string):
 export async function advanceTrunk(fork: OpenFork, looked: RootPaths): Promise<Advance> {
   if (pathCount(looked) === 0) return { vault: readVaultMeta(fork.paths.meta) ?? fork.vault, problems: [] };
   return withVaultLock(fork.tree, fork.paths.lock, 'taking over edits', async () => {
-    const advance = await takeEdits(fork, looked);
+    const advance = await takeEdits(fork, looked, undefined, async (vault, layer) => {
+      try {
+        await refuseEdits(fork, vault, layer);
+      } catch (error) {
+        await discard(fork.store, fork.tree, [fork.paths.layer(layer)]);
+        throw error;
+      }
+    });
     adoptScans(fork, looked);
     return advance;
   });

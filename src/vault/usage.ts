@@ -13,6 +13,10 @@ export interface Usage {
   readonly inodes: number;
   /** Directories that could not be looked into, because the tree is too deep: what is in them is in no number. */
   readonly unseen: number;
+  /** Everything but directories, how long the regular ones are together, and the longest of them. */
+  readonly files: number;
+  readonly content: number;
+  readonly longest: number;
 }
 
 export interface UsageRequest {
@@ -33,7 +37,7 @@ export interface UsageWatch {
   stop(): Promise<void>;
 }
 
-const numbersOfOne = 3;
+const numbersOfOne = 6;
 
 export function watchUsage(request: UsageRequest): UsageWatch {
   const wake = request.wakeBytes === undefined ? [] : ['--wake-bytes', String(Math.ceil(request.wakeBytes))];
@@ -47,9 +51,11 @@ export function watchUsage(request: UsageRequest): UsageWatch {
       const fields = (cut + chunk.toString('latin1')).split('\0');
       cut = fields.splice(fields.length - 1 - ((fields.length - 1) % numbersOfOne)).join('\0');
       for (let at = 0; at < fields.length; at += numbersOfOne) {
-        const [bytes = 0, inodes = 0, unseen = 0] = fields.slice(at, at + numbersOfOne).map(Number);
-        resolve({ bytes, inodes, unseen });
-        if (!stopped) request.onUsage({ bytes, inodes, unseen });
+        const numbers = fields.slice(at, at + numbersOfOne).map(Number);
+        const [bytes = 0, inodes = 0, unseen = 0, files = 0, content = 0, longest = 0] = numbers;
+        const usage: Usage = { bytes, inodes, unseen, files, content, longest };
+        resolve(usage);
+        if (!stopped) request.onUsage(usage);
       }
     });
     const lost = (cause?: unknown) => {
@@ -72,4 +78,14 @@ export function watchUsage(request: UsageRequest): UsageWatch {
       await closed;
     },
   };
+}
+
+/** One look. */
+export async function countUsage(program: string, roots: readonly string[]): Promise<Usage> {
+  const watch = watchUsage({ program, roots, onUsage: () => undefined, onLost: () => undefined });
+  try {
+    return await watch.first;
+  } finally {
+    await watch.stop();
+  }
 }

@@ -5,6 +5,16 @@ import { workspaceRoot } from './layout.js';
 
 export const storeFormat = 2;
 
+/** What all of it together may hold; a member left out is no limit. */
+export interface VaultLimits {
+  /** On disk. */
+  readonly maxBytes?: number | undefined;
+  /** Files, directories and links. */
+  readonly maxFiles?: number | undefined;
+  /** Of any one file that comes in or is written. */
+  readonly maxFileBytes?: number | undefined;
+}
+
 export interface VaultMeta {
   readonly format: typeof storeFormat;
   readonly origin: string;
@@ -19,6 +29,7 @@ export interface VaultMeta {
   readonly position: number;
   /** The fork of a command that names none. */
   readonly current: string;
+  readonly limits?: VaultLimits | undefined;
 }
 
 export function isNameList(value: unknown): value is readonly string[] {
@@ -44,6 +55,15 @@ function isRoots(value: unknown, origin: unknown): boolean {
   );
 }
 
+function isLimits(value: unknown): boolean {
+  if (value === undefined) return true;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.entries(value).every(
+    ([key, most]) =>
+      ['maxBytes', 'maxFiles', 'maxFileBytes'].includes(key) && Number.isSafeInteger(most) && Number(most) > 0,
+  );
+}
+
 function isVaultMeta(value: unknown): value is VaultMeta {
   const meta = value as Partial<VaultMeta> | null;
   return (
@@ -58,7 +78,8 @@ function isVaultMeta(value: unknown): value is VaultMeta {
     meta.trunk.length > 0 &&
     Number.isSafeInteger(meta.position) &&
     Number(meta.position) >= 0 &&
-    isForkName(meta.current)
+    isForkName(meta.current) &&
+    isLimits(meta.limits)
   );
 }
 

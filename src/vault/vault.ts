@@ -16,6 +16,7 @@
  */
 import { closeSync, mkdirSync } from 'node:fs';
 import { ErrnoError, fromSystemError } from '../base/errno.js';
+import { copyWithTotals } from './copy-progress.js';
 import { type ForkMeta, readForkMeta, writeForkMeta } from './fork-meta.js';
 import { give, isTouched, makeDirectoryWhole, makeLayer, makeLiveTree, type Owner, treesOf } from './layer-pool.js';
 import { type ForkPaths, mainFork, vaultId, vaultPaths, workspaceRoot } from './layout.js';
@@ -25,7 +26,8 @@ import { discard, emptyTrash } from './trash.js';
 import type { Drift, Problem, Progress, Tree } from './tree.js';
 import { lookAtRoot } from './trunk-look.js';
 import type { VaultAccess } from './vault-access.js';
-import { readVaultMeta, storeFormat, type VaultMeta, writeVaultMeta } from './vault-meta.js';
+import { refuseImport } from './vault-limits.js';
+import { readVaultMeta, storeFormat, type VaultLimits, type VaultMeta, writeVaultMeta } from './vault-meta.js';
 
 export type { Owner } from './layer-pool.js';
 export type { VaultAccess } from './vault-access.js';
@@ -46,6 +48,8 @@ export interface VaultRequest {
   /** Takes the lock with a descriptor that others share and goes on holding, instead of one that closes with the fork. */
   readonly sharedLock?: SharedLock | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** Of a vault that is made by this. */
+  readonly limits?: VaultLimits | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -85,14 +89,14 @@ async function importOrigin(request: VaultRequest, access: VaultAccess): Promise
   for (const directory of [paths.layers, paths.forks, paths.scans, paths.allEdits])
     mkdirSync(directory, { mode: 0o700 });
   try {
+    await refuseImport(access, request.limits, origin);
     const layer = makeLayer(paths, { trunk: true });
-    const problems = await tree.copy({
+    const problems = await copyWithTotals(tree, request.onProgress, {
       root: origin,
       destination: paths.tree(layer, workspaceRoot),
       signatures: paths.scan(workspaceRoot),
       shift: owner.shift,
       skip: [{ device: store.device, inode: store.inode }],
-      onProgress: request.onProgress,
       signal: request.signal,
     });
     const meta: VaultMeta = {
@@ -103,6 +107,7 @@ async function importOrigin(request: VaultRequest, access: VaultAccess): Promise
       trunk: [layer],
       position: 0,
       current: mainFork,
+      ...(request.limits === undefined ? {} : { limits: request.limits }),
     };
     writeFork(access, mainFork, newForkMeta(access, mainFork, { position: 0, base: [layer], deltas: [] }), true);
     writeVaultMeta(paths.meta, meta);
