@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -139,13 +140,48 @@ static bool refuse_start(const struct ties *ties, const char *what)
 	return false;
 }
 
-static bool watch_start(const struct plan *plan, const struct ties *ties, struct command *command, int channel, int executed)
+enum { LOOK_MILLISECONDS = 20, MOST_LOOKS = 500 };
+
+/*
+ * In a kept jail an earlier command of the same user can signal this one before it is the program. One that was stopped is let
+ * go on; nobody's requests wait longer than MOST_LOOKS for one that is stopped again and again. False where it says nothing.
+ */
+static bool await_word(pid_t pid, int descriptor, int *looks)
+{
+	struct pollfd watched[] = {{.fd = descriptor, .events = POLLIN}, {.fd = FD_LIFELINE, .events = POLLIN}};
+	for (; *looks > 0; --*looks) {
+		if (poll(watched, 2, LOOK_MILLISECONDS) > 0)
+			return watched[0].revents;
+		siginfo_t about = {0};
+		if (waitid(P_PID, (id_t)pid, &about, WSTOPPED | WNOHANG) == 0 && about.si_pid == pid)
+			kill(pid, SIGCONT);
+	}
+	return false;
+}
+
+static bool watch_kept_start(const struct plan *plan, struct command *command, int channel, int executed)
+{
+	int looks = MOST_LOOKS;
+	char byte = 0;
+	if (terminal_wanted() && await_word(command->pid, channel, &looks))
+		terminal_serve(channel, command->relays);
+	if (find(plan, OP_SECCOMP) && await_word(command->pid, channel, &looks))
+		command->listener = receive_descriptor(channel);
+	bool executing = await_word(command->pid, executed, &looks) && read(executed, &byte, 1) == 1 && byte == PROGRESS_EXECUTING;
+	if (executing && await_word(command->pid, executed, &looks) && read(executed, &byte, 1) == 0)
+		return true;
+	if (byte != PROGRESS_FAILED) {
+		kill(command->pid, SIGKILL);
+		report_failure(ECANCELED, "something inside ended or held the command before it began");
+	}
+	return false;
+}
+
+static bool watch_start(const struct plan *plan, struct command *command, int channel, int executed)
 {
 	char byte;
-	if (terminal_wanted() && ties)
+	if (terminal_wanted())
 		terminal_keep(channel, command->relays);
-	else if (terminal_wanted())
-		terminal_serve(channel, command->relays);
 	command->listener = find(plan, OP_SECCOMP) ? receive_descriptor(channel) : -1;
 	bool executing = read(executed, &byte, 1) == 1 && byte == PROGRESS_EXECUTING;
 	return executing && read(executed, &byte, 1) == 0;
@@ -177,7 +213,8 @@ bool start_command(const struct plan *plan, const struct ties *ties, mode_t mask
 	bool there = command->pid > 0 && (!ties || write(ties->all_are_there, "", 1) == 1);
 	if (command->pid < 0)
 		refuse_start(ties, "starting the command");
-	bool started = there && watch_start(plan, ties, command, channel[0], executed[0]);
+	bool started = there && (ties ? watch_start(plan, command, channel[0], executed[0])
+				      : watch_kept_start(plan, command, channel[0], executed[0]));
 	close(channel[0]);
 	close(executed[0]);
 	relays_keep(command->relays);

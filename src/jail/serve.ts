@@ -9,6 +9,7 @@ import { constants } from 'node:os';
 import type { Duplex, Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ErrnoError } from '../base/errno.js';
+import { pipeRestBytes } from '../base/limits.js';
 import { decodePath } from '../base/path-bytes.js';
 import type { RunningJail } from './launch.js';
 import type { Plan } from './operation.js';
@@ -261,7 +262,7 @@ class CommandStreams {
   readonly #onOutput: KeptCommand['onOutput'];
   readonly #sockets = new Map<number, Socket>();
   readonly #slow = new Set<Promise<void>>();
-  #heard = 0;
+  #heardBytes = 0;
   #tellAll: () => void = () => undefined;
   readonly #all: Promise<void>;
 
@@ -282,7 +283,7 @@ class CommandStreams {
   }
 
   #read(stream: 'stdout' | 'stderr', socket: Socket, chunk: Buffer): void {
-    this.#heard += 1;
+    this.#heardBytes += chunk.length;
     const taken = this.#onOutput(stream, chunk);
     if (taken === undefined) return;
     socket.pause();
@@ -307,12 +308,14 @@ class CommandStreams {
 
   /**
    * The command has ended. What it wrote is in the pipes: one turn of the loop to hear of it, one to read it, until there is no
-   * more. A process that it left behind may go on writing; that is read and dropped, since a closed pipe would kill it.
+   * more, or more than a pipe holds. A process that it left behind may go on writing; that is read and dropped, since a closed
+   * pipe would kill it.
    */
   async settle(): Promise<void> {
     await this.#all;
-    for (let heard = -1; heard !== this.#heard; ) {
-      heard = this.#heard;
+    const most = this.#heardBytes + pipeRestBytes;
+    for (let heard = -1; heard !== this.#heardBytes && heard < most; ) {
+      heard = this.#heardBytes;
       await Promise.all(this.#slow);
       await nextTurn();
       await nextTurn();
