@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { ErrnoError, exitCodeFor } from '../base/errno.js';
+import { terminationGraceMilliseconds } from '../base/limits.js';
 import type { RunningCommand } from '../jail/serve.js';
 import { exitCodeOfCommand } from '../proxy/envelope.js';
 import type { Conversation } from '../proxy/run-kept.js';
@@ -50,6 +51,7 @@ export class SessionClient {
   #command: RunningCommand | undefined;
   #interrupts = 0;
   #asked = false;
+  #answered: Promise<void> = Promise.resolve();
 
   constructor(socket: Socket, served: Served) {
     this.#socket = socket;
@@ -57,8 +59,8 @@ export class SessionClient {
     // A client that went away has nobody to be told; what it started is ended below.
     socket.on('error', () => undefined);
     socket.on('close', () => {
-      if (this.#command === undefined) this.#beforeCommand.abort();
-      else this.#command.signal('SIGHUP');
+      this.#beforeCommand.abort();
+      this.#hangUp();
     });
     socket.on('data', (chunk: Buffer) => {
       try {
@@ -70,10 +72,15 @@ export class SessionClient {
     });
   }
 
+  /** Resolves when what was asked so far has its answer. */
+  get answered(): Promise<void> {
+    return this.#answered;
+  }
+
   #take({ kind, payload }: WireFrame): void {
     if (kind === wireKind.request && !this.#asked) {
       this.#asked = true;
-      void this.#answer(readRequest(payload));
+      this.#answered = this.#answer(readRequest(payload));
     } else if (kind === wireKind.input) {
       if (payload.length === 0) this.#command?.endInput();
       else void this.#command?.write(payload).then(() => this.#send(encodeFrame(wireKind.more)));
@@ -83,6 +90,15 @@ export class SessionClient {
       const size = readSize(payload);
       if (size !== undefined) this.#command?.resize(size);
     }
+  }
+
+  /** Nobody hears the command any more: told so, then ended, since others wait for their turn. */
+  #hangUp(): void {
+    const command = this.#command;
+    if (command === undefined) return;
+    command.signal('SIGHUP');
+    const timer = setTimeout(() => command.kill(), terminationGraceMilliseconds);
+    command.done.finally(() => clearTimeout(timer)).catch(() => undefined);
   }
 
   /** As at a terminal of ctx's own: asked, told, killed. */
@@ -171,6 +187,7 @@ export class SessionClient {
       conversation: json ? undefined : this.#conversation(request),
       onStarted: (command) => {
         this.#command = command as RunningCommand;
+        if (this.#beforeCommand.signal.aborted) this.#hangUp();
         if (!json) void this.#send(encodeFrame(wireKind.more));
       },
     });

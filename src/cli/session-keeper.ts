@@ -1,8 +1,10 @@
 /** The process that keeps a session: it listens on the session's socket until it is stopped, or idle for too long. */
 import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { writeFileAtomic } from '../base/atomic-file.js';
 import { ErrnoError } from '../base/errno.js';
+import { terminationGraceMilliseconds } from '../base/limits.js';
 import type { Session } from '../proxy/session.js';
 import type { SessionPlace } from '../proxy/session-place.js';
 import { type Served, SessionClient } from './session-client.js';
@@ -78,7 +80,7 @@ export async function keepSession(keeping: Keeping): Promise<void> {
   const stopped = new Promise<void>((resolve) => {
     stop = resolve;
   });
-  const clients = new Set<Socket>();
+  const clients = new Map<Socket, SessionClient>();
   let idle: NodeJS.Timeout | undefined;
   let over = false;
   const rest = () => {
@@ -86,13 +88,12 @@ export async function keepSession(keeping: Keeping): Promise<void> {
     if (clients.size === 0 && !over) idle = setTimeout(stop, idleMilliseconds);
   };
   const server = createServer((socket) => {
-    clients.add(socket);
     clearTimeout(idle);
     socket.once('close', () => {
       clients.delete(socket);
       rest();
     });
-    new SessionClient(socket, { ...keeping, stop });
+    clients.set(socket, new SessionClient(socket, { ...keeping, stop }));
   });
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop);
   try {
@@ -113,6 +114,9 @@ export async function keepSession(keeping: Keeping): Promise<void> {
     server.close();
     for (const path of [place.socket, place.facts]) rmSync(path, { force: true });
     await session.end();
-    for (const socket of clients) socket.destroySoon();
+    // Whoever waits for a command is told how it ended, unless that takes a person.
+    const answers = [...clients.values()].map(({ answered }) => answered);
+    await Promise.race([Promise.all(answers), sleep(terminationGraceMilliseconds, undefined, { ref: false })]);
+    for (const socket of clients.keys()) socket.destroySoon();
   }
 }

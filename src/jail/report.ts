@@ -72,7 +72,13 @@ export function refusalOf({ rest: line }: Report): ErrnoError {
       remedy: missing ? 'install it under /usr, or put its directory on your PATH' : undefined,
     });
   }
-  if (name === 'request') return new ErrnoError(code, { operation: 'jail', reason: what });
+  if (name === 'request') {
+    return new ErrnoError(code, {
+      operation: 'jail',
+      reason: what,
+      remedy: code === 'ELOOP' ? plantedLink : undefined,
+    });
+  }
   return new ErrnoError(code, {
     operation: `jail ${name}`,
     path: what,

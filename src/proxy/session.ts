@@ -266,7 +266,10 @@ export class Session {
         },
       });
     } finally {
-      await this.#letGo();
+      await this.#letGo().catch((error: unknown) => {
+        // The jail has ended, and why is in what the command was answered.
+        if (!hasCode(error, 'EPIPE')) throw error;
+      });
     }
   }
 
