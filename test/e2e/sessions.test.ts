@@ -3,45 +3,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Envelope } from '../../src/proxy/envelope.js';
 import { processesMounting } from '../support/leftovers.js';
 import { until } from '../support/process.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { envelopeOf, inSession, isAlive } from '../support/session.js';
+import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
-
-interface Started {
-  readonly project: string;
-  readonly pid: number;
-}
-
-/** With a session, and without it afterwards, whatever the test does. */
-async function inSession(
-  stage: Stage,
-  use: (started: Started) => Promise<void>,
-  { script = ':', options = [] }: { readonly script?: string; readonly options?: readonly string[] } = {},
-): Promise<void> {
-  const project = stage.project(script);
-  const { code, stdout, stderr } = await stage.ctx(project, ['session', 'start', '--json', ...options]);
-  assert.equal(code, 0, stderr);
-  try {
-    await use({ project, pid: (parseJson(stdout) as { pid: number }).pid });
-  } finally {
-    await stage.ctx(project, ['session', 'stop']);
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
-}
-
-async function envelopeOf(stage: Stage, project: string, script: string): Promise<Envelope> {
-  const { stdout, stderr } = await stage.ctx(project, ['session', 'exec', '--json', '--', 'sh', '-c', script]);
-  return parseJson(stdout, stderr) as Envelope;
-}
 
 forEachUser((user) => {
   const stage = useStage(user);

@@ -1,0 +1,286 @@
+/**
+ * A kept jail against what runs in it: a process that an earlier command left there, against the next command before that is
+ * the program, against pid 1, the owner, the fork's mounts and layers, and against whoever waits for an answer.
+ */
+import assert from 'node:assert/strict';
+import { copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import { sessionPlace } from '../../src/proxy/session-place.js';
+import { encodeFrame } from '../../src/proxy/session-wire.js';
+import { cannotCompile, compileAttackProgram } from '../support/attack-program.js';
+import { processesMounting } from '../support/leftovers.js';
+import { until } from '../support/process.js';
+import { randomFrom, testSeed } from '../support/random.js';
+import { envelopeOf, inSession, isAlive, type Started } from '../support/session.js';
+import { snapshot } from '../support/snapshot.js';
+import { useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
+
+const isSoak = process.env['CTX_SOAK'] === '1';
+const rounds = isSoak ? 200 : 4;
+const starts = isSoak ? 1000 : 25;
+/** The name of a process that is not yet the command: the jail program's own. */
+const starting = 'jail';
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+}
+
+forEachUser(
+  (user) => {
+    const stage = useStage(user);
+    let hunter = '';
+    before(() => {
+      if (cannotCompile === undefined) hunter = compileAttackProgram(stage.directory, 'hunt');
+    });
+    const skip = cannotCompile ?? false;
+    const run = (project: string, script: string, options: readonly string[] = []) =>
+      stage.ctx(project, ['exec', ...options, '--', 'sh', '-c', script], { timeoutSeconds: 40 });
+    const works = async (project: string) => assert.equal((await run(project, 'echo next')).stdout, 'next\n');
+
+    /** A session in which something hunts for commands that are just starting. */
+    const hunted = (signal: number, use: (started: Started) => Promise<void>) => {
+      const project = stage.project();
+      copyFileSync(hunter, join(project, 'hunt'));
+      return inSession(
+        stage,
+        async (started) => {
+          await run(project, `./hunt hunt ${starting} ${signal} > ~/hits & echo $! > ~/hunter; sleep 0.2`);
+          await use(started);
+        },
+        { project },
+      );
+    };
+    const hits = async (project: string) => (await run(project, 'cat ~/hits')).stdout.split('\n').filter(Boolean);
+
+    test('a process left behind looks into careless starters', { skip }, async () => {
+      // Under a name of their own: other suites have jails, too.
+      const script = `${hunter} hunt careless 19 & hunting=$!
+        ${hunter} breed careless & sleep 0.5; kill -9 $! $hunting`;
+      const { stdout } = await stage.start(stage.directory, ['sh', '-c', script]).finished;
+      const won = new Set(stdout.split('\n'));
+      for (const what of ['mem', 'environ', 'maps', 'fd', 'reopen', 'getfd', 'root'])
+        assert.ok(won.has(`won ${what}`), `${what} has to work without the defence: ${stdout}`);
+    });
+
+    test('it gets nothing of the next command before that is the program', { skip }, () =>
+      hunted(19, async ({ project }) => {
+        for (let start = 0; start < starts; start += 1) await run(project, 'true', ['--timeout', '5s']);
+        const told = await hits(project);
+        assert.deepEqual(new Set(told), new Set(['met']), 'it was there in time, and won nothing');
+      }),
+    );
+
+    test('it can kill what is about to start: that command is told of, the session goes on', { skip }, () =>
+      hunted(9, async ({ project }) => {
+        for (let start = 0; start < starts / 4; start += 1) {
+          const { code, stderr } = await run(project, 'true', ['--timeout', '5s']);
+          if (code === 130) assert.match(stderr, /ended or held the command before it began/);
+          else assert.ok(code === 0 || code === 137, `${code} ${stderr}`);
+        }
+        for (let tries = 0; tries < 50; tries += 1) {
+          const { code } = await run(project, 'kill -9 $(cat ~/hunter)');
+          if (code === 0) break;
+        }
+        await works(project);
+      }),
+    );
+
+    test('it cannot stop a start for good: what is stopped goes on, and the session can be ended', {
+      skip,
+    }, async () => {
+      let keeper = 0;
+      await hunted(20, async ({ project, pid }) => {
+        keeper = pid;
+        // SIGTSTP and no SIGCONT after it; after the start it is the command's own to be stopped, until its time is up.
+        for (let start = 0; start < 4; start += 1) {
+          const { code } = await run(project, 'true', ['--timeout', '300ms']);
+          assert.ok(code !== null && code !== 70, String(code));
+        }
+      });
+      await until(() => !isAlive(keeper), 'the keeper has ended');
+    });
+
+    test('pid 1 is no target, and everything else inside may be killed', () =>
+      inSession(stage, async ({ project }) => {
+        const script = `for signal in STOP KILL TERM INT; do kill -$signal 1; done 2>/dev/null
+          for name in mem environ maps fd/0 fd/1 root/etc cwd/etc; do
+            (exec 3< /proc/1/$name) 2>/dev/null && echo won $name; done; true`;
+        assert.equal((await run(project, script)).stdout, '');
+        await run(project, 'setsid sleep 100 & kill -9 -1');
+        await works(project);
+      }));
+
+    test('nothing that serves the session is open in a command, or can be found by it', () =>
+      inSession(stage, async ({ project }) => {
+        const place = sessionPlace(stage.store, project, 'main');
+        assert.ok(existsSync(place.socket), 'outside it is there');
+        const { stdout } = await run(
+          project,
+          `ls -l /proc/self/fd | grep -v 'pipe:\\|/fd$\\|total'; ls -d ${stage.store} ${place.directory} 2>/dev/null
+           find / -xdev -name '*.socket' 2>/dev/null; cat /proc/net/unix | tail -n +2
+           for number in 3 4 5 6 7 8 9; do (printf '1 exited 0 0 0 0\\0' >&$number) 2>/dev/null && echo won; done; exit 9`,
+        );
+        assert.equal(stdout, '');
+      }));
+
+    test('what a command writes to its streams is never taken for a report', () =>
+      inSession(stage, async ({ project }) => {
+        const forged = `for id in 0 1 2 3 4 5 6; do printf "$id exited 0 0 0 0\\0"; printf "$id released\\0" >&2; done; exit 9`;
+        assert.equal((await run(project, forged)).code, 9);
+        assert.equal((await envelopeOf(stage, project, forged)).exitCode, 9);
+      }));
+
+    test('the layers of the fork are out of reach while it is mounted', () =>
+      inSession(
+        stage,
+        async ({ project }) => {
+          const { stdout } = await run(
+            project,
+            `grep -o 'upperdir=[^,]*\\|lowerdir[^,]*\\|workdir=[^,]*' /proc/self/mountinfo | cut -d= -f2 | tr ':' '\\n' |
+             while read -r layer; do ls -d "$layer" "/$layer" "${stage.store}/$layer" 2>/dev/null; done; true`,
+          );
+          assert.equal(stdout, '');
+        },
+        { script: 'echo kept > file' },
+      ));
+
+    test('a file held open keeps the fork from being rolled back, and what is rolled back stays so', () =>
+      inSession(
+        stage,
+        async ({ project }) => {
+          await run(project, '(exec 3>> file; while :; do echo more >&3; sleep 0.05; done) & echo $! > ~/writer');
+          const refused = await stage.ctx(project, ['rollback']);
+          assert.match(refused.stderr, /EBUSY/);
+          await run(project, 'kill -9 $(cat ~/writer); sleep 0.1');
+          assert.equal((await stage.ctx(project, ['rollback'])).code, 0);
+          const { stdout } = await run(project, 'cat file; sleep 0.2; cat file');
+          assert.equal(stdout, 'original\noriginal\n');
+        },
+        { script: 'echo original > file' },
+      ));
+
+    test('parents renamed and links planted where the fork is mounted lead nowhere', async () => {
+      for (const plant of [':', 'ln -s /etc ~/deep', 'mkdir ~/deep; ln -s /tmp ~/deep/project', 'echo file > ~/deep']) {
+        const project = stage.makeDirectory('home/deep/project');
+        stage.shell(project, 'echo original > file');
+        const outside = snapshot(stage.home);
+        await inSession(
+          stage,
+          async () => {
+            await run(project, `cd ~; mv deep moved && { ${plant}; }`);
+            // Mounted anew in its place, or refused; what it sees is the fork, and never what the link means.
+            const next = await stage.ctx(project, ['session', 'exec', '--', 'ls', '-A']);
+            if (next.code === 0) assert.equal(next.stdout, 'file\n', plant);
+            else assert.match(next.stderr, /ELOOP|ENOTDIR|EPIPE|no session|ended/, plant);
+          },
+          { project },
+        );
+        assert.deepEqual(snapshot(stage.home), outside, plant);
+        await stage.json(project, ['drop']);
+        assert.equal((await run(project, 'cat file')).stdout, 'original\n');
+        await stage.json(project, ['drop']);
+      }
+    });
+
+    test('a process that writes without end stops neither the command that left it nor the next', () =>
+      inSession(stage, async ({ project }) => {
+        const endless = 'yes & yes >&2 & sleep 0.2; echo done > ~/done';
+        assert.equal((await run(project, endless)).code, 0);
+        assert.equal((await envelopeOf(stage, project, endless)).exitCode, 0);
+        const typed = `script -qec "${stage.program} exec -- sh -c 'yes & sleep 0.2'" /dev/null | wc -c`;
+        const { code } = await stage.start(project, ['sh', '-c', typed], { timeoutSeconds: 30 }).finished;
+        assert.equal(code, 0);
+        await works(project);
+      }));
+
+    test('200 MB come through the client whole', () =>
+      inSession(stage, async ({ project }) => {
+        const script = 'head -c 209715200 /dev/zero | tr "\\0" x; echo end';
+        const counted = `${stage.program} exec -- sh -c '${script}' | tee ../counted-$$ | wc -c; tail -c 4 ../counted-$$; rm ../counted-$$`;
+        assert.equal(stage.shell(project, counted).replace(/^\s+/, ''), '209715204\nend\n');
+      }));
+
+    test('a client that disappears takes its command with it, whatever that ignores', () =>
+      inSession(stage, async ({ project }) => {
+        const client = stage.startCtx(project, ['exec', '--', 'sh', '-c', 'trap "" HUP TERM; echo on; sleep 300']);
+        await client.printed('on');
+        const waiting = stage.startCtx(project, ['exec', '--', 'sh', '-c', 'echo waited > ~/waited']);
+        await until(() => isAlive(waiting.pid), 'a second one waits');
+        process.kill(waiting.pid, 'SIGKILL');
+        await waiting.finished;
+        process.kill(client.pid, 'SIGKILL');
+        await works(project);
+      }));
+
+    test('random frames cost the connection they came on, and nothing else', () =>
+      inSession(stage, async ({ project, pid }) => {
+        const random = randomFrom(testSeed);
+        const { socket } = sessionPlace(stage.store, project, 'main');
+        const bytes = (length: number) => Buffer.from(Array.from({ length }, () => Math.floor(random() * 256)));
+        const words = (...each: readonly string[]) => Buffer.from(each.map((word) => `${word}\0`).join(''));
+        const requests: readonly Buffer[] = [
+          words('/', '', '', '1', 'exec'),
+          words('/nowhere', '', '', '3', 'exec', '--', 'true'),
+          words(project, '65535 65535', '1', '3', 'exec', '--', 'true', '__proto__=1', '=x', 'PATH'),
+          words(project, '', '', '4', 'exec', '--cwd', '../..', 'true'),
+          words(project, '', '', '99999999', 'exec'),
+          words(project, '', '', '3', 'exec', '--', ''),
+          words(project, '', '', '2', 'session', 'start'),
+          words(project, '', '', '5', 'exec', '--timeout', '-1', '--', 'true'),
+          words('relative', '', '', '0'),
+        ];
+        const kinds = ['R', 'I', 'S', 'W', 'O', 'C', 'N', 'M'] as const;
+        const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
+        const message = (): Buffer => {
+          const choice = random();
+          if (choice < 0.3) return bytes(Math.floor(random() * 200));
+          if (choice < 0.6) return encodeFrame('R', pick(requests));
+          return encodeFrame(pick(kinds), bytes(Math.floor(random() * 64)));
+        };
+        for (let connection = 0; connection < rounds * 25; connection += 1) {
+          await new Promise<void>((resolve) => {
+            const client = connect(socket, () => {
+              for (let count = random() * 6; count > 0; count -= 1) client.write(message());
+              if (random() < 0.5) setTimeout(() => client.destroy(), random() * 20);
+              else client.end();
+            });
+            client.on('error', () => undefined);
+            client.on('close', () => resolve());
+            client.resume();
+            setTimeout(() => client.destroy(), 300).unref();
+          });
+        }
+        assert.ok(isAlive(pid), 'the keeper lives');
+        await works(project);
+      }));
+
+    test('whoever is killed at whatever moment, nothing is left and the next command runs', async () => {
+      const random = randomFrom(testSeed + user.uid);
+      const project = stage.project('echo original > file');
+      for (let round = 0; round < rounds; round += 1) {
+        await inSession(
+          stage,
+          async ({ pid }) => {
+            const command = stage.startCtx(project, ['exec', '--', 'sh', '-c', 'sleep 300 & echo on; sleep 300']);
+            if (random() < 0.5) await command.printed('on');
+            const owner = childrenOf(pid)[0] ?? 0;
+            const inside = owner > 0 ? childrenOf(owner) : [];
+            const victims = [pid, owner, ...inside].filter((each) => each > 0);
+            const victim = victims[(round + Math.floor(random() * 2)) % victims.length] ?? pid;
+            process.kill(victim, 'SIGKILL');
+            if (isAlive(pid)) process.kill(command.pid, 'SIGKILL');
+            await command.finished;
+          },
+          { project },
+        );
+        await until(() => processesMounting(project).length === 0, 'nothing runs inside any more');
+        const next = await stage.ctx(project, ['exec', '--wait', '--', 'cat', 'file']);
+        assert.equal(next.stdout, 'original\n', next.stderr);
+      }
+    });
+  },
+  { concurrency: 3 },
+);

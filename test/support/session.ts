@@ -1,0 +1,45 @@
+/** A session of a suite: started, and stopped whatever the test does. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import type { Envelope } from '../../src/proxy/envelope.js';
+import { parseJson, type Stage } from './stage.js';
+
+export interface Started {
+  readonly project: string;
+  readonly pid: number;
+}
+
+export interface SessionOptions {
+  /** Fills the project. */
+  readonly script?: string;
+  /** Further words of `ctx session start`. */
+  readonly options?: readonly string[];
+  readonly project?: string;
+}
+
+export async function inSession(
+  stage: Stage,
+  use: (started: Started) => Promise<void>,
+  { script = ':', options = [], project = stage.project(script) }: SessionOptions = {},
+): Promise<void> {
+  const { code, stdout, stderr } = await stage.ctx(project, ['session', 'start', '--json', ...options]);
+  assert.equal(code, 0, stderr);
+  try {
+    await use({ project, pid: (parseJson(stdout) as { pid: number }).pid });
+  } finally {
+    await stage.ctx(project, ['session', 'stop']);
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+export async function envelopeOf(stage: Stage, project: string, script: string): Promise<Envelope> {
+  const { stdout, stderr } = await stage.ctx(project, ['session', 'exec', '--json', '--', 'sh', '-c', script]);
+  return parseJson(stdout, stderr) as Envelope;
+}
