@@ -35,8 +35,8 @@ export async function resolvedFor(
 }
 
 /**
- * `known` is the authority of an earlier command of the same request. It stands where no agent is named: then it comes from the
- * request alone; an agent's files may say otherwise since. What is refused here is in the record, like every command that ran.
+ * `known` is the authority of a session, of its whole workspace. It stands where no agent is named: then it comes from the request
+ * alone; an agent's files may say otherwise since. What is decided and approved is the command, where it starts. What is refused here is in the record, like every command that ran.
  */
 export async function authorityFor(
   host: Host,
@@ -47,8 +47,9 @@ export async function authorityFor(
   let agent: AgentFacts | undefined;
   try {
     agent = request.agent === undefined ? undefined : await host.agents(request.agent);
+    const whole = known === undefined ? place : { ...place, directory: place.origin };
     const resolved =
-      agent === undefined && known !== undefined ? known : await resolvedFor(host, place, request, agent);
+      agent === undefined && known !== undefined ? known : await resolvedFor(host, whole, request, agent);
     assertRunnable(host, place, resolved);
     const leave = await decideRequest(host, place, resolved, request);
     await countUse(host, resolved.line);

@@ -229,7 +229,7 @@ export class Session {
     const { jail, network, origin, resolved: first } = this.#equipment;
     const place = placeOf(host, request.cwd);
     if (place.origin !== origin) throw this.#lost(`it works on ${origin}`);
-    const resolved = await authorityFor(host, { ...place, directory: origin }, request, first);
+    const resolved = await authorityFor(host, place, request, first);
     if (resolved.digest !== first.digest) throw this.#lost('what its agent may do has changed since it started');
     const isFree = await this.#letGo();
     const synced = await this.#ready(place, resolved, request);

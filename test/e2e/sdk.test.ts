@@ -220,6 +220,27 @@ asOneUser((user) => {
         { script: 'echo one > file' },
       ));
 
+    test('a person is asked about a command where it starts, also in the kept jail', () =>
+      inWorkspace(
+        async (workspace, project) => {
+          await stage.ctx(project, ['rules', 'add', 'require_approval', '--', 'truncate']);
+          const directories: string[] = [];
+          const report = await workspace.run(['truncate', '-s', '1', 'file'], {
+            directory: 'below',
+            onApproval: async ({ directory }) => {
+              directories.push(directory);
+              return { granted: true, scope: 'once', network: [] };
+            },
+          });
+          assert.deepEqual(directories, [join(project, 'below')]);
+          assert.deepEqual(
+            report.changes.map(({ path }) => path),
+            ['below/file'],
+          );
+        },
+        { script: 'mkdir below' },
+      ));
+
     test('a grant does not outlive the fork that it was asked for', () =>
       inWorkspace(
         async (workspace, project) => {
