@@ -181,6 +181,16 @@ forEachUser((user) => {
       assert.equal((await call('exec', { argv: ['echo', 'next'] })).facts['stdout'], 'next\n');
     }));
 
+  test('a client that goes away takes its command with it', () =>
+    served(stage, async ({ client }) => {
+      const seconds = user.uid === 0 ? '86543' : '86544';
+      const lost = assert.rejects(client.callTool({ name: 'exec', arguments: { argv: ['sleep', seconds] } }));
+      await until(() => runs(['sleep', seconds]), 'the command runs');
+      await client.close();
+      await lost;
+      assert.equal(runs(['sleep', seconds]), false);
+    }));
+
   test('a long command tells how it is doing, and has a time limit', () =>
     served(stage, async ({ client }) => {
       const messages: (string | undefined)[] = [];
