@@ -50,5 +50,5 @@ export interface Receipt {
 
 export interface Recorder {
   /** Returns only when the entry is in its chain. Throws when it cannot be: then the effect must not happen. */
-  append(entry: RecordEntry): void;
+  append(entry: RecordEntry): Receipt;
 }

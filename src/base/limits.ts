@@ -6,6 +6,15 @@ export const capturedOutputBytes = 8 * 1024 * 1024;
 /** What a command can have left in its two pipes when it ends; what comes after that much is another process's. */
 export const pipeRestBytes = 2 * 1024 * 1024;
 
+/** Of one stream in a file, where a report does not hold all of it: the longest logs that people read, and no disk is full of them. */
+export const outputFileBytes = 256 * 1024 * 1024;
+
+/** Files of output that a fork keeps, two a run at most; the oldest go. */
+export const outputFilesKept = 8;
+
+/** How long output of a command without a fork is kept: `ctx gc` takes what is older. */
+export const liveOutputMilliseconds = 24 * 60 * 60_000;
+
 /** A command is warned of a limit, and its owner told, when so much of it is used. */
 export const limitWarningPercent = 80;
 

@@ -63,6 +63,7 @@ describe('an error as machines read it', () => {
   it('has its code, its parts and the exit code, exactly', () => {
     const error = new ErrnoError('EACCES', { operation: 'open', path: '/w\n', reason: 'closed' });
     assert.deepEqual(JSON.parse(JSON.stringify(errorJson(error))), {
+      version: 1,
       error: { code: 'EACCES', operation: 'open', path: '/w\n', reason: 'closed', exitCode: 13 },
     });
   });

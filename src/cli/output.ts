@@ -44,6 +44,7 @@ export function errorText(error: ErrnoError, paint: Paint): string {
 
 export function errorJson(error: ErrnoError): unknown {
   return {
+    version: 1,
     decision: decisionOf(error),
     error: {
       code: error.code,

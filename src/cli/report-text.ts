@@ -9,7 +9,10 @@ import { changeLines, counted, sizeText } from './change-text.js';
 import { limitText } from './limit-text.js';
 import type { Paint } from './output.js';
 
-type Common = Omit<Envelope, 'roots' | 'workspace' | 'changes' | 'pending' | 'entered' | 'clashes'>;
+type Common = Omit<
+  Envelope,
+  'session' | 'checkpoint' | 'roots' | 'workspace' | 'changes' | 'pending' | 'entered' | 'clashes'
+>;
 
 function ending({ exitCode, signal, timedOut }: Common, paint: Paint): string {
   if (timedOut) return paint('red', 'timed out');

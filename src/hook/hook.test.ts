@@ -26,7 +26,7 @@ class Stage {
   readonly asked: Task[] = [];
   readonly host: HookHost = {
     store: join(root, 'store'),
-    recorder: { append: (entry) => void this.entries.push(entry) },
+    recorder: { append: (entry) => ({ chain: 'person', seq: this.entries.push(entry) }) },
     home: join(root, 'home'),
     hidden: [join(root, 'store')],
     operatorDirectories: [join(root, 'configuration')],

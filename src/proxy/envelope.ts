@@ -10,8 +10,10 @@ export interface CapturedStream {
   readonly text: string;
   readonly base64?: string;
   readonly bytes: number;
-  /** Bytes past the limit that were not kept. */
+  /** Bytes past the limit that are not in `text`. */
   readonly dropped: number;
+  /** Where that is so: a file that has them all, from the first on, or as many as `bytes` of it says. */
+  readonly file?: { readonly path: string; readonly bytes: number };
 }
 
 /** What the kernel refused the command, as far as a refusal can be seen. */
@@ -26,9 +28,15 @@ export interface Refusal {
 
 export interface Envelope {
   readonly version: 1;
+  /** The run's own name, as the record has it: `ctx inspect RUN`. */
+  readonly run: string;
   readonly argv: readonly string[];
   readonly directory: string;
   readonly workspace: { readonly origin: string; readonly vault: string; readonly fork: string };
+  /** The session it ran in. */
+  readonly session: string | null;
+  /** The moment before it, for `ctx rollback`: null where none was made, since something was running in the fork. */
+  readonly checkpoint: number | null;
   /** The agent it ran for, and the digest of the Authority it ran under, as the record names it. */
   readonly agent: string | null;
   readonly authority: string;
@@ -66,6 +74,8 @@ export interface Envelope {
   /** Paths of the person's own edits that entered the fork before the command ran. */
   readonly entered: readonly string[];
   readonly clashes: readonly string[];
+  /** Where the record says how it ended; null where that could not be written, which a warning says. */
+  readonly record: { readonly chain: string; readonly seq: number } | null;
   readonly warnings: readonly string[];
 }
 

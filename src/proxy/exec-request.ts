@@ -6,6 +6,7 @@ import type { Layer } from '../jail/plan.js';
 import type { Progress } from '../vault/tree.js';
 import type { ApprovalRequest } from './await-approval.js';
 import type { LimitEvent } from './limit-events.js';
+import type { OutputListener } from './run.js';
 
 export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds' | 'onApproval' | 'live'> {
   readonly argv: readonly string[];
@@ -32,6 +33,8 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   readonly weakened: readonly Layer[];
   readonly timeoutMilliseconds?: number | undefined;
   readonly streams: 'inherit' | 'capture';
+  /** Told of output as it comes, where it is captured. */
+  readonly onOutput?: OutputListener | undefined;
   readonly wait: boolean;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** The workspace is ready; whatever is drawn of its making can go. */

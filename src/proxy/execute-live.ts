@@ -2,7 +2,10 @@
  * A command on a directory itself: the same Authority, the same jail, no fork. Nothing of it is undone by anybody, so it is
  * a verb of its own, and report and record say that it was live.
  */
+import { join } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
+import { uniqueName } from '../base/unique-name.js';
+import { storePaths } from '../vault/layout.js';
 import type { Owner } from '../vault/vault.js';
 import { authorityFor } from './authority-for.js';
 import type { Envelope } from './envelope.js';
@@ -18,7 +21,10 @@ import { viewOf } from './view.js';
 export type LiveRequest = Omit<ExecRequest, 'wait' | 'onProgress'>;
 
 /** As that of a fork, without what only a fork can say. */
-export type LiveEnvelope = Omit<Envelope, 'workspace' | 'roots' | 'changes' | 'pending' | 'entered' | 'clashes'> & {
+export type LiveEnvelope = Omit<
+  Envelope,
+  'workspace' | 'session' | 'checkpoint' | 'roots' | 'changes' | 'pending' | 'entered' | 'clashes'
+> & {
   readonly workspace: { readonly origin: string; readonly vault: null; readonly fork: null };
 };
 
@@ -47,9 +53,11 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
   const view = viewOf({ host, place, resolved, mounts, argv, environmentAdditions, weakened });
   const { agent, leave } = resolved;
   const { decision, approval } = leave;
+  const run = uniqueName();
   const { report, unwritten } = await recordedRun(
     host,
     {
+      run,
       whose: { object: `workspace/${origin}`, agent: agent?.name, parent: agent?.parent?.agent },
       facts: {
         argv,
@@ -72,6 +80,8 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
         authority: resolved.authority,
         privateHosts: request.privateHosts ?? [],
         streams: request.streams,
+        outputs: join(storePaths(host.store.directory).runs, run),
+        onOutput: request.onOutput,
         timeoutMilliseconds: shortest(request.timeoutMilliseconds, quota.wallTime),
         events,
         treeProgram: host.tree.program,

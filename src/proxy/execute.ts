@@ -4,6 +4,8 @@
  * The fork stays locked from before the command until its report is made, so that the report is exact. Whatever happens
  * the lock is released and nothing stays mounted: the jail holds both, and ends with this process.
  */
+import { join } from 'node:path';
+import { uniqueName } from '../base/unique-name.js';
 import { reportOf } from '../vault/changes.js';
 import { saveCheckpoint } from '../vault/checkpoint.js';
 import { flattenDeltas, flattenTrunk } from '../vault/flatten.js';
@@ -14,21 +16,25 @@ import { type Synced, syncFork } from '../vault/sync.js';
 import type { Problem } from '../vault/tree.js';
 import { closeFork, type OpenFork, openFork, writtenTrees } from '../vault/vault.js';
 import { authorityFor, type Permitted } from './authority-for.js';
-import type { EnforcedView } from './enforced-plan.js';
 import type { Envelope } from './envelope.js';
 import { type ExecRequest, refuseNoCommand, shortest } from './exec-request.js';
 import { mountsOf } from './fork-mounts.js';
 import { refreshGitIndex } from './git-index.js';
 import { type Host, type Place, placeOf } from './host.js';
-import type { LimitEvents } from './limit-events.js';
+import { recordInterrupted } from './interrupted-run.js';
 import { recordedRun } from './recorded-run.js';
-import { type JailRun, runInJail } from './run.js';
+import { type JailRun, type RunRequest, runInJail } from './run.js';
 import { withheld } from './runnable.js';
 import { viewOf } from './view.js';
 import { vaultWatchOf } from './watch-limits.js';
 
 function describe({ path, code, reason }: Problem): string {
   return `not in the fork: ${path} (${code}: ${reason})`;
+}
+
+/** A fork that is ready for a command, and the moment to go back to. */
+export interface Ready extends Synced {
+  readonly checkpoint: number | null;
 }
 
 /** An approval is of this fork, as it is. Frozen first, so that whatever the command writes is told apart from what was there, and can be undone alone. */
@@ -38,27 +44,34 @@ export async function readyFork(
   opened: OpenFork,
   { leave, roots }: Permitted,
   request: Pick<ExecRequest, 'argv' | 'weakened' | 'signal' | 'onProgress'>,
-): Promise<Synced> {
+): Promise<Ready> {
   leave.confirm(opened);
+  await recordInterrupted(host, opened);
   const saved = saveCheckpoint(opened, { automatic: true, reason: request.argv.join(' ') });
   await flattenTrunk(saved.fork);
   const rooted = await addRoots(await flattenDeltas(saved.fork), { ...request, paths: roots });
   const synced = await syncFork(rooted.fork, [workspaceRoot, ...rooted.keys], rooted.imported);
   const fork = await refreshGitIndex(host, place, synced, request.weakened, request.signal);
-  return { ...synced, fork, problems: [...rooted.problems, ...synced.problems] };
+  const checkpoint = saved.checkpoint.id;
+  return { ...synced, fork, checkpoint, problems: [...rooted.problems, ...synced.problems] };
+}
+
+/** One command, as the proxy has it run. */
+export interface BenchCommand extends Pick<RunRequest, 'view' | 'events' | 'outputs' | 'onOutput'> {
+  readonly timeoutMilliseconds: number | undefined;
 }
 
 /** What a command runs on, all of it ready: the fork is locked, and its delta is the command's alone. */
 export interface Bench {
   readonly place: Place;
   readonly resolved: Permitted;
-  readonly synced: Synced;
+  readonly synced: Ready;
   /** Of this run, beyond what the authority and the fork say. */
   readonly warnings: readonly string[];
   readonly session?: string | undefined;
   /** Whether nobody writes the fork after the run; without it, nobody does. */
   isStill?(): boolean;
-  run(view: EnforcedView, events: LimitEvents, timeoutMilliseconds: number | undefined): Promise<JailRun>;
+  run(command: BenchCommand): Promise<JailRun>;
 }
 
 export async function executeOn(host: Host, request: ExecRequest, bench: Bench): Promise<Envelope> {
@@ -80,9 +93,12 @@ export async function executeOn(host: Host, request: ExecRequest, bench: Bench):
   const { agent, leave } = resolved;
   const { decision, approval } = leave;
   const object = `fork/${fork.id}/${fork.name}`;
+  const run = uniqueName();
   const { report, seen, unwritten } = await recordedRun(
     host,
     {
+      run,
+      lastRun: fork.place.lastRun,
       whose: { object, agent: agent?.name, parent: agent?.parent?.agent, session: bench.session },
       facts: {
         argv,
@@ -93,13 +109,15 @@ export async function executeOn(host: Host, request: ExecRequest, bench: Bench):
         decision: { ...decision },
         approval,
         stateBefore: await stateBefore(fork),
+        checkpoint: synced.checkpoint,
       },
       onLimit: request.onLimit,
       signal: request.signal,
     },
     (events) => {
       request.onReady?.();
-      return bench.run(view, events, timeoutMilliseconds);
+      const outputs = join(fork.place.runs, run);
+      return bench.run({ view, events, outputs, onOutput: request.onOutput, timeoutMilliseconds });
     },
     async () => {
       const isStill = bench.isStill?.() ?? true;
@@ -113,6 +131,8 @@ export async function executeOn(host: Host, request: ExecRequest, bench: Bench):
     argv,
     directory,
     workspace: { origin, vault: fork.id, fork: fork.name },
+    session: bench.session ?? null,
+    checkpoint: synced.checkpoint,
     agent: agent?.name ?? null,
     authority: resolved.digest,
     decision,
@@ -159,15 +179,13 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
       resolved,
       synced,
       warnings: [],
-      run: (view, events, timeoutMilliseconds) =>
+      run: (command) =>
         runInJail({
+          ...command,
           program: host.jailProgram,
-          view,
           authority: resolved.authority,
           privateHosts: request.privateHosts ?? [],
           streams: request.streams,
-          timeoutMilliseconds,
-          events,
           treeProgram: host.tree.program,
           counted: writtenTrees(synced.fork),
           vault: vaultWatchOf(synced.fork),

@@ -11,6 +11,7 @@ import type { Change } from '../vault/tree.js';
 import { closeFork, type OpenFork, openExistingFork } from '../vault/vault.js';
 import { readVaultMeta } from '../vault/vault-meta.js';
 import { type Host, placeOf } from './host.js';
+import { recordInterrupted } from './interrupted-run.js';
 
 export interface ForkRequest {
   readonly cwd: string;
@@ -45,6 +46,7 @@ export async function withFork<T>(
     });
   }
   try {
+    await recordInterrupted(host, fork);
     return await use(fork);
   } finally {
     closeFork(fork);

@@ -8,6 +8,7 @@ import { ErrnoError } from '../base/errno.js';
 import { denialsOf } from './denials.js';
 import type { Envelope } from './envelope.js';
 import type { Host } from './host.js';
+import { beginRun, endRun, type LastRun } from './last-run.js';
 import { type LimitEvent, LimitEvents } from './limit-events.js';
 import { refusalsOf } from './refusals.js';
 import type { JailRun } from './run.js';
@@ -15,6 +16,10 @@ import type { JailRun } from './run.js';
 export type Facts = Readonly<Record<string, Json>>;
 
 export interface Recorded {
+  /** Its name, in every record of it. */
+  readonly run: string;
+  /** Where it says that it is under way; nowhere for what has no fork. */
+  readonly lastRun?: string | undefined;
   readonly whose: Pick<RecordEntry, 'object' | 'agent' | 'parent' | 'session'>;
   readonly facts: Facts;
   readonly onLimit?: ((event: LimitEvent) => void) | undefined;
@@ -24,6 +29,7 @@ export interface Recorded {
 
 export type RunReport = Pick<
   Envelope,
+  | 'run'
   | 'exitCode'
   | 'signal'
   | 'timedOut'
@@ -36,6 +42,7 @@ export type RunReport = Pick<
   | 'connections'
   | 'limitEvents'
   | 'limitsReached'
+  | 'record'
 >;
 
 export interface RunAndSeen<Seen> {
@@ -49,26 +56,32 @@ export interface RunAndSeen<Seen> {
  * After the command has run, its report is worth more than what is written about it: a full disk, which may be the command's
  * own doing, is said in the report. That it began is in the record already.
  */
-function keepGoing(warnings: string[], what: string, write: () => void): void {
+function keepGoing<T>(warnings: string[], what: string, write: () => T): T | undefined {
   try {
-    write();
+    return write();
   } catch (error) {
     if (!(error instanceof ErrnoError)) throw error;
     warnings.push(`could not write ${what}: ${error.reason} (${error.code})`);
+    return undefined;
   }
 }
 
 /** `look` is asked after the run what it did, for the record and for the envelope. */
 export async function recordedRun<Seen>(
   host: Host,
-  { whose, facts, onLimit, signal: cancelled }: Recorded,
+  { run: name, lastRun, whose, facts: given, onLimit, signal: cancelled }: Recorded,
   run: (events: LimitEvents) => Promise<JailRun>,
   look: () => Promise<{ readonly seen: Seen; readonly facts: Facts }>,
 ): Promise<RunAndSeen<Seen>> {
   const { recorder } = host;
   const startedAt = host.now();
-  const fail = (error: string) =>
+  const facts: Facts = { ...given, run: name };
+  const last: LastRun = { run: name, agent: whose.agent ?? null };
+  const fail = (error: string) => {
     recorder.append({ ...whose, type: 'exec', status: 'failed', facts: { ...facts, error } });
+    endRun(lastRun, last);
+  };
+  beginRun(lastRun, last);
   recorder.append({ ...whose, type: 'exec', status: 'begin', facts });
   if (cancelled?.aborted === true) {
     fail('ECANCELED');
@@ -103,11 +116,13 @@ export async function recordedRun<Seen>(
       limitsReached,
     },
   };
-  keepGoing(unwritten, 'how it ended', () => recorder.append(ended));
+  const receipt = keepGoing(unwritten, 'how it ended', () => recorder.append(ended));
+  if (receipt !== undefined) keepGoing(unwritten, 'that it ended', () => endRun(lastRun, last));
   for (const denial of denialsOf(whose, refusals, connections)) {
     keepGoing(unwritten, 'what it was refused', () => recorder.append(denial));
   }
   const report: RunReport = {
+    run: name,
     exitCode,
     signal,
     timedOut,
@@ -120,6 +135,7 @@ export async function recordedRun<Seen>(
     connections,
     limitEvents: events.all,
     limitsReached,
+    record: receipt?.seq === undefined ? null : { chain: receipt.chain, seq: receipt.seq },
   };
   return { report, seen, unwritten };
 }

@@ -1,13 +1,12 @@
 /** One command in a kept jail: its streams, its clock, its limits. The jail goes on. */
 import type { Authority } from '../authority/authority.js';
-import { capturedOutputBytes } from '../base/limits.js';
 import { commandPlan } from '../jail/plan.js';
 import type { KeptCommand, KeptJail, RunningCommand } from '../jail/serve.js';
 import type { ConnectionEvent } from '../network/events.js';
-import { CapturedOutput } from './captured-output.js';
+import { capturedStreams } from './captured-output.js';
 import type { EnforcedView } from './enforced-plan.js';
 import type { LimitEvents } from './limit-events.js';
-import type { JailNetwork, JailRun } from './run.js';
+import type { JailNetwork, JailRun, OutputListener } from './run.js';
 import { reachedByOutcome, withTimeout } from './time-limit.js';
 import { type VaultWatch, watchLimits } from './watch-limits.js';
 
@@ -23,6 +22,8 @@ export interface KeptRunRequest {
   readonly view: EnforcedView;
   readonly authority: Authority;
   readonly conversation: Conversation | undefined;
+  readonly outputs: string;
+  readonly onOutput?: OutputListener | undefined;
   readonly timeoutMilliseconds?: number | undefined;
   readonly events: LimitEvents;
   readonly treeProgram: string;
@@ -50,7 +51,7 @@ function addedTo(before: readonly ConnectionEvent[], after: readonly ConnectionE
 
 export async function runKept(request: KeptRunRequest): Promise<JailRun> {
   const { jail, network, view, authority, conversation, events } = request;
-  const captured = { stdout: new CapturedOutput(capturedOutputBytes), stderr: new CapturedOutput(capturedOutputBytes) };
+  const captured = capturedStreams(request.outputs);
   const connectionsBefore = network?.connections() ?? [];
   let command: RunningCommand | undefined;
   const watch = await watchLimits({
@@ -68,7 +69,12 @@ export async function runKept(request: KeptRunRequest): Promise<JailRun> {
     command = jail.start({
       plan: commandPlan(view.jail),
       input: conversation?.input ?? 'nothing',
-      onOutput: conversation?.onOutput ?? ((stream, chunk) => captured[stream].add(chunk)),
+      onOutput:
+        conversation?.onOutput ??
+        ((stream, chunk) => {
+          captured[stream].add(chunk);
+          return request.onOutput?.(stream, chunk);
+        }),
     });
     request.onStarted?.(command);
     const [outcome, timedOut] = await withTimeout(command, request.timeoutMilliseconds, events);
@@ -83,5 +89,7 @@ export async function runKept(request: KeptRunRequest): Promise<JailRun> {
     };
   } finally {
     await watch.stop();
+    captured.stdout.close();
+    captured.stderr.close();
   }
 }

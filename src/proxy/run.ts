@@ -4,13 +4,12 @@
  */
 import type { Server } from 'node:net';
 import type { Authority } from '../authority/authority.js';
-import { capturedOutputBytes } from '../base/limits.js';
 import { makeGroup } from '../jail/cgroup.js';
 import { launch, type RunningJail } from '../jail/launch.js';
 import type { Outcome } from '../jail/report.js';
 import type { ConnectionEvent } from '../network/events.js';
 import type { NetworkProxy } from '../network/proxy.js';
-import { CapturedOutput } from './captured-output.js';
+import { capturedStreams } from './captured-output.js';
 import { type EnforcedView, enforcedPlan } from './enforced-plan.js';
 import type { CapturedStream } from './envelope.js';
 import type { LimitEvents } from './limit-events.js';
@@ -24,6 +23,9 @@ export interface RunRequest {
   /** `host:port` the operator lets it reach although they are not public. */
   readonly privateHosts: readonly string[];
   readonly streams: 'inherit' | 'capture';
+  /** Where output goes that a report has no room for: `.stdout` and `.stderr` are added. */
+  readonly outputs: string;
+  readonly onOutput?: OutputListener | undefined;
   readonly timeoutMilliseconds?: number | undefined;
   /** Told as thresholds of limits are reached. */
   readonly events: LimitEvents;
@@ -34,6 +36,9 @@ export interface RunRequest {
   readonly lockDescriptor?: number;
   readonly onStarted?: ((jail: RunningJail) => void) | undefined;
 }
+
+/** Told of output as it comes. */
+export type OutputListener = (stream: 'stdout' | 'stderr', chunk: Buffer) => void | Promise<void>;
 
 export interface JailRun {
   readonly outcome: Outcome;
@@ -76,7 +81,7 @@ export async function networkFor({ authority, privateHosts, view }: NetworkReque
 export async function runInJail(request: RunRequest): Promise<JailRun> {
   const { view, authority } = request;
   const captured = request.streams === 'capture';
-  const streams = { stdout: new CapturedOutput(capturedOutputBytes), stderr: new CapturedOutput(capturedOutputBytes) };
+  const streams = capturedStreams(request.outputs);
   const network = await networkFor(request);
   const group = makeGroup(authority.quota);
   const start = process.hrtime.bigint();
@@ -99,7 +104,10 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
       program: request.program,
       plan: enforcedPlan({ ...view, jail: { ...view.jail, controlGroups: group?.directories ?? [] } }),
       streams: request.streams,
-      onOutput: (stream, chunk) => streams[stream].add(chunk),
+      onOutput: (stream, chunk) => {
+        streams[stream].add(chunk);
+        void request.onOutput?.(stream, chunk);
+      },
       ...(request.lockDescriptor === undefined ? {} : { lockDescriptor: request.lockDescriptor }),
       ...(network === undefined ? {} : { onServer: network.onServer }),
     });
@@ -110,6 +118,8 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
     await watch?.stop();
     limitsReached = [...(group?.events() ?? []), ...(watch?.reached ?? [])];
     group?.remove();
+    streams.stdout.close();
+    streams.stderr.close();
   }
   const [outcome, timedOut] = ended;
   return {

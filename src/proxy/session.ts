@@ -16,16 +16,16 @@ import { type Group, makeGroup } from '../jail/cgroup.js';
 import { keptPlan, overlayPlan } from '../jail/plan.js';
 import { KeptJail } from '../jail/serve.js';
 import { saveCheckpoint } from '../vault/checkpoint.js';
-import type { Synced } from '../vault/sync.js';
 import { closeFork, type OpenFork, openExistingFork, openFork, type SharedLock, writtenTrees } from '../vault/vault.js';
 import { authorityFor, type Permitted } from './authority-for.js';
 import type { ResolvedAuthority } from './authority-of.js';
 import { enforcedPlan } from './enforced-plan.js';
 import type { Envelope } from './envelope.js';
 import { type ExecRequest, refuseNoCommand } from './exec-request.js';
-import { executeOn, readyFork } from './execute.js';
+import { executeOn, type Ready, readyFork } from './execute.js';
 import { mountsOf } from './fork-mounts.js';
 import { type Host, type Place, placeOf } from './host.js';
+import { recordInterrupted } from './interrupted-run.js';
 import { type JailNetwork, networkFor } from './run.js';
 import { type Conversation, runKept } from './run-kept.js';
 import { sharedLock } from './shared-lock.js';
@@ -46,6 +46,7 @@ export interface SessionCommand
     | 'onApproval'
     | 'onStarted'
     | 'onLimit'
+    | 'onOutput'
     | 'signal'
   > {
   /** Where its bytes come from and go; without one it reads nothing, and what it writes is in the report. */
@@ -194,11 +195,11 @@ export class Session {
   }
 
   /** The fork with a delta that is the next command's alone; as it is, where something runs in it. */
-  async #ready(place: Place, resolved: Permitted, request: ExecRequest): Promise<Synced> {
+  async #ready(place: Place, resolved: Permitted, request: ExecRequest): Promise<Ready> {
     const { origin, fork, lock } = this.#equipment;
     if (this.#opened !== undefined) {
       resolved.leave.confirm(this.#opened);
-      return { fork: this.#opened, entered: [], clashes: this.#opened.meta.clashes, problems: [] };
+      return { fork: this.#opened, entered: [], clashes: this.#opened.meta.clashes, problems: [], checkpoint: null };
     }
     const now = performance.now();
     const look = now - this.#lookedAt > originLookMilliseconds;
@@ -213,8 +214,9 @@ export class Session {
       return readyFork(this.#host, place, opened, resolved, request);
     }
     resolved.leave.confirm(opened);
-    const { fork: frozen } = saveCheckpoint(opened, { automatic: true, reason: purpose });
-    return { fork: frozen, entered: [], clashes: frozen.meta.clashes, problems: [] };
+    await recordInterrupted(this.#host, opened);
+    const { fork: frozen, checkpoint } = saveCheckpoint(opened, { automatic: true, reason: purpose });
+    return { fork: frozen, entered: [], clashes: frozen.meta.clashes, problems: [], checkpoint: checkpoint.id };
   }
 
   async #exec(command: SessionCommand): Promise<Envelope> {
@@ -242,18 +244,16 @@ export class Session {
         session: this.id,
         isStill: () => this.#isDown,
         warnings: isFree ? [] : [background],
-        run: async (view, events, timeoutMilliseconds) => {
+        run: async (one) => {
           this.#isDown = false;
           // The jail does one thing after the other: the command starts on what is mounted, without our waiting for it.
-          const mounted = isFree ? jail.mount(overlayPlan(view.jail)) : undefined;
+          const mounted = isFree ? jail.mount(overlayPlan(one.view.jail)) : undefined;
           const running = runKept({
+            ...one,
             jail,
             network,
-            view,
             authority: resolved.authority,
             conversation,
-            timeoutMilliseconds,
-            events,
             treeProgram: host.tree.program,
             counted: writtenTrees(synced.fork),
             vault: vaultWatchOf(synced.fork),

@@ -2,6 +2,7 @@
 import { closeSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { liveOutputMilliseconds } from '../base/limits.js';
 import { forkChanges } from '../vault/changes.js';
 import { exportTree } from '../vault/export.js';
 import { flattenDeltas, flattenTrunk } from '../vault/flatten.js';
@@ -19,6 +20,7 @@ import { isForkName, readVaultMeta, type VaultMeta, writeVaultMeta } from '../va
 import { type ForkRequest, objectOf, tidy, withFork } from './fork-verbs.js';
 import { accessAt } from './history-verbs.js';
 import { type Host, placeOf } from './host.js';
+import { dropOldOutputs } from './output-file.js';
 
 export interface VaultSummary {
   readonly id: string;
@@ -177,6 +179,7 @@ export async function collectStore(host: Host): Promise<readonly (Collected & { 
     if (readVaultMeta(access.paths.meta) === undefined) continue;
     found.push({ vault: id, ...(await collectGarbage(access)) });
   }
+  dropOldOutputs(storePaths(host.store.directory).runs, host.now().getTime() - liveOutputMilliseconds);
   await emptyTrash(host.store, host.tree);
   return found;
 }

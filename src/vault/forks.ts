@@ -210,6 +210,6 @@ export async function dropFork(fork: OpenFork): Promise<OpenFork> {
     await discard(store, tree, [place.home, ...written]);
     after = dropped(fork);
   }
-  throwAway(store, place.home);
+  for (const directory of [place.home, place.runs]) throwAway(store, directory);
   return after;
 }

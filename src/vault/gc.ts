@@ -78,6 +78,10 @@ export async function collectGarbage(
         return 'trunk' in maker || !locks.has(maker.fork) || locks.get(maker.fork) !== undefined;
       });
       for (const name of gone) throwAway(store, paths.layer(name));
+      for (const [name, lock] of locks) {
+        // Output of runs: only where nobody runs anything, and never as a side of another verb.
+        if (lock !== undefined && !held.has(name)) throwAway(store, paths.fork(name).runs);
+      }
       dropSeenSteps(access);
       return { layers: gone, busy: [...locks].filter(([, lock]) => lock === undefined).map(([name]) => name) };
     } finally {

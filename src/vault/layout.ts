@@ -13,6 +13,9 @@
  *   STORE/vault/ID/fork/NAME/state-N.json  the fork's stack of layers and its checkpoints; the newest whole one counts
  *   STORE/vault/ID/fork/NAME/lock        held by whoever uses the fork
  *   STORE/vault/ID/fork/NAME/home/       the private home
+ *   STORE/vault/ID/fork/NAME/run/        output of commands that a report had no room for
+ *   STORE/vault/ID/fork/NAME/last-run.json  the last run, and whether it has ended
+ *   STORE/run/                           as a fork's, of commands without one
  *   STORE/session/KEY/FORK.socket        of a live session, with FORK.json: who keeps it
  *   STORE/approval/ID/                   a command that waits for a person's answer, and the answer
  *   STORE/trash/                         renamed here, then deleted
@@ -39,6 +42,8 @@ export interface ForkPaths {
   readonly directory: string;
   readonly lock: string;
   readonly home: string;
+  readonly runs: string;
+  readonly lastRun: string;
   /** A newer scan of a root that has not been acted on yet. */
   scanned(root: string): string;
 }
@@ -66,6 +71,7 @@ export function storePaths(store: string) {
     vaults: join(store, 'vault'),
     sessions: join(store, 'session'),
     trash: join(store, 'trash'),
+    runs: join(store, 'run'),
     approvals: join(store, 'approval'),
   } as const;
 }
@@ -75,6 +81,8 @@ function forkPaths(directory: string): ForkPaths {
     directory,
     lock: join(directory, 'lock'),
     home: join(directory, 'home'),
+    runs: join(directory, 'run'),
+    lastRun: join(directory, 'last-run.json'),
     scanned: (root) => join(directory, `scan-${root}`),
   };
 }

@@ -24,6 +24,7 @@ const host: HookHost = {
   recorder: {
     append: () => {
       denials += 1;
+      return { chain: 'person', seq: denials };
     },
   },
   home: join(root, 'home'),

@@ -1,0 +1,81 @@
+/**
+ * kill -9 of whoever owns a run: the record says that it began, and the next who opens the fork says, once, that it was
+ * interrupted and what it had done. CTX_TEST_SEED repeats a run, CTX_SOAK=1 makes it long.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { randomFrom, testSeed } from '../support/random.js';
+import { recordsOf } from '../support/record.js';
+import { parseJson, useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
+
+const rounds = process.env['CTX_SOAK'] === '1' ? 100 : 6;
+
+forEachUser(
+  (user) => {
+    const stage = useStage(user);
+    const runs = () => recordsOf(stage.store).filter(({ type }) => type === 'exec');
+
+    test('a run that was killed is recorded as interrupted, once, with what it had changed', async () => {
+      const project = stage.project();
+      const script = 'echo half > made; echo ready; sleep 60';
+      const running = stage.startCtx(project, ['exec', '--', 'sh', '-c', script]);
+      await running.printed('ready');
+      process.kill(running.pid, 'SIGKILL');
+      await running.finished;
+      assert.deepEqual(
+        runs().map(({ status }) => status),
+        ['begin'],
+      );
+      // Any verb that opens the fork says it; those after it have nothing to add.
+      await stage.json(project, ['status', '--wait']);
+      await stage.json(project, ['diff', '--wait']);
+      await stage.exec(project, ['true']);
+      const [begin, end, ...later] = runs();
+      assert.equal(end?.facts?.['run'], begin?.facts?.['run']);
+      assert.deepEqual(
+        [end?.status, end?.facts?.['interrupted'], end?.facts?.['changes']],
+        ['failed', true, ['added made']],
+      );
+      assert.deepEqual(
+        later.map(({ status }) => status),
+        ['begin', 'ok'],
+      );
+      const { code, stdout } = await stage.ctx(project, ['audit', 'verify']);
+      assert.equal(code, 0, stdout);
+    });
+
+    test(`killed at ${rounds} random moments, each run has one end, CTX_TEST_SEED=${testSeed}`, async () => {
+      const random = randomFrom(testSeed + user.uid);
+      const project = stage.project();
+      for (let round = 0; round < rounds; round += 1) {
+        const inSession = round % 3 === 2;
+        if (inSession) await stage.ctx(project, ['session', 'start']);
+        const argv = ['exec', '--wait', '--', 'sh', '-c', `echo ${round} > made-${round}; sleep 0.3`];
+        const running = stage.startCtx(project, argv);
+        await sleep(random() * 700);
+        // The owner of a command in a session is whoever keeps the session.
+        const { sessions } = parseJson((await stage.ctx(project, ['session', 'list', '--json'])).stdout) as {
+          sessions: { pid: number }[];
+        };
+        for (const pid of inSession ? sessions.map((each) => each.pid) : [running.pid]) {
+          try {
+            process.kill(pid, 'SIGKILL');
+          } catch (error) {
+            assert.match(String(error), /ESRCH/);
+          }
+        }
+        await running.finished;
+      }
+      await stage.exec(project, ['true']);
+      const all = runs();
+      for (const name of new Set(all.map(({ facts }) => facts?.['run']))) {
+        const records = all.filter(({ facts }) => facts?.['run'] === name);
+        const isBegin = records.map(({ status }) => status === 'begin');
+        assert.deepEqual(isBegin, [true, false], JSON.stringify(records));
+      }
+    });
+  },
+  { concurrency: 1 },
+);
