@@ -26,7 +26,17 @@ import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { recordSegmentBytes, recordSegmentMilliseconds } from '../base/limits.js';
 import { type DenialState, type Notice, noDenials, parseDenials, planDenials } from './denials.js';
 import type { FileLock } from './file-lock.js';
-import { bodyText, formatVersion, genesisHead, type Hasher, type Position, types } from './format.js';
+import {
+  bodyText,
+  formatVersion,
+  genesisHead,
+  type Hasher,
+  type Position,
+  textOf,
+  types,
+  viewOf,
+  wordsOf,
+} from './format.js';
 import { agentOfChain, type ChainPaths, chainPaths, firstSeqOf, segmentName, tornName } from './layout.js';
 import type { RecordEntry } from './record.js';
 import type { Reserve } from './reserve.js';
@@ -58,8 +68,10 @@ export interface AppendOptions {
 }
 
 export interface Appended {
-  /** For each entry; undefined for a refusal that was added to a count. */
-  readonly positions: readonly (Position | undefined)[];
+  /** Numbers of the entries' records; undefined for a refusal that was added to a count. */
+  readonly seqs: readonly (number | undefined)[];
+  /** Of the last record there is now. Others have their heads in the chain: nobody waits for their texts. */
+  readonly end: Position;
   readonly notices: readonly (Notice & { readonly seq: number })[];
   /** The last head of a segment that was ended by this. */
   readonly rotated: Position | undefined;
@@ -91,10 +103,6 @@ export class Chain {
     this.#options = options;
   }
 
-  append(entry: RecordEntry): Position | undefined {
-    return this.appendAll([entry], { durable: entry.durable ?? false }).positions[0];
-  }
-
   appendAll(entries: readonly RecordEntry[], options: AppendOptions = {}): Appended {
     if (entries.some(({ status, makesRoom }) => status === 'begin' && makesRoom !== true)) {
       this.#inChain(() => this.#options.reserve.demand());
@@ -118,10 +126,12 @@ export class Chain {
       });
       const mayUseReserve = entries.every(({ status, makesRoom }) => status !== 'begin' || makesRoom === true);
       if (plan.changed) this.#withRoom(mayUseReserve, () => this.#writeDenials(plan.state));
-      const positions = this.#withRoom(mayUseReserve, () => this.#write(tail, plan.entries, now, options.durable));
+      const next = tail.seq + 1;
+      const end = this.#withRoom(mayUseReserve, () => this.#write(tail, plan.entries, now, options.durable));
       return {
-        positions: plan.places.map((place) => (place === undefined ? undefined : positions[place])),
-        notices: plan.notices.map((notice) => ({ ...notice, seq: positions[notice.index]?.seq ?? 0 })),
+        seqs: plan.places.map((place) => (place === undefined ? undefined : next + place)),
+        end,
+        notices: plan.notices.map((notice) => ({ ...notice, seq: next + notice.index })),
         rotated,
       };
     });
@@ -133,7 +143,7 @@ export class Chain {
       const torn: RecordEntry[] = [];
       const tail = this.#refresh(torn);
       if (torn.length === 0) return { seq: tail.seq, head: tail.head };
-      return this.#write(tail, torn, this.#options.now(), true).at(-1) ?? tail;
+      return this.#write(tail, torn, this.#options.now(), true);
     });
   }
 
@@ -199,9 +209,9 @@ export class Chain {
   }
 
   /** Ends the segment. The next look finds no room in it and begins another. */
-  #rotate(tail: Tail): Position | undefined {
+  #rotate(tail: Tail): Position {
     const end: RecordEntry = { type: types.close, object: this.name, status: 'ok' };
-    const position = this.#write(tail, [end], this.#options.now(), true)[0];
+    const position = this.#write(tail, [end], this.#options.now(), true);
     this.#tail = undefined;
     return position;
   }
@@ -313,25 +323,29 @@ export class Chain {
     return this.#tail ?? { ...before, size: 0 };
   }
 
-  /** With one write, so that a killed process leaves whole records but for the last. */
-  #write(tail: Tail, entries: readonly RecordEntry[], now: Date, durable = false): readonly Position[] {
+  /** With one write, so that a killed process leaves whole records but for the last. Where the chain ends then. */
+  #write(tail: Tail, entries: readonly RecordEntry[], now: Date, durable = false): Position {
     const { hasher } = this.#options;
     const agent = agentOfChain(this.name);
     // The record that says how far the clock was set back comes first, where it was.
     const ts =
       entries[0]?.type === types.open || entries[0]?.type === types.close ? latest(now, tail.ts) : now.toISOString();
-    let { head, seq } = tail;
+    const words = wordsOf(tail.head);
+    let { seq } = tail;
     let end = 0;
     let bytes = this.#lines;
-    const positions = entries.map((entry) => {
+    let view = viewOf(bytes);
+    for (const entry of entries) {
       seq += 1;
       const body = bodyText(entry, agent, seq, ts);
       const most = end + body.length * 3 + lineOverhead;
-      if (most > bytes.length) bytes = Buffer.concat([bytes.subarray(0, end)], most * 2);
-      end = hasher.writeLine(head, body, bytes, end);
-      head = hasher.head;
-      return { seq, head };
-    });
+      if (most > bytes.length) {
+        bytes = Buffer.concat([bytes.subarray(0, end)], most * 2);
+        view = viewOf(bytes);
+      }
+      end = hasher.writeLine(words, body, bytes, view, end);
+    }
+    const head = textOf(words);
     // Kept for the next time, but not where one large entry needed much.
     if (bytes.length <= largestKept) this.#lines = bytes;
     const descriptor = this.#segment;
@@ -340,7 +354,7 @@ export class Chain {
     if (durable) fdatasyncSync(descriptor);
     const last = entries.at(-1);
     if (last !== undefined) this.#tail = { head, seq, ts, type: last.type, size: tail.size + end };
-    return positions;
+    return { seq, head };
   }
 
   #writeLines(descriptor: number, size: number, bytes: Buffer): void {

@@ -4,7 +4,7 @@
  * can be checked apart from the rest, and a flipped bit of the last record is seen too.
  */
 import { Blake3, digestBytes } from '../base/blake3.js';
-import { canonicalJson, type Json } from '../base/canonical-json.js';
+import { canonicalJson, type Json, quoted } from '../base/canonical-json.js';
 import type { Layer, RecordEntry, Status } from './record.js';
 
 /** What the first record of a chain follows. */
@@ -59,13 +59,13 @@ export interface Position {
 /** Canonical by construction: members in order, values as JSON writes them. Quicker than sorting what is known. */
 export function bodyText(entry: RecordEntry, agent: string | null, seq: number, ts: string): string {
   const { count, facts, layer, object, session = null, status, type } = entry;
-  return `{"agent":${agent === null ? 'null' : JSON.stringify(agent)}${
+  return `{"agent":${agent === null ? 'null' : quoted(agent)}${
     count === undefined ? '' : `,"count":${canonicalJson(count)}`
   }${facts === undefined ? '' : `,"facts":${canonicalJson(facts)}`}${
     layer === undefined ? '' : `,"layer":"${layer}"`
-  },"object":${JSON.stringify(object)},"seq":${seq},"session":${
-    session === null ? 'null' : JSON.stringify(session)
-  },"status":"${status}","ts":"${ts}","type":${JSON.stringify(type)}}`;
+  },"object":${quoted(object)},"seq":${seq},"session":${
+    session === null ? 'null' : quoted(session)
+  },"status":"${status}","ts":"${ts}","type":${quoted(type)}}`;
 }
 
 const quote = 0x22;
@@ -110,42 +110,53 @@ const digits = Uint16Array.from({ length: 256 }, (_, byte) =>
 );
 const digestWords = digestBytes / 4;
 
-/** What `follows` begins with. */
-export function genesisWords(): Int32Array {
-  return new Int32Array(digestWords);
+/** A head as words, for what hashes many one after the other. */
+export function wordsOf(head: string): Int32Array {
+  const words = new Int32Array(digestWords);
+  Buffer.from(words.buffer).write(head, 'hex');
+  return words;
+}
+
+export function textOf(head: Int32Array): string {
+  return Buffer.from(head.buffer, head.byteOffset, digestBytes).toString('hex');
+}
+
+export function viewOf(bytes: Buffer): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
 /** Heads one after the other. Holds the memory that hashing needs. */
 export class Hasher {
   readonly #blake3 = new Blake3();
-  #digest: Buffer = Buffer.alloc(digestBytes);
-  #head = genesisHead;
 
   /** Of a body as text. */
   next(previous: string, body: string): string {
-    return this.#finish(this.#begin(previous, body));
+    const bytes = Buffer.from(body);
+    return textOf(this.#blake3.digestBehind(wordsOf(previous), viewOf(bytes), 0, bytes.length));
   }
 
-  /** As `next`, and the line is written to `to` at `offset`, which has room for it: where it ends. */
-  writeLine(previous: string, body: string, to: Buffer, offset: number): number {
-    const length = this.#begin(previous, body);
-    const head = this.#finish(length);
-    const bodyAt = offset + bodyOffset;
-    const end = bodyAt + length;
+  /**
+   * Writes the line of `body`, which follows `previous`, to `to` at `offset`, where there is room for it: where it ends. `previous`
+   * is its head then. `view` is of `to`.
+   */
+  writeLine(previous: Int32Array, body: string, to: Buffer, view: DataView, offset: number): number {
+    const from = offset + bodyOffset;
+    const end = from + to.write(body, from, 'utf8');
+    const digest = this.#blake3.digestBehind(previous, view, from, end);
     to[offset] = 0x5b;
     to[offset + 1] = quote;
-    to.write(head, offset + 2, 'latin1');
-    to[offset + 66] = quote;
-    to[offset + 67] = 0x2c;
-    this.#blake3.room(0).copy(to, bodyAt, digestBytes, digestBytes + length);
+    let at = offset + 2;
+    for (let index = 0; index < digestWords; index += 1) {
+      const word = digest[index] ?? 0;
+      previous[index] = word;
+      for (let shift = 0; shift < 32; shift += 8, at += 2)
+        view.setUint16(at, digits[(word >>> shift) & 0xff] ?? 0, true);
+    }
+    to[at] = quote;
+    to[at + 1] = 0x2c;
     to[end] = 0x5d;
     to[end + 1] = newline;
     return end + 2;
-  }
-
-  /** Of the last line or body. */
-  get head(): string {
-    return this.#head;
   }
 
   /**
@@ -167,19 +178,5 @@ export class Hasher {
 
   of(bytes: Uint8Array): string {
     return this.#blake3.hex(bytes);
-  }
-
-  #begin(previous: string, body: string): number {
-    // A character of UTF-16 is at most three bytes of UTF-8.
-    const room = this.#blake3.room(digestBytes + body.length * 3);
-    if (previous === this.#head) this.#digest.copy(room);
-    else room.write(previous, 0, 'hex');
-    return room.write(body, digestBytes, 'utf8');
-  }
-
-  #finish(length: number): string {
-    this.#blake3.digestRoom(digestBytes + length).copy(this.#digest);
-    this.#head = this.#digest.toString('hex');
-    return this.#head;
   }
 }

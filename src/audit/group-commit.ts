@@ -1,19 +1,18 @@
 /**
  * Group commit, for processes that live long and record much: entries that come while the disk is busy go out together, with
- * one lock, one write and one wait for the disk. `append` resolves when its entry is where it was asked to be: in the chain, or
+ * one lock, one write and one wait for the disk. `append` resolves, with its number, when its entry is where it was asked to be: in the chain, or
  * on the disk.
  */
 import { fdatasync } from 'node:fs';
 import { fromSystemError } from '../base/errno.js';
 import { groupCommitRecords } from '../base/limits.js';
 import type { Appended, Chain } from './chain.js';
-import type { Position } from './format.js';
 import type { RecordEntry } from './record.js';
 
 interface Waiting {
   readonly entry: RecordEntry;
   readonly durable: boolean;
-  settle(position: Position | undefined): void;
+  settle(seq: number | undefined): void;
   fail(error: unknown): void;
 }
 
@@ -29,6 +28,8 @@ export class GroupCommit {
   readonly #chain: Chain;
   readonly #options: GroupCommitOptions;
   #queue: Waiting[] = [];
+  /** How many of the queue were taken: a long one is not moved up for each batch. */
+  #taken = 0;
   #isBusy = false;
 
   constructor(chain: Chain, options: GroupCommitOptions) {
@@ -36,7 +37,7 @@ export class GroupCommit {
     this.#options = options;
   }
 
-  append(entry: RecordEntry): Promise<Position | undefined> {
+  append(entry: RecordEntry): Promise<number | undefined> {
     return new Promise((settle, fail) => {
       this.#queue.push({ entry, durable: entry.durable ?? this.#options.durable, settle, fail });
       if (this.#isBusy) return;
@@ -48,12 +49,11 @@ export class GroupCommit {
 
   #commit(): void {
     const { most = groupCommitRecords } = this.#options;
-    const batch = this.#queue.slice(0, most);
-    this.#queue = this.#queue.slice(most);
-    let positions: Appended['positions'];
+    const batch = this.#take(most);
+    let seqs: Appended['seqs'];
     try {
       const appended = this.#chain.appendAll(batch.map(({ entry }) => entry));
-      ({ positions } = appended);
+      ({ seqs } = appended);
       this.#options.onAppended?.(appended);
     } catch (error) {
       // One bad entry must not take the others along: each gets its own answer.
@@ -64,7 +64,7 @@ export class GroupCommit {
     }
     const settle = (which: (waiting: Waiting) => boolean) =>
       batch.forEach((waiting, index) => {
-        if (which(waiting)) waiting.settle(positions[index]);
+        if (which(waiting)) waiting.settle(seqs[index]);
       });
     settle(({ durable }) => !durable);
     const { segment } = this.#chain;
@@ -81,12 +81,21 @@ export class GroupCommit {
     });
   }
 
+  #take(most: number): readonly Waiting[] {
+    const batch = this.#queue.slice(this.#taken, this.#taken + most);
+    this.#taken += batch.length;
+    if (this.#taken < this.#queue.length) return batch;
+    this.#queue = [];
+    this.#taken = 0;
+    return batch;
+  }
+
   #oneByOne(batch: readonly Waiting[]): void {
     for (const { entry, durable, settle, fail } of batch) {
       try {
         const appended = this.#chain.appendAll([entry], { durable });
         this.#options.onAppended?.(appended);
-        settle(appended.positions[0]);
+        settle(appended.seqs[0]);
       } catch (error) {
         fail(error);
       }

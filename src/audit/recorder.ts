@@ -5,7 +5,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import type { Json } from '../base/canonical-json.js';
 import { sealLockMilliseconds } from '../base/limits.js';
-import { Chain } from './chain.js';
+import { type Appended, Chain } from './chain.js';
 import { type FileLock, loadFileLock } from './file-lock.js';
 import { Hasher, type Position, types } from './format.js';
 import { agentChain, hostChain, isChainName, personChain, recordPaths } from './layout.js';
@@ -53,13 +53,13 @@ export class ChainRecorder implements Recorder {
 
   append(entry: RecordEntry): Receipt {
     const chain = chainOf(entry.agent);
-    return { chain, seq: this.#appendTo(chain, entry)?.seq };
+    return { chain, seq: this.#appendTo(chain, entry).seqs[0] };
   }
 
   /** For the record's own business: chains, seals, keys, anchors. */
   appendToHost(entry: RecordEntry): Position {
-    const position = this.#appendTo(hostChain, entry);
-    return position ?? { seq: 0, head: '' };
+    // None of these is a refusal, so nothing comes behind it.
+    return this.#appendTo(hostChain, entry).end;
   }
 
   /** Repeats of refusals that still wait are recorded first. */
@@ -91,14 +91,14 @@ export class ChainRecorder implements Recorder {
     this.#chains.clear();
   }
 
-  #appendTo(name: string, entry: RecordEntry): Position | undefined {
+  #appendTo(name: string, entry: RecordEntry): Appended {
     const { durable = this.#options.durable ?? false } = entry;
     const kept = this.#withParent(entry.facts === undefined ? entry : { ...entry, facts: redactFacts(entry.facts) });
     const chain = this.#chain(name);
     const appended = chain.appendAll([kept], { durable });
     this.#settle(chain, appended);
     this.#options.onRecorded?.(kept, this.#options.now().toISOString());
-    return appended.positions[0];
+    return appended;
   }
 
   #withParent(entry: RecordEntry): RecordEntry {

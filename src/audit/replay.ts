@@ -7,10 +7,11 @@ import {
   bodyOffset,
   formatVersion,
   genesisHead,
-  genesisWords,
   type Hasher,
   isLine,
   types,
+  viewOf,
+  wordsOf,
 } from './format.js';
 import { agentOfChain, firstSeqOf, segmentName } from './layout.js';
 import { parseBody } from './parse-body.js';
@@ -71,7 +72,7 @@ export function replay(
   const agent = agentOfChain(chain);
   const plain = new PlainBodies(agent);
   const notes: ReplayProblem[] = [];
-  const previous = genesisWords();
+  const previous = wordsOf(genesisHead);
   // The last record that was good, whose head is made a text where somebody asks.
   let last: Buffer | undefined;
   let lastAt = 0;
@@ -107,7 +108,7 @@ export function replay(
     }
     closed = false;
     const content = reader.read(chain, segment);
-    const view = new DataView(content.buffer, content.byteOffset, content.length);
+    const view = viewOf(content);
     bytes += content.length;
     let line = 0;
     for (let start = 0; start < content.length; ) {

@@ -31,26 +31,43 @@ function write(value: unknown, depth: number): string {
   return `{${members.join(',')}}`;
 }
 
-/** Whether JSON.stringify, which is several times as quick, writes the same: all plain, all defined, keys in order. */
-function isInOrder(value: unknown, depth: number): boolean {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;
-  if (typeof value === 'number') return Number.isFinite(value);
-  if (typeof value !== 'object' || depth > maximumDepth) return false;
+/** A string that mostly stands for itself: JSON.stringify costs more than the look. */
+export function quoted(text: string): string {
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code < 0x20 || code > 0x7e || code === 0x22 || code === 0x5c) return JSON.stringify(text);
+  }
+  return `"${text}"`;
+}
+
+/** What is canonical as it stands: all plain, all defined, keys in order. Undefined where it is not, and `write` says or sorts it. */
+function asItStands(value: unknown, depth: number): string | undefined {
+  if (typeof value === 'string') return quoted(value);
+  if (typeof value === 'number') return Number.isFinite(value) ? String(value) : undefined;
+  if (value === null || typeof value === 'boolean') return String(value);
+  if (typeof value !== 'object' || depth > maximumDepth) return undefined;
+  let text = '';
   if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index += 1) if (!isInOrder(value[index], depth + 1)) return false;
-    return true;
+    for (let index = 0; index < value.length; index += 1) {
+      const item = asItStands(value[index], depth + 1);
+      if (item === undefined) return undefined;
+      text += index === 0 ? item : `,${item}`;
+    }
+    return `[${text}]`;
   }
   const prototype = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return false;
+  if (prototype !== Object.prototype && prototype !== null) return undefined;
   let before: string | undefined;
   for (const key in value) {
-    if (before !== undefined && key <= before) return false;
+    if (before !== undefined && key <= before) return undefined;
+    const member = asItStands((value as Readonly<Record<string, unknown>>)[key], depth + 1);
+    if (member === undefined) return undefined;
+    text += `${before === undefined ? '' : ','}${quoted(key)}:${member}`;
     before = key;
-    if (key === 'toJSON' || !isInOrder((value as Readonly<Record<string, unknown>>)[key], depth + 1)) return false;
   }
-  return true;
+  return `{${text}}`;
 }
 
 export function canonicalJson(value: Json): string {
-  return isInOrder(value, 0) ? JSON.stringify(value) : write(value, 0);
+  return asItStands(value, 0) ?? write(value, 0);
 }
