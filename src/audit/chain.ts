@@ -21,7 +21,6 @@ import {
   writeSync,
 } from 'node:fs';
 import { writeFileAtomic } from '../base/atomic-file.js';
-import { canonicalJson, type Json } from '../base/canonical-json.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { recordSegmentBytes, recordSegmentMilliseconds } from '../base/limits.js';
 import { type DenialState, type Notice, noDenials, parseDenials, planDenials } from './denials.js';
@@ -200,7 +199,8 @@ export class Chain {
   }
 
   #writeDenials(state: DenialState): void {
-    writeFileAtomic(this.paths.denials, `${canonicalJson(state as unknown as Json)}\n`, { durable: false });
+    // Not canonical, which nobody asks of it: this is written for every refusal. What JSON cannot say was refused with the entry's key.
+    writeFileAtomic(this.paths.denials, `${JSON.stringify(state)}\n`, { durable: false });
   }
 
   #isFull({ size, ts }: Tail): boolean {

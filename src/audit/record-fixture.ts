@@ -17,8 +17,8 @@ export interface RecordPlace {
 }
 
 /** The clock stands unless a test turns it. */
-export function recordPlace(): RecordPlace {
-  const base = mkdtempSync(join(tmpdir(), 'ctx-record-'));
+export function recordPlace(parent = tmpdir()): RecordPlace {
+  const base = mkdtempSync(join(parent, 'ctx-record-'));
   const directory = join(base, 'record');
   return {
     directory,
