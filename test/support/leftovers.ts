@@ -14,9 +14,10 @@ function read(path: string): string {
 
 /** Processes whose mounts name `directory`: those of a jail made for it. Mount points with spaces are escaped: a plain name it is. */
 export function processesMounting(directory: string): number[] {
-  const name = basename(directory);
+  // The whole name: `project-1` is not a part of `project-12`.
+  const name = new RegExp(`/${basename(directory).replaceAll('.', '\\.')}(?:[/\\s]|$)`, 'm');
   return readdirSync('/proc')
-    .filter((entry) => /^\d+$/.test(entry) && read(`/proc/${entry}/mountinfo`).includes(name))
+    .filter((entry) => /^\d+$/.test(entry) && name.test(read(`/proc/${entry}/mountinfo`)))
     .map(Number);
 }
 
