@@ -88,7 +88,8 @@ export async function executeOn(host: Host, request: ExecRequest, bench: Bench):
     environmentAdditions,
     weakened,
   });
-  const view = request.readonly === true ? { ...shown, readOnly: [origin, ...resolved.roots] } : shown;
+  const view =
+    request.readonly === true ? { ...shown, readOnly: [origin, ...resolved.roots, ...shown.readOnly] } : shown;
   const timeoutMilliseconds = shortest(request.timeoutMilliseconds, resolved.authority.quota.wallTime);
   const { agent, leave } = resolved;
   const { decision, approval } = leave;

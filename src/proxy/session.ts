@@ -101,6 +101,14 @@ export class Session {
   }
 
   static async start(host: Host, request: SessionRequest): Promise<Session> {
+    // Its overlays come and go under the jail: nothing that was mounted over one at first would be there again.
+    if (request.readonly === true) {
+      throw new ErrnoError('ENOTSUP', {
+        operation: 'session start',
+        reason: 'a kept jail cannot show the workspace read-only',
+        remedy: 'a jail for one command can: ctx exec --readonly',
+      });
+    }
     const place = placeOf(host, request.cwd);
     // Making the jail is no command: each that runs in it is decided about on its own.
     const whole = { ...request, argv: ['true'], streams: 'capture' } as const;

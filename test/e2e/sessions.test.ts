@@ -44,6 +44,13 @@ forEachUser((user) => {
       assert.notEqual(alone.stdout, kept);
     }));
 
+  test('what a kept jail cannot hold to is refused, and never left out', async () => {
+    const project = stage.project();
+    const { code, stderr } = await stage.ctx(project, ['session', 'start', '--readonly']);
+    assert.match(stderr, /cannot show the workspace read-only.*ENOTSUP/);
+    assert.equal(code, 69);
+  });
+
   test('streams, exit codes and signals pass through the native client', () =>
     inSession(stage, async ({ project }) => {
       const run = (script: string, input?: string) =>
