@@ -5,12 +5,18 @@ import { perCommand, sessionGrants } from './session-grants.js';
 import type { Verb } from './verb.js';
 
 const ofServer = ['cwd', 'env', 'timeout', 'approval-wait'];
+/** A kept jail cannot. */
+const notServed = ['readonly'];
+const options = [
+  ...sessionGrants.filter(({ name }) => !notServed.includes(name)),
+  ...perCommand.filter(({ name }) => ofServer.includes(name)),
+];
 
 export const mcpVerb: Verb = {
   name: 'mcp',
   summary: 'serve this directory to an agent, as tools of the Model Context Protocol',
   words: 'none',
-  options: [json, ...sessionGrants, ...perCommand.filter(({ name }) => ofServer.includes(name)), fork, wait],
+  options: [json, ...options, fork, wait],
   details: [
     'Speaks MCP on stdin and stdout until stdin ends. What its tools may do is what these options grant, and no call',
     'widens it: the tool `apply` waits until a person runs `ctx approvals grant`. docs/mcp.md has settings of clients.',

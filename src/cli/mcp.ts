@@ -33,6 +33,8 @@ export const run: Run = async (call, host) => {
     wait: call.flag('wait'),
     approvalMilliseconds: durationOf(call, 'approval-wait'),
   });
+  // A client shows why a server did not start, and seldom why its tools fail.
+  await workspace.check();
   const paint = painter(process.stderr);
   const protocol = await import('../mcp/mcp-protocol.js');
   const server = makeServer({

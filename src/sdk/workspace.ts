@@ -9,6 +9,7 @@
 import { ErrnoError } from '../base/errno.js';
 import type { Asked } from '../proxy/approval.js';
 import { applyByApproval } from '../proxy/approved-apply.js';
+import { resolvedFor } from '../proxy/authority-for.js';
 import type { Envelope } from '../proxy/envelope.js';
 import type { ExecRequest } from '../proxy/exec-request.js';
 import { execute } from '../proxy/execute.js';
@@ -128,6 +129,13 @@ export class Workspace {
 
   #shown(paths: readonly string[]): readonly string[] {
     return shownFrom(this.#place, paths);
+  }
+
+  /** Throws what a first command would for what the workspace was opened with: an agent or a grant that is none. */
+  async check(): Promise<void> {
+    const { agent } = this.#options;
+    const facts = agent === undefined ? undefined : await this.#host.agents(agent);
+    await resolvedFor(this.#host, this.#place, { ...this.#request, argv: ['true'], streams: 'capture' }, facts);
   }
 
   /** Runs a command in a jail of its own; its report when it has ended. */

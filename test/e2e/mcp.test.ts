@@ -6,7 +6,6 @@ import { test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { CallToolResult, JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { assertNothingLeft } from '../support/leftovers.js';
 import { type Running, until } from '../support/process.js';
 import type { Stage } from '../support/stage.js';
 import { parseJson, useStage } from '../support/stage.js';
@@ -79,7 +78,6 @@ async function served(
     await client.close();
   }
   assert.equal((await server.finished).code, 0, 'it ends with its input');
-  await assertNothingLeft(project);
 }
 
 function runs(words: readonly string[]): boolean {
@@ -276,6 +274,22 @@ forEachUser((user) => {
       await assert.rejects(client.callTool({ name: 'sudo', arguments: {} }), /expected a tool/);
       assert.equal((await call('exec', { argv: ['echo', 'still'] })).facts['stdout'], 'still\n');
     }));
+
+  test('a server that could not hold to what it is given does not start', async () => {
+    const project = stage.project();
+    for (const options of [
+      ['--readonly'],
+      ['--net', ''],
+      ['--memory', 'much'],
+      ['--agent', 'nobody'],
+      ['--no-such-option'],
+      ['word'],
+    ]) {
+      const { code, stdout, stderr } = await stage.ctx(project, ['mcp', ...options], { input: '' });
+      assert.equal(code, options[1] === 'nobody' ? 1 : 2, `${options.join(' ')}: ${stderr}`);
+      assert.equal(stdout, '');
+    }
+  });
 
   test('what a model asks for at once is done in turn', () =>
     served(stage, async ({ call }) => {
