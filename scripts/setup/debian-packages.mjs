@@ -44,6 +44,8 @@ const packages = [
   { name: 'redis-server', purpose: 'a server to run inside', gives: 'redis-server', neededBy: ['bench'] },
   { name: 'redis-tools', purpose: 'its load', gives: 'redis-benchmark', neededBy: ['test', 'bench'] },
   { name: 'ripgrep', purpose: 'a program for tests to confine', gives: 'rg', neededBy: ['test'] },
+  { name: 'tmux', purpose: 'a terminal for tests to type into', gives: 'tmux', neededBy: ['test'] },
+  { name: 'vim', purpose: 'a program that fills it', gives: 'vim', neededBy: ['test'] },
   { name: 'swtpm', purpose: 'a TPM in software, for the record to be anchored in', gives: 'swtpm', neededBy: ['test'] },
   { name: 'tpm2-tools', purpose: 'speaks with a TPM', gives: 'tpm2_nvread', neededBy: ['test'] },
   { name: 'sqlite3', purpose: 'what the record is compared with', gives: 'sqlite3', neededBy: ['bench'] },

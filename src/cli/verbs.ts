@@ -8,6 +8,7 @@ import { hookVerb } from './hook-verb.js';
 import { jailVerbs } from './jail-verbs.js';
 import { mcpVerb } from './mcp-verb.js';
 import { json, objectVerbs } from './object-verbs.js';
+import { runVerb } from './run-verb.js';
 import { sessionVerbs } from './session-verbs.js';
 import { vaultVerbs } from './vault-verbs.js';
 import type { Verb } from './verb.js';
@@ -82,6 +83,7 @@ export const verbs: readonly Verb[] = [
   ...decisionVerbs,
   ...historyVerbs,
   ...vaultVerbs,
+  runVerb,
   ...sessionVerbs,
   ...objectVerbs,
   ...auditVerbs,

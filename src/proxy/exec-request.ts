@@ -29,6 +29,8 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   readonly privateHosts?: readonly string[];
   readonly quota?: Quota;
   readonly environmentAdditions: readonly string[];
+  /** A directory that stands for the person's home; without it the fork has one of its own. */
+  readonly home?: string | undefined;
   /** Layers of the jail to do without, named by the operator; in the record and in the report. */
   readonly weakened: readonly Layer[];
   readonly timeoutMilliseconds?: number | undefined;

@@ -83,7 +83,7 @@ export async function executeOn(host: Host, request: ExecRequest, bench: Bench):
     host,
     place,
     resolved,
-    mounts: mountsOf(fork, resolved.roots),
+    mounts: mountsOf(fork, resolved.roots, request.home),
     argv,
     environmentAdditions,
     weakened,

@@ -32,7 +32,7 @@ export function overlayOf(paths: VaultPaths, { target, root, frozen, live }: Roo
 }
 
 /** The workspace, and the further directories that are named. Makes what is missing for them to be mounted. */
-export function mountsOf(fork: OpenFork, directories: readonly string[] = []): ForkMounts {
+export function mountsOf(fork: OpenFork, directories: readonly string[] = [], home?: string): ForkMounts {
   const { paths, meta, vault } = fork;
   const overlays = [workspaceRoot, ...directories.map(rootKey)].flatMap((root) => {
     const target = vault.roots[root];
@@ -40,5 +40,5 @@ export function mountsOf(fork: OpenFork, directories: readonly string[] = []): F
     prepareRoot(fork, root);
     return [overlayOf(paths, { target, root, frozen: [...meta.base, ...meta.deltas], live: meta.live })];
   });
-  return { base: paths.directory, overlays, home: prepareHome(fork) };
+  return { base: paths.directory, overlays, home: home ?? prepareHome(fork) };
 }

@@ -16,6 +16,7 @@
  *   STORE/vault/ID/fork/NAME/run/        output of commands that a report had no room for
  *   STORE/vault/ID/fork/NAME/last-run.json  the last run, and whether it has ended
  *   STORE/run/                           as a fork's, of commands without one
+ *   STORE/home/PROFILE/UID/              the home of `ctx run PROFILE`, whatever the directory
  *   STORE/session/KEY/FORK.socket        of a live session, with FORK.json: who keeps it
  *   STORE/approval/ID/                   a command that waits for a person's answer, and the answer
  *   STORE/trash/                         renamed here, then deleted
@@ -70,6 +71,7 @@ export function storePaths(store: string) {
     record: join(store, 'record'),
     vaults: join(store, 'vault'),
     sessions: join(store, 'session'),
+    homes: join(store, 'home'),
     trash: join(store, 'trash'),
     runs: join(store, 'run'),
     approvals: join(store, 'approval'),

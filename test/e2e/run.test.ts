@@ -1,0 +1,154 @@
+/** `ctx run`: whole programs at a terminal, in one jail and one fork; profiles, their homes, and what they are given. */
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parseJson, useStage } from '../support/stage.js';
+import { cannotType, TypedTerminal } from '../support/typed-terminal.js';
+import { forEachUser } from '../support/users.js';
+
+interface Listed {
+  readonly profiles: readonly { readonly name: string; readonly hosts: readonly { readonly what: string }[] }[];
+}
+
+forEachUser((user) => {
+  const stage = useStage(user);
+  const skip = cannotType ?? false;
+  /** Types into `ctx run WORDS`, and closes the terminal whatever the test does. */
+  const typing = async (
+    name: string,
+    words: string,
+    use: (terminal: TypedTerminal, project: string) => Promise<void>,
+  ) => {
+    const project = stage.project('echo one > file');
+    const terminal = new TypedTerminal(stage, name, project, `${stage.program} run ${words}`);
+    try {
+      await use(terminal, project);
+    } finally {
+      terminal.close();
+    }
+  };
+
+  test('an editor fills the terminal, follows its size, and writes into the fork alone', { skip }, () =>
+    typing('vim', 'vim -u NONE file', async (terminal, project) => {
+      await terminal.shows(/^one\n~/m);
+      terminal.type(':echo "now" &columns &lines', 'Enter');
+      await terminal.shows(/now 80 2\d/);
+      terminal.resize(100, 30);
+      terminal.type(':echo "now" &columns &lines', 'Enter');
+      await terminal.shows(/now 100 (29|30)/);
+      terminal.type('G', 'o', 'two', 'Escape', ':wq', 'Enter');
+      const screen = await terminal.shows(/drop it: ctx drop/);
+      assert.match(screen, /M file/);
+      assert.match(screen, /keep it: ctx apply/);
+      assert.equal(readFileSync(join(project, 'file'), 'utf8'), 'one\n');
+      assert.equal((await stage.ctx(project, ['apply'])).code, 0);
+      assert.equal(readFileSync(join(project, 'file'), 'utf8'), 'one\ntwo\n');
+    }),
+  );
+
+  test('a node prompt answers, and ends by Ctrl-D', { skip }, () =>
+    typing('node', 'node', async (terminal) => {
+      await terminal.shows(/^>/m);
+      terminal.type('process.stdout.isTTY && 6 * 7', 'Enter');
+      await terminal.shows(/^42$/m);
+      terminal.type('C-d');
+      await terminal.shows(/exit 0/);
+    }),
+  );
+
+  test('a shell has job control: Ctrl-Z stops what is in front, fg and Ctrl-C reach it', { skip }, () =>
+    typing('shell', 'shell --norc', async (terminal) => {
+      await terminal.shows(/[$#]$/m);
+      // A key that signals drops what was typed before it and not read yet: each waits for what it is about.
+      terminal.type('echo go; sleep 1000', 'Enter');
+      await terminal.shows(/^go$/m);
+      terminal.type('C-z');
+      await terminal.shows(/Stopped\s+sleep 1000/);
+      terminal.type('fg', 'Enter');
+      await terminal.shows(/^sleep 1000$/m);
+      terminal.type('C-c');
+      await terminal.shows(/\^C/);
+      terminal.type('echo "ended $?"', 'Enter');
+      await terminal.shows(/^ended 130$/m);
+      terminal.type('exit 3', 'Enter');
+      await terminal.shows(/exit 3/);
+    }),
+  );
+
+  test('the home of a profile stays from run to run and from directory to directory, until a fresh one is asked for', async () => {
+    const [first, second] = [stage.project(), stage.project()];
+    const configuration = stage.makeDirectory('kept/ctxfs');
+    writeFileSync(join(configuration, 'profiles.toml'), '[kept]\ncommand = ["sh", "-c"]\n', { mode: 0o644 });
+    const env = { XDG_CONFIG_HOME: join(configuration, '..') };
+    const kept = async (cwd: string, script: string, ...options: readonly string[]) => {
+      const { code, stdout, stderr } = await stage.ctx(cwd, ['run', ...options, 'kept', script], { env });
+      assert.equal(code, 0, stderr);
+      return stdout;
+    };
+    await kept(first, 'echo mine > ~/note');
+    assert.equal(await kept(second, 'cat ~/note'), 'mine\n');
+    assert.equal(
+      (await stage.ctx(second, ['run', 'sh', '-c', 'test -e ~/note'])).code,
+      1,
+      'a plain command has its own',
+    );
+    await stage.ctx(first, ['drop']);
+    assert.equal(await kept(first, 'cat ~/note'), 'mine\n');
+    assert.equal(await kept(first, 'ls ~', '--fresh'), '');
+  });
+
+  test('a secret is given only when that is said, and nothing is copied where somebody may have planted a link', async () => {
+    const outside = stage.project('echo precious > precious');
+    stage.shell(
+      stage.home,
+      'mkdir -p .claude bin; echo token > .claude/.credentials.json; echo rules > .claude/CLAUDE.md',
+    );
+    const program = join(stage.home, 'bin', 'claude');
+    writeFileSync(
+      program,
+      '#!/bin/sh\ncat ~/.claude/CLAUDE.md ~/.claude/.credentials.json; echo "key $ANTHROPIC_API_KEY"; eval "$1"\n',
+    );
+    chmodSync(program, 0o755);
+    const project = stage.project();
+    const env = { PATH: `${stage.home}/bin:${stage.environment['PATH']}`, ANTHROPIC_API_KEY: 'sk' };
+    const claude = (...words: readonly string[]) => stage.ctx(project, ['run', ...words], { env });
+    assert.equal((await claude('claude', ':')).stdout, 'rules\nkey \n');
+    assert.equal((await claude('--fresh', '--credentials', 'claude', ':')).stdout, 'rules\ntoken\nkey sk\n');
+    await claude('claude', `rm -r ~/.claude; ln -s ${outside} ~/.claude`);
+    await claude('--credentials', 'claude', ':');
+    assert.equal(stage.shell(outside, 'ls'), 'precious\n');
+    assert.equal((await claude('--fresh', 'claude', ':')).stdout, 'rules\nkey \n');
+    assert.equal(stage.shell(stage.home, 'cat .claude/.credentials.json'), 'token\n');
+  });
+
+  test('profiles.toml changes what is known and adds to it; what it gets wrong refuses the run', async () => {
+    const configuration = stage.makeDirectory('configuration/ctxfs');
+    const env = { XDG_CONFIG_HOME: join(configuration, '..') };
+    const project = stage.project();
+    mkdirSync(configuration, { recursive: true });
+    const say = (text: string) => {
+      writeFileSync(join(configuration, 'profiles.toml'), text);
+      chmodSync(join(configuration, 'profiles.toml'), 0o644);
+    };
+    say('[claude]\nhosts = ["example.test"]\n[greet]\ncommand = ["echo", "hello"]\n');
+    const { stdout } = await stage.ctx(project, ['run', '--list', '--json'], { env });
+    const { profiles } = parseJson(stdout) as Listed;
+    assert.deepEqual(
+      profiles.find(({ name }) => name === 'claude')?.hosts.map(({ what }) => what),
+      ['example.test'],
+    );
+    assert.equal((await stage.ctx(project, ['run', 'greet', 'you'], { env })).stdout, 'hello you\n');
+    for (const [text, reason] of [
+      ['[claude', /expected TOML/],
+      ['[new]\nhosts = []', /expected a command/],
+      ['[claude]\nhost = []', /expected summary, command/],
+      ['[claude]\ncopies = ["../.ssh/id"]', /below the home/],
+    ] as const) {
+      say(text);
+      const refused = await stage.ctx(project, ['run', 'true'], { env });
+      assert.match(refused.stderr, reason);
+      assert.equal(refused.code, 2);
+    }
+  });
+});
