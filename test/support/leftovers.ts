@@ -14,8 +14,8 @@ function read(path: string): string {
 
 /** Processes whose mounts name `directory`: those of a jail made for it. Mount points with spaces are escaped: a plain name it is. */
 export function processesMounting(directory: string): number[] {
-  // The whole name: `project-1` is not a part of `project-12`.
-  const name = new RegExp(`/${basename(directory).replaceAll('.', '\\.')}(?:[/\\s]|$)`, 'm');
+  // The whole path: others have a `project-1` too, and it is not a part of `project-12`.
+  const name = new RegExp(`${directory.replaceAll('.', '\\.')}(?:[/\\s]|$)`, 'm');
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry) && name.test(read(`/proc/${entry}/mountinfo`)))
     .map(Number);
