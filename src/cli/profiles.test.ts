@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { builtInProfiles, needsOf } from './profiles.js';
+
+test('every grant of a profile is well-formed and says why', () => {
+  const forms = {
+    hosts: /^[a-z0-9-]+(\.[a-z0-9-]+)+$/,
+    reads: /^~\/\.[^/]/,
+    environment: /^[A-Z_]+$/,
+    variables: /^[A-Z_]+=/,
+    copies: /^\.[^/.]/,
+  } as const;
+  for (const profile of builtInProfiles) {
+    for (const [list, form] of Object.entries(forms) as [keyof typeof forms, RegExp][]) {
+      for (const { what, why } of profile[list]) {
+        assert.match(what, form, profile.name);
+        assert.ok(!what.split('/').includes('..') && why !== '', what);
+      }
+    }
+  }
+});
+
+test('no sign-in, key or setting is given without leave', () => {
+  for (const profile of builtInProfiles) {
+    const { environment, copies } = needsOf(profile, false);
+    for (const { what } of [...environment, ...copies])
+      assert.doesNotMatch(what, /KEY|TOKEN|auth|cred|settings|config|\.json$/);
+  }
+});
