@@ -7,12 +7,29 @@ import type { Option, Verb } from './verb.js';
 export const wait: Option = { name: 'wait', summary: 'wait while another command uses the fork, instead of refusing' };
 export const fork: Option = { name: 'fork', value: 'NAME', summary: 'a fork of this directory; else the one in use' };
 
+export const stream: Option = {
+  name: 'stream',
+  summary: 'with --json: output and limits as they come, one event a line',
+};
+
+const options: readonly Option[] = [
+  json,
+  stream,
+  ...formOptions,
+  ...runOptions,
+  fork,
+  approvalWait,
+  wait,
+  { name: 'keep', summary: 'in a session with the same grants, which goes on after it' },
+  { name: 'live', summary: 'on the directory itself, as ctx jail run: nothing can be undone' },
+];
+
 export const execVerb: Verb = {
   name: 'exec',
   summary: 'run a command in a jail, on a fork of this directory',
   operands: '-- COMMAND [ARGUMENT...]',
   words: 'command',
-  options: [json, ...formOptions, ...runOptions, fork, approvalWait, wait],
+  options,
   details: [
     'The command sees this directory (or the repository it is in), read-write, as a copy-on-write fork: your own files',
     'stay as they are until `ctx apply`. It sees the system read-only, a private home and /tmp, and the network of --net.',
@@ -24,5 +41,9 @@ export const execVerb: Verb = {
     'ctx exec --timeout 5m --memory 2G --json -- make check',
     'ctx exec --agent coder --read ../api -- node build.js',
   ],
-  load: async () => (await import('./exec.js')).run,
+  load: async () => async (call, host, hookHost) => {
+    if (call.flag('live')) return (await import('./jail-run.js')).execLive(call, host, hookHost);
+    if (call.flag('keep')) return (await import('./exec-keep.js')).keep(options)(call, host, hookHost);
+    return (await import('./exec.js')).run(call, host, hookHost);
+  },
 };

@@ -15,6 +15,7 @@ import { errorJson, errorText, painter, printJson } from './output.js';
 import { parseDuration } from './parse-arguments.js';
 import { progressLine } from './progress.js';
 import { reportText } from './report-text.js';
+import { StreamEvents } from './stream-events.js';
 import type { Arguments, Run } from './verb.js';
 
 /** As shells have it, so that scripts can tell "not found" from "failed". */
@@ -92,8 +93,35 @@ export function approvalsFor(
   };
 }
 
+export interface Told extends Pick<ExecRequest, 'onOutput' | 'onLimit'> {
+  /** What was held back at the end of the output. */
+  end(): void | Promise<void>;
+}
+
+/** Output and limits as lines of JSON while the command runs, for `--stream`; undefined without it. */
+export function streamOf(call: Arguments, print: (line: unknown) => void | Promise<void>): Told | undefined {
+  if (!call.flag('stream')) return undefined;
+  if (!call.flag('json')) {
+    throw new ErrnoError('EINVAL', {
+      operation: 'ctx exec',
+      reason: 'expected --json with --stream',
+      remedy: 'without either, output is passed on as it comes',
+    });
+  }
+  const events = new StreamEvents();
+  const printAll = async (lines: readonly unknown[]) => {
+    for (const line of lines) await print(line);
+  };
+  return {
+    onOutput: (stream, chunk) => printAll(events.take(stream, chunk)),
+    onLimit: (event) => void print({ version: 1, event: 'limit', ...event }),
+    end: () => printAll(events.end()),
+  };
+}
+
 export const run: Run = async (call, host) => {
   const json = call.flag('json');
+  const told = streamOf(call, printJson);
   const report = wantsReport(call.value('report'));
   const timeout = call.value('timeout');
   // Before anything is made: a call that is refused leaves nothing behind.
@@ -117,9 +145,14 @@ export const run: Run = async (call, host) => {
       ...approvalsFor(call, progress.clear),
       onStarted: (jail) => interrupts.started(jail),
       // The terminal may be raw while the command has it.
-      onLimit: (event) => void (report && process.stderr.write(`\r${limitText(event)}\r\n`)),
+      onLimit: (event) => {
+        told?.onLimit?.(event);
+        if (report) process.stderr.write(`\r${limitText(event)}\r\n`);
+      },
+      onOutput: told?.onOutput,
       signal: interrupts.signal,
     });
+    await told?.end();
     if (json) printJson(envelope);
     else if (report) process.stderr.write(reportText(envelope, painter(process.stderr)));
     return exitCodeOfCommand(envelope, constants.signals);

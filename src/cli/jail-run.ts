@@ -1,18 +1,45 @@
 /** `ctx jail run`: as `ctx exec`, on the directory itself. */
 import { constants } from 'node:os';
+import { resolve } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
 import { exitCodeOfCommand } from '../proxy/envelope.js';
 import { executeLive } from '../proxy/execute-live.js';
+import type { Host } from '../proxy/host.js';
 import { grantsOf } from './asked-grants.js';
 import { currentDirectory } from './current-directory.js';
-import { approvalsFor, exitCodeOfRefusal, Interrupts, wantsReport } from './exec.js';
+import { approvalsFor, commandOf, exitCodeOfRefusal, Interrupts, streamOf, wantsReport } from './exec.js';
 import { limitText } from './limit-text.js';
 import { errorJson, errorText, painter, printJson } from './output.js';
 import { parseDuration } from './parse-arguments.js';
 import { liveReportText } from './report-text.js';
-import type { Run } from './verb.js';
+import type { Arguments, Run } from './verb.js';
 
-export const run: Run = async (call, host) => {
+/** What only a fork can do. */
+const ofForks = ['fork', 'wait', 'keep', 'readonly'];
+
+/** `ctx exec --live`: for hooks, whose commands are to work where the harness does. */
+export const execLive: Run = (call, host) => {
+  const asked = ofForks.find((name) => call.flag(name));
+  if (asked !== undefined) {
+    throw new ErrnoError('EINVAL', {
+      operation: 'ctx exec',
+      reason: `--live and --${asked} do not go together: there is no fork`,
+      remedy: 'without --live the command runs on a fork',
+    });
+  }
+  const directory = resolve(currentDirectory(), call.value('cwd') ?? '.');
+  return runLive(call, host, commandOf(call), directory);
+};
+
+export const run: Run = (call, host) => runLive(call, host, call.words, call.value('dir') ?? currentDirectory());
+
+async function runLive(
+  call: Arguments,
+  host: () => Promise<Host>,
+  argv: readonly string[],
+  cwd: string,
+): Promise<number> {
+  const told = streamOf(call, printJson);
   const json = call.flag('json');
   const report = wantsReport(call.value('report'));
   const timeout = call.value('timeout');
@@ -21,17 +48,22 @@ export const run: Run = async (call, host) => {
   const interrupts = new Interrupts();
   try {
     const envelope = await executeLive(await host(), {
-      argv: call.words,
-      cwd: call.value('dir') ?? currentDirectory(),
+      argv,
+      cwd,
       ...grants,
       environmentAdditions: call.values('env'),
       timeoutMilliseconds,
       streams: json ? 'capture' : 'inherit',
       ...approvalsFor(call, () => undefined),
       onStarted: (jail) => interrupts.started(jail),
-      onLimit: (event) => void (report && process.stderr.write(`\r${limitText(event)}\r\n`)),
+      onLimit: (event) => {
+        told?.onLimit?.(event);
+        if (report) process.stderr.write(`\r${limitText(event)}\r\n`);
+      },
+      onOutput: told?.onOutput,
       signal: interrupts.signal,
     });
+    await told?.end();
     if (json) printJson(envelope);
     else if (report) process.stderr.write(liveReportText(envelope, painter(process.stderr)));
     return exitCodeOfCommand(envelope, constants.signals);
@@ -42,4 +74,4 @@ export const run: Run = async (call, host) => {
     else process.stderr.write(errorText(error, painter(process.stderr)));
     return exitCode;
   }
-};
+}

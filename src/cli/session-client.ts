@@ -20,7 +20,7 @@ import {
   wireKind,
 } from '../proxy/session-wire.js';
 import { waitingText } from './ask-approval.js';
-import { commandOf, exitCodeOfRefusal, wantsReport } from './exec.js';
+import { commandOf, exitCodeOfRefusal, streamOf, wantsReport } from './exec.js';
 import { findVerb } from './find-verb.js';
 import { errorJson, errorText, painter } from './output.js';
 import { ownWords, parseArguments, parseDuration } from './parse-arguments.js';
@@ -142,7 +142,7 @@ export class SessionClient {
       const call = parseArguments(verb, rest);
       // Another fork, or other grants: that is no command for this jail, and runs in one of its own.
       if ((call.value('fork') ?? session.fork) !== session.fork) return this.#refuse();
-      if (isExec && grantWords(call) !== grants) return this.#refuse();
+      if (isExec && (call.flag('live') || grantWords(call) !== grants)) return this.#refuse();
       this.#end(await this.#exec(call, request));
     } catch (error) {
       if (!(error instanceof ErrnoError)) throw error;
@@ -171,6 +171,7 @@ export class SessionClient {
     const timeout = call.value('timeout');
     const approvalWait = call.value('approval-wait');
     const paint = painter({ isTTY: request.errorsToTerminal }, request.environment);
+    const told = streamOf(call, (line) => this.#print('O', `${JSON.stringify(line)}\n`));
     const envelope = await this.#served.session.exec({
       argv: commandOf(call),
       cwd: resolve(request.directory, call.value('cwd') ?? '.'),
@@ -184,6 +185,8 @@ export class SessionClient {
         return undefined;
       },
       signal: this.#beforeCommand.signal,
+      onOutput: told?.onOutput,
+      onLimit: told?.onLimit,
       conversation: json ? undefined : this.#conversation(request),
       onStarted: (command) => {
         this.#command = command as RunningCommand;
@@ -192,6 +195,7 @@ export class SessionClient {
       },
     });
     this.#command = undefined;
+    await told?.end();
     if (json) await this.#print('O', `${JSON.stringify(envelope)}\n`);
     else if (report) await this.#print('E', reportText(envelope, paint));
     return exitCodeOfCommand(envelope, constants.signals);

@@ -1,5 +1,5 @@
 /** The verbs of sessions: a jail that is kept for many commands. */
-import { execVerb, fork } from './exec-verb.js';
+import { execVerb, fork, stream } from './exec-verb.js';
 import { json } from './object-verbs.js';
 import { perCommand, sessionGrants } from './session-grants.js';
 import type { Verb } from './verb.js';
@@ -9,7 +9,7 @@ const exec: Verb = {
   summary: 'run a command in the session of this directory',
   operands: '-- COMMAND [ARGUMENT...]',
   words: 'command',
-  options: [json, ...perCommand, fork],
+  options: [json, stream, ...perCommand, fork],
   examples: ['ctx session exec -- npm test'],
   load: async () => (await import('./session.js')).exec,
 };

@@ -82,17 +82,21 @@ function announce(call: Arguments, { origin, fork }: Session): void {
  * The same call again, as a process that stays; its first words are its answer. It holds no stream of ours: whoever waits for
  * the end of our output would wait for the session's. What it complains of goes to a file beside its socket.
  */
-async function keepInBackground({ place }: Pick<Here, 'place'>): Promise<number> {
+async function keepInBackground(
+  { place }: Pick<Here, 'place'>,
+  words: readonly string[],
+  told: NodeJS.WritableStream,
+): Promise<number> {
   mkdirSync(place.directory, { recursive: true, mode: 0o700 });
   const complaints = openSync(place.complaints, 'w', 0o600);
-  const child = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1), '--foreground'], {
+  const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...words, '--foreground'], {
     detached: true,
     stdio: ['ignore', 'pipe', complaints],
   });
   closeSync(complaints);
   return new Promise((resolve) => {
     child.stdout?.once('data', (chunk: Buffer) => {
-      process.stdout.write(chunk);
+      told.write(chunk);
       child.unref();
       child.stdout?.destroy();
       resolve(ExitCode.ok);
@@ -104,6 +108,14 @@ async function keepInBackground({ place }: Pick<Here, 'place'>): Promise<number>
   });
 }
 
+/** For a command that wants one: nothing happens where one lives. `grants` are the options of `ctx session start`. */
+export async function startSession(host: Host, call: Arguments, grants: readonly string[]): Promise<number> {
+  const here = placeHere(host, call);
+  if (await isLive(here.place)) return ExitCode.ok;
+  // stdout is the command's alone.
+  return keepInBackground(here, ['session', 'start', ...grants], process.stderr);
+}
+
 /** `verbs` are those that a client of the session may ask for. */
 export function start(verbs: readonly Verb[]): Run {
   return async (call, host) => {
@@ -113,7 +125,7 @@ export function start(verbs: readonly Verb[]): Run {
     grantsOf(call);
     return call.flag('foreground')
       ? keepHere(call, await host(), idleMilliseconds, verbs)
-      : keepInBackground(placeHere(await host(), call));
+      : keepInBackground(placeHere(await host(), call), process.argv.slice(2), process.stdout);
   };
 }
 

@@ -8,6 +8,7 @@ import { hookVerb } from './hook-verb.js';
 import { jailVerbs } from './jail-verbs.js';
 import { mcpVerb } from './mcp-verb.js';
 import { json, objectVerbs } from './object-verbs.js';
+import { proxyVerbs } from './proxy-verbs.js';
 import { runVerb } from './run-verb.js';
 import { sessionVerbs } from './session-verbs.js';
 import { vaultVerbs } from './vault-verbs.js';
@@ -80,6 +81,7 @@ export const verbs: readonly Verb[] = [
     examples: ['ctx drop'],
     load: async () => (await import('./drop.js')).run,
   },
+  ...proxyVerbs,
   ...decisionVerbs,
   ...historyVerbs,
   ...vaultVerbs,

@@ -1,0 +1,58 @@
+/** `ctx exec --keep`: the command in a session with the same grants, which is started where none lives and goes on after it. */
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { dirname, join } from 'node:path';
+import { ErrnoError, ExitCode } from '../base/errno.js';
+import { grantsOf } from './asked-grants.js';
+import { commandOf } from './exec.js';
+import { startSession } from './session.js';
+import { sessionGrants } from './session-grants.js';
+import type { Arguments, Option, Run } from './verb.js';
+
+/** The options of a call, written again. */
+function wordsOf(call: Arguments, options: readonly Option[]): readonly string[] {
+  return options.flatMap(({ name, value }) => {
+    if (value === undefined) return call.flag(name) ? [`--${name}`] : [];
+    return call.values(name).map((each) => `--${name}=${each}`);
+  });
+}
+
+/** What a terminal sends goes to the whole group: the client has it already. */
+function passSignalsTo(child: ReturnType<typeof spawn>): void {
+  const fromTerminal = process.stdin.isTTY === true ? ['SIGINT', 'SIGQUIT'] : [];
+  for (const name of ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(name, () => void (fromTerminal.includes(name) || child.kill(name)));
+  }
+}
+
+/** `options` are those of `ctx exec`. */
+export function keep(options: readonly Option[]): Run {
+  return async (call, hostOf) => {
+    if (call.value('cwd') !== undefined) {
+      throw new ErrnoError('EINVAL', {
+        operation: 'ctx exec',
+        reason: '--keep and --cwd do not go together: a session is of the directory it is started in',
+        remedy: 'go there first',
+      });
+    }
+    // Before anything is started: a call that is refused leaves nothing behind.
+    commandOf(call);
+    grantsOf(call);
+    const host = await hostOf();
+    const ofFork = options.filter(({ name }) => name === 'fork');
+    const started = await startSession(host, call, wordsOf(call, [...sessionGrants, ...ofFork]));
+    if (started !== ExitCode.ok) return started;
+    const again = wordsOf(
+      call,
+      options.filter(({ name }) => name !== 'keep'),
+    );
+    // The native client, as any command for a session has it.
+    const client = join(dirname(host.jailProgram), 'call');
+    const child = spawn(client, [process.argv[1] ?? '', 'exec', ...again, '--', ...call.words], { stdio: 'inherit' });
+    passSignalsTo(child);
+    return new Promise((resolve, reject) => {
+      child.once('error', reject);
+      child.once('exit', (code, signal) => resolve(code ?? 128 + (constants.signals[signal ?? 'SIGKILL'] ?? 9)));
+    });
+  };
+}

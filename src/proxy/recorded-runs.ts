@@ -1,0 +1,62 @@
+/** Runs as the record has them: what began and how it ended, put together. Pure over records. */
+import type { Body } from '../audit/format.js';
+import type { FoundRecord } from '../audit/query.js';
+import type { Json } from '../base/canonical-json.js';
+
+interface Position {
+  readonly chain: string;
+  readonly seq: number;
+}
+
+export interface InspectedRun {
+  readonly run: string;
+  /** `open`: it has no end in the record, so it is under way, or was killed and nobody has opened its fork since. */
+  readonly state: 'open' | 'ended' | 'failed' | 'interrupted';
+  readonly object: string;
+  readonly agent: string | null;
+  readonly session: string | null;
+  readonly begunAt: string;
+  readonly endedAt: string | null;
+  readonly record: { readonly begin: Position; readonly end: Position | null };
+  /** What the last record of it says: argv, decision, changes, exit code and the rest. */
+  readonly facts: NonNullable<Body['facts']>;
+}
+
+function stateOf(end: Body | undefined): InspectedRun['state'] {
+  if (end === undefined) return 'open';
+  if (end.facts?.['interrupted'] === true) return 'interrupted';
+  return end.facts?.['error'] === undefined ? 'ended' : 'failed';
+}
+
+function nameOf({ body }: FoundRecord): string | undefined {
+  const run: Json | undefined = body.type === 'exec' ? body.facts?.['run'] : undefined;
+  return typeof run === 'string' ? run : undefined;
+}
+
+/** Of those that begin in `records`, in that order. */
+export function runsOf(records: Iterable<FoundRecord>): readonly InspectedRun[] {
+  const found = new Map<string, { begin: FoundRecord; end?: FoundRecord }>();
+  for (const record of records) {
+    const name = nameOf(record);
+    if (name === undefined) continue;
+    const known = found.get(name);
+    if (record.body.status === 'begin') found.set(name, { begin: record });
+    else if (known !== undefined) known.end = record;
+  }
+  return [...found].map(([run, { begin, end }]) => {
+    const { object, agent, session, ts } = begin.body;
+    const { run: _run, ...facts } = end?.body.facts ?? begin.body.facts ?? {};
+    const at = ({ chain, body }: FoundRecord): Position => ({ chain, seq: body.seq });
+    return {
+      run,
+      state: stateOf(end?.body),
+      object,
+      agent,
+      session,
+      begunAt: ts,
+      endedAt: end?.body.ts ?? null,
+      record: { begin: at(begin), end: end === undefined ? null : at(end) },
+      facts,
+    };
+  });
+}
