@@ -47,7 +47,7 @@ export function progressLine(stream: NodeJS.WriteStream, title: string): Progres
       drawn = true;
       const line = `${title}: ${progressText(progress, seconds)}`;
       // A line that wraps could not be drawn over.
-      stream.write(`\r\u001b[K${line.slice(0, Math.max(20, (stream.columns ?? 80) - 1))}`);
+      stream.write(`\r\u001b[K${line.slice(0, Math.max(20, (stream.columns || 80) - 1))}`);
     },
     clear() {
       if (drawn) stream.write('\r\u001b[K');

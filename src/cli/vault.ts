@@ -48,8 +48,8 @@ function tell(call: Arguments, problems: readonly Problem[]): void {
   }
 }
 
-function lineOf({ id, name, origin, forks, layers }: VaultSummary): string {
-  return `  ${id}  ${name ?? '-'}  ${visible(origin)}  ${counted(forks.length, 'fork')}, ${counted(layers, 'layer')}`;
+function lineOf({ id, name, origin, forks, layers, copied }: VaultSummary): string {
+  return `  ${id}  ${name ?? '-'}  ${visible(origin)}  ${counted(forks.length, 'fork')}, ${counted(layers, 'layer')}${copied ? '' : ', not copied'}`;
 }
 
 function limitsOf(call: Arguments): LimitChanges {
@@ -80,7 +80,11 @@ export const create: Run = async (call, host) => {
   try {
     const { update: onProgress } = progress;
     const limits = changedLimits(undefined, limitsOf(call));
-    const more = { onProgress, ...(Object.keys(limits).length === 0 ? {} : { limits }) };
+    const more = {
+      onProgress,
+      uncopied: call.flag('no-copy'),
+      ...(Object.keys(limits).length === 0 ? {} : { limits }),
+    };
     const { vault, problems } = await makeVault(await host(), from, call.words[0], more);
     progress.clear();
     tell(call, problems);

@@ -16,6 +16,7 @@ import { type Synced, syncFork } from '../vault/sync.js';
 import type { Problem } from '../vault/tree.js';
 import { closeFork, type OpenFork, openFork, writtenTrees } from '../vault/vault.js';
 import { authorityFor, type Permitted } from './authority-for.js';
+import { driftWarnings } from './drift-warnings.js';
 import type { Envelope } from './envelope.js';
 import { type ExecRequest, refuseNoCommand, shortest } from './exec-request.js';
 import { mountsOf } from './fork-mounts.js';
@@ -127,6 +128,7 @@ export async function executeOn(host: Host, request: ExecRequest, bench: Bench):
       return { seen: after, facts: { changes, stateAfter: state } };
     },
   );
+  const drift = await driftWarnings(fork, synced.entered);
   return {
     version: 1,
     argv,
@@ -152,6 +154,7 @@ export async function executeOn(host: Host, request: ExecRequest, bench: Bench):
       ...resolved.warnings,
       ...withheld(place, resolved),
       ...[...fork.problems, ...synced.problems].map(describe),
+      ...drift,
       ...bench.warnings,
     ],
   };

@@ -30,6 +30,8 @@ export interface VaultSummary {
   readonly roots: readonly string[];
   readonly forks: readonly string[];
   readonly layers: number;
+  /** False where the forks stand on the directory itself. */
+  readonly copied: boolean;
 }
 
 export function accessTo(host: Host, id: string): VaultAccess {
@@ -40,7 +42,17 @@ export function accessTo(host: Host, id: string): VaultAccess {
 function summaryOf(access: VaultAccess, meta: VaultMeta): VaultSummary {
   const { origin, created, name = null, roots } = meta;
   const layers = existsSync(access.paths.layers) ? readdirSync(access.paths.layers).length : 0;
-  return { id: access.id, name, origin, created, roots: Object.values(roots), forks: forkNames(access), layers };
+  const copied = meta.uncopied !== true;
+  return {
+    id: access.id,
+    name,
+    origin,
+    created,
+    roots: Object.values(roots),
+    forks: forkNames(access),
+    layers,
+    copied,
+  };
 }
 
 function vaultIds(host: Host): readonly string[] {
@@ -79,7 +91,7 @@ export async function makeVault(
   host: Host,
   cwd: string,
   name: string | undefined,
-  more: Pick<VaultRequest, 'limits' | 'onProgress'> = {},
+  more: Pick<VaultRequest, 'limits' | 'uncopied' | 'onProgress'> = {},
 ): Promise<MadeVault> {
   if (name !== undefined && (!isForkName(name) || /^[0-9a-f]{16}$/.test(name))) {
     throw new ErrnoError('EINVAL', {

@@ -64,6 +64,8 @@ export async function flattenDeltas(fork: OpenFork, all = false): Promise<OpenFo
 /** The trunk. Forks move onto it with their next use. */
 export async function flattenTrunk(access: VaultAccess, all = false): Promise<void> {
   const known = readVaultMeta(access.paths.meta);
+  // A merge links files: those of a directory that is not a copy are the person's.
+  if (known?.uncopied === true) return;
   if (known === undefined || known.trunk.length < (all ? 2 : layersBeforeMerge + 1)) return;
   await withVaultLock(access.tree, access.paths.lock, 'ctx flatten', async () => {
     const vault = readVaultMeta(access.paths.meta);

@@ -65,7 +65,7 @@ export function treesOf(paths: VaultPaths, layers: readonly string[], root: stri
 export function rootsOf(paths: VaultPaths, layer: string): string[] {
   if (!existsSync(paths.layer(layer))) return [];
   return readdirSync(paths.layer(layer), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && /^[a-z0-9]+$/.test(entry.name))
+    .filter((entry) => (entry.isDirectory() || entry.isSymbolicLink()) && /^[a-z0-9]+$/.test(entry.name))
     .map(({ name }) => name);
 }
 

@@ -5,6 +5,7 @@
 import { renameSync } from 'node:fs';
 import { readJsonFile, writeFileAtomic } from '../base/atomic-file.js';
 import { makeLayer, treesOf } from './layer-pool.js';
+import { workspaceRoot } from './layout.js';
 import { withVaultLock } from './locks.js';
 import { discard } from './trash.js';
 import type { Problem } from './tree.js';
@@ -115,17 +116,21 @@ export async function takeEdits(
   let layer: string | undefined;
   for (const [key, list] of looked) {
     const root = vault.roots[key];
-    const edits = await differing(fork, vault, key, list);
+    // What is not copied shows its edits already: they are only written down.
+    const shown = vault.uncopied === true && key === workspaceRoot;
+    const edits = shown ? list : await differing(fork, vault, key, list);
     if (edits.length === 0 || root === undefined) continue;
+    entered.set(key, edits);
+    if (shown) continue;
     layer ??= makeLayer(paths, { trunk: true });
     const layers = treesOf(paths, vault.trunk, key);
     problems.push(
       ...(await tree.mirror({ root, into: paths.tree(layer, key), layers, shift: owner.shift, paths: edits })),
     );
-    entered.set(key, edits);
   }
   if (layer !== undefined) await check(vault, layer);
-  const after = layer === undefined ? vault : extendTrunk(fork, vault, [layer], entered, { by });
+  const layers = layer === undefined ? [] : [layer];
+  const after = entered.size === 0 ? vault : extendTrunk(fork, vault, layers, entered, { by });
   return { vault: after, problems };
 }
 

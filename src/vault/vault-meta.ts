@@ -30,6 +30,8 @@ export interface VaultMeta {
   /** The fork of a command that names none. */
   readonly current: string;
   readonly limits?: VaultLimits | undefined;
+  /** The workspace was never copied: the person's directory itself lies at the bottom of its forks (`uncopied`). */
+  readonly uncopied?: true | undefined;
 }
 
 export function isNameList(value: unknown): value is readonly string[] {
@@ -79,7 +81,8 @@ function isVaultMeta(value: unknown): value is VaultMeta {
     Number.isSafeInteger(meta.position) &&
     Number(meta.position) >= 0 &&
     isForkName(meta.current) &&
-    isLimits(meta.limits)
+    isLimits(meta.limits) &&
+    (meta.uncopied === undefined || meta.uncopied === true)
   );
 }
 

@@ -25,6 +25,7 @@ import type { Store } from './store.js';
 import { discard, emptyTrash } from './trash.js';
 import type { Drift, Problem, Progress, Tree } from './tree.js';
 import { lookAtRoot } from './trunk-look.js';
+import { linkOrigin } from './uncopied.js';
 import type { VaultAccess } from './vault-access.js';
 import { refuseImport } from './vault-limits.js';
 import { readVaultMeta, storeFormat, type VaultLimits, type VaultMeta, writeVaultMeta } from './vault-meta.js';
@@ -50,6 +51,8 @@ export interface VaultRequest {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** Of a vault that is made by this. */
   readonly limits?: VaultLimits | undefined;
+  /** Such a vault keeps no copy of the directory. */
+  readonly uncopied?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -81,24 +84,34 @@ export function vaultAccess({ store, tree, origin, owner }: VaultRequest): Vault
   return { id, paths: vaultPaths(store.directory, id), store, tree, owner };
 }
 
+async function copyOrigin(request: VaultRequest, access: VaultAccess): Promise<[string, readonly Problem[]]> {
+  const { tree, origin, owner, store, signal } = request;
+  const { paths } = access;
+  await refuseImport(access, request.limits, origin);
+  const layer = makeLayer(paths, { trunk: true });
+  const problems = await copyWithTotals(tree, request.onProgress, {
+    root: origin,
+    destination: paths.tree(layer, workspaceRoot),
+    signatures: paths.scan(workspaceRoot),
+    shift: owner.shift,
+    skip: [{ device: store.device, inode: store.inode }],
+    signal,
+  });
+  return [layer, problems];
+}
+
 async function importOrigin(request: VaultRequest, access: VaultAccess): Promise<[VaultMeta, readonly Problem[]]> {
-  const { tree, origin, owner, store } = request;
+  const { tree, origin, store } = request;
   const { paths } = access;
   // What an import left that did not reach its end.
   await discard(store, tree, [paths.layers, paths.forks, paths.scans, paths.allEdits]);
   for (const directory of [paths.layers, paths.forks, paths.scans, paths.allEdits])
     mkdirSync(directory, { mode: 0o700 });
   try {
-    await refuseImport(access, request.limits, origin);
-    const layer = makeLayer(paths, { trunk: true });
-    const problems = await copyWithTotals(tree, request.onProgress, {
-      root: origin,
-      destination: paths.tree(layer, workspaceRoot),
-      signatures: paths.scan(workspaceRoot),
-      shift: owner.shift,
-      skip: [{ device: store.device, inode: store.inode }],
-      signal: request.signal,
-    });
+    const uncopied = request.uncopied === true;
+    const [layer, problems] = uncopied
+      ? [await linkOrigin(access, origin, request.signal), []]
+      : await copyOrigin(request, access);
     const meta: VaultMeta = {
       format: storeFormat,
       origin,
@@ -108,6 +121,7 @@ async function importOrigin(request: VaultRequest, access: VaultAccess): Promise
       position: 0,
       current: mainFork,
       ...(request.limits === undefined ? {} : { limits: request.limits }),
+      ...(uncopied ? { uncopied } : {}),
     };
     writeFork(access, mainFork, newForkMeta(access, mainFork, { position: 0, base: [layer], deltas: [] }), true);
     writeVaultMeta(paths.meta, meta);

@@ -113,4 +113,31 @@ forEachUser((user) => {
     await stage.json(project, ['drop', '--wait']);
     assert.equal(await stage.inside(project, 'cat x'), 'x\n');
   });
+
+  test('nor does an apply of several roots, or onto another directory', { skip }, async () => {
+    const { project: racing, outside, start } = prepare(stage);
+    const before = snapshot(outside);
+    const own = 'mkdir inner; for i in $(seq 40); do echo own > inner/file$i; done';
+    const project = stage.project(own);
+    // The directory that is raced in is a further root of one fork, and the target of another's --to.
+    const change = 'for i in $(seq 2 40); do echo agent > inner/file$i; done; rm -f inner/file1; echo new > inner/new';
+    const raced = `cd ${racing}; test -L inner || { ${change}; }`;
+    const both = `(${change}); (${raced})`;
+    const words = ['exec', '--wait', '--write', racing, '--', 'sh', '-c', both];
+    assert.equal((await stage.ctx(project, words)).code, 0);
+    const stop = await start();
+    try {
+      for (let round = 0; round < rounds; round += 1) {
+        for (const to of [['--to', racing], []]) {
+          const { stdout, code } = await stage.ctx(project, ['apply', '--wait', '--conflicts', 'theirs', ...to]);
+          assert.ok(code !== null, 'apply was killed');
+          assert.ok(!stdout.includes(token));
+        }
+        await stage.ctx(project, words);
+      }
+    } finally {
+      await stop();
+    }
+    assert.deepEqual(snapshot(outside), before);
+  });
 });
