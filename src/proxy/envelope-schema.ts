@@ -2,6 +2,7 @@
  * The JSON Schema of what `--json` answers with: a command's report on a fork, on the directory itself, or a refusal. Written to
  * docs/envelope.schema.json by scripts/envelope-schema.mjs. Each table has exactly the members of its type, or this does not compile.
  */
+import { quotaFields } from '../authority/quota.js';
 import { limitWarningPercent } from '../base/limits.js';
 import { commandClasses } from '../shell/classes.js';
 import { actions } from './action.js';
@@ -62,7 +63,7 @@ const connectionMembers = {
 
 const limitMembers = {
   at: time,
-  limit: oneOf(['memory', 'pids', 'disk', 'inodes', 'wallTime']),
+  limit: oneOf(quotaFields.filter((field) => field !== 'cpu')),
   percent: oneOf([limitWarningPercent, 100]),
   used: amount,
   most: amount,
