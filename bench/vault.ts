@@ -1,4 +1,5 @@
 /** Forks, checkpoints and rollbacks of growing trees against copying them, and work inside a fork against the same work outside. */
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { execute } from '../src/proxy/execute.js';
@@ -122,11 +123,21 @@ interface Work {
   /** Both in the project; `undo` puts it back, untimed. */
   readonly script: string;
   readonly undo: string;
+  /** A program that not every host has: without it the row is left out, and said so. */
+  readonly needs?: string;
 }
 
 const program = 'int main(void){return 0;}';
 const works: readonly Work[] = [
   { name: 'git clone of the project', script: 'git clone -q . clone', undo: 'rm -rf clone' },
+  { name: 'ripgrep', needs: 'rg', script: 'rg -c nothing-of-the-kind . || true', undo: ':' },
+  {
+    name: 'npm install of 20 local packages',
+    needs: 'npm',
+    script:
+      'cd npm && npm install --offline --install-links --no-audit --no-fund --no-update-notifier --loglevel=error',
+    undo: 'rm -rf npm/node_modules npm/package-lock.json',
+  },
   { name: 'grep -r', script: 'grep -r nothing-of-the-kind . || true', undo: ':' },
   {
     name: 'compile 20 files',
@@ -147,6 +158,11 @@ const works: readonly Work[] = [
   },
 ];
 
+/** 20 packages of 50 files each, and one that depends on all of them by path. */
+const packages = `mkdir npm; cd npm; deps=; for p in $(seq 20); do mkdir -p p$p/lib; echo "{\\"name\\":\\"p$p\\",\\"version\\":\\"1.0.0\\"}" > p$p/package.json
+  for f in $(seq 50); do echo "module.exports = $f" > p$p/lib/$f.js; done; deps="$deps,\\"p$p\\":\\"file:p$p\\""; done
+  echo "{\\"name\\":\\"all\\",\\"version\\":\\"1.0.0\\",\\"dependencies\\":{\${deps#,}}}" > package.json`;
+
 async function workInside(): Promise<void> {
   const stage = setStage('vault-work');
   const { project, environment, host } = stage;
@@ -155,8 +171,13 @@ async function workInside(): Promise<void> {
     const options = { cwd: project, env: environment };
     const setup = `git init -q; git add .; git ${git.join(' ')} commit -qm all; mkdir d keep; for i in $(seq 2000); do echo $i > d/f$i; done; rmdir keep; cp -a d keep; truncate -s 256M big; dd if=/dev/zero of=big bs=1M count=256 status=none`;
     await run('sh', ['-c', setup], options);
+    await run('sh', ['-c', packages], options);
     await useOnce(stage);
-    for (const { name, script, undo } of works) {
+    for (const { name, script, undo, needs } of works) {
+      if (needs !== undefined && spawnSync('sh', ['-c', `command -v ${needs}`]).status !== 0) {
+        console.log(`${name}: left out, there is no ${needs} here\n`);
+        continue;
+      }
       const subjects: Subject[] = [
         {
           name: 'outside',

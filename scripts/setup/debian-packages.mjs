@@ -43,7 +43,7 @@ const packages = [
   },
   { name: 'redis-server', purpose: 'a server to run inside', gives: 'redis-server', neededBy: ['bench'] },
   { name: 'redis-tools', purpose: 'its load', gives: 'redis-benchmark', neededBy: ['test', 'bench'] },
-  { name: 'ripgrep', purpose: 'a program for tests to confine', gives: 'rg', neededBy: ['test'] },
+  { name: 'ripgrep', purpose: 'a program for tests to confine', gives: 'rg', neededBy: ['test', 'bench'] },
   { name: 'tmux', purpose: 'a terminal for tests to type into', gives: 'tmux', neededBy: ['test'] },
   { name: 'vim', purpose: 'a program that fills it', gives: 'vim', neededBy: ['test'] },
   { name: 'swtpm', purpose: 'a TPM in software, for the record to be anchored in', gives: 'swtpm', neededBy: ['test'] },
