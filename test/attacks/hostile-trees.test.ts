@@ -5,7 +5,7 @@ import { type Stage, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 /** Entries of one directory. */
-const many = process.env['CTX_SOAK'] === '1' ? 1_000_000 : 20_000;
+const many = process.env['CTX_SOAK'] === '1' ? 1_000_000 : 4_000;
 
 async function ctx(
   stage: Stage,
