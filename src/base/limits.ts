@@ -192,6 +192,9 @@ export const approvalKeptMilliseconds = 30 * 24 * 60 * 60_000;
 /** Requests that wait at one time: a person cannot look at more, and a loop must not fill the store. */
 export const approvalsWaiting = 64;
 
+/** Between two looks of a session whether what runs in its background has ended. */
+export const backgroundLookMilliseconds = 500;
+
 /** How long a session trusts its last look at the person's directory: an edit made meanwhile enters with a later command. */
 export const originLookMilliseconds = 2_000;
 

@@ -10,7 +10,7 @@ import { closeSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { loadFileLock } from '../audit/file-lock.js';
 import { ErrnoError, hasCode } from '../base/errno.js';
-import { originLookMilliseconds } from '../base/limits.js';
+import { backgroundLookMilliseconds, originLookMilliseconds } from '../base/limits.js';
 import { uniqueName } from '../base/unique-name.js';
 import { type Group, makeGroup } from '../jail/cgroup.js';
 import { keptPlan, overlayPlan } from '../jail/plan.js';
@@ -202,6 +202,17 @@ export class Session {
     return true;
   }
 
+  /** What runs in the background may end between commands: then the fork is free for others, without anybody asking here. */
+  #lookAgain(): void {
+    setTimeout(() => {
+      const looked = this.#queue.then(async () => {
+        if (!(await this.#letGo())) this.#lookAgain();
+      });
+      // A jail that has ended has let go by itself.
+      this.#queue = looked.catch(() => undefined);
+    }, backgroundLookMilliseconds).unref();
+  }
+
   /** The fork with a delta that is the next command's alone; as it is, where something runs in it. */
   async #ready(place: Place, resolved: Permitted, request: ExecRequest): Promise<Ready> {
     const { origin, fork, lock } = this.#equipment;
@@ -274,10 +285,12 @@ export class Session {
         },
       });
     } finally {
-      await this.#letGo().catch((error: unknown) => {
+      const isFree = await this.#letGo().catch((error: unknown) => {
         // The jail has ended, and why is in what the command was answered.
         if (!hasCode(error, 'EPIPE')) throw error;
+        return true;
       });
+      if (!isFree) this.#lookAgain();
     }
   }
 

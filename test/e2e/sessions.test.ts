@@ -104,6 +104,15 @@ forEachUser((user) => {
       assert.equal((await stage.ctx(project, ['diff', '--names'])).code, 0);
     }));
 
+  test('the fork is free again when what ran in the background has ended', () =>
+    inSession(stage, async ({ project }) => {
+      await stage.ctx(project, ['exec', '--', 'sh', '-c', 'echo 1 > made; sleep 1 &']);
+      assert.match((await stage.ctx(project, ['diff', '--names'])).stderr, /EBUSY/);
+      const { code, stdout } = await stage.ctx(project, ['diff', '--names', '--wait']);
+      assert.equal(code, 0);
+      assert.match(stdout, /A made/);
+    }));
+
   test('a rollback in it undoes the last command, and the next one sees that', () =>
     inSession(
       stage,
