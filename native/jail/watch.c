@@ -120,20 +120,34 @@ static long long milliseconds_now(void)
 	return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Now and then: the most that there were, for each command that runs. */
 static void look_at_crowd(struct jail *jail)
 {
-	static long long looked;
-	long long now = milliseconds_now();
-	if (looked == 0)
-		looked = now; /* a command that ends at once is not worth a look */
-	if (now - looked < CROWD_LOOK_MS)
-		return;
-	looked = now;
 	uint32_t threads = count_threads();
 	for (uint32_t i = 0; i < jail->count; i++)
 		if (threads > jail->commands[i]->crowd)
 			jail->commands[i]->crowd = threads;
+}
+
+/* One that was looked at before: what ends at once is not worth a look. */
+static bool long_one_ended(const struct jail *jail, const struct pollfd *of)
+{
+	for (uint32_t i = 0; i < jail->count; i++)
+		if (jail->commands[i]->crowd > 0 && of[i * WATCHED_OF_COMMAND + WATCH_PROCESS].revents)
+			return true;
+	return false;
+}
+
+/* Now and then, and once more at the end: a crowd that fills up keeps its own command from going on. */
+static void look_in_time(struct jail *jail, const struct pollfd *of)
+{
+	static long long looked;
+	long long now = milliseconds_now();
+	if (looked == 0)
+		looked = now;
+	if (now - looked < CROWD_LOOK_MS && !long_one_ended(jail, of))
+		return;
+	looked = now;
+	look_at_crowd(jail);
 }
 
 void watch(struct jail *jail)
@@ -150,7 +164,7 @@ void watch(struct jail *jail)
 		int ready = poll(watched, FIRST_COMMAND + count * WATCHED_OF_COMMAND, count > 0 ? CROWD_LOOK_MS : -1);
 		if (ready < 0 && errno != EINTR)
 			fail("waiting");
-		look_at_crowd(jail);
+		look_in_time(jail, &watched[FIRST_COMMAND]);
 		if (ready <= 0)
 			continue;
 		if (watched[WATCH_SIGNALS].revents)
