@@ -195,7 +195,7 @@ function byNumber(calls: ReadonlyMap<string, number>): Instruction[] {
 }
 
 /** A process of another architecture would be filtered by the wrong numbers: it is killed. */
-export function seccompProgram(architecture: Architecture): Buffer {
+function programFor(architecture: Architecture): Buffer {
   const calls = systemCalls[architecture];
   const program: Instruction[] = [
     load(offset.architecture),
@@ -214,6 +214,18 @@ export function seccompProgram(architecture: Architecture): Buffer {
     bytes.writeUInt32LE(value >>> 0, index * 8 + 4);
   });
   return bytes;
+}
+
+const programs = new Map<Architecture, Buffer>();
+
+/** Made once, for a process that runs many commands. A copy each time: whoever writes into theirs writes into no filter. */
+export function seccompProgram(architecture: Architecture): Buffer {
+  let program = programs.get(architecture);
+  if (program === undefined) {
+    program = programFor(architecture);
+    programs.set(architecture, program);
+  }
+  return Buffer.from(program);
 }
 
 /** The name of a refused call, for the report. */

@@ -52,9 +52,13 @@ function agentEnvironment(agent: EnvironmentRequest['agent']): Readonly<Record<s
 
 export function commandEnvironment(request: EnvironmentRequest): Readonly<Record<string, string>> {
   const { inherited, person } = request;
-  const passed = Object.entries(inherited).filter(
-    (entry): entry is [string, string] => presentation.test(entry[0]) && entry[1] !== undefined,
-  );
+  // Each value that is read of a process's own environment costs a call into C: only those that are passed on are.
+  const passed = Object.keys(inherited)
+    .filter((name) => presentation.test(name))
+    .flatMap((name): readonly (readonly [string, string])[] => {
+      const value = inherited[name];
+      return value === undefined ? [] : [[name, value]];
+    });
   return Object.freeze({
     ...Object.fromEntries(passed),
     PATH: request.search.join(':'),

@@ -14,7 +14,7 @@ import { addRoots } from '../vault/roots.js';
 import { stateAfter, stateBefore } from '../vault/state-digest.js';
 import { type Synced, syncFork } from '../vault/sync.js';
 import type { Problem } from '../vault/tree.js';
-import { closeFork, type OpenFork, openFork, writtenTrees } from '../vault/vault.js';
+import { closeFork, isLiveTouched, type OpenFork, openFork, writtenTrees } from '../vault/vault.js';
 import { authorityFor, type Permitted } from './authority-for.js';
 import { driftWarnings } from './drift-warnings.js';
 import type { Envelope } from './envelope.js';
@@ -123,7 +123,8 @@ export async function executeOn(host: Host, request: ExecRequest, bench: Bench):
     },
     async () => {
       const isStill = bench.isStill?.() ?? true;
-      const [after, state] = await Promise.all([reportOf(fork), isStill ? stateAfter(fork) : null]);
+      const touched = isLiveTouched(fork);
+      const [after, state] = await Promise.all([reportOf(fork, touched), isStill ? stateAfter(fork, touched) : null]);
       const changes = after.changes.map(({ kind, path }) => `${kind} ${path}`);
       return { seen: after, facts: { changes, stateAfter: state } };
     },

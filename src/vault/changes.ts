@@ -84,8 +84,8 @@ export interface CommandReport {
 }
 
 /** What the command since the last checkpoint did. One that wrote nothing is known by that, without a look at the layers. */
-export async function reportOf(fork: OpenFork): Promise<CommandReport> {
-  if (!isLiveTouched(fork)) {
+export async function reportOf(fork: OpenFork, touched = isLiveTouched(fork)): Promise<CommandReport> {
+  if (!touched) {
     const pending = fork.meta.deltas.length === 0 ? [] : await forkChanges(fork);
     return { changes: [], pending };
   }

@@ -70,7 +70,7 @@ export function stateBefore(fork: OpenFork): Promise<string | null> {
  * After a command, whose layer nobody writes any more: the next one freezes it before anything else. Null where the command
  * wrote so much that its report would wait; then the next command's `stateBefore` has it.
  */
-export function stateAfter(fork: OpenFork): Promise<string | null> {
+export function stateAfter(fork: OpenFork, touched = isLiveTouched(fork)): Promise<string | null> {
   const { deltas, live } = fork.meta;
-  return stateOf(fork, isLiveTouched(fork) ? [...deltas, live] : deltas, stateDigestBytes);
+  return stateOf(fork, touched ? [...deltas, live] : deltas, stateDigestBytes);
 }

@@ -14,7 +14,7 @@
  * A fork is used by one process at a time: it is locked from open to close, and the jail that runs in it holds the same
  * lock. Layers are frozen: once named among a stack's layers a layer never changes. Imports only `base`.
  */
-import { closeSync, mkdirSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync } from 'node:fs';
 import { ErrnoError, fromSystemError } from '../base/errno.js';
 import { copyWithTotals } from './copy-progress.js';
 import { type ForkMeta, readForkMeta, writeForkMeta } from './fork-meta.js';
@@ -187,7 +187,7 @@ function noSuchFork(name: string, origin: string): ErrnoError {
 async function lockFork(request: VaultRequest, access: VaultAccess, name: string) {
   const { tree, origin, signal } = request;
   const place = access.paths.fork(name);
-  if (readForkMeta(place.directory) === undefined) throw noSuchFork(name, origin);
+  if (!existsSync(place.directory)) throw noSuchFork(name, origin);
   const options = { wait: request.wait ?? false, purpose: request.purpose, what: origin, signal };
   const look = { access, key: workspaceRoot, path: origin, into: place.scanned(workspaceRoot), signal };
   const { sharedLock } = request;
@@ -219,29 +219,36 @@ async function lookedAt<Locked extends { unlock(): void }>(
   }
 }
 
+/** What an import could not take; undefined where somebody else was quicker. */
+async function importUnlessDone(request: VaultRequest, access: VaultAccess): Promise<readonly Problem[] | undefined> {
+  const { paths } = access;
+  let problems: readonly Problem[] | undefined;
+  await withVaultLock(request.tree, paths.lock, request.purpose, async () => {
+    if (readVaultMeta(paths.meta) === undefined) [, problems] = await importOrigin(request, access);
+  }).catch((error: unknown) => {
+    throw fromSystemError(error, 'open the vault', request.origin);
+  });
+  return problems;
+}
+
 /** Locks a fork of `origin`; imports the directory when it is seen for the first time. */
 export async function openFork(request: VaultRequest): Promise<OpenFork> {
-  const { origin } = request;
   const access = vaultAccess(request);
-  const { paths } = access;
-  let problems: readonly Problem[] = [];
-  let imported = false;
-  if (checkedMeta(access, origin) === undefined) {
-    await withVaultLock(request.tree, paths.lock, request.purpose, async () => {
-      // Somebody else may have been quicker.
-      if (readVaultMeta(paths.meta) !== undefined) return;
-      [, problems] = await importOrigin(request, access);
-      imported = true;
-    }).catch((error: unknown) => {
-      throw fromSystemError(error, 'open the vault', origin);
-    });
-  }
-  const name = request.fork ?? checkedMeta(access, origin)?.current ?? mainFork;
-  const { place, descriptor, unlock, drift } = await lockFork(
-    { ...request, look: request.look === true && !imported },
-    access,
-    name,
-  );
+  const found = checkedMeta(access, request.origin);
+  if (found !== undefined) return openIn(access, request, found.current, {});
+  const problems = await importUnlessDone(request, access);
+  const { current } = checkedMeta(access, request.origin) ?? { current: mainFork };
+  return openIn(access, request, current, problems === undefined ? {} : { imported: true, problems });
+}
+
+async function openIn(
+  access: VaultAccess,
+  request: VaultRequest,
+  current: string,
+  { imported = false, problems = [] }: Partial<Pick<OpenFork, 'imported' | 'problems'>>,
+): Promise<OpenFork> {
+  const { origin, fork: name = current, look = false } = request;
+  const { place, descriptor, unlock, drift } = await lockFork({ ...request, look: look && !imported }, access, name);
   try {
     // Read after the scan, so that the trunk is at least as new as the signatures the scan was held against.
     const vault = checkedMeta(access, origin);
@@ -256,7 +263,9 @@ export async function openFork(request: VaultRequest): Promise<OpenFork> {
 
 /** As openFork, but never imports: undefined where the directory has no vault yet. */
 export async function openExistingFork(request: VaultRequest): Promise<OpenFork | undefined> {
-  return readVaultMeta(vaultAccess(request).paths.meta) === undefined ? undefined : openFork(request);
+  const access = vaultAccess(request);
+  const found = checkedMeta(access, request.origin);
+  return found === undefined ? undefined : openIn(access, request, found.current, {});
 }
 
 export function closeFork(fork: OpenFork): void {
