@@ -24,9 +24,17 @@
 import { join } from 'node:path';
 import { sha256 } from '../base/sha256.js';
 
+/** A process asks for the same few, once a command for each directory above it. */
+const knownIds = new Map<string, string>();
+const mostKnownIds = 1_000;
+
 /** A directory's vault is found by its path alone, so that no index has to be kept true. */
 export function vaultId(origin: string): string {
-  return sha256(origin).slice(0, 16);
+  const known = knownIds.get(origin);
+  if (known !== undefined) return known;
+  const id = sha256(origin).slice(0, 16);
+  if (knownIds.size < mostKnownIds) knownIds.set(origin, id);
+  return id;
 }
 
 /** The workspace's own root; every other is named by its path. */
