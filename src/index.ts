@@ -10,12 +10,30 @@ export { type ErrnoCode, ErrnoError } from './base/errno.js';
 export type { Asked } from './proxy/approval.js';
 export type { Spoken } from './proxy/await-approval.js';
 export type { CapturedStream, Envelope, Refusal } from './proxy/envelope.js';
-export type { ForkStatus } from './proxy/fork-verbs.js';
-export type { Moment, RolledBack } from './proxy/history-verbs.js';
 export type { Edit } from './sdk/edit.js';
 export type { Entry, Match, SearchOptions } from './sdk/file-answers.js';
-export type { Command, ExecOptions, Grants, RunOptions, WorkspaceOptions } from './sdk/options.js';
-export type { Answer, ApplyOptions, AskedApplyOptions, Diff, DiffOptions, Workspace } from './sdk/workspace.js';
+export type {
+  Answer,
+  ApplyOptions,
+  ChangeOptions,
+  Diff,
+  DiffOptions,
+  ForkStatus,
+  ForkSummary,
+  MadeFork,
+  Moment,
+  RolledBack,
+} from './sdk/fork.js';
+export type {
+  Command,
+  ExecOptions,
+  Grants,
+  JailOptions,
+  RunOptions,
+  Started,
+  WorkspaceOptions,
+} from './sdk/options.js';
+export type { AskedApplyOptions, LiveEnvelope, Prepared, Workspace } from './sdk/workspace.js';
 export type { FileOptions, Found, Listing, WorkspaceSession } from './sdk/workspace-session.js';
 
 export interface OpenOptions extends WorkspaceOptions {

@@ -1,18 +1,11 @@
 /** `ctx apply`: the fork's changes become the person's. */
-import { resolve } from 'node:path';
 import { ErrnoError, ExitCode } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
-import { type ForkRequest, keepFork } from '../proxy/fork-verbs.js';
-import type { Host } from '../proxy/host.js';
-import type { Applied, ApplyRequest } from '../vault/apply.js';
-import type { ConflictChoice } from '../vault/apply-plan.js';
+import type { Answer, ApplyOptions, ConflictChoice, Fork } from '../sdk/fork.js';
 import { counted } from './change-text.js';
-import { currentDirectory } from './current-directory.js';
+import { forkHere } from './fork-here.js';
 import { painter, printJson } from './output.js';
-import { shownPaths } from './shown-paths.js';
 import type { Arguments, Run } from './verb.js';
-
-type Answer = Omit<Applied, 'fork'>;
 
 function printSensitive({ sensitive, heldBack }: Answer): void {
   const held = new Set(heldBack);
@@ -56,20 +49,20 @@ function printRefusal({ undecided }: Answer): void {
   process.stderr.write(`${lines.join('\n')}\n`);
 }
 
-function choicesOf(call: Arguments, host: Host) {
+function choicesOf(call: Arguments) {
   return {
     conflicts: (call.value('conflicts') ?? 'refuse') as ConflictChoice,
-    ours: shownPaths(host, call.values('ours')),
-    theirs: shownPaths(host, call.values('theirs')),
-    only: call.words.length === 0 ? undefined : shownPaths(host, call.words),
+    ours: call.values('ours'),
+    theirs: call.values('theirs'),
+    paths: call.words.length === 0 ? undefined : call.words,
     allowSensitive: call.flag('allow-sensitive'),
     dryRun: call.flag('dry-run'),
-  };
+    to: call.value('to'),
+  } satisfies ApplyOptions;
 }
 
-async function undo(call: Arguments, host: Host, request: ForkRequest): Promise<number> {
-  const { undoLastApply } = await import('../proxy/vault-verbs.js');
-  const { done, steps, conflicts, pending } = await undoLastApply(host, request);
+async function undo(call: Arguments, fork: Fork): Promise<number> {
+  const { done, steps, conflicts, pending } = await fork.undoApply();
   if (call.flag('json')) printJson({ version: 1, done, undone: done ? steps : [], conflicts, pending });
   else if (done) {
     const paint = painter(process.stdout);
@@ -82,23 +75,15 @@ async function undo(call: Arguments, host: Host, request: ForkRequest): Promise<
   return done ? ExitCode.ok : ExitCode.failed;
 }
 
-async function keepElsewhere(host: Host, request: ForkRequest, to: string, choices: ApplyRequest): Promise<Answer> {
-  const { applyForkTo } = await import('../proxy/apply-to.js');
-  return applyForkTo(host, request, resolve(request.cwd, to), choices);
-}
-
-export const run: Run = async (call, makeHost) => {
-  const host = await makeHost();
-  const request: ForkRequest = { cwd: currentDirectory(), wait: call.flag('wait'), fork: call.value('fork') };
-  const to = call.value('to');
-  if (call.flag('undo') && to !== undefined) {
+export const run: Run = async (call, host) => {
+  const choices = choicesOf(call);
+  if (call.flag('undo') && choices.to !== undefined) {
     const reason = 'expected --undo or --to: what --to wrote is not kept to be undone';
     throw new ErrnoError('EINVAL', { operation: 'apply', reason });
   }
-  if (call.flag('undo')) return undo(call, host, request);
-  const choices = choicesOf(call, host);
-  const answer =
-    to === undefined ? await keepFork(host, request, choices) : await keepElsewhere(host, request, to, choices);
+  const fork = await forkHere(call, host);
+  if (call.flag('undo')) return undo(call, fork);
+  const answer = await fork.apply(choices);
   const exitCode = answer.done || (choices.dryRun && answer.undecided.length === 0) ? ExitCode.ok : ExitCode.failed;
   if (call.flag('json')) {
     const { done, steps, conflicts, sensitive, heldBack, problems } = answer;

@@ -1,7 +1,6 @@
 /** A change list as people read it. Pure; names come from agents, so they are shown escaped. */
 import { visible } from '../base/visible-text.js';
-import type { CommandChange } from '../vault/changes.js';
-import { isRepositoryData } from '../vault/repository-data.js';
+import { type CommandChange, isRepositoryData } from '../sdk/changes.js';
 import type { Paint } from './output.js';
 
 const marks = {

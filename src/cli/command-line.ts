@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { ErrnoError, ExitCode, exitCodeFor, hasCode } from '../base/errno.js';
 import { version } from '../base/version.js';
 import type { HookHost } from '../hook/hook-host.js';
-import type { Host } from '../proxy/host.js';
+import type { Host } from '../sdk/host.js';
 import { findVerb, refuseVerb, verbsOfGroup } from './find-verb.js';
 import { groupUsage, overview, usage } from './help.js';
 import { errorJson, errorText, painter, printJson } from './output.js';

@@ -1,24 +1,16 @@
 /** `ctx diff`: the fork against the directory. */
-import { changedPaths, diffOfFork } from '../proxy/fork-diff.js';
-import { diffText } from '../vault/diff-text.js';
 import { changeLines } from './change-text.js';
-import { currentDirectory } from './current-directory.js';
+import { forkHere } from './fork-here.js';
 import { painter, printJson } from './output.js';
 import { pagerFor, showText } from './pager.js';
 import type { Run } from './verb.js';
 
 export const run: Run = async (call, host) => {
-  const request = {
-    cwd: currentDirectory(),
-    wait: call.flag('wait'),
-    fork: call.value('fork'),
-    since: call.value('since'),
-    paths: call.words,
-  };
+  const asked = { since: call.value('since'), paths: call.words };
   const paint = painter(process.stdout);
   const pager = call.flag('no-pager') ? undefined : pagerFor(process.stdout, process.env);
   if (call.flag('json') || call.flag('names')) {
-    const status = await changedPaths(await host(), request);
+    const status = await (await forkHere(call, host)).status(asked);
     if (call.flag('json')) printJson({ version: 1, ...status });
     else
       await showText(
@@ -29,9 +21,9 @@ export const run: Run = async (call, host) => {
       );
     return 0;
   }
-  const { texts, left } = await diffOfFork(await host(), request);
   const style = { paint, escaped: process.stdout.isTTY === true };
-  await showText(texts.map((text) => diffText(text, style)).join(''), pager);
+  const { text, left } = await (await forkHere(call, host)).diff({ ...asked, style });
+  await showText(text, pager);
   if (left > 0) process.stderr.write(`and ${left} more files: ctx diff --names lists them, ctx diff PATH shows them\n`);
   return 0;
 };

@@ -1,29 +1,12 @@
 /** `ctx rollback`, `ctx checkpoint ...`, `ctx fork ...`. */
 import { visible } from '../base/visible-text.js';
-import { type ForkRequest, lookAtFork } from '../proxy/fork-verbs.js';
-import {
-  allForks,
-  chooseFork,
-  deleteMoment,
-  listMoments,
-  lookAtMoment,
-  type Moment,
-  makeFork,
-  removeFork,
-  rollBackFork,
-  saveMoment,
-} from '../proxy/history-verbs.js';
+import type { Moment } from '../sdk/fork.js';
 import { changeLines, counted } from './change-text.js';
-import { currentDirectory } from './current-directory.js';
+import { forkHere } from './fork-here.js';
 import { painter, printJson } from './output.js';
-import { shownPaths } from './shown-paths.js';
 import type { Arguments, Run } from './verb.js';
 
 const changesShown = 20;
-
-function requestOf(call: Arguments, fork = call.value('fork')): ForkRequest {
-  return { cwd: currentDirectory(), wait: call.flag('wait'), fork };
-}
 
 /** `{ version: 1, ... }` on one line, or the lines for people. */
 function answer(call: Arguments, value: Readonly<Record<string, unknown>>, lines: readonly string[]): number {
@@ -46,8 +29,7 @@ function momentLine(moment: Moment): string {
 /** The first word is always the checkpoint; what follows are paths. */
 export const rollback: Run = async (call, host) => {
   const [first, ...rest] = call.words;
-  const paths = shownPaths(await host(), rest);
-  const rolled = await rollBackFork(await host(), { ...requestOf(call), checkpoint: first, paths });
+  const rolled = await (await forkHere(call, host)).rollback({ checkpoint: first, paths: rest });
   const paint = painter(process.stdout);
   const { undone, pending, to } = rolled;
   return answer(call, { ...rolled }, [
@@ -57,33 +39,34 @@ export const rollback: Run = async (call, host) => {
 };
 
 export const save: Run = async (call, host) => {
-  const moment = await saveMoment(await host(), requestOf(call), call.words[0]);
+  const moment = await (await forkHere(call, host)).checkpoint(call.words[0]);
   return answer(call, { checkpoint: moment }, [
     `${painter(process.stdout)('green', 'saved')} checkpoint ${nameOf(moment)}`,
   ]);
 };
 
 export const list: Run = async (call, host) => {
-  const moments = await listMoments(await host(), requestOf(call));
+  const moments = await (await forkHere(call, host)).checkpoints();
   return answer(call, { checkpoints: moments }, moments.map(momentLine));
 };
 
 export const info: Run = async (call, host) => {
-  const { moment, changes } = await lookAtMoment(await host(), requestOf(call), call.words[0] ?? '');
+  const { moment, changes } = await (await forkHere(call, host)).lookAtCheckpoint(call.words[0] ?? '');
   const since = `  ${counted(changes.length, 'change')} since then`;
   const lines = [momentLine(moment), since, ...changeLines(changes, painter(process.stdout), changesShown)];
   return answer(call, { checkpoint: moment, changes }, lines);
 };
 
 export const remove: Run = async (call, host) => {
-  const moment = await deleteMoment(await host(), requestOf(call), call.words[0] ?? '');
+  const moment = await (await forkHere(call, host)).deleteCheckpoint(call.words[0] ?? '');
   return answer(call, { deleted: moment }, [
     `${painter(process.stdout)('green', 'deleted')} checkpoint ${nameOf(moment)}`,
   ]);
 };
 
 export const forkCreate: Run = async (call, host) => {
-  const { name, meta, problems } = await makeFork(await host(), currentDirectory(), call.words[0], call.value('from'));
+  const made = (await forkHere(call, host)).createFork(call.words[0], { from: call.value('from') });
+  const { name, meta, problems } = await made;
   for (const { path, reason } of problems) {
     process.stderr.write(`  ${painter(process.stderr)('yellow', `${visible(path)}: ${visible(reason)}`)}\n`);
   }
@@ -94,7 +77,7 @@ export const forkCreate: Run = async (call, host) => {
 };
 
 export const forkList: Run = async (call, host) => {
-  const forks = allForks(await host(), currentDirectory());
+  const forks = await (await forkHere(call, host)).forks();
   const lines = forks.map(({ name, current, from, checkpoints }) => {
     const source = from === undefined ? '' : `  of ${from}`;
     return `${current ? '*' : ' '} ${name}${source}  ${counted(checkpoints, 'checkpoint')}`;
@@ -103,8 +86,9 @@ export const forkList: Run = async (call, host) => {
 };
 
 export const forkInfo: Run = async (call, host) => {
-  const status = await lookAtFork(await host(), requestOf(call, call.words[0]));
-  const summary = allForks(await host(), currentDirectory()).find(({ name }) => name === status.fork);
+  const fork = await forkHere(call, host, call.words[0]);
+  const status = await fork.status();
+  const summary = (await fork.forks()).find(({ name }) => name === status.fork);
   const { changes, layers, clashes } = status;
   return answer(call, { ...summary, ...status, changes: changes.length }, [
     `${status.fork}${summary?.from === undefined ? '' : ` of ${summary.from}`}, ${counted(layers, 'layer')}`,
@@ -114,12 +98,12 @@ export const forkInfo: Run = async (call, host) => {
 
 export const forkUse: Run = async (call, host) => {
   const [name = ''] = call.words;
-  await chooseFork(await host(), currentDirectory(), name);
+  await (await forkHere(call, host)).useFork(name);
   return answer(call, { current: name }, [`commands here now work on fork ${name}`]);
 };
 
 export const forkDelete: Run = async (call, host) => {
   const [name = ''] = call.words;
-  await removeFork(await host(), currentDirectory(), name);
+  await (await forkHere(call, host)).deleteFork(name);
   return answer(call, { deleted: name }, [`${painter(process.stdout)('green', 'deleted')} fork ${name}`]);
 };

@@ -1,5 +1,5 @@
 /** One line that says how far the first import of a directory is; drawn on a terminal only, and gone when it is done. */
-import type { Progress } from '../vault/tree.js';
+import type { Progress } from '../sdk/changes.js';
 import { sizeText } from './change-text.js';
 
 export interface ProgressLine {

@@ -1,17 +1,12 @@
 /** `ctx status`: where a command here would work, and what waits for the person. */
 import { visible } from '../base/visible-text.js';
-import { lookAtFork } from '../proxy/fork-verbs.js';
 import { counted } from './change-text.js';
-import { currentDirectory } from './current-directory.js';
+import { forkHere } from './fork-here.js';
 import { painter, printJson } from './output.js';
 import type { Run } from './verb.js';
 
 export const run: Run = async (call, host) => {
-  const status = await lookAtFork(await host(), {
-    cwd: currentDirectory(),
-    wait: call.flag('wait'),
-    fork: call.value('fork'),
-  });
+  const status = await (await forkHere(call, host)).status();
   if (call.flag('json')) {
     printJson({ version: 1, ...status, changes: status.changes.length });
     return 0;

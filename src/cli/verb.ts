@@ -4,7 +4,7 @@
  */
 
 import type { HookHost } from '../hook/hook-host.js';
-import type { Host } from '../proxy/host.js';
+import type { Host } from '../sdk/host.js';
 
 export interface Option {
   readonly name: string;

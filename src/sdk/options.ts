@@ -1,5 +1,7 @@
 /** What a caller of the SDK says. Everything that widens what a command may do is said here, when a workspace is opened. */
+import type { RunningJail } from '../jail/launch.js';
 import type { ExecRequest } from '../proxy/exec-request.js';
+import { shellCommand } from '../proxy/shell-command.js';
 
 /** What the commands of a workspace may do beyond working in it; the same as the options of `ctx exec`. */
 export type Grants = Pick<
@@ -15,12 +17,18 @@ export interface WorkspaceOptions
   readonly fork?: string | undefined;
   /** `NAME=VALUE` for every command, or `NAME` for the value it has here. */
   readonly environment?: readonly string[];
+  /** A directory that stands for the person's home; without it the fork has one of its own. */
+  readonly home?: string | undefined;
   /** Wait while another process uses the fork, instead of EBUSY. */
   readonly wait?: boolean;
 }
 
 /** A program and its arguments, or a text for the shell. */
 export type Command = readonly string[] | { readonly shell: string };
+
+export function argvOf(command: Command): readonly string[] {
+  return 'shell' in command ? shellCommand(command.shell) : command;
+}
 
 export interface ExecOptions
   extends Pick<ExecRequest, 'timeoutMilliseconds' | 'approvalMilliseconds' | 'onApproval' | 'onLimit'> {
@@ -29,6 +37,17 @@ export interface ExecOptions
   readonly environment?: readonly string[];
   /** Ends the command; one that has not started is ECANCELED. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** A command that runs: what a caller can do to it. */
+export type Started = Pick<RunningJail, 'signal' | 'kill'>;
+
+/** Of a command in a jail of its own. */
+export interface JailOptions extends ExecOptions, Pick<ExecRequest, 'onOutput' | 'onReady'> {
+  /** `inherit`: it speaks with the streams of this process itself; else its output is in the report. */
+  readonly streams?: ExecRequest['streams'] | undefined;
+  /** It is starting: its signals can be passed on from here. */
+  readonly onStarted?: ((command: Started) => void) | undefined;
 }
 
 /** Of a command in a kept jail, which can be spoken with while it runs. */

@@ -8,7 +8,6 @@ import type { Envelope } from '../proxy/envelope.js';
 import type { Host, Place } from '../proxy/host.js';
 import type { Conversation } from '../proxy/run-kept.js';
 import type { Session } from '../proxy/session.js';
-import { shellCommand } from '../proxy/shell-command.js';
 import { endedBy } from './cancellation.js';
 import { type Edit, edited } from './edit.js';
 import {
@@ -23,12 +22,8 @@ import {
   searchCommand,
   writeCommand,
 } from './file-answers.js';
-import type { Command, RunOptions } from './options.js';
+import { argvOf, type Command, type RunOptions } from './options.js';
 import { startingPlace } from './place.js';
-
-export function argvOf(command: Command): readonly string[] {
-  return 'shell' in command ? shellCommand(command.shell) : command;
-}
 
 /** Of a file operation. */
 export interface FileOptions {

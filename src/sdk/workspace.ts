@@ -1,79 +1,37 @@
 /**
- * The SDK's face of one directory: commands in jails, on its fork, and what a person does with the fork. It is thin: every
+ * The SDK's face of one directory: commands in jails, on its fork, beside what a person does with the fork. It is thin: every
  * method calls what the verb of the same name calls, so that both decide, record and refuse alike. Failures are ErrnoErrors.
- * Nothing here writes to a stream of the process, ends it, or keeps anything beside the object.
+ * Nothing here writes to a stream of the process (but a command that is given them), ends it, or keeps anything beside the
+ * object. What a method needs is loaded when it is called: a start of `ctx exec` reads no more than it uses.
  *
  * Methods run one after the other, since a fork that is at work cannot be looked at; sessions that a caller starts have a
  * turn of their own.
  */
 import { ErrnoError } from '../base/errno.js';
 import type { Asked } from '../proxy/approval.js';
-import { applyByApproval } from '../proxy/approved-apply.js';
-import { resolvedFor } from '../proxy/authority-for.js';
 import type { Envelope } from '../proxy/envelope.js';
 import type { ExecRequest } from '../proxy/exec-request.js';
-import { execute } from '../proxy/execute.js';
-import { diffOfFork } from '../proxy/fork-diff.js';
-import { type ForkRequest, type ForkStatus, forgetFork, keepFork, lookAtFork } from '../proxy/fork-verbs.js';
-import {
-  allForks,
-  listMoments,
-  type Moment,
-  makeFork,
-  type RolledBack,
-  rollBackFork,
-  saveMoment,
-} from '../proxy/history-verbs.js';
+import type { LiveEnvelope } from '../proxy/execute-live.js';
+import type { ForkRequest } from '../proxy/fork-verbs.js';
 import { type Host, type Place, placeOf } from '../proxy/host.js';
-import { Session } from '../proxy/session.js';
+import type { Prepared } from '../proxy/prepare.js';
 import { shownFrom } from '../proxy/shown-from.js';
-import type { Applied } from '../vault/apply.js';
-import type { ConflictChoice } from '../vault/apply-plan.js';
-import { diffText } from '../vault/diff-text.js';
-import type { ForkSummary, MadeFork } from '../vault/forks.js';
 import { endedBy } from './cancellation.js';
 import type { Edit } from './edit.js';
 import type { SearchOptions } from './file-answers.js';
-import type { Command, ExecOptions, RunOptions, WorkspaceOptions } from './options.js';
+import { type Answer, Fork } from './fork.js';
+import { argvOf, type Command, type JailOptions, type RunOptions, type WorkspaceOptions } from './options.js';
 import { startingPlace } from './place.js';
-import { argvOf, type FileOptions, type Found, type Listing, WorkspaceSession } from './workspace-session.js';
+import type { FileOptions, Found, Listing, WorkspaceSession } from './workspace-session.js';
 
-export interface DiffOptions {
-  /** Files or directories; without any, everything. */
-  readonly paths?: readonly string[];
-  /** A checkpoint: only what changed after it. */
-  readonly since?: string | undefined;
-}
-
-export interface Diff extends ForkStatus {
-  /** A unified diff, as `git apply` takes it. */
-  readonly text: string;
-  /** Files that differ too, and are not in the text. */
-  readonly left: number;
-}
-
-export interface ApplyOptions {
-  /** Only these, and what is below them. */
-  readonly paths?: readonly string[];
-  /** Paths that both sides changed: nothing is written (the default), the directory's stay, or the fork's are taken. */
-  readonly conflicts?: ConflictChoice;
-  readonly ours?: readonly string[];
-  readonly theirs?: readonly string[];
-  /** Write files that programs outside run or obey, too. */
-  readonly allowSensitive?: boolean;
-  readonly dryRun?: boolean;
-}
-
-export type Answer = Omit<Applied, 'fork'>;
+export type { Envelope, LiveEnvelope, Prepared };
 
 /** An apply that a person has to agree to first. */
 export interface AskedApplyOptions extends Pick<ExecRequest, 'approvalMilliseconds' | 'onApproval' | 'signal'> {
   readonly paths?: readonly string[];
 }
 
-const plainText = { paint: (_colour: string, text: string) => text, escaped: false };
-
-export class Workspace {
+export class Workspace extends Fork {
   readonly #host: Host;
   readonly #options: WorkspaceOptions;
   readonly #place: Place;
@@ -84,23 +42,15 @@ export class Workspace {
 
   /** Callers of the package use `open`. */
   constructor(host: Host, directory: string, options: WorkspaceOptions = {}) {
+    const place = placeOf(host, directory);
+    super(host, place, options);
     this.#host = host;
     this.#options = options;
-    this.#place = placeOf(host, directory);
-  }
-
-  /** Where it was opened. */
-  get directory(): string {
-    return this.#place.directory;
-  }
-
-  /** The directory that has the fork: the repository it was opened in, or where it was opened. */
-  get origin(): string {
-    return this.#place.origin;
+    this.#place = place;
   }
 
   /** After what was asked before it; not at all where the signal came first. */
-  #inTurn<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  protected override inTurn<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const done = this.#turn.then(() => {
       this.#refuseClosed();
       if (signal?.aborted === true) {
@@ -127,40 +77,66 @@ export class Workspace {
     return { ...grants, cwd: this.directory, environmentAdditions: environment, weakened, wait };
   }
 
-  #shown(paths: readonly string[]): readonly string[] {
-    return shownFrom(this.#place, paths);
-  }
-
   /** Throws what a first command would for what the workspace was opened with: an agent or a grant that is none. */
   async check(): Promise<void> {
     const { agent } = this.#options;
+    const { resolvedFor } = await import('../proxy/authority-for.js');
     const facts = agent === undefined ? undefined : await this.#host.agents(agent);
     await resolvedFor(this.#host, this.#place, { ...this.#request, argv: ['true'], streams: 'capture' }, facts);
   }
 
+  /** Makes the fork ready before there is a command: the directory imported, the person's edits taken over. */
+  prepare(): Promise<Prepared> {
+    return this.inTurn(async () => (await import('../proxy/prepare.js')).prepareFork(this.#host, this.#request));
+  }
+
+  /** A command of this workspace, as the proxy takes it. */
+  #commandOf(
+    command: Command,
+    { directory, environment = [], streams = 'capture', ...rest }: JailOptions,
+  ): ExecRequest {
+    const request = this.#request;
+    const signal = this.#endOf(rest.signal);
+    const endOn = endedBy(signal);
+    return {
+      ...request,
+      ...rest,
+      approvalMilliseconds: rest.approvalMilliseconds ?? request.approvalMilliseconds,
+      onApproval: rest.onApproval ?? request.onApproval,
+      argv: argvOf(command),
+      cwd: startingPlace(this.#host, this.#place, directory),
+      environmentAdditions: [...request.environmentAdditions, ...environment],
+      streams,
+      signal,
+      onStarted: (jail) => {
+        endOn(jail);
+        rest.onStarted?.(jail);
+      },
+    };
+  }
+
   /** Runs a command in a jail of its own; its report when it has ended. */
-  exec(command: Command, options: ExecOptions = {}): Promise<Envelope> {
-    const { directory, environment = [], ...rest } = options;
-    const signal = this.#endOf(options.signal);
-    return this.#inTurn(() => {
-      const request = this.#request;
-      return execute(this.#host, {
-        ...request,
-        ...rest,
-        approvalMilliseconds: rest.approvalMilliseconds ?? request.approvalMilliseconds,
-        onApproval: rest.onApproval ?? request.onApproval,
-        argv: argvOf(command),
-        cwd: startingPlace(this.#host, this.#place, directory),
-        environmentAdditions: [...request.environmentAdditions, ...environment],
-        streams: 'capture',
-        signal,
-        onStarted: endedBy(signal),
-      });
+  exec(command: Command, options: JailOptions = {}): Promise<Envelope> {
+    return this.inTurn(async () => {
+      const { execute } = await import('../proxy/execute.js');
+      return execute(this.#host, this.#commandOf(command, options));
+    }, options.signal);
+  }
+
+  /** The same on the directory itself, without a fork: nothing that it does can be undone. */
+  execLive(command: Command, options: JailOptions = {}): Promise<LiveEnvelope> {
+    return this.inTurn(async () => {
+      const { executeLive } = await import('../proxy/execute-live.js');
+      return executeLive(this.#host, this.#commandOf(command, options));
     }, options.signal);
   }
 
   /** A kept jail of the caller's own: started once, then a command costs about a fork. End it when done. */
   async session(): Promise<WorkspaceSession> {
+    const [{ WorkspaceSession }, { Session }] = [
+      await import('./workspace-session.js'),
+      await import('../proxy/session.js'),
+    ];
     return new WorkspaceSession(this.#host, this.#place, await Session.start(this.#host, this.#request));
   }
 
@@ -184,7 +160,7 @@ export class Workspace {
 
   /** In the kept jail. Where what its agent may do has changed since, nothing ran, and another jail takes its place. */
   #inKept<T>(use: (session: WorkspaceSession) => Promise<T>, signal: AbortSignal | undefined, again = () => true) {
-    return this.#inTurn(async () => {
+    return this.inTurn(async () => {
       try {
         return await use(await this.#keptSession());
       } catch (error) {
@@ -240,80 +216,21 @@ export class Workspace {
     return this.#inKept((session) => session.search(pattern, options), options.signal);
   }
 
-  /** What is pending. ENOENT before the first command. */
-  status(): Promise<ForkStatus> {
-    return this.#inTurn(() => lookAtFork(this.#host, this.#request));
-  }
-
-  diff({ paths = [], since }: DiffOptions = {}): Promise<Diff> {
-    return this.#inTurn(async () => {
-      const { status, texts, left } = await diffOfFork(this.#host, { ...this.#request, since, paths });
-      return { ...status, text: texts.map((text) => diffText(text, plainText)).join(''), left };
-    });
-  }
-
-  /** Keeps this moment of the fork; there is one before every command anyway. */
-  checkpoint(name?: string): Promise<Moment> {
-    return this.#inTurn(() => saveMoment(this.#host, this.#request, name));
-  }
-
-  checkpoints(): Promise<readonly Moment[]> {
-    return this.#inTurn(() => listMoments(this.#host, this.#request));
-  }
-
-  /** To a checkpoint by number or name; without one, to before the last command that changed anything. */
-  rollback(options: { readonly checkpoint?: string | undefined; readonly paths?: readonly string[] } = {}) {
-    const { checkpoint, paths = [] } = options;
-    return this.#inTurn(
-      (): Promise<RolledBack> => rollBackFork(this.#host, { ...this.#request, checkpoint, paths: this.#shown(paths) }),
-    );
-  }
-
-  /** Writes the fork's changes into the directory itself: for a program that speaks for the person. */
-  apply(options: ApplyOptions = {}): Promise<Answer> {
-    const { paths, conflicts = 'refuse', ours = [], theirs = [], allowSensitive = false, dryRun = false } = options;
-    return this.#inTurn(() =>
-      keepFork(this.#host, this.#request, {
-        conflicts,
-        ours: this.#shown(ours),
-        theirs: this.#shown(theirs),
-        only: paths === undefined ? undefined : this.#shown(paths),
-        allowSensitive,
-        dryRun,
-      }),
-    );
-  }
-
-  /** The same for a program that speaks for a model: a person answers first, with `ctx approvals`. EACCES where it is a no. */
+  /** As `apply`, for a program that speaks for a model: a person answers first, with `ctx approvals`. EACCES where it is a no. */
   askToApply(options: AskedApplyOptions = {}): Promise<Answer> {
     const { paths, approvalMilliseconds = this.#options.approvalMilliseconds, onApproval, signal } = options;
     const asked = onApproval ?? this.#options.onApproval;
-    const only = paths === undefined ? undefined : this.#shown(paths);
-    return this.#inTurn(
-      () =>
-        applyByApproval(this.#host, {
-          ...this.#request,
-          only,
-          approvalMilliseconds,
-          onApproval: asked,
-          signal: this.#endOf(signal),
-        }),
-      signal,
-    );
-  }
-
-  /** Forgets the fork's changes, its checkpoints and its home. */
-  drop(): Promise<{ readonly dropped: number }> {
-    return this.#inTurn(() => forgetFork(this.#host, this.#request));
-  }
-
-  forks(): Promise<readonly ForkSummary[]> {
-    return this.#inTurn(async () => allForks(this.#host, this.directory));
-  }
-
-  /** Another fork, of this one unless `from` says otherwise: `FORK`, `FORK@CHECKPOINT` or `origin`. `open` it by its name. */
-  createFork(name?: string, options: { readonly from?: string | undefined } = {}): Promise<MadeFork> {
-    return this.#inTurn(() => makeFork(this.#host, this.directory, name, options.from ?? this.#options.fork));
+    const only = paths === undefined ? undefined : shownFrom(this.#place, paths);
+    return this.inTurn(async () => {
+      const { applyByApproval } = await import('../proxy/approved-apply.js');
+      return applyByApproval(this.#host, {
+        ...this.#request,
+        only,
+        approvalMilliseconds,
+        onApproval: asked,
+        signal: this.#endOf(signal),
+      });
+    }, signal);
   }
 
   /** Ends what runs in the kept jail, and the jail. What was asked for and has not had its turn is EPIPE. */

@@ -1,0 +1,9 @@
+/** The fork that a call is about: of the directory the person is in, and of `--fork` and `--wait`. */
+import { Fork } from '../sdk/fork.js';
+import type { Host } from '../sdk/host.js';
+import { currentDirectory } from './current-directory.js';
+import type { Arguments } from './verb.js';
+
+export async function forkHere(call: Arguments, host: () => Promise<Host>, name = call.value('fork')): Promise<Fork> {
+  return new Fork(await host(), currentDirectory(), { fork: name, wait: call.flag('wait') });
+}
