@@ -3,8 +3,7 @@ import { openSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { ReadStream } from 'node:tty';
 import { visible, visibleCommand } from '../base/visible-text.js';
-import type { Asked } from '../proxy/approval.js';
-import type { Spoken } from '../proxy/await-approval.js';
+import type { Asked, Spoken } from '../sdk/approvals.js';
 import type { Paint } from './output.js';
 
 export function askedLines({ id, agent, argv, directory, categories, reason }: Asked, paint: Paint): readonly string[] {

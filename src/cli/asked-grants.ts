@@ -2,13 +2,9 @@
 import type { Quota } from '../authority/quota.js';
 import type { Layer } from '../jail/plan.js';
 import type { ExecRequest } from '../proxy/exec-request.js';
+import { withDefaultPort } from '../sdk/network-name.js';
 import { parseCount, parseSize } from './parse-arguments.js';
 import type { Arguments } from './verb.js';
-
-/** `registry.npmjs.org` means what a browser would mean by it. */
-export function withDefaultPort(name: string): string {
-  return name === 'any' || /:\d+$/.test(name) ? name : `${name}:443`;
-}
 
 function quotaOf(call: Arguments): Quota {
   const memory = call.value('memory');

@@ -1,9 +1,7 @@
 /** `ctx classify`: the classes of a command, and what in it they come from. */
 import { ExitCode } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
-import { classNames } from '../shell/classes.js';
-import { type Classification, classify } from '../shell/classify.js';
-import type { Reading } from '../shell/reading.js';
+import { type Classification, classify, classNames, type Reading } from '../sdk/classify.js';
 import { commandForm } from './command-form.js';
 import { type Paint, painter, printJson } from './output.js';
 import type { Run } from './verb.js';

@@ -1,6 +1,6 @@
 /** The command that a verb is given, in one of two forms. */
 import { ErrnoError } from '../base/errno.js';
-import type { CommandForm } from '../shell/classify.js';
+import type { CommandForm } from '../sdk/classify.js';
 import type { Arguments } from './verb.js';
 
 /** The command that a verb is given: its words, or `--shell`. */

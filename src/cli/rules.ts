@@ -1,14 +1,8 @@
 /** `ctx rules`: what the operator lets commands do, beyond the defaults. */
-
-import { anyPublicNetwork, noNetwork } from '../authority/network.js';
 import { ErrnoError, ExitCode } from '../base/errno.js';
 import { visible, visibleCommand } from '../base/visible-text.js';
-import type { Action } from '../proxy/action.js';
-import { decide } from '../proxy/decision.js';
-import { type Match, makeRule, matchText, type Rule } from '../proxy/decision-rule.js';
-import { addRule, readRules, removeRule } from '../proxy/rules-file.js';
-import type { CommandClass } from '../shell/classes.js';
-import { classify } from '../shell/classify.js';
+import type { CommandClass } from '../sdk/classify.js';
+import { actions, type Match, matchText, type Rule, Rules } from '../sdk/rules.js';
 import { classificationJson, classificationText } from './classify.js';
 import { commandForm } from './command-form.js';
 import { painter, printJson } from './output.js';
@@ -19,7 +13,7 @@ function line({ id, action, agent, match }: Rule): string {
 }
 
 export const list: Run = async (call, hostOf) => {
-  const rules = readRules(await hostOf());
+  const rules = new Rules(await hostOf()).list();
   if (call.flag('json')) printJson({ version: 1, rules });
   else for (const rule of rules) process.stdout.write(`${line(rule)}\n`);
   return ExitCode.ok;
@@ -39,41 +33,25 @@ function matchOf(call: Arguments): Match {
   return named === undefined ? { command } : { class: named as CommandClass };
 }
 
-const actionNames: readonly Action[] = ['allow', 'allow_with_checkpoint', 'require_approval', 'deny'];
-
 export const add: Run = async (call, hostOf) => {
-  const host = await hostOf();
-  const action = actionNames.find((known) => known === call.words[0]);
+  const rules = new Rules(await hostOf());
+  const action = actions.find((known) => known === call.words[0]);
   if (action === undefined) {
     throw new ErrnoError('EINVAL', {
       operation: 'ctx rules add',
-      reason: `expected an action of ${actionNames.join(', ')}, got '${call.words[0] ?? ''}'`,
+      reason: `expected an action of ${actions.join(', ')}, got '${call.words[0] ?? ''}'`,
     });
   }
-  const agent = call.value('agent');
-  // A rule for an agent that does not exist would wait for whoever takes its name.
-  if (agent !== undefined) await host.agents(agent);
-  const rule = makeRule(action, agent ?? (call.flag('nobody') ? '-' : '*'), matchOf(call));
-  const facts = { action, agent: rule.agent, match: matchText(rule.match) };
-  host.recorder.append({ type: 'rules.add', object: `rule/${rule.id}`, status: 'begin', facts, durable: true });
-  addRule(host, rule);
+  const whose = { agent: call.value('agent'), nobody: call.flag('nobody') };
+  const rule = await rules.add({ action, ...whose, match: matchOf(call) });
   if (call.flag('json')) printJson({ version: 1, rule });
   else process.stdout.write(`${line(rule)}\n`);
   return ExitCode.ok;
 };
 
 export const remove: Run = async (call, hostOf) => {
-  const host = await hostOf();
   const [id = ''] = call.words;
-  if (!readRules(host).some((rule) => rule.id === id)) {
-    throw new ErrnoError('ENOENT', {
-      operation: 'ctx rules rm',
-      reason: `there is no rule ${id}`,
-      remedy: 'ctx rules list',
-    });
-  }
-  host.recorder.append({ type: 'rules.rm', object: `rule/${id}`, status: 'begin', durable: true });
-  removeRule(host, id);
+  new Rules(await hostOf()).remove(id);
   if (call.flag('json')) printJson({ version: 1, removed: id });
   else process.stdout.write(`${painter(process.stdout)('green', `removed rule ${id}`)}\n`);
   return ExitCode.ok;
@@ -81,19 +59,11 @@ export const remove: Run = async (call, hostOf) => {
 
 /** What would be decided, without running anything. The exit code is 13 where it would not simply run. */
 export const test: Run = async (call, hostOf) => {
-  const host = await hostOf();
   const form = commandForm(call, 'rules test');
-  const classification = await classify(form);
-  const agent = call.value('agent');
-  const facts = agent === undefined ? undefined : await host.agents(agent);
-  const granted = call.flag('networked') || (facts?.network !== undefined && facts.network.kind !== 'none');
-  const { words: _words, ...decision } = decide({
-    classification,
-    agents: agent === undefined ? [] : [agent],
-    network: granted ? anyPublicNetwork : noNetwork,
-    rules: readRules(host),
+  const { decision, classification, runs } = await new Rules(await hostOf()).test(form, {
+    agent: call.value('agent'),
+    networked: call.flag('networked'),
   });
-  const runs = decision.action === 'allow' || decision.action === 'allow_with_checkpoint';
   if (call.flag('json')) printJson({ version: 1, decision, ...classificationJson(classification) });
   else {
     const paint = painter(process.stdout);

@@ -1,0 +1,44 @@
+/** Commands that have run, as the record tells of them: `ctx inspect`. */
+import { find } from '../audit/query.js';
+import { directoryReader } from '../audit/reader.js';
+import { ErrnoError } from '../base/errno.js';
+import { accessAt } from '../proxy/history-verbs.js';
+import type { Host } from '../proxy/host.js';
+import { type InspectedRun, runsOf } from '../proxy/recorded-runs.js';
+import { forkNames } from '../vault/forks.js';
+import { mainFork } from '../vault/layout.js';
+import { readVaultMeta } from '../vault/vault-meta.js';
+
+export type { InspectedRun };
+
+function allRuns(host: Host): readonly InspectedRun[] {
+  return runsOf(find(directoryReader(host.audit.record), { type: 'exec' }));
+}
+
+/** Of a fork of the directory, the oldest first; undefined where it has no fork of that name. */
+export function runsOfFork(host: Host, directory: string, fork: string): readonly InspectedRun[] | undefined {
+  const access = accessAt(host, directory);
+  if (!forkNames(access).includes(fork)) return undefined;
+  return allRuns(host).filter(({ object }) => object === `fork/${access.id}/${fork}`);
+}
+
+function noRun(reason: string): ErrnoError {
+  return new ErrnoError('ENOENT', {
+    operation: 'ctx inspect',
+    reason,
+    remedy: 'ctx inspect FORK lists the runs of a fork, ctx fork list the forks',
+  });
+}
+
+/** By its name, wherever it ran; without one, the last of the fork. */
+export function findRun(host: Host, directory: string, fork: string | undefined, name?: string): InspectedRun {
+  if (name !== undefined) {
+    const found = allRuns(host).find(({ run }) => run === name);
+    if (found !== undefined) return found;
+    throw noRun(`no run and no fork here is called '${name}'`);
+  }
+  const current = fork ?? readVaultMeta(accessAt(host, directory).paths.meta)?.current ?? mainFork;
+  const last = runsOfFork(host, directory, current)?.at(-1);
+  if (last === undefined) throw noRun('no command has run in this fork');
+  return last;
+}
