@@ -1,18 +1,12 @@
 /** `ctx prepare` and `ctx inspect`: before a command and after it. */
-import { find } from '../audit/query.js';
-import { directoryReader } from '../audit/reader.js';
-import { ErrnoError, ExitCode } from '../base/errno.js';
+import { ExitCode } from '../base/errno.js';
 import { visible, visibleCommand } from '../base/visible-text.js';
-import { accessAt } from '../proxy/history-verbs.js';
-import type { Host } from '../proxy/host.js';
-import { prepareFork } from '../proxy/prepare.js';
-import { type InspectedRun, runsOf } from '../proxy/recorded-runs.js';
-import { forkNames } from '../vault/forks.js';
-import { mainFork } from '../vault/layout.js';
-import { readVaultMeta } from '../vault/vault-meta.js';
+import type { InspectedRun } from '../sdk/fork.js';
+import { Workspace } from '../sdk/workspace.js';
 import { grantsOf } from './asked-grants.js';
 import { counted } from './change-text.js';
 import { currentDirectory } from './current-directory.js';
+import { forkHere } from './fork-here.js';
 import { type Paint, painter, printJson } from './output.js';
 import { progressLine } from './progress.js';
 import type { Run } from './verb.js';
@@ -21,24 +15,22 @@ export const prepare: Run = async (call, host) => {
   const grants = grantsOf(call);
   const progress = progressLine(process.stderr, 'ctx: importing this directory');
   try {
-    const prepared = await prepareFork(await host(), {
+    const workspace = new Workspace(await host(), currentDirectory(), {
       ...grants,
-      cwd: currentDirectory(),
       fork: call.value('fork'),
       wait: call.flag('wait'),
       onProgress: progress.update,
     });
+    const prepared = await workspace.prepare();
     progress.clear();
     if (call.flag('json')) {
       printJson({ version: 1, ...prepared });
       return ExitCode.ok;
     }
-    const { workspace, imported, entered, clashes, problems } = prepared;
+    const { workspace: made, imported, entered, clashes, problems } = prepared;
     const paint = painter(process.stdout);
     const what = imported ? 'imported' : counted(entered.length, 'edit of yours', 'edits of yours');
-    process.stdout.write(
-      `${paint('green', 'ready')}  fork ${workspace.fork} of ${visible(workspace.origin)}, ${what}\n`,
-    );
+    process.stdout.write(`${paint('green', 'ready')}  fork ${made.fork} of ${visible(made.origin)}, ${what}\n`);
     for (const path of clashes) process.stdout.write(`  both you and the fork changed ${visible(path)}\n`);
     for (const { path, reason } of problems) {
       process.stderr.write(`  not in the fork: ${visible(path)} (${visible(reason)})\n`);
@@ -86,42 +78,18 @@ function detailsOf(run: InspectedRun, paint: Paint): string {
   return rows.map(([name, value]) => `${paint('dim', name.padEnd(10))}  ${visible(value)}\n`).join('');
 }
 
-function runsHere(host: Host, object: string): readonly InspectedRun[] {
-  const all = runsOf(find(directoryReader(host.audit.record), { type: 'exec' }));
-  return all.filter((run) => run.object === object);
-}
-
-function noRun(reason: string): ErrnoError {
-  return new ErrnoError('ENOENT', {
-    operation: 'ctx inspect',
-    reason,
-    remedy: 'ctx inspect FORK lists the runs of a fork, ctx fork list the forks',
-  });
-}
-
 /** Without a word the last run of the fork in use; with a fork's name its runs; with a run's name that one. */
 export const inspect: Run = async (call, hostOf) => {
-  const host = await hostOf();
+  const fork = await forkHere(call, hostOf);
   const paint = painter(process.stdout);
   const [wanted] = call.words;
-  const access = accessAt(host, currentDirectory());
-  const objectOf = (fork: string) => `fork/${access.id}/${fork}`;
-  if (wanted !== undefined && forkNames(access).includes(wanted)) {
-    const runs = runsHere(host, objectOf(wanted));
+  const runs = wanted === undefined ? undefined : await fork.runs(wanted);
+  if (runs !== undefined) {
     if (call.flag('json')) printJson({ version: 1, fork: wanted, runs });
     else for (const run of runs) process.stdout.write(lineOf(run, paint));
     return ExitCode.ok;
   }
-  const current = readVaultMeta(access.paths.meta)?.current ?? mainFork;
-  const found =
-    wanted === undefined
-      ? runsHere(host, objectOf(current)).at(-1)
-      : runsOf(find(directoryReader(host.audit.record), { type: 'exec' })).find(({ run }) => run === wanted);
-  if (found === undefined) {
-    throw noRun(
-      wanted === undefined ? 'no command has run in this fork' : `no run and no fork here is called '${wanted}'`,
-    );
-  }
+  const found = await fork.findRun(wanted);
   if (call.flag('json')) printJson({ version: 1, ...found });
   else process.stdout.write(detailsOf(found, paint));
   return ExitCode.ok;

@@ -1,6 +1,6 @@
 /** A record as people read it: one line, or all it says. Pure; texts come from agents, so they are shown escaped. */
-import type { FoundRecord } from '../audit/query.js';
 import { visible, visibleCommand } from '../base/visible-text.js';
+import type { FoundRecord } from '../sdk/record.js';
 import type { Paint } from './output.js';
 
 const colours = { begin: 'dim', ok: 'green', failed: 'yellow', denied: 'red' } as const;

@@ -15,8 +15,9 @@ import type { DiffStyle } from '../vault/diff-text.js';
 import type { ForkSummary, MadeFork } from '../vault/forks.js';
 import type { Change, Problem } from '../vault/tree.js';
 import type { Undone } from '../vault/undo-apply.js';
+import type { InspectedRun } from './runs.js';
 
-export type { Change, ConflictChoice, ForkStatus, ForkSummary, MadeFork, Moment, Problem, RolledBack };
+export type { Change, ConflictChoice, ForkStatus, ForkSummary, InspectedRun, MadeFork, Moment, Problem, RolledBack };
 
 const forkVerbs = () => import('../proxy/fork-verbs.js');
 const forkDiff = () => import('../proxy/fork-diff.js');
@@ -189,6 +190,16 @@ export class Fork {
 
   deleteFork(name: string): Promise<void> {
     return this.inTurn(async () => (await historyVerbs()).removeFork(this.#host, this.directory, name));
+  }
+
+  /** The commands that ran on a fork of this directory, the oldest first; undefined where it has no fork of that name. */
+  async runs(fork: string): Promise<readonly InspectedRun[] | undefined> {
+    return (await import('./runs.js')).runsOfFork(this.#host, this.directory, fork);
+  }
+
+  /** One of them by its name, wherever it ran; without one, the last of this fork. */
+  async findRun(name?: string): Promise<InspectedRun> {
+    return (await import('./runs.js')).findRun(this.#host, this.directory, this.#options.fork, name);
   }
 
   /** Takes over what the person edited in the directory, as a command does first. */

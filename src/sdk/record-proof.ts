@@ -16,6 +16,8 @@ import { type Verification, verify } from '../audit/verify.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import type { Host } from '../proxy/host.js';
 
+export { publicPem };
+
 function recorderOf({ audit, now }: Host): ChainRecorder {
   const { record, library } = audit;
   return new ChainRecorder({ record, library, now });
@@ -28,16 +30,13 @@ export function sealRecord(host: Host): Sealed {
 export interface KnownKeys {
   /** The first key of this host; null before the first seal. */
   readonly root: string | null;
-  readonly keys: readonly (HostHistory['keys'][number] & { readonly pem: string })[];
+  readonly keys: HostHistory['keys'];
 }
 
 export function keysOf(host: Host): KnownKeys {
   const history = new HostHistory();
   replay(directoryReader(host.audit.record), hostChain, new Hasher(), (body, head) => history.add(body, head));
-  return {
-    root: history.root ?? null,
-    keys: history.keys.map((key) => ({ ...key, pem: publicPem(key.publicKey) })),
-  };
+  return { root: history.root ?? null, keys: history.keys };
 }
 
 export function rotateKey(host: Host): void {

@@ -15,11 +15,14 @@ function allRuns(host: Host): readonly InspectedRun[] {
   return runsOf(find(directoryReader(host.audit.record), { type: 'exec' }));
 }
 
+function runsOn(host: Host, vault: string, fork: string): readonly InspectedRun[] {
+  return allRuns(host).filter(({ object }) => object === `fork/${vault}/${fork}`);
+}
+
 /** Of a fork of the directory, the oldest first; undefined where it has no fork of that name. */
 export function runsOfFork(host: Host, directory: string, fork: string): readonly InspectedRun[] | undefined {
   const access = accessAt(host, directory);
-  if (!forkNames(access).includes(fork)) return undefined;
-  return allRuns(host).filter(({ object }) => object === `fork/${access.id}/${fork}`);
+  return forkNames(access).includes(fork) ? runsOn(host, access.id, fork) : undefined;
 }
 
 function noRun(reason: string): ErrnoError {
@@ -37,8 +40,8 @@ export function findRun(host: Host, directory: string, fork: string | undefined,
     if (found !== undefined) return found;
     throw noRun(`no run and no fork here is called '${name}'`);
   }
-  const current = fork ?? readVaultMeta(accessAt(host, directory).paths.meta)?.current ?? mainFork;
-  const last = runsOfFork(host, directory, current)?.at(-1);
+  const { id, paths } = accessAt(host, directory);
+  const last = runsOn(host, id, fork ?? readVaultMeta(paths.meta)?.current ?? mainFork).at(-1);
   if (last === undefined) throw noRun('no command has run in this fork');
   return last;
 }
