@@ -68,7 +68,7 @@ describe('real programs', () => {
         GIT_TERMINAL_PROMPT: '0',
         npm_config_update_notifier: 'false',
         PIP_DISABLE_PIP_VERSION_CHECK: '1',
-        ...proxyEnvironment(proxy.port),
+        ...proxyEnvironment(proxy.port, noNetwork),
       },
     }).finished;
 

@@ -133,7 +133,7 @@ export function viewOf(request: ViewRequest): EnforcedView {
           agent === undefined
             ? undefined
             : { uid: agent.identity.uid, toolPath: authority.toolPath, variables: agent.environment },
-        network: authority.network.kind === 'none' ? {} : proxyEnvironment(proxyPort),
+        network: authority.network.kind === 'none' ? {} : proxyEnvironment(proxyPort, authority.network),
         additions: request.environmentAdditions,
       }),
       argv: request.argv,

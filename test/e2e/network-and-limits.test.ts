@@ -1,5 +1,6 @@
 /** The network a command is granted, and the limits it is held to. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
@@ -57,6 +58,21 @@ forEachUser((user) => {
     assert.equal(asked.connections[0]?.verdict, 'allowed');
     const other = await execWith(['--net-private', name], ['node', '-e', fetchThroughProxy('http://127.0.0.1:1/')]);
     assert.equal(other.connections[0]?.verdict, 'refused');
+  });
+
+  test('a granted port of 127.0.0.1 is reached by programs that heed the environment, the jail’s own servers by localhost', {
+    skip: spawnSync('curl', ['--version']).status === 0 ? false : 'curl is not installed',
+  }, async () => {
+    const serve = `require('node:http').createServer((request, response) => response.end(' and inside'))
+      .listen(0, 'localhost', function () { console.log(this.address().port); })`;
+    const script = `curl -sS ${url}; node -e "${serve}" > port & until test -s port; do sleep 0.05; done
+      curl -sS http://localhost:$(cat port)/; kill $!`;
+    const { stdout, stderr, connections } = await execWith(['--net-private', name], ['sh', '-c', script]);
+    assert.equal(stdout?.text, 'from outside and inside', stderr?.text);
+    assert.deepEqual(
+      connections.map(({ verdict, count }) => [verdict, count]),
+      [['allowed', 1]],
+    );
   });
 
   test('around the proxy there is no way', async () => {
