@@ -197,18 +197,26 @@ void mask(const char *path)
 	}
 }
 
+/*
+ * A whole mount becomes read-only itself; of a part of one a read-only copy is put in its place. In a kept jail the mount must
+ * stay the topmost at its path, since it is found there to be taken down.
+ */
 void make_read_only(const char *path)
 {
 	int found = open_existing(path);
 	if (found < 0)
 		return;
-	struct stat about;
-	int tree = sys_open_tree(found, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	struct statx about;
+	if (statx(found, "", AT_EMPTY_PATH, STATX_TYPE, &about) != 0)
+		fail(path);
+	const bool whole = about.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+	int tree = whole ? found : sys_open_tree(found, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	struct mount_attr set = {.attr_set = MOUNT_ATTR_RDONLY};
-	if (tree < 0 || fstat(found, &about) != 0 || sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &set) != 0)
+	if (tree < 0 || sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &set) != 0)
 		fail(path);
 	close(found);
-	attach(tree, path, S_ISDIR(about.st_mode));
+	if (!whole)
+		attach(tree, path, S_ISDIR(about.stx_mode));
 }
 
 static int before_pivot = -1;

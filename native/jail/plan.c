@@ -132,7 +132,7 @@ static const struct {
 			"namespaces, root, pivot, user and command must stand once each, in this order"},
 	[PLAN_KEPT] = {{OP_NAMESPACES, OP_ROOT, OP_PIVOT}, "namespaces, root and pivot must stand once each, in this order"},
 	[PLAN_COMMAND] = {{OP_USER, OP_COMMAND}, "user and command must stand once each, in this order"},
-	[PLAN_OVERLAYS] = {{0}, "an overlay was expected"},
+	[PLAN_OVERLAYS] = {{0}, "overlays were expected"},
 };
 
 static bool belongs(enum code code, enum plan_kind kind)
@@ -146,7 +146,7 @@ static bool belongs(enum code code, enum plan_kind kind)
 	case PLAN_COMMAND:
 		return stage == STAGE_COMMAND && code != OP_SHIFT;
 	case PLAN_OVERLAYS:
-		return code == OP_OVERLAY;
+		return code == OP_OVERLAY || code == OP_READ_ONLY;
 	}
 	return false;
 }

@@ -58,7 +58,7 @@ static bool is_inside(const struct operation *operation, const struct plan *over
 {
 	const char *path = operation->code == OP_MASK || operation->code == OP_READ_ONLY ? operation->strings[0] : mount_target(operation);
 	for (uint32_t i = 0; path && operation->code != OP_OVERLAY && i < overlays->count; i++)
-		if (contains(overlays->operations[i].strings[0], path))
+		if (overlays->operations[i].code == OP_OVERLAY && contains(overlays->operations[i].strings[0], path))
 			return true;
 	return false;
 }
@@ -101,7 +101,8 @@ void mount_overlays_again(const struct plan *jail, const struct plan *overlays)
 	if (fchdir(base) != 0)
 		fail("opening the store");
 	for (uint32_t i = 0; i < overlays->count; i++)
-		*next++ = stage_overlay(&overlays->operations[i]);
+		if (overlays->operations[i].code == OP_OVERLAY)
+			*next++ = stage_overlay(&overlays->operations[i]);
 	for (uint32_t i = 0; i < jail->count; i++)
 		if (jail->operations[i].code == OP_BIND && is_inside(&jail->operations[i], overlays))
 			*next++ = stage_bind(&jail->operations[i]);
@@ -110,8 +111,9 @@ void mount_overlays_again(const struct plan *jail, const struct plan *overlays)
 	if (root_fd < 0)
 		fail("/");
 	next = moved;
-	for (uint32_t i = 0; i < overlays->count; i++, next++)
-		attach(next->tree, overlays->operations[i].strings[0], true);
+	for (uint32_t i = 0; i < overlays->count; i++)
+		if (overlays->operations[i].code == OP_OVERLAY)
+			attach((next++)->tree, overlays->operations[i].strings[0], true);
 	for (uint32_t i = 0; i < jail->count; i++) {
 		const struct operation *operation = &jail->operations[i];
 		if (!is_inside(operation, overlays))
@@ -123,6 +125,10 @@ void mount_overlays_again(const struct plan *jail, const struct plan *overlays)
 			execute(operation, jail, -1);
 		}
 	}
+	/* Last: what is mounted inside may have needed a place made for it. */
+	for (uint32_t i = 0; i < overlays->count; i++)
+		if (overlays->operations[i].code == OP_READ_ONLY)
+			execute(&overlays->operations[i], overlays, -1);
 	close(root_fd);
 	root_fd = -1;
 	free(moved);

@@ -5,12 +5,7 @@ import { perCommand, sessionGrants } from './session-grants.js';
 import type { Verb } from './verb.js';
 
 const ofServer = ['cwd', 'env', 'timeout', 'approval-wait'];
-/** A kept jail cannot. */
-const notServed = ['readonly'];
-const options = [
-  ...sessionGrants.filter(({ name }) => !notServed.includes(name)),
-  ...perCommand.filter(({ name }) => ofServer.includes(name)),
-];
+const options = [...sessionGrants, ...perCommand.filter(({ name }) => ofServer.includes(name))];
 
 export const mcpVerb: Verb = {
   name: 'mcp',

@@ -25,7 +25,7 @@ import { findVerb } from './find-verb.js';
 import { errorJson, errorText, painter } from './output.js';
 import { ownWords, parseArguments, parseDuration } from './parse-arguments.js';
 import { reportText } from './report-text.js';
-import { grantWords } from './session-grants.js';
+import { mayRunWith } from './session-grants.js';
 import type { Arguments, Verb } from './verb.js';
 
 export interface Served {
@@ -142,7 +142,7 @@ export class SessionClient {
       const call = parseArguments(verb, rest);
       // Another fork, or other grants: that is no command for this jail, and runs in one of its own.
       if ((call.value('fork') ?? session.fork) !== session.fork) return this.#refuse();
-      if (isExec && (call.flag('live') || grantWords(call) !== grants)) return this.#refuse();
+      if (isExec && (call.flag('live') || !mayRunWith(call, grants))) return this.#refuse();
       this.#end(await this.#exec(call, request));
     } catch (error) {
       if (!(error instanceof ErrnoError)) throw error;
@@ -176,6 +176,7 @@ export class SessionClient {
       argv: commandOf(call),
       cwd: resolve(request.directory, call.value('cwd') ?? '.'),
       environmentAdditions: call.values('env'),
+      readonly: call.flag('readonly'),
       environment: request.environment,
       timeoutMilliseconds: timeout === undefined ? undefined : parseDuration(timeout),
       approvalMilliseconds: approvalWait === undefined ? undefined : parseDuration(approvalWait),

@@ -13,7 +13,11 @@ import { assertRunnable } from './runnable.js';
 import { countUse } from './uses.js';
 
 /** What a command may do, and the leave to run it. */
-export type Permitted = ResolvedAuthority & { readonly leave: Leave };
+export type Permitted = ResolvedAuthority & {
+  readonly leave: Leave;
+  /** Digest of what it may do without what the leave added. */
+  readonly heldDigest: string;
+};
 
 /** A linked worktree needs its repository, as part of the fork; without a fork everything is written directly. */
 function written({ origin }: Place, { writes = [], liveWrites = [], live }: ExecRequest) {
@@ -54,7 +58,7 @@ export async function authorityFor(
     assertRunnable(host, place, resolved);
     const leave = await decideRequest(host, place, resolved, request);
     await countUse(host, resolved.line);
-    return { ...withNetwork(resolved, leave.granted), leave };
+    return { ...withNetwork(resolved, leave.granted), leave, heldDigest: resolved.digest };
   } catch (error) {
     if (error instanceof ErrnoError) {
       const { argv, agent: asked = null } = request;

@@ -3,7 +3,7 @@
  * without execution. Done last before the new root is entered, when everything stands that could show them.
  */
 import type { Attribute, Operation, Plan } from '../jail/operation.js';
-import { type JailView, jailPlan } from '../jail/plan.js';
+import { type JailView, jailPlan, overlayPlan } from '../jail/plan.js';
 
 export interface EnforcedView {
   readonly jail: JailView;
@@ -16,13 +16,14 @@ export interface EnforcedView {
 }
 
 const noExecution: Attribute = 'no execution';
+const readOnly = (path: string): Operation => ({ do: 'make read only', path });
 
 /** `shape` makes the plan of the jail: for one command, or to be kept. */
 export function enforcedPlan(view: EnforcedView, shape: (view: JailView) => Plan = jailPlan): Plan {
   const plan = shape(view.jail);
   const isMasked = new Set(plan.flatMap((operation) => (operation.do === 'mask' ? [operation.path] : [])));
   const last: Operation[] = [
-    ...view.readOnly.map((path): Operation => ({ do: 'make read only', path })),
+    ...view.readOnly.map(readOnly),
     ...view.masked.filter((path) => !isMasked.has(path)).map((path): Operation => ({ do: 'mask', path })),
   ];
   return plan.flatMap((operation): Operation[] => {
@@ -30,4 +31,10 @@ export function enforcedPlan(view: EnforcedView, shape: (view: JailView) => Plan
     if (operation.do !== 'bind' || !view.noExecution.includes(operation.target)) return [operation];
     return [{ ...operation, attributes: [...operation.attributes, noExecution] }];
   });
+}
+
+/** The overlays for one command of a kept jail. What the jail has inside them comes back by itself; whether one is read-only is the command's. */
+export function mountingPlan({ jail, readOnly: paths }: EnforcedView): Plan {
+  const isWhole = (path: string) => jail.overlays.some(({ target }) => target === path);
+  return [...overlayPlan(jail), ...paths.filter(isWhole).map(readOnly)];
 }

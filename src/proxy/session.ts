@@ -13,21 +13,22 @@ import { ErrnoError, hasCode } from '../base/errno.js';
 import { backgroundLookMilliseconds, originLookMilliseconds } from '../base/limits.js';
 import { uniqueName } from '../base/unique-name.js';
 import { type Group, makeGroup } from '../jail/cgroup.js';
-import { keptPlan, overlayPlan } from '../jail/plan.js';
+import { keptPlan } from '../jail/plan.js';
 import { KeptJail } from '../jail/serve.js';
 import { saveCheckpoint } from '../vault/checkpoint.js';
 import { closeFork, type OpenFork, openExistingFork, openFork, type SharedLock, writtenTrees } from '../vault/vault.js';
 import { authorityFor, type Permitted } from './authority-for.js';
 import type { ResolvedAuthority } from './authority-of.js';
-import { enforcedPlan } from './enforced-plan.js';
+import { enforcedPlan, mountingPlan } from './enforced-plan.js';
 import type { Envelope } from './envelope.js';
 import { type ExecRequest, refuseNoCommand } from './exec-request.js';
 import { executeOn, type Ready, readyFork } from './execute.js';
 import { mountsOf } from './fork-mounts.js';
 import { type Host, type Place, placeOf } from './host.js';
 import { recordInterrupted } from './interrupted-run.js';
-import { type JailNetwork, networkFor } from './run.js';
-import { type Conversation, runKept } from './run-kept.js';
+import { type JailNetwork, type JailRun, networkFor } from './run.js';
+import { ranApart, runApart } from './run-apart.js';
+import { type Conversation, type KeptRunRequest, runKept } from './run-kept.js';
 import { sharedLock } from './shared-lock.js';
 import { viewOf } from './view.js';
 import { vaultWatchOf } from './watch-limits.js';
@@ -41,6 +42,7 @@ export interface SessionCommand
     | 'argv'
     | 'cwd'
     | 'environmentAdditions'
+    | 'readonly'
     | 'timeoutMilliseconds'
     | 'approvalMilliseconds'
     | 'onApproval'
@@ -77,6 +79,8 @@ export class Session {
   /** The fork while it is locked for this session: while a command runs, or something that one left. */
   #opened: OpenFork | undefined;
   #isDown = false;
+  /** As the fork is mounted, or was when it was last. */
+  #isReadOnly = false;
   #queue: Promise<unknown> = Promise.resolve();
   #lookedAt = 0;
 
@@ -101,14 +105,6 @@ export class Session {
   }
 
   static async start(host: Host, request: SessionRequest): Promise<Session> {
-    // Its overlays come and go under the jail: nothing that was mounted over one at first would be there again.
-    if (request.readonly === true) {
-      throw new ErrnoError('ENOTSUP', {
-        operation: 'session start',
-        reason: 'a kept jail cannot show the workspace read-only',
-        remedy: 'a jail for one command can: ctx exec --readonly',
-      });
-    }
     const place = placeOf(host, request.cwd);
     // Making the jail is no command: each that runs in it is decided about on its own.
     const whole = { ...request, argv: ['true'], streams: 'capture' } as const;
@@ -242,7 +238,13 @@ export class Session {
     const { environment, conversation, ...rest } = command;
     const host: Host = environment === undefined ? this.#host : { ...this.#host, environment };
     const additions = [...this.#request.environmentAdditions, ...command.environmentAdditions];
-    const request: ExecRequest = { ...this.#request, ...rest, environmentAdditions: additions, streams: 'capture' };
+    const request: ExecRequest = {
+      ...this.#request,
+      ...rest,
+      readonly: this.#request.readonly === true || command.readonly === true,
+      environmentAdditions: additions,
+      streams: 'capture',
+    };
     refuseNoCommand(request, 'exec');
     if (request.signal?.aborted === true) {
       throw new ErrnoError('ECANCELED', { operation: 'exec', reason: 'interrupted before the command started' });
@@ -251,8 +253,11 @@ export class Session {
     const place = placeOf(host, request.cwd);
     if (place.origin !== origin) throw this.#lost(`it works on ${origin}`);
     const resolved = await authorityFor(host, place, request, first);
-    if (resolved.digest !== first.digest) throw this.#lost('what its agent may do has changed since it started');
+    if (resolved.heldDigest !== first.digest) throw this.#lost('what its agent may do has changed since it started');
+    const isApart = resolved.digest !== first.digest;
+    const isReadOnly = request.readonly === true;
     const isFree = await this.#letGo();
+    if (!isFree) this.#refuseBeside(isApart, isReadOnly);
     const synced = await this.#ready(place, resolved, request);
     this.#opened = synced.fork;
     try {
@@ -262,23 +267,23 @@ export class Session {
         synced,
         session: this.id,
         isStill: () => this.#isDown,
-        warnings: isFree ? [] : [background],
+        warnings: [...(isFree ? [] : [background]), ...(isApart ? [ranApart] : [])],
         run: async (one) => {
-          this.#isDown = false;
-          // The jail does one thing after the other: the command starts on what is mounted, without our waiting for it.
-          const mounted = isFree ? jail.mount(overlayPlan(one.view.jail)) : undefined;
-          const running = runKept({
+          const asked = {
             ...one,
-            jail,
-            network,
             authority: resolved.authority,
             conversation,
             treeProgram: host.tree.program,
             counted: writtenTrees(synced.fork),
             vault: vaultWatchOf(synced.fork),
             onStarted: command.onStarted,
-          });
-          const [ran] = await Promise.all([running, mounted]);
+          };
+          if (isApart) return this.#runApart(asked);
+          this.#isDown = false;
+          this.#isReadOnly = isReadOnly;
+          // The jail does one thing after the other: the command starts on what is mounted, without our waiting for it.
+          const mounted = isFree ? jail.mount(mountingPlan(one.view)) : undefined;
+          const [ran] = await Promise.all([runKept({ ...asked, jail, network }), mounted]);
           // So that the report reads what nobody writes.
           await this.#release();
           return ran;
@@ -292,6 +297,31 @@ export class Session {
       });
       if (!isFree) this.#lookAgain();
     }
+  }
+
+  #runApart(asked: Omit<KeptRunRequest, 'jail' | 'network'>): Promise<JailRun> {
+    const { group, lock } = this.#equipment;
+    return runApart({
+      ...asked,
+      program: this.#host.jailProgram,
+      privateHosts: this.#request.privateHosts ?? [],
+      controlGroups: group?.directories ?? [],
+      lockDescriptor: lock.descriptor,
+    });
+  }
+
+  /** What runs in the background has the fork mounted as it is: a command that needs it otherwise has to wait. */
+  #refuseBeside(isApart: boolean, isReadOnly: boolean): void {
+    if (!isApart && isReadOnly === this.#isReadOnly) return;
+    const why = isApart
+      ? 'a command with a network of its own needs the fork to itself'
+      : `the fork is mounted ${this.#isReadOnly ? 'read-only' : 'to be written'} for them`;
+    throw new ErrnoError('EBUSY', {
+      operation: 'exec',
+      path: this.origin,
+      reason: `processes of earlier commands are running, and ${why}`,
+      remedy: 'end them first; ctx session stop ends all of them',
+    });
   }
 
   #lost(reason: string): ErrnoError {

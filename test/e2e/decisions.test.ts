@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { before, test } from 'node:test';
 import type { Decision } from '../../src/proxy/decision.js';
 import type { Envelope } from '../../src/proxy/envelope.js';
+import { inSession } from '../support/session.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -271,6 +272,60 @@ forEachUser((user) => {
     } finally {
       await stage.ctx(project, ['session', 'stop']);
     }
+  });
+
+  test('an approval of a session’s command can come with a network: for that command alone, on the same fork', async () => {
+    const project = stage.project('echo original > file');
+    assert.equal((await stage.ctx(project, ['agent', 'new', 'widened'])).code, 0);
+    const options = ['--agent', 'widened'];
+    await inSession(
+      stage,
+      async () => {
+        const namespace = async () =>
+          (await stage.ctx(project, ['session', 'exec', '--', 'readlink', '/proc/self/ns/pid'])).stdout;
+        const kept = await namespace();
+        const script = 'cat > given; readlink /proc/self/ns/pid; curl -sS https://other.example.org/; sleep 1000 &';
+        const words = ['session', 'exec', '--report', 'always', '--', 'sh', '-c', script];
+        const running = stage.startCtx(project, words, { input: 'input' });
+        const { id } = await waitingFor(stage, project, script);
+        assert.equal((await stage.ctx(project, ['approvals', 'grant', id, '--net', 'example.org'])).code, 0);
+        const { code, stdout, stderr } = await running.finished;
+        assert.equal(code, 0, stderr);
+        assert.match(stderr, /refused.*other\.example\.org/, 'it has a network, and of that no more than was said');
+        assert.match(stderr, /ran in a jail of its own/);
+        assert.notEqual(stdout, kept);
+        // The session goes on, without that network, on what the command wrote.
+        assert.equal(await namespace(), kept);
+        const next = await stage.ctx(project, [
+          'session',
+          'exec',
+          '--',
+          'sh',
+          '-c',
+          'cat given; echo; env | grep -i proxy',
+        ]);
+        assert.equal(next.stdout, 'input\n');
+      },
+      { project, options },
+    );
+  });
+
+  test('it is refused while something runs in the session’s background, with what to do', async () => {
+    const project = stage.project();
+    assert.equal((await stage.ctx(project, ['agent', 'new', 'patient'])).code, 0);
+    await inSession(
+      stage,
+      async () => {
+        const inside = (script: string) => stage.ctx(project, ['session', 'exec', '--', 'sh', '-c', script]);
+        await inside('sleep 1000 &');
+        const script = 'true || curl patient; echo ran';
+        const running = stage.startCtx(project, ['session', 'exec', '--', 'sh', '-c', script]);
+        const { id } = await waitingFor(stage, project, script);
+        assert.equal((await stage.ctx(project, ['approvals', 'grant', id, '--net', 'example.org'])).code, 0);
+        assert.match((await running.finished).stderr, /a network of its own needs the fork to itself.*EBUSY/);
+      },
+      { project, options: ['--agent', 'patient'] },
+    );
   });
 
   test('whoever goes away takes the request along', async () => {

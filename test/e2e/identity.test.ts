@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Envelope } from '../../src/proxy/envelope.js';
 import { until } from '../support/process.js';
+import { envelopeOf, inSession } from '../support/session.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
 
@@ -139,6 +140,32 @@ describe('as root', { skip: isRoot ? false : 'only root runs commands as somebod
       // Another agent, and nobody's command, go on with the same fork.
       const again = await exec(stage, project, [], 'id -u; cat made/x; echo w >> file; stat -c %u file');
       assert.equal(again.stdout?.text, '1234\nx\n1234\n');
+    });
+
+    test('iso uid: a kept jail has it for every command, after checkpoint and rollback, too', async () => {
+      const project = projectOf(1234, 'echo old > file; chmod 600 file');
+      await agent(stage, project, 'stays', { iso: 'uid', uid: '7006', gid: '7007' });
+      await inSession(
+        stage,
+        async () => {
+          const seconds = '1000.7006';
+          const run = async (script: string) => (await envelopeOf(stage, project, script)).stdout?.text;
+          const look = 'id -u; id -g; stat -c %u:%g file; cat file; echo more >> file; touch ~/kept';
+          assert.equal(await run(look), '7006\n7007\n7006:7007\nold\n');
+          assert.equal(await run(`${look}; echo x > made`), '7006\n7007\n7006:7007\nold\nmore\n');
+          await ok(stage, project, ['rollback']);
+          assert.equal(
+            await run('cat file; ls made 2> /dev/null; touch again; stat -c %u:%g again'),
+            'old\nmore\n7006:7007\n',
+          );
+          await run(`sleep ${seconds} &`);
+          assert.deepEqual(uidsOutside(seconds), [String(0x70000000 + 7006)]);
+        },
+        { project, options: ['--agent', 'stays'] },
+      );
+      await ok(stage, project, ['apply']);
+      const applied = ['file', 'again'].map((name) => statSync(join(project, name)).uid);
+      assert.deepEqual([...applied, readFileSync(join(project, 'file'), 'utf8')], [1234, 1234, 'old\nmore\n']);
     });
 
     test('iso uid: outside, too, the uid is the agent’s own, shifted', async () => {

@@ -275,10 +275,21 @@ forEachUser((user) => {
       assert.equal((await call('exec', { argv: ['echo', 'still'] })).facts['stdout'], 'still\n');
     }));
 
+  test('a read-only server reads, and writes nothing', () =>
+    served(
+      stage,
+      async ({ call }) => {
+        assert.equal((await call('read_file', { path: 'file' })).text, 'kept\n');
+        assert.match((await call('write_file', { path: 'file', content: 'changed' })).text, /^EROFS: /);
+        assert.equal((await call('exec', { argv: ['rm', 'file'] })).facts['exitCode'], 1);
+        assert.equal((await call('read_file', { path: 'file' })).text, 'kept\n');
+      },
+      { script: 'echo kept > file', options: ['--readonly'] },
+    ));
+
   test('a server that could not hold to what it is given does not start', async () => {
     const project = stage.project();
     for (const options of [
-      ['--readonly'],
       ['--net', ''],
       ['--memory', 'much'],
       ['--agent', 'nobody'],

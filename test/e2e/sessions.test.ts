@@ -44,12 +44,59 @@ forEachUser((user) => {
       assert.notEqual(alone.stdout, kept);
     }));
 
-  test('what a kept jail cannot hold to is refused, and never left out', async () => {
-    const project = stage.project();
-    const { code, stderr } = await stage.ctx(project, ['session', 'start', '--readonly']);
-    assert.match(stderr, /cannot show the workspace read-only.*ENOTSUP/);
-    assert.equal(code, 69);
-  });
+  const writeAndRead =
+    'echo changed > file; rm file; mkdir made; chmod 600 file; cat file; echo own > ~/own && cat ~/own';
+
+  test('a session may be read-only as a whole: no command of it changes the fork', () =>
+    inSession(
+      stage,
+      async ({ project }) => {
+        for (const words of [
+          ['session', 'exec'],
+          ['exec', '--readonly'],
+        ]) {
+          const { stdout, stderr } = await stage.ctx(project, [...words, '--', 'sh', '-c', writeAndRead]);
+          assert.equal(stdout, 'original\nown\n', stderr);
+          assert.equal(stderr.match(/Read-only file system/g)?.length, 4, stderr);
+        }
+        // Without the option it is no command for that jail.
+        assert.equal(
+          (await stage.ctx(project, ['exec', '--', 'sh', '-c', 'echo new > file; cat file'])).stdout,
+          'new\n',
+        );
+        assert.equal((await stage.ctx(project, ['session', 'exec', '--', 'cat', 'file'])).stdout, 'new\n');
+      },
+      { script: 'echo original > file', options: ['--readonly'] },
+    ));
+
+  test('one command of a session may be read-only, in the same jail as those before and after it', () =>
+    inSession(
+      stage,
+      async ({ project }) => {
+        const run = (script: string, ...options: readonly string[]) =>
+          stage.ctx(project, ['exec', ...options, '--', 'sh', '-c', script]);
+        const namespace = 'readlink /proc/self/ns/pid';
+        const { stdout: kept } = await run(namespace);
+        assert.equal((await run(namespace, '--readonly')).stdout, kept);
+        for (let round = 0; round < 2; round += 1) {
+          const { stdout, stderr } = await run(writeAndRead, '--readonly');
+          assert.equal(stdout, 'original\nown\n', stderr);
+          assert.equal((await run('echo x > other && rm other && echo written')).stdout, 'written\n');
+        }
+      },
+      { script: 'echo original > file' },
+    ));
+
+  test('what runs in the background keeps the fork as it is mounted: a command that needs it otherwise is told so', () =>
+    inSession(stage, async ({ project }) => {
+      const run = (script: string, ...options: readonly string[]) =>
+        stage.ctx(project, ['exec', ...options, '--', 'sh', '-c', script]);
+      await run('sleep 1000 & echo $! > ~/pid', '--readonly');
+      const writing = await run('echo x > file');
+      assert.equal(writing.code, 69, writing.stderr);
+      assert.match(writing.stderr, /earlier commands are running, and the fork is mounted read-only for them.*EBUSY/);
+      assert.equal((await run('kill -9 $(cat ~/pid); sleep 1000 & echo $! > ~/pid', '--readonly')).code, 0);
+    }));
 
   test('streams, exit codes and signals pass through the native client', () =>
     inSession(stage, async ({ project }) => {

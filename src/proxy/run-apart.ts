@@ -1,0 +1,42 @@
+/**
+ * One command of a session in a jail of its own, on the same fork: where it was granted a network that the session has not. In the
+ * session's own jail whatever earlier commands left running could use that grant, too.
+ */
+
+import { keptPlan } from '../jail/plan.js';
+import { KeptJail } from '../jail/serve.js';
+import { enforcedPlan } from './enforced-plan.js';
+import { type JailRun, networkFor } from './run.js';
+import { type KeptRunRequest, runKept } from './run-kept.js';
+
+export interface ApartRequest extends Omit<KeptRunRequest, 'jail' | 'network'> {
+  readonly program: string;
+  readonly privateHosts: readonly string[];
+  /** Those of the session, so that its limits hold for both together. */
+  readonly controlGroups: readonly string[];
+  readonly lockDescriptor: number;
+}
+
+export const ranApart =
+  'it ran in a jail of its own, for the network that was granted to it: what it left running was ended with it';
+
+/** Nothing of the fork may be mounted. When this returns or throws, nothing is. */
+export async function runApart(request: ApartRequest): Promise<JailRun> {
+  const { view, program, controlGroups, lockDescriptor } = request;
+  const network = await networkFor(request);
+  try {
+    const jail = await KeptJail.make({
+      program,
+      plan: enforcedPlan({ ...view, jail: { ...view.jail, controlGroups } }, keptPlan),
+      lockDescriptor,
+      onServer: network?.onServer,
+    });
+    try {
+      return await runKept({ ...request, jail, network });
+    } finally {
+      await jail.end();
+    }
+  } finally {
+    await network?.end();
+  }
+}
