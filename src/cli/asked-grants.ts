@@ -1,8 +1,6 @@
-/** What a call says its command may do, as the proxy takes it. */
-import type { Quota } from '../authority/quota.js';
-import type { Layer } from '../jail/plan.js';
-import type { ExecRequest } from '../proxy/exec-request.js';
+/** What a call says its command may do, as the SDK takes it. */
 import { withDefaultPort } from '../sdk/network-name.js';
+import type { Grants, Layer, Quota } from '../sdk/options.js';
 import { parseCount, parseSize } from './parse-arguments.js';
 import type { Arguments } from './verb.js';
 
@@ -21,21 +19,7 @@ function quotaOf(call: Arguments): Quota {
   };
 }
 
-type Grants = Pick<
-  ExecRequest,
-  | 'agent'
-  | 'reads'
-  | 'writes'
-  | 'liveWrites'
-  | 'siblings'
-  | 'readonly'
-  | 'network'
-  | 'privateHosts'
-  | 'quota'
-  | 'weakened'
->;
-
-export function grantsOf(call: Arguments): Grants {
+export function grantsOf(call: Arguments) {
   return {
     agent: call.value('agent'),
     reads: call.values('read'),
@@ -47,5 +31,5 @@ export function grantsOf(call: Arguments): Grants {
     privateHosts: call.values('net-private'),
     quota: quotaOf(call),
     weakened: call.values('weaken') as readonly Layer[],
-  };
+  } satisfies Grants;
 }

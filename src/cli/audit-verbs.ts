@@ -1,5 +1,5 @@
 /** The verbs of the record. */
-import { statuses } from '../audit/record.js';
+import { statuses } from '../sdk/words.js';
 import { json } from './object-verbs.js';
 import type { Option, Verb } from './verb.js';
 

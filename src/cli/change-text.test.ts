@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../test/property/seeded.js';
-import type { CommandChange } from '../vault/changes.js';
+import type { CommandChange } from '../sdk/changes.js';
 import { changeLines, counted, sizeText } from './change-text.js';
 import type { Paint } from './output.js';
 

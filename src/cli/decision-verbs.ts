@@ -1,6 +1,5 @@
 /** The verbs of what commands may do: how they are classified and decided, and who approves. */
-import { scopes } from '../proxy/approval.js';
-import { commandClasses } from '../shell/classes.js';
+import { commandClasses, scopes } from '../sdk/words.js';
 import { json } from './object-verbs.js';
 import type { Option, Verb } from './verb.js';
 

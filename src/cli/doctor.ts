@@ -1,15 +1,13 @@
 /** `ctx doctor`: can this host hold a jail, and what to do where it cannot. */
 import { ExitCode } from '../base/errno.js';
-import { diagnose, probeHost } from '../jail/host-probe.js';
+import { examine } from '../sdk/doctor.js';
 import { painter, printJson } from './output.js';
 import type { Run } from './verb.js';
 
 const marks = { ok: ['green', '✓'], missing: ['red', '✗'], optional: ['yellow', '–'] } as const;
 
 export const run: Run = async (call, host) => {
-  const { jailProgram, store } = await host();
-  const checks = diagnose(probeHost(jailProgram, store.directory));
-  const ready = checks.every(({ state }) => state !== 'missing');
+  const { ready, checks } = examine(await host());
   if (call.flag('json')) {
     printJson({ version: 1, ready, checks });
     return ready ? ExitCode.ok : ExitCode.unavailable;

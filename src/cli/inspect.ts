@@ -2,25 +2,18 @@
 import { ExitCode } from '../base/errno.js';
 import { visible, visibleCommand } from '../base/visible-text.js';
 import type { InspectedRun } from '../sdk/fork.js';
-import { Workspace } from '../sdk/workspace.js';
-import { grantsOf } from './asked-grants.js';
 import { counted } from './change-text.js';
-import { currentDirectory } from './current-directory.js';
 import { forkHere } from './fork-here.js';
 import { type Paint, painter, printJson } from './output.js';
 import { progressLine } from './progress.js';
 import type { Run } from './verb.js';
+import { optionsOf, workspaceHere } from './workspace-here.js';
 
 export const prepare: Run = async (call, host) => {
-  const grants = grantsOf(call);
+  const options = optionsOf(call);
   const progress = progressLine(process.stderr, 'ctx: importing this directory');
   try {
-    const workspace = new Workspace(await host(), currentDirectory(), {
-      ...grants,
-      fork: call.value('fork'),
-      wait: call.flag('wait'),
-      onProgress: progress.update,
-    });
+    const workspace = await workspaceHere(host, { ...options, onProgress: progress.update });
     const prepared = await workspace.prepare();
     progress.clear();
     if (call.flag('json')) {

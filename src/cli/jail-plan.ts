@@ -1,11 +1,10 @@
 /** `ctx jail plan`: every operation a jail would be made of, one a line. */
 import { ErrnoError } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
-import type { Operation } from '../jail/operation.js';
-import { planOf } from '../proxy/plan-of.js';
-import { currentDirectory } from './current-directory.js';
+import type { Operation } from '../sdk/workspace.js';
 import { painter, printJson } from './output.js';
 import type { Run } from './verb.js';
+import { optionsOf, workspaceHere } from './workspace-here.js';
 
 /** Numbers as people write them; the filter's bytes are for the kernel. */
 function readable(key: string, value: unknown): unknown {
@@ -30,15 +29,8 @@ export const run: Run = async (call, host) => {
       remedy: 'a command stands after `--`: ctx jail plan -- COMMAND',
     });
   }
-  const plan = await planOf(await host(), {
-    argv: call.command.length === 0 ? ['true'] : call.command,
-    cwd: call.value('dir') ?? currentDirectory(),
-    agent,
-    reads: call.values('read'),
-    writes: call.values('write'),
-    liveWrites: call.values('write-live'),
-    siblings: call.flag('siblings'),
-  });
+  const workspace = await workspaceHere(host, { ...optionsOf(call), agent }, call.value('dir'));
+  const plan = await workspace.plan(call.command.length === 0 ? undefined : call.command);
   const lines = JSON.parse(JSON.stringify(plan, readable)) as readonly Operation[];
   if (call.flag('json')) {
     printJson({ version: 1, plan: lines });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { LimitEvent } from '../proxy/limit-events.js';
+import type { LimitEvent } from '../sdk/report.js';
 import { limitText } from './limit-text.js';
 
 const event = (limit: LimitEvent['limit'], percent: LimitEvent['percent'], used: number, most: number): LimitEvent => ({

@@ -1,5 +1,5 @@
 /** A threshold of a limit as people read it. Pure. */
-import type { LimitEvent } from '../proxy/limit-events.js';
+import type { LimitEvent } from '../sdk/report.js';
 import { counted, sizeText } from './change-text.js';
 
 const amounts: Readonly<Record<LimitEvent['limit'], (amount: number) => string>> = {

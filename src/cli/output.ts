@@ -1,7 +1,7 @@
 /** How things are printed: JSON for machines, colour on terminals only. */
 import { type ErrnoError, exitCodeFor } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
-import { decisionOf } from '../proxy/refused-decision.js';
+import { decisionOf } from '../sdk/report.js';
 
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../test/property/seeded.js';
-import type { Envelope } from '../proxy/envelope.js';
-import type { CommandChange } from '../vault/changes.js';
+import type { CommandChange } from '../sdk/changes.js';
+import type { Envelope } from '../sdk/report.js';
 import type { Paint } from './output.js';
 import { reportText } from './report-text.js';
 

@@ -1,10 +1,7 @@
 /** The report of a command as people read it. Pure. */
 import { changesShownToPeople } from '../base/limits.js';
 import { visible } from '../base/visible-text.js';
-import type { ConnectionEvent } from '../network/events.js';
-import type { Envelope, Refusal } from '../proxy/envelope.js';
-import type { LiveEnvelope } from '../proxy/execute-live.js';
-import type { LimitEvent } from '../proxy/limit-events.js';
+import type { ConnectionEvent, Envelope, LimitEvent, LiveEnvelope, Refusal } from '../sdk/report.js';
 import { changeLines, counted, sizeText } from './change-text.js';
 import { limitText } from './limit-text.js';
 import type { Paint } from './output.js';

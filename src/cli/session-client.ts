@@ -19,6 +19,7 @@ import {
   type WireFrame,
   wireKind,
 } from '../proxy/session-wire.js';
+import { argvOf } from '../sdk/options.js';
 import { waitingText } from './ask-approval.js';
 import { commandOf, exitCodeOfRefusal, streamOf, wantsReport } from './exec.js';
 import { findVerb } from './find-verb.js';
@@ -173,7 +174,7 @@ export class SessionClient {
     const paint = painter({ isTTY: request.errorsToTerminal }, request.environment);
     const told = streamOf(call, (line) => this.#print('O', `${JSON.stringify(line)}\n`));
     const envelope = await this.#served.session.exec({
-      argv: commandOf(call),
+      argv: argvOf(commandOf(call)),
       cwd: resolve(request.directory, call.value('cwd') ?? '.'),
       environmentAdditions: call.values('env'),
       readonly: call.flag('readonly'),

@@ -1,15 +1,13 @@
 /** `ctx surface` and `ctx preamble`: what a command here is shown, for people and for a system prompt. */
-import { authorityJson } from '../authority/authority.js';
-import { printLabel } from '../authority/label.js';
-import { preamble } from '../authority/preamble.js';
 import { visible } from '../base/visible-text.js';
-import { askedAuthority } from './asked-authority.js';
+import { authorityJson, printLabel } from '../sdk/permissions.js';
 import { painter, printJson } from './output.js';
 import type { Run } from './verb.js';
+import { optionsOf, workspaceHere } from './workspace-here.js';
 
 export const showSurface: Run = async (call, host) => {
-  const resolved = await askedAuthority(await host(), call);
-  const { authority, digest, agent, live, skipped, warnings } = resolved;
+  const workspace = await workspaceHere(host, optionsOf(call));
+  const { authority, digest, agent, live, skipped, warnings } = await workspace.surface();
   if (call.flag('json')) {
     const name = agent?.name ?? null;
     printJson({ version: 1, agent: name, digest, authority: authorityJson(authority), live, skipped, warnings });
@@ -34,8 +32,8 @@ export const showSurface: Run = async (call, host) => {
 };
 
 export const showPreamble: Run = async (call, host) => {
-  const { authority, digest, warnings } = await askedAuthority(await host(), call);
-  const text = preamble(authority);
+  const workspace = await workspaceHere(host, optionsOf(call));
+  const { text, digest, warnings } = await workspace.preamble();
   if (call.flag('json')) printJson({ version: 1, digest, preamble: text, warnings });
   else process.stdout.write(text);
   return 0;

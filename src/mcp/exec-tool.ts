@@ -1,7 +1,7 @@
 /** Commands, in the jail that the workspace keeps. */
 import { ErrnoError } from '../base/errno.js';
-import type { Envelope } from '../proxy/envelope.js';
 import type { Command } from '../sdk/options.js';
+import type { Envelope } from '../sdk/report.js';
 import { count, type Input, text, words } from './input.js';
 import { counted, shortened } from './texts.js';
 import type { Answer, Tool } from './tool.js';

@@ -1,5 +1,5 @@
 /** Tools as data: what the client is told of them, and what they do. */
-import type { Asked } from '../proxy/approval.js';
+import type { Asked } from '../sdk/approvals.js';
 import type { Workspace } from '../sdk/workspace.js';
 import type { Input, InputSchema } from './input.js';
 

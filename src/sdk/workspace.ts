@@ -8,6 +8,7 @@
  * turn of their own.
  */
 import { ErrnoError } from '../base/errno.js';
+import type { Operation, Plan } from '../jail/operation.js';
 import type { Asked } from '../proxy/approval.js';
 import type { Envelope } from '../proxy/envelope.js';
 import type { ExecRequest } from '../proxy/exec-request.js';
@@ -21,10 +22,13 @@ import type { Edit } from './edit.js';
 import type { SearchOptions } from './file-answers.js';
 import { type Answer, Fork } from './fork.js';
 import { argvOf, type Command, type JailOptions, type RunOptions, type WorkspaceOptions } from './options.js';
+import type { Access, ObjectQuestion, Preamble, ResolvedAuthority, WhyObject, WhyPath } from './permissions.js';
 import { startingPlace } from './place.js';
 import type { FileOptions, Found, Listing, WorkspaceSession } from './workspace-session.js';
 
-export type { Envelope, LiveEnvelope, Prepared };
+export type { Envelope, LiveEnvelope, Operation, Plan, Prepared };
+
+const permissions = () => import('./permissions.js');
 
 /** An apply that a person has to agree to first. */
 export interface AskedApplyOptions extends Pick<ExecRequest, 'approvalMilliseconds' | 'onApproval' | 'signal'> {
@@ -88,6 +92,34 @@ export class Workspace extends Fork {
   /** Makes the fork ready before there is a command: the directory imported, the person's edits taken over. */
   prepare(): Promise<Prepared> {
     return this.inTurn(async () => (await import('../proxy/prepare.js')).prepareFork(this.#host, this.#request));
+  }
+
+  /** Everything a command here is shown and may do, by name. */
+  async surface(): Promise<ResolvedAuthority> {
+    return (await permissions()).surfaceOf(this.#host, this.#place, this.#options);
+  }
+
+  /** The same as a text for a system prompt. */
+  async preamble(): Promise<Preamble> {
+    return (await permissions()).preambleOf(this.#host, this.#place, this.#options);
+  }
+
+  /** Whether a command here may read, write or execute a path, and what says so. */
+  async whyPath(access: Access, path: string): Promise<WhyPath> {
+    return (await permissions()).whyPath(this.#host, this.#place, this.#options, access, path);
+  }
+
+  /** Whether it may use an object such as a tool or an agent, and what says so. */
+  async whyObject(question: ObjectQuestion): Promise<WhyObject> {
+    return (await permissions()).whyObject(this.#host, this.#place, this.#options, question);
+  }
+
+  /** What a jail for this command would be made of. Nothing is made, locked or run. */
+  async plan(command: Command = ['true']): Promise<Plan> {
+    const { agent, reads = [], writes = [], liveWrites = [], siblings = false } = this.#options;
+    const { planOf } = await import('../proxy/plan-of.js');
+    const asked = { agent, reads, writes, liveWrites, siblings };
+    return planOf(this.#host, { argv: argvOf(command), cwd: this.directory, ...asked });
   }
 
   /** A command of this workspace, as the proxy takes it. */

@@ -4,12 +4,11 @@ import { ErrnoError } from '../base/errno.js';
 import type { AgentFacts } from '../proxy/agent-facts.js';
 import { resolveAuthority } from '../proxy/authority-of.js';
 import { type Host, type Place, placeOf } from '../proxy/host.js';
-import { currentDirectory } from './current-directory.js';
 
 /** An agent can be made anywhere. Outside of every project it is compared without a workspace. */
-function placeForComparison(host: Host): Place {
+function placeForComparison(host: Host, directory: string): Place {
   try {
-    return placeOf(host, currentDirectory());
+    return placeOf(host, directory);
   } catch (error) {
     if (!(error instanceof ErrnoError) || error.code !== 'EINVAL') throw error;
     const nowhere = '/nonexistent';
@@ -26,12 +25,17 @@ export function assertOwnAgent(host: Host, { name, identity }: AgentFacts): void
   });
 }
 
-export async function assertWithinParent(host: Host, agent: AgentFacts): Promise<void> {
-  await resolveAuthority(host, { place: placeForComparison(host), agent });
+export async function assertWithinParent(host: Host, agent: AgentFacts, directory: string): Promise<void> {
+  await resolveAuthority(host, { place: placeForComparison(host, directory), agent });
 }
 
 /** Every reason at once: the permission to create it, and each thing it asks for beyond its parent. */
-export async function assertMayCreate(host: Host, parent: AgentFacts, child: AgentFacts): Promise<void> {
+export async function assertMayCreate(
+  host: Host,
+  parent: AgentFacts,
+  child: AgentFacts,
+  directory: string,
+): Promise<void> {
   const reasons: string[] = [];
   const { type } = parent.identity.label;
   if (!parent.policy.allows(type, 'agent', child.name, 'create')) {
@@ -39,7 +43,7 @@ export async function assertMayCreate(host: Host, parent: AgentFacts, child: Age
     reasons.push(coach({ kind: 'no agent rule', grant, subject: type, file: parent.policy.file }));
   }
   try {
-    await assertWithinParent(host, child);
+    await assertWithinParent(host, child, directory);
   } catch (error) {
     if (!(error instanceof ErrnoError) || error.code !== 'EACCES') throw error;
     reasons.push(error.reason);

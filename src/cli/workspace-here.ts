@@ -1,0 +1,22 @@
+/** The workspace that a call is about: the directory the person is in, with what the call grants. */
+import type { Host } from '../sdk/host.js';
+import type { WorkspaceOptions } from '../sdk/options.js';
+import { Workspace } from '../sdk/workspace.js';
+import { grantsOf } from './asked-grants.js';
+import { currentDirectory } from './current-directory.js';
+import type { Arguments } from './verb.js';
+
+/** The options of a call as the SDK takes them. */
+export function optionsOf(call: Arguments): WorkspaceOptions {
+  const environment = call.values('env');
+  return { ...grantsOf(call), fork: call.value('fork'), wait: call.flag('wait'), environment };
+}
+
+/** `options` are read before the host is made: a call that is refused leaves nothing behind. */
+export async function workspaceHere(
+  host: () => Promise<Host>,
+  options: WorkspaceOptions,
+  directory = currentDirectory(),
+): Promise<Workspace> {
+  return new Workspace(await host(), directory, options);
+}
