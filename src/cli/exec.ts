@@ -2,12 +2,8 @@
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
-import type { RunningJail } from '../jail/launch.js';
-import { exitCodeOfCommand } from '../proxy/envelope.js';
-import type { ExecRequest } from '../proxy/exec-request.js';
-import { execute } from '../proxy/execute.js';
-import { shellCommand } from '../proxy/shell-command.js';
-import { grantsOf } from './asked-grants.js';
+import type { Command, JailOptions, Started, WorkspaceOptions } from '../sdk/options.js';
+import { exitCodeOfCommand } from '../sdk/report.js';
 import { commandForm } from './command-form.js';
 import { currentDirectory } from './current-directory.js';
 import { limitText } from './limit-text.js';
@@ -17,6 +13,7 @@ import { progressLine } from './progress.js';
 import { reportText } from './report-text.js';
 import { StreamEvents } from './stream-events.js';
 import type { Arguments, Run } from './verb.js';
+import { optionsOf, workspaceHere } from './workspace-here.js';
 
 /** As shells have it, so that scripts can tell "not found" from "failed". */
 const commandNotFound = 127;
@@ -25,7 +22,7 @@ const commandNotExecutable = 126;
 /** Ctrl-C asks the command to stop; asked again it is told, and the third time everything inside is killed. */
 export class Interrupts {
   readonly #beforeCommand = new AbortController();
-  #jail: RunningJail | undefined;
+  #command: Started | undefined;
   #count = 0;
 
   constructor() {
@@ -36,16 +33,16 @@ export class Interrupts {
     return this.#beforeCommand.signal;
   }
 
-  started(jail: RunningJail): void {
-    this.#jail = jail;
+  started(command: Started): void {
+    this.#command = command;
   }
 
   #arrive(name: NodeJS.Signals): void {
     this.#count += 1;
-    if (this.#jail === undefined) this.#beforeCommand.abort();
-    else if (this.#count === 1) this.#jail.signal(name);
-    else if (this.#count === 2) this.#jail.signal('SIGTERM');
-    else this.#jail.kill();
+    if (this.#command === undefined) this.#beforeCommand.abort();
+    else if (this.#count === 1) this.#command.signal(name);
+    else if (this.#count === 2) this.#command.signal('SIGTERM');
+    else this.#command.kill();
   }
 }
 
@@ -73,16 +70,16 @@ export function wantsReport(
   return when === 'always' || (when === 'auto' && toTerminal);
 }
 
-export function commandOf(call: Arguments): readonly string[] {
+export function commandOf(call: Arguments): Command {
   const form = commandForm(call, 'exec');
-  return 'argv' in form ? form.argv : shellCommand(form.text);
+  return 'argv' in form ? form.argv : { shell: form.text };
 }
 
 /** How long to wait for an approval, and how it is asked for. */
 export function approvalsFor(
   call: Arguments,
   clear: () => void,
-): Pick<ExecRequest, 'approvalMilliseconds' | 'onApproval'> {
+): Pick<WorkspaceOptions, 'approvalMilliseconds' | 'onApproval'> {
   const wait = call.value('approval-wait');
   return {
     approvalMilliseconds: wait === undefined ? undefined : parseDuration(wait),
@@ -93,7 +90,7 @@ export function approvalsFor(
   };
 }
 
-export interface Told extends Pick<ExecRequest, 'onOutput' | 'onLimit'> {
+export interface Told extends Pick<JailOptions, 'onOutput' | 'onLimit'> {
   /** What was held back at the end of the output. */
   end(): void | Promise<void>;
 }
@@ -126,24 +123,19 @@ export const run: Run = async (call, host) => {
   const timeout = call.value('timeout');
   // Before anything is made: a call that is refused leaves nothing behind.
   const timeoutMilliseconds = timeout === undefined ? undefined : parseDuration(timeout);
-  const grants = grantsOf(call);
-  const directory = call.value('cwd');
+  const command = commandOf(call);
+  const options = optionsOf(call);
+  const directory = resolve(currentDirectory(), call.value('cwd') ?? '.');
   const interrupts = new Interrupts();
   const progress = progressLine(process.stderr, 'ctx: first use here, importing this directory');
   try {
-    const envelope = await execute(await host(), {
-      argv: commandOf(call),
-      cwd: directory === undefined ? currentDirectory() : resolve(currentDirectory(), directory),
-      fork: call.value('fork'),
-      ...grants,
-      environmentAdditions: call.values('env'),
+    const workspace = await workspaceHere(host, { ...options, onProgress: progress.update }, directory);
+    const envelope = await workspace.exec(command, {
       timeoutMilliseconds,
       streams: json ? 'capture' : 'inherit',
-      wait: call.flag('wait'),
-      onProgress: progress.update,
       onReady: progress.clear,
       ...approvalsFor(call, progress.clear),
-      onStarted: (jail) => interrupts.started(jail),
+      onStarted: (started) => interrupts.started(started),
       // The terminal may be raw while the command has it.
       onLimit: (event) => {
         told?.onLimit?.(event);

@@ -2,10 +2,9 @@
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
-import { exitCodeOfCommand } from '../proxy/envelope.js';
-import { executeLive } from '../proxy/execute-live.js';
-import type { Host } from '../proxy/host.js';
-import { grantsOf } from './asked-grants.js';
+import type { Host } from '../sdk/host.js';
+import type { Command } from '../sdk/options.js';
+import { exitCodeOfCommand } from '../sdk/report.js';
 import { currentDirectory } from './current-directory.js';
 import { approvalsFor, commandOf, exitCodeOfRefusal, Interrupts, streamOf, wantsReport } from './exec.js';
 import { limitText } from './limit-text.js';
@@ -13,6 +12,7 @@ import { errorJson, errorText, painter, printJson } from './output.js';
 import { parseDuration } from './parse-arguments.js';
 import { liveReportText } from './report-text.js';
 import type { Arguments, Run } from './verb.js';
+import { optionsOf, workspaceHere } from './workspace-here.js';
 
 /** What only a fork can do. */
 const ofForks = ['fork', 'wait', 'keep', 'readonly'];
@@ -36,26 +36,23 @@ export const run: Run = (call, host) => runLive(call, host, call.words, call.val
 async function runLive(
   call: Arguments,
   host: () => Promise<Host>,
-  argv: readonly string[],
-  cwd: string,
+  command: Command,
+  directory: string,
 ): Promise<number> {
   const told = streamOf(call, printJson);
   const json = call.flag('json');
   const report = wantsReport(call.value('report'));
   const timeout = call.value('timeout');
   const timeoutMilliseconds = timeout === undefined ? undefined : parseDuration(timeout);
-  const grants = grantsOf(call);
+  const options = optionsOf(call);
   const interrupts = new Interrupts();
   try {
-    const envelope = await executeLive(await host(), {
-      argv,
-      cwd,
-      ...grants,
-      environmentAdditions: call.values('env'),
+    const workspace = await workspaceHere(host, options, directory);
+    const envelope = await workspace.execLive(command, {
       timeoutMilliseconds,
       streams: json ? 'capture' : 'inherit',
       ...approvalsFor(call, () => undefined),
-      onStarted: (jail) => interrupts.started(jail),
+      onStarted: (started) => interrupts.started(started),
       onLimit: (event) => {
         told?.onLimit?.(event);
         if (report) process.stderr.write(`\r${limitText(event)}\r\n`);

@@ -2,13 +2,12 @@
 import { resolve } from 'node:path';
 import { ExitCode } from '../base/errno.js';
 import { makeServer } from '../mcp/server.js';
-import { Workspace } from '../sdk/workspace.js';
 import { askedLines } from './ask-approval.js';
-import { grantsOf } from './asked-grants.js';
 import { currentDirectory } from './current-directory.js';
 import { painter } from './output.js';
 import { parseDuration } from './parse-arguments.js';
 import type { Arguments, Run } from './verb.js';
+import { optionsOf, workspaceHere } from './workspace-here.js';
 
 function durationOf(call: Arguments, name: string): number | undefined {
   const given = call.value(name);
@@ -26,13 +25,8 @@ function ended(): Promise<void> {
 }
 
 export const run: Run = async (call, host) => {
-  const workspace = new Workspace(await host(), resolve(currentDirectory(), call.value('cwd') ?? '.'), {
-    ...grantsOf(call),
-    fork: call.value('fork'),
-    environment: call.values('env'),
-    wait: call.flag('wait'),
-    approvalMilliseconds: durationOf(call, 'approval-wait'),
-  });
+  const options = { ...optionsOf(call), approvalMilliseconds: durationOf(call, 'approval-wait') };
+  const workspace = await workspaceHere(host, options, resolve(currentDirectory(), call.value('cwd') ?? '.'));
   // A client shows why a server did not start, and seldom why its tools fail.
   await workspace.check();
   const paint = painter(process.stderr);

@@ -1,24 +1,18 @@
 /** `ctx run`: a profile's grants, added to those of the call; then as `ctx exec` does. */
-import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { ErrnoError, ExitCode } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
-import { type Envelope, exitCodeOfCommand } from '../proxy/envelope.js';
-import type { ExecRequest } from '../proxy/exec-request.js';
-import { execute } from '../proxy/execute.js';
-import { type Host, placeOf } from '../proxy/host.js';
-import { withDefaultPort } from '../sdk/network-name.js';
-import { profileHome } from '../vault/profile-home.js';
-import { grantsOf } from './asked-grants.js';
+import { type Need, type Profile, Profiles } from '../sdk/harness.js';
+import type { WorkspaceOptions } from '../sdk/options.js';
+import { type Envelope, exitCodeOfCommand } from '../sdk/report.js';
 import { currentDirectory } from './current-directory.js';
 import { approvalsFor, exitCodeOfRefusal, Interrupts } from './exec.js';
 import { errorJson, errorText, type Paint, painter, printJson } from './output.js';
 import { parseDuration } from './parse-arguments.js';
-import { type Need, needsOf, type Profile } from './profiles.js';
-import { readProfiles } from './profiles-file.js';
 import { progressLine } from './progress.js';
 import { reportText } from './report-text.js';
 import type { Arguments, Run } from './verb.js';
+import { optionsOf, workspaceHere } from './workspace-here.js';
 
 function profileText({ name, summary, command, ...needs }: Profile, paint: Paint): string {
   const line = (verb: string) => (need: Need) =>
@@ -39,37 +33,19 @@ function list(call: Arguments, profiles: readonly Profile[]): number {
   return ExitCode.ok;
 }
 
-type Given = Pick<ExecRequest, 'reads' | 'network' | 'environmentAdditions' | 'home'>;
-
-/** What the profile adds; the home is made here. */
-async function givenBy(profile: Profile, call: Arguments, host: Host): Promise<Given> {
-  const credentials = call.flag('credentials');
-  const needs = needsOf(profile, credentials);
-  const { path, made } = await profileHome({
-    store: host.store,
-    tree: host.tree,
-    name: profile.name,
-    owner: placeOf(host, currentDirectory()).owner,
-    source: host.home,
-    copies: needs.copies.map(({ what }) => what),
+/** The options of the call, widened by what the profile needs. */
+async function widened(call: Arguments, profiles: Profiles, profile: Profile): Promise<WorkspaceOptions> {
+  const { options, withoutSecrets } = await profiles.widen(profile, optionsOf(call), {
+    directory: currentDirectory(),
+    credentials: call.flag('credentials'),
     fresh: call.flag('fresh'),
   });
-  if (credentials && !made && profile.copies.some(({ secret }) => secret === true)) {
+  if (withoutSecrets) {
     process.stderr.write(
       `ctx: the home of ${profile.name} is there already and stays as it is; --fresh makes a new one\n`,
     );
   }
-  const set = ({ what }: Need) => host.environment[what] !== undefined && host.environment[what] !== '';
-  return {
-    // What is not installed in that way is no news.
-    reads: needs.reads.map(({ what }) => what.replace(/^~(?=\/)/, host.home)).filter((each) => existsSync(each)),
-    network: needs.hosts.map(({ what }) => withDefaultPort(what)),
-    environmentAdditions: [
-      ...needs.variables.map(({ what }) => what),
-      ...needs.environment.filter(set).map(({ what }) => what),
-    ],
-    home: path,
-  };
+  return options;
 }
 
 /** The two commands that end a fork's changes. */
@@ -80,9 +56,9 @@ function ways({ pending, workspace }: Envelope, call: Arguments): string {
 }
 
 export const run: Run = async (call, makeHost) => {
-  const host = await makeHost();
-  const profiles = await readProfiles(host.operatorDirectories);
-  if (call.flag('list')) return list(call, profiles);
+  const profiles = new Profiles(await makeHost());
+  const known = await profiles.list();
+  if (call.flag('list')) return list(call, known);
   const [name, ...rest] = call.words;
   if (name === undefined) {
     throw new ErrnoError('EINVAL', {
@@ -91,31 +67,21 @@ export const run: Run = async (call, makeHost) => {
       remedy: 'ctx run --list shows the profiles; ctx run shell is a shell',
     });
   }
-  const grants = grantsOf(call);
   const timeout = call.value('timeout');
   const timeoutMilliseconds = timeout === undefined ? undefined : parseDuration(timeout);
   const json = call.flag('json');
-  const profile = profiles.find((each) => each.name === name);
-  const given: Given = profile === undefined ? { environmentAdditions: [] } : await givenBy(profile, call, host);
+  const profile = known.find((each) => each.name === name);
+  const options = profile === undefined ? optionsOf(call) : await widened(call, profiles, profile);
   const interrupts = new Interrupts();
   const progress = progressLine(process.stderr, 'ctx: first use here, importing this directory');
   try {
-    const envelope = await execute(host, {
-      ...grants,
-      argv: profile === undefined ? call.words : [...profile.command, ...rest],
-      cwd: currentDirectory(),
-      fork: call.value('fork'),
-      reads: [...(grants.reads ?? []), ...(given.reads ?? [])],
-      network: [...new Set([...(grants.network ?? []), ...(given.network ?? [])])],
-      environmentAdditions: [...given.environmentAdditions, ...call.values('env')],
-      home: given.home,
+    const workspace = await workspaceHere(makeHost, { ...options, onProgress: progress.update });
+    const envelope = await workspace.exec(profile === undefined ? call.words : [...profile.command, ...rest], {
       timeoutMilliseconds,
       streams: json ? 'capture' : 'inherit',
-      wait: call.flag('wait'),
-      onProgress: progress.update,
       onReady: progress.clear,
       ...approvalsFor(call, progress.clear),
-      onStarted: (jail) => interrupts.started(jail),
+      onStarted: (command) => interrupts.started(command),
       signal: interrupts.signal,
     });
     if (json) printJson(envelope);

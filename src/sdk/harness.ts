@@ -1,0 +1,70 @@
+/** Harnesses that are run by name: `ctx run`. A profile says what its program needs beyond any command, and why. */
+import { existsSync } from 'node:fs';
+import { type Host, placeOf } from '../proxy/host.js';
+import { profileHome } from '../vault/profile-home.js';
+import { withDefaultPort } from './network-name.js';
+import type { WorkspaceOptions } from './options.js';
+import { type Need, needsOf, type Profile } from './profiles.js';
+import { readProfiles } from './profiles-file.js';
+
+export type { Need, Profile };
+
+export interface HarnessOptions {
+  /** Whose directory it works on: the home is that owner's. */
+  readonly directory: string;
+  /** Secrets too: keys and sign-ins. */
+  readonly credentials?: boolean;
+  /** A new home in place of the one that is there. */
+  readonly fresh?: boolean;
+}
+
+export interface Harnessed {
+  /** What a workspace for it is opened with. */
+  readonly options: WorkspaceOptions;
+  /** Secrets were asked for, and the home that is there stays without them. */
+  readonly withoutSecrets: boolean;
+}
+
+export class Profiles {
+  readonly #host: Host;
+
+  constructor(host: Host) {
+    this.#host = host;
+  }
+
+  /** Those of the operator's `profiles.toml` first, then those that ctx knows. */
+  list(): Promise<readonly Profile[]> {
+    return readProfiles(this.#host.operatorDirectories);
+  }
+
+  /** What a caller grants, widened by what the profile needs. Its home is made here. */
+  async widen(profile: Profile, granted: WorkspaceOptions, asked: HarnessOptions): Promise<Harnessed> {
+    const { store, tree, home: source, environment } = this.#host;
+    const { directory, credentials = false, fresh = false } = asked;
+    const needs = needsOf(profile, credentials);
+    const { path, made } = await profileHome({
+      store,
+      tree,
+      name: profile.name,
+      owner: placeOf(this.#host, directory).owner,
+      source,
+      copies: needs.copies.map(({ what }) => what),
+      fresh,
+    });
+    const isSet = ({ what }: Need) => environment[what] !== undefined && environment[what] !== '';
+    // What is not installed in that way is no news.
+    const reads = needs.reads.map(({ what }) => what.replace(/^~(?=\/)/, source)).filter((each) => existsSync(each));
+    const hosts = needs.hosts.map(({ what }) => withDefaultPort(what));
+    const variables = [...needs.variables, ...needs.environment.filter(isSet)].map(({ what }) => what);
+    return {
+      options: {
+        ...granted,
+        reads: [...(granted.reads ?? []), ...reads],
+        network: [...new Set([...(granted.network ?? []), ...hosts])],
+        environment: [...variables, ...(granted.environment ?? [])],
+        home: path,
+      },
+      withoutSecrets: credentials && !made && profile.copies.some(({ secret }) => secret === true),
+    };
+  }
+}
