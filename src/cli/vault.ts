@@ -2,37 +2,15 @@
 import { resolve } from 'node:path';
 import { ErrnoError, ExitCode } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
-import type { ForkRequest } from '../proxy/fork-verbs.js';
-import {
-  changedLimits,
-  type LimitChanges,
-  type LimitedVault,
-  limitsOfVault,
-  limitVault,
-} from '../proxy/vault-limit-verbs.js';
-import {
-  collectStore,
-  deleteVault,
-  exportFork,
-  flattenFork,
-  inspectStore,
-  listVaults,
-  makeVault,
-  syncVault,
-  type VaultSummary,
-  vaultNamed,
-} from '../proxy/vault-verbs.js';
-import type { Problem } from '../vault/tree.js';
+import type { Problem } from '../sdk/changes.js';
+import { type LimitChanges, type LimitedVault, type VaultSummary, Vaults } from '../sdk/vaults.js';
 import { counted, sizeText } from './change-text.js';
 import { currentDirectory } from './current-directory.js';
+import { forkHere } from './fork-here.js';
 import { painter, printJson } from './output.js';
 import { parseCount, parseSize } from './parse-arguments.js';
 import { progressLine } from './progress.js';
 import type { Arguments, Run } from './verb.js';
-
-function requestOf(call: Arguments): ForkRequest {
-  return { cwd: currentDirectory(), wait: call.flag('wait'), fork: call.value('fork') };
-}
 
 function answer(call: Arguments, value: Readonly<Record<string, unknown>>, lines: readonly string[]): number {
   if (call.flag('json')) printJson({ version: 1, ...value });
@@ -78,14 +56,12 @@ export const create: Run = async (call, host) => {
   const from = resolve(currentDirectory(), call.value('from') ?? '.');
   const progress = progressLine(process.stderr, 'ctx: importing');
   try {
-    const { update: onProgress } = progress;
-    const limits = changedLimits(undefined, limitsOf(call));
-    const more = {
-      onProgress,
+    const { vault, problems } = await new Vaults(await host()).create(from, {
+      name: call.words[0],
+      limits: limitsOf(call),
       uncopied: call.flag('no-copy'),
-      ...(Object.keys(limits).length === 0 ? {} : { limits }),
-    };
-    const { vault, problems } = await makeVault(await host(), from, call.words[0], more);
+      onProgress: progress.update,
+    });
     progress.clear();
     tell(call, problems);
     return answer(call, { vault, problems }, [`${painter(process.stdout)('green', 'made')}${lineOf(vault)}`]);
@@ -95,14 +71,14 @@ export const create: Run = async (call, host) => {
 };
 
 export const sync: Run = async (call, host) => {
-  const { entered, clashes, problems } = await syncVault(await host(), requestOf(call));
+  const { entered, clashes, problems } = await (await forkHere(call, host)).sync();
   tell(call, problems);
   const lines = [`${counted(entered.length, 'path')} entered`, ...clashes.map((path) => `  clash ${visible(path)}`)];
   return answer(call, { entered, clashes, problems }, lines);
 };
 
 export const list: Run = async (call, host) => {
-  const vaults = listVaults(await host());
+  const vaults = new Vaults(await host()).list();
   return answer(call, { vaults }, vaults.map(lineOf));
 };
 
@@ -112,14 +88,16 @@ export const set: Run = async (call, host) => {
     const reason = 'expected --max-bytes, --max-files or --max-file-bytes, each with a number or none';
     throw new ErrnoError('EINVAL', { operation: 'vault set', reason, remedy: 'ctx vault info shows the limits' });
   }
-  const vault = vaultNamed(await host(), currentDirectory(), call.words[0]);
-  const limited = await limitVault(await host(), vault.id, changes);
+  const vaults = new Vaults(await host());
+  const vault = vaults.find(call.words[0], currentDirectory());
+  const limited = await vaults.limit(vault.id, changes);
   return answer(call, { vault, ...limited }, [lineOf(vault), ...limitLines(limited)]);
 };
 
 export const info: Run = async (call, host) => {
-  const vault = vaultNamed(await host(), currentDirectory(), call.words[0]);
-  const limited = await limitsOfVault(await host(), vault.id);
+  const vaults = new Vaults(await host());
+  const vault = vaults.find(call.words[0], currentDirectory());
+  const limited = await vaults.limits(vault.id);
   const { roots, forks, created } = vault;
   return answer(call, { vault, ...limited }, [
     lineOf(vault),
@@ -132,21 +110,22 @@ export const info: Run = async (call, host) => {
 
 export const exportTo: Run = async (call, host) => {
   const to = resolve(currentDirectory(), call.words[0] ?? '');
-  const { problems } = await exportFork(await host(), requestOf(call), to);
+  const { problems } = await (await forkHere(call, host)).exportTo(to);
   tell(call, problems);
   return answer(call, { to, problems }, [`${painter(process.stdout)('green', 'exported')} to ${visible(to)}`]);
 };
 
 export const remove: Run = async (call, host) => {
-  const { id, origin } = vaultNamed(await host(), currentDirectory(), call.words[0]);
-  await deleteVault(await host(), id);
+  const vaults = new Vaults(await host());
+  const { id, origin } = vaults.find(call.words[0], currentDirectory());
+  await vaults.delete(id);
   return answer(call, { deleted: id, origin }, [
     `${painter(process.stdout)('green', 'deleted')} the vault of ${visible(origin)}`,
   ]);
 };
 
 export const gc: Run = async (call, host) => {
-  const collected = await collectStore(await host());
+  const collected = await new Vaults(await host()).collect();
   const gone = collected.reduce((sum, { layers }) => sum + layers.length, 0);
   const busy = collected.flatMap((each) => each.busy);
   const note = busy.length === 0 ? '' : `; in use, and left alone: ${busy.join(', ')}`;
@@ -154,13 +133,13 @@ export const gc: Run = async (call, host) => {
 };
 
 export const fsck: Run = async (call, host) => {
-  const { vaults, faults } = inspectStore(await host());
+  const { vaults, faults } = new Vaults(await host()).inspect();
   const lines = faults.map(({ vault, what, where }) => `  ${vault}  ${what}: ${visible(where)}`);
   answer(call, { vaults, faults }, [...lines, `${counted(vaults, 'vault')}, ${counted(faults.length, 'fault')}`]);
   return faults.length === 0 ? ExitCode.ok : ExitCode.failed;
 };
 
 export const flatten: Run = async (call, host) => {
-  const { before, after } = await flattenFork(await host(), requestOf(call));
+  const { before, after } = await (await forkHere(call, host)).flatten();
   return answer(call, { before, after }, [`${counted(before, 'layer')} became ${after}`]);
 };

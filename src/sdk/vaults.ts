@@ -1,0 +1,82 @@
+/** The vaults of the store: what directories were imported, what they may hold, and the care of it all: `ctx vault`, `ctx gc`, `ctx fsck`. */
+import type { Host } from '../proxy/host.js';
+import {
+  changedLimits,
+  type LimitChanges,
+  type LimitedVault,
+  limitsOfVault,
+  limitVault,
+} from '../proxy/vault-limit-verbs.js';
+import {
+  collectStore,
+  deleteVault,
+  type Inspected,
+  inspectStore,
+  listVaults,
+  type MadeVault,
+  makeVault,
+  type VaultSummary,
+  vaultNamed,
+} from '../proxy/vault-verbs.js';
+import type { Collected } from '../vault/gc.js';
+import type { Progress } from '../vault/tree.js';
+
+export type { LimitChanges, LimitedVault, MadeVault, VaultSummary };
+
+export interface NewVault {
+  readonly name?: string | undefined;
+  readonly limits?: LimitChanges | undefined;
+  /** Let the forks stand on the directory itself, which is too large to copy. */
+  readonly uncopied?: boolean | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+export class Vaults {
+  readonly #host: Host;
+
+  constructor(host: Host) {
+    this.#host = host;
+  }
+
+  list(): readonly VaultSummary[] {
+    return listVaults(this.#host);
+  }
+
+  /** By the name a person gave it, by its number, or by its directory; without any, that of `from`. ENOENT where there is none. */
+  find(wanted?: string, from = process.cwd()): VaultSummary {
+    return vaultNamed(this.#host, from, wanted);
+  }
+
+  /** Imports a directory without running anything in it. */
+  create(directory: string, { name, limits, uncopied = false, onProgress }: NewVault = {}): Promise<MadeVault> {
+    const most = limits === undefined ? {} : changedLimits(undefined, limits);
+    const limited = Object.keys(most).length === 0 ? {} : { limits: most };
+    return makeVault(this.#host, directory, name, { onProgress, uncopied, ...limited });
+  }
+
+  /** What one may hold, and what it holds. */
+  async limits(wanted?: string): Promise<LimitedVault> {
+    return limitsOfVault(this.#host, this.find(wanted).id);
+  }
+
+  async limit(wanted: string | undefined, changes: LimitChanges): Promise<LimitedVault> {
+    return limitVault(this.#host, this.find(wanted).id, changes);
+  }
+
+  /** With all its forks. EBUSY while a command uses one of them. */
+  async delete(wanted?: string): Promise<VaultSummary> {
+    const vault = this.find(wanted);
+    await deleteVault(this.#host, vault.id);
+    return vault;
+  }
+
+  /** Deletes what nothing needs any more. */
+  collect(): Promise<readonly (Collected & { readonly vault: string })[]> {
+    return collectStore(this.#host);
+  }
+
+  /** Reads every vault, and repairs nothing. */
+  inspect(): Inspected {
+    return inspectStore(this.#host);
+  }
+}
