@@ -153,8 +153,9 @@ forEachUser((user) => {
 
   test('the fork is free again when what ran in the background has ended', () =>
     inSession(stage, async ({ project }) => {
-      await stage.ctx(project, ['exec', '--', 'sh', '-c', 'echo 1 > made; sleep 1 &']);
+      await stage.ctx(project, ['exec', '--', 'sh', '-c', 'echo 1 > made; until [ -e go ]; do sleep 0.05; done &']);
       assert.match((await stage.ctx(project, ['diff', '--names'])).stderr, /EBUSY/);
+      await stage.ctx(project, ['exec', '--', 'touch', 'go']);
       const { code, stdout } = await stage.ctx(project, ['diff', '--names', '--wait']);
       assert.equal(code, 0);
       assert.match(stdout, /A made/);
