@@ -5,8 +5,8 @@ import type { Task } from './hook/hook-host.js';
 import { resolveAuthority } from './proxy/authority-of.js';
 import { placeOf } from './proxy/host.js';
 
-export async function authorityOf({ directory, agent, reads, writes, network }: Task): Promise<Authority> {
-  const host = composeHost();
+export async function authorityOf({ directory, agent, reads, writes, network, environment }: Task): Promise<Authority> {
+  const host = composeHost(environment);
   const place = placeOf(host, directory);
   const facts = agent === undefined ? undefined : await host.agents(agent);
   const grants = { network, quota: {} };

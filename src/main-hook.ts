@@ -7,12 +7,13 @@ import { decideCalls } from './cli/hook-calls.js';
 import { hookVerb } from './cli/hook-verb.js';
 import { errorText, painter } from './cli/output.js';
 import { parseArguments } from './cli/parse-arguments.js';
+import { processCaller } from './cli/process-caller.js';
 import { composeHookHost } from './compose-hook.js';
 import { blockingExitCode } from './hook/hook.js';
 
 async function main(given: readonly string[]): Promise<number> {
   try {
-    return await decideCalls(parseArguments(hookVerb, given.slice(1)), async () => composeHookHost());
+    return await decideCalls(parseArguments(hookVerb, given.slice(1)), async () => composeHookHost(), processCaller);
   } catch (error) {
     const text = error instanceof ErrnoError ? errorText(error, painter(process.stderr)) : 'ctx: a defect of ctx\n';
     process.stderr.write(text);

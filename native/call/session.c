@@ -40,6 +40,14 @@ static uint64_t hash(const char *bytes, size_t size)
 	return value;
 }
 
+/* What we say has our environment in it: it is for a process of our own user. */
+static bool is_ours(int handle)
+{
+	struct ucred peer;
+	socklen_t size = sizeof peer;
+	return getsockopt(handle, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+}
+
 /* Through the directory's descriptor: the path of a socket may be longer than an address has room for. */
 static int connect_to(int directory, const char *name)
 {
@@ -47,11 +55,11 @@ static int connect_to(int directory, const char *name)
 	if (snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", directory, name) >= (int)sizeof address.sun_path)
 		return -1;
 	int handle = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (handle >= 0 && connect(handle, (struct sockaddr *)&address, sizeof address) == 0)
+	if (handle >= 0 && connect(handle, (struct sockaddr *)&address, sizeof address) == 0 && is_ours(handle))
 		return handle;
 	if (handle >= 0)
 		close(handle);
-	return -1; /* nobody listens any more */
+	return -1; /* nobody listens any more, or somebody else */
 }
 
 static bool is_socket_name(const char *name)

@@ -4,7 +4,8 @@
  *   frame    u32 length of what follows (little-endian), u8 kind, payload
  *
  * The first frame is the request: NUL-ended strings, in this order: the directory; "ROWS COLUMNS" where stdin and stdout are
- * terminals, else ""; "1" where stderr is one, else ""; how many words; the words; then the environment to the end.
+ * terminals, else ""; the numbers of the standard streams that are terminals, as "02"; how many words; the words; then the
+ * environment to the end.
  */
 #ifndef CTX_CALL_WIRE_H
 #define CTX_CALL_WIRE_H

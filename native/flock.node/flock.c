@@ -3,24 +3,12 @@
  *
  * lock(descriptor, milliseconds) and unlock(descriptor) return 0 or an errno. Waiting is bounded, and by looking again and
  * again: a blocked call could not be ended, and a process that was stopped while it held the lock would stop all others.
- * Node's C interface is stable; the few functions used are declared here, since its headers are not always installed.
  */
+#include "node-api.h"
+
 #include <errno.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/file.h>
 #include <time.h>
-
-typedef struct napi_env__ *napi_env;
-typedef struct napi_value__ *napi_value;
-typedef struct napi_callback_info__ *napi_callback_info;
-typedef napi_value (*napi_callback)(napi_env, napi_callback_info);
-
-extern int napi_get_cb_info(napi_env, napi_callback_info, size_t *, napi_value *, napi_value *, void **);
-extern int napi_get_value_int32(napi_env, napi_value, int32_t *);
-extern int napi_create_int32(napi_env, int32_t, napi_value *);
-extern int napi_create_function(napi_env, const char *, size_t, napi_callback, void *, napi_value *);
-extern int napi_set_named_property(napi_env, napi_value, const char *, napi_value);
 
 enum { shortest_nap = 10 * 1000, longest_nap = 500 * 1000 };
 
@@ -64,7 +52,7 @@ static int unlock_now(int descriptor, int32_t milliseconds) {
 static napi_value lock(napi_env env, napi_callback_info info) { return answer(env, info, lock_within); }
 static napi_value unlock(napi_env env, napi_callback_info info) { return answer(env, info, unlock_now); }
 
-__attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_env env, napi_value exports) {
+napi_value napi_register_module_v1(napi_env env, napi_value exports) {
   napi_value function = NULL;
   napi_create_function(env, "lock", 4, lock, NULL, &function);
   napi_set_named_property(env, exports, "lock", function);

@@ -75,11 +75,14 @@ export const preamblePaths = 24;
 /** One tool call on its way through the hook: a file's whole new text is in it. More is denied. */
 export const hookInputBytes = 16 * 1024 * 1024;
 
-/** Until the hook denies what it could not decide; a harness that gives up on its hook first lets the call through. */
-export const hookMilliseconds = 5_000;
+/**
+ * Until the hook denies what it could not decide; a harness that gives up on its hook first lets the call through. Claude Code waits
+ * a minute. Long enough that a machine that is merely busy denies nothing.
+ */
+export const hookMilliseconds = 15_000;
 
 /** Until a harness's message has to be whole; the rest of the time is for deciding and recording. */
-export const hookInputMilliseconds = 3_000;
+export const hookInputMilliseconds = 10_000;
 
 /** A shell command that is handed on as one argument; the kernel takes 128 KiB. */
 export const hookCommandBytes = 96 * 1024;

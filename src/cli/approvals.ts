@@ -24,34 +24,32 @@ function line({ asked, status }: Waiting, paint: Paint): string {
   return `${asked.id}  ${paint(colours[status], status.padEnd(7))}  ${visible(who).padEnd(10)}  ${visibleCommand(asked.argv)}`;
 }
 
-export const list: Run = async (call, hostOf) => {
+export const list: Run = async (call, hostOf, _hookHost, { stdout, environment }) => {
   const shown = new Approvals(await hostOf()).list({ all: call.flag('all') });
-  if (call.flag('json')) printJson({ version: 1, approvals: shown.map(approvalJson) });
-  else for (const each of shown) process.stdout.write(`${line(each, painter(process.stdout))}\n`);
+  if (call.flag('json')) printJson({ version: 1, approvals: shown.map(approvalJson) }, stdout);
+  else for (const each of shown) stdout.write(`${line(each, painter(stdout, environment))}\n`);
   return ExitCode.ok;
 };
 
-export const show: Run = async (call, hostOf) => {
+export const show: Run = async (call, hostOf, _hookHost, { stdout, environment }) => {
   const approval = new Approvals(await hostOf()).one(call.words[0] ?? '');
   if (call.flag('json')) {
-    printJson({ version: 1, approval: approvalJson(approval) });
+    printJson({ version: 1, approval: approvalJson(approval) }, stdout);
     return ExitCode.ok;
   }
-  const paint = painter(process.stdout);
+  const paint = painter(stdout, environment);
   const { asked, answer, status: standing } = approval;
   const answered =
     answer === undefined
       ? []
       : [`  ${answer.granted ? 'granted' : 'denied'} by ${visible(answer.by)} ${visible(answer.why)}`.trimEnd()];
   const status = `  ${standing}, asked ${new Date(asked.askedAt).toISOString()}, until ${new Date(asked.expiresAt).toISOString()}`;
-  process.stdout.write(
-    `${[...askedLines(asked, paint), status, ...answered, `  ${paint('dim', asked.digest)}`].join('\n')}\n`,
-  );
+  stdout.write(`${[...askedLines(asked, paint), status, ...answered, `  ${paint('dim', asked.digest)}`].join('\n')}\n`);
   return ExitCode.ok;
 };
 
 function answering(granted: boolean): Run {
-  return async (call, hostOf) => {
+  return async (call, hostOf, _hookHost, { stdout, environment }) => {
     const approvals = new Approvals(await hostOf());
     const [id = ''] = call.words;
     const why = call.value('why');
@@ -62,8 +60,8 @@ function answering(granted: boolean): Run {
     };
     const answer = granted ? approvals.grant(id, leave) : approvals.deny(id, { why });
     const said = `${answer.granted ? 'granted' : 'denied'} ${id}${answer.granted ? ` (${answer.scope})` : ''}`;
-    if (call.flag('json')) printJson({ version: 1, id, answer });
-    else process.stdout.write(`${painter(process.stdout)(answer.granted ? 'green' : 'red', said)}\n`);
+    if (call.flag('json')) printJson({ version: 1, id, answer }, stdout);
+    else stdout.write(`${painter(stdout, environment)(answer.granted ? 'green' : 'red', said)}\n`);
     // Somebody else was quicker, and said otherwise.
     return answer.granted === granted ? ExitCode.ok : ExitCode.failed;
   };

@@ -1,26 +1,15 @@
 /** One call of `ctx`: find the verb, parse, run, and turn whatever goes wrong into one clear message and an exit code. */
 import { constants } from 'node:os';
-import { ErrnoError, ExitCode, exitCodeFor, hasCode } from '../base/errno.js';
+import { ExitCode, hasCode } from '../base/errno.js';
 import { version } from '../base/version.js';
 import type { HookHost } from '../hook/hook-host.js';
 import type { Host } from '../sdk/host.js';
 import { findVerb, refuseVerb, verbsOfGroup } from './find-verb.js';
 import { groupUsage, overview, usage } from './help.js';
-import { errorJson, errorText, painter, printJson } from './output.js';
+import { complain } from './output.js';
 import { ownWords, parseArguments } from './parse-arguments.js';
+import { processCaller } from './process-caller.js';
 import { verbs } from './verbs.js';
-
-function complain(error: unknown, json: boolean): number {
-  if (!(error instanceof ErrnoError)) {
-    process.stderr.write(
-      `ctx: this is a defect of ctx, please report it\n${error instanceof Error ? error.stack : error}\n`,
-    );
-    return ExitCode.internal;
-  }
-  if (json) printJson(errorJson(error));
-  else process.stderr.write(errorText(error, painter(process.stderr)));
-  return exitCodeFor(error);
-}
 
 /** On a verb, on all verbs of a group such as `agent`, or on everything. */
 function helpOn(words: readonly string[]): string {
@@ -35,7 +24,7 @@ function helpOn(words: readonly string[]): string {
  * the streams: to touch them costs milliseconds, and `ctx exec` needs none of them.
  */
 function endOnDefect(error: Error): void {
-  process.exit(hasCode(error, 'EPIPE') ? 128 + constants.signals.SIGPIPE : complain(error, false));
+  process.exit(hasCode(error, 'EPIPE') ? 128 + constants.signals.SIGPIPE : complain(error, false, processCaller));
 }
 
 export async function runCommandLine(
@@ -63,8 +52,8 @@ export async function runCommandLine(
       return ExitCode.ok;
     }
     const call = parseArguments(verb, rest);
-    return await (await verb.load())(call, compose, composeHook);
+    return await (await verb.load())(call, compose, composeHook, processCaller);
   } catch (error) {
-    return complain(error, ownWords(named, rest).includes('--json'));
+    return complain(error, ownWords(named, rest).includes('--json'), processCaller);
   }
 }

@@ -25,6 +25,63 @@ export const formOptions: readonly Option[] = [
 
 const why: Option = { name: 'why', value: 'TEXT', summary: 'told to whoever asked' };
 
+export const approvalVerbs: readonly Verb[] = [
+  {
+    name: 'approvals list',
+    summary: 'commands that wait for an approval',
+    words: 'none',
+    options: [json, { name: 'all', summary: 'the answered and expired ones, too' }],
+    examples: ['ctx approvals list'],
+    load: async () => (await import('./approvals.js')).list,
+  },
+  {
+    name: 'approvals show',
+    summary: 'what is asked, by whom and why',
+    operands: 'ID',
+    words: { least: 1, most: 1 },
+    options: [json],
+    examples: ['ctx approvals show 3f2a9c01'],
+    load: async () => (await import('./approvals.js')).show,
+  },
+  {
+    name: 'approvals grant',
+    summary: 'let a waiting command run',
+    operands: 'ID',
+    words: { least: 1, most: 1 },
+    options: [
+      json,
+      {
+        name: 'for',
+        value: 'SCOPE',
+        choices: scopes,
+        summary: 'once (default), the same command this session, or always: a rule',
+      },
+      {
+        name: 'net',
+        value: 'any|HOST[:PORT]',
+        repeated: true,
+        summary: 'let it connect there, beside what it may anyway; not as a rule',
+      },
+      why,
+    ],
+    details: [
+      'It holds for these words, this directory, environment and authority, and once: for the fork as it is. The first answer',
+      'holds, whoever gives it. A command whose process is gone can be run again within the hour.',
+    ],
+    examples: ['ctx approvals grant 3f2a9c01', 'ctx approvals grant 3f2a9c01 --for session'],
+    load: async () => (await import('./approvals.js')).grant,
+  },
+  {
+    name: 'approvals deny',
+    summary: 'refuse a waiting command',
+    operands: 'ID',
+    words: { least: 1, most: 1 },
+    options: [json, why],
+    examples: ["ctx approvals deny 3f2a9c01 --why 'use the mirror'"],
+    load: async () => (await import('./approvals.js')).deny,
+  },
+];
+
 export const decisionVerbs: readonly Verb[] = [
   {
     name: 'classify',
@@ -93,58 +150,5 @@ export const decisionVerbs: readonly Verb[] = [
     examples: ['ctx rules rm 3f2a9c01'],
     load: async () => (await import('./rules.js')).remove,
   },
-  {
-    name: 'approvals list',
-    summary: 'commands that wait for an approval',
-    words: 'none',
-    options: [json, { name: 'all', summary: 'the answered and expired ones, too' }],
-    examples: ['ctx approvals list'],
-    load: async () => (await import('./approvals.js')).list,
-  },
-  {
-    name: 'approvals show',
-    summary: 'what is asked, by whom and why',
-    operands: 'ID',
-    words: { least: 1, most: 1 },
-    options: [json],
-    examples: ['ctx approvals show 3f2a9c01'],
-    load: async () => (await import('./approvals.js')).show,
-  },
-  {
-    name: 'approvals grant',
-    summary: 'let a waiting command run',
-    operands: 'ID',
-    words: { least: 1, most: 1 },
-    options: [
-      json,
-      {
-        name: 'for',
-        value: 'SCOPE',
-        choices: scopes,
-        summary: 'once (default), the same command this session, or always: a rule',
-      },
-      {
-        name: 'net',
-        value: 'any|HOST[:PORT]',
-        repeated: true,
-        summary: 'let it connect there, beside what it may anyway; not as a rule',
-      },
-      why,
-    ],
-    details: [
-      'It holds for these words, this directory, environment and authority, and once: for the fork as it is. The first answer',
-      'holds, whoever gives it. A command whose process is gone can be run again within the hour.',
-    ],
-    examples: ['ctx approvals grant 3f2a9c01', 'ctx approvals grant 3f2a9c01 --for session'],
-    load: async () => (await import('./approvals.js')).grant,
-  },
-  {
-    name: 'approvals deny',
-    summary: 'refuse a waiting command',
-    operands: 'ID',
-    words: { least: 1, most: 1 },
-    options: [json, why],
-    examples: ["ctx approvals deny 3f2a9c01 --why 'use the mirror'"],
-    load: async () => (await import('./approvals.js')).deny,
-  },
+  ...approvalVerbs,
 ];

@@ -41,9 +41,12 @@ export const execVerb: Verb = {
     'ctx exec --timeout 5m --memory 2G --json -- make check',
     'ctx exec --agent coder --read ../api -- node build.js',
   ],
-  load: async () => async (call, host, hookHost) => {
-    if (call.flag('live')) return (await import('./jail-run.js')).execLive(call, host, hookHost);
-    if (call.flag('keep')) return (await import('./exec-keep.js')).keep(options)(call, host, hookHost);
-    return (await import('./exec.js')).run(call, host, hookHost);
-  },
+  load:
+    async () =>
+    async (...asked) => {
+      const [call] = asked;
+      if (call.flag('live')) return (await import('./jail-run.js')).execLive(...asked);
+      if (call.flag('keep')) return (await import('./exec-keep.js')).keep(options)(...asked);
+      return (await import('./exec.js')).run(...asked);
+    },
 };

@@ -1,8 +1,9 @@
 /** `ctx hook claude-code` and `ctx hook json`: one call in, one answer out. */
 import { isAbsolute, resolve } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
-import { protocolNames, protocolOf, runHook } from '../hook/hook.js';
+import { type HookRequest, protocolNames, protocolOf, runHook } from '../hook/hook.js';
 import type { HookHost } from '../hook/hook-host.js';
+import type { Caller } from './caller.js';
 import type { Arguments } from './verb.js';
 
 export function refuseHook(reason: string): never {
@@ -10,21 +11,21 @@ export function refuseHook(reason: string): never {
 }
 
 /** Where the harness was started, and not where it has gone since: a task does not move by going elsewhere. */
-function startOf(protocol: string): string {
-  const named = process.env['CLAUDE_PROJECT_DIR'];
-  return protocol === 'claude-code' && named !== undefined && isAbsolute(named) ? named : process.cwd();
+function startOf(protocol: string, { environment, directory }: Caller): string {
+  const named = environment['CLAUDE_PROJECT_DIR'];
+  return protocol === 'claude-code' && named !== undefined && isAbsolute(named) ? named : directory();
 }
 
 export function isDecision(call: Arguments): boolean {
   return call.words.length === 1 && protocolNames.some((name) => name === call.words[0]);
 }
 
-export async function decideCalls(call: Arguments, host: () => Promise<HookHost>): Promise<number> {
+export async function decideCalls(call: Arguments, host: () => Promise<HookHost>, caller: Caller): Promise<number> {
   const name = protocolNames.find((each) => each === call.words[0]);
   if (name === undefined || !isDecision(call)) return refuseHook(`expected ${protocolNames.join(' or ')} alone`);
-  const directory = startOf(name);
+  const directory = startOf(name, caller);
   const absolute = (option: string) => call.values(option).map((path) => resolve(directory, path));
-  return runHook({
+  const request: HookRequest = {
     protocol: protocolOf(name, call.flag('approve')),
     commands: call.value('bash') === 'deny' ? 'deny' : 'rewrite',
     task: {
@@ -35,7 +36,9 @@ export async function decideCalls(call: Arguments, host: () => Promise<HookHost>
       // To `ctx exec` a host without a port is one with 443.
       network: call.values('net').map((name) => (name === 'any' || name.includes(':') ? name : `${name}:443`)),
       tools: call.values('tool'),
+      environment: caller.environment,
     },
     host,
-  });
+  };
+  return runHook(request, caller.hook);
 }

@@ -56,8 +56,8 @@ async function change(call: Arguments, host: () => Promise<HookHost>): Promise<n
   return ExitCode.ok;
 }
 
-export const run: Run = async (call, _host, hookHost) => {
-  if (isDecision(call)) return decideCalls(call, hookHost);
+export const run: Run = async (call, _host, hookHost, caller) => {
+  if (isDecision(call)) return decideCalls(call, hookHost, caller);
   const [what, harness] = call.words;
   if ((what === 'install' || what === 'uninstall') && harness === 'claude-code') return change(call, hookHost);
   return refuseHook('expected claude-code, json, install claude-code or uninstall claude-code');

@@ -87,6 +87,17 @@ function objectVerbsOf(kind: ObjectKind, made: Pick<Verb, 'options' | 'details' 
   ];
 }
 
+export const whyVerb: Verb = {
+  name: 'why',
+  summary: 'whether something is allowed, and by which line of what',
+  operands: 'read|write|exec PATH  or  CLASS:NAME PERMISSION',
+  words: { least: 2, most: 2 },
+  options: [json, ...authorityOptions],
+  details: ['Every layer and every step says its own. The exit code is 0 where it is allowed and 13 where it is not.'],
+  examples: ['ctx why read ~/.ssh/id_ed25519', 'ctx why --agent coder tool:fs.read execute'],
+  load: async () => (await import('./why.js')).run,
+};
+
 export const objectVerbs: readonly Verb[] = [
   ...objectVerbsOf('agent', {
     options: [
@@ -124,18 +135,7 @@ export const objectVerbs: readonly Verb[] = [
     examples: ['ctx mount check coder.mount'],
     load: async () => (await import('./check.js')).checkMounts,
   },
-  {
-    name: 'why',
-    summary: 'whether something is allowed, and by which line of what',
-    operands: 'read|write|exec PATH  or  CLASS:NAME PERMISSION',
-    words: { least: 2, most: 2 },
-    options: [json, ...authorityOptions],
-    details: [
-      'Every layer and every step says its own. The exit code is 0 where it is allowed and 13 where it is not.',
-    ],
-    examples: ['ctx why read ~/.ssh/id_ed25519', 'ctx why --agent coder tool:fs.read execute'],
-    load: async () => (await import('./why.js')).run,
-  },
+  whyVerb,
   {
     name: 'surface',
     summary: 'which paths a command here may read and write',

@@ -1,10 +1,11 @@
 /** How things are printed: JSON for machines, colour on terminals only. */
-import { type ErrnoError, exitCodeFor } from '../base/errno.js';
+import { ErrnoError, ExitCode, exitCodeFor } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
 import { decisionOf } from '../sdk/report.js';
+import type { Caller, Shown } from './caller.js';
 
-export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value)}\n`);
+export function printJson(value: unknown, to: Pick<Shown, 'write'> = process.stdout): void {
+  to.write(`${JSON.stringify(value)}\n`);
 }
 
 type Colour = 'red' | 'green' | 'yellow' | 'blue' | 'dim' | 'bold';
@@ -19,17 +20,15 @@ const codes: Readonly<Record<Colour, string>> = {
 
 export type Paint = (colour: Colour, text: string) => string;
 
-/** Where text goes: what matters of it is whether a person looks at it. */
-type Shown = Pick<NodeJS.WriteStream, 'isTTY'>;
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export function hasColour(stream: Shown, environment: Environment = process.env): boolean {
+export function hasColour(stream: Pick<Shown, 'isTTY'>, environment: Environment = process.env): boolean {
   if (environment['NO_COLOR'] !== undefined && environment['NO_COLOR'] !== '') return false;
   if (environment['FORCE_COLOR'] !== undefined && environment['FORCE_COLOR'] !== '0') return true;
   return stream.isTTY === true && environment['TERM'] !== 'dumb';
 }
 
-export function painter(stream: Shown, environment: Environment = process.env): Paint {
+export function painter(stream: Pick<Shown, 'isTTY'>, environment: Environment = process.env): Paint {
   return hasColour(stream, environment)
     ? (colour, text) => `\u001b[${codes[colour]}m${text}\u001b[0m`
     : (_colour, text) => text;
@@ -55,4 +54,16 @@ export function errorJson(error: ErrnoError): unknown {
       exitCode: exitCodeFor(error),
     },
   };
+}
+
+/** Whatever went wrong, as one clear message; the exit code. */
+export function complain(error: unknown, json: boolean, { stdout, stderr, environment }: Caller): number {
+  if (!(error instanceof ErrnoError)) {
+    const what = error instanceof Error ? error.stack : error;
+    stderr.write(`ctx: this is a defect of ctx, please report it\n${what}\n`);
+    return ExitCode.internal;
+  }
+  if (json) printJson(errorJson(error), stdout);
+  else stderr.write(errorText(error, painter(stderr, environment)));
+  return exitCodeFor(error);
 }

@@ -25,6 +25,7 @@ import { commandOf, exitCodeOfRefusal, streamOf, wantsReport } from './exec.js';
 import { findVerb } from './find-verb.js';
 import { errorJson, errorText, painter } from './output.js';
 import { ownWords, parseArguments, parseDuration } from './parse-arguments.js';
+import type { VerbRelay } from './relayed-verb.js';
 import { reportText } from './report-text.js';
 import { mayRunWith } from './session-grants.js';
 import type { Arguments, Verb } from './verb.js';
@@ -33,8 +34,11 @@ export interface Served {
   readonly session: Session;
   /** What the session was started with, as `grantWords` has it. */
   readonly grants: string;
-  /** What a client may ask: exec, session exec, session stop. */
+  /** What a client may ask: exec, session exec, session stop, and verbs that are run for it. */
   readonly verbs: readonly Verb[];
+  readonly relay: VerbRelay;
+  /** Whether it is this process's own user at the other end. */
+  isOwn(socket: Socket): boolean;
   /** Ends the session, and the process that keeps it. */
   stop(): void;
 }
@@ -46,10 +50,12 @@ const signalNames = new Map(
 export class SessionClient {
   readonly #socket: Socket;
   readonly #served: Served;
-  readonly #reader = new FrameReader();
+  readonly #frames = new FrameReader();
   /** Cancels what comes before the command: the wait for an approval, for one. */
   readonly #beforeCommand = new AbortController();
   #command: RunningCommand | undefined;
+  /** Whoever reads the client's stdin, where that is no command. */
+  #reader: ((chunk: Buffer) => void) | undefined;
   #interrupts = 0;
   #asked = false;
   #answered: Promise<void> = Promise.resolve();
@@ -65,7 +71,7 @@ export class SessionClient {
     });
     socket.on('data', (chunk: Buffer) => {
       try {
-        for (const frame of this.#reader.push(chunk)) this.#take(frame);
+        for (const frame of this.#frames.push(chunk)) this.#take(frame);
       } catch (error) {
         if (!(error instanceof ErrnoError)) throw error;
         socket.destroy();
@@ -83,7 +89,10 @@ export class SessionClient {
       this.#asked = true;
       this.#answered = this.#answer(readRequest(payload));
     } else if (kind === wireKind.input) {
-      if (payload.length === 0) this.#command?.endInput();
+      const reader = this.#reader;
+      this.#reader = undefined;
+      if (reader !== undefined) reader(payload);
+      else if (payload.length === 0) this.#command?.endInput();
       else void this.#command?.write(payload).then(() => this.#send(encodeFrame(wireKind.more)));
     } else if (kind === wireKind.signal) {
       this.#interrupt(signalNames.get(payload[0] ?? 0));
@@ -113,7 +122,7 @@ export class SessionClient {
 
   /** Resolves when there is room for more. */
   #send(bytes: Buffer): void | Promise<void> {
-    if (this.#socket.destroyed || this.#socket.write(bytes)) return undefined;
+    if (this.#socket.destroyed || this.#socket.writableEnded || this.#socket.write(bytes)) return undefined;
     return new Promise((resolve) => {
       this.#socket.once('drain', resolve);
       this.#socket.once('close', resolve);
@@ -125,21 +134,22 @@ export class SessionClient {
   }
 
   #end(exitCode: number): void {
-    this.#socket.end(encodeFrame(wireKind.exit, Buffer.from([exitCode & 0xff])));
+    if (!this.#socket.writableEnded) this.#socket.end(encodeFrame(wireKind.exit, Buffer.from([exitCode & 0xff])));
   }
 
   async #answer(request: ClientRequest): Promise<void> {
     const { session, grants, verbs } = this.#served;
     const { verb, rest } = findVerb(verbs, request.words);
     try {
-      if (verb?.name === 'session stop') {
+      if (verb?.name === 'session stop' && this.#served.isOwn(this.#socket)) {
         // Answered by the end of the connection, when nothing of the session is left.
         return this.#served.stop();
       }
-      const isExec = verb?.name === 'exec';
-      if (verb === undefined || (!isExec && verb.name !== 'session exec')) return this.#refuse();
+      if (verb === undefined || !this.#served.isOwn(this.#socket)) return this.#refuse();
       // Help is the same everywhere, and not ours to give.
       if (ownWords(verb, rest).some((word) => word === '--help' || word === '-h')) return this.#refuse();
+      const isExec = verb.name === 'exec';
+      if (!isExec && verb.name !== 'session exec') return await this.#relay(verb, rest, request);
       const call = parseArguments(verb, rest);
       // Another fork, or other grants: that is no command for this jail, and runs in one of its own.
       if ((call.value('fork') ?? session.fork) !== session.fork) return this.#refuse();
@@ -147,11 +157,32 @@ export class SessionClient {
       this.#end(await this.#exec(call, request));
     } catch (error) {
       if (!(error instanceof ErrnoError)) throw error;
-      const paint = painter({ isTTY: request.errorsToTerminal }, request.environment);
+      const paint = painter({ isTTY: request.isTerminal.stderr }, request.environment);
       if (request.words.includes('--json')) await this.#print('O', `${JSON.stringify(errorJson(error))}\n`);
       else await this.#print('E', errorText(error, paint));
       this.#end(exitCodeOfRefusal(error) ?? exitCodeFor(error));
     }
+  }
+
+  /** A call that cannot be understood is not ours to explain: Node says it. */
+  async #relay(verb: Verb, rest: readonly string[], request: ClientRequest): Promise<void> {
+    let call: Arguments;
+    try {
+      call = parseArguments(verb, rest);
+    } catch {
+      return this.#refuse();
+    }
+    const { relay } = this.#served;
+    if (!relay.takes(verb, call, request)) return this.#refuse();
+    return relay.run(verb, call, request, {
+      print: (stream, text) => void this.#print(stream === 'stdout' ? 'O' : 'E', text),
+      nextInput: () =>
+        new Promise((resolve) => {
+          this.#reader = resolve;
+          void this.#send(encodeFrame(wireKind.more));
+        }),
+      end: (exitCode) => this.#end(exitCode),
+    });
   }
 
   #refuse(): void {
@@ -168,10 +199,10 @@ export class SessionClient {
 
   async #exec(call: Arguments, request: ClientRequest): Promise<number> {
     const json = call.flag('json');
-    const report = wantsReport(call.value('report'), request.environment, request.errorsToTerminal);
+    const report = wantsReport(call.value('report'), request.environment, request.isTerminal.stderr);
     const timeout = call.value('timeout');
     const approvalWait = call.value('approval-wait');
-    const paint = painter({ isTTY: request.errorsToTerminal }, request.environment);
+    const paint = painter({ isTTY: request.isTerminal.stderr }, request.environment);
     const told = streamOf(call, (line) => this.#print('O', `${JSON.stringify(line)}\n`));
     const envelope = await this.#served.session.exec({
       argv: argvOf(commandOf(call)),

@@ -7,6 +7,7 @@ import { ErrnoError } from '../base/errno.js';
 import { terminationGraceMilliseconds } from '../base/limits.js';
 import type { Session } from '../proxy/session.js';
 import type { SessionPlace } from '../proxy/session-place.js';
+import { loadPeerCheck } from './peer.js';
 import { type Served, SessionClient } from './session-client.js';
 
 /** What `FORK.json` says of a live session. */
@@ -52,9 +53,11 @@ function listen(server: Server, place: SessionPlace): Promise<void> {
   });
 }
 
-export interface Keeping extends Omit<Served, 'stop' | 'session'> {
+export interface Keeping extends Omit<Served, 'stop' | 'session' | 'isOwn'> {
   readonly session: Session;
   readonly place: SessionPlace;
+  /** Path of `peer.node`. */
+  readonly peerLibrary: string;
   readonly idleMilliseconds: number;
   readonly now: Date;
   readonly onReady: () => void;
@@ -80,6 +83,7 @@ export async function keepSession(keeping: Keeping): Promise<void> {
   const stopped = new Promise<void>((resolve) => {
     stop = resolve;
   });
+  const isOwn = loadPeerCheck(keeping.peerLibrary);
   const clients = new Map<Socket, SessionClient>();
   let idle: NodeJS.Timeout | undefined;
   let over = false;
@@ -93,7 +97,7 @@ export async function keepSession(keeping: Keeping): Promise<void> {
       clients.delete(socket);
       rest();
     });
-    clients.set(socket, new SessionClient(socket, { ...keeping, stop }));
+    clients.set(socket, new SessionClient(socket, { ...keeping, isOwn, stop }));
   });
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop);
   try {

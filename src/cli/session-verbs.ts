@@ -1,6 +1,8 @@
 /** The verbs of sessions: a jail that is kept for many commands. */
+import { approvalVerbs } from './decision-verbs.js';
 import { execVerb, fork, stream } from './exec-verb.js';
-import { json } from './object-verbs.js';
+import { hookVerb } from './hook-verb.js';
+import { json, whyVerb } from './object-verbs.js';
 import { perCommand, sessionGrants } from './session-grants.js';
 import type { Verb } from './verb.js';
 
@@ -38,10 +40,11 @@ export const sessionVerbs: readonly Verb[] = [
     ],
     details: [
       'While it lives, `ctx exec` here with the same grants runs in its jail: a command costs milliseconds, and what it',
-      'leaves in the background goes on. Between commands the fork is free for `ctx diff`, `rollback` and `apply`.',
+      'leaves in the background goes on. Between commands the fork is free for `ctx diff`, `rollback` and `apply`. The hook,',
+      '`ctx why` and `ctx approvals` are answered by its process too, with no start of Node.',
     ],
     examples: ['ctx session start', 'ctx session start --net registry.npmjs.org --idle 10m'],
-    load: async () => (await import('./session.js')).start([execVerb, exec, stop]),
+    load: async () => (await import('./session.js')).start([execVerb, exec, stop, hookVerb, whyVerb, ...approvalVerbs]),
   },
   exec,
   {

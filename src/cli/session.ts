@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { readJsonFile } from '../base/atomic-file.js';
 import { ErrnoError, ExitCode, hasCode } from '../base/errno.js';
 import { sessionIdleMilliseconds } from '../base/limits.js';
@@ -18,8 +18,16 @@ import { currentDirectory } from './current-directory.js';
 import { painter, printJson } from './output.js';
 import { parseDuration } from './parse-arguments.js';
 import { progressLine } from './progress.js';
+import { VerbRelay } from './relayed-verb.js';
 import { grantWords } from './session-grants.js';
-import { isLive, keepSession, refuseSecond, type SessionFacts, withSocketPath } from './session-keeper.js';
+import {
+  isLive,
+  type Keeping,
+  keepSession,
+  refuseSecond,
+  type SessionFacts,
+  withSocketPath,
+} from './session-keeper.js';
 import type { Arguments, Run, Verb } from './verb.js';
 
 interface Here {
@@ -46,8 +54,7 @@ function noSession(origin: string): ErrnoError {
 async function keepHere(
   call: Arguments,
   host: Host,
-  idleMilliseconds: number,
-  verbs: readonly Verb[],
+  asked: Pick<Keeping, 'relay' | 'idleMilliseconds' | 'verbs'>,
 ): Promise<number> {
   const { place, origin } = placeHere(host, call);
   await refuseSecond(place, origin);
@@ -64,9 +71,9 @@ async function keepHere(
   await keepSession({
     session,
     place,
+    ...asked,
+    peerLibrary: join(dirname(host.jailProgram), 'peer.node'),
     grants: grantWords(call),
-    verbs,
-    idleMilliseconds,
     now: host.now(),
     onReady: () => announce(call, session),
   });
@@ -118,14 +125,14 @@ export async function startSession(host: Host, call: Arguments, grants: readonly
 
 /** `verbs` are those that a client of the session may ask for. */
 export function start(verbs: readonly Verb[]): Run {
-  return async (call, host) => {
+  return async (call, host, hookHost) => {
     const idle = call.value('idle');
     const idleMilliseconds = idle === undefined ? sessionIdleMilliseconds : parseDuration(idle);
     // Before another process is started: a call that is refused leaves nothing behind.
     grantsOf(call);
-    return call.flag('foreground')
-      ? keepHere(call, await host(), idleMilliseconds, verbs)
-      : keepInBackground(placeHere(await host(), call), process.argv.slice(2), process.stdout);
+    const here = await host();
+    if (!call.flag('foreground')) return keepInBackground(placeHere(here, call), process.argv.slice(2), process.stdout);
+    return keepHere(call, here, { relay: new VerbRelay(here, hookHost), idleMilliseconds, verbs });
   };
 }
 

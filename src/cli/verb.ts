@@ -5,6 +5,7 @@
 
 import type { HookHost } from '../hook/hook-host.js';
 import type { Host } from '../sdk/host.js';
+import type { Caller } from './caller.js';
 
 export interface Option {
   readonly name: string;
@@ -26,8 +27,16 @@ export interface Arguments {
   values(name: string): readonly string[];
 }
 
-/** Hosts are made when they are asked for: help needs no store. The number is the exit code. */
-export type Run = (call: Arguments, host: () => Promise<Host>, hookHost: () => Promise<HookHost>) => Promise<number>;
+/**
+ * Hosts are made when they are asked for: help needs no store. The number is the exit code. Verbs that a session's process runs
+ * for its clients look at `caller` for whatever else is the client's; all others have a process of their own.
+ */
+export type Run = (
+  call: Arguments,
+  host: () => Promise<Host>,
+  hookHost: () => Promise<HookHost>,
+  caller: Caller,
+) => Promise<number>;
 
 export interface Verb {
   readonly name: string;

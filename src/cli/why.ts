@@ -2,6 +2,7 @@
 import { ExitCode } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
 import { type Access, accesses, objectQuestion, type Verdict } from '../sdk/permissions.js';
+import type { Caller } from './caller.js';
 import { painter, printJson } from './output.js';
 import type { Run } from './verb.js';
 import { optionsOf, workspaceHere } from './workspace-here.js';
@@ -13,15 +14,15 @@ interface Row {
   readonly source?: string;
 }
 
-function print(question: string, verdict: Verdict, rows: readonly Row[]): number {
-  const paint = painter(process.stdout);
+function print({ stdout, environment }: Caller, question: string, verdict: Verdict, rows: readonly Row[]): number {
+  const paint = painter(stdout, environment);
   const answer = verdict.allowed ? paint('green', 'allowed') : paint('red', `refused (${verdict.code})`);
   const width = Math.max(...rows.map(({ name }) => name.length));
   const lines = rows.map(({ name, verdict: said, text, source }) => {
     const where = source === undefined ? '' : `  ${paint('dim', source)}`;
     return `  ${name.padEnd(width)}  ${said.padEnd(9)}  ${text}${where}`;
   });
-  process.stdout.write(`${[`${visible(question)}: ${answer}`, ...lines].join('\n')}\n`);
+  stdout.write(`${[`${visible(question)}: ${answer}`, ...lines].join('\n')}\n`);
   return verdict.allowed ? ExitCode.ok : ExitCode.denied;
 }
 
@@ -31,37 +32,38 @@ function isAccess(word: string): word is Access {
 
 const whyPath =
   (access: Access): Run =>
-  async (call, host) => {
+  async (call, host, _hookHost, caller) => {
     const asked = call.words[1] ?? '';
-    const workspace = await workspaceHere(host, optionsOf(call));
+    const workspace = await workspaceHere(host, optionsOf(call), caller.directory());
     const { path, verdict, source, host: behind, digest, layers } = await workspace.whyPath(access, asked);
     if (call.flag('json')) {
       const { allowed } = verdict;
       const code = verdict.allowed ? null : verdict.code;
       const question = { access, path: asked };
-      printJson({ version: 1, question, path, allowed, code, source, host: behind, digest, layers });
+      printJson({ version: 1, question, path, allowed, code, source, host: behind, digest, layers }, caller.stdout);
       return allowed ? ExitCode.ok : ExitCode.denied;
     }
     const rows = layers.map(({ layer, verdict: said, text }) => ({ name: layer, verdict: said, text }));
-    return print(`${access} ${path}`, verdict, [{ name: 'source', verdict: '', text: source }, ...rows]);
+    return print(caller, `${access} ${path}`, verdict, [{ name: 'source', verdict: '', text: source }, ...rows]);
   };
 
-const whyObject: Run = async (call, host) => {
+const whyObject: Run = async (call, host, _hookHost, caller) => {
   const [object = '', asked = ''] = call.words;
   const question = objectQuestion(object, asked);
   const { permission } = question;
-  const workspace = await workspaceHere(host, optionsOf(call));
+  const workspace = await workspaceHere(host, optionsOf(call), caller.directory());
   const { verdict, steps, digest } = await workspace.whyObject(question);
   if (call.flag('json')) {
     const code = verdict.allowed ? null : verdict.code;
-    printJson({ version: 1, question: { object, permission }, allowed: verdict.allowed, code, digest, steps });
+    const { allowed } = verdict;
+    printJson({ version: 1, question: { object, permission }, allowed, code, digest, steps }, caller.stdout);
     return verdict.allowed ? ExitCode.ok : ExitCode.denied;
   }
   const rows = steps.map(({ step, verdict: said, text, source }) => ({ name: step, verdict: said, text, source }));
-  return print(`${object} ${permission}`, verdict, rows);
+  return print(caller, `${object} ${permission}`, verdict, rows);
 };
 
-export const run: Run = (call, host, hookHost) => {
-  const [first = ''] = call.words;
-  return (isAccess(first) ? whyPath(first) : whyObject)(call, host, hookHost);
+export const run: Run = (...asked) => {
+  const [first = ''] = asked[0].words;
+  return (isAccess(first) ? whyPath(first) : whyObject)(...asked);
 };

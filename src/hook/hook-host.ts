@@ -12,6 +12,8 @@ export interface Task {
   readonly writes: readonly string[];
   /** `any`, or `host:port`; an agent has its own. */
   readonly network: readonly string[];
+  /** Of whoever asks: the programs on its PATH are part of what a task sees. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 export interface HookHost {

@@ -47,7 +47,16 @@ class Stage {
     const request: HookRequest = {
       protocol: protocolOf('json', false),
       commands: 'rewrite',
-      task: { directory: project, agent: undefined, reads: [], writes: [], network: [], tools: [], ...task },
+      task: {
+        directory: project,
+        agent: undefined,
+        reads: [],
+        writes: [],
+        network: [],
+        tools: [],
+        environment: {},
+        ...task,
+      },
       host: async () => this.host,
       ...more,
     };

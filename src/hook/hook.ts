@@ -3,6 +3,7 @@
  *
  *     protocols  claude-code  json-protocol (json-text)      a message -> a Call, a Verdict -> an answer
  *     deciding   decide-call  (path-readings  resolve-path  glob-pattern  grants  jailed-command)
+ *     streams    streams  read-input                         a message in, an answer out
  *     granted    workspace-grants  authority-grants  protected-paths
  *     settings   settings-text  settings-file                install and uninstall
  *
@@ -10,8 +11,7 @@
  * `child_process` nor `crypto` nor anything of the jail. Promises: whatever comes in, the answer is one that the harness understands; whatever goes
  * wrong, it is deny; every denial is in the record, or its reason says why it is not.
  */
-import { writeSync } from 'node:fs';
-import { ErrnoError, hasCode } from '../base/errno.js';
+import { ErrnoError } from '../base/errno.js';
 import { hookInputMilliseconds, hookMilliseconds } from '../base/limits.js';
 import { visible } from '../base/visible-text.js';
 import { authorityGrants } from './authority-grants.js';
@@ -25,6 +25,7 @@ import { isRecord, type JsonValue, parseJsonText, plainValue } from './json-text
 import { protectedPaths, withProtected } from './protected-paths.js';
 import { readInput } from './read-input.js';
 import { HostResolver, lookAtHost, type Resolve } from './resolve-path.js';
+import type { HookStreams } from './streams.js';
 import { workspaceGrants } from './workspace-grants.js';
 
 export interface Protocol {
@@ -168,44 +169,16 @@ export async function answerTo(input: Promise<string>, request: HookRequest): Pr
   return { verdict, text: protocol.answer(verdict, message) };
 }
 
-/** To a descriptor, all of it; a harness's pipe may be one that does not block. */
-function writeAll(descriptor: number, text: string): void {
-  const bytes = Buffer.from(text);
-  for (let written = 0; written < bytes.length; ) {
-    try {
-      written += writeSync(descriptor, bytes, written);
-    } catch (error) {
-      if (!hasCode(error, 'EAGAIN')) throw error;
-    }
-  }
-}
-
-const standardOutput = 1;
-const standardError = 2;
 /** To Claude Code, the only exit code that stops a call. */
 export const blockingExitCode = 2;
 
-function say(descriptor: number, text: string): boolean {
-  try {
-    writeAll(descriptor, text);
-    return true;
-  } catch {
-    return false; // The reader is gone: the exit code has to say it.
-  }
-}
-
-/** A thread may still wait for what does not answer, and an ordinary exit would wait for that thread. */
-function endNow(reason: string): void {
-  say(standardError, `ctx: ${reason}\n`);
-  process.kill(process.pid, 'SIGKILL');
-}
-
 /** The last resort, without the record: that may be what does not answer. The end by a signal blocks the call by itself. */
-function endAfter(milliseconds: number, protocol: Protocol): NodeJS.Timeout {
+function endAfter(milliseconds: number, protocol: Protocol, streams: HookStreams): NodeJS.Timeout {
   return setTimeout(() => {
     const reason = `expected to decide within ${milliseconds} ms: a file system did not answer`;
-    say(standardOutput, protocol.answer(deny(reason), null));
-    endNow(reason);
+    streams.say('stdout', protocol.answer(deny(reason), null));
+    streams.say('stderr', `ctx: ${reason}\n`);
+    streams.endNow();
   }, milliseconds);
 }
 
@@ -221,10 +194,10 @@ function inTime(input: Promise<string>, milliseconds: number): Promise<string> {
   });
 }
 
-export async function runHook(request: HookRequest): Promise<number> {
-  const watchdog = endAfter(hookMilliseconds, request.protocol);
+export async function runHook(request: HookRequest, streams: HookStreams): Promise<number> {
+  const watchdog = endAfter(hookMilliseconds, request.protocol, streams);
   let complete = false;
-  const whole = readInput().finally(() => {
+  const whole = readInput(streams.next).finally(() => {
     complete = true;
   });
   const input = inTime(whole, hookInputMilliseconds);
@@ -232,9 +205,9 @@ export async function runHook(request: HookRequest): Promise<number> {
   input.catch(() => undefined);
   const { verdict, text } = await answerTo(input, request);
   clearTimeout(watchdog);
-  const said = say(standardOutput, text);
-  if (!complete) endNow(verdict.reason);
-  if (said) return 0;
-  say(standardError, `ctx: ${verdict.reason}\n`);
+  const said = streams.say('stdout', text);
+  if (complete && said) return 0;
+  streams.say('stderr', `ctx: ${verdict.reason}\n`);
+  if (!complete) streams.endNow();
   return blockingExitCode;
 }

@@ -57,11 +57,11 @@ describe('a request to a session', () => {
   const text = (...strings: readonly string[]) => Buffer.from(strings.map((string) => `${string}\0`).join(''));
 
   it('has a directory, a terminal, words and an environment', () => {
-    const request = readRequest(text('/work', '24 80', '1', '2', 'exec', '', 'A=1=2', 'NOTHING', '=odd', 'B='));
+    const request = readRequest(text('/work', '24 80', '02', '2', 'exec', '', 'A=1=2', 'NOTHING', '=odd', 'B='));
     assert.deepEqual(request, {
       directory: '/work',
       terminal: { rows: 24, columns: 80 },
-      errorsToTerminal: true,
+      isTerminal: { stdin: true, stdout: false, stderr: true },
       words: ['exec', ''],
       environment: { A: '1=2', B: '' },
     });

@@ -66,7 +66,8 @@ export interface ClientRequest {
   readonly directory: string;
   /** Where the client's stdin and stdout are terminals. */
   readonly terminal: TerminalSize | undefined;
-  readonly errorsToTerminal: boolean;
+  /** Which of the client's streams are terminals. */
+  readonly isTerminal: Readonly<Record<'stdin' | 'stdout' | 'stderr', boolean>>;
   /** What followed `ctx`. */
   readonly words: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
@@ -83,7 +84,7 @@ function sizeOf(text: string): TerminalSize | undefined {
 
 export function readRequest(payload: Buffer): ClientRequest {
   const strings = decodePath(payload).split('\0');
-  const [directory = '', terminal = '', errors = '', count = ''] = strings;
+  const [directory = '', terminal = '', terminals = '', count = ''] = strings;
   const words = Number(count);
   if (strings.pop() !== '' || !/^\d+$/.test(count) || strings.length < 4 + words || !directory.startsWith('/')) {
     throw new ErrnoError('EINVAL', { operation: 'session', reason: 'expected a request' });
@@ -95,7 +96,11 @@ export function readRequest(payload: Buffer): ClientRequest {
   return {
     directory,
     terminal: sizeOf(terminal),
-    errorsToTerminal: errors === '1',
+    isTerminal: {
+      stdin: terminals.includes('0'),
+      stdout: terminals.includes('1'),
+      stderr: terminals.includes('2'),
+    },
     words: strings.slice(4, 4 + words),
     environment: Object.fromEntries(variables.filter(([name]) => name !== '')),
   };

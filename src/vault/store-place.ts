@@ -13,6 +13,9 @@ export function canonicalPlace(path: string): string {
   }
 }
 
+/** The variables that decide where these are: where all are the same, so are the places. */
+export const placeVariables = ['HOME', 'CTX_DATA', 'CTX_ROOT', 'XDG_DATA_HOME', 'XDG_CONFIG_HOME'] as const;
+
 type Variables = Readonly<Record<string, string | undefined>>;
 
 /** `$CTX_DATA`, else `$XDG_DATA_HOME/ctxfs`, else `~/.local/share/ctxfs`. */

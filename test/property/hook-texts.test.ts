@@ -208,7 +208,15 @@ describe('any text on the hook’s stdin', () => {
           const request: HookRequest = {
             protocol: protocolOf(name, approve),
             commands: 'rewrite',
-            task: { directory: project, agent: undefined, reads: [], writes: [], network: [], tools: [] },
+            task: {
+              directory: project,
+              agent: undefined,
+              reads: [],
+              writes: [],
+              network: [],
+              tools: [],
+              environment: {},
+            },
             host: async () => host,
           };
           const { verdict, text: answer } = await answerTo(Promise.resolve(value), request);

@@ -1,0 +1,25 @@
+/*
+ * The few functions of Node's C interface that our libraries use. It is stable; declared here, since its headers are not always
+ * installed.
+ */
+#ifndef CTX_NODE_API_H
+#define CTX_NODE_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct napi_env__ *napi_env;
+typedef struct napi_value__ *napi_value;
+typedef struct napi_callback_info__ *napi_callback_info;
+typedef napi_value (*napi_callback)(napi_env, napi_callback_info);
+
+extern int napi_get_cb_info(napi_env, napi_callback_info, size_t *, napi_value *, napi_value *, void **);
+extern int napi_get_value_int32(napi_env, napi_value, int32_t *);
+extern int napi_create_int32(napi_env, int32_t, napi_value *);
+extern int napi_create_function(napi_env, const char *, size_t, napi_callback, void *, napi_value *);
+extern int napi_set_named_property(napi_env, napi_value, const char *, napi_value);
+
+/* What Node calls when it loads a library. */
+__attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_env env, napi_value exports);
+
+#endif

@@ -1,0 +1,21 @@
+/**
+ * Whoever called a verb. Mostly the person of this process; a session's process runs some verbs for its clients, too, each with
+ * the client's directory, environment and streams.
+ */
+import type { HookStreams } from '../hook/streams.js';
+
+/** Where text goes, and whether a person looks at it. */
+export interface Shown {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+export interface Caller {
+  /** Where they stand; throws where that is gone. */
+  directory(): string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly stdout: Shown;
+  readonly stderr: Shown;
+  /** For the hook, which reads its stdin and cannot wait for it for ever. */
+  readonly hook: HookStreams;
+}

@@ -1,0 +1,16 @@
+/** The person of this process. Its streams are touched when they are used: each costs a part of a start. */
+import { processStreams } from '../hook/streams.js';
+import type { Caller } from './caller.js';
+import { currentDirectory } from './current-directory.js';
+
+export const processCaller: Caller = Object.freeze({
+  directory: currentDirectory,
+  environment: process.env,
+  get stdout() {
+    return process.stdout;
+  },
+  get stderr() {
+    return process.stderr;
+  },
+  hook: processStreams,
+});

@@ -1,0 +1,96 @@
+/**
+ * An agent against the person's approvals: what waits is granted over the operator's socket, or in the store, and both are in no
+ * jail. The same program with the same words grants it outside.
+ */
+import assert from 'node:assert/strict';
+import { copyFileSync, existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { before, test } from 'node:test';
+import { sessionPlace } from '../../src/proxy/session-place.js';
+import { recordsOf } from '../support/record.js';
+import { inSession } from '../support/session.js';
+import { parseJson, useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
+
+forEachUser(
+  (user) => {
+    const stage = useStage(user);
+    before(async () => assert.equal((await stage.ctx(stage.home, ['agent', 'new', 'agent'])).code, 0));
+
+    const statusOf = async (project: string, id: string) => {
+      const { stdout, stderr } = await stage.ctx(project, ['approvals', 'show', '--json', id]);
+      return (parseJson(stdout, stderr) as { approval: { status: string } }).approval.status;
+    };
+
+    /** A project with a session, the native client in it, and a command of an agent that waits. */
+    const waiting = (use: (project: string, id: string, ask: string) => Promise<void>) => {
+      const project = stage.project();
+      copyFileSync(join(dirname(stage.program), '..', 'dist', 'native', 'call'), join(project, 'call'));
+      return inSession(
+        stage,
+        async () => {
+          const running = stage.startCtx(project, ['exec', '--agent', 'agent', '--', 'curl', 'https://example.org/']);
+          await running.printed('asks for approval');
+          const { stdout } = await stage.ctx(project, ['approvals', 'list', '--json']);
+          const { approvals } = parseJson(stdout) as { approvals: readonly { id: string; directory: string }[] };
+          const id = approvals.find(({ directory }) => directory === project)?.id ?? '';
+          try {
+            await use(project, id, `CTX_DATA=${stage.store} ./call /nonexistent approvals grant ${id}`);
+          } finally {
+            await stage.ctx(project, ['approvals', 'deny', id]);
+            await running.finished;
+          }
+        },
+        { project },
+      );
+    };
+
+    test('outside, the client alone grants it', () =>
+      waiting(async (project, id, ask) => {
+        assert.equal(stage.shell(project, ask), `granted ${id} (once)\n`);
+        assert.match(await statusOf(project, id), /^(granted|used)$/);
+      }));
+
+    const grants: readonly (readonly [string, readonly string[]])[] = [
+      ['in a jail of its own', []],
+      ['with the directory of the store granted', ['--read', 'STORE/..']],
+      ['with the store granted directly', ['--write-live', 'STORE']],
+    ];
+    for (const [where, options] of grants) {
+      test(`inside it reaches neither the socket nor the request: ${where}`, () =>
+        waiting(async (project, id, ask) => {
+          const { socket } = sessionPlace(stage.store, project, 'main');
+          assert.ok(existsSync(socket), 'outside it is there');
+          const script = `${ask}; node -e 'require("net").connect("${socket}").on("connect", () => console.log("won")).on("error", () => {})'
+            find / -xdev \\( -name '*.socket' -o -name '${id}*' \\) 2>/dev/null; true`;
+          assert.equal((await stage.ctx(project, ['fork', 'create', 'other'])).code, 0);
+          const words = options.map((word) => word.replace('STORE', stage.store));
+          const { code, stdout, stderr } = await stage.ctx(project, [
+            'exec',
+            '--wait',
+            '--fork',
+            'other',
+            ...words,
+            '--',
+            'sh',
+            '-c',
+            script,
+          ]);
+          assert.deepEqual([stdout, await statusOf(project, id)], ['', 'waiting'], stderr);
+          assert.equal(code, 0, stderr);
+        }));
+    }
+
+    test('inside the session’s own jail it does not either, and the record has no grant', () =>
+      waiting(async (project, id, ask) => {
+        const { stdout } = await stage.ctx(project, ['session', 'exec', '--', 'sh', '-c', `${ask}; true`]);
+        assert.equal(stdout, '');
+        assert.equal(await statusOf(project, id), 'waiting');
+        assert.deepEqual(
+          recordsOf(stage.store).filter(({ type, object }) => type === 'approval.grant' && object.endsWith(id)),
+          [],
+        );
+      }));
+  },
+  { concurrency: 1 },
+);

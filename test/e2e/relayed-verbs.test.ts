@@ -1,0 +1,283 @@
+/**
+ * Verbs that a session's process answers in the place of a Node of their own: the same words come out, with the same exit code,
+ * and no Node is started; what could differ is left to Node.
+ */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import { sessionPlace } from '../../src/proxy/session-place.js';
+import { encodeFrame } from '../../src/proxy/session-wire.js';
+import type { Finished } from '../support/process.js';
+import { recordsOf } from '../support/record.js';
+import { inSession, isAlive } from '../support/session.js';
+import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { cannotType, TypedTerminal } from '../support/typed-terminal.js';
+import { forEachUser, isRoot, type TestUser } from '../support/users.js';
+
+/** A `node` that counts its starts: who calls ctx with it on PATH knows whether Node was started. */
+class CountedNode {
+  readonly #stage: Stage;
+  readonly #starts: string;
+
+  constructor(stage: Stage, name: string) {
+    this.#stage = stage;
+    const directory = stage.makeDirectory(`node-${name}`);
+    this.#starts = join(directory, 'starts');
+    const script = `#!/bin/sh\necho >> '${this.#starts}'\nexec '${process.execPath}' "$@"\n`;
+    writeFileSync(join(directory, 'node'), script, { mode: 0o755 });
+  }
+
+  get count(): number {
+    return existsSync(this.#starts) ? readFileSync(this.#starts, 'utf8').length : 0;
+  }
+
+  get path(): string {
+    return `${join(this.#starts, '..')}:${this.#stage.environment['PATH']}`;
+  }
+}
+
+interface Case {
+  readonly words: readonly string[];
+  readonly input?: string | Buffer;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Below the project. */
+  readonly directory?: string;
+}
+
+const claude = (tool: string, input: object, cwd = 'PROJECT') =>
+  JSON.stringify({ session_id: 's', cwd, hook_event_name: 'PreToolUse', tool_name: tool, tool_input: input });
+const json = (rest: object) => JSON.stringify({ version: 1, cwd: 'PROJECT', ...rest });
+
+/** Each is answered by the session. */
+const relayed: readonly Case[] = [
+  { words: ['hook', 'claude-code'], input: claude('Read', { file_path: 'PROJECT/file' }) },
+  { words: ['hook', 'claude-code', '--approve'], input: claude('Edit', { file_path: 'file' }) },
+  { words: ['hook', 'claude-code'], input: claude('Read', { file_path: '/etc/shadow' }) },
+  { words: ['hook', 'claude-code'], input: claude('Bash', { command: 'npm test' }) },
+  { words: ['hook', 'claude-code', '--bash', 'deny'], input: claude('Bash', { command: 'npm test' }) },
+  { words: ['hook', 'claude-code', '--read', '..'], input: claude('Read', { file_path: '../x' }) },
+  { words: ['hook', 'claude-code', '--agent', 'nobody-knows'], input: claude('Read', { file_path: 'file' }) },
+  { words: ['hook', 'claude-code'], input: claude('Write', { file_path: 'new', content: 'x'.repeat(3_000_000) }) },
+  { words: ['hook', 'claude-code'], input: '{' },
+  { words: ['hook', 'claude-code'], input: '' },
+  { words: ['hook', 'claude-code'], input: Buffer.from([0xff, 0xfe]) },
+  { words: ['hook', 'claude-code'], input: claude('Read', { file_path: 'file' }), directory: 'inner' },
+  {
+    words: ['hook', 'claude-code'],
+    input: claude('Read', { file_path: 'PROJECT/file' }),
+    env: { CLAUDE_PROJECT_DIR: '/usr' },
+  },
+  { words: ['hook', 'json'], input: json({ tool: 'write', paths: ['file'] }) },
+  { words: ['hook', 'json', '--net', 'example.org'], input: json({ tool: 'fetch', url: 'https://example.org/' }) },
+  { words: ['hook', 'json'], input: 'x'.repeat(17 * 1024 * 1024) },
+  { words: ['why', 'read', 'file'] },
+  { words: ['why', 'write', '../other', '--json'], directory: 'inner' },
+  { words: ['why', 'read', '/etc/shadow'] },
+  { words: ['why', '--json', 'tool:fs.read', 'execute'] },
+  { words: ['why', 'nonsense', 'x'] },
+  { words: ['why', '--json', 'tool:fs.read', 'sing'] },
+  { words: ['why', '--agent', 'nobody-knows', 'read', 'file'] },
+  { words: ['why', 'exec', '/usr/bin/env'], env: { FORCE_COLOR: '1' } },
+  { words: ['why', 'read', 'PROJECT/bin/tool'], env: { PATH: 'PROJECT/bin:PATH' } },
+  { words: ['approvals', 'list'] },
+  { words: ['approvals', 'list', '--all', '--json'] },
+  { words: ['approvals', 'show', 'FIRST'] },
+  { words: ['approvals', 'show', 'FIRST', '--json'] },
+  { words: ['approvals', 'grant', 'FIRST', '--net', 'not a host'] },
+  { words: ['approvals', 'grant', 'FIRST', '--why', 'because'], env: { FORCE_COLOR: '1' } },
+  { words: ['approvals', 'grant', 'FIRST'] },
+  { words: ['approvals', 'grant', '--json', 'SECOND', '--for', 'session'] },
+  { words: ['approvals', 'deny', 'THIRD', '--why', 'use \u001b[31mthe mirror'] },
+  { words: ['approvals', 'deny', 'nosuch'] },
+  { words: ['approvals', 'list', '--all'] },
+];
+
+/** Each is left to Node. */
+const left: readonly Case[] = [
+  { words: ['why', '--help'] },
+  { words: ['why', '--nonsense', 'read', 'file'] },
+  { words: ['why', 'read'] },
+  { words: ['approvals', 'grant', 'x', '--for', 'ever'] },
+  { words: ['hook', 'json', '--bash', 'sing'], input: '{}' },
+  { words: ['why', 'read', 'file'], env: { CTX_ROOT: 'PROJECT/elsewhere' } },
+  { words: ['why', 'read', 'file'], env: { HOME: 'PROJECT' } },
+  { words: ['approvals', 'list'], env: { XDG_CONFIG_HOME: 'PROJECT/configuration' } },
+];
+
+forEachUser(suite, { concurrency: 1 }); // all see the approvals of one store
+
+function suite(user: TestUser): void {
+  const stage = useStage(user);
+  before(() => rmSync(stage.rules));
+
+  /** Requests that wait, and whose processes are gone; by the last word of each. */
+  async function asked(project: string, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const words = (name: string) => ['exec', '--agent', 'asking', '--', 'curl', name];
+    for (const name of names) {
+      const running = stage.startCtx(project, words(name));
+      await running.printed('asks for approval');
+      running.child.kill('SIGKILL');
+      await running.finished;
+    }
+    const { stdout } = await stage.ctx(project, ['approvals', 'list', '--json']);
+    const { approvals } = parseJson(stdout) as { approvals: readonly { id: string; argv: readonly string[] }[] };
+    return new Map(approvals.map(({ id, argv }) => [argv.at(-1) ?? '', id]));
+  }
+
+  test('say what Node says', async () => {
+    const project = stage.project('mkdir inner bin; echo 1 > file; echo > bin/tool; chmod +x bin/tool; git init -q .');
+    const node = new CountedNode(stage, 'same');
+    assert.equal((await stage.ctx(project, ['agent', 'new', 'asking'])).code, 0);
+
+    const answers = async (cases: readonly Case[], names: readonly string[], starts: 'none' | 'each') => {
+      const ids = await asked(project, names);
+      const [first = '', second = '', third = ''] = names.map((name) => ids.get(name) ?? '');
+      const fill = (text: string) =>
+        text
+          .replaceAll('PROJECT', project)
+          .replaceAll('PATH', node.path)
+          .replaceAll('FIRST', first)
+          .replaceAll('SECOND', second)
+          .replaceAll('THIRD', third);
+      const found: unknown[] = [];
+      for (const { words, input, env = {}, directory = '.' } of cases) {
+        const before = node.count;
+        const set = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, fill(value)]));
+        const { code, stdout, stderr } = await stage.ctx(join(project, directory), words.map(fill), {
+          input: typeof input === 'string' ? fill(input) : (input ?? ''),
+          env: { PATH: node.path, ...set },
+        });
+        assert.equal(node.count - before, starts === 'none' ? 0 : 1, `starts of Node: ${words.join(' ')}\n${stderr}`);
+        // Whatever belongs to one request alone.
+        const same = (text: string) =>
+          [first, second, third, ...names]
+            .reduce((rest, one, index) => rest.replaceAll(one, `<${index % 3}>`), text)
+            .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z|\b1[0-9]{12}\b|(?:sha256:)?[0-9a-f]{64}/g, '<>');
+        found.push({ words, env, code, stdout: same(stdout), stderr: same(stderr) });
+      }
+      for (const id of ids.values()) await stage.ctx(project, ['approvals', 'deny', id]);
+      rmSync(join(stage.store, 'approval'), { recursive: true, force: true });
+      return found;
+    };
+
+    const alone = await answers(relayed, ['one', 'two', 'three'], 'each');
+    const leftAlone = await answers(left, [], 'each');
+    await inSession(
+      stage,
+      async () => {
+        assert.deepEqual(await answers(relayed, ['one', 'two', 'three'], 'none'), alone);
+        assert.deepEqual(await answers(left, [], 'each'), leftAlone);
+      },
+      { project },
+    );
+    assert.equal(new Set(alone.map((each) => (each as Finished).code)).size >= 4, true, 'several exit codes');
+  });
+
+  test('a command that waits in the session is granted by way of the session, and the record says by whom', async () => {
+    const project = stage.project();
+    assert.equal((await stage.ctx(project, ['agent', 'new', 'waiter'])).code, 0);
+    await inSession(
+      stage,
+      async () => {
+        const running = stage.startCtx(project, [
+          'exec',
+          '--agent',
+          'waiter',
+          '--',
+          'sh',
+          '-c',
+          'true || curl x; echo ran',
+        ]);
+        await running.printed('asks for approval');
+        const [id = ''] = /[0-9a-f]{8}/.exec((await stage.ctx(project, ['approvals', 'list'])).stdout) ?? [];
+        assert.equal((await stage.ctx(project, ['approvals', 'grant', id])).code, 0);
+        assert.equal((await running.finished).stdout, 'ran\n');
+        const grant = recordsOf(stage.store).find(
+          ({ type, object }) => type === 'approval.grant' && object.endsWith(id),
+        );
+        assert.equal(grant?.facts?.['by'], `uid ${user.uid}`);
+      },
+      { project, options: ['--agent', 'waiter'] },
+    );
+  });
+
+  test('colours are for terminals, as Node has it', { skip: cannotType ?? false }, () =>
+    inSession(stage, async ({ project }) => {
+      const script = `${stage.program} why read /etc/shadow > out; ${stage.program} why read /etc/shadow; cat -v out; echo end`;
+      const terminal = new TypedTerminal(stage, 'colours', project, `sh -c '${script}; sleep 1000'`);
+      try {
+        const screen = await terminal.shows(/^end$/m);
+        assert.equal(screen.includes('^['), false, screen);
+        assert.match(screen, /refused \(ENOENT\)/);
+      } finally {
+        terminal.close();
+      }
+    }),
+  );
+
+  test('a denial that a session answers is in the record, like any other', () =>
+    inSession(stage, async ({ project }) => {
+      const denials = () => recordsOf(stage.store).filter(({ type }) => type === 'hook').length;
+      const before = denials();
+      const input = json({ tool: 'read', paths: [`/etc/no-${project.length}`] }).replaceAll('PROJECT', project);
+      assert.match((await stage.ctx(project, ['hook', 'json'], { input })).stdout, /"deny"/);
+      assert.equal(denials(), before + 1);
+      assert.equal((await stage.ctx(project, ['audit', 'verify'])).code, 0);
+    }));
+
+  test('a session whose process is held does not let a call through: the hook ends, and not well', () =>
+    inSession(stage, async ({ project, pid }) => {
+      process.kill(pid, 'SIGSTOP');
+      try {
+        const input = json({ tool: 'read', paths: ['x'] }).replaceAll('PROJECT', project);
+        const { code, signal, stdout } = await stage.ctx(project, ['hook', 'json'], { input });
+        assert.deepEqual([code, signal, stdout], [null, 'SIGALRM', '']);
+      } finally {
+        process.kill(pid, 'SIGCONT');
+      }
+      assert.equal((await stage.ctx(project, ['why', 'read', 'x'])).code, 0);
+    }));
+
+  test('a message that never ends is denied, and the session lives', () =>
+    inSession(stage, async ({ project, pid }) => {
+      const running = stage.startCtx(project, ['hook', 'json'], { stdio: ['pipe', 'pipe', 'pipe'] });
+      running.child.stdin?.write('{"version":1,');
+      const { code, stdout } = await running.finished;
+      assert.equal(code, 137);
+      assert.match(stdout, /"deny"/);
+      assert.ok(isAlive(pid));
+      const input = json({ tool: 'read', paths: ['x'] }).replaceAll('PROJECT', project);
+      assert.match((await stage.ctx(project, ['hook', 'json'], { input })).stdout, /"allow"/);
+    }));
+
+  test(
+    'nobody but its own user is answered, not even root',
+    {
+      skip: isRoot && user.uid !== 0 ? false : 'needs a second user who can reach the socket',
+    },
+    () =>
+      inSession(stage, async ({ project }) => {
+        const request = [
+          '/',
+          '',
+          '',
+          '2',
+          'approvals',
+          'list',
+          ...Object.entries(stage.environment).map((each) => each.join('=')),
+        ];
+        const { socket } = sessionPlace(stage.store, project, 'main');
+        const answer = await new Promise<string>((resolve) => {
+          const client = connect(socket, () => {
+            client.write(encodeFrame('R', Buffer.from(request.map((word) => `${word}\0`).join(''))));
+          });
+          const chunks: Buffer[] = [];
+          client.on('data', (chunk: Buffer) => chunks.push(chunk));
+          client.on('close', () => resolve(Buffer.concat(chunks).toString('latin1', 4)));
+        });
+        assert.equal(answer, 'N', 'refused, and nothing else is said');
+      }),
+  );
+}
