@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../test/property/seeded.js';
+import { runFilter } from '../../test/support/filter-machine.js';
 import { refusalReason, seccompProgram, systemCallName } from './seccomp.js';
 import { type Architecture, systemCalls } from './system-calls.js';
 
@@ -12,51 +13,8 @@ const allow = 0x7fff0000;
 const tell = 0x7fc00000;
 const missing = 0x00050000 | 38;
 
-/** A classic BPF machine, as small as the filter needs: an independent reading of its bytes. */
-function run(program: Buffer, call: { architecture: number; number: number; arguments?: readonly number[] }): number {
-  let accumulator = 0;
-  for (let at = 0; at < program.length; at += 8) {
-    const value = program.readUInt32LE(at + 4);
-    const skip = (taken: boolean) => {
-      at += 8 * program.readUInt8(at + (taken ? 2 : 3));
-    };
-    switch (program.readUInt16LE(at)) {
-      case 0x20:
-        accumulator =
-          value === 0
-            ? call.number
-            : value === 4
-              ? call.architecture
-              : half(call.arguments?.[Math.floor((value - 16) / 8)] ?? 0, value % 8 === 4);
-        break;
-      case 0x06:
-        return value;
-      case 0x15:
-        skip(accumulator === value);
-        break;
-      case 0x25:
-        skip(accumulator > value);
-        break;
-      case 0x35:
-        skip(accumulator >= value);
-        break;
-      case 0x45:
-        skip((accumulator & value) !== 0);
-        break;
-      default:
-        assert.fail('an instruction that the filter does not use');
-    }
-  }
-  return assert.fail('the filter ended without an answer');
-}
-
-/** Arguments are 64 bits, loaded by halves. */
-function half(argument: number, high: boolean): number {
-  return high ? Math.floor(argument / 2 ** 32) : argument % 2 ** 32;
-}
-
 const answer = (architecture: Architecture, name: string, ...values: number[]) =>
-  run(seccompProgram(architecture), {
+  runFilter(seccompProgram(architecture), {
     architecture: audit[architecture],
     number: systemCalls[architecture].get(name) ?? assert.fail(name),
     arguments: values,
@@ -137,19 +95,19 @@ for (const architecture of architectures) {
       fc.assert(
         fc.property(fc.nat({ max: 2 ** 31 }), (number) => {
           if (known.has(number)) return;
-          assert.equal(run(seccompProgram(architecture), { architecture: audit[architecture], number }), missing);
+          assert.equal(runFilter(seccompProgram(architecture), { architecture: audit[architecture], number }), missing);
         }),
         seeded(300),
       );
       assert.equal(
-        run(seccompProgram(architecture), { architecture: audit[architecture], number: 0x40000000 }),
+        runFilter(seccompProgram(architecture), { architecture: audit[architecture], number: 0x40000000 }),
         missing,
       );
     });
 
     it('of another architecture kill the process', () => {
       for (const other of [0, 0x40000003, audit[architecture === 'x64' ? 'arm64' : 'x64']]) {
-        assert.equal(run(seccompProgram(architecture), { architecture: other, number: 0 }), 0x80000000);
+        assert.equal(runFilter(seccompProgram(architecture), { architecture: other, number: 0 }), 0x80000000);
       }
     });
   });

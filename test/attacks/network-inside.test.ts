@@ -1,6 +1,7 @@
 /**
  * Ways out to the network from inside a real jail. A server of the host that no rule names holds a secret, over TCP, UDP and
- * both kinds of IP; another one is granted. Each way reaches the first for the same user without a jail.
+ * both kinds of IP; another one is granted. Each way reaches the first for the same user without a jail,
+ * or through a careless proxy.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -11,6 +12,7 @@ import { networkInterfaces } from 'node:os';
 import { after, before, test } from 'node:test';
 import type { Envelope } from '../../src/proxy/envelope.js';
 import { cannotCompile } from '../support/attack-program.js';
+import { fooledBy, startCareless } from '../support/careless-proxy.js';
 import { ctxResolving } from '../support/resolver.js';
 import { parseJson, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
@@ -157,36 +159,53 @@ forEachUser((user) => {
     assert.ok(volley.envelope.connections.every(({ verdict, port }) => verdict !== 'allowed' || port === granted));
   });
 
-  /** Raw bytes to the proxy's port inside; what it answers to each. */
+  /** As `say` takes it, one character a byte. */
+  const wire = (text: string) => Buffer.from(text).toString('latin1');
+
+  /** Raw bytes to the proxy's port that the environment names; what it answers to each. */
   const say = (requests: readonly string[]) => `
     const net = require('node:net'); const { hostname, port } = new URL(process.env.HTTP_PROXY);
     const say = (text) => new Promise((done) => { let all = ''; const socket = net.connect(port, hostname, () => socket.end(text, 'latin1'));
       socket.on('data', (chunk) => { all += chunk; }).on('close', () => done(all)).on('error', () => done('closed')); });
     (async () => { for (const text of ${JSON.stringify(requests)}) console.log((await say(text)).replace(/[\\r\\n]+/g, ' ')); })();`;
 
-  test('a name with NUL, blanks, user names or look-alikes in it is nobody’s, and none leads there', async () => {
-    asked = [];
+  test('a name with NUL, blanks, user names or look-alikes in it is nobody’s, though careless proxies are led there', async () => {
     const name = `127.0.0.1:${granted}`;
     const hosts = [
-      `${name}\0@127.0.0.1:${inner}`,
-      `127.0.0.1\0.open.test:${inner}`,
-      `open.test\0.127.0.0.1:${inner}`,
-      `open.test%00:${inner}`,
-      `${name}@127.0.0.1:${inner}`,
-      `127.0.0.1:${inner}#${name}`,
-      `127.0.0.1:${inner}/${name}`,
-      `127.0.0.1:${inner} ${name}`,
-      Buffer.from(`127\u3002${'0.0.1'}:${inner}`).toString('latin1'),
-      Buffer.from(`\uff11\uff12\uff17.0.0.1:${inner}`).toString('latin1'),
-      Buffer.from(`localh\u00f8st:${inner}`).toString('latin1'),
-      Buffer.from(`local\u200bhost:${inner}`).toString('latin1'),
+      `${name}@127.0.0.1`,
+      `${name}%40localhost`,
+      '127.0.0.1\0.open.test',
+      'localhost\0open.test',
+      '127.0.0.1%00open.test',
+      'localhost#open.test',
+      'localhost/open.test',
+      'localhost\\open.test',
+      'open.test localhost',
+      '127\u30020.0.1',
+      '\uff11\uff12\uff17.0.0.1',
+      '\u24dbocalhost',
+      'local\u200bhost',
     ];
+    const tunnel = (host: string) => wire(`CONNECT ${host}:${inner} HTTP/1.1\r\n\r\nGET / HTTP/1.0\r\n\r\n`);
+    for (const host of hosts) {
+      const isBad = (text: string) => ['127.0.0.1', 'localhost'].includes(text);
+      const allowed = host.includes('open.test') ? 'open.test' : name;
+      const way = fooledBy(host, { granted: allowed, isBad });
+      assert.ok(way, `${JSON.stringify(host)} fools nobody: it shows nothing`);
+      const proxy = await startCareless({ ...way, granted: allowed, resolve: () => undefined });
+      const env = { HTTP_PROXY: `http://127.0.0.1:${proxy.port}` };
+      const { stdout } = await stage.start(stage.home, ['node', '-e', say([tunnel(host)])], { env }).finished;
+      assert.ok(stdout.includes(token), `${JSON.stringify(host)} ${way.judge}, ${way.reading}: ${stdout}`);
+      await proxy.close();
+    }
+    asked = [];
     const requests = hosts.flatMap((host) => [
-      `CONNECT ${host} HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n`,
-      `GET http://${host}/ HTTP/1.1\r\nHost: ${name}\r\n\r\n`,
-      `GET http://${name}/ HTTP/1.1\r\nHost: ${host}\r\n\r\n`,
+      tunnel(host),
+      wire(`GET http://${host}:${inner}/ HTTP/1.1\r\nHost: ${name}\r\n\r\n`),
+      wire(`GET http://${name}/ HTTP/1.1\r\nHost: ${host}:${inner}\r\n\r\n`),
     ]);
-    const words = ['exec', '--net-private', name, '--', 'node', '-e', say(requests)];
+    const options = ['--net-private', name, '--net-private', `open.test:${granted}`];
+    const words = ['exec', ...options, '--', 'node', '-e', say(requests)];
     const { stdout, stderr, code } = await stage.ctx(stage.project(), words);
     assert.equal(code, 0, stderr);
     const answers = stdout.trimEnd().split('\n');
@@ -196,6 +215,22 @@ forEachUser((user) => {
       if (at % 3 !== 2) assert.match(answer, /^HTTP\/1\.1 (?:400|403|502) /, requests[at]);
     }
     assert.deepEqual(asked, []);
+  });
+
+  test('a name that is bound anew between the judgement and the connection fools a proxy that resolves twice', async () => {
+    const addresses = ['192.0.2.1', '127.0.0.1'];
+    const proxy = await startCareless({
+      judge: 'what stands in it',
+      reading: 'as it is',
+      granted: 'rebound.test',
+      resolve: () => addresses.shift(),
+      allowsAddress: (address) => !address.startsWith('127.'),
+    });
+    const env = { HTTP_PROXY: `http://127.0.0.1:${proxy.port}` };
+    const { stdout } = await stage.start(stage.home, ['node', '-e', say([connect(`rebound.test:${inner}`)])], { env })
+      .finished;
+    assert.ok(stdout.includes(token), stdout);
+    await proxy.close();
   });
 
   const connect = (target: string) => `CONNECT ${target} HTTP/1.1\r\n\r\nGET / HTTP/1.0\r\n\r\n`;

@@ -1,7 +1,7 @@
 /**
  * The network proxy from outside, as a hostile command sees it: a port that it may send any bytes to. Beside it stands a
  * server on loopback that no rule names; each attack is a way to it, and it must never be asked. That it can be reached
- * without the proxy is shown first.
+ * without the proxy, and through careless ones by the same bytes, is shown first.
  */
 import assert from 'node:assert/strict';
 import { connect, createServer, type Socket } from 'node:net';
@@ -21,6 +21,8 @@ import {
   told,
 } from '../../src/network/proxy-fixture.js';
 import { seeded } from '../property/seeded.js';
+import { type CarelessOptions, fooledBy, startCareless } from '../support/careless-proxy.js';
+import { randomFrom, testSeed } from '../support/random.js';
 
 let inner: Listening;
 let asked = 0;
@@ -58,6 +60,39 @@ async function unreachable(port: number, host: string, to = inner.port): Promise
     const socks = await say(port, socksRequest(name, to), true);
     assert.ok((socks[3] ?? 0) > 0, `SOCKS ${JSON.stringify(host)}: ${socks.toString('hex')}`);
   }
+}
+
+/** Every name of `.example` but the granted one is the attacker's, who says that it is here. */
+const hostile = (name: string): string | undefined =>
+  name.endsWith('.example') && name !== 'good.example' ? '127.0.0.1' : undefined;
+
+/** Whether a name means this machine to whoever resolves it. */
+const isHere = (name: string): boolean =>
+  hostile(name) !== undefined || /^(?:localhost|127\.0\.0\.1|0\.0\.0\.0|::ffff:7f00:1)$/i.test(name);
+
+async function careless(options: Partial<CarelessOptions>): Promise<number> {
+  const proxy = await startCareless({
+    judge: 'nothing',
+    reading: 'as it is',
+    granted: 'good.example',
+    resolve: hostile,
+    ...options,
+  });
+  stopping.push(() => proxy.close());
+  return proxy.port;
+}
+
+/** A proxy that judges by this text, and one that resolves it, are led to the server inside. */
+async function fools(host: string): Promise<void> {
+  const way = fooledBy(host, { granted: 'good.example', isBad: isHere });
+  assert.ok(way, `${JSON.stringify(host)} fools nobody: it shows nothing`);
+  const bytes = Buffer.from(`CONNECT ${host}:${inner.port} HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n`);
+  assert.match(
+    latin1(await say(await careless(way), bytes, true)),
+    /secret$/,
+    `${JSON.stringify(host)} ${way.judge}, ${way.reading}`,
+  );
+  asked = 0;
 }
 
 test('the server inside is there for whoever has the network', async () => {
@@ -107,7 +142,7 @@ describe('a name', () => {
     }
   });
 
-  test('may not hide another in NUL, blanks, escapes, user names or look-alikes', async () => {
+  test('may not hide another in NUL, blanks, escapes, user names or look-alikes, which fool careless proxies', async () => {
     const { port } = await proxying({
       ...allowing('good.example:80', 'good.example:443'),
       resolve: async () => ['127.0.0.1'],
@@ -115,20 +150,43 @@ describe('a name', () => {
     for (const host of [
       'good.example\0.evil.example',
       'evil.example\0good.example',
-      'good.example\t.evil.example',
-      'good.example%00.evil.example',
-      'good.example%2eevil.example',
+      'evil.example\0.good.example',
+      'evil.example%00good.example',
       'good.example:80@evil.example',
       'good.example@evil.example',
+      'good.example%40evil.example',
       'evil.example#good.example',
       'evil.example?good.example',
       'evil.example/good.example',
       'evil.example\\good.example',
+      'good.example evil.example',
+      'good.example\tevil.example',
       'good.example.evil.example',
       'evilgood.example',
+      '127\u30020.0.1',
+      '\uff11\uff12\uff17.0.0.1',
+      '\u2460\u2461\u2466.0.0.1',
+      '\u24dbocalhost',
+      'local\u200bhost',
+      'local\u00adhost',
+      'LOCALHO\u017fT',
+      '127.1',
+      '2130706433',
+      '0x7f.1',
+      '0177.0.0.1',
+      '[::ffff:127.0.0.1]',
+      '[0:0:0:0:0:ffff:7f00:1]',
+    ]) {
+      await fools(host);
+      await unreachable(port, host);
+    }
+    // These lead nowhere bad by themselves; each could be read as the granted host by one reader and not by the next.
+    for (const host of [
+      'good.example%2eevil.example',
       '\uff47ood.example',
       'good\u3002example',
       'g\u200bood.example',
+      'g\u043eod.example',
       'good.example\u0000',
       'xn--good-.example',
       'a'.repeat(250),
@@ -141,7 +199,25 @@ describe('a name', () => {
     }
   });
 
+  test(`of this machine, disguised at random, fools careless proxies and not this one, CTX_TEST_SEED=${testSeed}`, async () => {
+    const random = randomFrom(testSeed);
+    const { port } = await proxying({
+      ...allowing('good.example:80', 'good.example:443'),
+      resolve: async () => ['127.0.0.1'],
+    });
+    for (let round = 0; round < (process.env['CTX_SOAK'] === '1' ? 5_000 : 120); round += 1) {
+      const host = disguised(random);
+      await fools(host);
+      await unreachable(port, host);
+    }
+  });
+
   test('that resolves to a private address, alone or among public ones, is refused before anything is connected', async () => {
+    // To whoever looks at names alone, it is what it says it is.
+    const byName = await careless({ judge: 'how it ends', granted: 'public.example' });
+    const request = `CONNECT public.example:${inner.port} HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n`;
+    assert.match(latin1(await say(byName, request, true)), /secret$/);
+    asked = 0;
     for (const addresses of [
       ['127.0.0.1'],
       ['10.0.0.1'],
@@ -184,10 +260,12 @@ describe('a name', () => {
     stopping.push(async () => void evil.close());
     let calls = 0;
     const target = `rebound.example:${good.port}`;
-    const { port } = await proxying({
-      ...allowing(target),
-      resolve: async () => [['127.0.0.1'], ['127.0.0.2']][calls++ % 2] ?? [],
-    });
+    const rebinding = () => ['127.0.0.1', '127.0.0.2'][calls++ % 2] ?? '';
+    // What asks once to judge and once more to connect is fooled.
+    const twice = await careless({ resolve: rebinding, allowsAddress: (address) => address === '127.0.0.1' });
+    assert.match(latin1(await say(twice, `CONNECT ${target} HTTP/1.1\r\n\r\n`)), /evil$/);
+    [calls, reached] = [0, 0];
+    const { port } = await proxying({ ...allowing(target), resolve: async () => [rebinding()] });
     assert.match(latin1(await say(port, `CONNECT ${target} HTTP/1.1\r\n\r\n`)), /good$/);
     assert.equal(calls, 1);
     assert.equal(reached, 0);
@@ -234,6 +312,11 @@ describe('a message', () => {
     }
     assert.doesNotMatch(text(), /smuggled|evil/);
     assert.equal(text().split('Host: good.example').length, 5);
+    // What judges the first head and passes on the rest sends both.
+    const { site: other, text: seen } = await recording();
+    const passing = await careless({ judge: 'how it begins', resolve: () => '127.0.0.1' });
+    await say(passing, `GET ${other}/ HTTP/1.1\r\nHost: a\r\n\r\n${hidden}`, true);
+    assert.match(seen(), /smuggled HTTP\/1\.1\r\nHost: evil/);
   });
 
   test('whose length or lines two readers could see differently is refused and not sent on', async () => {
@@ -406,6 +489,32 @@ describe('a client', () => {
     assert.ok(proxy.connections().every(({ verdict }) => verdict !== 'allowed'));
   });
 });
+
+/** A name of this machine that a careless reader undoes: other digits and letters, other dots, things that readers drop or cut off. */
+function disguised(random: () => number): string {
+  const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
+  const name = pick(['localhost', '127.0.0.1', 'evil.example']);
+  const wide = (character: string) => String.fromCodePoint((character.codePointAt(0) ?? 0) + 0xfee0);
+  const isAddress = name.startsWith('1');
+  const letters = [...name].map((character) => {
+    if (character === '.') return pick(['.', '.', '\u3002', '\uff0e', '\uff61']);
+    return random() < 0.3 ? wide(character) : character;
+  });
+  if (!isAddress && random() < 0.5)
+    letters.splice(1 + Math.floor(random() * 3), 0, pick(['\u200b', '\u00ad', '\u2060', '\ufeff']));
+  const disguise = letters.join('');
+  return pick([
+    () => `good.example@${disguise}`,
+    () => `good.example:80@${disguise}`,
+    () => `${disguise}#good.example`,
+    () => `${disguise}?good.example`,
+    () => `${disguise}/good.example`,
+    () => `${disguise}\\good.example`,
+    () => `${name}\0good.example`,
+    () => `${name}\0.good.example`,
+    () => `${[...name].map((each) => `%${(each.codePointAt(0) ?? 0).toString(16)}`).join('')}%00.good.example`,
+  ])();
+}
 
 /** An error without an errno is a mistake of ours. */
 function defects({ connections }: ProxyFixture['proxy']): readonly (string | null)[] {

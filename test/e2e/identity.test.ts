@@ -1,10 +1,10 @@
 /** Who an agent's command is: inside, outside, to its fork and to the host's files. */
 import assert from 'node:assert/strict';
-import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Envelope } from '../../src/proxy/envelope.js';
-import { until } from '../support/process.js';
+import { processesCalled, until } from '../support/process.js';
 import { envelopeOf, inSession } from '../support/session.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
@@ -27,16 +27,9 @@ async function exec(stage: Stage, cwd: string, words: readonly string[], script:
 
 /** Whoever runs `sleep SECONDS`, by the kernel's own books. */
 function uidsOutside(seconds: string): readonly string[] {
-  return readdirSync('/proc')
-    .filter((entry) => /^\d+$/.test(entry))
-    .flatMap((entry) => {
-      try {
-        if (readFileSync(`/proc/${entry}/cmdline`, 'latin1') !== `sleep\0${seconds}\0`) return [];
-        return [/^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${entry}/status`, 'utf8'))?.[1] ?? ''];
-      } catch {
-        return []; // ended meanwhile
-      }
-    });
+  return processesCalled('sleep', seconds).map(
+    (pid) => /^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '',
+  );
 }
 
 forEachUser((user) => {

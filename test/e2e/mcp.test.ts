@@ -1,12 +1,12 @@
 /** `ctx mcp` as the official client drives it: every tool, and what it does not let a model do. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { CallToolResult, JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { type Running, until } from '../support/process.js';
+import { processesCalled, type Running, until } from '../support/process.js';
 import type { Stage } from '../support/stage.js';
 import { parseJson, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
@@ -78,17 +78,6 @@ async function served(
     await client.close();
   }
   assert.equal((await server.finished).code, 0, 'it ends with its input');
-}
-
-function runs(words: readonly string[]): boolean {
-  const wanted = words.map((word) => `${word}\0`).join('');
-  return readdirSync('/proc').some((entry) => {
-    try {
-      return /^\d+$/.test(entry) && readFileSync(`/proc/${entry}/cmdline`, 'utf8') === wanted;
-    } catch {
-      return false; // ended meanwhile
-    }
-  });
 }
 
 async function waitingApproval(stage: Stage, project: string): Promise<string> {
@@ -172,10 +161,10 @@ forEachUser((user) => {
         signal: cancelling.signal,
       });
       const refused = assert.rejects(running);
-      await until(() => runs(['sleep', seconds]), 'the command runs');
+      await until(() => processesCalled('sleep', seconds).length > 0, 'the command runs');
       cancelling.abort();
       await refused;
-      await until(() => !runs(['sleep', seconds]), 'the command is ended');
+      await until(() => processesCalled('sleep', seconds).length === 0, 'the command is ended');
       assert.equal((await call('exec', { argv: ['echo', 'next'] })).facts['stdout'], 'next\n');
     }));
 
@@ -183,10 +172,10 @@ forEachUser((user) => {
     served(stage, async ({ client }) => {
       const seconds = user.uid === 0 ? '86543' : '86544';
       const lost = assert.rejects(client.callTool({ name: 'exec', arguments: { argv: ['sleep', seconds] } }));
-      await until(() => runs(['sleep', seconds]), 'the command runs');
+      await until(() => processesCalled('sleep', seconds).length > 0, 'the command runs');
       await client.close();
       await lost;
-      assert.equal(runs(['sleep', seconds]), false);
+      assert.deepEqual(processesCalled('sleep', seconds), []);
     }));
 
   test('a long command tells how it is doing, and has a time limit', () =>

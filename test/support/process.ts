@@ -1,6 +1,7 @@
 /** Processes of a test: started as a user, and waited for with all they said. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Finished {
@@ -52,6 +53,20 @@ export function start(argv: readonly string[], options: StartOptions = {}): Runn
       );
     },
   };
+}
+
+/** Processes of the whole machine with exactly these words. */
+export function processesCalled(...words: readonly string[]): number[] {
+  const wanted = words.map((word) => `${word}\0`).join('');
+  return readdirSync('/proc')
+    .filter((entry) => {
+      try {
+        return /^\d+$/.test(entry) && readFileSync(`/proc/${entry}/cmdline`, 'utf8') === wanted;
+      } catch {
+        return false; // ended meanwhile
+      }
+    })
+    .map(Number);
 }
 
 export async function until(holds: () => boolean, what: string, seconds = 20): Promise<void> {
