@@ -1,9 +1,9 @@
 /**
  * A kept jail against what runs in it: a process that an earlier command left there, against the next command before that is
- * the program, against pid 1, the owner, the fork's mounts and layers, and against whoever waits for an answer.
+ * the program, against pid 1, the owner, and against whoever waits for an answer. Mounts and layers are in kept-mounts.
  */
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
@@ -14,7 +14,6 @@ import { processesMounting } from '../support/leftovers.js';
 import { until } from '../support/process.js';
 import { randomFrom, testSeed } from '../support/random.js';
 import { envelopeOf, inSession, isAlive, type Started } from '../support/session.js';
-import { snapshot } from '../support/snapshot.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -113,77 +112,12 @@ forEachUser(
         await works(project);
       }));
 
-    test('nothing that serves the session is open in a command, or can be found by it', () =>
-      inSession(stage, async ({ project }) => {
-        const place = sessionPlace(stage.store, project, 'main');
-        assert.ok(existsSync(place.socket), 'outside it is there');
-        const { stdout } = await run(
-          project,
-          `ls -l /proc/self/fd | grep -v 'pipe:\\|/fd$\\|total'; ls -d ${stage.store} ${place.directory} 2>/dev/null
-           find / -xdev -name '*.socket' 2>/dev/null; cat /proc/net/unix | tail -n +2
-           for number in 3 4 5 6 7 8 9; do (printf '1 exited 0 0 0 0\\0' >&$number) 2>/dev/null && echo won; done; exit 9`,
-        );
-        assert.equal(stdout, '');
-      }));
-
     test('what a command writes to its streams is never taken for a report', () =>
       inSession(stage, async ({ project }) => {
         const forged = `for id in 0 1 2 3 4 5 6; do printf "$id exited 0 0 0 0\\0"; printf "$id released\\0" >&2; done; exit 9`;
         assert.equal((await run(project, forged)).code, 9);
         assert.equal((await envelopeOf(stage, project, forged)).exitCode, 9);
       }));
-
-    test('the layers of the fork are out of reach while it is mounted', () =>
-      inSession(
-        stage,
-        async ({ project }) => {
-          const { stdout } = await run(
-            project,
-            `grep -o 'upperdir=[^,]*\\|lowerdir[^,]*\\|workdir=[^,]*' /proc/self/mountinfo | cut -d= -f2 | tr ':' '\\n' |
-             while read -r layer; do ls -d "$layer" "/$layer" "${stage.store}/$layer" 2>/dev/null; done; true`,
-          );
-          assert.equal(stdout, '');
-        },
-        { script: 'echo kept > file' },
-      ));
-
-    test('a file held open keeps the fork from being rolled back, and what is rolled back stays so', () =>
-      inSession(
-        stage,
-        async ({ project }) => {
-          await run(project, '(exec 3>> file; while :; do echo more >&3; sleep 0.05; done) & echo $! > ~/writer');
-          const refused = await stage.ctx(project, ['rollback']);
-          assert.match(refused.stderr, /EBUSY/);
-          await run(project, 'kill -9 $(cat ~/writer); sleep 0.1');
-          assert.equal((await stage.ctx(project, ['rollback'])).code, 0);
-          const { stdout } = await run(project, 'cat file; sleep 0.2; cat file');
-          assert.equal(stdout, 'original\noriginal\n');
-        },
-        { script: 'echo original > file' },
-      ));
-
-    test('parents renamed and links planted where the fork is mounted lead nowhere', async () => {
-      for (const plant of [':', 'ln -s /etc ~/deep', 'mkdir ~/deep; ln -s /tmp ~/deep/project', 'echo file > ~/deep']) {
-        const project = stage.makeDirectory('home/deep/project');
-        stage.shell(project, 'echo original > file');
-        const outside = snapshot(stage.home);
-        await inSession(
-          stage,
-          async () => {
-            await run(project, `cd ~; mv deep moved && { ${plant}; }`);
-            // Mounted anew in its place, or refused; what it sees is the fork, and never what the link means.
-            const next = await stage.ctx(project, ['session', 'exec', '--', 'ls', '-A']);
-            if (next.code === 0) assert.equal(next.stdout, 'file\n', plant);
-            else assert.match(next.stderr, /ELOOP|ENOTDIR|EPIPE|no session|ended/, plant);
-          },
-          { project },
-        );
-        assert.deepEqual(snapshot(stage.home), outside, plant);
-        await stage.json(project, ['drop']);
-        assert.equal((await run(project, 'cat file')).stdout, 'original\n');
-        await stage.json(project, ['drop']);
-      }
-    });
 
     test('a process that writes without end stops neither the command that left it nor the next', () =>
       inSession(stage, async ({ project }) => {
