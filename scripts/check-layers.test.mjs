@@ -53,6 +53,24 @@ describe('the layers of src', () => {
     assert.deepEqual(check(files), ['src/cli/exec.ts:1 upward import']);
   });
 
+  it('fail a face that reaches past the SDK, for a type or a value', () => {
+    const below = { 'sdk/rules.ts': '', 'mcp/server.ts': '', 'base/errno.ts': '', 'proxy/host.ts': '' };
+    const good =
+      "import '../sdk/rules.js';\nimport '../base/errno.js';\nimport '../mcp/server.js';\nimport './verb.js';";
+    assert.deepEqual(check({ ...below, 'cli/exec.ts': good, 'cli/verb.ts': '' }), []);
+    for (const form of ["import type { Host } from '../proxy/host.js';", "await import('../proxy/host.js');"]) {
+      assert.deepEqual(check({ ...below, 'cli/exec.ts': form }), ['src/cli/exec.ts:1 past the SDK'], form);
+      assert.deepEqual(check({ ...below, 'mcp/tool.ts': form }), ['src/mcp/tool.ts:1 past the SDK'], form);
+    }
+    assert.deepEqual(check({ ...below, 'cli/exec.test.ts': "import { x } from '../proxy/host.js';" }), []);
+  });
+
+  it('fail an exception to that which is needed no more', () => {
+    const session = (source) => check({ 'cli/session.ts': source, 'proxy/host.ts': '', 'sdk/rules.ts': '' });
+    assert.deepEqual(session("import type { Host } from '../proxy/host.js';"), []);
+    assert.deepEqual(session("import { Rules } from '../sdk/rules.js';"), ['src/cli/session.ts:1 needless exception']);
+  });
+
   it('fail a folder and a top file that have no rank', () => {
     assert.deepEqual(check({ 'utils/x.ts': '', 'helper.ts': '' }), [
       'src/helper.ts:1 unknown file',

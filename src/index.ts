@@ -1,15 +1,28 @@
 /**
- * The SDK: `open` a directory, run commands in jails on its fork, look at what they did, keep it or not. docs/sdk.md tells.
+ * The SDK, which `ctx` and its MCP server are made of: `open` a directory, run commands in jails on its fork, look at what they
+ * did, keep it or not; `operate` the store as its person does. docs/sdk.md tells.
  */
 import { resolve } from 'node:path';
 import { composeHost } from './compose.js';
+import type { ChangedSettings, SettingsPlace } from './sdk/hook-settings.js';
+import type { Operator } from './sdk/operator.js';
 import type { WorkspaceOptions } from './sdk/options.js';
 import { Workspace } from './sdk/workspace.js';
 
 export { type ErrnoCode, ErrnoError } from './base/errno.js';
-export type { Asked } from './proxy/approval.js';
-export type { Spoken } from './proxy/await-approval.js';
-export type { CapturedStream, Envelope, Refusal } from './proxy/envelope.js';
+export type {
+  Answer as ApprovalAnswer,
+  Approvals,
+  Asked,
+  Leave,
+  Reply,
+  Scope,
+  Spoken,
+  Waiting,
+} from './sdk/approvals.js';
+export type { Change, CommandChange, Problem, Progress } from './sdk/changes.js';
+export { type Classification, type CommandClass, type CommandForm, classify, type Reading } from './sdk/classify.js';
+export type { Check, Diagnosis } from './sdk/doctor.js';
 export type { Edit } from './sdk/edit.js';
 export type { Entry, Match, SearchOptions } from './sdk/file-answers.js';
 export type {
@@ -20,10 +33,15 @@ export type {
   DiffOptions,
   ForkStatus,
   ForkSummary,
+  InspectedRun,
   MadeFork,
   Moment,
   RolledBack,
 } from './sdk/fork.js';
+export type { Harnessed, HarnessOptions, Need, Profile, Profiles } from './sdk/harness.js';
+export { projectSettings, uninstallHook, userSettings } from './sdk/hook-settings.js';
+export type { ListedObject, NewObject, Objects, ShownObject, Spec } from './sdk/objects.js';
+export type { Operator } from './sdk/operator.js';
 export type {
   Command,
   ExecOptions,
@@ -33,19 +51,65 @@ export type {
   Started,
   WorkspaceOptions,
 } from './sdk/options.js';
-export type { AskedApplyOptions, LiveEnvelope, Prepared, Workspace } from './sdk/workspace.js';
+export {
+  type Access,
+  type Mount,
+  type ObjectQuestion,
+  type Policy,
+  type Preamble,
+  parseMounts,
+  parsePolicy,
+  type ResolvedAuthority,
+  type Verdict,
+  type WhyObject,
+  type WhyPath,
+} from './sdk/permissions.js';
+export type {
+  AuditRecord,
+  Blamed,
+  Exported,
+  FindOptions,
+  FoundRecord,
+  KnownKeys,
+  PlacedRecord,
+  RecordOptions,
+  Sealed,
+  Verification,
+} from './sdk/record.js';
+export type { CapturedStream, ConnectionEvent, Envelope, LimitEvent, LiveEnvelope, Refusal } from './sdk/report.js';
+export type { Action, Decision, Match as RuleMatch, NewRule, Rule, Rules, Tried } from './sdk/rules.js';
+export type { LimitChanges, LimitedVault, MadeVault, NewVault, VaultSummary, Vaults } from './sdk/vaults.js';
+export type { AskedApplyOptions, Plan, Prepared, Workspace } from './sdk/workspace.js';
 export type { FileOptions, Found, Listing, WorkspaceSession } from './sdk/workspace-session.js';
+export type { ChangedSettings, SettingsPlace };
 
-export interface OpenOptions extends WorkspaceOptions {
-  /** The directory, or one within its repository; without it, the process's own. */
-  readonly directory?: string | undefined;
+export interface OperateOptions {
   /** The store, as `CTX_DATA`. */
   readonly data?: string | undefined;
 }
 
+export interface OpenOptions extends OperateOptions, WorkspaceOptions {
+  /** The directory, or one within its repository; without it, the process's own. */
+  readonly directory?: string | undefined;
+}
+
+function hostOf({ data }: OperateOptions) {
+  return composeHost(data === undefined ? process.env : { ...process.env, CTX_DATA: resolve(data) });
+}
+
 /** A workspace on a directory. Nothing is made until something is asked of it; `close` it at the end. */
-export async function open(options: OpenOptions = {}): Promise<Workspace> {
-  const { directory = '.', data, ...rest } = options;
-  const environment = data === undefined ? process.env : { ...process.env, CTX_DATA: resolve(data) };
-  return new Workspace(composeHost(environment), resolve(directory), rest);
+export async function open({ directory = '.', data, ...options }: OpenOptions = {}): Promise<Workspace> {
+  return new Workspace(hostOf({ data }), resolve(directory), options);
+}
+
+/** What the person governs with. It is for programs that act for the person, and never for a model. */
+export async function operate(options: OperateOptions = {}): Promise<Operator> {
+  const { Operator } = await import('./sdk/operator.js');
+  return new Operator(hostOf(options));
+}
+
+/** Enters the hook into a harness's settings. `options` are those of `ctx hook claude-code`, with absolute paths. */
+export async function installHook(place: SettingsPlace, options: readonly string[] = []): Promise<ChangedSettings> {
+  const [hook, settings] = [await import('./compose-hook.js'), await import('./sdk/hook-settings.js')];
+  return settings.installHook(hook.composeHookHost(), place, options);
 }

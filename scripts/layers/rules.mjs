@@ -9,10 +9,20 @@ const ranks = [
   ['authority', 'shell', 'audit', 'vfs', 'vault'],
   ['guard', 'jail', 'network', 'fuse'],
   ['proxy', 'objects'],
+  ['hook'],
   ['agent', 'tool', 'model', 'guest', 'sdk'],
-  ['hook', 'mcp', 'console'],
+  ['mcp', 'console'],
   ['cli'],
 ];
+
+/**
+ * The command line and the MCP server are faces: they reach the product through the SDK, types included, so that a program
+ * can do and is refused whatever a person can do and is refused (docs/decisions/0013).
+ */
+const faces = { mcp: ['base', 'sdk'], cli: ['base', 'sdk', 'mcp'] };
+/** Files of a face that still reach past the SDK. This list may only shrink: one that needs it no more fails, too. */
+const pastTheSdk = ['cli/relayed-verb.ts', 'cli/session.ts', 'cli/session-client.ts', 'cli/session-keeper.ts'];
+
 /** Files of `src/` itself: above every folder, and free to import each other. */
 const topFiles = [
   'compose.ts',
@@ -53,6 +63,7 @@ export function checkLayers(files) {
     const report = (line, rule, message) => violations.push({ file: `src/${module.path}`, line, rule, message });
     if (module.rank === undefined) reportUnknown(module, report);
     for (const edge of module.imports) checkEdge(module, edge, modules, report);
+    if (!module.isTest) checkFace(module, modules, report);
     if (pureFolders.includes(module.folder) && !module.isTest) checkPurity(module, modules, report);
   }
   violations.push(...findCycles(modules));
@@ -122,6 +133,23 @@ function checkEdge(module, edge, modules, report) {
       'sideways import',
       `${nameOf(module)} may not import its sibling ${nameOf(imported)}: let a higher layer join them`,
     );
+  }
+}
+
+function checkFace(module, modules, report) {
+  const open = faces[module.folder];
+  if (open === undefined) return;
+  const isPast = ({ target }) => {
+    const folder = modules.get(target)?.folder;
+    return folder !== undefined && folder !== module.folder && !open.includes(folder);
+  };
+  const past = module.imports.filter(isPast);
+  if (pastTheSdk.includes(module.path)) {
+    if (past.length === 0) report(1, 'needless exception', 'take it off pastTheSdk in scripts/layers/rules.mjs');
+    return;
+  }
+  for (const { line, specifier } of past) {
+    report(line, 'past the SDK', `${module.folder}/ may not import '${specifier}': give src/sdk what it needs`);
   }
 }
 

@@ -2,7 +2,7 @@
  * Whoever called a verb. Mostly the person of this process; a session's process runs some verbs for its clients, too, each with
  * the client's directory, environment and streams.
  */
-import type { HookStreams } from '../hook/streams.js';
+import type { HookStreams } from '../sdk/hook-streams.js';
 
 /** Where text goes, and whether a person looks at it. */
 export interface Shown {

@@ -2,7 +2,7 @@
 import { constants } from 'node:os';
 import { ExitCode, hasCode } from '../base/errno.js';
 import { version } from '../base/version.js';
-import type { HookHost } from '../hook/hook-host.js';
+import type { HookHost } from '../sdk/hook.js';
 import type { Host } from '../sdk/host.js';
 import { findVerb, refuseVerb, verbsOfGroup } from './find-verb.js';
 import { groupUsage, overview, usage } from './help.js';

@@ -1,8 +1,7 @@
 /** `ctx hook claude-code` and `ctx hook json`: one call in, one answer out. */
 import { isAbsolute, resolve } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
-import { type HookRequest, protocolNames, protocolOf, runHook } from '../hook/hook.js';
-import type { HookHost } from '../hook/hook-host.js';
+import { type HookHost, type HookRequest, protocolNames, protocolOf, runHook } from '../sdk/hook.js';
 import type { Caller } from './caller.js';
 import type { Arguments } from './verb.js';
 

@@ -1,23 +1,16 @@
 /** `ctx hook`: the harness's hook itself, and its entry in the harness's settings. */
 import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { ExitCode } from '../base/errno.js';
-import type { HookHost } from '../hook/hook-host.js';
-import { changeSettings, type SettingsPlace } from '../hook/settings-file.js';
-import { hasOtherHooks, hookCommand, installed, uninstalled } from '../hook/settings-text.js';
+import type { HookHost } from '../sdk/hook.js';
+import { installHook, projectSettings, type SettingsPlace, uninstallHook, userSettings } from '../sdk/hook-settings.js';
 import { decideCalls, isDecision, refuseHook } from './hook-calls.js';
 import { printJson } from './output.js';
 import type { Arguments, Run } from './verb.js';
 
 function settingsPlace(call: Arguments): SettingsPlace {
   if (call.flag('user') && call.flag('project')) refuseHook('expected --project or --user, not both');
-  if (!call.flag('user')) {
-    const project = process.cwd();
-    return { path: join(project, '.claude', 'settings.json'), within: project };
-  }
-  const named = process.env['CLAUDE_CONFIG_DIR'];
-  const directory = named !== undefined && isAbsolute(named) ? named : join(homedir(), '.claude');
-  return { path: join(directory, 'settings.json') };
+  return call.flag('user') ? userSettings(homedir(), process.env) : projectSettings(process.cwd());
 }
 
 /** The options of this call as the hook is to have them; paths made absolute, since it runs elsewhere. */
@@ -34,19 +27,12 @@ function handedOn(call: Arguments): readonly string[] {
   ];
 }
 
-const twoHooks =
-  'other hooks run before tool calls, too: some versions of Claude Code then run the command as it was written. ' +
-  'Ask it to run `echo $CTX_JAIL`: 1 is the jail. If not, install with --bash deny';
-
 async function change(call: Arguments, host: () => Promise<HookHost>): Promise<number> {
   const installing = call.words[0] === 'install';
-  const command = installing ? hookCommand((await host()).program, handedOn(call)) : '';
-  const { path, changed, text } = changeSettings(settingsPlace(call), (before, file) => {
-    if (installing) return installed(before, command, file);
-    return before === undefined ? undefined : uninstalled(before, file);
-  });
-  const rewrites = installing && call.value('bash') !== 'deny';
-  const warnings = rewrites && text !== undefined && hasOtherHooks(text, path) ? [twoHooks] : [];
+  const place = settingsPlace(call);
+  const { path, changed, warnings } = installing
+    ? installHook(await host(), place, handedOn(call))
+    : uninstallHook(place);
   if (call.flag('json')) printJson({ path, changed, installed: installing, warnings });
   else {
     const done = installing ? 'installed in' : 'removed from';

@@ -1,5 +1,5 @@
 /** The person of this process. Its streams are touched when they are used: each costs a part of a start. */
-import { processStreams } from '../hook/streams.js';
+import { processStreams } from '../sdk/hook-streams.js';
 import type { Caller } from './caller.js';
 import { currentDirectory } from './current-directory.js';
 

@@ -2,9 +2,10 @@
  * A verb that a session's process runs for a client: the same code, with the client's directory, environment and streams. What
  * could come out otherwise than from a Node of the client's own is left to that.
  */
-import type { HookHost } from '../hook/hook-host.js';
-import type { Host } from '../proxy/host.js';
+
 import type { ClientRequest } from '../proxy/session-wire.js';
+import type { HookHost } from '../sdk/hook.js';
+import type { Host } from '../sdk/host.js';
 import { placeVariables } from '../vault/store-place.js';
 import type { Caller, Shown } from './caller.js';
 import { complain } from './output.js';

@@ -3,7 +3,7 @@
  * when it is called, so that starting costs what is used.
  */
 
-import type { HookHost } from '../hook/hook-host.js';
+import type { HookHost } from '../sdk/hook.js';
 import type { Host } from '../sdk/host.js';
 import type { Caller } from './caller.js';
 

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type ErrnoCode, ErrnoError, type OpenOptions, open, type Workspace } from 'ctxfs';
+import { type ErrnoCode, ErrnoError, type OpenOptions, open, operate, type Workspace } from 'ctxfs';
+import { verbs } from '../../src/cli/verbs.js';
 import { assertNothingLeft } from '../support/leftovers.js';
 import { until } from '../support/process.js';
 import { checkout } from '../support/program.js';
@@ -11,7 +12,10 @@ import { Stage, useStage } from '../support/stage.js';
 import { asOneUser, forEachUser } from '../support/users.js';
 
 const guide = readFileSync(join(checkout, 'docs', 'sdk.md'), 'utf8');
-const block = (language: string) => new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(guide)?.[1] ?? '';
+/** Each example, and what the text below it says that it prints. */
+const examples = [...guide.matchAll(/^```js\n([\s\S]*?)^```\n\nprints\n\n```text\n([\s\S]*?)^```$/gm)].map(
+  ([, source = '', printed = '']) => ({ source, printed }),
+);
 
 function runs(words: string): boolean {
   return readdirSync('/proc').some((entry) => {
@@ -26,18 +30,28 @@ function runs(words: string): boolean {
 forEachUser((user) => {
   const stage = useStage(user);
 
-  test('the example of docs/sdk.md prints what it says', async (context) => {
+  test('the examples of docs/sdk.md print what it says', async (context) => {
     // Where the checkout is closed to the user, the stage has a copy of the CLI alone.
     if (dirname(dirname(stage.program)) !== checkout) return context.skip('this user cannot enter the checkout');
-    const project = stage.project();
-    const modules = stage.makeDirectory('node_modules');
-    symlinkSync(checkout, join(modules, 'ctxfs'));
-    const script = join(stage.directory, 'example.mjs');
-    writeFileSync(script, block('js'));
-    const { code, stdout, stderr } = await stage.start(project, [process.execPath, script]).finished;
-    assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: block('text'), stderr: '' });
-    assert.equal(readFileSync(join(project, 'answer'), 'utf8'), '42\n');
+    symlinkSync(checkout, join(stage.makeDirectory('node_modules'), 'ctxfs'));
+    assert.equal(examples.length, 2);
+    for (const { source, printed } of examples) {
+      const script = join(stage.directory, 'example.mjs');
+      writeFileSync(script, source);
+      const { code, stdout, stderr } = await stage.start(stage.project(), [process.execPath, script]).finished;
+      assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: printed, stderr: '' });
+    }
   });
+});
+
+test('docs/sdk.md has a call for every verb', () => {
+  const named = new Set(
+    [...guide.matchAll(/^\|([^|]*)\|/gm)].flatMap(([, cell = '']) => cell.match(/(?<=`)[a-z][^`]*(?=`)/g)),
+  );
+  assert.deepEqual(
+    verbs.map(({ name }) => name).filter((name) => !named.has(name)),
+    [],
+  );
 });
 
 asOneUser((user) => {
@@ -267,6 +281,118 @@ asOneUser((user) => {
       await refused;
       await assert.rejects(workspace.run(['true']), refuses('EPIPE'));
       await assertNothingLeft(project);
+    });
+
+    test('an apply is undone, or goes elsewhere; forks and checkpoints are chosen and deleted', () =>
+      inWorkspace(
+        async (workspace, project) => {
+          const elsewhere = stage.makeDirectory('elsewhere');
+          writeFileSync(join(elsewhere, 'file'), 'one\n');
+          await workspace.exec({ shell: 'echo two > file' });
+          assert.equal((await workspace.apply({ to: elsewhere })).done, true);
+          assert.equal(readFileSync(join(elsewhere, 'file'), 'utf8'), 'two\n');
+          await workspace.apply();
+          const { done, pending } = await workspace.undoApply();
+          assert.deepEqual([done, pending, readFileSync(join(project, 'file'), 'utf8')], [true, 1, 'one\n']);
+          await workspace.checkpoint('here');
+          assert.equal((await workspace.lookAtCheckpoint('here')).changes.length, 0);
+          await workspace.deleteCheckpoint('here');
+          await assert.rejects(workspace.lookAtCheckpoint('here'), refuses('ENOENT'));
+          await workspace.createFork('other');
+          await workspace.useFork('other');
+          assert.equal((await workspace.forks()).find(({ current }) => current)?.name, 'other');
+          await workspace.useFork('main');
+          await workspace.deleteFork('other');
+          assert.equal(await workspace.runs('other'), undefined);
+          assert.deepEqual((await workspace.findRun()).facts['argv'], ['bash', '-c', 'echo two > file']);
+        },
+        { script: 'echo one > file' },
+      ));
+
+    test('a command on the directory itself says that it was', () =>
+      inWorkspace(async (workspace, project) => {
+        const report = await workspace.execLive({ shell: 'pwd; echo live > made' });
+        assert.deepEqual([report.workspace.fork, report.stdout?.text], [null, `${project}\n`]);
+        assert.equal(existsSync(join(project, 'made')), report.exitCode === 0);
+      }));
+
+    test('what may be done is asked without doing it', () =>
+      inWorkspace(
+        async (workspace, project) => {
+          assert.equal((await workspace.whyPath('write', 'file')).verdict.allowed, true);
+          assert.equal((await workspace.whyPath('read', stage.store)).verdict.allowed, false);
+          const question = { class: 'tool', name: 'none', permission: 'execute' } as const;
+          assert.equal((await workspace.whyObject(question)).verdict.allowed, false);
+          assert.equal((await workspace.surface()).authority.view.accessTo(project), 'write');
+          assert.ok((await workspace.plan(['true'])).some((operation) => operation.do === 'overlay'));
+          assert.equal((await workspace.prepare()).imported, true);
+        },
+        { script: 'echo one > file' },
+      ));
+  });
+
+  describe('the operator', () => {
+    test('rules are for agents that exist, and are in the record before they hold', async () => {
+      const { rules, record } = await operate({ data: stage.store }).then((ctx) => ({
+        rules: ctx.rules,
+        record: ctx.record(),
+      }));
+      const match = { command: ['frobnicate'] };
+      await assert.rejects(rules.add({ action: 'deny', match, agent: 'nobody-made-it' }), refuses('ENOENT'));
+      const rule = await rules.add({ action: 'deny', match });
+      assert.equal((await rules.test({ argv: ['frobnicate', 'it'] })).decision.rule, rule.id);
+      const [made] = (await record.find({ type: 'rules.add' })).filter(({ body }) => body.object === `rule/${rule.id}`);
+      assert.equal(made?.body.facts?.['match'], 'frobnicate');
+      rules.remove(rule.id);
+      assert.throws(() => rules.remove(rule.id), refuses('ENOENT'));
+    });
+
+    test('only a request that waits is answered', async () => {
+      const ctx = await operate({ data: stage.store });
+      const { id } = await ctx.rules.add({ action: 'require_approval', match: { command: ['shred'] } });
+      let waited = '';
+      await inWorkspace(async (workspace) => {
+        const refused = workspace.exec(['shred', 'file'], {
+          onApproval: async (asked) => {
+            waited = asked.id;
+            assert.equal(ctx.approvals.one(waited).status, 'waiting');
+            ctx.approvals.deny(waited, { by: 'a test', why: 'to see it refused' });
+            return undefined;
+          },
+        });
+        await assert.rejects(refused, refuses('EACCES'));
+      });
+      ctx.rules.remove(id);
+      const [known] = ctx.approvals.list({ all: true }).filter(({ asked }) => asked.id === waited);
+      assert.deepEqual([known?.status, known?.answer?.by], ['denied', 'a test']);
+      assert.throws(() => ctx.approvals.grant(waited), refuses('ESTALE'));
+      assert.throws(() => ctx.approvals.one('none'), refuses('ENOENT'));
+    });
+
+    test('an agent stays while it has children, and reads its own records alone', async () => {
+      const ctx = await operate({ data: stage.store });
+      const directory = stage.project();
+      await ctx.agents.make('parent', { spec: { policy: 'allow parent_t agent:child create\n' } });
+      assert.match(ctx.agents.show('parent').files['policy'] ?? '', /agent:child/);
+      await assert.rejects(ctx.agents.set('parent', 'no-such-file', ''), refuses('EINVAL'));
+      await assert.rejects(ctx.agents.make('other', { parent: 'parent', directory }), refuses('EACCES'));
+      await ctx.agents.make('child', { parent: 'parent', directory });
+      assert.throws(() => ctx.agents.remove('parent'), refuses('EBUSY'));
+      await assert.rejects(ctx.record({ as: 'child' }).find({ agent: 'parent' }), refuses('EACCES'));
+      for (const name of ['child', 'parent']) ctx.agents.remove(name);
+      assert.deepEqual(ctx.agents.list(), []);
+    });
+
+    test('a vault is made, limited and deleted', async () => {
+      const { vaults } = await operate({ data: stage.store });
+      const project = stage.project('echo one > file');
+      const { vault } = await vaults.create(project, { name: 'api', limits: { maxBytes: 1 << 20 } });
+      assert.equal(vaults.find('api').origin, project);
+      assert.equal((await vaults.limits('api')).limits.maxBytes, 1 << 20);
+      assert.deepEqual((await vaults.limit('api', { maxBytes: null })).limits, {});
+      await vaults.delete(vault.id);
+      assert.throws(() => vaults.find('api'), refuses('ENOENT'));
+      assert.deepEqual(vaults.inspect().faults, []);
     });
   });
 });
