@@ -96,7 +96,6 @@ const load = (at: number): Instruction => ({ code: 0x20, yes: 0, no: 0, value: a
 const respond = (value: number): Instruction => ({ code: 0x06, yes: 0, no: 0, value });
 /** Jumps count the instructions to skip. */
 const ifEqual = (value: number, yes: number, no: number): Instruction => ({ code: 0x15, yes, no, value });
-const ifGreater = (value: number, yes: number, no: number): Instruction => ({ code: 0x25, yes, no, value });
 const ifAtLeast = (value: number, yes: number, no: number): Instruction => ({ code: 0x35, yes, no, value });
 const ifAnyBit = (value: number, yes: number, no: number): Instruction => ({ code: 0x45, yes, no, value });
 
@@ -156,42 +155,39 @@ function byArgument(calls: ReadonlyMap<string, number>): Instruction[] {
   ];
 }
 
-interface Range {
+/** From this number on, up to the next one's, the answer is the same. */
+interface Stretch {
   readonly first: number;
-  readonly last: number;
   readonly answer: number;
 }
 
-/** Neighbouring calls with the same answer are one comparison. */
-function ranges(calls: ReadonlyMap<string, number>): Range[] {
+/** All numbers there are, in order; what is not listed is unknown, and so is everything after the last. */
+function stretches(calls: ReadonlyMap<string, number>): Stretch[] {
   // By number, so that no sort is needed: this is on the way to every command.
   const answers: (number | undefined)[] = [];
   for (const [name, number] of calls) {
     if (!absent.has(name)) answers[number] = refused.has(name) ? answer.tell : answer.allow;
   }
-  const found: Range[] = [];
-  for (let first = 0; first < answers.length; first += 1) {
-    const given = answers[first];
-    if (given === undefined) continue;
-    let last = first;
-    while (answers[last + 1] === given) last += 1;
-    found.push({ first, last, answer: given });
-    first = last;
+  const unknown = answer.fail(errno.ENOSYS);
+  const found: Stretch[] = [];
+  for (let number = 0; number <= answers.length; number += 1) {
+    const given = answers[number] ?? unknown;
+    if (found.at(-1)?.answer !== given) found.push({ first: number, answer: given });
   }
   return found;
 }
 
-/** Each range answers in place, so that no jump is longer than a byte can say. */
-function byNumber(calls: ReadonlyMap<string, number>): Instruction[] {
-  return [
-    ...ranges(calls).flatMap(({ first, last, answer: given }) => [
-      ifGreater(last, 3, 0),
-      ifAtLeast(first, 0, 1),
-      respond(given),
-      respond(answer.fail(errno.ENOSYS)),
-    ]),
-    respond(answer.fail(errno.ENOSYS)),
-  ];
+/**
+ * By halves. The kernel runs a filter once for every number there is when it takes it, to know what it need not ask again: one
+ * comparison after the other would cost that much at the start of every command.
+ */
+function search(found: readonly Stretch[]): Instruction[] {
+  const middle = found[found.length >> 1];
+  if (found.length < 2 || middle === undefined) return found.map((only) => respond(only.answer));
+  const below = search(found.slice(0, found.length >> 1));
+  // A jump is a byte long: with more stretches than are known today the filter would have to be another.
+  if (below.length > 0xff) throw new RangeError('the filter has a jump that is too long');
+  return [ifAtLeast(middle.first, below.length, 0), ...below, ...search(found.slice(found.length >> 1))];
 }
 
 /** A process of another architecture would be filtered by the wrong numbers: it is killed. */
@@ -204,7 +200,7 @@ function programFor(architecture: Architecture): Buffer {
     load(offset.number),
     ...byArgument(calls),
     // An argument was loaded over the number by a branch that did not answer: there is none such, see forCall.
-    ...byNumber(calls),
+    ...search(stretches(calls)),
   ];
   const bytes = Buffer.alloc(program.length * 8);
   program.forEach(({ code, yes, no, value }, index) => {
