@@ -70,7 +70,7 @@ static void finish_directory(int source, int target, const struct stat *status) 
 }
 
 static void make_directory(const char *name, const struct found *found, const struct sides *children,
-                           const struct found *lower, int target) {
+                           const struct found *lower, const struct found *below, int target) {
   if (mkdirat(target, name, 0700) != 0) fail(errno, "create", path.data);
   int fd = open_directory(target, name);
   if (fd < 0) fail(errno, "open", path.data);
@@ -78,8 +78,12 @@ static void make_directory(const char *name, const struct found *found, const st
   if (children->from.stopped && hides && !has_lower && fsetxattr(fd, "user.overlay.opaque", "y", 1, 0) != 0)
     fail(errno, "mark", path.data);
   merge_directory(children, fd);
-  bool drop = is_asked() && lower->state == FOUND_ENTRY && same_metadata(&found->status, &lower->status);
-  if (!drop || unlinkat(target, name, AT_REMOVEDIR) != 0) finish_directory(children->from.fds[0], fd, &found->status);
+  bool repeated = is_asked() && lower->state == FOUND_ENTRY && same_metadata(&found->status, &lower->status);
+  /* One that has to stay for what it holds looks as what will lie below it does. */
+  bool follows = repeated && children->below.count > 0;
+  if (!repeated || unlinkat(target, name, AT_REMOVEDIR) != 0)
+    finish_directory(follows ? children->below.fds[0] : children->from.fds[0], fd,
+                     follows ? &below->status : &found->status);
   close(fd);
 }
 
@@ -103,7 +107,7 @@ static void merge_entry(const struct sides *sides, const char *name, int target)
   if (found.state == FOUND_WHITEOUT) {
     if (!asked_for || lower.state == FOUND_ENTRY) white_out(target, name, &sides->below);
   } else if (found.state == FOUND_ENTRY && S_ISDIR(found.status.st_mode)) {
-    make_directory(name, &found, &children, &lower, target);
+    make_directory(name, &found, &children, &lower, &below, target);
   } else if (found.state == FOUND_ENTRY && !(asked_for && repeats(name, &found, &lower))) {
     copy_entry(name, &found, target);
   }
@@ -138,6 +142,7 @@ static void merge_directory(const struct sides *sides, int target) {
     working_on(path.data);
     merge_entry(sides, names.names[i].text, target);
     path.length = prefix;
+    path.data[prefix] = '\0'; /* whoever is above asks for its own path again */
   }
   if (has_lower && sides->from.stopped) hide_the_rest(&names, sides, target);
   free_listing(&names);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../test/property/seeded.js';
-import { type ConflictChoice, planApply } from './apply-plan.js';
+import { type ApplyChoices, type ConflictChoice, planApply } from './apply-plan.js';
 import { clashing } from './clashing.js';
 import type { Change } from './tree.js';
 
@@ -128,5 +128,48 @@ describe('the plan of an apply', () => {
     const made = Array.from({ length: 20_000 }, (_, index) => change(`d/f${index}`, 'modified'));
     const clashes = Array.from({ length: 5_000 }, (_, index) => `d/f${index * 4}`);
     assert.equal(planApply(made, clashes, new Set(), { conflicts: 'refuse' }).conflicts.length, 5_000);
+  });
+});
+
+describe('what stays takes with it what cannot be done without it', () => {
+  const at = (path: string, kind: Change['kind'], type: Change['type'] = 'file', content = true): Change => ({
+    ...change(path, kind),
+    type,
+    content,
+  });
+  const planned = (list: readonly Change[], clashes: readonly string[], more: Partial<ApplyChoices>) =>
+    planApply(list, clashes, new Set(), { conflicts: 'refuse', ...more });
+  const removed = [at('d', 'deleted', 'directory'), at('d/a', 'deleted'), at('d/b', 'deleted')];
+
+  it('a directory stays for a file in it that is kept, and the rest of it goes', () => {
+    const { steps, undecided } = planned(removed, ['d/a'], { ours: ['d/a'] });
+    assert.deepEqual(steps, [{ action: 'remove', path: 'd/b' }]);
+    assert.deepEqual(undecided, []);
+  });
+
+  it('a file does not take the place of a directory that keeps something', () => {
+    const replaced = [at('d', 'modified'), at('d/a', 'deleted'), at('d/b', 'deleted')];
+    assert.deepEqual(planned(replaced, [], { only: ['d/b'] }).steps, [{ action: 'remove', path: 'd/b' }]);
+    assert.deepEqual(planned(replaced, [], { only: ['d/b'] }).heldBack, ['d', 'd/a']);
+  });
+
+  it('nothing is put into a directory that is not made', () => {
+    const made = [at('d', 'added', 'directory'), at('d/x', 'added')];
+    const { steps } = planned(made, ['d'], { conflicts: 'ours', theirs: ['d/x'] });
+    assert.deepEqual(steps, []);
+  });
+
+  it('a directory that only gets another mode neither goes with its files nor keeps them', () => {
+    const both = [at('d', 'modified', 'directory', false), at('d/x', 'added')];
+    assert.deepEqual(planned(both, [], { only: ['d/x'] }).steps, [{ action: 'put', path: 'd/x' }]);
+    const { steps } = planned(both, ['d'], { conflicts: 'ours', theirs: ['d/x'] });
+    assert.deepEqual(steps, [{ action: 'put', path: 'd/x' }]);
+  });
+
+  it('a directory is not removed from around what is never written', () => {
+    const list = [at('d', 'deleted', 'directory'), at('d/.ctx-0123456789abcdef.new', 'deleted')];
+    const { steps, leftOut } = planned(list, [], {});
+    assert.deepEqual(steps, []);
+    assert.deepEqual(leftOut.map(({ path }) => path).sort(), ['d', 'd/.ctx-0123456789abcdef.new']);
   });
 });

@@ -1,5 +1,6 @@
 /** What apply will do, decided before anything is written. Pure. */
-import { addParents, belowAny, clashing } from './clashing.js';
+import { addParents, clashing } from './clashing.js';
+import { makesDirectory, stayingWith } from './staying.js';
 import type { Change, Problem, Step } from './tree.js';
 
 export type ConflictChoice =
@@ -13,8 +14,10 @@ export type ConflictChoice =
 export interface ApplyPlan {
   /** In the order to be done: removals from the deepest up, then the rest from the top down. */
   readonly steps: readonly Step[];
-  /** Paths both sides changed, in different ways, and that nobody chose a side for. */
+  /** Paths both sides changed, in different ways. */
   readonly conflicts: readonly string[];
+  /** Those of them that stand in the way: nobody chose a side for them. */
+  readonly undecided: readonly string[];
   /** What is never written to a person's directory, with the reason. */
   readonly leftOut: readonly Problem[];
   /** What stays in the fork for another time: not asked for, or sensitive and not allowed. */
@@ -51,27 +54,34 @@ function isAtOrBelow(path: string, tops: readonly string[]): boolean {
   return tops.some((top) => top === '.' || path === top || path.startsWith(`${top}/`));
 }
 
-/** Paths held back take with them what cannot be written without them: whatever is below a held back directory. */
+/** What is not asked for, or may not be written, and what cannot be written without it. */
 function heldBackOf(changes: readonly Change[], { only, withheld }: ApplyChoices): ReadonlySet<string> {
-  const wanted = (path: string) => only === undefined || isAtOrBelow(path, only);
-  // What is asked for needs the directories above it.
-  const needed = new Set<string>();
-  for (const { path } of changes) {
-    if (!wanted(path)) continue;
-    needed.add(path);
-    addParents(path, needed);
+  const isWanted = ({ path }: Change) =>
+    withheld?.has(path) !== true && (only === undefined || isAtOrBelow(path, only));
+  // What is asked for needs the directories above it that are not there yet.
+  const holding = new Set<string>();
+  for (const change of changes) if (change.kind !== 'deleted' && isWanted(change)) addParents(change.path, holding);
+  const isNeeded = (change: Change) => makesDirectory(change) && holding.has(change.path);
+  const unwanted = changes.filter((change) => !isWanted(change) && !isNeeded(change));
+  return stayingWith(new Set(unwanted.map(({ path }) => path)), changes);
+}
+
+/** Changes that are never written, and the directories that cannot go because of them. */
+function leftOutOf(due: readonly Change[]): ReadonlyMap<string, string> {
+  const reasons = new Map<string, string>();
+  for (const change of due) {
+    const reason = reasonToLeaveOut(change);
+    if (reason !== undefined) reasons.set(change.path, reason);
   }
-  const unwanted = changes.filter(
-    ({ path, kind }) => withheld?.has(path) === true || !(kind === 'deleted' ? wanted(path) : needed.has(path)),
-  );
-  const held = new Set(unwanted.map(({ path }) => path));
-  const isBelow = belowAny(held);
-  return new Set(changes.map(({ path }) => path).filter((path) => held.has(path) || isBelow(path)));
+  for (const path of stayingWith(new Set(reasons.keys()), due)) {
+    if (!reasons.has(path)) reasons.set(path, 'it goes with something that is not written to your directory');
+  }
+  return reasons;
 }
 
 /**
  * `agreed` holds the clashing paths at which the origin already is what the fork wants: no conflict, and nothing to do.
- * A conflict at a directory holds for everything below it.
+ * A conflict at a directory holds for everything below it, and for the directories that would have to go with it.
  */
 export function planApply(
   changes: readonly Change[],
@@ -86,29 +96,23 @@ export function planApply(
     changes.map(({ path }) => path).filter((path) => !heldBack.has(path)),
     open,
   );
-  const kept = new Set(
-    met.filter((path) => isAtOrBelow(path, ours) || (choice === 'ours' && !isAtOrBelow(path, theirs))),
-  );
-  const undecided = met.filter((path) => !kept.has(path) && !isAtOrBelow(path, theirs));
-  const left = choice === 'theirs' ? kept : new Set([...kept, ...undecided]);
+  const isKept = (path: string) => isAtOrBelow(path, ours) || (choice === 'ours' && !isAtOrBelow(path, theirs));
+  const kept = stayingWith(new Set(met.filter(isKept)), changes);
+  const undecided = choice === 'refuse' ? met.filter((path) => !kept.has(path) && !isAtOrBelow(path, theirs)) : [];
+  const left = undecided.length === 0 ? kept : stayingWith(new Set([...kept, ...undecided]), changes);
   const due = changes.filter(({ path }) => !left.has(path) && !agreed.has(path) && !heldBack.has(path));
-  const wanted = due.filter((change) => reasonToLeaveOut(change) === undefined);
+  const leftOut = leftOutOf(due);
+  const wanted = due.filter(({ path }) => !leftOut.has(path));
   const removals = wanted
     .filter(({ kind }) => kind === 'deleted')
     .reverse()
     .map(({ path }): Step => ({ action: 'remove', path }));
   const puts = wanted.filter(({ kind }) => kind !== 'deleted').map(({ path }): Step => ({ action: 'put', path }));
-  const leftOut = due.flatMap((change): Problem[] => {
-    const reason = reasonToLeaveOut(change);
-    return reason === undefined ? [] : [{ path: change.path, code: 'ENOTSUP', reason }];
-  });
-  return { steps: [...removals, ...puts], conflicts: met, leftOut, heldBack: [...heldBack] };
-}
-
-/** Conflicts that stand in the way: nobody chose a side for them. */
-export function undecided(
-  { conflicts }: ApplyPlan,
-  { conflicts: choice, ours = [], theirs = [] }: ApplyChoices,
-): readonly string[] {
-  return choice === 'refuse' ? conflicts.filter((path) => !isAtOrBelow(path, [...ours, ...theirs])) : [];
+  return {
+    steps: [...removals, ...puts],
+    conflicts: met,
+    undecided,
+    leftOut: [...leftOut].map(([path, reason]) => ({ path, code: 'ENOTSUP', reason })),
+    heldBack: [...heldBack],
+  };
 }

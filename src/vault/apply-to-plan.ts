@@ -1,12 +1,10 @@
 /** What stands in the way where a fork's changes are written onto a directory that the fork is not of. Pure. */
 import { addParents, belowAny } from './clashing.js';
+import { endsDirectory } from './staying.js';
 import type { Change, EntryType, Problem, Step } from './tree.js';
 
 /** What the directory holds, by path. */
 export type Held = ReadonlyMap<string, EntryType>;
-
-/** Changes that leave no directory at their path. */
-const ends = ({ kind, type }: Change) => kind === 'deleted' || type !== 'directory';
 
 /** Directories the changes need that are not there, from the top down; `blocked` are those with something else in their place. */
 function parentsWithout(paths: readonly string[], held: Held): { missing: string[]; blocked: string[] } {
@@ -22,7 +20,7 @@ const putPaths = (changes: readonly Change[]) =>
 /** Entries the fork knows nothing of, below a directory that it removes or replaces: never ours to delete. */
 export function strangersBelow(changes: readonly Change[], held: Held): readonly string[] {
   const known = new Set(changes.map(({ path }) => path));
-  const isBelow = belowAny(new Set(changes.filter(ends).map(({ path }) => path)));
+  const isBelow = belowAny(new Set(changes.filter(endsDirectory).map(({ path }) => path)));
   return [...held.keys()].filter((path) => !known.has(path) && isBelow(path));
 }
 
@@ -41,7 +39,7 @@ export function fitSteps(
 ): { readonly steps: readonly Step[]; readonly leftOut: readonly Problem[] } {
   const keeping = new Set<string>();
   for (const path of strangersBelow(changes, held)) addParents(path, keeping);
-  const ending = new Set(changes.filter(ends).map(({ path }) => path));
+  const ending = new Set(changes.filter(endsDirectory).map(({ path }) => path));
   const stays = ({ path }: Step) => keeping.has(path) && ending.has(path);
   const fitting = steps.filter((step) => !stays(step));
   const removals = fitting.filter(({ action }) => action === 'remove');

@@ -4,7 +4,7 @@
  * side for nothing is written. The fork stays as it is, and so does its own directory. What is replaced is not kept.
  */
 import { type Applied, type ApplyRequest, sensitiveChanges } from './apply.js';
-import { type ApplyChoices, type ApplyPlan, planApply, undecided } from './apply-plan.js';
+import { type ApplyChoices, type ApplyPlan, planApply } from './apply-plan.js';
 import { fitSteps, type Held, obstacles } from './apply-to-plan.js';
 import { forkChangesByRoot, shownChanges } from './changes.js';
 import { treesOf } from './layer-pool.js';
@@ -53,7 +53,7 @@ export async function applyTo(fork: OpenFork, directory: string, request: ApplyR
   const withheld = new Set(request.allowSensitive ? [] : sensitive.map(({ path }) => path));
   const choices: ApplyChoices = { ...request, withheld };
   const plan: ApplyPlan = planApply(changes, [...differing, ...obstacles(changes, held)], agreed, choices);
-  const open = undecided(plan, choices);
+  const open = plan.undecided;
   const { steps, leftOut } = fitSteps(plan.steps, changes, held);
   const done = open.length === 0 && request.dryRun !== true;
   if (done && steps.length > 0) {

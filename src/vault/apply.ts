@@ -7,7 +7,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { appliesKept } from '../base/limits.js';
-import { type ApplyChoices, type ApplyPlan, planApply, undecided } from './apply-plan.js';
+import { type ApplyChoices, type ApplyPlan, planApply } from './apply-plan.js';
 import { forkChangesByRoot, type RootChanges, readChanges, shownChanges } from './changes.js';
 import { saveCheckpoint } from './checkpoint.js';
 import type { ForkMeta } from './fork-meta.js';
@@ -101,7 +101,7 @@ async function planRoots(fork: OpenFork, changes: RootChanges, choices: ApplyCho
     };
     const plan = planApply(list, clashes, await agreedPaths(fork, key, clashes), own);
     byRoot.set(key, plan);
-    open.push(...undecided(plan, own).map((path) => shownPath(roots, key, path)));
+    open.push(...plan.undecided.map((path) => shownPath(roots, key, path)));
   }
   return { byRoot, undecided: open };
 }
@@ -130,14 +130,15 @@ async function remainder(fork: OpenFork, before: ForkMeta, plans: Plans): Promis
   const { paths, meta } = fork;
   let layer: string | undefined;
   for (const [key, plan] of plans.byRoot) {
-    const held = plan.heldBack.filter((path) => path !== topPath);
-    if (held.length === 0) continue;
+    const held = new Set(plan.heldBack);
+    held.delete(topPath);
+    if (held.size === 0) continue;
     layer ??= makeLayer(paths, { fork: fork.name });
     await makePathLayer(fork, {
       from: treesOf(paths, [...before.base, ...before.deltas], key),
       over: treesOf(paths, meta.base, key),
       into: paths.tree(layer, key),
-      paths: held,
+      isWanted: (path) => held.has(path),
     });
   }
   return layer === undefined ? [] : [layer];

@@ -9,10 +9,10 @@ import { automaticCheckpoints } from '../base/limits.js';
 import { adoptTrunk } from './adopt.js';
 import { type Checkpoint, type ForkMeta, isSameMoment, type Stack } from './fork-meta.js';
 import { makeLayer, treesOf } from './layer-pool.js';
-import { makePathLayer } from './path-layer.js';
+import { atOrBelow, makePathLayer } from './path-layer.js';
 import { appliedSince, pathCount } from './trunk.js';
 import { isLiveTouched, type OpenFork, withMeta } from './vault.js';
-import { isForkName } from './vault-meta.js';
+import { isForkName, type VaultMeta } from './vault-meta.js';
 
 export interface SaveOptions {
   /** For people; unique in its fork. */
@@ -114,8 +114,12 @@ export function lastMoment(fork: OpenFork): Checkpoint {
  * The moment's stack on the trunk of now. What this fork has applied since then shows as it was, so that applying it again
  * takes it back; what the person edited shows as they left it.
  */
-async function stackOfMoment(fork: OpenFork, to: Checkpoint): Promise<[Stack, readonly string[]]> {
-  const { paths, vault } = fork;
+export async function stackOfMoment(
+  fork: OpenFork,
+  to: Checkpoint,
+  vault: VaultMeta = fork.vault,
+): Promise<readonly [stack: Stack, clashes: readonly string[]]> {
+  const { paths } = fork;
   const { stack, clashes } = await adoptTrunk(fork, vault, to);
   const applied = appliedSince(fork, vault, to.position, fork.name);
   if (pathCount(applied) === 0) return [stack, clashes];
@@ -123,7 +127,7 @@ async function stackOfMoment(fork: OpenFork, to: Checkpoint): Promise<[Stack, re
   for (const [key, list] of applied) {
     const from = treesOf(paths, [...to.base, ...to.deltas], key);
     const over = treesOf(paths, [...stack.base, ...stack.deltas], key);
-    await makePathLayer(fork, { from, over, into: paths.tree(layer, key), paths: list });
+    await makePathLayer(fork, { from, over, into: paths.tree(layer, key), isWanted: atOrBelow(list) });
   }
   return [{ ...stack, deltas: [...stack.deltas, layer] }, clashes];
 }

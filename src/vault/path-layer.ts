@@ -3,9 +3,10 @@
  * wanted is written out, and taken over from there as the person's edits are.
  */
 import { mkdirSync } from 'node:fs';
-import { addParents } from './clashing.js';
+import { addParents, belowAny } from './clashing.js';
 import { copyTop } from './layer-pool.js';
-import { topPath } from './root-paths.js';
+import { inWalkOrder, topPath } from './root-paths.js';
+import { makesDirectory } from './staying.js';
 import { throwAway } from './trash.js';
 import type { Problem } from './tree.js';
 import type { VaultAccess } from './vault.js';
@@ -17,32 +18,39 @@ export interface PathLayer {
   readonly over: readonly string[];
   /** Where the new layer's tree is made. */
   readonly into: string;
-  /** Paths, and whatever is below them on either side. */
-  readonly paths: readonly string[];
+  /** Asked of every path at which the two stacks differ. */
+  readonly isWanted: (path: string) => boolean;
+}
+
+/** Paths, and whatever is below them. */
+export function atOrBelow(paths: readonly string[]): (path: string) => boolean {
+  const tops = new Set(paths);
+  const isBelow = belowAny(tops);
+  return (path) => tops.has(path) || isBelow(path);
 }
 
 export async function makePathLayer(access: VaultAccess, layer: PathLayer): Promise<readonly Problem[]> {
   const { tree, store } = access;
-  const { from, over, into, paths } = layer;
+  const { from, over, into, isWanted } = layer;
   const changes = await tree.diff({ uppers: from, lowers: over, whole: true });
-  const wanted = changes.filter(
-    ({ path }) => path !== topPath && paths.some((top) => path === top || path.startsWith(`${top}/`)),
-  );
+  const wanted = changes.filter(({ path }) => path !== topPath && isWanted(path));
   const put = wanted.filter(({ kind }) => kind !== 'deleted').map(({ path }) => path);
-  // A directory that is common to both is made too: it has to be there for what it holds.
+  // The directories that hold them are made too: as they are below, or, where there is none, as they were.
   const holding = new Set<string>();
+  for (const path of put) addParents(path, holding);
+  const lacking = changes.filter((change) => makesDirectory(change) && holding.has(change.path));
+  const made = new Set([...put, ...lacking.map(({ path }) => path)]);
   for (const { path } of wanted) addParents(path, holding);
-  const needed = [...holding];
-  const present = needed.length === 0 ? [] : await tree.read({ layers: from, paths: needed });
-  const parents = needed.filter((_path, index) => present[index]?.type === 'other');
-  const all = [...new Set([...parents, ...put])].sort((left, right) =>
-    left.split('/').join('\0') < right.split('/').join('\0') ? -1 : 1,
-  );
+  const gone = new Set(wanted.filter(({ kind }) => kind === 'deleted').map(({ path }) => path));
+  const present = [...holding].filter((path) => !made.has(path) && !gone.has(path));
   // In the layer, which this fork's lock keeps: another directory's verbs may empty the trash meanwhile.
   const draft = `${into}.draft`;
   mkdirSync(draft, { mode: 0o700 });
   try {
-    await tree.apply({ uppers: from, root: draft, plan: all.map((path) => ({ action: 'put', path })) });
+    const putFrom = (uppers: readonly string[], paths: readonly string[]) =>
+      tree.apply({ uppers, root: draft, plan: paths.map((path) => ({ action: 'put', path })) });
+    await putFrom(over, present.sort(inWalkOrder));
+    await putFrom(from, [...made].sort(inWalkOrder));
     const problems = await tree.mirror({ root: draft, into, layers: over, paths: wanted.map(({ path }) => path) });
     copyTop(over[0], into);
     return problems;

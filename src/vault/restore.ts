@@ -1,11 +1,11 @@
 /** Rolling back single paths: a layer on top that shows them as they were. Everything else stays. */
 
 import { ErrnoError } from '../base/errno.js';
-import { saveCheckpoint } from './checkpoint.js';
+import { saveCheckpoint, stackOfMoment } from './checkpoint.js';
 import type { Checkpoint } from './fork-meta.js';
-import { makeLayer, treesOf } from './layer-pool.js';
-import { makePathLayer } from './path-layer.js';
-import { rootOf } from './root-paths.js';
+import { copyTop, makeLayer, treesOf } from './layer-pool.js';
+import { atOrBelow, makePathLayer } from './path-layer.js';
+import { rootOf, topPath } from './root-paths.js';
 import { type OpenFork, withMeta } from './vault.js';
 
 /** The paths as the fork's changes name them. What stands now is kept as a checkpoint. */
@@ -28,12 +28,16 @@ export async function restorePaths(fork: OpenFork, to: Checkpoint, shown: readon
     }
     byRoot.set(found[0], [...(byRoot.get(found[0]) ?? []), found[1]]);
   }
+  // On the trunk that the fork stands on: what the person edited since is theirs, and what they edit now waits.
+  const [then] = await stackOfMoment(saved.fork, to, { ...vault, trunk: meta.base, position: meta.position });
   const layer = makeLayer(paths, { fork: fork.name });
   for (const [key, list] of byRoot) {
-    // Under the deltas of then the person's directory of now: what they edited since is theirs.
-    const from = treesOf(paths, [...meta.base, ...to.deltas], key);
+    const from = treesOf(paths, [...then.base, ...then.deltas], key);
     const over = treesOf(paths, [...meta.base, ...meta.deltas], key);
-    await makePathLayer(fork, { from, over, into: paths.tree(layer, key), paths: list });
+    const into = paths.tree(layer, key);
+    const whole = list.includes(topPath);
+    await makePathLayer(fork, { from, over, into, isWanted: whole ? () => true : atOrBelow(list) });
+    if (whole) copyTop(from[0], into);
   }
   return withMeta(saved.fork, { ...meta, deltas: [...meta.deltas, layer] }, { durable: false });
 }

@@ -6,6 +6,11 @@ export type Roots = Readonly<Record<string, string>>;
 /** A root's own top directory. */
 export const topPath = '.';
 
+/** A directory before what is in it, and all of that before what comes after. */
+export function inWalkOrder(left: string, right: string): number {
+  return left.replaceAll('/', '\0') < right.replaceAll('/', '\0') ? -1 : 1;
+}
+
 export function shownPath(roots: Roots, key: string, path: string): string {
   if (key === workspaceRoot) return path;
   const root = roots[key] ?? '';

@@ -6,11 +6,11 @@ import { readJsonFile } from '../base/atomic-file.js';
 import { ErrnoError } from '../base/errno.js';
 import { type AppliedSteps, stepsFile } from './apply.js';
 import { findCheckpoint, rollBack, saveCheckpoint } from './checkpoint.js';
+import { belowAny } from './clashing.js';
 import type { Checkpoint } from './fork-meta.js';
 import { treesOf } from './layer-pool.js';
 import { withVaultLock } from './locks.js';
-import { shownPath, topPath } from './root-paths.js';
-import { moveOnto } from './sync.js';
+import { inWalkOrder, shownPath, topPath } from './root-paths.js';
 import type { Step } from './tree.js';
 import { adoptScans, lookAtRoots, takeEdits } from './trunk.js';
 import { type OpenFork, withMeta } from './vault.js';
@@ -34,19 +34,20 @@ function lastApply({ meta, paths }: OpenFork): readonly [layer: string, about: A
   });
 }
 
-/** Written paths at which the directory is not what the apply left there. */
-async function changedSince(
-  fork: OpenFork,
-  key: string,
-  before: Checkpoint,
-  steps: readonly Step[],
-): Promise<string[]> {
+/** Written paths at which the directory is not what these layers show. */
+async function differing(fork: OpenFork, key: string, layers: readonly string[], paths: readonly string[]) {
   const root = fork.vault.roots[key];
-  if (root === undefined) return [];
-  const layers = treesOf(fork.paths, [...before.base, ...before.deltas], key);
-  const paths = steps.map(({ path }) => path);
-  const compared = await fork.tree.compare({ layers, root, shift: fork.owner.shift, paths });
+  if (root === undefined || paths.length === 0) return [];
+  const trees = treesOf(fork.paths, layers, key);
+  const compared = await fork.tree.compare({ layers: trees, root, shift: fork.owner.shift, paths });
   return paths.filter((path) => compared.get(path) !== 'same');
+}
+
+/** Written paths that are neither as the apply left them nor back already, by an undo that was cut off. */
+async function changedSince(fork: OpenFork, key: string, before: Checkpoint, kept: string, steps: readonly Step[]) {
+  const paths = steps.map(({ path }) => path);
+  const changed = await differing(fork, key, [...before.base, ...before.deltas], paths);
+  return differing(fork, key, [kept], changed);
 }
 
 /** What brings the kept entries back: what was not there goes, from the deepest up; the rest is put from the top down. */
@@ -54,9 +55,8 @@ async function planOf(fork: OpenFork, key: string, layer: string, steps: readonl
   const layers = treesOf(fork.paths, [layer], key);
   const paths = steps.map(({ path }) => path).filter((path) => path !== topPath);
   const kept = paths.length === 0 ? [] : await fork.tree.read({ layers, paths });
-  const inOrder = (left: string, right: string) => (left.split('/').join('\0') < right.split('/').join('\0') ? -1 : 1);
-  const gone = paths.filter((_path, index) => kept[index]?.type === 'missing').sort(inOrder);
-  const back = paths.filter((_path, index) => kept[index]?.type !== 'missing').sort(inOrder);
+  const gone = paths.filter((_path, index) => kept[index]?.type === 'missing').sort(inWalkOrder);
+  const back = paths.filter((_path, index) => kept[index]?.type !== 'missing').sort(inWalkOrder);
   const top = steps.filter(({ path }) => path === topPath);
   return [
     ...gone.reverse().map((path): Step => ({ action: 'remove', path })),
@@ -65,18 +65,47 @@ async function planOf(fork: OpenFork, key: string, layer: string, steps: readonl
   ];
 }
 
+/** What the person has put where going back would remove a directory, or taken away where it needs one. */
+async function obstaclesOf(fork: OpenFork, key: string, steps: readonly Step[], plan: readonly Step[]) {
+  const root = fork.vault.roots[key];
+  if (root === undefined || plan.length === 0) return [];
+  const entries = await fork.tree.diff({ uppers: [root], lowers: [] });
+  const directories = new Set(entries.filter(({ type }) => type === 'directory').map(({ path }) => path));
+  const known = new Set(steps.map(({ path }) => path));
+  const gone = plan.filter(({ action }) => action === 'remove').map(({ path }) => path);
+  const isBelowGone = belowAny(new Set(gone));
+  const strangers = entries.filter(({ path }) => !known.has(path) && isBelowGone(path)).map(({ path }) => path);
+  const lacking = plan.filter(({ action, path }) => {
+    const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')));
+    return action === 'put' && parent !== '' && !known.has(parent) && !directories.has(parent);
+  });
+  return [...strangers, ...lacking.map(({ path }) => path)];
+}
+
+/** What the person edited enters first, and stays theirs: it is no part of what the fork takes back. */
+async function takeLatest(fork: OpenFork, keys: readonly string[]): Promise<OpenFork> {
+  const looked = await lookAtRoots(fork, keys);
+  const { vault } = await takeEdits(fork, looked);
+  adoptScans(fork, looked);
+  return { ...fork, vault };
+}
+
 async function undoLocked(given: OpenFork, lock: number): Promise<Undone> {
   const [layer, about] = lastApply(given);
   const before = findCheckpoint(given, String(about.checkpoint));
   const saved = saveCheckpoint(given, { automatic: true, reason: 'ctx apply --undo' });
   const keys = Object.keys(about.roots);
-  const { fork } = saved;
+  const fork = await takeLatest(saved.fork, keys);
   const conflicts: string[] = [];
   const plans = new Map<string, readonly Step[]>();
   for (const [key, steps] of Object.entries(about.roots)) {
-    const changed = await changedSince(fork, key, before, steps);
-    conflicts.push(...changed.map((path) => shownPath(fork.vault.roots, key, path)));
-    plans.set(key, await planOf(fork, key, layer, steps));
+    const plan = await planOf(fork, key, layer, steps);
+    const met = [
+      ...(await changedSince(fork, key, before, layer, steps)),
+      ...(await obstaclesOf(fork, key, steps, plan)),
+    ];
+    conflicts.push(...[...new Set(met)].map((path) => shownPath(fork.vault.roots, key, path)));
+    plans.set(key, plan);
   }
   const steps = [...plans].flatMap(([key, plan]) =>
     plan.map((step) => ({ ...step, path: shownPath(fork.vault.roots, key, step.path) })),
@@ -93,10 +122,9 @@ async function undoLocked(given: OpenFork, lock: number): Promise<Undone> {
   const suspects = new Map(
     [...looked].map(([key, list]) => [key, [...list, ...(about.roots[key] ?? []).map(({ path }) => path)]]),
   );
-  const advance = await takeEdits(fork, suspects, fork.name);
+  const { vault } = await takeEdits(fork, suspects, fork.name);
   adoptScans(fork, looked);
-  const moved = await moveOnto(fork, advance);
-  const back = await rollBack(moved.fork, before);
+  const back = await rollBack({ ...fork, vault }, before);
   const applied = (back.meta.applied ?? []).filter((name) => name !== layer);
   const checkpoints = back.meta.checkpoints.map((each) =>
     each.id <= before.id ? { ...each, undone: undefined } : each,
