@@ -7,6 +7,9 @@ const amounts: Readonly<Record<LimitEvent['limit'], (amount: number) => string>>
   pids: (count) => counted(count, 'process', 'processes'),
   disk: (bytes) => `${sizeText(bytes)} of disk`,
   inodes: (count) => counted(count, 'file'),
+  vaultBytes: (bytes) => `${sizeText(bytes)} of the vault`,
+  vaultFiles: (count) => `${counted(count, 'file')} of the vault`,
+  vaultFileBytes: (bytes) => `${sizeText(bytes)} of one file in the vault`,
   wallTime: (milliseconds) => `${(milliseconds / 1000).toFixed(1)} s`,
 };
 

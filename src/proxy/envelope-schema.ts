@@ -5,6 +5,7 @@
 import { quotaFields } from '../authority/quota.js';
 import { limitWarningPercent } from '../base/limits.js';
 import { commandClasses } from '../shell/classes.js';
+import { vaultLimitNames } from '../vault/vault-limits.js';
 import { actions } from './action.js';
 import type { CapturedStream, Envelope } from './envelope.js';
 import type { LiveEnvelope } from './execute-live.js';
@@ -63,7 +64,7 @@ const connectionMembers = {
 
 const limitMembers = {
   at: time,
-  limit: oneOf(quotaFields.filter((field) => field !== 'cpu')),
+  limit: oneOf([...quotaFields.filter((field) => field !== 'cpu'), ...vaultLimitNames]),
   percent: oneOf([limitWarningPercent, 100]),
   used: amount,
   most: amount,

@@ -1,8 +1,10 @@
 /** How near a command came to its limits, and when: told once for each threshold of each limit, as it happens. Pure but for its clock. */
 import type { QuotaField } from '../authority/quota.js';
 import { limitWarningPercent } from '../base/limits.js';
+import type { VaultLimit } from '../vault/vault-limits.js';
 
-export type WatchedLimit = Exclude<QuotaField, 'cpu'>;
+/** Of the command, and of the vault it works in. */
+export type WatchedLimit = Exclude<QuotaField, 'cpu'> | VaultLimit;
 
 export interface LimitEvent {
   readonly at: string;

@@ -9,7 +9,7 @@ import { groupPollMilliseconds } from '../base/limits.js';
 import type { Group } from '../jail/cgroup.js';
 import { countUsage, type Usage, type UsageWatch, watchUsage } from '../vault/usage.js';
 import type { OpenFork } from '../vault/vault.js';
-import { countedPlaces, exceeded, refuseBeyond, together } from '../vault/vault-limits.js';
+import { countedPlaces, exceeded, limitUses, refuseBeyond, together } from '../vault/vault-limits.js';
 import type { VaultLimits } from '../vault/vault-meta.js';
 import type { LimitEvents } from './limit-events.js';
 
@@ -96,7 +96,10 @@ async function watchFork(request: WatchRequest, reached: string[]): Promise<Usag
         endBecause(`disk limit reached: the fork holds ${usage.bytes} of ${disk} bytes; the command was ended`);
       if (inodes !== undefined && events.observe('inodes', usage.inodes, inodes) && usage.inodes >= inodes)
         endBecause(`file limit reached: the fork holds ${usage.inodes} of ${inodes} files; the command was ended`);
-      const beyond = vault === undefined ? undefined : exceeded(vault.limits, together(rest, usage));
+      const whole = together(rest, usage);
+      for (const { limit, used, most } of vault === undefined ? [] : limitUses(vault.limits, whole))
+        events.observe(limit, used, most, used > most);
+      const beyond = vault === undefined ? undefined : exceeded(vault.limits, whole);
       if (beyond !== undefined && !reached.some((words) => words.startsWith(vaultReached)))
         endBecause(`${vaultReached}${beyond}; the command was ended`);
       if (usage.unseen > 0) endBecause('the fork is too deep to be counted; the command was ended');

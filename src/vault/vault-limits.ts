@@ -7,15 +7,40 @@ import { countUsage, type Usage } from './usage.js';
 import type { VaultAccess } from './vault-access.js';
 import type { VaultLimits, VaultMeta } from './vault-meta.js';
 
+/** As reports name them, beside the limits of a command. */
+export const vaultLimitNames = Object.freeze(['vaultBytes', 'vaultFiles', 'vaultFileBytes'] as const);
+export type VaultLimit = (typeof vaultLimitNames)[number];
+
+/** One limit of a vault, and how much of it is used. */
+export interface VaultLimitUse {
+  readonly limit: VaultLimit;
+  readonly used: number;
+  readonly most: number;
+}
+
+/** Of every limit that is set. Pure. */
+export function limitUses(
+  limits: VaultLimits,
+  { bytes, inodes, longest }: Pick<Usage, 'bytes' | 'inodes' | 'longest'>,
+): readonly VaultLimitUse[] {
+  const { maxBytes, maxFiles, maxFileBytes } = limits;
+  return [
+    ...(maxBytes === undefined ? [] : [{ limit: 'vaultBytes' as const, used: bytes, most: maxBytes }]),
+    ...(maxFiles === undefined ? [] : [{ limit: 'vaultFiles' as const, used: inodes, most: maxFiles }]),
+    ...(maxFileBytes === undefined ? [] : [{ limit: 'vaultFileBytes' as const, used: longest, most: maxFileBytes }]),
+  ];
+}
+
+const amounts: Readonly<Record<VaultLimit, (used: number) => string>> = {
+  vaultBytes: (used) => `${used} bytes`,
+  vaultFiles: (used) => `${used} files`,
+  vaultFileBytes: (used) => `a file of ${used} bytes`,
+};
+
 /** In words what is above a limit; undefined where nothing is. Pure. */
 export function exceeded(limits: VaultLimits, usage: Pick<Usage, 'bytes' | 'inodes' | 'longest'>): string | undefined {
-  const { maxBytes, maxFiles, maxFileBytes } = limits;
-  const { bytes, inodes, longest } = usage;
-  if (maxBytes !== undefined && bytes > maxBytes) return `${bytes} bytes, of at most ${maxBytes}`;
-  if (maxFiles !== undefined && inodes > maxFiles) return `${inodes} files, of at most ${maxFiles}`;
-  if (maxFileBytes !== undefined && longest > maxFileBytes)
-    return `a file of ${longest} bytes, of at most ${maxFileBytes}`;
-  return undefined;
+  const beyond = limitUses(limits, usage).find(({ used, most }) => used > most);
+  return beyond === undefined ? undefined : `${amounts[beyond.limit](beyond.used)}, of at most ${beyond.most}`;
 }
 
 /** Of two places together. Pure. */

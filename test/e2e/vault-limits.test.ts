@@ -45,6 +45,21 @@ forEachUser((user) => {
     assert.equal(await stage.inside(project, 'cat a'), 'a\n');
   });
 
+  test('a command that comes near it is told so while it runs, and runs on', async () => {
+    const project = stage.project('echo a > a');
+    await stage.inside(project, 'true');
+    await vault(stage, project, ['set', '--max-bytes', '64M', '--max-file-bytes', '16M']);
+    const words = ['exec', '--report', 'always', '--', 'sh', '-c', `${fill(15)} > big; echo written; sleep 60`];
+    const running = stage.startCtx(project, words);
+    await running.printed('80 % of its limit used');
+    await running.printed('written');
+    process.kill(running.pid, 'SIGTERM');
+    const { stderr } = await running.finished;
+    assert.match(stderr, /80 % of its limit used: \d+ MB of 17 MB of one file in the vault/);
+    assert.doesNotMatch(stderr, /limit of the vault reached/);
+    assert.equal(await stage.inside(project, 'stat -c %s big'), `${15 * 2 ** 20}\n`);
+  });
+
   test('edits of yours that are too large do not enter, and nothing is lost by that', async () => {
     const project = stage.project('echo a > a');
     await stage.inside(project, 'echo fork > b');
