@@ -65,12 +65,6 @@ describe('the layers of src', () => {
     assert.deepEqual(check({ ...below, 'cli/exec.test.ts': "import { x } from '../proxy/host.js';" }), []);
   });
 
-  it('fail an exception to that which is needed no more', () => {
-    const session = (source) => check({ 'cli/session.ts': source, 'proxy/host.ts': '', 'sdk/rules.ts': '' });
-    assert.deepEqual(session("import type { Host } from '../proxy/host.js';"), []);
-    assert.deepEqual(session("import { Rules } from '../sdk/rules.js';"), ['src/cli/session.ts:1 needless exception']);
-  });
-
   it('fail a folder and a top file that have no rank', () => {
     assert.deepEqual(check({ 'utils/x.ts': '', 'helper.ts': '' }), [
       'src/helper.ts:1 unknown file',

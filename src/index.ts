@@ -78,6 +78,7 @@ export type {
 } from './sdk/record.js';
 export type { CapturedStream, ConnectionEvent, Envelope, LimitEvent, LiveEnvelope, Refusal } from './sdk/report.js';
 export type { Action, Decision, Match as RuleMatch, NewRule, Rule, Rules, Tried } from './sdk/rules.js';
+export type { Keeping, SessionFacts, SessionSpot, Sessions } from './sdk/sessions.js';
 export type { LimitChanges, LimitedVault, MadeVault, NewVault, VaultSummary, Vaults } from './sdk/vaults.js';
 export type { AskedApplyOptions, Plan, Prepared, Workspace } from './sdk/workspace.js';
 export type { FileOptions, Found, Listing, WorkspaceSession } from './sdk/workspace-session.js';

@@ -20,8 +20,6 @@ const ranks = [
  * can do and is refused whatever a person can do and is refused (docs/decisions/0013).
  */
 const faces = { mcp: ['base', 'sdk'], cli: ['base', 'sdk', 'mcp'] };
-/** Files of a face that still reach past the SDK. This list may only shrink: one that needs it no more fails, too. */
-const pastTheSdk = ['cli/relayed-verb.ts', 'cli/session.ts', 'cli/session-client.ts', 'cli/session-keeper.ts'];
 
 /** Files of `src/` itself: above every folder, and free to import each other. */
 const topFiles = [
@@ -139,16 +137,9 @@ function checkEdge(module, edge, modules, report) {
 function checkFace(module, modules, report) {
   const open = faces[module.folder];
   if (open === undefined) return;
-  const isPast = ({ target }) => {
+  for (const { line, specifier, target } of module.imports) {
     const folder = modules.get(target)?.folder;
-    return folder !== undefined && folder !== module.folder && !open.includes(folder);
-  };
-  const past = module.imports.filter(isPast);
-  if (pastTheSdk.includes(module.path)) {
-    if (past.length === 0) report(1, 'needless exception', 'take it off pastTheSdk in scripts/layers/rules.mjs');
-    return;
-  }
-  for (const { line, specifier } of past) {
+    if (folder === undefined || folder === module.folder || open.includes(folder)) continue;
     report(line, 'past the SDK', `${module.folder}/ may not import '${specifier}': give src/sdk what it needs`);
   }
 }

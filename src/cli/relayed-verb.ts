@@ -3,10 +3,9 @@
  * could come out otherwise than from a Node of the client's own is left to that.
  */
 
-import type { ClientRequest } from '../proxy/session-wire.js';
 import type { HookHost } from '../sdk/hook.js';
-import type { Host } from '../sdk/host.js';
-import { placeVariables } from '../vault/store-place.js';
+import { type Host, isHostOf } from '../sdk/host.js';
+import type { ClientRequest } from '../sdk/session-wire.js';
 import type { Caller, Shown } from './caller.js';
 import { complain } from './output.js';
 import type { Arguments, Verb } from './verb.js';
@@ -69,7 +68,7 @@ export class VerbRelay {
 
   takes(verb: Verb, call: Arguments, request: ClientRequest): boolean {
     // The same store, agents and configuration as the client's own process would have.
-    if (placeVariables.some((name) => request.environment[name] !== this.#host.environment[name])) return false;
+    if (!isHostOf(request.environment, this.#host)) return false;
     return verb.name !== 'hook' || (isMessage(call, request) && !this.#isStuck);
   }
 

@@ -5,21 +5,21 @@ import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { ErrnoError, exitCodeFor } from '../base/errno.js';
 import { terminationGraceMilliseconds } from '../base/limits.js';
-import type { RunningCommand } from '../jail/serve.js';
-import { exitCodeOfCommand } from '../proxy/envelope.js';
-import type { Conversation } from '../proxy/run-kept.js';
-import type { Session } from '../proxy/session.js';
+import { argvOf } from '../sdk/options.js';
+import { exitCodeOfCommand } from '../sdk/report.js';
+import type { Served } from '../sdk/session-keeper.js';
 import {
   type ClientRequest,
+  type Conversation,
   encodeBytes,
   encodeFrame,
   FrameReader,
+  type RunningCommand,
   readRequest,
   readSize,
   type WireFrame,
   wireKind,
-} from '../proxy/session-wire.js';
-import { argvOf } from '../sdk/options.js';
+} from '../sdk/session-wire.js';
 import { waitingText } from './ask-approval.js';
 import { commandOf, exitCodeOfRefusal, streamOf, wantsReport } from './exec.js';
 import { findVerb } from './find-verb.js';
@@ -30,17 +30,13 @@ import { reportText } from './report-text.js';
 import { mayRunWith } from './session-grants.js';
 import type { Arguments, Verb } from './verb.js';
 
-export interface Served {
-  readonly session: Session;
+/** What a client may ask for, beside the session itself. */
+export interface Offered extends Served {
   /** What the session was started with, as `grantWords` has it. */
   readonly grants: string;
   /** What a client may ask: exec, session exec, session stop, and verbs that are run for it. */
   readonly verbs: readonly Verb[];
   readonly relay: VerbRelay;
-  /** Whether it is this process's own user at the other end. */
-  isOwn(socket: Socket): boolean;
-  /** Ends the session, and the process that keeps it. */
-  stop(): void;
 }
 
 const signalNames = new Map(
@@ -49,7 +45,7 @@ const signalNames = new Map(
 
 export class SessionClient {
   readonly #socket: Socket;
-  readonly #served: Served;
+  readonly #served: Offered;
   readonly #frames = new FrameReader();
   /** Cancels what comes before the command: the wait for an approval, for one. */
   readonly #beforeCommand = new AbortController();
@@ -60,7 +56,7 @@ export class SessionClient {
   #asked = false;
   #answered: Promise<void> = Promise.resolve();
 
-  constructor(socket: Socket, served: Served) {
+  constructor(socket: Socket, served: Offered) {
     this.#socket = socket;
     this.#served = served;
     // A client that went away has nobody to be told; what it started is ended below.

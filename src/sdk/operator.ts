@@ -9,6 +9,7 @@ import { Profiles } from './harness.js';
 import { Objects } from './objects.js';
 import { AuditRecord, type RecordOptions } from './record.js';
 import { Rules } from './rules.js';
+import { Sessions } from './sessions.js';
 import { Vaults } from './vaults.js';
 
 export class Operator {
@@ -19,6 +20,7 @@ export class Operator {
   readonly agents: Objects;
   readonly tools: Objects;
   readonly profiles: Profiles;
+  readonly sessions: Sessions;
 
   /** Callers of the package use `operate`. */
   constructor(host: Host) {
@@ -29,6 +31,7 @@ export class Operator {
     this.agents = new Objects(host, 'agent');
     this.tools = new Objects(host, 'tool');
     this.profiles = new Profiles(host);
+    this.sessions = new Sessions(host);
   }
 
   /** Of this host, or one that was exported; all of it, or what an agent may read. */

@@ -27,6 +27,14 @@ export interface WorkspaceOptions
   readonly wait?: boolean;
 }
 
+/** As the proxy takes them. */
+export function requestOf(
+  directory: string,
+  { environment = [], weakened = [], wait = false, ...grants }: WorkspaceOptions,
+): Omit<ExecRequest, 'argv' | 'streams'> {
+  return { ...grants, cwd: directory, environmentAdditions: environment, weakened, wait };
+}
+
 /** A program and its arguments, or a text for the shell. */
 export type Command = readonly string[] | { readonly shell: string };
 

@@ -13,7 +13,6 @@ import type { Asked } from '../proxy/approval.js';
 import type { Envelope } from '../proxy/envelope.js';
 import type { ExecRequest } from '../proxy/exec-request.js';
 import type { LiveEnvelope } from '../proxy/execute-live.js';
-import type { ForkRequest } from '../proxy/fork-verbs.js';
 import { type Host, type Place, placeOf } from '../proxy/host.js';
 import type { Prepared } from '../proxy/prepare.js';
 import { shownFrom } from '../proxy/shown-from.js';
@@ -21,7 +20,14 @@ import { endedBy } from './cancellation.js';
 import type { Edit } from './edit.js';
 import type { SearchOptions } from './file-answers.js';
 import { type Answer, Fork } from './fork.js';
-import { argvOf, type Command, type JailOptions, type RunOptions, type WorkspaceOptions } from './options.js';
+import {
+  argvOf,
+  type Command,
+  type JailOptions,
+  type RunOptions,
+  requestOf,
+  type WorkspaceOptions,
+} from './options.js';
 import type { Access, ObjectQuestion, Preamble, ResolvedAuthority, WhyObject, WhyPath } from './permissions.js';
 import { startingPlace } from './place.js';
 import type { FileOptions, Found, Listing, WorkspaceSession } from './workspace-session.js';
@@ -76,9 +82,8 @@ export class Workspace extends Fork {
     return signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
   }
 
-  get #request(): ForkRequest & Omit<ExecRequest, 'argv' | 'streams'> {
-    const { environment = [], weakened = [], wait = false, ...grants } = this.#options;
-    return { ...grants, cwd: this.directory, environmentAdditions: environment, weakened, wait };
+  get #request() {
+    return requestOf(this.directory, this.#options);
   }
 
   /** Throws what a first command would for what the workspace was opened with: an agent or a grant that is none. */

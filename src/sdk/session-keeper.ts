@@ -1,14 +1,12 @@
-/** The process that keeps a session: it listens on the session's socket until it is stopped, or idle for too long. */
+/** The process that keeps a session: it listens on the session's socket until it is stopped or told to end, or idle for too long. */
 import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeFileAtomic } from '../base/atomic-file.js';
-import { ErrnoError } from '../base/errno.js';
 import { terminationGraceMilliseconds } from '../base/limits.js';
 import type { Session } from '../proxy/session.js';
 import type { SessionPlace } from '../proxy/session-place.js';
 import { loadPeerCheck } from './peer.js';
-import { type Served, SessionClient } from './session-client.js';
 
 /** What `FORK.json` says of a live session. */
 export interface SessionFacts {
@@ -53,29 +51,36 @@ function listen(server: Server, place: SessionPlace): Promise<void> {
   });
 }
 
-export interface Keeping extends Omit<Served, 'stop' | 'session' | 'isOwn'> {
+/** What whoever answers a connection has to know. */
+export interface Served {
   readonly session: Session;
-  readonly place: SessionPlace;
-  /** Path of `peer.node`. */
-  readonly peerLibrary: string;
-  readonly idleMilliseconds: number;
-  readonly now: Date;
-  readonly onReady: () => void;
+  /** Whether it is this process's own user at the other end. */
+  isOwn(socket: Socket): boolean;
+  /** Ends the session. */
+  stop(): void;
 }
 
-export async function refuseSecond(place: SessionPlace, origin: string): Promise<void> {
-  if (!(await isLive(place))) return;
-  throw new ErrnoError('EEXIST', {
-    operation: 'session start',
-    path: origin,
-    reason: 'this fork has a session already',
-    remedy: 'ctx session exec uses it, ctx session stop ends it',
-  });
+export interface Keeping {
+  /** It ends when nobody asked anything for so long. */
+  readonly idleMilliseconds: number;
+  /** It can be found from here on. */
+  readonly onReady: (session: Session) => void;
+  /** Answers one connection; `answered` resolves when what was asked so far has its answer. */
+  readonly serve: (socket: Socket, served: Served) => { readonly answered: Promise<void> };
+}
+
+interface Circumstances {
+  /** Path of `peer.node`. */
+  readonly peerLibrary: string;
+  readonly now: Date;
 }
 
 /** Returns when the session has ended and nothing of it is left. */
-export async function keepSession(keeping: Keeping): Promise<void> {
-  const { session, place, idleMilliseconds } = keeping;
+export async function keepSession(
+  session: Session,
+  place: SessionPlace,
+  { idleMilliseconds, onReady, serve, peerLibrary, now }: Keeping & Circumstances,
+): Promise<void> {
   mkdirSync(place.directory, { recursive: true, mode: 0o700 });
   // What one left that was killed; nobody answered there.
   rmSync(place.socket, { force: true });
@@ -83,8 +88,8 @@ export async function keepSession(keeping: Keeping): Promise<void> {
   const stopped = new Promise<void>((resolve) => {
     stop = resolve;
   });
-  const isOwn = loadPeerCheck(keeping.peerLibrary);
-  const clients = new Map<Socket, SessionClient>();
+  const isOwn = loadPeerCheck(peerLibrary);
+  const clients = new Map<Socket, ReturnType<Keeping['serve']>>();
   let idle: NodeJS.Timeout | undefined;
   let over = false;
   const rest = () => {
@@ -97,7 +102,7 @@ export async function keepSession(keeping: Keeping): Promise<void> {
       clients.delete(socket);
       rest();
     });
-    clients.set(socket, new SessionClient(socket, { ...keeping, isOwn, stop }));
+    clients.set(socket, serve(socket, { session, isOwn, stop }));
   });
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop);
   try {
@@ -106,11 +111,11 @@ export async function keepSession(keeping: Keeping): Promise<void> {
       pid: process.pid,
       origin: session.origin,
       fork: session.fork,
-      started: keeping.now.toISOString(),
+      started: now.toISOString(),
     };
     writeFileAtomic(place.facts, `${JSON.stringify(facts)}\n`, { durable: false });
     rest();
-    keeping.onReady();
+    onReady(session);
     await Promise.race([stopped, session.ended]);
   } finally {
     over = true;

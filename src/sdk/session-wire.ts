@@ -1,0 +1,13 @@
+/** What a client of a session and the process that keeps it say to each other, and the command that they speak with. */
+export type { RunningCommand } from '../jail/serve.js';
+export type { Conversation } from '../proxy/run-kept.js';
+export {
+  type ClientRequest,
+  encodeBytes,
+  encodeFrame,
+  FrameReader,
+  readRequest,
+  readSize,
+  type WireFrame,
+  wireKind,
+} from '../proxy/session-wire.js';
