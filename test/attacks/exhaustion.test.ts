@@ -18,7 +18,7 @@ const refusedCalls = soaking ? 2_000_000 : 20_000;
 
 /** Another project of the same user: a command in its jail, on its first use. */
 async function answersMeanwhile(stage: Stage): Promise<void> {
-  const { stdout, stderr } = await stage.ctx(stage.project(), ['exec', '--', 'echo', 'alive'], { timeoutSeconds: 40 });
+  const { stdout, stderr } = await stage.ctx(stage.project(), ['exec', '--', 'echo', 'alive'], { timeoutSeconds: 120 });
   assert.equal(stdout, 'alive\n', `meanwhile: ${stderr}`);
 }
 

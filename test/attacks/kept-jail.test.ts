@@ -36,7 +36,7 @@ forEachUser(
     });
     const skip = cannotCompile ?? false;
     const run = (project: string, script: string, options: readonly string[] = []) =>
-      stage.ctx(project, ['exec', ...options, '--', 'sh', '-c', script], { timeoutSeconds: 40 });
+      stage.ctx(project, ['exec', ...options, '--', 'sh', '-c', script], { timeoutSeconds: 120 });
     const works = async (project: string) => assert.equal((await run(project, 'echo next')).stdout, 'next\n');
 
     /** A session in which something hunts for commands that are just starting. */
@@ -125,7 +125,7 @@ forEachUser(
         assert.equal((await run(project, endless)).code, 0);
         assert.equal((await envelopeOf(stage, project, endless)).exitCode, 0);
         const typed = `script -qec "${stage.program} exec -- sh -c 'yes & sleep 0.2'" /dev/null | wc -c`;
-        const { code } = await stage.start(project, ['sh', '-c', typed], { timeoutSeconds: 30 }).finished;
+        const { code } = await stage.start(project, ['sh', '-c', typed], { timeoutSeconds: 120 }).finished;
         assert.equal(code, 0);
         await works(project);
       }));

@@ -24,7 +24,7 @@ forEachUser(
       if (skip === false) racer = compileAttackProgram(stage.directory, 'race');
     });
     const run = (project: string, script: string) =>
-      stage.ctx(project, ['session', 'exec', '--', 'sh', '-c', script], { timeoutSeconds: 40 });
+      stage.ctx(project, ['session', 'exec', '--', 'sh', '-c', script], { timeoutSeconds: 120 });
     const outside = async (script: string) => (await stage.start(stage.home, ['sh', '-c', script]).finished).stdout;
 
     /** A file's path in the store; others' directories there may be closed. */

@@ -113,7 +113,7 @@ forEachUser(
         const { code } = await running.finished;
         // Whoever was killed: ctx never says that all is well of a command that it did not see to its end.
         if (victim === 'owner' || victim === 'init') assert.ok(code !== null, `${victim} ${code}`);
-        await until(() => processesMounting(project).length === 0, `round ${round}: nothing runs after ${victim}`, 15);
+        await until(() => processesMounting(project).length === 0, `round ${round}: nothing runs after ${victim}`);
       }
       assert.equal(await stage.inside(project, 'cat kept'), 'kept\n');
       await assertNothingLeft(project);

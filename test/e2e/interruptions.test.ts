@@ -19,7 +19,7 @@ function toGroup(running: Running, signal: NodeJS.Signals): void {
 }
 
 async function nothingRuns(project: string): Promise<void> {
-  await until(() => processesMounting(project).length === 0, `nothing runs in ${project}`, 10);
+  await until(() => processesMounting(project).length === 0, `nothing runs in ${project}`);
 }
 
 async function worksAgain(stage: Stage, project: string): Promise<void> {
@@ -56,11 +56,16 @@ forEachUser((user) => {
     const project = stage.project();
     const running = startIn(project, `trap '' INT TERM HUP; ${working}`);
     await running.printed('started');
-    for (let i = 0; i < 3; i++) {
+    // On a busy machine two that follow each other closely arrive as one: again, until it is over.
+    let isOver = false;
+    const finished = running.finished.finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
       toGroup(running, 'SIGINT');
-      await sleep(150);
+      await Promise.race([finished, sleep(150)]);
     }
-    assert.equal((await running.finished).code, 137);
+    assert.equal((await finished).code, 137);
     await nothingRuns(project);
     await worksAgain(stage, project);
   });
@@ -166,11 +171,13 @@ forEachUser((user) => {
     await sleep(600);
     // To ctx alone, as a supervisor would: nobody else can end its wait.
     second.child.kill('SIGINT');
-    const ended = await Promise.race([second.finished, sleep(3000, 'still waiting')]);
+    const ended = await Promise.race([second.finished, sleep(30_000, 'still waiting')]);
     first.child.kill('SIGKILL');
-    const { code, stdout } = await second.finished;
+    const { code, signal, stdout } = await second.finished;
     assert.notEqual(ended, 'still waiting');
-    assert.deepEqual([code, stdout], [130, '']);
+    // By the signal itself where it came before Node was up.
+    assert.ok(code === 130 || signal === 'SIGINT', `${code} ${signal}`);
+    assert.equal(stdout, '');
   });
 
   test('a command whose reader goes away ends, as in a shell', async () => {

@@ -94,7 +94,7 @@ forEachUser((user) => {
 
   test('memory and processes are told when they come near their limit', async (context) => {
     const project = stage.project();
-    const hold = 'const kept = Buffer.alloc(170 * 2 ** 20, 1); setTimeout(() => kept.length, 600);';
+    const hold = 'const kept = Buffer.alloc(170 * 2 ** 20, 1); setTimeout(() => kept.length, 3000);';
     const words = ['exec', '--json', '--memory', '200M', '--', 'node', '-e', hold];
     const { code, stdout } = await stage.ctx(project, words);
     if (code === 69) {
@@ -106,7 +106,7 @@ forEachUser((user) => {
       limitEvents.some(({ limit, percent }) => limit === 'memory' && percent === 80),
       stdout,
     );
-    const forks = 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do sleep 0.5 & done; wait';
+    const forks = 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do sleep 2 & done; wait';
     const many = await exec(project, ['--processes', '20'], ['sh', '-c', forks]);
     assert.ok(many.limitEvents.some(({ limit }) => limit === 'pids'));
   });

@@ -23,6 +23,6 @@ export function processesMounting(directory: string): number[] {
 
 /** Everything inside is killed before a verb ends, but a killed verb leaves that to the kernel: it may take a moment. */
 export async function assertNothingLeft(directory: string): Promise<void> {
-  await until(() => processesMounting(directory).length === 0, `no process has a mount of ${directory}`, 10);
+  await until(() => processesMounting(directory).length === 0, `no process has a mount of ${directory}`);
   assert.ok(!read('/proc/self/mountinfo').includes(basename(directory)), `something is mounted in ${directory}`);
 }

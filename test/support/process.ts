@@ -69,7 +69,7 @@ export function processesCalled(...words: readonly string[]): number[] {
     .map(Number);
 }
 
-export async function until(holds: () => boolean, what: string, seconds = 20): Promise<void> {
+export async function until(holds: () => boolean, what: string, seconds = 60): Promise<void> {
   const end = Date.now() + seconds * 1000;
   while (!holds()) {
     if (Date.now() > end) throw new Error(`waited ${seconds} s in vain until ${what}`);
