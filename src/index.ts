@@ -1,10 +1,19 @@
 /**
  * The SDK, which `ctx` and its MCP server are made of: `open` a directory, run commands in jails on its fork, look at what they
- * did, keep it or not; `operate` the store as its person does. docs/sdk.md tells.
+ * did, keep it or not; `operate` the store as its person does. docs/sdk.md tells. The map of `src/sdk`:
+ *
+ *   workspace            commands in jails, files, questions about authority; it extends
+ *   fork                 what a person does with the fork: look, keep, take back, other moments, other forks
+ *   workspace-session    a kept jail of the caller's own; sessions: those that outlive a call
+ *   operator             the person's side: rules, approvals, objects (agents, tools), vaults, harness (profiles), sessions, doctor,
+ *   record               and what happened, with blame and runs; record-proof: seals, keys, exports, the verifier
+ *   judge, hook          a harness's tool calls; hook-settings: its entry in the harness's settings
+ *   classify, permissions, report, changes, words    what the others speak of: types and pure functions
  */
 import { resolve } from 'node:path';
 import { composeHost } from './compose.js';
 import type { ChangedSettings, SettingsPlace } from './sdk/hook-settings.js';
+import type { HarnessTask, Judged, ToolCall } from './sdk/judge.js';
 import type { Operator } from './sdk/operator.js';
 import type { WorkspaceOptions } from './sdk/options.js';
 import { Workspace } from './sdk/workspace.js';
@@ -82,7 +91,7 @@ export type { Keeping, SessionFacts, SessionSpot, Sessions } from './sdk/session
 export type { LimitChanges, LimitedVault, MadeVault, NewVault, VaultSummary, Vaults } from './sdk/vaults.js';
 export type { AskedApplyOptions, Plan, Prepared, Workspace } from './sdk/workspace.js';
 export type { FileOptions, Found, Listing, WorkspaceSession } from './sdk/workspace-session.js';
-export type { ChangedSettings, SettingsPlace };
+export type { ChangedSettings, HarnessTask, Judged, SettingsPlace, ToolCall };
 
 export interface OperateOptions {
   /** The store, as `CTX_DATA`. */
@@ -107,6 +116,12 @@ export async function open({ directory = '.', data, ...options }: OpenOptions = 
 export async function operate(options: OperateOptions = {}): Promise<Operator> {
   const { Operator } = await import('./sdk/operator.js');
   return new Operator(hostOf(options));
+}
+
+/** Whether a tool call of a harness may happen, and how; what cannot be decided is denied. */
+export async function judge(call: ToolCall, task: HarnessTask = {}): Promise<Judged> {
+  const { judgeCall } = await import('./sdk/judge.js');
+  return judgeCall(async () => (await import('./compose-hook.js')).composeHookHost(), call, task);
 }
 
 /** Enters the hook into a harness's settings. `options` are those of `ctx hook claude-code`, with absolute paths. */

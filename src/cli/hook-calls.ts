@@ -2,6 +2,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
 import { type HookHost, type HookRequest, protocolNames, protocolOf, runHook } from '../sdk/hook.js';
+import { withDefaultPort } from '../sdk/network-name.js';
 import type { Caller } from './caller.js';
 import type { Arguments } from './verb.js';
 
@@ -32,8 +33,7 @@ export async function decideCalls(call: Arguments, host: () => Promise<HookHost>
       agent: call.value('agent'),
       reads: absolute('read'),
       writes: absolute('write'),
-      // To `ctx exec` a host without a port is one with 443.
-      network: call.values('net').map((name) => (name === 'any' || name.includes(':') ? name : `${name}:443`)),
+      network: call.values('net').map(withDefaultPort),
       tools: call.values('tool'),
       environment: caller.environment,
     },

@@ -35,8 +35,19 @@ function nobodyHere(owner: Owner): readonly string[] {
   ];
 }
 
+/** Whoever asked for these would have been promised them. */
+function refuseFork({ fork, readonly = false }: LiveRequest): void {
+  if (fork === undefined && !readonly) return;
+  throw new ErrnoError('EINVAL', {
+    operation: 'jail run',
+    reason: `expected no ${readonly ? 'read-only workspace' : 'fork'}: a command on the directory itself has none`,
+    remedy: 'ctx exec runs it on a fork',
+  });
+}
+
 export async function executeLive(host: Host, request: LiveRequest): Promise<LiveEnvelope> {
   refuseNoCommand(request, 'jail run');
+  refuseFork(request);
   const place = placeOf(host, request.cwd);
   const { owner, origin, directory } = place;
   const resolved = await authorityFor(host, place, { ...request, wait: false, live: true });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type ErrnoCode, ErrnoError, type OpenOptions, open, operate, type Workspace } from 'ctxfs';
+import { type ErrnoCode, ErrnoError, judge, type OpenOptions, open, operate, type Workspace } from 'ctxfs';
 import { verbs } from '../../src/cli/verbs.js';
 import { assertNothingLeft } from '../support/leftovers.js';
 import { until } from '../support/process.js';
@@ -314,6 +314,11 @@ asOneUser((user) => {
         const report = await workspace.execLive({ shell: 'pwd; echo live > made' });
         assert.deepEqual([report.workspace.fork, report.stdout?.text], [null, `${project}\n`]);
         assert.equal(existsSync(join(project, 'made')), report.exitCode === 0);
+        for (const promised of [{ readonly: true }, { fork: 'main' }]) {
+          const other = await open({ directory: project, data: stage.store, ...promised });
+          await assert.rejects(other.execLive(['true']), refuses('EINVAL'));
+          await other.close();
+        }
       }));
 
     test('what may be done is asked without doing it', () =>
@@ -383,6 +388,63 @@ asOneUser((user) => {
       assert.deepEqual(ctx.agents.list(), []);
     });
 
+    test('the record says who changed a file, is followed, exported and verified elsewhere', async () => {
+      // A store of its own: what other tests do would be in its record, too.
+      const data = stage.makeDirectory('store of a record');
+      const ctx = await operate({ data });
+      const record = ctx.record();
+      const known = await record.find();
+      const project = stage.project();
+      const workspace = await open({ directory: project, data });
+      await workspace.exec(['touch', 'made']);
+      const { path, state, command } = await record.blame(join(project, 'made'));
+      assert.deepEqual([path, state, command.body.facts?.['argv']], ['made', 'pending', ['touch', 'made']]);
+      assert.equal((await record.at(`${command.chain}:${command.body.seq}`)).head, command.head);
+      await assert.rejects(record.blame(join(project, 'nobody')), refuses('ENOENT'));
+      await workspace.close();
+      const next = await record.follow(known, { type: 'exec' }).next();
+      assert.equal(next.value?.body.status, 'begin');
+      const to = join(stage.directory, 'exported');
+      const { key } = await record.exportTo(to);
+      const exported = ctx.record({ directory: to });
+      assert.equal((await exported.verify({ key })).ok, true);
+      assert.equal((await exported.verify({ key: '0'.repeat(64) })).ok, false);
+      await assert.rejects(record.exportTo(to), refuses('EEXIST'));
+    });
+
+    test('sessions of others are found and stopped', async () => {
+      const { sessions } = await operate({ data: stage.store });
+      const project = stage.project();
+      await assert.rejects(sessions.stop(project), refuses('ENOENT'));
+      await stage.ctx(project, ['session', 'start']);
+      assert.deepEqual(
+        (await sessions.list()).filter(({ origin }) => origin === project).map(({ fork }) => fork),
+        ['main'],
+      );
+      await sessions.stop(project);
+      assert.equal(await sessions.isLive(project), false);
+      await assertNothingLeft(project);
+    });
+
+    test('a profile widens what a caller grants, and nothing secret comes along', async () => {
+      const { profiles } = await operate({ data: stage.store });
+      const [claude] = (await profiles.list()).filter(({ name }) => name === 'claude');
+      assert.ok(claude);
+      const granted = { network: ['example.org:443'], environment: ['A=1'] };
+      const { options } = await profiles.widen(claude, granted, { directory: stage.project() });
+      assert.ok(options.network?.includes('example.org:443') && options.network.includes('api.anthropic.com:443'));
+      assert.ok(options.home?.startsWith(stage.store));
+      assert.equal(options.environment?.includes('ANTHROPIC_API_KEY'), false);
+    });
+
+    test('a tool call is judged as the hook does', async () => {
+      const directory = stage.project('echo one > file');
+      assert.equal((await judge({ tool: 'read', paths: ['file'] }, { directory })).decision, 'allow');
+      assert.equal((await judge({ tool: 'write', paths: ['/etc/passwd'] }, { directory })).decision, 'deny');
+      assert.match((await judge({ tool: 'exec', command: 'ls' }, { directory })).rewrite ?? '', /exec/);
+      assert.equal((await judge({ tool: 'exec', command: 'ls' }, { directory, commands: 'deny' })).decision, 'deny');
+    });
+
     test('a vault is made, limited and deleted', async () => {
       const { vaults } = await operate({ data: stage.store });
       const project = stage.project('echo one > file');
@@ -392,7 +454,10 @@ asOneUser((user) => {
       assert.deepEqual((await vaults.limit('api', { maxBytes: null })).limits, {});
       await vaults.delete(vault.id);
       assert.throws(() => vaults.find('api'), refuses('ENOENT'));
-      assert.deepEqual(vaults.inspect().faults, []);
+      assert.deepEqual(
+        vaults.inspect().faults.filter((fault) => fault.vault === vault.id),
+        [],
+      );
     });
   });
 });
