@@ -1,16 +1,12 @@
 /** `ctx jail run`: as `ctx exec`, on the directory itself. */
-import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
 import type { Host } from '../sdk/host.js';
 import type { Command } from '../sdk/options.js';
-import { exitCodeOfCommand } from '../sdk/report.js';
 import { currentDirectory } from './current-directory.js';
-import { approvalsFor, commandOf, exitCodeOfRefusal, Interrupts, streamOf, wantsReport } from './exec.js';
-import { limitText } from './limit-text.js';
-import { errorJson, errorText, painter, printJson } from './output.js';
-import { parseDuration } from './parse-arguments.js';
+import { commandOf } from './exec.js';
 import { liveReportText } from './report-text.js';
+import { runCommand, wantsReport } from './run-command.js';
 import type { Arguments, Run } from './verb.js';
 import { optionsOf, workspaceHere } from './workspace-here.js';
 
@@ -18,7 +14,7 @@ import { optionsOf, workspaceHere } from './workspace-here.js';
 const ofForks = ['fork', 'wait', 'keep', 'readonly'];
 
 /** `ctx exec --live`: for hooks, whose commands are to work where the harness does. */
-export const execLive: Run = (call, host) => {
+export const execLive: Run = async (call, host) => {
   const asked = ofForks.find((name) => call.flag(name));
   if (asked !== undefined) {
     throw new ErrnoError('EINVAL', {
@@ -31,44 +27,13 @@ export const execLive: Run = (call, host) => {
   return runLive(call, host, commandOf(call), directory);
 };
 
-export const run: Run = (call, host) => runLive(call, host, call.words, call.value('dir') ?? currentDirectory());
+export const run: Run = async (call, host) => runLive(call, host, call.words, call.value('dir') ?? currentDirectory());
 
-async function runLive(
-  call: Arguments,
-  host: () => Promise<Host>,
-  command: Command,
-  directory: string,
-): Promise<number> {
-  const told = streamOf(call, printJson);
-  const json = call.flag('json');
-  const report = wantsReport(call.value('report'));
-  const timeout = call.value('timeout');
-  const timeoutMilliseconds = timeout === undefined ? undefined : parseDuration(timeout);
+function runLive(call: Arguments, host: () => Promise<Host>, command: Command, directory: string): Promise<number> {
   const options = optionsOf(call);
-  const interrupts = new Interrupts();
-  try {
-    const workspace = await workspaceHere(host, options, directory);
-    const envelope = await workspace.execLive(command, {
-      timeoutMilliseconds,
-      streams: json ? 'capture' : 'inherit',
-      ...approvalsFor(call, () => undefined),
-      onStarted: (started) => interrupts.started(started),
-      onLimit: (event) => {
-        told?.onLimit?.(event);
-        if (report) process.stderr.write(`\r${limitText(event)}\r\n`);
-      },
-      onOutput: told?.onOutput,
-      signal: interrupts.signal,
-    });
-    await told?.end();
-    if (json) printJson(envelope);
-    else if (report) process.stderr.write(liveReportText(envelope, painter(process.stderr)));
-    return exitCodeOfCommand(envelope, constants.signals);
-  } catch (error) {
-    const exitCode = exitCodeOfRefusal(error);
-    if (exitCode === undefined || !(error instanceof ErrnoError)) throw error;
-    if (json) printJson(errorJson(error));
-    else process.stderr.write(errorText(error, painter(process.stderr)));
-    return exitCode;
-  }
+  return runCommand(call, {
+    report: wantsReport(call.value('report')),
+    text: liveReportText,
+    perform: async (asked) => (await workspaceHere(host, options, directory)).execLive(command, asked),
+  });
 }

@@ -1,16 +1,12 @@
 /** `ctx run`: a profile's grants, added to those of the call; then as `ctx exec` does. */
-import { constants } from 'node:os';
 import { ErrnoError, ExitCode } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
-import { type Need, type Profile, Profiles } from '../sdk/harness.js';
-import type { WorkspaceOptions } from '../sdk/options.js';
-import { type Envelope, exitCodeOfCommand } from '../sdk/report.js';
+import { type Harnessed, type Need, type Profile, Profiles } from '../sdk/harness.js';
+import type { Envelope } from '../sdk/report.js';
 import { currentDirectory } from './current-directory.js';
-import { approvalsFor, exitCodeOfRefusal, Interrupts } from './exec.js';
-import { errorJson, errorText, type Paint, painter, printJson } from './output.js';
-import { parseDuration } from './parse-arguments.js';
-import { progressLine } from './progress.js';
+import { type Paint, painter, printJson } from './output.js';
 import { reportText } from './report-text.js';
+import { runCommand } from './run-command.js';
 import type { Arguments, Run } from './verb.js';
 import { optionsOf, workspaceHere } from './workspace-here.js';
 
@@ -34,18 +30,18 @@ function list(call: Arguments, profiles: readonly Profile[]): number {
 }
 
 /** The options of the call, widened by what the profile needs. */
-async function widened(call: Arguments, profiles: Profiles, profile: Profile): Promise<WorkspaceOptions> {
-  const { options, withoutSecrets } = await profiles.widen(profile, optionsOf(call), {
+async function widened(call: Arguments, profiles: Profiles, profile: Profile): Promise<Harnessed> {
+  const harnessed = await profiles.widen(profile, optionsOf(call), {
     directory: currentDirectory(),
     credentials: call.flag('credentials'),
     fresh: call.flag('fresh'),
   });
-  if (withoutSecrets) {
+  if (harnessed.withoutSecrets) {
     process.stderr.write(
       `ctx: the home of ${profile.name} is there already and stays as it is; --fresh makes a new one\n`,
     );
   }
-  return options;
+  return harnessed;
 }
 
 /** The two commands that end a fork's changes. */
@@ -67,34 +63,20 @@ export const run: Run = async (call, makeHost) => {
       remedy: 'ctx run --list shows the profiles; ctx run shell is a shell',
     });
   }
-  const timeout = call.value('timeout');
-  const timeoutMilliseconds = timeout === undefined ? undefined : parseDuration(timeout);
-  const json = call.flag('json');
   const profile = known.find((each) => each.name === name);
-  const options = profile === undefined ? optionsOf(call) : await widened(call, profiles, profile);
-  const interrupts = new Interrupts();
-  const progress = progressLine(process.stderr, 'ctx: first use here, importing this directory');
+  let harnessed: Harnessed | undefined;
   try {
-    const workspace = await workspaceHere(makeHost, { ...options, onProgress: progress.update });
-    const envelope = await workspace.exec(profile === undefined ? call.words : [...profile.command, ...rest], {
-      timeoutMilliseconds,
-      streams: json ? 'capture' : 'inherit',
-      onReady: progress.clear,
-      ...approvalsFor(call, progress.clear),
-      onStarted: (command) => interrupts.started(command),
-      signal: interrupts.signal,
+    return await runCommand<Envelope>(call, {
+      report: call.value('report') !== 'never',
+      text: (envelope, paint) => reportText(envelope, paint) + ways(envelope, call),
+      perform: async (asked, onProgress) => {
+        if (profile !== undefined) harnessed = await widened(call, profiles, profile);
+        const options = harnessed?.options ?? optionsOf(call);
+        const workspace = await workspaceHere(makeHost, { ...options, onProgress });
+        return workspace.exec(profile === undefined ? call.words : [...profile.command, ...rest], asked);
+      },
     });
-    if (json) printJson(envelope);
-    else if (call.value('report') !== 'never') {
-      process.stderr.write(reportText(envelope, painter(process.stderr)) + ways(envelope, call));
-    }
-    return exitCodeOfCommand(envelope, constants.signals);
-  } catch (error) {
-    progress.clear();
-    const exitCode = exitCodeOfRefusal(error);
-    if (exitCode === undefined || !(error instanceof ErrnoError)) throw error;
-    if (json) printJson(errorJson(error));
-    else process.stderr.write(errorText(error, painter(process.stderr)));
-    return exitCode;
+  } finally {
+    harnessed?.release();
   }
 };

@@ -21,12 +21,13 @@ import {
   wireKind,
 } from '../sdk/session-wire.js';
 import { waitingText } from './ask-approval.js';
-import { commandOf, exitCodeOfRefusal, streamOf, wantsReport } from './exec.js';
+import { commandOf } from './exec.js';
 import { findVerb } from './find-verb.js';
 import { errorJson, errorText, painter } from './output.js';
 import { ownWords, parseArguments, parseDuration } from './parse-arguments.js';
 import type { VerbRelay } from './relayed-verb.js';
 import { reportText } from './report-text.js';
+import { exitCodeOfRefusal, streamOf, wantsReport } from './run-command.js';
 import { mayRunWith } from './session-grants.js';
 import type { Arguments, Verb } from './verb.js';
 

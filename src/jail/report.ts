@@ -55,7 +55,8 @@ const remedies: Readonly<Record<string, string>> = {
 };
 
 /** The private home is the only place to mount on that an agent can have written. */
-const plantedLink = "the fork's private home has a link where something must be mounted; `ctx drop` makes a fresh one";
+const plantedLink =
+  "the private home has a link where something must be mounted: `ctx drop` makes a fork's anew, `ctx run --fresh` a profile's";
 
 const replaced = 'something else stands at this path than a moment ago, when it was granted; look at it and try again';
 

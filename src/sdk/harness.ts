@@ -23,6 +23,8 @@ export interface Harnessed {
   readonly options: WorkspaceOptions;
   /** Secrets were asked for, and the home that is there stays without them. */
   readonly withoutSecrets: boolean;
+  /** When it is not used any more: until then nobody makes a fresh home in place of this one. */
+  release(): void;
 }
 
 export class Profiles {
@@ -42,7 +44,7 @@ export class Profiles {
     const { store, tree, home: source, environment } = this.#host;
     const { directory, credentials = false, fresh = false } = asked;
     const needs = needsOf(profile, credentials);
-    const { path, made } = await profileHome({
+    const { path, made, release } = await profileHome({
       store,
       tree,
       name: profile.name,
@@ -65,6 +67,7 @@ export class Profiles {
         home: path,
       },
       withoutSecrets: credentials && !made && profile.copies.some(({ secret }) => secret === true),
+      release,
     };
   }
 }

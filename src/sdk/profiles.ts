@@ -1,6 +1,6 @@
 /**
  * Harnesses that `ctx run` knows by name: what each needs beyond any command, and why. Data and nothing else; checked against
- * the public documentation of each program. The operator's `profiles.toml` changes them (profiles-file.ts).
+ * the public documentation of each program and by running it (docs/run.md). The operator's `profiles.toml` changes them (profiles-file.ts).
  */
 
 /** One thing a profile grants, with the reason a person is shown. */
@@ -49,9 +49,12 @@ export const builtInProfiles: readonly Profile[] = [
     ],
     environment: [
       { what: 'ANTHROPIC_API_KEY', why: key, secret: true },
+      { what: 'ANTHROPIC_AUTH_TOKEN', why: key, secret: true },
+      { what: 'CLAUDE_CODE_OAUTH_TOKEN', why: 'your sign-in, if you have it as a token', secret: true },
       { what: 'ANTHROPIC_MODEL', why: 'the model you chose' },
     ],
     variables: [
+      { what: 'IS_SANDBOX=1', why: 'it is one: as root it refuses to skip its own questions elsewhere' },
       { what: 'DISABLE_AUTOUPDATER=1', why: updates },
       { what: 'CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1', why: 'telemetry and error reports have no host here' },
     ],
@@ -65,14 +68,19 @@ export const builtInProfiles: readonly Profile[] = [
   {
     name: 'codex',
     summary: 'OpenAI Codex CLI',
-    command: ['codex'],
+    // Its own sandbox takes namespaces, which nobody has in here: without this every command of its own would fail.
+    command: ['codex', '-c', 'sandbox_mode="danger-full-access"'],
     hosts: [
       { what: 'api.openai.com', why: 'the model, with a key' },
       { what: 'chatgpt.com', why: 'the model, with a subscription' },
       { what: 'auth.openai.com', why: 'signing in' },
     ],
     reads: [],
-    environment: [{ what: 'OPENAI_API_KEY', why: key, secret: true }],
+    environment: [
+      { what: 'OPENAI_API_KEY', why: key, secret: true },
+      { what: 'CODEX_API_KEY', why: key, secret: true },
+      { what: 'CODEX_ACCESS_TOKEN', why: 'your sign-in, if you have it as a token', secret: true },
+    ],
     variables: [],
     copies: [
       { what: '.codex/config.toml', why: settings, secret: true },
@@ -89,12 +97,20 @@ export const builtInProfiles: readonly Profile[] = [
       { what: 'cloudcode-pa.googleapis.com', why: 'the model, signed in' },
       { what: 'accounts.google.com', why: 'signing in' },
       { what: 'oauth2.googleapis.com', why: 'renewing the sign-in' },
+      { what: 'www.googleapis.com', why: 'whose account it is' },
     ],
     reads: [],
-    environment: [{ what: 'GEMINI_API_KEY', why: key, secret: true }],
-    variables: [],
+    environment: [
+      { what: 'GEMINI_API_KEY', why: key, secret: true },
+      { what: 'GOOGLE_API_KEY', why: key, secret: true },
+      { what: 'GEMINI_MODEL', why: 'the model you chose' },
+      { what: 'GOOGLE_CLOUD_PROJECT', why: 'accounts of organisations need it' },
+    ],
+    variables: [{ what: 'NO_BROWSER=true', why: 'no browser is in here: it asks for a code instead' }],
     copies: [
       { what: '.gemini/settings.json', why: settings, secret: true },
+      { what: '.gemini/.env', why: 'your variables for it, keys among them', secret: true },
+      { what: '.gemini/google_accounts.json', why: 'which account you signed in with', secret: true },
       { what: '.gemini/GEMINI.md', why: 'your instructions' },
       { what: '.gemini/oauth_creds.json', why: 'your sign-in', secret: true },
     ],
@@ -104,7 +120,8 @@ export const builtInProfiles: readonly Profile[] = [
     summary: 'OpenCode',
     command: ['opencode'],
     hosts: [
-      { what: 'models.dev', why: 'its list of models' },
+      { what: 'models.opencode.ai', why: 'its list of models' },
+      { what: 'models.dev', why: 'the same, of older versions' },
       { what: 'opencode.ai', why: 'its own gateway' },
       { what: 'api.anthropic.com', why: 'models of this provider' },
       { what: 'api.openai.com', why: 'models of this provider' },
@@ -117,6 +134,8 @@ export const builtInProfiles: readonly Profile[] = [
     variables: [{ what: 'OPENCODE_DISABLE_AUTOUPDATE=1', why: updates }],
     copies: [
       { what: '.config/opencode/opencode.json', why: settings, secret: true },
+      { what: '.config/opencode/opencode.jsonc', why: settings, secret: true },
+      { what: '.config/opencode/AGENTS.md', why: 'your instructions' },
       { what: '.local/share/opencode/auth.json', why: 'your sign-ins', secret: true },
     ],
   },

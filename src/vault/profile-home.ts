@@ -1,13 +1,16 @@
 /**
  * The home that a profile keeps from run to run, whatever the directory: STORE/home/NAME/UID. Copies of the person's files are
  * made with it, before anybody inside has written there: what an agent plants later is never a place that we write to.
+ * Beside it UID.users has a locked file for each run that has it, and UID.lock is held while it is made.
  */
-import { copyFileSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { closeSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { profileFileBytes } from '../base/limits.js';
+import { uniqueName } from '../base/unique-name.js';
 import { give, makeDirectoryWhole, type Owner } from './layer-pool.js';
 import { storePaths } from './layout.js';
+import { takeLock } from './locks.js';
 import type { Store } from './store.js';
 import { emptyTrash, throwAway } from './trash.js';
 import type { Tree } from './tree.js';
@@ -52,19 +55,63 @@ function copyInto(draft: string, path: string, { source, owner }: ProfileHome): 
   for (let at = path; at !== '.'; at = dirname(at)) give(join(draft, at), owner);
 }
 
-/** Its path, made where it is missing; and whether it was made now. */
-export async function profileHome(home: ProfileHome): Promise<{ readonly path: string; readonly made: boolean }> {
+/** A home that is there, and stays for as long as it is held. */
+export interface HeldHome {
+  readonly path: string;
+  /** Whether it was made now. */
+  readonly made: boolean;
+  release(): void;
+}
+
+/** A file for each run that has the home, locked for as long as the run lives: a killed one holds nothing. */
+async function hold(tree: Tree, users: string): Promise<() => void> {
+  mkdirSync(users, { recursive: true, mode: 0o700 });
+  const file = join(users, uniqueName());
+  const descriptor = await takeLock(tree, file, { wait: false, purpose: 'ctx run', what: users });
+  return () => {
+    rmSync(file, { force: true });
+    closeSync(descriptor);
+  };
+}
+
+/** EBUSY where a run has it: its files would be gone under its feet. */
+async function refuseInUse(tree: Tree, users: string, name: string): Promise<void> {
+  const files = existsSync(users) ? readdirSync(users).map((each) => join(users, each)) : [];
+  for (const file of files) {
+    try {
+      closeSync(await takeLock(tree, file, { wait: false, purpose: 'ctx run --fresh', what: users }));
+      rmSync(file, { force: true });
+    } catch (error) {
+      if (!hasCode(error, 'EBUSY')) throw error;
+      const [pid = '?'] = readFileSync(file, 'utf8').split(' ');
+      throw new ErrnoError('EBUSY', {
+        operation: 'make a fresh home',
+        reason: `process ${pid} runs ${name} with the home that is there`,
+        remedy: 'end that run first, or run without --fresh',
+      });
+    }
+  }
+}
+
+/** Made where it is missing; one at a time, so that two first runs at once make one home. */
+export async function profileHome(home: ProfileHome): Promise<HeldHome> {
   const { store, tree, name, owner, copies, fresh } = home;
   const path = join(storePaths(store.directory).homes, name, String(owner.uid));
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  if (fresh) {
-    throwAway(store, path);
-    await emptyTrash(store, tree);
+  const users = `${path}.users`;
+  const lock = await takeLock(tree, `${path}.lock`, { wait: true, purpose: 'ctx run', what: path });
+  try {
+    if (fresh) {
+      await refuseInUse(tree, users, name);
+      throwAway(store, path);
+    }
+    const made = !existsSync(path);
+    makeDirectoryWhole(path, (draft) => {
+      for (const each of copies) copyInto(draft, each, home);
+      give(draft, owner);
+    });
+    return { path, made, release: await hold(tree, users) };
+  } finally {
+    closeSync(lock);
+    if (fresh) await emptyTrash(store, tree);
   }
-  const made = !existsSync(path);
-  makeDirectoryWhole(path, (draft) => {
-    for (const each of copies) copyInto(draft, each, home);
-    give(draft, owner);
-  });
-  return { path, made };
 }

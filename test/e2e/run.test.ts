@@ -98,6 +98,56 @@ forEachUser((user) => {
     assert.equal(await kept(first, 'ls ~', '--fresh'), '');
   });
 
+  test('two first runs at once make one home, and a home that is in use is not made anew', async () => {
+    const configuration = stage.makeDirectory('used/ctxfs');
+    writeFileSync(join(configuration, 'profiles.toml'), '[used]\ncommand = ["sh", "-c"]\n', { mode: 0o644 });
+    const options = { env: { XDG_CONFIG_HOME: join(configuration, '..') } };
+    const waits = (name: string) => `echo ${name} > ~/${name}; echo begun; until test -e ~/enough; do sleep 0.1; done`;
+    const runs = ['one', 'two'].map((name) => stage.startCtx(stage.project(), ['run', 'used', waits(name)], options));
+    for (const run of runs) await run.printed('begun');
+    const other = stage.project();
+    const refused = await stage.ctx(other, ['run', '--fresh', 'used', 'true'], options);
+    assert.equal(refused.code, 69, refused.stderr);
+    assert.match(refused.stderr, /process \d+ runs used with the home that is there.*EBUSY/);
+    const { stdout } = await stage.ctx(other, ['run', 'used', 'ls ~; touch ~/enough'], options);
+    assert.equal(stdout, 'one\ntwo\n', 'nothing of it is gone');
+    for (const run of runs) assert.equal((await run.finished).code, 0);
+    assert.equal((await stage.ctx(other, ['run', '--fresh', 'used', 'ls ~'], options)).stdout, '');
+  });
+
+  test('a run that is killed holds its home no longer', async () => {
+    const configuration = stage.makeDirectory('killed/ctxfs');
+    writeFileSync(join(configuration, 'profiles.toml'), '[killed]\ncommand = ["sh", "-c"]\n', { mode: 0o644 });
+    const options = { env: { XDG_CONFIG_HOME: join(configuration, '..') } };
+    const running = stage.startCtx(
+      stage.project(),
+      ['run', 'killed', 'echo mine > ~/mine; echo begun; sleep 1000'],
+      options,
+    );
+    await running.printed('begun');
+    running.child.kill('SIGKILL');
+    await running.finished;
+    const { code, stdout, stderr } = await stage.ctx(stage.project(), ['run', '--fresh', 'killed', 'ls ~'], options);
+    assert.deepEqual([code, stdout], [0, ''], stderr);
+  });
+
+  test('a link that a run planted in its profile’s home is refused with what makes a fresh one', async () => {
+    const configuration = stage.makeDirectory('planted/ctxfs');
+    const profile = '[planted]\ncommand = ["sh", "-c"]\n';
+    writeFileSync(join(configuration, 'profiles.toml'), profile, { mode: 0o644 });
+    stage.shell(stage.home, 'mkdir -p bin/inner; echo > bin/inner/tool');
+    const options = { env: { XDG_CONFIG_HOME: join(configuration, '..') } };
+    const project = stage.project();
+    const run = (...words: readonly string[]) => stage.ctx(project, ['run', ...words], options);
+    assert.equal((await run('planted', 'ln -s /etc ~/bin')).code, 0);
+    // From here on something has to be mounted there.
+    writeFileSync(join(configuration, 'profiles.toml'), `${profile}reads = ["~/bin/inner/tool"]\n`);
+    const refused = await run('planted', 'true');
+    assert.match(refused.stderr, /ELOOP/);
+    assert.match(refused.stderr, /`ctx run --fresh` a profile's/);
+    assert.equal((await run('--fresh', 'planted', 'true')).code, 0);
+  });
+
   test('a secret is given only when that is said, and nothing is copied where somebody may have planted a link', async () => {
     const outside = stage.project('echo precious > precious');
     stage.shell(
