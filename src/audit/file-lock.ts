@@ -16,13 +16,14 @@ interface Library {
 
 const busy = 11; // EAGAIN
 
-export function loadFileLock(library: string, milliseconds: number = recordLockMilliseconds): FileLock {
+/** `what` is locked, for the messages. */
+export function loadFileLock(library: string, milliseconds = recordLockMilliseconds, what = 'record'): FileLock {
   const module = { exports: {} as Library };
   try {
     process.dlopen(module, library);
   } catch (cause) {
     throw new ErrnoError('ENOSYS', {
-      operation: 'record',
+      operation: what,
       path: library,
       reason: 'expected the library that locks files',
       remedy: 'npm run setup -- start, in the checkout of ctxfs',
@@ -34,11 +35,11 @@ export function loadFileLock(library: string, milliseconds: number = recordLockM
       const number = module.exports.lock(descriptor, milliseconds);
       if (number === 0) return;
       throw new ErrnoError(number === busy ? 'EAGAIN' : 'EIO', {
-        operation: 'record',
+        operation: what,
         path,
         reason:
           number === busy
-            ? `expected the record to be free within ${milliseconds} ms: another process holds it`
+            ? `expected the ${what} to be free within ${milliseconds} ms: another process holds it`
             : `flock failed with errno ${number}`,
       });
     },

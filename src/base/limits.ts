@@ -168,6 +168,9 @@ export const shellTextCharacters = 128 * 1024;
 /** Substitutions, and braces that could expand, in one text: nested ones cost the parser the square. More count as unreadable. */
 export const shellOpenings = 2_048;
 
+/** Until a change of the rules gives up on another one: each takes as long as one small file. */
+export const rulesLockMilliseconds = 30_000;
+
 /** Commands and texts within each other: `bash -c` in `bash -c`. Deeper counts as unreadable. */
 export const shellNesting = 24;
 

@@ -1,9 +1,10 @@
 /** `ctx exec --keep`: the command in a session with the same grants, which is started where none lives and goes on after it. */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { dirname, join } from 'node:path';
-import { ErrnoError, ExitCode } from '../base/errno.js';
+import { dirname, join, resolve } from 'node:path';
+import { ExitCode } from '../base/errno.js';
 import { grantsOf } from './asked-grants.js';
+import { currentDirectory } from './current-directory.js';
 import { commandOf } from './exec.js';
 import { startSession } from './session.js';
 import { sessionGrants } from './session-grants.js';
@@ -28,31 +29,30 @@ function passSignalsTo(child: ReturnType<typeof spawn>): void {
 /** `options` are those of `ctx exec`. */
 export function keep(options: readonly Option[]): Run {
   return async (call, hostOf) => {
-    if (call.value('cwd') !== undefined) {
-      throw new ErrnoError('EINVAL', {
-        operation: 'ctx exec',
-        reason: '--keep and --cwd do not go together: a session is of the directory it is started in',
-        remedy: 'go there first',
-      });
-    }
     // Before anything is started: a call that is refused leaves nothing behind.
     commandOf(call);
     grantsOf(call);
     const host = await hostOf();
+    // Both are started there: a session is of the workspace it is started in, and the client looks for it where it stands.
+    const cwd = resolve(currentDirectory(), call.value('cwd') ?? '.');
     const ofFork = options.filter(({ name }) => name === 'fork');
-    const started = await startSession(host, call, wordsOf(call, [...sessionGrants, ...ofFork]));
+    const grants = wordsOf(call, [...sessionGrants, ...ofFork]);
+    const started = await startSession(host, { directory: cwd, fork: call.value('fork'), grants });
     if (started !== ExitCode.ok) return started;
     const again = wordsOf(
       call,
-      options.filter(({ name }) => name !== 'keep'),
+      options.filter(({ name }) => name !== 'keep' && name !== 'cwd'),
     );
     // The native client, as any command for a session has it.
     const client = join(dirname(host.jailProgram), 'call');
-    const child = spawn(client, [process.argv[1] ?? '', 'exec', ...again, '--', ...call.words], { stdio: 'inherit' });
+    const child = spawn(client, [process.argv[1] ?? '', 'exec', ...again, '--', ...call.words], {
+      cwd,
+      stdio: 'inherit',
+    });
     passSignalsTo(child);
-    return new Promise((resolve, reject) => {
+    return new Promise((settle, reject) => {
       child.once('error', reject);
-      child.once('exit', (code, signal) => resolve(code ?? 128 + (constants.signals[signal ?? 'SIGKILL'] ?? 9)));
+      child.once('exit', (code, signal) => settle(code ?? 128 + (constants.signals[signal ?? 'SIGKILL'] ?? 9)));
     });
   };
 }

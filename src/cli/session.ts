@@ -42,12 +42,14 @@ async function keepHere(
  */
 async function keepInBackground(
   spot: SessionSpot,
+  directory: string,
   words: readonly string[],
   told: NodeJS.WritableStream,
 ): Promise<number> {
   mkdirSync(spot.directory, { recursive: true, mode: 0o700 });
   const complaints = openSync(spot.complaints, 'w', 0o600);
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...words, '--foreground'], {
+    cwd: directory,
     detached: true,
     stdio: ['ignore', 'pipe', complaints],
   });
@@ -66,13 +68,20 @@ async function keepInBackground(
   });
 }
 
-/** For a command that wants one: nothing happens where one lives. `grants` are the options of `ctx session start`. */
-export async function startSession(host: Host, call: Arguments, grants: readonly string[]): Promise<number> {
+/** What a command wants of the session it runs in. */
+export interface WantedSession {
+  readonly directory: string;
+  readonly fork: string | undefined;
+  /** Options of `ctx session start`. */
+  readonly grants: readonly string[];
+}
+
+/** Nothing happens where one lives. */
+export async function startSession(host: Host, { directory, fork, grants }: WantedSession): Promise<number> {
   const sessions = new Sessions(host);
-  const [directory, fork] = [currentDirectory(), call.value('fork')];
   if (await sessions.isLive(directory, fork)) return ExitCode.ok;
   // stdout is the command's alone.
-  return keepInBackground(sessions.at(directory, fork), ['session', 'start', ...grants], process.stderr);
+  return keepInBackground(sessions.at(directory, fork), directory, ['session', 'start', ...grants], process.stderr);
 }
 
 /** `verbs` are those that a client of the session may ask for. */
@@ -84,8 +93,9 @@ export function start(verbs: readonly Verb[]): Run {
     grantsOf(call);
     const here = await host();
     if (!call.flag('foreground')) {
-      const spot = new Sessions(here).at(currentDirectory(), call.value('fork'));
-      return keepInBackground(spot, process.argv.slice(2), process.stdout);
+      const directory = currentDirectory();
+      const spot = new Sessions(here).at(directory, call.value('fork'));
+      return keepInBackground(spot, directory, process.argv.slice(2), process.stdout);
     }
     return keepHere(call, here, { relay: new VerbRelay(here, hookHost), idleMilliseconds, verbs });
   };

@@ -253,6 +253,27 @@ forEachUser((user) => {
     );
   });
 
+  test('rules that are added and removed at once are all added and removed', async () => {
+    const project = stage.project();
+    const names = Array.from({ length: 12 }, (_, index) => `program-${index}`);
+    const add = (name: string) => stage.ctx(project, ['rules', 'add', 'deny', '--json', '--', name]);
+    const ids = (await Promise.all(names.map(add))).map(
+      ({ stdout, stderr }) => (parseJson(stdout, stderr) as { rule: { id: string } }).rule.id,
+    );
+    const listed = (await stage.ctx(project, ['rules', 'list'])).stdout;
+    for (const name of names) assert.match(listed, new RegExp(`${name}$`, 'm'));
+    const more = await Promise.all([
+      ...ids.map((id) => stage.ctx(project, ['rules', 'rm', id])),
+      ...names.map((name) => add(`${name}-more`)),
+    ]);
+    assert.deepEqual(new Set(more.map(({ code }) => code)), new Set([0]));
+    const left = (await stage.ctx(project, ['rules', 'list'])).stdout;
+    for (const name of names) {
+      assert.match(left, new RegExp(`${name}-more$`, 'm'));
+      assert.doesNotMatch(left, new RegExp(`${name}$`, 'm'));
+    }
+  });
+
   test('a command of a session waits, says so, and can be interrupted', async () => {
     const project = stage.project();
     assert.equal((await stage.ctx(project, ['agent', 'new', 'kept'])).code, 0);

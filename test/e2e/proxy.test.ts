@@ -1,7 +1,7 @@
 /** The ways of asking for a command, what surrounds it, and many at once. CTX_SOAK=1 makes it large. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import type { Envelope } from '../../src/proxy/envelope.js';
 import type { InspectedRun } from '../../src/proxy/recorded-runs.js';
@@ -82,6 +82,23 @@ forEachUser(
       for (const option of ['--fork=main', '--keep', '--readonly', '--wait']) {
         const { code, stderr } = await stage.ctx(project, ['exec', '--live', option, '--', 'true']);
         assert.deepEqual([code, /do not go together/.test(stderr)], [2, true], stderr);
+      }
+    });
+
+    test('--keep with --cwd is of the workspace of that directory, and starts there', async () => {
+      const project = stage.project('mkdir -p inner; git init -q .');
+      const elsewhere = stage.project();
+      try {
+        for (const cwd of [`../${basename(project)}/inner`, join(project, 'inner')]) {
+          const words = ['exec', '--keep', '--cwd', cwd, '--', 'sh', '-c', 'pwd; readlink /proc/self/ns/pid >> seen'];
+          const { code, stdout, stderr } = await stage.ctx(elsewhere, words);
+          assert.deepEqual([code, stdout], [0, `${join(project, 'inner')}\n`], stderr);
+        }
+        const { stdout } = await stage.ctx(project, ['exec', '--', 'sort', '-u', 'inner/seen']);
+        assert.equal(stdout.split('\n').length, 2, 'one jail');
+        assert.match((await stage.ctx(elsewhere, ['session', 'stop'])).stderr, /no session lives here/);
+      } finally {
+        await stage.ctx(project, ['session', 'stop']);
       }
     });
 
