@@ -9,9 +9,10 @@
  *
  * Reports go to FD_REPORT as NUL-ended lines, each with the command's number: "ID started",
  * "ID refused SYSTEM_CALL COUNT FIRST_MS LAST_MS", "ID crowded
- * THREADS MOST", "ID exited STATUS USER_US SYSTEM_US MAXRSS_KB", "ID failed INDEX NAME ERRNO what". The jail itself, and the one command of a
+ * THREADS MOST", "ID held BYTES FILES HIDDEN", "ID exited STATUS USER_US SYSTEM_US MAXRSS_KB", "ID failed INDEX NAME ERRNO what". The jail itself, and the one command of a
  * jail that is not kept, is 0. When FD_LIFELINE ends, so does everything here.
  */
+#include "held.h"
 #include "jail.h"
 #include "serve.h"
 #include "staging.h"
@@ -55,6 +56,7 @@ static int run_once(struct jail *jail, const struct ties *ties)
 		fail("entering the new root");
 	if (started) {
 		report("started");
+		held_watch(jail->plan, command.id);
 		jail->commands[jail->count++] = &command;
 		watch(jail);
 	}

@@ -172,6 +172,8 @@ void execute(const struct operation *operation, const struct plan *plan, int cha
 	case OP_ENVIRONMENT:
 	case OP_SECCOMP:
 		return; /* read by OP_COMMAND */
+	case OP_HELD:
+		return; /* for the owner */
 	case OP_LANDLOCK:
 		return landlock_begin(operation->number, operation->flags);
 	case OP_LANDLOCK_RULE:

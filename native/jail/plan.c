@@ -38,6 +38,7 @@ const struct operation_kind operation_kinds[OP_COUNT] = {
 	[OP_CGROUP] = {"cgroup", STAGE_OWNER, 1, 1},
 	[OP_OWNERS] = {"owners", STAGE_OWNER, 2, 2},
 	[OP_GROUPS] = {"groups", STAGE_COMMAND, 1, ANY_NUMBER},
+	[OP_HELD] = {"held", STAGE_COMMAND, 1, ANY_NUMBER},
 	[OP_LISTEN] = {"listen", STAGE_OWNER, 0, 0},
 	[OP_SECCOMP] = {"seccomp", STAGE_COMMAND, 1, 1},
 };

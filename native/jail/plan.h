@@ -54,6 +54,7 @@ enum code {
 	OP_CGROUP,       /* directory of a control group to enter, before any namespace */
 	OP_OWNERS,       /* uid map, gid map: who the owners of a mount with PLAN_ATTR_OWNERS are, as user_namespaces(7) writes it */
 	OP_GROUPS,       /* supplementary groups of the command, each a decimal number */
+	OP_HELD,         /* paths inside: what the command's processes hold of deleted files on their filesystems is reported (held.h) */
 	OP_COUNT,
 };
 

@@ -1,6 +1,7 @@
 #include "serve.h"
 #include "crowd.h"
 #include "descriptor.h"
+#include "held.h"
 #include "jail.h"
 #include "staging.h"
 #include "syscalls.h"
@@ -144,6 +145,7 @@ static void start(struct jail *jail, const struct frame *frame)
 			command = NULL;
 			relays = NULL;
 			report("started");
+			held_watch(&plan, frame->id);
 		} else {
 			relays_close(relays);
 		}

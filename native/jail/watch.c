@@ -1,5 +1,6 @@
 #include "watch.h"
 #include "crowd.h"
+#include "held.h"
 #include "jail.h"
 #include "serve.h"
 #include "syscalls.h"
@@ -150,6 +151,13 @@ static void look_in_time(struct jail *jail, const struct pollfd *of)
 	look_at_crowd(jail);
 }
 
+static int patience(uint32_t commands)
+{
+	if (commands == 0)
+		return -1;
+	return held_patience() >= 0 ? held_patience() : CROWD_LOOK_MS;
+}
+
 void watch(struct jail *jail)
 {
 	static struct pollfd watched[FIRST_COMMAND + MOST_COMMANDS * WATCHED_OF_COMMAND];
@@ -161,10 +169,12 @@ void watch(struct jail *jail)
 		uint32_t count = jail->count;
 		for (uint32_t i = 0; i < count; i++)
 			list_command(jail->commands[i], &watched[FIRST_COMMAND + i * WATCHED_OF_COMMAND]);
-		int ready = poll(watched, FIRST_COMMAND + count * WATCHED_OF_COMMAND, count > 0 ? CROWD_LOOK_MS : -1);
+		int ready = poll(watched, FIRST_COMMAND + count * WATCHED_OF_COMMAND, patience(count));
 		if (ready < 0 && errno != EINTR)
 			fail("waiting");
 		look_in_time(jail, &watched[FIRST_COMMAND]);
+		if (count > 0)
+			held_look();
 		if (ready <= 0)
 			continue;
 		if (watched[WATCH_SIGNALS].revents)

@@ -9,7 +9,7 @@ import { ErrnoError } from '../base/errno.js';
 import { decodePath } from '../base/path-bytes.js';
 import type { Plan } from './operation.js';
 import { planBytes } from './plan-bytes.js';
-import { type Outcome, outcomeOf, splitReports } from './report.js';
+import { type Held, heldOf, type Outcome, outcomeOf, type Report, splitReports } from './report.js';
 
 export interface Launch {
   /** Path of the native jail program. */
@@ -22,6 +22,8 @@ export interface Launch {
   readonly onOutput?: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
   /** Given the listening socket of a plan that has one, before the command starts. */
   readonly onServer?: (server: Server) => void;
+  /** Told again and again by a plan that reports held files. */
+  readonly onHeld?: ((held: Held) => void) | undefined;
   /** The fork's lock; held by the jail too, so that it outlives a killed owner until all is unmounted. */
   readonly lockDescriptor?: number;
 }
@@ -86,13 +88,19 @@ export function launch(request: Launch): RunningJail {
       ),
     );
     if (child.pid === undefined) return;
-    const reports: Buffer[] = [];
+    const reports: Report[] = [];
+    let text = '';
     child.stdout?.on('data', (chunk: Buffer) => request.onOutput?.('stdout', chunk));
     child.stderr?.on('data', (chunk: Buffer) => request.onOutput?.('stderr', chunk));
     (child.stdio[reportDescriptor] as Readable).on('data', (chunk: Buffer) => {
-      reports.push(chunk);
-      // The first report is either this or a failure.
-      if (chunk.subarray(0, 9).toString('latin1') === '0 started') tellStarted();
+      const { reports: whole, left } = splitReports(text + decodePath(chunk));
+      text = left;
+      for (const report of whole) {
+        const held = heldOf(report);
+        if (held !== undefined) request.onHeld?.(held);
+        else reports.push(report);
+        if (report.what === 'started') tellStarted();
+      }
     });
     const plan = child.stdio[planDescriptor] as Duplex;
     // A jail that ended early has said why; the broken pipe says nothing more.
@@ -100,7 +108,7 @@ export function launch(request: Launch): RunningJail {
     plan.end(planBytes(request.plan));
     child.once('close', () => {
       try {
-        const outcome = outcomeOf(splitReports(decodePath(Buffer.concat(reports))).reports);
+        const outcome = outcomeOf(reports);
         if (outcome === undefined) throw endedSilently(child);
         resolve(outcome);
       } catch (error) {

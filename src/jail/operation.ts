@@ -61,6 +61,8 @@ export type Operation =
   | { readonly do: 'control group'; readonly directory: string }
   /** Maps as user_namespaces(7) writes them, for mounts with 'exchanged owners'. */
   | { readonly do: 'owners'; readonly users: string; readonly groups: string }
-  | { readonly do: 'groups'; readonly of: readonly number[] };
+  | { readonly do: 'groups'; readonly of: readonly number[] }
+  /** What the command's processes hold of deleted files, on the filesystems of these paths, is reported. */
+  | { readonly do: 'report held files'; readonly paths: readonly string[] };
 
 export type Plan = readonly Operation[];

@@ -70,6 +70,7 @@ const examples = {
   'control group': ['OP_CGROUP', { do: 'control group', directory: '/sys/fs/cgroup/ctx-1' }],
   owners: ['OP_OWNERS', { do: 'owners', users: '0 0 1', groups: '0 0 1\n1 2 3' }],
   groups: ['OP_GROUPS', { do: 'groups', of: [5, 4294967294] }],
+  'report held files': ['OP_HELD', { do: 'report held files', paths: ['/w', '/home/user'] }],
   listen: ['OP_LISTEN', { do: 'listen', port: 3128 }],
   seccomp: ['OP_SECCOMP', { do: 'seccomp', filter: Buffer.from('0600000000000000', 'hex') }],
 } satisfies Readonly<Record<Operation['do'], readonly [string, Operation]>>;

@@ -133,6 +133,8 @@ function encode(operation: Operation): Encoded {
       return { code: 29, strings: [operation.users, operation.groups] };
     case 'groups':
       return { code: 30, strings: operation.of.map(String) };
+    case 'report held files':
+      return { code: 31, strings: operation.paths };
   }
 }
 

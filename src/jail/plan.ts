@@ -84,6 +84,8 @@ export interface JailView {
   readonly controlGroups?: readonly string[];
   /** The most that one file may hold; undefined where disk is not limited. */
   readonly fileBytes?: number | undefined;
+  /** Whether deleted files of the fork that are still held count for somebody: then they are reported. */
+  readonly countsHeld?: boolean;
   /** A port of the jail's loopback whose connections the owner serves; undefined where no network is granted. */
   readonly proxyPort?: number | undefined;
   /** Host paths that must not be seen even under a shared ancestor. */
@@ -279,9 +281,15 @@ function foundation(view: JailView): readonly Operation[] {
   ];
 }
 
+function heldFiles({ countsHeld = false, overlays, shared }: JailView): readonly Operation[] {
+  const ofFork = [...overlays, ...shared.filter(({ ofFork }) => ofFork === true)].map(({ target }) => target);
+  return countsHeld ? [{ do: 'report held files', paths: ofFork }] : [];
+}
+
 function ofCommand(view: JailView, scopes: number): readonly Operation[] {
   return [
     ...limits(view),
+    ...heldFiles(view),
     ...groups(view),
     { do: 'user', uid: view.identity.uid, gid: view.identity.gid },
     ...restrictions(view, scopes),

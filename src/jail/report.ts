@@ -21,6 +21,14 @@ export interface Outcome {
   readonly crowded?: { readonly threads: number; readonly most: number } | undefined;
 }
 
+/** Files that were deleted and are still held by what runs inside. */
+export interface Held {
+  readonly bytes: number;
+  readonly files: number;
+  /** There are more whose size nobody can tell: mapped ones, and descriptors under way in a socket. */
+  readonly hidden: boolean;
+}
+
 export interface Report {
   /** 0 is the jail itself, or the one command of a jail that is not kept. */
   readonly id: number;
@@ -86,6 +94,13 @@ export function refusalOf({ rest: line }: Report): ErrnoError {
     reason: 'the kernel refused this step of making the jail',
     remedy: code === 'ELOOP' ? plantedLink : code === 'ESTALE' ? replaced : remedies[name],
   });
+}
+
+/** Undefined for every other report. */
+export function heldOf({ what, rest }: Report): Held | undefined {
+  if (what !== 'held') return undefined;
+  const [bytes = 0, files = 0, hidden = 0] = rest.split(' ').map(Number);
+  return { bytes, files, hidden: hidden !== 0 };
 }
 
 function refusedCall({ rest }: Report): RefusedCall {

@@ -14,7 +14,7 @@ import { decodePath } from '../base/path-bytes.js';
 import type { RunningJail } from './launch.js';
 import type { Plan } from './operation.js';
 import { planBytes } from './plan-bytes.js';
-import { type Outcome, outcomeOf, type Report, refusalOf, splitReports } from './report.js';
+import { type Held, heldOf, type Outcome, outcomeOf, type Report, refusalOf, splitReports } from './report.js';
 
 export interface Keeping {
   /** Path of the native jail program. */
@@ -33,6 +33,8 @@ export interface KeptCommand {
   readonly input: 'nothing' | 'pipe' | TerminalSize;
   /** No more is read of a stream until what this returns has resolved: a slow reader slows the command, as in any pipe. */
   readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Buffer) => void | Promise<void>;
+  /** Told again and again by a plan that reports held files. */
+  readonly onHeld?: ((held: Held) => void) | undefined;
 }
 
 export interface TerminalSize {
@@ -212,6 +214,8 @@ export class KeptJail {
       };
       this.#expect(id, {
         report: (report) => {
+          const held = heldOf(report);
+          if (held !== undefined) return command.onHeld?.(held);
           reports.push(report);
           if (report.what === 'started') tellStarted();
           else void finish();

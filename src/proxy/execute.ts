@@ -89,8 +89,10 @@ export async function executeOn(host: Host, request: ExecRequest, bench: Bench):
     environmentAdditions,
     weakened,
   });
-  const view =
-    request.readonly === true ? { ...shown, readOnly: [origin, ...resolved.roots, ...shown.readOnly] } : shown;
+  const { disk, inodes } = resolved.authority.quota;
+  const countsHeld = disk !== undefined || inodes !== undefined || fork.vault.limits !== undefined;
+  const readOnly = request.readonly === true ? [origin, ...resolved.roots, ...shown.readOnly] : shown.readOnly;
+  const view = { ...shown, readOnly, jail: { ...shown.jail, countsHeld } };
   const timeoutMilliseconds = shortest(request.timeoutMilliseconds, resolved.authority.quota.wallTime);
   const { agent, leave } = resolved;
   const { decision, approval } = leave;

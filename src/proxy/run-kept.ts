@@ -75,6 +75,7 @@ export async function runKept(request: KeptRunRequest): Promise<JailRun> {
           captured[stream].add(chunk);
           return request.onOutput?.(stream, chunk);
         }),
+      onHeld: watch.held,
     });
     request.onStarted?.(command);
     const [outcome, timedOut] = await withTimeout(command, request.timeoutMilliseconds, events);

@@ -108,6 +108,7 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
         streams[stream].add(chunk);
         void request.onOutput?.(stream, chunk);
       },
+      onHeld: watch.held,
       ...(request.lockDescriptor === undefined ? {} : { lockDescriptor: request.lockDescriptor }),
       ...(network === undefined ? {} : { onServer: network.onServer }),
     });

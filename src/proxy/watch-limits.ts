@@ -7,10 +7,12 @@ import type { Quota } from '../authority/quota.js';
 import { ErrnoError } from '../base/errno.js';
 import { groupPollMilliseconds } from '../base/limits.js';
 import type { Group } from '../jail/cgroup.js';
+import type { Held } from '../jail/report.js';
 import { countUsage, type Usage, type UsageWatch, watchUsage } from '../vault/usage.js';
 import type { OpenFork } from '../vault/vault.js';
 import { countedPlaces, exceeded, limitUses, refuseBeyond, together } from '../vault/vault-limits.js';
 import type { VaultLimits } from '../vault/vault-meta.js';
+import { HeldRoom, usedBytes } from './held-room.js';
 import type { LimitEvents } from './limit-events.js';
 
 export interface WatchRequest {
@@ -38,6 +40,8 @@ export function vaultWatchOf(fork: OpenFork): VaultWatch | undefined {
 }
 
 export interface LimitWatch {
+  /** To be told what the jail reports of deleted files. */
+  readonly held: (held: Held) => void;
   /** Limits for which the jail was ended, in words. */
   readonly reached: readonly string[];
   /** Looks a last time at what the kernel counted; nothing is told after it. */
@@ -74,8 +78,10 @@ async function restOfVault({ vault, treeProgram }: WatchRequest, watched: Usage)
   return { ...nothing, bytes, inodes };
 }
 
+interface ForkWatch extends Pick<LimitWatch, 'held'>, Pick<UsageWatch, 'stop'> {}
+
 /** One watcher of the fork: undefined where neither disk nor inodes are limited, nor the vault. */
-async function watchFork(request: WatchRequest, reached: string[]): Promise<UsageWatch | undefined> {
+async function watchFork(request: WatchRequest, reached: string[]): Promise<ForkWatch | undefined> {
   const { quota, events, end, vault } = request;
   const { disk, inodes } = quota;
   if (disk === undefined && inodes === undefined && vault === undefined) return undefined;
@@ -83,26 +89,33 @@ async function watchFork(request: WatchRequest, reached: string[]): Promise<Usag
     reached.push(words);
     end();
   };
-  let running = false;
+  let room: HeldRoom | undefined;
+  let counted = nothing;
   let rest = nothing;
+  const judge = () => {
+    // Before the command runs, nothing is.
+    if (room === undefined) return;
+    const usage = room.with(counted);
+    if (disk !== undefined && events.observe('disk', usage.bytes, disk) && usage.bytes >= disk)
+      endBecause(`disk limit reached: the fork holds ${usage.bytes} of ${disk} bytes; the command was ended`);
+    if (inodes !== undefined && events.observe('inodes', usage.inodes, inodes) && usage.inodes >= inodes)
+      endBecause(`file limit reached: the fork holds ${usage.inodes} of ${inodes} files; the command was ended`);
+    const whole = together(rest, usage);
+    for (const { limit, used, most } of vault === undefined ? [] : limitUses(vault.limits, whole))
+      events.observe(limit, used, most, used > most);
+    const beyond = vault === undefined ? undefined : exceeded(vault.limits, whole);
+    if (beyond !== undefined && !reached.some((words) => words.startsWith(vaultReached)))
+      endBecause(`${vaultReached}${beyond}; the command was ended`);
+    if (usage.unseen > 0) endBecause('the fork is too deep to be counted; the command was ended');
+  };
   const lowest = Math.min(disk ?? Number.POSITIVE_INFINITY, vault?.limits.maxBytes ?? Number.POSITIVE_INFINITY);
   const watch = watchUsage({
     program: request.treeProgram,
     roots: request.roots,
     wakeBytes: Number.isFinite(lowest) ? lowest / 16 : undefined,
     onUsage(usage) {
-      if (!running) return;
-      if (disk !== undefined && events.observe('disk', usage.bytes, disk) && usage.bytes >= disk)
-        endBecause(`disk limit reached: the fork holds ${usage.bytes} of ${disk} bytes; the command was ended`);
-      if (inodes !== undefined && events.observe('inodes', usage.inodes, inodes) && usage.inodes >= inodes)
-        endBecause(`file limit reached: the fork holds ${usage.inodes} of ${inodes} files; the command was ended`);
-      const whole = together(rest, usage);
-      for (const { limit, used, most } of vault === undefined ? [] : limitUses(vault.limits, whole))
-        events.observe(limit, used, most, used > most);
-      const beyond = vault === undefined ? undefined : exceeded(vault.limits, whole);
-      if (beyond !== undefined && !reached.some((words) => words.startsWith(vaultReached)))
-        endBecause(`${vaultReached}${beyond}; the command was ended`);
-      if (usage.unseen > 0) endBecause('the fork is too deep to be counted; the command was ended');
+      counted = usage;
+      judge();
     },
     onLost: () => endBecause('the fork could no longer be counted; the command was ended'),
   });
@@ -117,8 +130,15 @@ async function watchFork(request: WatchRequest, reached: string[]): Promise<Usag
     await watch.stop();
     throw error;
   }
-  running = true;
-  return watch;
+  const opened = new HeldRoom(first, () => usedBytes(request.roots[0] ?? '/'));
+  room = opened;
+  return {
+    stop: () => watch.stop(),
+    held(held) {
+      opened.held = held;
+      judge();
+    },
+  };
 }
 
 function lookAtGroup({ group, quota, events }: WatchRequest): void {
@@ -137,6 +157,7 @@ export async function watchLimits(request: WatchRequest): Promise<LimitWatch> {
   const timer = watchesGroup ? setInterval(() => lookAtGroup(request), groupPollMilliseconds) : undefined;
   return {
     reached,
+    held: (held) => fork?.held(held),
     async stop() {
       clearInterval(timer);
       lookAtGroup(request);

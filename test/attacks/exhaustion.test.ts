@@ -8,6 +8,8 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Envelope } from '../../src/proxy/envelope.js';
+import { inSession } from '../support/session.js';
+import { cannotMountSmallDisk, onSmallDisk, overlayWorksOn } from '../support/small-disk.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
 
@@ -15,6 +17,32 @@ const soaking = process.env['CTX_SOAK'] === '1';
 const levels = soaking ? 4_000 : 300;
 const entries = soaking ? 1_000_000 : 4_000;
 const refusedCalls = soaking ? 2_000_000 : 20_000;
+
+/** Takes 1 MiB so many times in files without a name, says so, and keeps them for so many seconds. */
+const holdFiles = [
+  '/usr/bin/python3',
+  '-c',
+  `import array, mmap, os, socket, sys, time
+way, count, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+kept = []
+for number in range(count):
+    path = os.path.expanduser("~/held") if way == "at-home" else "held"
+    if way == "nameless":
+        file = os.open(".", os.O_RDWR | os.O_TMPFILE, 0o600)
+    else:
+        file = os.open(path, os.O_RDWR | os.O_CREAT)
+        os.unlink(path)
+    os.write(file, b"x" * (1 << 20))
+    kept.append(file)
+    if way == "mapped":
+        kept.append(mmap.mmap(file, 4096))
+    if way == "sent":
+        kept.append(socket.socketpair())
+        kept[-1][0].sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [file]))])
+    if way in ("mapped", "sent"):
+        os.close(file)
+time.sleep(seconds)`,
+];
 
 /** Another project of the same user: a command in its jail, on its first use. */
 async function answersMeanwhile(stage: Stage): Promise<void> {
@@ -80,6 +108,52 @@ forEachUser((user) => {
       ['sh', '-c', 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); : > f$i; done'],
     );
     assert.match(files.limitsReached.join(), /file limit reached/);
+  });
+
+  test('disk and files are held to their limits by what was deleted and is still open, too', async () => {
+    const project = stage.project();
+    const hold = async (options: readonly string[], ...words: readonly string[]) => {
+      const argv = ['exec', '--json', '--timeout', '100s', ...options, '--', ...holdFiles, ...words];
+      const { stdout, stderr } = await stage.ctx(project, argv, { timeoutSeconds: 120 });
+      return parseJson(stdout, stderr) as Envelope;
+    };
+    for (const way of ['open', 'nameless', 'at-home']) {
+      const { exitCode, stderr } = await hold([], way, '24', '0');
+      // Files without a name are not to be had in an overlay before Linux 6.3.
+      if (way === 'nameless' && stderr?.text.includes('not supported')) continue;
+      assert.equal(exitCode, 0, `without a limit it has to work: ${stderr?.text}`);
+      assert.match((await hold(['--disk', '8M'], way, '24', '90')).limitsReached.join(), /^disk limit reached/, way);
+      assert.match((await hold(['--files', '20'], way, '24', '90')).limitsReached.join(), /^file limit reached/, way);
+    }
+    await inSession(
+      stage,
+      async ({ project }) => {
+        const words = ['session', 'exec', '--json', '--', ...holdFiles, 'open', '24', '60'];
+        const { stdout, stderr } = await stage.ctx(project, words);
+        assert.match((parseJson(stdout, stderr) as Envelope).limitsReached.join(), /^disk limit reached/);
+      },
+      { options: ['--disk', '8M'] },
+    );
+  });
+
+  test('nor can it be hidden in mappings, and in sockets that descriptors are sent by', {
+    skip: cannotMountSmallDisk ?? false,
+  }, async (context) => {
+    // What is hidden is taken from the growth of the filesystem: here nobody else writes it.
+    const disk = stage.makeDirectory('hidden');
+    if (!(await overlayWorksOn(stage, disk))) return context.skip('this kernel has no overlay on tmpfs');
+    const project = stage.project();
+    const quoted = holdFiles.map((word) => `'${word}'`).join(' ');
+    for (const way of ['mapped', 'sent']) {
+      const run = (options: string, seconds: number) =>
+        `cd ${project}; CTX_DATA=${disk}/store $CTX exec --json --timeout 60s ${options} -- ${quoted} ${way} 24 ${seconds}`;
+      const free = await onSmallDisk(stage, disk, 'size=96m', run('', 0));
+      assert.equal((parseJson(free.stdout, free.stderr) as Envelope).exitCode, 0, 'without a limit it has to work');
+      const held = await onSmallDisk(stage, disk, 'size=96m', run('--disk 8M', 50));
+      const { limitsReached, timedOut } = parseJson(held.stdout, held.stderr) as Envelope;
+      assert.match(limitsReached.join(), /^disk limit reached/, way);
+      assert.equal(timedOut, false);
+    }
   });
 
   test('descriptors run out for the process that opens them, and for nobody else', async () => {

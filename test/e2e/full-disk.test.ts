@@ -1,36 +1,14 @@
-/** A disk that is full: said clearly, nothing lost, nothing half done. */
+/** A disk that is full, of bytes or of files: said clearly, nothing lost, nothing half done. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import type { Finished } from '../support/process.js';
-import { type Stage, useStage } from '../support/stage.js';
-import { forEachUser, isRoot } from '../support/users.js';
+import { cannotMountSmallDisk, onSmallDisk, overlayWorksOn } from '../support/small-disk.js';
+import { useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
 
-function reasonToSkip(): string | false {
-  if (!isRoot) return 'needs root to mount a small disk';
-  const missing = ['unshare', 'setpriv'].filter((program) => spawnSync(program, ['--version']).error !== undefined);
-  return missing.length > 0 && `${missing.join(' and ')} not installed`;
-}
-
-const skip = reasonToSkip();
-
-/** Runs a script as the user, with a tmpfs of `size` at `directory`, in a mount namespace that ends with it. */
-function onSmallDisk(stage: Stage, directory: string, size: string, script: string): Promise<Finished> {
-  const { uid, gid } = stage.user;
-  const mount = `mount -t tmpfs -o size=${size},mode=755,uid=${uid},gid=${gid} ctx-test-disk "$1"`;
-  const enter = `${mount}; exec setpriv --reuid=${uid} --regid=${gid} --clear-groups sh -uc "$2"`;
-  const argv = ['unshare', '--mount', '--propagation', 'private', 'sh', '-euc', enter, 'sh', directory, script];
-  return stage.start('/', argv, { uid: 0, gid: 0, env: { CTX: stage.program } }).finished;
-}
+const skip = cannotMountSmallDisk ?? false;
 
 forEachUser((user) => {
   const stage = useStage(user);
-
-  /** Overlay on tmpfs wants user.* attributes there, which kernels before 6.6 do not have. */
-  async function overlayWorksHere(directory: string): Promise<boolean> {
-    const { stdout } = await onSmallDisk(stage, directory, '4m', `CTX_DATA=${directory}/store $CTX doctor --json`);
-    return (JSON.parse(stdout) as { ready: boolean }).ready;
-  }
 
   test('an import that does not fit says ENOSPC and leaves nothing behind', { skip }, async () => {
     const disk = stage.makeDirectory('small-import');
@@ -38,7 +16,7 @@ forEachUser((user) => {
     const { stdout, stderr } = await onSmallDisk(
       stage,
       disk,
-      '3m',
+      'size=3m',
       `cd ${project}; export CTX_DATA=${disk}/store; $CTX exec -- true; echo "code $?"
        du -sk ${disk} | cut -f1; find ${disk} -name large; ls ${disk}/store/trash | wc -l
        $CTX diff; echo "code $?"; mv large ../large; $CTX exec -- cat small; echo "code $?"; mv ../large .`,
@@ -51,12 +29,12 @@ forEachUser((user) => {
 
   test('a command that fills the disk is told so itself, and drop makes room again', { skip }, async (context) => {
     const disk = stage.makeDirectory('small-store');
-    if (!(await overlayWorksHere(disk))) return context.skip('this kernel has no overlay on tmpfs');
+    if (!(await overlayWorksOn(stage, disk))) return context.skip('this kernel has no overlay on tmpfs');
     const project = stage.project('echo small > small');
     const { stdout, stderr } = await onSmallDisk(
       stage,
       disk,
-      '4m',
+      'size=4m',
       `cd ${project}; export CTX_DATA=${disk}/store; $CTX exec -- true; $CTX exec -- sh -c '${fill}'
        $CTX diff --json >/dev/null; echo "code $?"; $CTX drop; echo "code $?"; $CTX exec -- cat small; echo "code $?"`,
     );
@@ -66,12 +44,12 @@ forEachUser((user) => {
 
   test('the report of a command that fills the disk still comes', { skip }, async (context) => {
     const disk = stage.makeDirectory('small-report');
-    if (!(await overlayWorksHere(disk))) return context.skip('this kernel has no overlay on tmpfs');
+    if (!(await overlayWorksOn(stage, disk))) return context.skip('this kernel has no overlay on tmpfs');
     const project = stage.project();
     const { stdout, stderr } = await onSmallDisk(
       stage,
       disk,
-      '4m',
+      'size=4m',
       `cd ${project}; export CTX_DATA=${disk}/store; $CTX exec -- true
        $CTX exec --report always -- sh -c '${fill}; exit 7'; echo "code $?"`,
     );
@@ -83,12 +61,12 @@ forEachUser((user) => {
     skip,
   }, async (context) => {
     const disk = stage.makeDirectory('small-record');
-    if (!(await overlayWorksHere(disk))) return context.skip('this kernel has no overlay on tmpfs');
+    if (!(await overlayWorksOn(stage, disk))) return context.skip('this kernel has no overlay on tmpfs');
     const project = stage.project();
     const { stdout, stderr } = await onSmallDisk(
       stage,
       disk,
-      '4m',
+      'size=4m',
       `cd ${project}; export CTX_DATA=${disk}/store; $CTX exec -- true; $CTX exec -- sh -c '${fill}; exit 7' 2>/dev/null; echo "code $?"
        $CTX exec -- true; echo "code $?"; $CTX audit query --json --status failed --type exec | grep -c '"exitCode":7'
        $CTX audit verify | grep holds; $CTX drop; $CTX exec -- true; echo "code $?"; $CTX audit verify | grep holds`,
@@ -106,7 +84,7 @@ forEachUser((user) => {
     const { stdout, stderr } = await onSmallDisk(
       stage,
       disk,
-      '3m',
+      'size=3m',
       `mkdir ${disk}/p; cd ${disk}/p; for f in ${files}; do echo old > $f; done; echo x > z; export CTX_DATA=${stage.directory}/roomy-${user.uid}
        $CTX exec -- sh -c 'for f in ${files}; do (echo new; head -c 400000 /dev/zero) > $f; done; rm z'
        head -c 2000000 /dev/zero > ../ballast
@@ -120,5 +98,45 @@ forEachUser((user) => {
       /^code 1\n(new 400004\n)?old 4\n(a b c d e|a b c d e z) \napplied \d changes\ncode 0\n400004\na b c d e $/,
       stderr,
     );
+  });
+
+  const fillWithFiles =
+    'echo kept > kept; i=0; while (: > many$i) 2>/dev/null; do i=$((i + 1)); done; echo "ended, $((i > 50))"; touch more; exit 7';
+
+  test('a command that uses up all inodes is told so itself and reported, and drop makes room again', {
+    skip,
+  }, async (context) => {
+    const disk = stage.makeDirectory('few-inodes');
+    if (!(await overlayWorksOn(stage, disk))) return context.skip('this kernel has no overlay on tmpfs');
+    const project = stage.project('echo small > small');
+    const { stdout, stderr } = await onSmallDisk(
+      stage,
+      disk,
+      'size=64m,nr_inodes=600',
+      `cd ${project}; export CTX_DATA=${disk}/store; $CTX exec -- true
+       $CTX exec --report always -- sh -c '${fillWithFiles}'; echo "code $?"
+       df --output=iavail ${disk} | tail -1 | tr -d ' '
+       $CTX diff --names | grep -c 'A kept'; $CTX exec -- true; echo "code $?"
+       $CTX drop | sed 's/[0-9][0-9]*/many/'; $CTX exec -- cat small; echo "code $?"; $CTX audit verify | grep holds; $CTX fsck; echo "code $?"`,
+    );
+    assert.match(stderr, /more.*No space left on device/);
+    assert.match(stderr, /A kept.*A many0/s);
+    assert.match(stderr, /\(ENOSPC\)/, 'nothing new begins there');
+    const after = 'dropped many changes\nsmall\ncode 0\nThe record holds.\n1 vault, 0 faults\ncode 0\n';
+    assert.equal(stdout, `ended, 1\ncode 7\n0\n1\ncode 1\n${after}`, stderr);
+  });
+
+  test('an import for which there are too few inodes says ENOSPC and leaves nothing behind', { skip }, async () => {
+    const disk = stage.makeDirectory('few-inodes-import');
+    const project = stage.project('mkdir many; cd many; seq 800 | xargs touch');
+    const { stdout, stderr } = await onSmallDisk(
+      stage,
+      disk,
+      'size=64m,nr_inodes=300',
+      `cd ${project}; export CTX_DATA=${disk}/store; $CTX exec -- true; echo "code $?"
+       find ${disk} -path '*many*' | wc -l; mv many ../many-away; echo small > small; $CTX exec -- cat small; echo "code $?"`,
+    );
+    assert.match(stderr, /^ctx: tree copy .*no space is left on the device \(ENOSPC\)/);
+    assert.equal(stdout, 'code 1\n0\nsmall\ncode 0\n', stderr);
   });
 });

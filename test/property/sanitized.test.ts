@@ -68,7 +68,7 @@ describe('with sanitizers', { skip: cannotSanitize }, () => {
       const project = stage.project('git init -q .; echo old > file; mkdir deep; chmod 700 deep; ln -s file link');
       const script = [
         "git add -A; git -c user.name=a -c user.email=a@b commit -qm one; python3 -c \"open('made', 'w').write('x' * 99999)\"",
-        'cat; unshare -U true; echo new > file; rm link; mkdir -p a/b/c; touch a/b/c/d; sleep 0.1 & wait; exit 3',
+        'exec 9> gone; rm gone; echo held >&9; cat; unshare -U true; echo new > file; rm link; mkdir -p a/b/c; touch a/b/c/d; sleep 0.1 & wait; exit 3',
       ].join('\n');
       const ran = await run(project, ['exec', '--report', 'always', '--disk', '1G', '--', 'sh', '-c', script], 'input');
       assert.equal(ran.code, 3, ran.stderr);
