@@ -12,6 +12,7 @@
  */
 import { resolve } from 'node:path';
 import { composeHost } from './compose.js';
+import { currentDirectory } from './sdk/current-directory.js';
 import type { ChangedSettings, SettingsPlace } from './sdk/hook-settings.js';
 import type { HarnessTask, Judged, ToolCall } from './sdk/judge.js';
 import type { Operator } from './sdk/operator.js';
@@ -29,6 +30,7 @@ export type {
   Spoken,
   Waiting,
 } from './sdk/approvals.js';
+export { type Mount, type Policy, parseMounts, parsePolicy } from './sdk/authority-files.js';
 export type { Change, CommandChange, Problem, Progress } from './sdk/changes.js';
 export { type Classification, type CommandClass, type CommandForm, classify, type Reading } from './sdk/classify.js';
 export type { Check, Diagnosis } from './sdk/doctor.js';
@@ -60,18 +62,14 @@ export type {
   Started,
   WorkspaceOptions,
 } from './sdk/options.js';
-export {
-  type Access,
-  type Mount,
-  type ObjectQuestion,
-  type Policy,
-  type Preamble,
-  parseMounts,
-  parsePolicy,
-  type ResolvedAuthority,
-  type Verdict,
-  type WhyObject,
-  type WhyPath,
+export type {
+  Access,
+  ObjectQuestion,
+  Preamble,
+  ResolvedAuthority,
+  Verdict,
+  WhyObject,
+  WhyPath,
 } from './sdk/permissions.js';
 export type {
   AuditRecord,
@@ -104,12 +102,14 @@ export interface OpenOptions extends OperateOptions, WorkspaceOptions {
 }
 
 function hostOf({ data }: OperateOptions) {
-  return composeHost(data === undefined ? process.env : { ...process.env, CTX_DATA: resolve(data) });
+  return composeHost(
+    data === undefined ? process.env : { ...process.env, CTX_DATA: resolve(currentDirectory(), data) },
+  );
 }
 
 /** A workspace on a directory. Nothing is made until something is asked of it; `close` it at the end. */
 export async function open({ directory = '.', data, ...options }: OpenOptions = {}): Promise<Workspace> {
-  return new Workspace(hostOf({ data }), resolve(directory), options);
+  return new Workspace(hostOf({ data }), resolve(currentDirectory(), directory), options);
 }
 
 /** What the person governs with. It is for programs that act for the person, and never for a model. */

@@ -17,7 +17,7 @@ const ranks = [
 
 /**
  * The command line and the MCP server are faces: they reach the product through the SDK, types included, so that a program
- * can do and is refused whatever a person can do and is refused (docs/decisions/0013).
+ * can do and is refused whatever a person can do and is refused (docs/decisions/0015).
  */
 const faces = { mcp: ['base', 'sdk'], cli: ['base', 'sdk', 'mcp'] };
 

@@ -2,8 +2,8 @@
 import { resolve } from 'node:path';
 import { ExitCode } from '../base/errno.js';
 import { visible, visibleCommand } from '../base/visible-text.js';
+import { currentDirectory } from '../sdk/current-directory.js';
 import { AuditRecord } from '../sdk/record.js';
-import { currentDirectory } from './current-directory.js';
 import { painter, printJson } from './output.js';
 import type { Run } from './verb.js';
 

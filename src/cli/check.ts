@@ -1,5 +1,5 @@
 /** `ctx policy check` and `ctx mount check`: the parsers that everything else uses, on a file of your own. */
-import { parseMounts, parsePolicy } from '../sdk/permissions.js';
+import { parseMounts, parsePolicy } from '../sdk/authority-files.js';
 import { counted } from './change-text.js';
 import { inputText } from './input-text.js';
 import { painter, printJson } from './output.js';

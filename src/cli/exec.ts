@@ -1,8 +1,8 @@
 /** `ctx exec`: the proxy's face for people and scripts. stdout is the command's alone. */
 import { resolve } from 'node:path';
+import { currentDirectory } from '../sdk/current-directory.js';
 import type { Command } from '../sdk/options.js';
 import { commandForm } from './command-form.js';
-import { currentDirectory } from './current-directory.js';
 import { reportText } from './report-text.js';
 import { runCommand, wantsReport } from './run-command.js';
 import type { Arguments, Run } from './verb.js';

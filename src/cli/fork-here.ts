@@ -1,7 +1,8 @@
 /** The fork that a call is about: of the directory the person is in, and of `--fork` and `--wait`. */
+
+import { currentDirectory } from '../sdk/current-directory.js';
 import { Fork } from '../sdk/fork.js';
 import type { Host } from '../sdk/host.js';
-import { currentDirectory } from './current-directory.js';
 import type { Arguments } from './verb.js';
 
 export async function forkHere(call: Arguments, host: () => Promise<Host>, name = call.value('fork')): Promise<Fork> {

@@ -1,9 +1,9 @@
 /** `ctx jail run`: as `ctx exec`, on the directory itself. */
 import { resolve } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
+import { currentDirectory } from '../sdk/current-directory.js';
 import type { Host } from '../sdk/host.js';
 import type { Command } from '../sdk/options.js';
-import { currentDirectory } from './current-directory.js';
 import { commandOf } from './exec.js';
 import { liveReportText } from './report-text.js';
 import { runCommand, wantsReport } from './run-command.js';

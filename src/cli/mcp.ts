@@ -2,8 +2,8 @@
 import { resolve } from 'node:path';
 import { ExitCode } from '../base/errno.js';
 import { makeServer } from '../mcp/server.js';
+import { currentDirectory } from '../sdk/current-directory.js';
 import { askedLines } from './ask-approval.js';
-import { currentDirectory } from './current-directory.js';
 import { painter } from './output.js';
 import { parseDuration } from './parse-arguments.js';
 import type { Arguments, Run } from './verb.js';

@@ -1,8 +1,8 @@
 /** `ctx agent` and `ctx tool`: make, show, list, change and remove. Each change is in the record before it happens. */
 import { ErrnoError, ExitCode } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
+import { currentDirectory } from '../sdk/current-directory.js';
 import { type ObjectKind, Objects, parseSpec, type Tier } from '../sdk/objects.js';
-import { currentDirectory } from './current-directory.js';
 import { inputText } from './input-text.js';
 import { painter, printJson } from './output.js';
 import type { Arguments, Run } from './verb.js';

@@ -1,7 +1,8 @@
 /** The person of this process. Its streams are touched when they are used: each costs a part of a start. */
+
+import { currentDirectory } from '../sdk/current-directory.js';
 import { processStreams } from '../sdk/hook-streams.js';
 import type { Caller } from './caller.js';
-import { currentDirectory } from './current-directory.js';
 
 export const processCaller: Caller = Object.freeze({
   directory: currentDirectory,

@@ -1,9 +1,9 @@
 /** `ctx run`: a profile's grants, added to those of the call; then as `ctx exec` does. */
 import { ErrnoError, ExitCode } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
+import { currentDirectory } from '../sdk/current-directory.js';
 import { type Harnessed, type Need, type Profile, Profiles } from '../sdk/harness.js';
 import type { Envelope } from '../sdk/report.js';
-import { currentDirectory } from './current-directory.js';
 import { type Paint, painter, printJson } from './output.js';
 import { reportText } from './report-text.js';
 import { runCommand } from './run-command.js';

@@ -1,9 +1,10 @@
 /** The workspace that a call is about: the directory the person is in, with what the call grants. */
+
+import { currentDirectory } from '../sdk/current-directory.js';
 import type { Host } from '../sdk/host.js';
 import type { WorkspaceOptions } from '../sdk/options.js';
 import { Workspace } from '../sdk/workspace.js';
 import { grantsOf } from './asked-grants.js';
-import { currentDirectory } from './current-directory.js';
 import type { Arguments } from './verb.js';
 
 /** The options of a call as the SDK takes them. */

@@ -7,6 +7,7 @@ import { directoryReader } from '../audit/reader.js';
 import { contains } from '../authority/absolute-path.js';
 import { ErrnoError } from '../base/errno.js';
 import { type Host, placeOf } from '../proxy/host.js';
+import { currentDirectory } from './current-directory.js';
 
 export interface Blamed extends Blame {
   /** Relative to the workspace. */
@@ -30,7 +31,7 @@ function changedSince(path: string, { applied, state }: Blame): boolean {
 
 export function blameFile(host: Host, file: string): Blamed {
   const operation = 'ctx blame';
-  const asked = resolve(file);
+  const asked = resolve(currentDirectory(), file);
   const near = nearest(asked);
   const { directory, origin } = placeOf(host, near);
   const path = join(directory, asked.slice(near.length));

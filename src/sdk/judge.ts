@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { answerTo, protocolOf } from '../hook/hook.js';
 import type { HookHost } from '../hook/hook-host.js';
+import { currentDirectory } from './current-directory.js';
 
 export type ToolCall = (
   | { readonly tool: 'read' | 'write'; readonly paths: readonly string[] }
@@ -37,7 +38,7 @@ export interface Judged {
 /** What cannot be decided is denied; it never throws. */
 export async function judgeCall(host: () => Promise<HookHost>, call: ToolCall, task: HarnessTask): Promise<Judged> {
   const { agent, reads = [], writes = [], network = [], tools = [], commands = 'rewrite' } = task;
-  const directory = resolve(task.directory ?? '.');
+  const directory = resolve(currentDirectory(), task.directory ?? '.');
   const absolute = (paths: readonly string[]) => paths.map((path) => resolve(directory, path));
   const granted = { agent, reads: absolute(reads), writes: absolute(writes), network, tools };
   const { text } = await answerTo(Promise.resolve(JSON.stringify({ version: 1, cwd: directory, ...call })), {

@@ -20,6 +20,7 @@ import { agentTexts, parseSpec, type Spec, toolTexts } from '../objects/spec.js'
 import { inspectTool, readTool, toolFrom } from '../objects/tool.js';
 import type { Host } from '../proxy/host.js';
 import { assertMayCreate, assertOwnAgent, assertWithinParent } from './agent-creation.js';
+import { currentDirectory } from './current-directory.js';
 
 export { type Located, type ObjectKind, parseSpec, type Spec, type Tier };
 
@@ -76,7 +77,7 @@ export class Objects {
   }
 
   async #agentTexts(name: string, given: NewObject): Promise<ReadonlyMap<string, string>> {
-    const { spec = {}, file = name, directory = process.cwd() } = given;
+    const { spec = {}, file = name, directory = currentDirectory() } = given;
     const { uid, gid } = this.#host;
     const parent = given.parent === undefined ? undefined : agentNamed(this.#roots, given.parent);
     const texts = agentTexts(name, spec, { uid, gid, parent });
@@ -145,7 +146,7 @@ export class Objects {
   }
 
   /** Writes one of its files, where what comes out is whole and within what its maker has. */
-  async set(name: string, file: string, text: string, directory = process.cwd()): Promise<void> {
+  async set(name: string, file: string, text: string, directory = currentDirectory()): Promise<void> {
     const object = requireObject(this.#roots, this.#kind, name);
     this.#checkWritable(name, file);
     const changed = new Map([[file, text]]);

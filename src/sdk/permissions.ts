@@ -2,7 +2,6 @@
 import { authorityJson } from '../authority/authority.js';
 import { type ExplainedLayer, type ExplainedStep, explainDecision, explainPath } from '../authority/explain.js';
 import { printLabel } from '../authority/label.js';
-import { type Mount, parseMounts } from '../authority/mount.js';
 import {
   isObjectClass,
   nameFault,
@@ -11,7 +10,6 @@ import {
   type Permission,
   permissionTable,
 } from '../authority/permission.js';
-import { type Policy, parsePolicy } from '../authority/policy.js';
 import { preamble } from '../authority/preamble.js';
 import type { Verdict } from '../authority/refusal.js';
 import { ErrnoError } from '../base/errno.js';
@@ -22,7 +20,7 @@ import { pathInView } from '../proxy/path-in-view.js';
 import type { Grants } from './options.js';
 
 export type { ResolvedAuthority, Verdict };
-export { authorityJson, type Mount, type Policy, parseMounts, parsePolicy, printLabel };
+export { authorityJson, printLabel };
 
 export const accesses = ['read', 'write', 'exec'] as const;
 export type Access = (typeof accesses)[number];

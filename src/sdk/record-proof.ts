@@ -15,6 +15,7 @@ import { publicPem } from '../audit/signature.js';
 import { type Verification, verify } from '../audit/verify.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import type { Host } from '../proxy/host.js';
+import { currentDirectory } from './current-directory.js';
 
 export { publicPem };
 
@@ -62,7 +63,7 @@ export interface Exported {
 }
 
 export function exportRecord(host: Host, to: string): Exported {
-  const directory = resolve(to);
+  const directory = resolve(currentDirectory(), to);
   const { record, root } = host.audit;
   const sealed = sealRecord(host);
   const reader = directoryReader(record);

@@ -20,6 +20,7 @@ import {
 } from '../proxy/vault-verbs.js';
 import type { Collected } from '../vault/gc.js';
 import type { Progress } from '../vault/tree.js';
+import { currentDirectory } from './current-directory.js';
 
 export type { LimitChanges, LimitedVault, MadeVault, VaultSummary };
 
@@ -43,7 +44,7 @@ export class Vaults {
   }
 
   /** By the name a person gave it, by its number, or by its directory; without any, that of `from`. ENOENT where there is none. */
-  find(wanted?: string, from = process.cwd()): VaultSummary {
+  find(wanted?: string, from = currentDirectory()): VaultSummary {
     return vaultNamed(this.#host, from, wanted);
   }
 
