@@ -53,6 +53,10 @@ async function warm(stage: Stage): Promise<void> {
       run: () => session.exec({ argv, cwd: stage.project, environmentAdditions: [] }),
     },
     {
+      name: 'a session, in process, writing',
+      run: () => session.exec({ argv: ['/usr/bin/touch', 'written'], cwd: stage.project, environmentAdditions: [] }),
+    },
+    {
       name: 'ctx exec, a session lives',
       run: () => run(ctxProgram, ['exec', '--', ...argv], options),
     },

@@ -134,34 +134,60 @@ static void *run_verb(void *options) {
   exit(0);
 }
 
-int main(int count, char **words) {
-  if (count < 2) usage("expected a verb");
-  for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-    if (strcmp(words[1], verbs[i].name) == 0) chosen = &verbs[i];
-  if (chosen == NULL) usage("unknown verb");
-  struct options options = parse(count - 2, words + 2);
-  require(chosen, &options);
-  signal(SIGPIPE, SIG_IGN);
-  umask(0);
-  clean_up_when_told_to_stop();
-  take_lock(&options);
-  options.privileged = geteuid() == 0;
-  if (!options.privileged) enter_user_namespace();
-
-  struct rlimit files;
-  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    files.rlim_cur = files.rlim_max; /* a deep tree holds one fd a level */
-    setrlimit(RLIMIT_NOFILE, &files);
-  }
-  /* Recursion follows the depth of a tree, which an agent chooses: a stack that outlasts any fd limit. */
+/* Recursion follows the depth of a tree, which an agent chooses: a stack that outlasts any fd limit. */
+_Noreturn static void run_with_room(struct options *options) {
   for (size_t megabytes = 1024; megabytes >= 8; megabytes /= 2) {
     pthread_attr_t attributes;
     pthread_t thread;
     pthread_attr_init(&attributes);
     if (pthread_attr_setstacksize(&attributes, megabytes << 20) == 0 &&
-        pthread_create(&thread, &attributes, run_verb, &options) == 0)
+        pthread_create(&thread, &attributes, run_verb, options) == 0)
       pthread_join(thread, NULL);
     pthread_attr_destroy(&attributes);
   }
-  run_verb(&options);
+  run_verb(options);
+  exit(0);
+}
+
+static bool privileged;
+
+/* What every verb needs of the process, once. */
+static void prepare_process(void) {
+  if (!privileged) enter_user_namespace();
+  struct rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max; /* a deep tree holds one fd a level */
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
+}
+
+static struct options understand(int count, char **words) {
+  if (count < 1) usage("expected a verb");
+  for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+    if (strcmp(words[0], verbs[i].name) == 0) chosen = &verbs[i];
+  if (chosen == NULL) usage("unknown verb");
+  struct options options = parse(count - 1, words + 1);
+  require(chosen, &options);
+  options.privileged = privileged;
+  return options;
+}
+
+_Noreturn void run_job(int count, char **words) {
+  struct options options = understand(count, words);
+  run_with_room(&options);
+}
+
+int main(int count, char **words) {
+  privileged = geteuid() == 0;
+  signal(SIGPIPE, SIG_IGN);
+  umask(0);
+  if (count == 2 && strcmp(words[1], "serve") == 0) {
+    prepare_process();
+    serve_jobs();
+  }
+  struct options options = understand(count - 1, words + 1);
+  clean_up_when_told_to_stop();
+  take_lock(&options);
+  prepare_process();
+  run_with_room(&options);
 }

@@ -3,6 +3,7 @@
  * every entry is reached by name from a directory fd, without following links, and is checked after it is opened.
  *
  *   main.c       verbs, options, lock          userns.c     CAP_DAC_OVERRIDE over the caller's own files
+ *   serve.c      many jobs, a process each
  *   output.c     records out, records in       errors.c     the one failure record
  *   directory.c  listings, anchored opening    layers.c     overlay's on-disk format: lookup in a stack of layers
  *   walk.c       parallel walk of one tree     signature.c  the file that says what a tree looked like
@@ -59,6 +60,12 @@ int usage_verb(const struct options *options);
 int merge_verb(const struct options *options);
 int held_verb(const struct options *options);
 int digest_verb(const struct options *options);
+
+/* main.c: the verb, with its options, in this process; for serve.c. */
+_Noreturn void run_job(int count, char **words);
+
+/* serve.c: until nobody asks any more. */
+_Noreturn void serve_jobs(void);
 
 /* userns.c: before any thread exists; where the host refuses, the program goes on with the caller's own rights. */
 void enter_user_namespace(void);

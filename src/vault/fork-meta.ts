@@ -87,10 +87,17 @@ function isForkMeta(value: unknown): value is ForkMeta {
   );
 }
 
+/** Those that were looked through, or that we made: the same object comes again as long as its file is the same. */
+const known = new WeakSet<object>();
+
 export function readForkMeta(directory: string): ForkMeta | undefined {
   const value = readState(directory);
   if (value === undefined) return undefined;
-  if (isForkMeta(value)) return Object.freeze(value);
+  if (typeof value === 'object' && value !== null && known.has(value)) return value as ForkMeta;
+  if (isForkMeta(value)) {
+    known.add(value);
+    return Object.freeze(value);
+  }
   throw new ErrnoError('EIO', {
     operation: 'open the fork',
     path: directory,
@@ -101,6 +108,7 @@ export function readForkMeta(directory: string): ForkMeta | undefined {
 
 export function writeForkMeta(directory: string, meta: ForkMeta, options: { readonly durable: boolean }): void {
   writeState(directory, meta, options);
+  known.add(meta);
 }
 
 /** Whether nothing was written between the two. */

@@ -53,11 +53,23 @@ export function makerOf(paths: VaultPaths, name: string): Maker | undefined {
   return mark === undefined ? undefined : { fork: mark.slice(forkMark.length) };
 }
 
+/** Trees that were there. One stays as long as anybody names its layer, and no name is used twice. */
+const seenTrees = new Set<string>();
+const mostSeenTrees = 10_000;
+
+function hasTree(tree: string): boolean {
+  if (seenTrees.has(tree)) return true;
+  if (!existsSync(tree)) return false;
+  if (seenTrees.size >= mostSeenTrees) seenTrees.clear();
+  seenTrees.add(tree);
+  return true;
+}
+
 /** The trees of one root in these layers (oldest first), topmost first as the walker and the overlay want them. */
 export function treesOf(paths: VaultPaths, layers: readonly string[], root: string): string[] {
   return layers
     .map((name) => paths.tree(name, root))
-    .filter((tree) => existsSync(tree))
+    .filter(hasTree)
     .reverse();
 }
 
@@ -78,8 +90,14 @@ export function give(directory: string, owner: Owner): void {
 export function makeDirectoryWhole(path: string, prepare: (draft: string) => void): void {
   if (existsSync(path)) return;
   const draft = `${path}.new`;
-  rmSync(draft, { recursive: true, force: true });
-  mkdirSync(draft, { mode: 0o700 });
+  try {
+    mkdirSync(draft, { mode: 0o700 });
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+    // What somebody was making who was killed.
+    rmSync(draft, { recursive: true, force: true });
+    mkdirSync(draft, { mode: 0o700 });
+  }
   prepare(draft);
   renameSync(draft, path);
 }

@@ -99,7 +99,8 @@ function forkPaths(directory: string): ForkPaths {
 
 export function vaultPaths(store: string, id: string): VaultPaths {
   const directory = join(store, 'vault', id);
-  const layer = (name: string) => join(directory, 'layer', name);
+  // Joined by hand: asked for every layer of a stack, several times a command.
+  const layer = (name: string) => `${directory}/layer/${name}`;
   return {
     directory,
     meta: join(directory, 'meta.json'),
@@ -110,8 +111,8 @@ export function vaultPaths(store: string, id: string): VaultPaths {
     edits: (position) => join(directory, 'edits', `${position}.json`),
     layers: join(directory, 'layer'),
     layer,
-    tree: (name, root) => join(layer(name), root),
-    work: (name, root) => join(layer(name), `${root}.work`),
+    tree: (name, root) => `${layer(name)}/${root}`,
+    work: (name, root) => `${layer(name)}/${root}.work`,
     forks: join(directory, 'fork'),
     fork: (name) => forkPaths(join(directory, 'fork', name)),
   };

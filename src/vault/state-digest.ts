@@ -20,12 +20,21 @@ const fileName = 'digest';
 /** In the place of a digest, so that nobody tries again. */
 const tooLarge = 'large';
 
+/** By file: what was read once stays so, since a layer that has a digest never changes. */
+const readDigests = new Map<string, string>();
+const mostReadDigests = 10_000;
+
 /** Of a layer that nobody writes any more; `tooLarge`, or undefined where nobody asked yet. */
 function keptDigest({ paths }: OpenFork, layer: string): string | undefined {
   const path = paths.tree(layer, fileName);
+  const known = readDigests.get(path);
+  if (known !== undefined) return known;
   if (!existsSync(path)) return undefined;
   const text = readFileSync(path, 'utf8').trimEnd();
-  return text === tooLarge || /^[0-9a-f]{64}$/.test(text) ? text : undefined;
+  if (text !== tooLarge && !/^[0-9a-f]{64}$/.test(text)) return undefined;
+  if (readDigests.size >= mostReadDigests) readDigests.clear();
+  readDigests.set(path, text);
+  return text;
 }
 
 async function digestOf(fork: OpenFork, layer: string, most: number): Promise<string | undefined> {

@@ -3,7 +3,17 @@
  * file by rename makes some file systems write its data out first, which costs more than all the rest of a checkpoint.
  * One process writes, under the lock of what the state is of; anybody may read.
  */
-import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 
@@ -27,6 +37,20 @@ function versionsIn(directory: string): number[] {
   }
 }
 
+/** What this process read or wrote last of each directory. A version never changes: the same file is the same value. */
+const known = new Map<string, { readonly identity: string; readonly value: unknown }>();
+const mostKnown = 100;
+
+function identityOf(path: string): string | undefined {
+  const about = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return about === undefined ? undefined : `${path} ${about.ino} ${about.mtimeNs} ${about.size}`;
+}
+
+function remember(directory: string, identity: string | undefined, value: unknown): void {
+  if (known.size >= mostKnown) known.clear();
+  if (identity !== undefined) known.set(directory, { identity, value });
+}
+
 function parsed(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
@@ -40,8 +64,14 @@ function parsed(path: string): unknown {
 export function readState(directory: string): unknown {
   const versions = versionsIn(directory);
   for (const version of versions) {
-    const value = parsed(fileOf(directory, version));
-    if (value !== undefined) return value;
+    const path = fileOf(directory, version);
+    const identity = identityOf(path);
+    const last = known.get(directory);
+    if (last !== undefined && last.identity === identity) return last.value;
+    const value = parsed(path);
+    if (value === undefined) continue;
+    remember(directory, identity, value);
+    return value;
   }
   if (versions.length === 0) return undefined;
   // Written on between the listing and the reading, as far as a reader without the lock can be overtaken.
@@ -69,6 +99,7 @@ export function writeState(directory: string, value: unknown, options: { readonl
       closeSync(descriptor);
     }
     renameSync(temporary, path);
+    remember(directory, identityOf(path), value);
     for (const old of versions.slice(versionsKept - 1)) rmSync(fileOf(directory, old), { force: true });
   } catch (error) {
     throw fromSystemError(error, 'write', path);

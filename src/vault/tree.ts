@@ -30,6 +30,8 @@ import type {
   Verdict,
 } from './tree-jobs.js';
 
+import { TreeServer } from './tree-server.js';
+
 export type * from './tree-jobs.js';
 
 interface Job {
@@ -133,6 +135,7 @@ export class Tree {
   readonly #program: string;
   readonly #lockLibrary: string | undefined;
   #locks: LockLibrary | undefined;
+  #server: TreeServer | undefined;
 
   /** With the lock library a lock that is free is taken without starting a process. */
   constructor(options: { readonly program: string; readonly lockLibrary?: string | undefined }) {
@@ -186,7 +189,7 @@ export class Tree {
   async diff(options: DiffOptions): Promise<Change[]> {
     const words = ['diff', ...listWords('--upper', options.uppers), ...listWords('--lower', options.lowers)];
     if (options.whole === true) words.push('--whole');
-    const output = await this.#run({ words, signal: options.signal });
+    const output = await this.#look({ words, signal: options.signal });
     return parse<Change>(output, 7, (fields, at) => ({
       kind: word(fields, at),
       type: word(fields, at + 1),
@@ -256,10 +259,8 @@ export class Tree {
 
   /** What each layer holds, as a digest; undefined for one that holds more than `most`. */
   async digest({ layers, most, signal }: DigestOptions): Promise<(string | undefined)[]> {
-    const output = await this.#run({
-      words: ['digest', ...listWords('--layer', layers), '--most', String(most)],
-      signal,
-    });
+    const words = ['digest', ...listWords('--layer', layers), '--most', String(most)];
+    const output = await this.#look({ words, signal });
     return splitFields(output).map((field) => (field.length === 0 ? undefined : field.toString('latin1')));
   }
 
@@ -296,6 +297,18 @@ export class Tree {
     if (options.signal?.aborted !== true && this.#lockAtOnce(request) === true) return;
     const words = ['lock', ...lockWords(request)];
     await this.#run({ words, inherited: request.descriptor, signal: options.signal });
+  }
+
+  /** A job that only looks, with nothing to it but its words. One that may be cancelled has a program of its own. */
+  async #look(job: Pick<Job, 'words' | 'signal'>): Promise<Buffer> {
+    if (job.signal !== undefined) return this.#run(job);
+    const verb = job.words[0] ?? '';
+    this.#server ??= new TreeServer(this.#program);
+    const { output, errors, code, signal } = await this.#server.run(joinFields(job.words)).catch((cause: Error) => {
+      throw new ErrnoError('EIO', { operation: `tree ${verb}`, path: this.#program, reason: cause.message, cause });
+    });
+    if (code === 0) return output;
+    throw failure(verb, code, signal, errors);
   }
 
   #run(job: Job): Promise<Buffer> {
