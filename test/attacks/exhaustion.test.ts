@@ -64,6 +64,22 @@ forEachUser((user) => {
     return parseJson(stdout, stderr) as Envelope;
   }
 
+  test('without limits the same commands get all they ask for', async () => {
+    // As much as would break a limit below, and no more: this machine is not to be used up.
+    const project = stage.project();
+    const bounded = {
+      processes: 'for i in $(seq 80); do sleep 100 & done; jobs -p | wc -l',
+      memory: `node -e 'const kept = []; for (let i = 0; i < 30; i += 1) kept.push(Buffer.alloc(2 ** 22, 1)); console.log(80)'`,
+      disk: 'for i in 1 2 3 4; do head -c 4194304 /dev/zero > large$i; done; du -sm . | cut -f1; rm large*',
+      files: 'for i in $(seq 300); do : > f$i; done; ls | wc -l; rm f*',
+    };
+    for (const [what, script] of Object.entries(bounded)) {
+      const { stdout, limitsReached } = await stage.exec(project, ['bash', '-c', script]);
+      assert.ok(Number(stdout?.text) >= 16, `${what}: ${stdout?.text}`);
+      assert.deepEqual(limitsReached, [], what);
+    }
+  });
+
   test('a fork bomb is held to its processes and ends with the command', async () => {
     const project = stage.project();
     const bomb = 'bomb() { bomb & bomb & }; bomb 2>/dev/null; sleep 1';

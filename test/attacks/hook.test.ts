@@ -52,6 +52,14 @@ forEachUser((user) => {
       `file://${secret}`.slice('file:/'.length),
       `${'deep/../'.repeat(600)}../home/.ssh/id`,
     ];
+    const reached = spellings.filter((path) => {
+      try {
+        return stage.shell(project, `cat "${path}" 2>/dev/null || true`).includes('secret');
+      } catch {
+        return false; // no shell takes a NUL
+      }
+    });
+    assert.ok(reached.length >= 7, `without the hook they have to lead there: ${reached.join('\n')}`);
     for (const path of spellings) {
       assert.equal(await read(project, path), 'deny', JSON.stringify(path));
       assert.equal(await write(project, path), 'deny', JSON.stringify(path));

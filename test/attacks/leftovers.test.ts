@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assertNothingLeft, processesMounting } from '../support/leftovers.js';
-import { type Running, until } from '../support/process.js';
+import { processesCalled, type Running, until } from '../support/process.js';
 import { randomFrom, testSeed } from '../support/random.js';
 import { snapshot } from '../support/snapshot.js';
 import { useStage } from '../support/stage.js';
@@ -132,6 +132,16 @@ forEachUser(
       assert.deepEqual(listed(join(stage.store, 'trash')), []);
       const left = Object.keys(snapshot(stage.store)).filter((path) => /\.(?:tmp|new)(?:$|\/|-)/.test(path));
       assert.deepEqual(left, [], 'no half-written file is left in the store');
+    });
+
+    test('without a jail what a killed process started lives on', async () => {
+      const seconds = `304.${process.pid}${user.uid}`;
+      const running = stage.start(stage.home, ['sh', '-c', `sleep ${seconds} & echo started; sleep ${seconds}; :`]);
+      await running.printed('started');
+      kill([running.pid]);
+      await until(() => processesCalled('sleep', seconds).length > 0, 'it lives on');
+      kill(processesCalled('sleep', seconds));
+      await running.finished;
     });
 
     test('a jail whose owner was killed says so and does not look like success', async () => {

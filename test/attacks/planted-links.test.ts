@@ -18,6 +18,18 @@ forEachUser((user) => {
     return { path, before: snapshot(path) };
   };
 
+  test('a helper that goes by paths is led outside by the same trees', () => {
+    const { path } = outside();
+    const fork = stage.project(
+      `mkdir inner; echo agent > inner/file; ln -s ${path}/precious taken; ln -s ${path} up; mkdir a; echo x > a/x`,
+    );
+    // As a diff, an apply and a drop would be written in a hurry.
+    assert.equal(stage.shell(fork, 'cat taken'), 'precious\n');
+    const person = stage.project(`ln -s ${path}/inner inner`);
+    stage.shell(fork, `cp inner/file ${person}/inner/file; find -L up -name precious -delete`);
+    assert.equal(stage.shell(path, 'cat inner/file; ls'), 'agent\ninner\n');
+  });
+
   test('a directory swapped for a link to the outside is applied as a link', async () => {
     const { path, before } = outside();
     const project = stage.project('mkdir -p inner deep/inner; echo own > inner/file; echo own > deep/inner/file');

@@ -77,11 +77,8 @@ forEachUser((user) => {
       'build.rs',
     ];
     const project = stage.project(repository);
-    const envelope = await stage.exec(project, [
-      'sh',
-      '-c',
-      `for file in ${later.join(' ')}; do mkdir -p $(dirname $file); echo PAYLOAD >> $file; chmod +x $file; done`,
-    ]);
+    const plant = `for file in ${later.join(' ')}; do mkdir -p $(dirname $file); echo PAYLOAD >> $file; chmod +x $file; done`;
+    const envelope = await stage.exec(project, ['sh', '-c', plant]);
     const told = new Set(envelope.changes.map(({ path }) => path));
     for (const path of later) assert.ok(told.has(path), `the report does not name ${path}`);
     const { stdout } = await stage.ctx(project, ['diff']);
@@ -89,6 +86,11 @@ forEachUser((user) => {
     // Nothing of it ran or was written before the person said so, nor by ctx's own git; nor by a plain apply.
     const untouched = () => stage.shell(project, 'ls -A; cat .git/config | grep -c PAYLOAD || true');
     assert.equal(untouched(), '.git\nbuild\n0\n');
+    const copied = stage.shell(
+      stage.project(plant),
+      `cp -a . ../copied; cd ../copied; ls -d ${later.join(' ')} | wc -l; rm -r ../copied`,
+    );
+    assert.equal(Number(copied), later.length, 'a plain copy brings all of it');
     await stage.ctx(project, ['apply']);
     const written = stage.shell(
       project,
