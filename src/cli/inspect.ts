@@ -1,8 +1,9 @@
 /** `ctx prepare` and `ctx inspect`: before a command and after it. */
+import { existsSync } from 'node:fs';
 import { ExitCode } from '../base/errno.js';
 import { visible, visibleCommand } from '../base/visible-text.js';
 import type { InspectedRun } from '../sdk/fork.js';
-import { counted } from './change-text.js';
+import { counted, sizeText } from './change-text.js';
 import { forkHere } from './fork-here.js';
 import { type Paint, painter, printJson } from './output.js';
 import { progressLine } from './progress.js';
@@ -50,6 +51,15 @@ function lineOf(run: InspectedRun, paint: Paint): string {
   return `${run.run}  ${paint('dim', run.begunAt)}  ${endingOf(run)}  ${counted(changes, 'change')}  ${command}\n`;
 }
 
+/** Output that the report had no room for: where it is, unless it has been deleted since. */
+function outputRows(outputs: unknown): readonly (readonly [string, string])[] {
+  const files = Object.entries((outputs ?? {}) as Readonly<Record<string, { path: string; bytes: number }>>);
+  return files.map(([name, { path, bytes }]) => {
+    const what = existsSync(path) ? `${sizeText(bytes)} in ${path}` : `${sizeText(bytes)}, deleted since`;
+    return ['output', `${name}: ${what}`];
+  });
+}
+
 function detailsOf(run: InspectedRun, paint: Paint): string {
   const { facts, record } = run;
   const decision = facts['decision'] as { readonly [name: string]: unknown } | undefined;
@@ -64,6 +74,7 @@ function detailsOf(run: InspectedRun, paint: Paint): string {
     ['time', `${run.begunAt} to ${run.endedAt ?? '-'}`],
     ['ending', endingOf(run)],
     ['record', `${record.begin.chain}:${record.begin.seq}${end}`],
+    ...outputRows(facts['outputs']),
     ...strings(facts['limitsReached']).map((text) => ['limit', text] as const),
     ...strings(facts['connections']).map((text) => ['connection', text] as const),
     ...strings(facts['changes']).map((text) => ['change', text] as const),

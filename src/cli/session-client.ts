@@ -5,7 +5,7 @@ import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { ErrnoError, exitCodeFor } from '../base/errno.js';
 import { terminationGraceMilliseconds } from '../base/limits.js';
-import { argvOf } from '../sdk/options.js';
+import { formOf } from '../sdk/options.js';
 import { exitCodeOfCommand } from '../sdk/report.js';
 import type { Served } from '../sdk/session-keeper.js';
 import {
@@ -202,7 +202,7 @@ export class SessionClient {
     const paint = painter({ isTTY: request.isTerminal.stderr }, request.environment);
     const told = streamOf(call, (line) => this.#print('O', `${JSON.stringify(line)}\n`));
     const envelope = await this.#served.session.exec({
-      argv: argvOf(commandOf(call)),
+      ...formOf(commandOf(call)),
       cwd: resolve(request.directory, call.value('cwd') ?? '.'),
       environmentAdditions: call.values('env'),
       readonly: call.flag('readonly'),

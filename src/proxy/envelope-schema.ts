@@ -7,7 +7,7 @@ import { limitWarningPercent } from '../base/limits.js';
 import { commandClasses } from '../shell/classes.js';
 import { vaultLimitNames } from '../vault/vault-limits.js';
 import { actions } from './action.js';
-import type { CapturedStream, Envelope } from './envelope.js';
+import type { CapturedStream, Envelope, Requested } from './envelope.js';
 import type { LiveEnvelope } from './execute-live.js';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -84,9 +84,28 @@ const resourceMembers = {
   peakMemoryKilobytes: whole,
 } satisfies Members<Envelope['resources']>;
 
+const requestMembers = {
+  argv: { ...list(text), minItems: 1 },
+  shell: orNull(text),
+  cwd: text,
+  agent: orNull(text),
+  fork: orNull(text),
+  readonly: flag,
+  live: flag,
+  timeoutMilliseconds: orNull(amount),
+  reads: list(text),
+  writes: list(text),
+  liveWrites: list(text),
+  siblings: flag,
+  network: list(text),
+  environment: list(text),
+  quota: object(Object.fromEntries(quotaFields.map((field) => [field, amount])), quotaFields),
+} satisfies Members<Requested>;
+
 const live = {
   version: always(1),
   run: text,
+  request: object(requestMembers),
   argv: { ...list(text), minItems: 1 },
   directory: text,
   workspace: object({ origin: text, vault: always(null), fork: always(null) }),

@@ -1,4 +1,5 @@
 /** The report of one command: a versioned value that machines read as JSON and people as text made from it. */
+import type { Quota } from '../authority/quota.js';
 import type { Outcome } from '../jail/report.js';
 import type { ConnectionEvent } from '../network/events.js';
 import type { CommandChange } from '../vault/changes.js';
@@ -26,10 +27,33 @@ export interface Refusal {
   readonly why: string;
 }
 
+/** What was asked, as it was asked: what became of it is beside it in the envelope. */
+export interface Requested {
+  readonly argv: readonly string[];
+  /** The text, where the command was given as one for the shell: `argv` is then what runs it. */
+  readonly shell: string | null;
+  readonly cwd: string;
+  readonly agent: string | null;
+  readonly fork: string | null;
+  readonly readonly: boolean;
+  /** On the directory itself, and no fork. */
+  readonly live: boolean;
+  readonly timeoutMilliseconds: number | null;
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
+  readonly liveWrites: readonly string[];
+  readonly siblings: boolean;
+  readonly network: readonly string[];
+  /** Names alone: values may be secrets. */
+  readonly environment: readonly string[];
+  readonly quota: Quota;
+}
+
 export interface Envelope {
   readonly version: 1;
   /** The run's own name, as the record has it: `ctx inspect RUN`. */
   readonly run: string;
+  readonly request: Requested;
   readonly argv: readonly string[];
   readonly directory: string;
   readonly workspace: { readonly origin: string; readonly vault: string; readonly fork: string };

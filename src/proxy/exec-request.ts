@@ -10,6 +10,8 @@ import type { OutputListener } from './run.js';
 
 export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds' | 'onApproval' | 'live'> {
   readonly argv: readonly string[];
+  /** The text that `argv` runs, where it was asked for as one. */
+  readonly shell?: string | undefined;
   readonly cwd: string;
   /** The fork it works on; without one, the one in use. */
   readonly fork?: string | undefined;

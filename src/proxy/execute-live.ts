@@ -11,9 +11,11 @@ import { authorityFor } from './authority-for.js';
 import type { Envelope } from './envelope.js';
 import { type ExecRequest, refuseNoCommand, shortest } from './exec-request.js';
 import { type Host, placeOf } from './host.js';
+import { liveNote, recordInterruptedLive } from './live-runs.js';
 import { liveView, writesAsOwner } from './live-view.js';
 import { unusedFork } from './plan-of.js';
 import { recordedRun } from './recorded-run.js';
+import { requestedOf } from './requested.js';
 import { runInJail } from './run.js';
 import { withheld } from './runnable.js';
 import { viewOf } from './view.js';
@@ -48,6 +50,7 @@ function refuseFork({ fork, readonly = false }: LiveRequest): void {
 export async function executeLive(host: Host, request: LiveRequest): Promise<LiveEnvelope> {
   refuseNoCommand(request, 'jail run');
   refuseFork(request);
+  recordInterruptedLive(host);
   const place = placeOf(host, request.cwd);
   const { owner, origin, directory } = place;
   const resolved = await authorityFor(host, place, { ...request, wait: false, live: true });
@@ -69,6 +72,7 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
     host,
     {
       run,
+      note: liveNote(host),
       whose: { object: `workspace/${origin}`, agent: agent?.name, parent: agent?.parent?.agent },
       facts: {
         argv,
@@ -105,6 +109,7 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
   );
   return {
     version: 1,
+    request: requestedOf(request, true),
     argv,
     directory,
     workspace: { origin, vault: null, fork: null },

@@ -23,7 +23,10 @@ import { mountsOf } from './fork-mounts.js';
 import { refreshGitIndex } from './git-index.js';
 import { type Host, type Place, placeOf } from './host.js';
 import { recordInterrupted } from './interrupted-run.js';
+import { forkNote } from './last-run.js';
+import { recordInterruptedLive } from './live-runs.js';
 import { recordedRun } from './recorded-run.js';
+import { requestedOf } from './requested.js';
 import { type JailRun, type RunRequest, runInJail } from './run.js';
 import { withheld } from './runnable.js';
 import { viewOf } from './view.js';
@@ -102,7 +105,7 @@ export async function executeOn(host: Host, request: ExecRequest, bench: Bench):
     host,
     {
       run,
-      lastRun: fork.place.lastRun,
+      note: forkNote(fork.place.lastRun),
       whose: { object, agent: agent?.name, parent: agent?.parent?.agent, session: bench.session },
       facts: {
         argv,
@@ -134,6 +137,7 @@ export async function executeOn(host: Host, request: ExecRequest, bench: Bench):
   const drift = await driftWarnings(fork, synced.entered);
   return {
     version: 1,
+    request: requestedOf(request, false),
     argv,
     directory,
     workspace: { origin, vault: fork.id, fork: fork.name },
@@ -165,6 +169,7 @@ export async function executeOn(host: Host, request: ExecRequest, bench: Bench):
 
 export async function execute(host: Host, request: ExecRequest): Promise<Envelope> {
   refuseNoCommand(request, 'exec');
+  recordInterruptedLive(host);
   const place = placeOf(host, request.cwd);
   const resolved = await authorityFor(host, place, request);
   const opened = await openFork({

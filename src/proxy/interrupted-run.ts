@@ -4,6 +4,7 @@
  *
  * The fork is locked, so nothing runs in it. Once only: the record itself is asked whether it has an end.
  */
+import type { Body } from '../audit/format.js';
 import { agentChain, personChain } from '../audit/layout.js';
 import { recordsIn } from '../audit/query.js';
 import { directoryReader } from '../audit/reader.js';
@@ -11,32 +12,40 @@ import { reportOf } from '../vault/changes.js';
 import { stateAfter } from '../vault/state-digest.js';
 import type { OpenFork } from '../vault/vault.js';
 import type { Host } from './host.js';
-import { endRun, unendedRun } from './last-run.js';
+import { forkNote, type LastRun, unendedRun } from './last-run.js';
+import type { Facts } from './recorded-run.js';
+
+/** How the record says that a run began; undefined where it does not, or says how it ended too. */
+export function openBeginning(host: Host, { run, agent }: LastRun): Body | undefined {
+  const chain = agent === null ? personChain : agentChain(agent);
+  const records = [...recordsIn(directoryReader(host.audit.record), chain)]
+    .map(({ body }) => body)
+    .filter(({ type, facts }) => type === 'exec' && facts?.['run'] === run);
+  return records.length === 1 ? records.find(({ status }) => status === 'begin') : undefined;
+}
+
+export function endInterrupted(host: Host, { object, session, agent, facts }: Body, did: Facts): void {
+  host.recorder.append({
+    type: 'exec',
+    object,
+    status: 'failed',
+    agent,
+    session,
+    // Also on a full disk, where the verb that finds it may be the one that makes room.
+    makesRoom: true,
+    facts: { ...facts, interrupted: true, ...did },
+  });
+}
 
 export async function recordInterrupted(host: Host, fork: OpenFork): Promise<void> {
   const { lastRun } = fork.place;
   const found = unendedRun(lastRun);
   if (found === undefined) return;
-  const { run, agent } = found;
-  const chain = agent === null ? personChain : agentChain(agent);
-  const records = [...recordsIn(directoryReader(host.audit.record), chain)]
-    .map(({ body }) => body)
-    .filter(({ type, facts }) => type === 'exec' && facts?.['run'] === run);
-  const begin = records.find(({ status }) => status === 'begin');
-  if (begin !== undefined && records.length === 1) {
-    const { object, session, facts } = begin;
+  const begin = openBeginning(host, found);
+  if (begin !== undefined) {
     const [after, state] = await Promise.all([reportOf(fork), stateAfter(fork)]);
     const changes = after.changes.map(({ kind, path }) => `${kind} ${path}`);
-    host.recorder.append({
-      type: 'exec',
-      object,
-      status: 'failed',
-      agent,
-      session,
-      // Also on a full disk, where the verb that finds it may be the one that makes room.
-      makesRoom: true,
-      facts: { ...facts, interrupted: true, changes, stateAfter: state },
-    });
+    endInterrupted(host, begin, { changes, stateAfter: state });
   }
-  endRun(lastRun, found);
+  forkNote(lastRun).end(found);
 }

@@ -17,9 +17,13 @@ export interface LastRun {
 /** More than the longest names take. */
 const size = 256;
 
-/** `path` is undefined for a run that no fork tells of. */
-function write(path: string | undefined, { run, agent }: LastRun, ended: boolean): void {
-  if (path === undefined) return;
+/** Says outside of the record that a run is under way, for as long as the record has no end of it. */
+export interface RunNote {
+  begin(run: LastRun): void;
+  end(run: LastRun): void;
+}
+
+function write(path: string, { run, agent }: LastRun, ended: boolean): void {
   try {
     const descriptor = openSync(path, constants.O_WRONLY | constants.O_CREAT, 0o600);
     try {
@@ -32,12 +36,8 @@ function write(path: string | undefined, { run, agent }: LastRun, ended: boolean
   }
 }
 
-export function beginRun(path: string | undefined, run: LastRun): void {
-  write(path, run, false);
-}
-
-export function endRun(path: string | undefined, run: LastRun): void {
-  write(path, run, true);
+export function forkNote(path: string): RunNote {
+  return { begin: (run) => write(path, run, false), end: (run) => write(path, run, true) };
 }
 
 /** Undefined where every run has ended, and where the one that began was killed before it had said its name. */

@@ -8,7 +8,7 @@ import { ErrnoError } from '../base/errno.js';
 import { denialsOf } from './denials.js';
 import type { Envelope } from './envelope.js';
 import type { Host } from './host.js';
-import { beginRun, endRun, type LastRun } from './last-run.js';
+import type { LastRun, RunNote } from './last-run.js';
 import { type LimitEvent, LimitEvents } from './limit-events.js';
 import { refusalsOf } from './refusals.js';
 import type { JailRun } from './run.js';
@@ -18,8 +18,7 @@ export type Facts = Readonly<Record<string, Json>>;
 export interface Recorded {
   /** Its name, in every record of it. */
   readonly run: string;
-  /** Where it says that it is under way; nowhere for what has no fork. */
-  readonly lastRun?: string | undefined;
+  readonly note: RunNote;
   readonly whose: Pick<RecordEntry, 'object' | 'agent' | 'parent' | 'session'>;
   readonly facts: Facts;
   readonly onLimit?: ((event: LimitEvent) => void) | undefined;
@@ -66,10 +65,18 @@ function keepGoing<T>(warnings: string[], what: string, write: () => T): T | und
   }
 }
 
+/** Where what a report has no room for was kept; nothing where there is no such file. */
+function outputsOf({ stdout, stderr }: Pick<JailRun, 'stdout' | 'stderr'>): Facts {
+  const files = Object.entries({ stdout, stderr }).flatMap(([name, stream]): (readonly [string, Json])[] =>
+    stream?.file === undefined ? [] : [[name, { ...stream.file }]],
+  );
+  return files.length === 0 ? {} : { outputs: Object.fromEntries(files) };
+}
+
 /** `look` is asked after the run what it did, for the record and for the envelope. */
 export async function recordedRun<Seen>(
   host: Host,
-  { run: name, lastRun, whose, facts: given, onLimit, signal: cancelled }: Recorded,
+  { run: name, note, whose, facts: given, onLimit, signal: cancelled }: Recorded,
   run: (events: LimitEvents) => Promise<JailRun>,
   look: () => Promise<{ readonly seen: Seen; readonly facts: Facts }>,
 ): Promise<RunAndSeen<Seen>> {
@@ -79,9 +86,9 @@ export async function recordedRun<Seen>(
   const last: LastRun = { run: name, agent: whose.agent ?? null };
   const fail = (error: string) => {
     recorder.append({ ...whose, type: 'exec', status: 'failed', facts: { ...facts, error } });
-    endRun(lastRun, last);
+    note.end(last);
   };
-  beginRun(lastRun, last);
+  note.begin(last);
   recorder.append({ ...whose, type: 'exec', status: 'begin', facts });
   if (cancelled?.aborted === true) {
     fail('ECANCELED');
@@ -111,13 +118,14 @@ export async function recordedRun<Seen>(
       signal,
       timedOut,
       ...did,
+      ...outputsOf(ran),
       refusals: refusals.map(({ call, count, firstAt, lastAt }) => ({ call, count, firstAt, lastAt })),
       connections: connections.map(({ verdict, host: name, port, count }) => `${verdict} ${name}:${port} ${count}`),
       limitsReached,
     },
   };
   const receipt = keepGoing(unwritten, 'how it ended', () => recorder.append(ended));
-  if (receipt !== undefined) keepGoing(unwritten, 'that it ended', () => endRun(lastRun, last));
+  if (receipt !== undefined) keepGoing(unwritten, 'that it ended', () => note.end(last));
   for (const denial of denialsOf(whose, refusals, connections)) {
     keepGoing(unwritten, 'what it was refused', () => recorder.append(denial));
   }

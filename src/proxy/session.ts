@@ -40,6 +40,7 @@ export interface SessionCommand
   extends Pick<
     ExecRequest,
     | 'argv'
+    | 'shell'
     | 'cwd'
     | 'environmentAdditions'
     | 'readonly'

@@ -42,6 +42,11 @@ export function argvOf(command: Command): readonly string[] {
   return 'shell' in command ? shellCommand(command.shell) : command;
 }
 
+/** As the proxy takes it. */
+export function formOf(command: Command): Pick<ExecRequest, 'argv' | 'shell'> {
+  return { argv: argvOf(command), shell: 'shell' in command ? command.shell : undefined };
+}
+
 export interface ExecOptions
   extends Pick<ExecRequest, 'timeoutMilliseconds' | 'approvalMilliseconds' | 'onApproval' | 'onLimit'> {
   /** Where it starts: a directory of the workspace; without one, where the workspace was opened. */

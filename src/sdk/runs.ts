@@ -4,6 +4,7 @@ import { directoryReader } from '../audit/reader.js';
 import { ErrnoError } from '../base/errno.js';
 import { accessAt } from '../proxy/history-verbs.js';
 import type { Host } from '../proxy/host.js';
+import { recordInterruptedLive } from '../proxy/live-runs.js';
 import { type InspectedRun, runsOf } from '../proxy/recorded-runs.js';
 import { forkNames } from '../vault/forks.js';
 import { mainFork } from '../vault/layout.js';
@@ -12,6 +13,7 @@ import { readVaultMeta } from '../vault/vault-meta.js';
 export type { InspectedRun };
 
 function allRuns(host: Host): readonly InspectedRun[] {
+  recordInterruptedLive(host);
   return runsOf(find(directoryReader(host.audit.record), { type: 'exec' }));
 }
 

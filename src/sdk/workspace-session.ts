@@ -22,7 +22,7 @@ import {
   searchCommand,
   writeCommand,
 } from './file-answers.js';
-import { argvOf, type Command, type RunOptions } from './options.js';
+import { type Command, formOf, type RunOptions } from './options.js';
 import { startingPlace } from './place.js';
 
 /** Of a file operation. */
@@ -86,7 +86,7 @@ export class WorkspaceSession {
     const endOn = endedBy(signal);
     return this.#session.exec({
       ...rest,
-      argv: argvOf(command),
+      ...formOf(command),
       cwd: startingPlace(this.#host, this.#place, directory),
       environmentAdditions: environment,
       signal,

@@ -23,6 +23,7 @@ import { type Answer, Fork } from './fork.js';
 import {
   argvOf,
   type Command,
+  formOf,
   type JailOptions,
   type RunOptions,
   requestOf,
@@ -140,7 +141,7 @@ export class Workspace extends Fork {
       ...rest,
       approvalMilliseconds: rest.approvalMilliseconds ?? request.approvalMilliseconds,
       onApproval: rest.onApproval ?? request.onApproval,
-      argv: argvOf(command),
+      ...formOf(command),
       cwd: startingPlace(this.#host, this.#place, directory),
       environmentAdditions: [...request.environmentAdditions, ...environment],
       streams,

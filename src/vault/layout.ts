@@ -82,6 +82,7 @@ export function storePaths(store: string) {
     homes: join(store, 'home'),
     trash: join(store, 'trash'),
     runs: join(store, 'run'),
+    liveRuns: join(store, 'live'),
     approvals: join(store, 'approval'),
   } as const;
 }

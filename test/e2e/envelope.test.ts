@@ -95,6 +95,45 @@ forEachUser((user) => {
     assertValid(parseJson(stdout));
   });
 
+  test('says what was asked, as it was asked, cold, in a session and on the directory itself', async () => {
+    const project = stage.project('mkdir inner; git init -q .');
+    const asked = ['--timeout', '90s', '--env', 'TOKEN=secret', '--cwd', 'inner', '--json', '--shell', 'true; true'];
+    const answers = async (verb: readonly string[]) => {
+      const { stdout, stderr } = await stage.ctx(project, [...verb, ...asked]);
+      const envelope = parseJson(stdout, stderr) as Envelope;
+      assertValid(envelope);
+      assert.ok(envelope.request, stdout);
+      assert.deepEqual(envelope.request.argv, envelope.argv);
+      const { argv: _argv, ...request } = envelope.request;
+      return request;
+    };
+    const expected = {
+      shell: 'true; true',
+      cwd: join(project, 'inner'),
+      agent: null,
+      fork: null,
+      readonly: false,
+      live: false,
+      timeoutMilliseconds: 90_000,
+      reads: ['/usr'],
+      writes: [],
+      liveWrites: [],
+      siblings: false,
+      network: ['example.org:443'],
+      environment: ['TOKEN'],
+      quota: {},
+    };
+    const grants = ['--read', '/usr', '--net', 'example.org'];
+    assert.deepEqual(await answers(['exec', '--readonly', ...grants]), { ...expected, readonly: true });
+    assert.deepEqual(await answers(['exec', '--live', ...grants]), { ...expected, live: true });
+    await stage.ctx(project, ['session', 'start', ...grants]);
+    try {
+      assert.deepEqual(await answers(['session', 'exec']), expected);
+    } finally {
+      await stage.ctx(project, ['session', 'stop']);
+    }
+  });
+
   test('names the moment before it, and the record of its end', async () => {
     const project = stage.project('echo before > a');
     const first = await stage.exec(project, ['sh', '-c', 'echo after > a']);
@@ -118,6 +157,13 @@ forEachUser((user) => {
     const { stdout, stderr } = long;
     assert.deepEqual([stdout?.bytes, stdout?.file?.bytes, stderr?.file?.bytes], [9_000_000, 9_000_000, 9_000_000]);
     const path = stdout?.file?.path ?? '';
+    const inspected = (await stage.ctx(project, ['inspect', long.run])).stdout;
+    for (const [name, file] of [
+      ['stdout', stdout?.file],
+      ['stderr', stderr?.file],
+    ] as const) {
+      assert.match(inspected, new RegExp(`^output +${name}: .* in ${file?.path}$`, 'm'));
+    }
     assert.equal(statSync(path).mode & 0o777, 0o600);
     await stage.ctx(project, ['vault', 'export', join(stage.directory, `export-${user.uid}`)]);
     const kept = readFileSync(join(stage.directory, `export-${user.uid}`, 'kept'));

@@ -3,6 +3,8 @@
  * interrupted and what it had done. CTX_TEST_SEED repeats a run, CTX_SOAK=1 makes it long.
  */
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomFrom, testSeed } from '../support/random.js';
@@ -44,6 +46,37 @@ forEachUser(
       );
       const { code, stdout } = await stage.ctx(project, ['audit', 'verify']);
       assert.equal(code, 0, stdout);
+    });
+
+    test('a run on the directory itself that was killed is recorded as interrupted, once, and one that lives is not', async () => {
+      const project = stage.project('chmod 777 .');
+      const live = (script: string) => stage.startCtx(project, ['exec', '--live', '--', 'sh', '-c', script]);
+      const waits = 'echo begun; until test -e enough; do sleep 0.1; done';
+      const [killed, spared] = [live('echo begun; sleep 1000'), live(waits)];
+      for (const run of [killed, spared]) await run.printed('begun');
+      process.kill(killed.pid, 'SIGKILL');
+      await killed.finished;
+      const name = runs().find(({ facts }) => String(facts?.['argv']).includes('sleep 1000'))?.facts?.['run'];
+      const of = (run: unknown) => runs().filter(({ facts }) => facts?.['run'] === run);
+      const inspected = await stage.json(project, ['inspect', String(name)]);
+      assert.equal(inspected['state'], 'interrupted');
+      // Whoever comes later has nothing to add.
+      await Promise.all([
+        stage.exec(project, ['true']),
+        stage.ctx(project, ['exec', '--live', '--', 'touch', 'enough']),
+      ]);
+      assert.equal((await spared.finished).code, 0);
+      await stage.exec(project, ['true']);
+      assert.deepEqual(
+        of(name).map(({ status, facts }) => [status, facts?.['interrupted'] ?? false]),
+        [
+          ['begin', false],
+          ['failed', true],
+        ],
+      );
+      const interrupted = runs().filter(({ facts }) => facts?.['live'] === true && facts?.['interrupted'] === true);
+      assert.equal(interrupted.length, 1);
+      assert.deepEqual(readdirSync(join(stage.store, 'live')), []);
     });
 
     test(`killed at ${rounds} random moments, each run has one end, CTX_TEST_SEED=${testSeed}`, async () => {
