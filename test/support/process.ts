@@ -27,7 +27,7 @@ export interface StartOptions extends SpawnOptions {
 }
 
 export function start(argv: readonly string[], options: StartOptions = {}): Running {
-  const { input, timeoutSeconds = 60, ...rest } = options;
+  const { input, timeoutSeconds = 120, ...rest } = options;
   const [program = '', ...words] = argv;
   const child = spawn(program, words, { stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'], ...rest });
   const output = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
