@@ -1,48 +1,68 @@
-/** Trees made to blind, mislead or break whatever walks them outside of the jail: through every step of a fork's history. */
+/**
+ * Trees made to blind, mislead or break whatever walks them outside of the jail: through every step of a fork's history. Each
+ * is first shown to be there, and to do its harm to whoever walks by paths, copies what it finds, or prints what it is called.
+ */
 import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { lstatSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { liveTree } from '../support/layers.js';
 import { type Stage, useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEachUser, isRoot, spawnIdentity } from '../support/users.js';
 
-/** Entries of one directory. */
-const many = process.env['CTX_SOAK'] === '1' ? 1_000_000 : 4_000;
-
-async function ctx(
-  stage: Stage,
-  cwd: string,
-  words: readonly string[],
-  expected = 0,
-): Promise<Record<string, unknown>> {
-  const { code, stdout, stderr } = await stage.ctx(cwd, [...words, '--json']);
-  assert.equal(code, expected, `ctx ${words.join(' ')}\n${stdout}${stderr}`);
-  return JSON.parse(stdout) as Record<string, unknown>;
-}
+const isSoak = process.env['CTX_SOAK'] === '1';
+const patience = { timeoutSeconds: isSoak ? 3600 : 300 };
+const onlyRoot = isRoot ? false : 'only root can plant this in a layer';
 
 /** Freezes, forks, merges and goes back: whatever the tree holds, each has to come out the other end. */
 async function wholeHistory(stage: Stage, project: string, look: string): Promise<void> {
-  const before = await stage.inside(project, look);
-  await ctx(stage, project, ['checkpoint', 'save', 'made']);
-  await stage.inside(project, 'echo more > more');
-  await ctx(stage, project, ['fork', 'create', 'copy']);
-  await ctx(stage, project, ['flatten']);
-  await ctx(stage, project, ['rollback', 'made']);
-  assert.equal(await stage.inside(project, look), before);
-  await ctx(stage, project, ['gc']);
-  const copy = await stage.ctx(project, ['exec', '--fork', 'copy', '--', 'sh', '-c', `rm more; ${look}`]);
+  const verb = (...words: string[]) => stage.json(project, words, 0, patience);
+  const before = await stage.inside(project, look, 0, patience);
+  await verb('checkpoint', 'save', 'made');
+  await stage.inside(project, 'echo more > more', 0, patience);
+  await verb('fork', 'create', 'copy');
+  await verb('flatten');
+  await verb('rollback', 'made');
+  assert.equal(await stage.inside(project, look, 0, patience), before);
+  await verb('gc');
+  const words = ['exec', '--fork', 'copy', '--', 'sh', '-c', `rm more; ${look}`];
+  const copy = await stage.ctx(project, words, patience);
   assert.deepEqual([copy.code, copy.stdout], [0, before], copy.stderr);
-  assert.deepEqual((await ctx(stage, project, ['fsck']))['faults'], []);
+  assert.deepEqual((await verb('fsck'))['faults'], []);
 }
+
+/** What whoever trusts a layer would have in the person's place: a plain copy of it. */
+function naiveCopy(stage: Stage, layer: string): string {
+  const target = stage.makeDirectory(`naive-${Math.random()}`);
+  execFileSync('cp', ['-a', `${layer}/.`, target]);
+  return target;
+}
+
+const attributes = (path: string) =>
+  spawnSync('getfattr', ['-d', '-h', '-m', '-', '--absolute-names', path], { encoding: 'utf8' }).stdout;
+const pathsOf = (value: unknown) => (value as { path: string }[]).map(({ path }) => path).sort();
+
+const part = 'n'.repeat(100);
+const depth = 60;
+const deep = `i=0; while [ $i -lt ${depth} ]; do mkdir ${part}; cd ${part}; i=$((i+1)); done; echo deep > file`;
 
 forEachUser((user) => {
   const stage = useStage(user);
+  /** Entries of one directory: many enough once, and again as the second user. */
+  const fewer = isRoot && user.uid !== 0 ? 4_000 : 20_000;
+  const many = isSoak ? 1_000_000 : fewer;
 
   test('modes that forbid everything blind nobody', async () => {
     const project = stage.project('mkdir -p d/e; echo x > d/e/f; echo g > g');
     const close = 'chmod 700 d d/e; echo y > d/e/new; chmod 000 d/e/f d/e/new d/e d g';
     await stage.inside(project, close);
+    const walked = spawnSync('find', [liveTree(stage, project)], { ...spawnIdentity(user), encoding: 'utf8' });
+    // Root sees everything by its own right, and the rest of the test holds for it all the same.
+    if (user.uid !== 0) assert.match(walked.stderr, /Permission denied/);
     const open = 'chmod 700 d d/e; chmod 600 g d/e/f d/e/new; cat d/e/f d/e/new g; chmod 000 d/e/f d/e/new d/e d g';
     await wholeHistory(stage, project, open);
-    assert.equal((await ctx(stage, project, ['apply']))['done'], true);
+    assert.equal((await stage.json(project, ['apply']))['done'], true);
     assert.equal(stage.shell(project, 'chmod 700 d d/e; chmod 600 d/e/new; cat d/e/new; stat -c %a g'), 'y\n0\n');
     stage.shell(project, 'chmod -R u+rwX .');
   });
@@ -50,42 +70,109 @@ forEachUser((user) => {
   test('a top directory that is closed to its owner is undone like anything else', async () => {
     const project = stage.project('echo a > a; chmod 755 .');
     await stage.inside(project, 'echo b > a; chmod 000 .');
-    const undone = await ctx(stage, project, ['rollback']);
+    const undone = await stage.json(project, ['rollback']);
     assert.deepEqual((undone['undone'] as { path: string }[]).map(({ path }) => path).sort(), ['.', 'a']);
     assert.equal(await stage.inside(project, 'cat a; stat -c %a .'), 'a\n755\n');
   });
 
   test('paths longer than the kernel takes at once, and names with control characters', async () => {
     const project = stage.project();
-    const deep = `i=0; while [ $i -lt 60 ]; do mkdir ${'n'.repeat(100)}; cd ${'n'.repeat(100)}; i=$((i+1)); done; echo deep > file`;
     await stage.inside(project, `(${deep}); mkdir 'a\tb'; printf x > "$(printf 'a\\tb/\\033[31mred\\n')"`);
+    const path = join(liveTree(stage, project), ...Array<string>(depth).fill(part), 'file');
+    assert.throws(() => lstatSync(path), { code: 'ENAMETOOLONG' });
+    assert.ok(execFileSync('find', [join(liveTree(stage, project), 'a\tb'), '-print0']).includes('\u001b[31m'));
     await wholeHistory(stage, project, 'find . -name file | wc -l; ls | wc -l');
-    const shown = await stage.ctx(project, ['diff', '--names']);
-    assert.ok(!shown.stdout.includes('\u001b'), shown.stdout);
-    assert.equal((await ctx(stage, project, ['apply']))['done'], true);
+    for (const words of [['diff'], ['diff', '--names'], ['apply', '--dry-run']]) {
+      const { stdout, stderr } = await stage.ctx(project, words);
+      assert.ok(stdout.includes('[31mred'), stdout);
+      assert.ok(!`${stdout}${stderr}`.includes('\u001b'), stdout);
+    }
+    assert.equal((await stage.json(project, ['apply']))['done'], true);
     assert.equal(stage.shell(project, 'find . -name file | wc -l'), '1\n');
   });
 
-  test('setuid bits, planted overlay marks and fifos gain nothing by a merge or an apply', async () => {
-    const project = stage.project('mkdir d; echo shown > d/f');
-    const plant = `cp /bin/true tool; chmod 6755 tool; mkfifo pipe; setfattr -n user.overlay.opaque -v y d 2>/dev/null
-      setfattr -n user.overlay.whiteout -v y d/f 2>/dev/null; echo n > d/n`;
-    await stage.inside(project, plant);
-    await wholeHistory(stage, project, 'cat d/f d/n; stat -c %a tool; test -p pipe');
-    assert.equal((await ctx(stage, project, ['apply']))['done'], true);
-    assert.equal(stage.shell(project, 'cat d/f d/n; stat -c %a tool; test -p pipe'), 'shown\nn\n755\n');
+  test('device nodes in a layer are named, open nothing inside, and never reach the person', {
+    skip: onlyRoot,
+  }, async () => {
+    const project = stage.project('mkdir d; echo a > d/a');
+    await stage.inside(project, 'echo b > d/b');
+    const layer = liveTree(stage, project);
+    execFileSync('mknod', ['-m', '666', join(layer, 'd/null'), 'c', '1', '3']);
+    execFileSync('mknod', ['-m', '666', join(layer, 'd/loop'), 'b', '7', '0']);
+    const naive = naiveCopy(stage, layer);
+    assert.ok(statSync(join(naive, 'd/null')).isCharacterDevice() && statSync(join(naive, 'd/loop')).isBlockDevice());
+    assert.equal(
+      await stage.inside(project, 'ls d; (: < d/null) && echo opened; (: < d/loop) && echo opened; true'),
+      'a\nb\nloop\nnull\n',
+    );
+    await wholeHistory(stage, project, 'ls d');
+    const { changes } = await stage.json(project, ['diff']);
+    const devices = (changes as { path: string; type: string }[]).filter(({ type }) => type === 'device');
+    assert.deepEqual(pathsOf(devices), ['d/loop', 'd/null']);
+    for (const words of [['apply', '--to', stage.project('mkdir d; echo a > d/a')], ['apply']]) {
+      const applied = await stage.json(project, words);
+      assert.deepEqual(pathsOf(applied['problems']), ['d/loop', 'd/null'], JSON.stringify(applied));
+      assert.equal(stage.shell(words[2] ?? project, 'ls d'), 'a\nb\n');
+    }
   });
 
-  test('a directory of many thousands of entries is forked, merged, undone and applied', async () => {
+  test('setuid bits, capabilities and fifos gain nothing by a merge or an apply', async () => {
+    const project = stage.project('echo a > a');
+    await stage.inside(project, 'cp /bin/true tool; chmod 6755 tool; mkfifo pipe; cp /bin/true able');
+    const layer = liveTree(stage, project);
+    if (isRoot) {
+      // As the agent could not have it: of root itself, and with a capability.
+      execFileSync('chown', ['0:0', join(layer, 'tool')]);
+      execFileSync('chmod', ['6755', join(layer, 'tool')]);
+      const value = '0x0100000200200000000000000000000000000000';
+      execFileSync('setfattr', ['-n', 'security.capability', '-v', value, join(layer, 'able')]);
+      const naive = naiveCopy(stage, layer);
+      assert.match(attributes(join(naive, 'able')), /security\.capability/);
+      assert.deepEqual([statSync(join(naive, 'tool')).mode & 0o7777, statSync(join(naive, 'tool')).uid], [0o6755, 0]);
+    }
+    assert.equal(statSync(join(layer, 'tool')).mode & 0o7777, 0o6755);
+    await wholeHistory(stage, project, 'stat -c %a tool; test -p pipe');
+    const { changes } = await stage.json(project, ['diff']);
+    const shown = (changes as { path: string; mode: number }[]).find(({ path }) => path === 'tool');
+    assert.equal((shown?.mode ?? 0) & 0o6000, 0o6000, 'the diff has to show it');
+    assert.equal((await stage.json(project, ['apply']))['done'], true);
+    assert.equal(stage.shell(project, 'stat -c "%a %u" tool able; test -p pipe'), `755 ${user.uid}\n755 ${user.uid}\n`);
+    assert.doesNotMatch(attributes(join(project, 'able')), /security\.capability/);
+  });
+
+  test('overlay marks that an agent or a person leaves hide nothing and bring nothing back', async () => {
+    // In a layer they would: whoever takes such a directory over as it is loses what is below.
+    const layers = stage.project('mkdir -p top/e base/e view; echo hidden > base/e/f; echo mine > top/e/mine');
+    const mount = 'mount -t overlay overlay -o userxattr,lowerdir=top:base view && ls view/e';
+    const listed = () => stage.shell(layers, `unshare ${user.uid === 0 ? '-m' : '-Urm'} sh -c '${mount}'`);
+    assert.equal(listed(), 'f\nmine\n');
+    stage.shell(layers, 'setfattr -n user.overlay.opaque -v y top/e');
+    assert.equal(listed(), 'mine\n');
+    const project = stage.project('mkdir d e; echo shown > d/f; echo shown > e/f');
+    const plant = 'setfattr -n user.overlay.opaque -v y d; setfattr -n user.overlay.whiteout -v y d/f; echo n > d/n';
+    await stage.inside(project, `${plant}; true`);
+    // The kernel keeps what is set inside under a name that means nothing to it, or refuses to set it.
+    assert.doesNotMatch(attributes(join(liveTree(stage, project), 'd')), /^user\.overlay\.opaque/m);
+    stage.shell(project, 'setfattr -n user.overlay.opaque -v y e; echo mine > e/mine');
+    if (user.uid === 0) stage.shell(project, 'setfattr -n trusted.overlay.opaque -v y e');
+    assert.match(attributes(join(project, 'e')), /user\.overlay\.opaque="y"/);
+    await wholeHistory(stage, project, 'cat d/f d/n e/f e/mine');
+    assert.equal(await stage.inside(project, 'cat d/f d/n e/f e/mine'), 'shown\nn\nshown\nmine\n');
+    assert.equal((await stage.json(project, ['apply']))['done'], true);
+    assert.equal(stage.shell(project, 'cat d/f d/n'), 'shown\nn\n');
+    assert.doesNotMatch(attributes(join(project, 'd')), /overlay/);
+  });
+
+  test(`a directory of ${many} entries is forked, merged, undone and applied`, async () => {
     const project = stage.project(`mkdir many; cd many; seq ${many} | xargs touch`);
     const names = () => stage.shell(project, 'ls many | sort -n | md5sum');
     const before = names();
     const half = `cd many; seq 1 2 ${many} | xargs rm; seq ${many + 1} ${many + many / 2} | xargs touch`;
-    await stage.inside(project, half);
+    await stage.inside(project, half, 0, patience);
     await wholeHistory(stage, project, 'ls many | wc -l');
-    await ctx(stage, project, ['apply']);
+    await stage.json(project, ['apply'], 0, patience);
     assert.equal(stage.shell(project, 'ls many | wc -l'), `${many}\n`);
-    await ctx(stage, project, ['apply', '--undo']);
+    await stage.json(project, ['apply', '--undo'], 0, patience);
     assert.equal(names(), before);
   });
 
@@ -98,7 +185,7 @@ forEachUser((user) => {
       setfattr -n user.overlay.opaque -v y d 2>/dev/null; setfattr -n user.overlay.whiteout -v y d/f 2>/dev/null
       mknod device c 1 3 2>/dev/null; mknod white c 0 0 2>/dev/null; echo n > d/n`;
     await stage.inside(project, `${plant}; true`);
-    const applied = await ctx(stage, project, ['apply', '--to', other]);
+    const applied = await stage.json(project, ['apply', '--to', other]);
     assert.equal(applied['done'], true);
     const look = `cat d/f d/k d/n; stat -c %a tool closed; test -p pipe; test ! -e device; test ! -e white; cat "${name}"`;
     assert.equal(stage.shell(other, look), 'shown\nkept\nn\n755\n0\nodd\n');
@@ -110,14 +197,10 @@ forEachUser((user) => {
 
   test('paths longer than the kernel takes at once reach another directory', async () => {
     const project = stage.project();
-    const part = 'n'.repeat(100);
-    await stage.inside(
-      project,
-      `i=0; while [ $i -lt 60 ]; do mkdir ${part}; cd ${part}; i=$((i+1)); done; echo deep > file`,
-    );
+    await stage.inside(project, deep);
     const other = stage.project();
-    assert.equal((await ctx(stage, project, ['apply', '--to', other]))['done'], true);
+    assert.equal((await stage.json(project, ['apply', '--to', other]))['done'], true);
     assert.equal(stage.shell(other, 'find . -name file | wc -l'), '1\n');
-    assert.deepEqual((await ctx(stage, project, ['apply', '--to', other]))['applied'], []);
+    assert.deepEqual((await stage.json(project, ['apply', '--to', other]))['applied'], []);
   });
 });

@@ -13,12 +13,6 @@ async function insideFork(stage: Stage, cwd: string, fork: string, script: strin
   return stdout;
 }
 
-async function ctx(stage: Stage, cwd: string, words: readonly string[]): Promise<Record<string, unknown>> {
-  const { code, stdout, stderr } = await stage.ctx(cwd, [...words, '--json']);
-  assert.equal(code, 0, `ctx ${words.join(' ')}\n${stdout}${stderr}`);
-  return JSON.parse(stdout) as Record<string, unknown>;
-}
-
 async function refusal(stage: Stage, cwd: string, words: readonly string[], code: number): Promise<string> {
   const done = await stage.ctx(cwd, words);
   assert.equal(done.code, code, `ctx ${words.join(' ')}\n${done.stdout}${done.stderr}`);
@@ -35,10 +29,10 @@ forEachUser((user) => {
     await stage.inside(project, 'echo one > a; echo one > one');
     await stage.inside(project, 'rm -r d; mkdir d; echo two > d/two; ln -s a link; chmod 600 a');
     await stage.inside(project, 'cat a');
-    const first = await ctx(stage, project, ['rollback']);
+    const first = await stage.json(project, ['rollback']);
     assert.deepEqual(pathsOf(first['undone']).sort(), ['a', 'd/f', 'd/two', 'link']);
     assert.equal(await stage.inside(project, 'cat a d/f; ls; stat -c %a a'), 'one\nd\na\nd\none\n644\n');
-    await ctx(stage, project, ['rollback']);
+    await stage.json(project, ['rollback']);
     assert.equal(await stage.inside(project, 'cat a; ls'), 'base\na\nd\n');
     assert.match(await refusal(stage, project, ['rollback'], 1), /nothing to undo/);
     assert.deepEqual((await stage.json(project, ['diff']))['changes'], []);
@@ -47,43 +41,43 @@ forEachUser((user) => {
   test('a rollback is undone by the number of the checkpoint it left', async () => {
     const project = stage.project('echo base > a');
     await stage.inside(project, 'echo one > a');
-    await ctx(stage, project, ['rollback']);
-    const { checkpoints } = (await ctx(stage, project, ['checkpoint', 'list'])) as {
+    await stage.json(project, ['rollback']);
+    const { checkpoints } = (await stage.json(project, ['checkpoint', 'list'])) as {
       checkpoints: { id: number; reason: string; undone?: boolean }[];
     };
     const left = checkpoints.find(({ reason }) => reason.startsWith('rollback'));
     assert.equal(left?.undone, true);
-    await ctx(stage, project, ['rollback', String(left?.id)]);
+    await stage.json(project, ['rollback', String(left?.id)]);
     assert.equal(await stage.inside(project, 'cat a'), 'one\n');
   });
 
   test('a saved checkpoint is found by its name, shows what changed since, and can be restored and deleted', async () => {
     const project = stage.project('echo base > a');
     await stage.inside(project, 'echo one > a');
-    await ctx(stage, project, ['checkpoint', 'save', 'good']);
+    await stage.json(project, ['checkpoint', 'save', 'good']);
     await stage.inside(project, 'echo two > a; echo two > b');
     await stage.inside(project, 'rm a');
-    const since = await ctx(stage, project, ['diff', '--since', 'good']);
+    const since = await stage.json(project, ['diff', '--since', 'good']);
     assert.deepEqual(pathsOf(since['changes']), ['a', 'b']);
-    const info = await ctx(stage, project, ['checkpoint', 'info', 'good']);
+    const info = await stage.json(project, ['checkpoint', 'info', 'good']);
     assert.deepEqual(pathsOf(info['changes']), ['a', 'b']);
     const text = await stage.ctx(project, ['diff', '--since', 'good']);
     assert.match(text.stdout, /--- a\/a\n\+\+\+ \/dev\/null\n@@ -1,1 \+0,0 @@\n-one\n/);
-    await ctx(stage, project, ['checkpoint', 'restore', 'good']);
+    await stage.json(project, ['checkpoint', 'restore', 'good']);
     assert.equal(await stage.inside(project, 'cat a; ls'), 'one\na\n');
     assert.match(await refusal(stage, project, ['checkpoint', 'save', 'good'], 1), /already.*\(EEXIST\)/);
-    await ctx(stage, project, ['checkpoint', 'delete', 'good']);
+    await stage.json(project, ['checkpoint', 'delete', 'good']);
     assert.match(await refusal(stage, project, ['rollback', 'good'], 1), /no checkpoint 'good'.*\(ENOENT\)/);
   });
 
   test('single paths go back, everything else stays', async () => {
     const project = stage.project('mkdir -p d/e; echo base > a; echo base > d/f; echo base > d/e/g; echo base > gone');
     await stage.inside(project, 'echo one > a');
-    await ctx(stage, project, ['checkpoint', 'save', 'one']);
+    await stage.json(project, ['checkpoint', 'save', 'one']);
     await stage.inside(project, 'echo two > a; rm -r d; echo file > d; rm gone; mkdir made; echo x > made/x');
-    await ctx(stage, project, ['rollback', 'one', 'd', 'gone', 'made']);
+    await stage.json(project, ['rollback', 'one', 'd', 'gone', 'made']);
     assert.equal(await stage.inside(project, 'cat a d/f d/e/g gone; ls'), 'two\nbase\nbase\nbase\na\nd\ngone\n');
-    await ctx(stage, project, ['rollback']);
+    await stage.json(project, ['rollback']);
     assert.equal(await stage.inside(project, 'cat d; ls'), 'file\na\nd\nmade\n');
   });
 
@@ -93,7 +87,7 @@ forEachUser((user) => {
     const depth = 4;
     for (let level = 0; level < depth; level++) {
       const from = level === 0 ? 'main' : `level-${level - 1}`;
-      await ctx(stage, project, ['fork', 'create', `level-${level}`, '--from', from]);
+      await stage.json(project, ['fork', 'create', `level-${level}`, '--from', from]);
       await insideFork(stage, project, `level-${level}`, `echo ${level} > a; echo ${level} > level-${level}`);
     }
     await stage.inside(project, 'echo later > main');
@@ -103,9 +97,9 @@ forEachUser((user) => {
       assert.equal(seen, `${level}\nmain\n${files.join('\n')}\n`);
     }
     assert.equal(await stage.inside(project, 'cat a main; ls'), 'base\nlater\na\nmain\n');
-    await ctx(stage, project, ['fork', 'delete', 'level-1']);
+    await stage.json(project, ['fork', 'delete', 'level-1']);
     assert.equal(await insideFork(stage, project, 'level-3', 'cat level-1'), '1\n');
-    const forks = (await ctx(stage, project, ['fork', 'list']))['forks'] as { name: string }[];
+    const forks = (await stage.json(project, ['fork', 'list']))['forks'] as { name: string }[];
     assert.deepEqual(
       forks.map(({ name }) => name),
       ['level-0', 'level-2', 'level-3', 'main'],
@@ -115,29 +109,29 @@ forEachUser((user) => {
   test('a fork of a checkpoint, and one of the directory without changes', async () => {
     const project = stage.project('echo base > a');
     await stage.inside(project, 'echo one > a');
-    await ctx(stage, project, ['checkpoint', 'save', 'one']);
+    await stage.json(project, ['checkpoint', 'save', 'one']);
     await stage.inside(project, 'echo two > a');
-    await ctx(stage, project, ['fork', 'create', 'past', '--from', 'main@one']);
-    await ctx(stage, project, ['fork', 'create', 'clean', '--from', 'origin']);
+    await stage.json(project, ['fork', 'create', 'past', '--from', 'main@one']);
+    await stage.json(project, ['fork', 'create', 'clean', '--from', 'origin']);
     assert.equal(await insideFork(stage, project, 'past', 'cat a'), 'one\n');
     assert.equal(await insideFork(stage, project, 'clean', 'cat a'), 'base\n');
-    await ctx(stage, project, ['fork', 'use', 'clean']);
+    await stage.json(project, ['fork', 'use', 'clean']);
     assert.equal(await stage.inside(project, 'cat a; echo clean > c'), 'base\n');
     assert.equal(await insideFork(stage, project, 'main', 'ls'), 'a\n');
-    await ctx(stage, project, ['apply']);
+    await stage.json(project, ['apply']);
     assert.equal(stage.shell(project, 'cat a c'), 'base\nclean\n');
   });
 
   test('forks of one vault run at the same time, one fork does not, and a fork can be made of one in use', async () => {
     const project = stage.project('echo base > a');
     await stage.inside(project, 'true');
-    await ctx(stage, project, ['fork', 'create', 'other']);
+    await stage.json(project, ['fork', 'create', 'other']);
     const wait = 'echo here > live; echo ready; until test -e stop; do sleep 0.02; done';
     const running = stage.startCtx(project, ['exec', '--timeout', '30s', '--', 'sh', '-c', wait]);
     await running.printed('ready');
     assert.equal(await insideFork(stage, project, 'other', 'cat a; ls'), 'base\na\n');
     assert.match(await refusal(stage, project, ['exec', '--', 'true'], 69), /is using it: sh -c.*\(EBUSY\)/);
-    await ctx(stage, project, ['fork', 'create', 'of-running']);
+    await stage.json(project, ['fork', 'create', 'of-running']);
     assert.equal(await insideFork(stage, project, 'of-running', 'cat live; touch stop; ls'), 'here\na\nlive\nstop\n');
     running.child.kill('SIGTERM');
     assert.notEqual((await running.finished).code, 0);
@@ -148,7 +142,7 @@ forEachUser((user) => {
     const project = stage.project('echo base > a; echo base > b; echo base > c');
     await stage.inside(project, 'echo one > one; touch a');
     await stage.inside(project, 'echo two > two; cat b > again; cat again > b; rm again');
-    await ctx(stage, project, ['fork', 'create', 'other']);
+    await stage.json(project, ['fork', 'create', 'other']);
     await insideFork(stage, project, 'other', 'echo other > c');
     stage.shell(project, 'echo person > a; echo person > b; echo person > c');
     const main = await stage.exec(project, ['cat', 'a', 'b', 'c', 'one', 'two']);
@@ -158,22 +152,22 @@ forEachUser((user) => {
     const other = JSON.parse(stdout) as typeof main;
     assert.equal(other.stdout?.text, 'person\nperson\nother\n');
     assert.deepEqual([other.entered, other.clashes], [['a', 'b', 'c'], ['c']]);
-    await ctx(stage, project, ['rollback']);
+    await stage.json(project, ['rollback']);
     assert.equal(await stage.inside(project, 'cat a b c; ls'), 'person\nperson\nperson\na\nb\nc\none\n');
   });
 
   test('what one fork applies enters the others, and clashes where they changed it too', async () => {
     const project = stage.project('echo base > a; echo base > b');
     await stage.inside(project, 'echo main > a; echo main > new');
-    await ctx(stage, project, ['fork', 'create', 'other', '--from', 'origin']);
+    await stage.json(project, ['fork', 'create', 'other', '--from', 'origin']);
     await insideFork(stage, project, 'other', 'echo other > a; echo other > b');
-    await ctx(stage, project, ['apply']);
+    await stage.json(project, ['apply']);
     const { stdout } = await stage.ctx(project, ['exec', '--fork', 'other', '--json', '--', 'cat', 'a', 'b', 'new']);
     const other = JSON.parse(stdout) as { stdout: { text: string }; clashes: string[] };
     assert.equal(other.stdout.text, 'other\nother\nmain\n');
     assert.deepEqual(other.clashes, ['a']);
     await refusal(stage, project, ['apply', '--fork', 'other'], 1);
-    await ctx(stage, project, ['apply', '--fork', 'other', '--theirs', 'a']);
+    await stage.json(project, ['apply', '--fork', 'other', '--theirs', 'a']);
     assert.equal(stage.shell(project, 'cat a b new'), 'other\nother\nmain\n');
     assert.equal(await stage.inside(project, 'cat a b'), 'other\nother\n');
   });
@@ -188,10 +182,10 @@ asOneUser((user) => {
       await stage.inside(project, `echo ${round} > n; echo ${round} > f${round}`);
     const status = await stage.json(project, ['status']);
     assert.ok((status['layers'] as number) <= 18, JSON.stringify(status));
-    const { checkpoints } = (await ctx(stage, project, ['checkpoint', 'list'])) as { checkpoints: { id: number }[] };
+    const { checkpoints } = (await stage.json(project, ['checkpoint', 'list'])) as { checkpoints: { id: number }[] };
     assert.equal(checkpoints.length, 20);
     for (const at of [3, 18]) {
-      await ctx(stage, project, ['rollback', String(checkpoints[at]?.id)]);
+      await stage.json(project, ['rollback', String(checkpoints[at]?.id)]);
       assert.equal(await stage.inside(project, 'cat n; ls | wc -l'), `${at}\n${at + 1}\n`);
     }
     const before = snapshot(project);

@@ -4,19 +4,8 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { snapshot } from '../support/snapshot.js';
-import { type Stage, useStage } from '../support/stage.js';
+import { useStage } from '../support/stage.js';
 import { asOneUser, forEachUser } from '../support/users.js';
-
-async function ctx(
-  stage: Stage,
-  cwd: string,
-  words: readonly string[],
-  expected = 0,
-): Promise<Record<string, unknown>> {
-  const { code, stdout, stderr } = await stage.ctx(cwd, [...words, '--json']);
-  assert.equal(code, expected, `ctx ${words.join(' ')}\n${stdout}${stderr}`);
-  return JSON.parse(stdout) as Record<string, unknown>;
-}
 
 const pathsOf = (value: unknown) => (value as { path: string }[]).map(({ path }) => path);
 
@@ -30,38 +19,38 @@ forEachUser((user) => {
     const project = stage.project(sample);
     const before = snapshot(project, { times: false });
     await stage.inside(project, edits);
-    const pending = pathsOf((await ctx(stage, project, ['diff']))['changes']);
-    await ctx(stage, project, ['apply']);
+    const pending = pathsOf((await stage.json(project, ['diff']))['changes']);
+    await stage.json(project, ['apply']);
     assert.notDeepEqual(snapshot(project, { times: false }), before);
-    const undone = await ctx(stage, project, ['apply', '--undo']);
+    const undone = await stage.json(project, ['apply', '--undo']);
     assert.equal(undone['done'], true);
     assert.deepEqual(snapshot(project, { times: false }), before);
-    assert.deepEqual(pathsOf((await ctx(stage, project, ['diff']))['changes']), pending);
-    await ctx(stage, project, ['apply']);
+    assert.deepEqual(pathsOf((await stage.json(project, ['diff']))['changes']), pending);
+    await stage.json(project, ['apply']);
     assert.equal(stage.shell(project, 'cat a d new/n; readlink link; stat -c %a .'), 'b\nfile\nn\nd\n700\n');
-    await ctx(stage, project, ['apply', '--undo']);
+    await stage.json(project, ['apply', '--undo']);
     assert.deepEqual(snapshot(project, { times: false }), before);
-    await ctx(stage, project, ['rollback']);
-    assert.deepEqual((await ctx(stage, project, ['diff']))['changes'], []);
+    await stage.json(project, ['rollback']);
+    assert.deepEqual((await stage.json(project, ['diff']))['changes'], []);
   });
 
   test('apply --undo refuses where the person went on, names the paths, and writes nothing', async () => {
     const project = stage.project('echo a > a; echo b > b');
     await stage.inside(project, 'echo 1 > a; echo 1 > b');
-    await ctx(stage, project, ['apply']);
+    await stage.json(project, ['apply']);
     stage.shell(project, 'echo mine > a');
     const before = snapshot(project);
-    const refused = await ctx(stage, project, ['apply', '--undo'], 1);
+    const refused = await stage.json(project, ['apply', '--undo'], 1);
     assert.deepEqual([refused['done'], refused['conflicts']], [false, ['a']]);
     assert.deepEqual(snapshot(project), before);
-    await ctx(stage, stage.project('true'), ['vault', 'create']);
+    await stage.json(stage.project('true'), ['vault', 'create']);
   });
 
   test('a dry run says what an apply would do, and writes nothing', async () => {
     const project = stage.project(sample);
     await stage.inside(project, 'echo b > a; rm gone; echo x > .envrc');
     const before = snapshot(project);
-    const plan = await ctx(stage, project, ['apply', '--dry-run']);
+    const plan = await stage.json(project, ['apply', '--dry-run']);
     assert.deepEqual(plan['planned'], [
       { action: 'remove', path: 'gone' },
       { action: 'put', path: 'a' },
@@ -76,7 +65,7 @@ forEachUser((user) => {
       printf '[core]\\n\\tfsmonitor = evil\\n' > .git/config; echo y > .github/workflows/ci.yml; echo '{}' > .vscode/tasks.json
       echo '{"scripts":{"postinstall":"evil"}}' > package.json; echo z > sub/.bashrc; echo '{}' > .mcp.json; echo more >> plain`;
     await stage.inside(project, plant);
-    const applied = await ctx(stage, project, ['apply']);
+    const applied = await stage.json(project, ['apply']);
     const held = [
       '.git/config',
       '.git/hooks/pre-commit',
@@ -91,12 +80,12 @@ forEachUser((user) => {
       stage.shell(project, 'cat plain package.json; find . -type f | sort'),
       'x\nmore\n{}\n./.git/hooks/x.sample\n./package.json\n./plain\n',
     );
-    assert.deepEqual(pathsOf((await ctx(stage, project, ['diff']))['changes']).sort(), held);
+    assert.deepEqual(pathsOf((await stage.json(project, ['diff']))['changes']).sort(), held);
     assert.equal(await stage.inside(project, 'cat plain sub/.bashrc'), 'x\nmore\nz\n');
-    const rest = await ctx(stage, project, ['apply', '--allow-sensitive']);
+    const rest = await stage.json(project, ['apply', '--allow-sensitive']);
     assert.deepEqual(rest['heldBack'], []);
     assert.equal(stage.shell(project, 'cat sub/.bashrc'), 'z\n');
-    assert.deepEqual((await ctx(stage, project, ['diff']))['changes'], []);
+    assert.deepEqual((await stage.json(project, ['diff']))['changes'], []);
   });
 
   test('a harmless change of the package file or of git’s configuration is not held back', async () => {
@@ -106,16 +95,16 @@ forEachUser((user) => {
       project,
       `echo '{"name":"b","scripts":{"test":"x"}}' > package.json; ${git} init -q; git config user.name a`,
     );
-    assert.deepEqual((await ctx(stage, project, ['apply']))['heldBack'], []);
+    assert.deepEqual((await stage.json(project, ['apply']))['heldBack'], []);
     assert.equal(stage.shell(project, 'git config user.name; git status --short'), 'a\n?? package.json\n');
   });
 
   test('single paths are applied, and the rest stays pending', async () => {
     const project = stage.project('mkdir d; echo 0 > d/a; echo 0 > d/b; echo 0 > c');
     await stage.inside(project, 'echo 1 > d/a; rm d/b; echo 1 > c; mkdir -p n/m; echo 1 > n/m/x; echo 1 > n/y');
-    await ctx(stage, project, ['apply', 'd', 'n/m/x']);
+    await stage.json(project, ['apply', 'd', 'n/m/x']);
     assert.equal(stage.shell(project, 'cat d/a c n/m/x; find . -type f | sort'), '1\n0\n1\n./c\n./d/a\n./n/m/x\n');
-    assert.deepEqual(pathsOf((await ctx(stage, project, ['diff']))['changes']), ['c', 'n/y']);
+    assert.deepEqual(pathsOf((await stage.json(project, ['diff']))['changes']), ['c', 'n/y']);
     assert.equal(await stage.inside(project, 'cat c n/y; ls d'), '1\n1\na\n');
   });
 
@@ -123,8 +112,8 @@ forEachUser((user) => {
     const project = stage.project(sample);
     await stage.inside(project, edits);
     const copy = join(stage.directory, `copy-${user.uid}`);
-    await ctx(stage, project, ['vault', 'export', copy]);
-    await ctx(stage, project, ['vault', 'export', `${copy}.tar`]);
+    await stage.json(project, ['vault', 'export', copy]);
+    await stage.json(project, ['vault', 'export', `${copy}.tar`]);
     const twin = stage.project(`${sample}; ${edits}`);
     const listing = 'find . -mindepth 1 | sort; cat a new/n d; readlink link; stat -c %a a new';
     assert.equal(stage.shell(copy, listing), stage.shell(twin, listing));
@@ -138,16 +127,16 @@ asOneUser((user) => {
 
   test('a vault is made under a name, listed, checked and deleted; the directory stays', async () => {
     const project = stage.project('echo a > a');
-    const { vault } = (await ctx(stage, stage.home, ['vault', 'create', 'api', '--from', project])) as {
+    const { vault } = (await stage.json(stage.home, ['vault', 'create', 'api', '--from', project])) as {
       vault: { id: string };
     };
-    assert.deepEqual(pathsOf((await ctx(stage, project, ['diff']))['changes']), []);
-    const { vaults } = (await ctx(stage, project, ['vault', 'list'])) as { vaults: { name: string; origin: string }[] };
+    assert.deepEqual(pathsOf((await stage.json(project, ['diff']))['changes']), []);
+    const { vaults } = (await stage.json(project, ['vault', 'list'])) as { vaults: { name: string; origin: string }[] };
     assert.equal(vaults.find(({ origin }) => origin === project)?.name, 'api');
     stage.shell(project, 'echo b > b');
-    assert.deepEqual((await ctx(stage, project, ['vault', 'sync']))['entered'], ['b']);
-    assert.deepEqual((await ctx(stage, project, ['fsck']))['faults'], []);
-    await ctx(stage, stage.home, ['vault', 'delete', 'api']);
+    assert.deepEqual((await stage.json(project, ['vault', 'sync']))['entered'], ['b']);
+    assert.deepEqual((await stage.json(project, ['fsck']))['faults'], []);
+    await stage.json(stage.home, ['vault', 'delete', 'api']);
     assert.equal(existsSync(join(stage.store, 'vault', vault.id)), false);
     assert.equal(stage.shell(project, 'cat a b'), 'a\nb\n');
   });
@@ -156,16 +145,16 @@ asOneUser((user) => {
     const project = stage.project('echo 0 > n');
     for (let round = 1; round <= 4; round++)
       await stage.inside(project, `echo ${round} > n; echo ${round} > f${round}; rm -f f${round - 1}`);
-    await ctx(stage, project, ['checkpoint', 'save', 'kept']);
-    const { before, after } = await ctx(stage, project, ['flatten']);
+    await stage.json(project, ['checkpoint', 'save', 'kept']);
+    const { before, after } = await stage.json(project, ['flatten']);
     assert.ok(Number(after) < Number(before), `${before} ${after}`);
     assert.equal(await stage.inside(project, 'cat n; ls'), '4\nf4\nn\n');
-    await ctx(stage, project, ['rollback', '3']);
+    await stage.json(project, ['rollback', '3']);
     assert.equal(await stage.inside(project, 'cat n; ls'), '2\nf2\nn\n');
-    await ctx(stage, project, ['gc']);
-    await ctx(stage, project, ['rollback', 'kept']);
+    await stage.json(project, ['gc']);
+    await stage.json(project, ['rollback', 'kept']);
     assert.equal(await stage.inside(project, 'cat n; ls'), '4\nf4\nn\n');
-    assert.deepEqual((await ctx(stage, project, ['fsck']))['faults'], []);
+    assert.deepEqual((await stage.json(project, ['fsck']))['faults'], []);
   });
 
   test('fsck names what is missing, exits with 1, and repairs nothing', async () => {

@@ -125,16 +125,20 @@ export class Stage {
   }
 
   /** A shell script inside; its stdout. It has to end with `exitCode`. */
-  async inside(cwd: string, script: string, exitCode = 0): Promise<string> {
-    const envelope = await this.exec(cwd, ['sh', '-c', script]);
+  async inside(cwd: string, script: string, exitCode = 0, options: StartOptions = {}): Promise<string> {
+    const envelope = await this.exec(cwd, ['sh', '-c', script], options);
     assert.equal(envelope.exitCode, exitCode, `${script}\n${envelope.stdout?.text}${envelope.stderr?.text}`);
     return envelope.stdout?.text ?? '';
   }
 
   /** A verb that answers with JSON; the answer, and the exit code it has to have. */
-  async json(cwd: string, words: readonly string[], exitCode = 0): Promise<Record<string, unknown>> {
-    const [verb = '', ...rest] = words;
-    const { code, stdout, stderr } = await this.ctx(cwd, [verb, '--json', ...rest]);
+  async json(
+    cwd: string,
+    words: readonly string[],
+    exitCode = 0,
+    options: StartOptions = {},
+  ): Promise<Record<string, unknown>> {
+    const { code, stdout, stderr } = await this.ctx(cwd, [...words, '--json'], options);
     assert.equal(code, exitCode, `ctx ${words.join(' ')}\n${stdout}${stderr}`);
     return parseJson(stdout, stderr) as Record<string, unknown>;
   }
