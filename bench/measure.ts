@@ -17,6 +17,8 @@ export interface Subject {
   readonly before?: () => unknown;
   /** Runs after each timed run, untimed. */
   readonly after?: () => unknown;
+  /** Runs of this one alone before the first round: code that is called all day long is measured warm. */
+  readonly warmUpRuns?: number;
 }
 
 export interface Measurement {
@@ -64,6 +66,9 @@ export async function measure(measurement: Measurement): Promise<Report> {
   const { subjects, anchor, rounds, warmUpRounds = 2 } = measurement;
   if (!subjects.some(({ name }) => name === anchor)) throw new Error(`the anchor '${anchor}' is not a subject`);
   const times = new Map<string, number[]>(subjects.map(({ name }) => [name, []]));
+  for (const subject of subjects) {
+    for (let run = 0; run < (subject.warmUpRuns ?? 0); run += 1) await time(subject);
+  }
   for (let round = -warmUpRounds; round < rounds; round += 1) {
     const turn = ((round % subjects.length) + subjects.length) % subjects.length;
     for (const subject of [...subjects.slice(turn), ...subjects.slice(0, turn)]) {
@@ -119,7 +124,7 @@ export function table(report: Report): string {
   const rows = report.results.map(({ name, median, p90, minimum, ratio }) => [
     name === report.anchor ? `${name} (anchor)` : name,
     milliseconds(median),
-    `${ratio.toFixed(2)}x`,
+    `${ratio < 0.1 ? ratio.toPrecision(2) : ratio.toFixed(2)}x`,
     `${milliseconds(minimum)} .. ${milliseconds(p90)}`,
   ]);
   const header = ['', 'median', 'ratio', 'minimum .. p90'];

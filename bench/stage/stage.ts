@@ -1,6 +1,7 @@
 /**
  * Where a benchmark plays: a store, a home and a project of its own, on a filesystem that can be named. A root ext4 without
- * a journal would flatter us, so it is memory unless CTX_BENCH_DIRECTORY names something better.
+ * a journal would flatter us, so it is memory, unless CTX_BENCH_DIRECTORY names something better or CTX_BENCH_FILESYSTEM=ext4
+ * asks for an image of one with a journal.
  */
 import { type SpawnOptions, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
@@ -18,6 +19,7 @@ import { type Host, placeOf } from '../../src/proxy/host.js';
 import { viewOf } from '../../src/proxy/view.js';
 import { closeFork, openFork } from '../../src/vault/vault.js';
 import { coldStartEnvironment } from '../measure.js';
+import { loopImage } from './loop-image.js';
 
 export const ctxProgram = fileURLToPath(new URL('../../../../bin/ctx', import.meta.url));
 
@@ -36,7 +38,10 @@ function place(): string {
 }
 
 export function setStage(name: string): Stage {
-  const directory = mkdtempSync(join(place(), `ctx-bench-${name}-`));
+  const outer = mkdtempSync(join(place(), `ctx-bench-${name}-`));
+  const image = process.env['CTX_BENCH_FILESYSTEM'] === 'ext4' ? loopImage('ext4', join(outer, 'ext4')) : undefined;
+  if (typeof image === 'string') throw new Error(`CTX_BENCH_FILESYSTEM=ext4: ${image}`);
+  const directory = image?.directory ?? outer;
   const [store, home, project] = ['store', 'home', 'project'].map((each) => join(directory, each)) as [
     string,
     string,
@@ -52,7 +57,10 @@ export function setStage(name: string): Stage {
     project,
     host: composeHost(),
     environment: coldStartEnvironment(),
-    end: () => rmSync(directory, { recursive: true, force: true }),
+    end() {
+      image?.end();
+      rmSync(outer, { recursive: true, force: true });
+    },
   };
 }
 

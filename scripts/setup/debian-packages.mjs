@@ -49,6 +49,13 @@ const packages = [
   { name: 'swtpm', purpose: 'a TPM in software, for the record to be anchored in', gives: 'swtpm', neededBy: ['test'] },
   { name: 'tpm2-tools', purpose: 'speaks with a TPM', gives: 'tpm2_nvread', neededBy: ['test'] },
   { name: 'sqlite3', purpose: 'what the record is compared with', gives: 'sqlite3', neededBy: ['bench'] },
+  {
+    name: 'btrfs-progs',
+    purpose: 'what forks are compared with',
+    gives: 'mkfs.btrfs',
+    neededBy: ['bench'],
+    optional: true,
+  },
   { name: 'bubblewrap', purpose: 'what ctx is compared with', gives: 'bwrap', neededBy: ['test', 'bench'] },
 ];
 

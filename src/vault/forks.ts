@@ -82,20 +82,24 @@ async function copyOfLive(access: VaultAccess, meta: ForkMeta, child: string): P
 }
 
 /** What a fork stands for right now. Its live layer is frozen where its lock says that nothing is mounted. */
-async function originOf(access: VaultAccess, source: Exclude<ForkSource, 'trunk'>, child: string): Promise<Origin> {
+async function originOf(
+  access: VaultAccess,
+  vault: VaultMeta,
+  source: Exclude<ForkSource, 'trunk'>,
+  child: string,
+): Promise<Origin> {
   const { paths, tree } = access;
   const { fork: name, checkpoint } = source;
-  const known = existingFork(access, name);
+  const place = paths.fork(name);
   if (checkpoint !== undefined) {
-    const found = findCheckpoint({ meta: known, name }, checkpoint);
+    const found = findCheckpoint({ meta: existingFork(access, name), name }, checkpoint);
     return { ...found, from: `${name}@${found.name ?? found.id}`, problems: [] };
   }
-  const place = paths.fork(name);
+  if (!isForkName(name) || !existsSync(place.directory)) existingFork(access, name);
   try {
     const options = { wait: false, purpose: `ctx fork create ${child}`, what: name };
     const descriptor = await takeLock(tree, place.lock, options);
     try {
-      const vault = existingVault(access);
       const parent: OpenFork = {
         ...access,
         name,
@@ -115,8 +119,9 @@ async function originOf(access: VaultAccess, source: Exclude<ForkSource, 'trunk'
     }
   } catch (error) {
     if (!hasCode(error, 'EBUSY')) throw error;
-    const [stack, problems] = await copyOfLive(access, existingFork(access, name), child);
-    return { ...stack, clashes: known.clashes, from: name, problems };
+    const meta = existingFork(access, name);
+    const [stack, problems] = await copyOfLive(access, meta, child);
+    return { ...stack, clashes: meta.clashes, from: name, problems };
   }
 }
 
@@ -149,7 +154,7 @@ export function createFork(access: VaultAccess, wanted: string | undefined, sour
     const origin: Origin =
       source === 'trunk'
         ? { position: vault.position, base: vault.trunk, deltas: [], clashes: [], problems: [] }
-        : await originOf(access, source, name);
+        : await originOf(access, vault, source, name);
     const { from, clashes } = origin;
     const meta = newForkMeta(access, name, origin, { ...(from === undefined ? {} : { from }), clashes });
     writeFork(access, name, meta, false);

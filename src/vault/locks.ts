@@ -25,14 +25,25 @@ function isHeldBriefly(file: string): boolean {
   return briefPurposes.some((brief) => purpose.join(' ').startsWith(brief));
 }
 
+/** The directory is made only where it is missing: a lock is taken far more often than it is new. */
+function openLock(file: string): number {
+  const open = () => openSync(file, 'a+', 0o600);
+  try {
+    return open();
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    return open();
+  }
+}
+
 /** Takes the lock by way of `take`, which may do more in the same process; the descriptor holds it until it is closed. */
 export async function lockWith<T>(
   file: string,
   options: LockOptions,
   take: (request: LockRequest) => Promise<T>,
 ): Promise<{ readonly descriptor: number; readonly taken: T }> {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const descriptor = openSync(file, 'a+', 0o600);
+  const descriptor = openLock(file);
   try {
     const taken = await take({ descriptor, wait: options.wait }).catch((error: unknown) => {
       if (!hasCode(error, 'EBUSY') || !isHeldBriefly(file)) throw error;
