@@ -13,6 +13,10 @@ test('what a commit writes is data', () => {
     'refs/heads/x',
     'logs/HEAD',
     'packed-refs',
+    'modules/x/index',
+    'modules/x/HEAD',
+    `modules/x/objects/ab/${'c'.repeat(38)}`,
+    'modules/x/objects/pack/pack-abc.idx',
   ]) {
     assert.ok(isData(`.git/${path}`), path);
   }
@@ -30,6 +34,10 @@ test('what git takes programs from, or is not known, is not', () => {
     'objects/info/alternates',
     'modules/x/config',
     'modules/x/hooks/pre-commit',
+    'modules/x/refs/hooks/pre-commit',
+    'modules/x/objects/ab/hooks/post-checkout',
+    'modules/x/objects/info/alternates',
+    'modules/x/info/attributes',
     'worktrees/x/config.worktree',
     'index.lock',
     'anything',

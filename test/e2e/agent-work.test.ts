@@ -31,6 +31,31 @@ forEachUser((user) => {
     assert.equal(await stage.inside(project, 'git status --short; git log --format=%s | head -1'), 'topic\n');
   });
 
+  test('submodules: initialised in a fork, committed to, and both commits arrive by apply', async () => {
+    const local = `${git} -c protocol.file.allow=always`;
+    const library = stage.project(`${git} init -q; echo l > l; git add l; ${git} commit -qm library`);
+    const project = stage.project(
+      `${git} init -q; echo a > a; git add a; ${local} submodule --quiet add ${library} sub; ${git} commit -qm first
+      ${git} submodule --quiet deinit -f sub; rm -rf .git/modules`,
+    );
+    const inside = `${local} submodule --quiet update --init; cd sub; git checkout -qb topic; echo two > two; git add two
+      ${git} commit -qm two; cd ..; git add sub; ${git} commit -qm bump; git submodule status | cut -c1; git status --short`;
+    const words = ['exec', '--read', library, '--', 'sh', '-euc', inside];
+    const { code, stdout, stderr } = await stage.ctx(project, words);
+    assert.deepEqual([code, stdout], [0, ' \n'], stderr);
+    // Where a repository's directory is, and what it runs, is for the person to see.
+    const held = (await stage.json(project, ['apply']))['heldBack'] as string[];
+    assert.ok(held.includes('sub/.git') && held.includes('.git/modules/sub/config'), held.join());
+    assert.equal((await stage.json(project, ['apply', '--allow-sensitive']))['done'], true);
+    const look = `git status --short; git log --format=%s; git submodule status | cut -c1; cd sub; git status --short
+      git log --format=%s; git fsck --strict 2>&1`;
+    assert.equal(stage.shell(project, look), 'bump\nfirst\n \ntwo\nlibrary\n');
+    assert.equal(
+      await stage.inside(project, 'git status --short; cd sub; git status --short; git log -1 --format=%s'),
+      'two\n',
+    );
+  });
+
   test('npm install, rm -rf node_modules and its rollback, and the next install', async () => {
     const project =
       stage.project(`mkdir -p dep/lib; echo '{"name":"dep","version":"1.0.0"}' > dep/package.json; for i in $(seq 50); do echo $i > dep/lib/$i.js; done
