@@ -1,6 +1,6 @@
 /** The verbs of the record. */
 import { statuses } from '../sdk/words.js';
-import { json } from './object-verbs.js';
+import { json } from './common-options.js';
 import type { Option, Verb } from './verb.js';
 
 const reader: Option = {

@@ -1,6 +1,6 @@
 /** The verbs of what commands may do: how they are classified and decided, and who approves. */
 import { commandClasses, scopes } from '../sdk/words.js';
-import { json } from './object-verbs.js';
+import { json } from './common-options.js';
 import type { Option, Verb } from './verb.js';
 
 export const shellText: Option = {

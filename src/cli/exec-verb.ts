@@ -1,11 +1,9 @@
 /** The verb that the others are about. */
+
+import { fork, json, wait } from './common-options.js';
 import { approvalWait, formOptions } from './decision-verbs.js';
 import { runOptions } from './jail-verbs.js';
-import { json } from './object-verbs.js';
 import type { Option, Verb } from './verb.js';
-
-export const wait: Option = { name: 'wait', summary: 'wait while another command uses the fork, instead of refusing' };
-export const fork: Option = { name: 'fork', value: 'NAME', summary: 'a fork of this directory; else the one in use' };
 
 export const stream: Option = {
   name: 'stream',

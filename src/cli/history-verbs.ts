@@ -1,9 +1,7 @@
 /** The verbs of checkpoints and forks. */
-import { json } from './object-verbs.js';
-import type { Option, Verb } from './verb.js';
+import { json, onFork, wait } from './common-options.js';
+import type { Verb } from './verb.js';
 
-const wait: Option = { name: 'wait', summary: 'wait while another command uses the fork, instead of refusing' };
-const fork: Option = { name: 'fork', value: 'NAME', summary: 'a fork of this directory; else the one in use' };
 const load = async () => import('./history.js');
 const any = { least: 0, most: Number.POSITIVE_INFINITY };
 
@@ -18,7 +16,7 @@ export const historyVerbs: readonly Verb[] = [
     summary: 'undo the last command, or go back to a checkpoint',
     operands: '[CHECKPOINT] [PATH...]',
     words: any,
-    options: [json, fork, wait],
+    options: onFork,
     details: rollbackDetails,
     examples: ['ctx rollback', 'ctx rollback 3', 'ctx rollback before-upgrade src/parser.ts'],
     load: async () => (await load()).rollback,
@@ -28,7 +26,7 @@ export const historyVerbs: readonly Verb[] = [
     summary: 'remember this moment of the fork',
     operands: '[NAME]',
     words: { least: 0, most: 1 },
-    options: [json, fork, wait],
+    options: onFork,
     examples: ['ctx checkpoint save before-upgrade'],
     load: async () => (await load()).save,
   },
@@ -36,7 +34,7 @@ export const historyVerbs: readonly Verb[] = [
     name: 'checkpoint list',
     summary: 'the moments there are: one before every command, and your own',
     words: 'none',
-    options: [json, fork, wait],
+    options: onFork,
     examples: ['ctx checkpoint list'],
     load: async () => (await load()).list,
   },
@@ -45,7 +43,7 @@ export const historyVerbs: readonly Verb[] = [
     summary: 'one moment, and what changed since',
     operands: 'CHECKPOINT',
     words: { least: 1, most: 1 },
-    options: [json, fork, wait],
+    options: onFork,
     examples: ['ctx checkpoint info 3'],
     load: async () => (await load()).info,
   },
@@ -54,7 +52,7 @@ export const historyVerbs: readonly Verb[] = [
     summary: 'as ctx rollback CHECKPOINT',
     operands: 'CHECKPOINT [PATH...]',
     words: { least: 1, most: Number.POSITIVE_INFINITY },
-    options: [json, fork, wait],
+    options: onFork,
     details: rollbackDetails,
     examples: ['ctx checkpoint restore before-upgrade'],
     load: async () => (await load()).rollback,
@@ -64,7 +62,7 @@ export const historyVerbs: readonly Verb[] = [
     summary: 'forget a moment; what only it held is freed',
     operands: 'CHECKPOINT',
     words: { least: 1, most: 1 },
-    options: [json, fork, wait],
+    options: onFork,
     examples: ['ctx checkpoint delete 3'],
     load: async () => (await load()).remove,
   },

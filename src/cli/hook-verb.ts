@@ -1,4 +1,5 @@
 /** `ctx hook` in the table of verbs: apart from the others, since the hook's own bundle has no other. */
+import { json } from './common-options.js';
 import type { Verb } from './verb.js';
 
 export const hookVerb: Verb = {
@@ -7,7 +8,7 @@ export const hookVerb: Verb = {
   operands: 'claude-code|json|install claude-code|uninstall claude-code',
   words: { least: 1, most: 2 },
   options: [
-    { name: 'json', summary: 'print JSON for machines' },
+    json,
     {
       name: 'bash',
       value: 'WHAT',

@@ -1,6 +1,8 @@
 /** The verbs about one jail, and the options of every verb that runs a command in one. */
+
+import { json } from './common-options.js';
 import { approvalWait } from './decision-verbs.js';
-import { authorityOptions, json } from './object-verbs.js';
+import { authorityOptions } from './object-verbs.js';
 import type { Option, Verb } from './verb.js';
 
 export const runOptions: readonly Option[] = [

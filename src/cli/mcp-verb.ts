@@ -1,6 +1,5 @@
 /** The verb for clients of the Model Context Protocol. */
-import { fork, wait } from './exec-verb.js';
-import { json } from './object-verbs.js';
+import { fork, json, wait } from './common-options.js';
 import { perCommand, sessionGrants } from './session-grants.js';
 import type { Verb } from './verb.js';
 

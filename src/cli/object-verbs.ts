@@ -1,7 +1,6 @@
 /** The verbs of agents, tools and what they may do. */
+import { json } from './common-options.js';
 import type { Option, Verb } from './verb.js';
-
-export const json: Option = { name: 'json', summary: 'print JSON for machines' };
 
 /** Whose authority, and what it is given beyond its own for one call. */
 export const authorityOptions: readonly Option[] = [

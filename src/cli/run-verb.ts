@@ -1,8 +1,8 @@
 /** The verb for whole harnesses. */
+
+import { fork, json, wait } from './common-options.js';
 import { approvalWait } from './decision-verbs.js';
-import { fork, wait } from './exec-verb.js';
 import { runOptions } from './jail-verbs.js';
-import { json } from './object-verbs.js';
 import type { Verb } from './verb.js';
 
 export const runVerb: Verb = {

@@ -1,8 +1,10 @@
 /** The verbs of sessions: a jail that is kept for many commands. */
+
+import { fork, json } from './common-options.js';
 import { approvalVerbs } from './decision-verbs.js';
-import { execVerb, fork, stream } from './exec-verb.js';
+import { execVerb, stream } from './exec-verb.js';
 import { hookVerb } from './hook-verb.js';
-import { json, whyVerb } from './object-verbs.js';
+import { whyVerb } from './object-verbs.js';
 import { perCommand, sessionGrants } from './session-grants.js';
 import type { Verb } from './verb.js';
 

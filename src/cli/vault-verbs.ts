@@ -1,9 +1,7 @@
 /** The verbs of vaults, and of the store's upkeep. */
-import { json } from './object-verbs.js';
+import { json, onFork } from './common-options.js';
 import type { Option, Verb } from './verb.js';
 
-const wait: Option = { name: 'wait', summary: 'wait while another command uses the fork, instead of refusing' };
-const fork: Option = { name: 'fork', value: 'NAME', summary: 'a fork of this directory; else the one in use' };
 const load = async () => import('./vault.js');
 const one = { least: 0, most: 1 };
 const limits: readonly Option[] = [
@@ -12,18 +10,20 @@ const limits: readonly Option[] = [
   { name: 'max-file-bytes', value: 'SIZE', summary: 'the largest file that may come in or be written' },
 ];
 
+const creation: readonly Option[] = [
+  json,
+  { name: 'from', value: 'DIR', summary: 'the directory; else this one' },
+  { name: 'no-copy', summary: 'for trees too large to copy: forks stand on the directory itself' },
+  ...limits,
+];
+
 export const vaultVerbs: readonly Verb[] = [
   {
     name: 'vault create',
     summary: 'import a directory, under a name of your choice',
     operands: '[NAME]',
     words: one,
-    options: [
-      json,
-      { name: 'from', value: 'DIR', summary: 'the directory; else this one' },
-      { name: 'no-copy', summary: 'for trees too large to copy: forks stand on the directory itself' },
-      ...limits,
-    ],
+    options: creation,
     details: [
       'The first command in a directory does this by itself. --no-copy is weaker: your edits show in every fork at once, also',
       'in the middle of a command, and checkpoints do not hold what you had. The directory is looked at before and after each',
@@ -37,12 +37,7 @@ export const vaultVerbs: readonly Verb[] = [
     summary: 'as ctx vault create',
     operands: '[NAME]',
     words: one,
-    options: [
-      json,
-      { name: 'from', value: 'DIR', summary: 'the directory; else this one' },
-      { name: 'no-copy', summary: 'for trees too large to copy: forks stand on the directory itself' },
-      ...limits,
-    ],
+    options: creation,
     examples: ['ctx vault import --from .'],
     load: async () => (await load()).create,
   },
@@ -50,7 +45,7 @@ export const vaultVerbs: readonly Verb[] = [
     name: 'vault sync',
     summary: 'take over what you edited, as the next command would',
     words: 'none',
-    options: [json, fork, wait],
+    options: onFork,
     examples: ['ctx vault sync'],
     load: async () => (await load()).sync,
   },
@@ -89,7 +84,7 @@ export const vaultVerbs: readonly Verb[] = [
     summary: 'write out what a fork shows, to a new directory or a .tar file',
     operands: 'TO',
     words: { least: 1, most: 1 },
-    options: [json, fork, wait],
+    options: onFork,
     examples: ['ctx vault export ../copy', 'ctx vault export --fork idea idea.tar'],
     load: async () => (await load()).exportTo,
   },
@@ -122,7 +117,7 @@ export const vaultVerbs: readonly Verb[] = [
     name: 'flatten',
     summary: 'make one layer of many; happens by itself beyond sixteen',
     words: 'none',
-    options: [json, fork, wait],
+    options: onFork,
     examples: ['ctx flatten'],
     load: async () => (await load()).flatten,
   },

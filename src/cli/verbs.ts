@@ -1,13 +1,14 @@
 /** Every verb of `ctx`. */
 
 import { auditVerbs } from './audit-verbs.js';
+import { fork, json, wait } from './common-options.js';
 import { decisionVerbs } from './decision-verbs.js';
-import { execVerb, fork, wait } from './exec-verb.js';
+import { execVerb } from './exec-verb.js';
 import { historyVerbs } from './history-verbs.js';
 import { hookVerb } from './hook-verb.js';
 import { jailVerbs } from './jail-verbs.js';
 import { mcpVerb } from './mcp-verb.js';
-import { json, objectVerbs } from './object-verbs.js';
+import { objectVerbs } from './object-verbs.js';
 import { proxyVerbs } from './proxy-verbs.js';
 import { runVerb } from './run-verb.js';
 import { sessionVerbs } from './session-verbs.js';
