@@ -9,6 +9,7 @@
 #include "wire.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -121,7 +122,21 @@ static bool make_raw(void)
 	return tcsetattr(0, TCSADRAIN, &through) == 0;
 }
 
-enum { WATCH_SESSION, WATCH_SIGNALS, WATCH_INPUT, WATCHED };
+enum { WATCH_SESSION, WATCH_SIGNALS, WATCH_INPUT, WATCH_ANSWER, WATCHED };
+
+/* The terminal itself, not stdin: that is the command's. */
+static int ask(const char *question, size_t size)
+{
+	write_whole(2, question, size);
+	return open("/dev/tty", O_RDONLY | O_CLOEXEC);
+}
+
+static void stop_asking(struct pollfd *terminal)
+{
+	if (terminal->fd >= 0)
+		close(terminal->fd);
+	terminal->fd = -1;
+}
 
 /* False where the session does not take it. */
 static bool converse(int socket, struct call *call)
@@ -136,6 +151,7 @@ static bool converse(int socket, struct call *call)
 		[WATCH_SESSION] = {.fd = socket, .events = POLLIN},
 		[WATCH_SIGNALS] = {.fd = signals, .events = POLLIN},
 		[WATCH_INPUT] = {.fd = -1, .events = POLLIN},
+		[WATCH_ANSWER] = {.fd = -1, .events = POLLIN},
 	};
 	call->exit_code = 70; /* where the session ends in the middle */
 	for (;;) {
@@ -149,6 +165,11 @@ static bool converse(int socket, struct call *call)
 				send_frame(socket, KIND_INPUT, input, got > 0 ? (size_t)got : 0);
 			watched[WATCH_INPUT].fd = -1; /* until more is wanted */
 		}
+		if (watched[WATCH_ANSWER].fd >= 0 && watched[WATCH_ANSWER].revents) {
+			ssize_t got = read(watched[WATCH_ANSWER].fd, input, sizeof input);
+			send_frame(socket, KIND_ANSWER, input, got > 0 ? (size_t)got : 0); /* no line is no yes */
+			stop_asking(&watched[WATCH_ANSWER]);
+		}
 		if (!watched[WATCH_SESSION].revents)
 			continue;
 		if (!receive_frame(socket, &frame))
@@ -156,7 +177,10 @@ static bool converse(int socket, struct call *call)
 		if (frame.kind == KIND_REFUSED)
 			return false;
 		answered = true;
-		if (frame.kind == KIND_MORE) {
+		stop_asking(&watched[WATCH_ANSWER]);
+		if (frame.kind == KIND_QUESTION) {
+			watched[WATCH_ANSWER].fd = ask(frame.payload, frame.size);
+		} else if (frame.kind == KIND_MORE) {
 			watched[WATCH_INPUT].fd = 0;
 			raw = raw || (call->terminal && make_raw());
 		} else if (frame.kind == KIND_EXIT) {

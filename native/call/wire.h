@@ -20,12 +20,14 @@ enum kind {
 	KIND_INPUT = 'I',  /* bytes for the command's stdin; none of them at its end */
 	KIND_SIGNAL = 'S', /* one byte, its number */
 	KIND_SIZE = 'W',   /* u16 rows, u16 columns */
+	KIND_ANSWER = 'A', /* the line that was typed */
 	/* from it */
 	KIND_OUTPUT = 'O',
 	KIND_ERROR = 'E',
 	KIND_EXIT = 'C',   /* one byte, the exit code; nothing follows */
 	KIND_REFUSED = 'N', /* this session does not do that here; nothing follows */
 	KIND_MORE = 'M',   /* send more input: nothing is read before it is wanted */
+	KIND_QUESTION = 'Q', /* to be asked at the terminal, until an answer is typed or anything else is said */
 };
 
 enum { FRAME_MOST = 1 << 20, INPUT_MOST = 32 << 10 };

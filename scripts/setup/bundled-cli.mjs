@@ -76,6 +76,8 @@ const usualWork = {
       'if [ -f x ]; then cat <<EOF\n$(date) $y\nEOF\nfi; while read -r l; do echo "$l"; done < x; f() { (ls); }; [[ $a == b ]] || echo `id` $((1 + 2))',
     ],
   },
+  // What it does when it is read is most of it: schemas are made then.
+  mcp: {},
   hook: {
     words: ['hook', 'claude-code'],
     input: '{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"cwd":"PROJECT"}',

@@ -38,11 +38,11 @@ export function spokenAnswer(line: string): Spoken {
 }
 
 /** The terminal itself, not stdin: that is the command's. */
-async function askAtTerminal(question: string, signal: AbortSignal): Promise<Spoken | undefined> {
+async function askAtTerminal(question: string, signal: AbortSignal): Promise<string | undefined> {
   const input = new ReadStream(openSync('/dev/tty', 'r'));
   const lines = createInterface({ input, output: process.stderr, terminal: false });
   try {
-    return spokenAnswer(await lines.question(question, { signal }));
+    return await lines.question(question, { signal });
   } catch (error) {
     if (error instanceof Error && error.name === 'AbortError') return undefined;
     throw error;
@@ -52,13 +52,30 @@ async function askAtTerminal(question: string, signal: AbortSignal): Promise<Spo
   }
 }
 
+function choicesFor(asked: Asked): { readonly network: boolean; readonly always: boolean } {
+  return { network: asked.categories.includes('networked') && !asked.connected, always: asked.words.length > 0 };
+}
+
+/** What is asked of whoever sits there. */
+export function questionFor(asked: Asked): string {
+  const { network, always } = choicesFor(asked);
+  const more = `${network ? ', w: once, with a network' : ''}, s: this session${always ? ', a: always, as a rule' : ''}`;
+  return `  run it? y: once${more}, else no: `;
+}
+
+/** What was not offered is no yes either. */
+export function answerOf(line: string, asked: Asked): Spoken {
+  const { network, always } = choicesFor(asked);
+  const spoken = spokenAnswer(line);
+  return (spoken.scope === 'rule' && !always) || (spoken.network.length > 0 && !network) ? no : spoken;
+}
+
 export async function askApproval(asked: Asked, signal: AbortSignal, paint: Paint): Promise<Spoken | undefined> {
   const present = process.stdin.isTTY === true && process.stderr.isTTY === true;
   process.stderr.write(waitingText(asked, paint));
   if (!present) return undefined;
-  const network = asked.categories.includes('networked') && !asked.connected ? ', w: once, with a network' : '';
-  const always = asked.words.length === 0 ? '' : ', a: always, as a rule';
-  const spoken = await askAtTerminal(`  run it? y: once${network}, s: this session${always}, else no: `, signal);
-  if (spoken === undefined) process.stderr.write('\n');
-  return (spoken?.scope === 'rule' && always === '') || (spoken?.network.length === 1 && network === '') ? no : spoken;
+  const line = await askAtTerminal(questionFor(asked), signal);
+  if (line !== undefined) return answerOf(line, asked);
+  process.stderr.write('\n');
+  return undefined;
 }

@@ -5,6 +5,7 @@ import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { ErrnoError, exitCodeFor } from '../base/errno.js';
 import { terminationGraceMilliseconds } from '../base/limits.js';
+import type { Asked, Spoken } from '../sdk/approvals.js';
 import { formOf } from '../sdk/options.js';
 import { exitCodeOfCommand } from '../sdk/report.js';
 import type { Served } from '../sdk/session-keeper.js';
@@ -20,7 +21,7 @@ import {
   type WireFrame,
   wireKind,
 } from '../sdk/session-wire.js';
-import { waitingText } from './ask-approval.js';
+import { answerOf, questionFor, waitingText } from './ask-approval.js';
 import { commandOf } from './exec.js';
 import { findVerb } from './find-verb.js';
 import { errorJson, errorText, painter } from './output.js';
@@ -53,6 +54,7 @@ export class SessionClient {
   #command: RunningCommand | undefined;
   /** Whoever reads the client's stdin, where that is no command. */
   #reader: ((chunk: Buffer) => void) | undefined;
+  #answering: ((line: string) => void) | undefined;
   #interrupts = 0;
   #asked = false;
   #answered: Promise<void> = Promise.resolve();
@@ -91,6 +93,10 @@ export class SessionClient {
       if (reader !== undefined) reader(payload);
       else if (payload.length === 0) this.#command?.endInput();
       else void this.#command?.write(payload).then(() => this.#send(encodeFrame(wireKind.more)));
+    } else if (kind === wireKind.answer) {
+      const answering = this.#answering;
+      this.#answering = undefined;
+      answering?.(payload.toString('utf8'));
     } else if (kind === wireKind.signal) {
       this.#interrupt(signalNames.get(payload[0] ?? 0));
     } else if (kind === wireKind.size) {
@@ -194,6 +200,24 @@ export class SessionClient {
     };
   }
 
+  /** Of whoever sits at the client's terminal; undefined where it was answered elsewhere. */
+  #ask(asked: Asked, signal: AbortSignal): Promise<Spoken | undefined> {
+    return new Promise((resolve) => {
+      this.#answering = (line) => resolve(answerOf(line, asked));
+      signal.addEventListener(
+        'abort',
+        () => {
+          // Anything that is said takes the question back.
+          if (this.#answering !== undefined) void this.#print('E', '\n');
+          this.#answering = undefined;
+          resolve(undefined);
+        },
+        { once: true },
+      );
+      void this.#send(encodeFrame(wireKind.question, Buffer.from(questionFor(asked))));
+    });
+  }
+
   async #exec(call: Arguments, request: ClientRequest): Promise<number> {
     const json = call.flag('json');
     const report = wantsReport(call.value('report'), request.environment, request.isTerminal.stderr);
@@ -209,10 +233,10 @@ export class SessionClient {
       environment: request.environment,
       timeoutMilliseconds: timeout === undefined ? undefined : parseDuration(timeout),
       approvalMilliseconds: approvalWait === undefined ? undefined : parseDuration(approvalWait),
-      // The question is for whoever is there; the answer comes by `ctx approvals`.
-      onApproval: async (asked) => {
+      onApproval: async (asked, signal) => {
         await this.#print('E', waitingText(asked, paint));
-        return undefined;
+        const { stdin, stderr } = request.isTerminal;
+        return stdin && stderr ? this.#ask(asked, signal) : undefined;
       },
       signal: this.#beforeCommand.signal,
       onOutput: told?.onOutput,
@@ -227,7 +251,11 @@ export class SessionClient {
     this.#command = undefined;
     await told?.end();
     if (json) await this.#print('O', `${JSON.stringify(envelope)}\n`);
-    else if (report) await this.#print('E', reportText(envelope, paint));
+    else if (report) {
+      const text = reportText(envelope, paint);
+      // The client's terminal is raw until the call has ended.
+      await this.#print('E', request.terminal === undefined ? text : text.replaceAll('\n', '\r\n'));
+    }
     return exitCodeOfCommand(envelope, constants.signals);
   }
 }

@@ -10,11 +10,13 @@ export const wireKind = {
   input: 'I',
   signal: 'S',
   size: 'W',
+  answer: 'A',
   output: 'O',
   error: 'E',
   exit: 'C',
   refused: 'N',
   more: 'M',
+  question: 'Q',
 } as const;
 export type WireKind = (typeof wireKind)[keyof typeof wireKind];
 

@@ -217,6 +217,41 @@ function suite(user: TestUser): void {
     }),
   );
 
+  test('a command of a session asks at the terminal it was called from, too', {
+    skip: cannotType ?? false,
+  }, async () => {
+    const project = stage.project();
+    assert.equal((await stage.ctx(project, ['agent', 'new', 'typed'])).code, 0);
+    const call = (word: string) =>
+      `${stage.program} exec --agent typed -- sh -c "true || curl ${word}; echo ran ${word}"`;
+    const script = `${call('one')}; ${call('two')}; echo "ended $?"; ${call('three')}; sleep 1000`;
+    await inSession(
+      stage,
+      async () => {
+        const terminal = new TypedTerminal(stage, 'asked', project, `sh -c '${script}'`);
+        try {
+          await terminal.shows(/curl one[\s\S]*else no:/);
+          terminal.type('y', 'Enter');
+          // The terminal is the command's own while it runs, and as it was before when the report is written.
+          assert.match(await terminal.shows(/^ran one\nctx {2}exit 0/m), /^ {2}curl is networked/m);
+          await terminal.shows(/curl two[\s\S]*else no:/);
+          terminal.type('n', 'Enter');
+          await terminal.shows(/^ended 13$/m);
+          // Answered elsewhere, the question is taken back.
+          await terminal.shows(/curl three[\s\S]*else no:/);
+          const { stdout } = await stage.ctx(project, ['approvals', 'list', '--json']);
+          const { approvals } = parseJson(stdout) as { approvals: readonly { id: string; argv: readonly string[] }[] };
+          const id = approvals.find(({ argv }) => argv.join().includes('three'))?.id ?? '';
+          assert.equal((await stage.ctx(project, ['approvals', 'grant', id])).code, 0);
+          await terminal.shows(/^ran three$/m);
+        } finally {
+          terminal.close();
+        }
+      },
+      { project, options: ['--agent', 'typed'] },
+    );
+  });
+
   test('a denial that a session answers is in the record, like any other', () =>
     inSession(stage, async ({ project }) => {
       const denials = () => recordsOf(stage.store).filter(({ type }) => type === 'hook').length;
