@@ -155,6 +155,7 @@ forEachUser(
         const { socket } = sessionPlace(stage.store, project, 'main');
         const bytes = (length: number) => Buffer.from(Array.from({ length }, () => Math.floor(random() * 256)));
         const words = (...each: readonly string[]) => Buffer.from(each.map((word) => `${word}\0`).join(''));
+        const ours = Object.entries(stage.environment).map((each) => each.join('='));
         const requests: readonly Buffer[] = [
           words('/', '', '', '1', 'exec'),
           words('/nowhere', '', '', '3', 'exec', '--', 'true'),
@@ -165,8 +166,15 @@ forEachUser(
           words(project, '', '', '2', 'session', 'start'),
           words(project, '', '', '5', 'exec', '--timeout', '-1', '--', 'true'),
           words('relative', '', '', '0'),
+          words(project, '', '', '2', 'approvals', 'list', ...ours),
+          words(project, '', '012', '3', 'approvals', 'grant', '../../x', ...ours),
+          words(project, '', '', '3', 'why', 'read', '/etc/shadow', ...ours),
+          words(project, '', '', '3', 'why', 'tool:x', 'y', 'HOME=/nowhere'),
+          words('/nowhere', '', '', '2', 'hook', 'json', ...ours),
+          words(project, '', '', '2', 'hook', 'claude-code', ...ours, 'CLAUDE_PROJECT_DIR=/nowhere'),
+          words(project, '', '0', '2', 'hook', 'install', ...ours),
         ];
-        const kinds = ['R', 'I', 'S', 'W', 'O', 'C', 'N', 'M'] as const;
+        const kinds = ['R', 'I', 'S', 'W', 'A', 'O', 'C', 'N', 'M', 'Q'] as const;
         const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
         const message = (): Buffer => {
           const choice = random();
