@@ -53,6 +53,8 @@ export interface AppliedSteps {
   readonly made: string;
   /** The checkpoint of the fork as it was before. */
   readonly checkpoint: number;
+  /** Checkpoints that it hid, since their commands can no longer be undone in the fork alone. */
+  readonly hidden?: readonly number[] | undefined;
   readonly roots: Readonly<Record<string, readonly Step[]>>;
 }
 
@@ -106,6 +108,10 @@ async function planRoots(fork: OpenFork, changes: RootChanges, choices: ApplyCho
   return { byRoot, undecided: open };
 }
 
+/** Moments before commands that an apply writes out. */
+const hiddenBy = ({ checkpoints }: ForkMeta, checkpoint: number) =>
+  checkpoints.filter(({ automatic, id, undone }) => automatic && id <= checkpoint && undone !== true);
+
 /** What is about to be replaced, as a layer of the fork's; named before the first write. */
 async function keepReplaced(fork: OpenFork, plans: Plans, checkpoint: number): Promise<OpenFork> {
   const { paths, tree, owner, vault, meta } = fork;
@@ -119,7 +125,8 @@ async function keepReplaced(fork: OpenFork, plans: Plans, checkpoint: number): P
     const layers = treesOf(paths, [...meta.base, ...meta.deltas], key);
     await tree.mirror({ root, into, layers, shift: owner.shift, paths: steps.map(({ path }) => path) });
   }
-  const about: AppliedSteps = { made: new Date().toISOString(), checkpoint, roots };
+  const hidden = hiddenBy(meta, checkpoint).map(({ id }) => id);
+  const about: AppliedSteps = { made: new Date().toISOString(), checkpoint, hidden, roots };
   writeFileSync(stepsFile(paths.layer(layer)), JSON.stringify(about), { mode: 0o600 });
   const applied = [...(meta.applied ?? []), layer].slice(-appliesKept);
   return withMeta(fork, { ...meta, applied }, { durable: true });
@@ -160,14 +167,13 @@ async function settle(fork: OpenFork, plans: Plans, checkpoint: number): Promise
   const held = new Set(
     [...plans.byRoot].flatMap(([key, plan]) => plan.heldBack.map((path) => shownPath(fork.vault.roots, key, path))),
   );
+  const hidden = new Set(hiddenBy(fork.meta, checkpoint));
   const after: ForkMeta = {
     ...onTrunk.meta,
     deltas: await remainder(onTrunk, fork.meta, plans),
     live: makeLayer(fork.paths, { fork: fork.name }),
     clashes: fork.meta.clashes.filter((path) => held.has(path)),
-    checkpoints: fork.meta.checkpoints.map((each) =>
-      each.automatic && each.id <= checkpoint ? { ...each, undone: true } : each,
-    ),
+    checkpoints: fork.meta.checkpoints.map((each) => (hidden.has(each) ? { ...each, undone: true } : each)),
   };
   return [withMeta(onTrunk, after, { durable: true }), advance.problems];
 }

@@ -7,7 +7,7 @@
 import { ErrnoError } from '../base/errno.js';
 import { automaticCheckpoints } from '../base/limits.js';
 import { adoptTrunk } from './adopt.js';
-import { type Checkpoint, type ForkMeta, isSameMoment, type Stack } from './fork-meta.js';
+import { type Checkpoint, type ForkMeta, hasSameDeltas, isSameMoment, type Stack } from './fork-meta.js';
 import { makeLayer, treesOf } from './layer-pool.js';
 import { atOrBelow, makePathLayer } from './path-layer.js';
 import { appliedSince, pathCount } from './trunk.js';
@@ -101,7 +101,7 @@ export function lastMoment(fork: OpenFork): Checkpoint {
   const touched = isLiveTouched(fork);
   const found = meta.checkpoints
     .filter(({ undone }) => undone !== true)
-    .findLast((each) => touched || !isSameMoment(each, meta));
+    .findLast((each) => touched || !hasSameDeltas(each, meta));
   if (found !== undefined) return found;
   throw new ErrnoError('ENOENT', {
     operation: 'roll back',
@@ -146,8 +146,8 @@ export async function rollBack(fork: OpenFork, to: Checkpoint): Promise<OpenFork
     ...stackOf(stack),
     clashes: [...new Set([...to.clashes, ...clashes])].sort(),
     live: makeLayer(fork.paths, { fork: fork.name }),
-    // It stands for the moment it was rolled back to, in the layers of now.
-    checkpoints: undone.map((each) => (each.id === to.id ? { ...each, ...stackOf(stack) } : each)),
+    // Whatever stood for the moment it was rolled back to does so in the layers of now.
+    checkpoints: undone.map((each) => (isSameMoment(each, to) ? { ...each, ...stackOf(stack) } : each)),
   };
   return withMeta(saved.fork, after, { durable: false });
 }

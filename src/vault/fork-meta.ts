@@ -111,9 +111,13 @@ export function writeForkMeta(directory: string, meta: ForkMeta, options: { read
   known.add(meta);
 }
 
-/** Whether nothing was written between the two. */
-export function isSameMoment(left: Stack, right: Stack): boolean {
+export function hasSameDeltas(left: Stack, right: Stack): boolean {
   return left.deltas.length === right.deltas.length && left.deltas.every((name, index) => right.deltas[index] === name);
+}
+
+/** Whether nothing was written between the two, nor applied: an apply leaves no deltas, as there were none at the start. */
+export function isSameMoment(left: Stack, right: Stack): boolean {
+  return left.position === right.position && hasSameDeltas(left, right);
 }
 
 /** The fork on another stack that stands for the same moment; checkpoints of this moment move with it. */

@@ -6,7 +6,7 @@ import { mkdirSync } from 'node:fs';
 import { addParents, belowAny } from './clashing.js';
 import { copyTop } from './layer-pool.js';
 import { inWalkOrder, topPath } from './root-paths.js';
-import { makesDirectory } from './staying.js';
+import { endsDirectory, makesDirectory } from './staying.js';
 import { throwAway } from './trash.js';
 import type { Problem } from './tree.js';
 import type { VaultAccess } from './vault.js';
@@ -34,15 +34,16 @@ export async function makePathLayer(access: VaultAccess, layer: PathLayer): Prom
   const { from, over, into, isWanted } = layer;
   const changes = await tree.diff({ uppers: from, lowers: over, whole: true });
   const wanted = changes.filter(({ path }) => path !== topPath && isWanted(path));
-  const put = wanted.filter(({ kind }) => kind !== 'deleted').map(({ path }) => path);
+  const put = wanted.filter(({ kind }) => kind !== 'deleted');
   // The directories that hold them are made too: as they are below, or, where there is none, as they were.
+  const above = new Set<string>();
+  for (const { path } of put) addParents(path, above);
+  const lacking = changes.filter((change) => makesDirectory(change) && above.has(change.path));
+  const made = new Set([...put, ...lacking].map(({ path }) => path));
   const holding = new Set<string>();
-  for (const path of put) addParents(path, holding);
-  const lacking = changes.filter((change) => makesDirectory(change) && holding.has(change.path));
-  const made = new Set([...put, ...lacking.map(({ path }) => path)]);
   for (const { path } of wanted) addParents(path, holding);
-  const gone = new Set(wanted.filter(({ kind }) => kind === 'deleted').map(({ path }) => path));
-  const present = [...holding].filter((path) => !made.has(path) && !gone.has(path));
+  const notBelow = new Set([...lacking, ...wanted.filter(endsDirectory)].map(({ path }) => path));
+  const present = [...holding].filter((path) => !notBelow.has(path));
   // In the layer, which this fork's lock keeps: another directory's verbs may empty the trash meanwhile.
   const draft = `${into}.draft`;
   mkdirSync(draft, { mode: 0o700 });

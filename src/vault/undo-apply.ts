@@ -126,10 +126,14 @@ async function undoLocked(given: OpenFork, lock: number): Promise<Undone> {
   adoptScans(fork, looked);
   const back = await rollBack({ ...fork, vault }, before);
   const applied = (back.meta.applied ?? []).filter((name) => name !== layer);
+  const shownAgain = new Set(about.hidden ?? [before.id]);
   const checkpoints = back.meta.checkpoints.map((each) =>
-    each.id <= before.id ? { ...each, undone: undefined } : each,
+    shownAgain.has(each.id) ? { ...each, undone: undefined } : each,
   );
-  const after = withMeta(back, { ...back.meta, applied, checkpoints }, { durable: true });
+  // What an undo that was cut off had brought back already was seen as the person's: it is no clash, since all of it is back.
+  const brought = new Set(steps.map(({ path }) => path));
+  const clashes = back.meta.clashes.filter((path) => before.clashes.includes(path) || !brought.has(path));
+  const after = withMeta(back, { ...back.meta, applied, checkpoints, clashes }, { durable: true });
   return { fork: after, steps, conflicts, done: true };
 }
 

@@ -152,9 +152,10 @@ forEachUser(
         if (isUndo) assert.equal((await stage.json(project, ['apply', '--wait']))['done'], true);
         await killer.kill(stage, project, verb);
         await assertWhole(stage, project);
-        // Nothing confirmed is lost, and nothing is half done: all files are of one command.
+        // Nothing confirmed is lost, and nothing is half done: all files are of one command. An undo writes file by file.
         const now = await seen();
         if (verb[0] === 'rollback') assert.ok(now === next || now === word, now);
+        else if (isUndo) for (const found of now.split('\n')) assert.ok(found === origin || found === next, now);
         else if (verb[0] === 'apply') assert.ok(!now.includes('\n'), now);
         else assert.equal(now, next, verb.join(' '));
         for (const found of yours().split('\n')) assert.ok(found === origin || found === next, found);

@@ -46,6 +46,46 @@ forEachUser((user) => {
     await stage.json(stage.project('true'), ['vault', 'create']);
   });
 
+  test('apply --undo goes on where it was cut off, and leaves no conflict behind', async () => {
+    const project = stage.project('echo old > a; echo old > b; echo c > c');
+    const before = snapshot(project, { times: false });
+    await stage.inside(project, 'echo new > a; echo new > b; echo new > d');
+    await stage.json(project, ['apply']);
+    // As it would be in the middle: some is back, and a command has seen it since.
+    stage.shell(project, 'rm d; echo old > a');
+    assert.equal(await stage.inside(project, 'cat a b; ls'), 'old\nnew\na\nb\nc\n');
+    await stage.json(project, ['apply', '--undo']);
+    assert.deepEqual(snapshot(project, { times: false }), before);
+    const again = await stage.json(project, ['apply']);
+    assert.deepEqual([again['done'], again['conflicts']], [true, []]);
+    assert.equal(stage.shell(project, 'cat a b d'), 'new\nnew\nnew\n');
+  });
+
+  test('apply --undo leaves alone what you put into a directory of the apply, and writes nothing', async () => {
+    const project = stage.project('echo a > a; mkdir kept; echo k > kept/k');
+    await stage.inside(project, 'echo b > a; mkdir made; echo m > made/m; rm kept/k');
+    await stage.json(project, ['apply']);
+    stage.shell(project, 'echo mine > made/mine; rmdir kept');
+    const before = snapshot(project);
+    const refused = await stage.json(project, ['apply', '--undo'], 1);
+    assert.deepEqual((refused['conflicts'] as string[]).sort(), ['kept/k', 'made/mine']);
+    assert.deepEqual(snapshot(project), before);
+    stage.shell(project, 'rm made/mine; mkdir kept');
+    await stage.json(project, ['apply', '--undo']);
+    assert.equal(stage.shell(project, 'cat a kept/k; ls'), 'a\nk\na\nkept\n');
+  });
+
+  test('a choice by path never leaves a directory half done', async () => {
+    const project = stage.project('mkdir d; echo a > d/a; echo b > d/b');
+    await stage.inside(project, 'rm -r d; echo file > d');
+    stage.shell(project, 'echo mine > d/a');
+    const refused = await stage.json(project, ['apply', '--theirs', 'd/b'], 1);
+    assert.ok((refused['conflicts'] as string[]).includes('d/a'), JSON.stringify(refused));
+    assert.equal(stage.shell(project, 'cat d/a d/b'), 'mine\nb\n');
+    assert.equal((await stage.json(project, ['apply', '--ours', 'd/a']))['done'], true);
+    assert.equal(stage.shell(project, 'cat d/a; ls d'), 'mine\na\n');
+  });
+
   test('a dry run says what an apply would do, and writes nothing', async () => {
     const project = stage.project(sample);
     await stage.inside(project, 'echo b > a; rm gone; echo x > .envrc');

@@ -125,18 +125,23 @@ export class World {
     ];
   }
 
-  /** The map on the trunk of now; checkpoints of the same layers stand for the same moment, and move along. */
+  /** The map on the trunk of now. */
   #moved(name: string, model: ForkModel, fork: OpenFork): ForkModel {
     const entered = this.#pathsSince(model.position, ({ by }) => by !== name);
     const now = this.#onTrunk(adopted(model.tree, model.base, this.#trunk));
     const known = new Set(fork.meta.clashes);
     const missed = clashesOf(entered, now.tree, now.base).filter((path) => !known.has(path));
     assert.deepEqual(missed, [], 'clashes that nobody was told of');
+    return this.#standing({ ...model, ...now }, fork);
+  }
+
+  /** Checkpoints of the same layers stand for the same moment. */
+  #standing(model: ForkModel, { meta }: OpenFork): ForkModel {
     const moments = new Map(model.moments);
-    for (const each of fork.meta.checkpoints) {
-      if (isSameMoment(each, fork.meta) && each.position === fork.meta.position) moments.set(each.id, now);
+    for (const each of meta.checkpoints) {
+      if (isSameMoment(each, meta)) moments.set(each.id, momentOf(model));
     }
-    return { ...model, ...now, moments };
+    return { ...model, moments };
   }
 
   async work(choices: readonly Choice[], by: number, child: boolean): Promise<void> {
@@ -211,9 +216,9 @@ export class World {
     return withPaths(view, moment.tree, withBelow(applied, view, moment.tree));
   }
 
-  #rolledBack(name: string, model: ForkModel, id: number, moment: Moment): ForkModel {
+  #rolledBack(name: string, model: ForkModel, moment: Moment, fork: OpenFork): ForkModel {
     const now = this.#onTrunk(this.#backAt(name, moment, this.#trunk, this.#steps.length));
-    return { ...model, ...now, moments: new Map(model.moments).set(id, now) };
+    return this.#standing({ ...model, ...now }, fork);
   }
 
   async rollBack(by: number, which: number): Promise<void> {
@@ -222,8 +227,8 @@ export class World {
     if (id === undefined || moment === undefined) return;
     this.done.push(`roll ${name} back to ${id}`);
     await this.#with(name, async (fork) => {
-      await rollBack(fork, findCheckpoint(fork, String(id)));
-      this.#forks.set(name, this.#rolledBack(name, model, id, moment));
+      const back = await rollBack(fork, findCheckpoint(fork, String(id)));
+      this.#forks.set(name, this.#rolledBack(name, model, moment, back));
     });
   }
 
@@ -327,7 +332,7 @@ export class World {
     assert.deepEqual(shapes(lookAt(this.#request.origin)), shapes(this.#origin));
     if (!possible) return;
     this.#advance(name);
-    const back = this.#rolledBack(name, model, last.checkpoint, moment);
+    const back = this.#rolledBack(name, model, moment, undone.fork);
     this.#forks.set(name, { ...back, applies: model.applies.slice(0, -1) });
   }
 
