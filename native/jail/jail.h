@@ -94,8 +94,11 @@ void release_overlays(const struct plan *plan);
 
 /* place.c: targets inside the new root, never through a symlink */
 extern int root_fd;
+void use_root(int descriptor);
 int open_place(const char *path, bool directory);
-int open_parent(const char *path, const char **name);
+int find_parent(const char *path, const char **name);
+/* To be told of every mount in the root. */
+void mounted_at(const char *path);
 
 /* command.c */
 void limit(uint32_t resource, uint64_t value);

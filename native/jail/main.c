@@ -14,6 +14,7 @@
  */
 #include "held.h"
 #include "jail.h"
+#include "restrict.h"
 #include "serve.h"
 #include "staging.h"
 #include "syscalls.h"
@@ -108,6 +109,8 @@ int main(int argc, char **argv)
 	struct jail jail = {.plan = &plan, .signals = forwarded_signals(), .kept = kept, .mask = umask(0022)};
 	signal(SIGPIPE, SIG_IGN);
 	open_host_proc();
+	if (kept)
+		keep_page_for_filters(); /* by a socket of the host's network, which nobody inside can list */
 	const struct operation *shift = find(&plan, OP_SHIFT);
 	if (shift)
 		make_namespace_of_shift(high_half(shift->number), low_half(shift->number));

@@ -26,7 +26,7 @@ void make_root(uint64_t size)
 	snprintf(options, sizeof options, "mode=0755,size=%llu", (unsigned long long)size);
 	if (sys_mount("ctx-root", staging, "tmpfs", MS_NOSUID | MS_NODEV, options) != 0)
 		fail("mounting the root");
-	root_fd = open(staging, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	use_root(open(staging, O_PATH | O_DIRECTORY | O_CLOEXEC));
 	if (root_fd < 0)
 		fail("opening the root");
 }
@@ -35,16 +35,15 @@ void make_directory(const char *path, mode_t mode)
 {
 	close(open_place(path, true));
 	const char *name;
-	int parent = open_parent(path, &name);
+	int parent = find_parent(path, &name);
 	if (fchmodat(parent, name, mode, 0) != 0)
 		fail(path);
-	close(parent);
 }
 
 void make_file(const char *path, const char *content, mode_t mode)
 {
 	const char *name;
-	int parent = open_parent(path, &name);
+	int parent = find_parent(path, &name);
 	int file = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (file < 0)
 		fail(path);
@@ -52,16 +51,14 @@ void make_file(const char *path, const char *content, mode_t mode)
 	if (write(file, content, length) != (ssize_t)length || fchmod(file, mode) != 0)
 		fail(path);
 	close(file);
-	close(parent);
 }
 
 void make_symlink(const char *path, const char *target)
 {
 	const char *name;
-	int parent = open_parent(path, &name);
+	int parent = find_parent(path, &name);
 	if (symlinkat(target, parent, name) != 0 && errno != EEXIST)
 		fail(path);
-	close(parent);
 }
 
 /* Puts the detached mount on its place. */
@@ -70,6 +67,7 @@ void attach(int tree, const char *path, bool directory)
 	int place = open_place(path, directory);
 	if (sys_move_mount(tree, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
 		fail(path);
+	mounted_at(path);
 	close(place);
 	close(tree);
 }
@@ -241,5 +239,5 @@ void pivot(void)
 	if (sys_umount2(".", MNT_DETACH) != 0 || chdir("/") != 0)
 		fail("leaving the old root");
 	close(root_fd);
-	root_fd = -1;
+	use_root(-1);
 }

@@ -14,6 +14,33 @@
 
 int root_fd = -1;
 
+/* The last parent: the next place is often in it, too. */
+static struct {
+	size_t length;
+	char path[PATH_MAX];
+	int descriptor;
+} last = {.descriptor = -1};
+
+static void forget_parent(void)
+{
+	if (last.descriptor >= 0)
+		close(last.descriptor);
+	last.descriptor = -1;
+}
+
+void use_root(int descriptor)
+{
+	forget_parent();
+	root_fd = descriptor;
+}
+
+/* What was under it then is not what is there now. */
+void mounted_at(const char *path)
+{
+	if (last.descriptor >= 0 && contains(path, last.path))
+		forget_parent();
+}
+
 static bool is_dots(const char *name)
 {
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
@@ -23,8 +50,6 @@ static bool is_dots(const char *name)
 static int open_directory(const char *path, size_t length)
 {
 	char directory[PATH_MAX];
-	if (length == 0)
-		return fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
 	if (length >= sizeof directory)
 		fail_with(ENAMETOOLONG, path);
 	memcpy(directory, path, length);
@@ -61,44 +86,65 @@ static int make_directories(const char *path, size_t length)
 	return at;
 }
 
-/* The directory `path` lies in, made where it is missing; `name` is then the last component. */
-int open_parent(const char *path, const char **name)
+/* The directory `path` lies in, made where it is missing; `name` is then the last component. Not to be closed, and good until the next call. */
+int find_parent(const char *path, const char **name)
 {
-	const char *last = strrchr(path, '/');
-	if (path[0] != '/' || !last[1] || is_dots(last + 1))
+	const char *slash = strrchr(path, '/');
+	if (path[0] != '/' || !slash[1] || is_dots(slash + 1))
 		fail_with(EINVAL, path);
-	*name = last + 1;
-	size_t length = last > path ? (size_t)(last - path - 1) : 0;
-	int parent = open_directory(path + 1, length);
+	*name = slash + 1;
+	size_t length = (size_t)(slash - path);
+	if (length == 0)
+		return root_fd;
+	if (last.descriptor >= 0 && last.length == length && memcmp(last.path, path, length) == 0)
+		return last.descriptor;
+	forget_parent();
+	int parent = open_directory(path + 1, length - 1);
 	if (parent < 0 && errno == ENOENT)
-		parent = make_directories(path + 1, length);
+		parent = make_directories(path + 1, length - 1);
 	if (parent < 0)
 		fail(path);
+	memcpy(last.path, path, length);
+	last.path[length] = 0;
+	last.length = length;
+	last.descriptor = parent;
 	return parent;
 }
 
-/* An O_PATH descriptor of a directory or file to mount on; made where it is missing. */
+/* Most places are not there yet: to make one first costs less than to look for it. A link is neither followed nor replaced. */
+static int open_or_make_directory(int parent, const char *name)
+{
+	if (mkdirat(parent, name, 0755) != 0 && errno != EEXIST && errno != EROFS)
+		return -1;
+	return openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static int open_or_make_file(int parent, const char *name)
+{
+	/* What is made here is nobody else's, and can be mounted on as it is. */
+	int made = openat(parent, name, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (made >= 0 || (errno != EEXIST && errno != EROFS))
+		return made;
+	int place = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat about;
+	if (place < 0 || fstat(place, &about) != 0)
+		return -1;
+	if (!S_ISLNK(about.st_mode) && !S_ISDIR(about.st_mode))
+		return place;
+	errno = S_ISLNK(about.st_mode) ? ELOOP : ENOTDIR;
+	close(place);
+	return -1;
+}
+
+/* A descriptor of a directory or file to mount on; made where it is missing. */
 int open_place(const char *path, bool directory)
 {
 	if (strcmp(path, "/") == 0)
 		return fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
 	const char *name;
-	int parent = open_parent(path, &name);
-	const int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC | (directory ? O_DIRECTORY : 0);
-	int place = openat(parent, name, flags);
-	if (place < 0 && errno == ENOENT) {
-		if (directory && mkdirat(parent, name, 0755) != 0)
-			fail(path);
-		int file = directory ? -1 : openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-		if (file >= 0)
-			close(file);
-		place = openat(parent, name, flags);
-	}
-	struct stat about;
-	if (place < 0 || fstat(place, &about) != 0)
+	int parent = find_parent(path, &name);
+	int place = directory ? open_or_make_directory(parent, name) : open_or_make_file(parent, name);
+	if (place < 0)
 		fail(path);
-	if (S_ISLNK(about.st_mode) || S_ISDIR(about.st_mode) != directory)
-		fail_with(S_ISLNK(about.st_mode) ? ELOOP : ENOTDIR, path);
-	close(parent);
 	return place;
 }

@@ -12,6 +12,12 @@ void landlock_enter(void);
 /* `channel` is a socket to the owner, which receives the filter's listener from it. */
 void filter_system_calls(const char *text, int channel);
 
+/*
+ * Filters live in pages of the kernel that they share, and making the first such page executable interrupts every processor. While
+ * this process lives, or until it becomes the command, there is one: so that the filters that follow cost little.
+ */
+void keep_page_for_filters(void);
+
 /* What one command was refused, by the number of the call: how often, and when, in milliseconds since 1970 of the host's clock. */
 struct refusals {
 	struct {

@@ -107,7 +107,7 @@ void mount_overlays_again(const struct plan *jail, const struct plan *overlays)
 		if (jail->operations[i].code == OP_BIND && is_inside(&jail->operations[i], overlays))
 			*next++ = stage_bind(&jail->operations[i]);
 	enter(jail_namespace);
-	root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	use_root(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
 	if (root_fd < 0)
 		fail("/");
 	next = moved;
@@ -130,7 +130,7 @@ void mount_overlays_again(const struct plan *jail, const struct plan *overlays)
 		if (overlays->operations[i].code == OP_READ_ONLY)
 			execute(&overlays->operations[i], overlays, -1);
 	close(root_fd);
-	root_fd = -1;
+	use_root(-1);
 	free(moved);
 	keep_overlays(overlays);
 }

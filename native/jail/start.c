@@ -123,8 +123,12 @@ static _Noreturn void become_command(const struct plan *plan, const struct ties 
 	umask(mask);
 	relays_take(command->relays);
 	sys_close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-	if (ties && !enter_when_ready(ties))
-		give_up(); /* init has said why */
+	if (ties) {
+		/* While init is mounting there is time for it. */
+		keep_page_for_filters();
+		if (!enter_when_ready(ties))
+			give_up(); /* init has said why */
+	}
 	if (namespace_of_shift() >= 0)
 		enter_namespace_of_shift();
 	execute_stage(plan, STAGE_COMMAND, channel);
