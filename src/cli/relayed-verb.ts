@@ -66,9 +66,13 @@ export class VerbRelay {
     this.#makeHookHost = hookHost;
   }
 
+  /** Whether this process has the store, agents, rules and configuration that the client's own would have. */
+  standsFor({ environment }: ClientRequest): boolean {
+    return isHostOf(environment, this.#host);
+  }
+
   takes(verb: Verb, call: Arguments, request: ClientRequest): boolean {
-    // The same store, agents and configuration as the client's own process would have.
-    if (!isHostOf(request.environment, this.#host)) return false;
+    if (!this.standsFor(request)) return false;
     return verb.name !== 'hook' || (isMessage(call, request) && !this.#isStuck);
   }
 

@@ -154,9 +154,10 @@ export class SessionClient {
       const isExec = verb.name === 'exec';
       if (!isExec && verb.name !== 'session exec') return await this.#relay(verb, rest, request);
       const call = parseArguments(verb, rest);
-      // Another fork, or other grants: that is no command for this jail, and runs in one of its own.
+      // Another fork, other grants, other rules: that is no command for this jail, and runs in one of its own.
       if ((call.value('fork') ?? session.fork) !== session.fork) return this.#refuse();
       if (isExec && (call.flag('live') || !mayRunWith(call, grants))) return this.#refuse();
+      if (isExec && !this.#served.relay.standsFor(request)) return this.#refuse();
       this.#end(await this.#exec(call, request));
     } catch (error) {
       if (!(error instanceof ErrnoError)) throw error;

@@ -42,6 +42,12 @@ forEachUser((user) => {
       const alone = await stage.ctx(project, ['exec', '--read', '/usr', '--', ...namespace]);
       assert.match(alone.stdout, /^pid:/, alone.stderr);
       assert.notEqual(alone.stdout, kept);
+      // Other agents and rules than the session's process has: those of the caller hold.
+      const CTX_ROOT = join(stage.directory, 'other-rules');
+      const judged = await stage.ctx(project, ['rules', 'add', 'deny', '--', 'sh'], { env: { CTX_ROOT } });
+      assert.equal(judged.code, 0, judged.stderr);
+      const denied = await stage.ctx(project, ['exec', '--', ...namespace], { env: { CTX_ROOT } });
+      assert.deepEqual([denied.code, denied.stdout], [13, ''], denied.stderr);
     }));
 
   const writeAndRead =
