@@ -81,6 +81,17 @@ forEachUser((user) => {
     assert.equal(await stage.inside(project, 'cat d; ls'), 'file\na\nd\nmade\n');
   });
 
+  test('all paths go back by the name of the directory itself; what the person edited since stays', async () => {
+    const project = stage.project('mkdir d; echo base > a; echo base > d/f; echo base > mine; chmod 755 .');
+    await stage.inside(project, 'echo one > a; touch mine');
+    await stage.json(project, ['checkpoint', 'save', 'one']);
+    stage.shell(project, 'echo edited > mine');
+    await stage.inside(project, 'echo two > a; rm -r d; mkdir made; chmod 700 .');
+    await stage.json(project, ['rollback', 'one', '.']);
+    const look = 'cat a d/f mine; ls; stat -c %a .';
+    assert.equal(await stage.inside(project, look), 'one\nbase\nedited\na\nd\nmine\n755\n');
+  });
+
   test('forks of forks to any depth see their parent as it was, and none sees another’s changes', async () => {
     const project = stage.project('echo base > a');
     await stage.inside(project, 'echo main > main');
