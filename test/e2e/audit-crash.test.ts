@@ -17,6 +17,7 @@ import { library, type RecordPlace, recordPlace } from '../../src/audit/record-f
 import { ChainRecorder } from '../../src/audit/recorder.js';
 import { sealAll } from '../../src/audit/seal.js';
 import { verify } from '../../src/audit/verify.js';
+import { until } from '../support/process.js';
 
 const isSoak = process.env['CTX_SOAK'] === '1';
 const rounds = isSoak ? 100 : 4;
@@ -81,8 +82,12 @@ describe('the record and kill -9', () => {
         createInterface({ input: child.stdout }).on('line', (line) => numbers.push(Number(line)));
         return child;
       });
+      await until(
+        () => [...acknowledged].some(([name, { length }]) => name.startsWith(`${round}-`) && length > 0),
+        'one has begun',
+      );
       for (const child of children) {
-        await sleep(300 + Math.random() * 300);
+        await sleep(Math.random() * 300);
         const closed = once(child, 'close');
         child.kill('SIGKILL');
         await closed;
