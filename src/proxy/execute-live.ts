@@ -109,9 +109,9 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
   );
   return {
     version: 1,
-    request: requestedOf(request, true),
     argv,
     directory,
+    request: requestedOf(request, true),
     workspace: { origin, vault: null, fork: null },
     agent: agent?.name ?? null,
     authority: resolved.digest,

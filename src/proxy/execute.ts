@@ -137,9 +137,9 @@ export async function executeOn(host: Host, request: ExecRequest, bench: Bench):
   const drift = await driftWarnings(fork, synced.entered);
   return {
     version: 1,
-    request: requestedOf(request, false),
     argv,
     directory,
+    request: requestedOf(request, false),
     workspace: { origin, vault: fork.id, fork: fork.name },
     session: bench.session ?? null,
     checkpoint: synced.checkpoint,
