@@ -207,13 +207,15 @@ forEachUser(
           stage,
           async ({ pid }) => {
             const command = stage.startCtx(project, ['exec', '--', 'sh', '-c', 'sleep 300 & echo on; sleep 300']);
-            if (random() < 0.5) await command.printed('on');
+            const hasJoined = random() < 0.5;
+            if (hasJoined) await command.printed('on');
             const owner = childrenOf(pid)[0] ?? 0;
             const inside = owner > 0 ? childrenOf(owner) : [];
             const victims = [pid, owner, ...inside].filter((each) => each > 0);
             const victim = victims[(round + Math.floor(random() * 2)) % victims.length] ?? pid;
             process.kill(victim, 'SIGKILL');
-            if (isAlive(pid)) process.kill(command.pid, 'SIGKILL');
+            // One that comes after its session's end runs without it, for as long as it is told to.
+            if (!hasJoined || isAlive(pid)) process.kill(command.pid, 'SIGKILL');
             await command.finished;
           },
           { project },

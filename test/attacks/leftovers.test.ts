@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { assertNothingLeft, processesMounting } from '../support/leftovers.js';
+import { assertNothingLeft, processesMounting, trashIsEmptied } from '../support/leftovers.js';
 import { processesCalled, type Running, until } from '../support/process.js';
 import { randomFrom, testSeed } from '../support/random.js';
 import { snapshot } from '../support/snapshot.js';
@@ -129,7 +129,7 @@ forEachUser(
         assert.deepEqual(own, []);
       }
       await stage.json(project, ['drop', '--wait']);
-      assert.deepEqual(listed(join(stage.store, 'trash')), []);
+      await trashIsEmptied(stage.store);
       const left = Object.keys(snapshot(stage.store)).filter((path) => /\.(?:tmp|new)(?:$|\/|-)/.test(path));
       assert.deepEqual(left, [], 'no half-written file is left in the store');
     });

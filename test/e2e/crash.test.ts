@@ -7,6 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { trashIsEmptied } from '../support/leftovers.js';
 import { randomFrom, testSeed } from '../support/random.js';
 import { snapshot } from '../support/snapshot.js';
 import { type Stage, useStage } from '../support/stage.js';
@@ -120,7 +121,7 @@ forEachUser(
         origin = word;
       }
       await stage.json(project, ['drop']);
-      assert.deepEqual(readdirSync(join(stage.store, 'trash')), []);
+      await trashIsEmptied(stage.store);
     });
 
     test(`kill -9 in the middle of every verb of history and upkeep, CTX_TEST_SEED=${testSeed}`, async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { trashIsEmptied } from '../support/leftovers.js';
 import { snapshot } from '../support/snapshot.js';
 import { type Stage, useStage } from '../support/stage.js';
 import { asOneUser, forEachUser } from '../support/users.js';
@@ -204,7 +205,7 @@ asOneUser((user) => {
     assert.deepEqual(snapshot(project), before);
     const [vault = ''] = readdirSync(join(stage.store, 'vault'));
     assert.deepEqual(readdirSync(join(stage.store, 'vault', vault, 'layer')).length, 2);
-    assert.deepEqual(readdirSync(join(stage.store, 'trash')), []);
+    await trashIsEmptied(stage.store);
   });
 
   test('names that are none, and what is not there, are refused with the way out', async () => {

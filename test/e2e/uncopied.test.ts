@@ -1,8 +1,7 @@
 /** `ctx vault create --no-copy`: forks that stand on the person's directory itself. */
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
+import { trashIsEmptied } from '../support/leftovers.js';
 import { until } from '../support/process.js';
 import { snapshot } from '../support/snapshot.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
@@ -83,7 +82,7 @@ forEachUser((user) => {
     await stage.inside(project, edits);
     assert.equal((await stage.ctx(project, ['vault', 'delete', project])).code, 0);
     assert.deepEqual(snapshot(project, { times: false }), before);
-    assert.deepEqual(readdirSync(join(stage.store, 'trash')), []);
+    await trashIsEmptied(stage.store);
   });
 
   test('a session stands on it too', async () => {

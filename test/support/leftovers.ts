@@ -1,7 +1,7 @@
 /** What must not stay behind: mounts, and processes of a jail. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import { until } from './process.js';
 
 function read(path: string): string {
@@ -25,4 +25,9 @@ export function processesMounting(directory: string): number[] {
 export async function assertNothingLeft(directory: string): Promise<void> {
   await until(() => processesMounting(directory).length === 0, `no process has a mount of ${directory}`);
   assert.ok(!read('/proc/self/mountinfo').includes(basename(directory)), `something is mounted in ${directory}`);
+}
+
+/** Tests of one store run side by side, and each throws things away: what is there at this moment may be another's. */
+export async function trashIsEmptied(store: string): Promise<void> {
+  await until(() => readdirSync(join(store, 'trash')).length === 0, 'the trash is empty');
 }
