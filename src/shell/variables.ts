@@ -38,10 +38,13 @@ function gather(
   functions: Set<string>,
 ): boolean {
   let unseen = false;
+  /** Parsed as assignments, and of no variable. */
+  const aliases = new Set<unknown>();
   const each = (child: SyntaxNode): void => {
+    if (child.type === 'Command' && child.name?.value === 'alias') for (const word of child.args) aliases.add(word);
     if (child.type === 'Assignment') {
       const plain = child.value.type === 'Word' && child.index === undefined && child.append !== true;
-      add(assignments, child.name, plain ? (child.value as SyntaxWord) : undefined);
+      if (!aliases.has(child)) add(assignments, child.name, plain ? (child.value as SyntaxWord) : undefined);
     } else if (child.type === 'For') {
       for (const word of child.wordlist ?? [undefined]) add(assignments, child.name.value, word);
     } else if (child.type === 'Select') add(assignments, child.name.value, undefined);
