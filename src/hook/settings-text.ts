@@ -8,16 +8,23 @@ import { ErrnoError } from '../base/errno.js';
 import { shellWord } from './jailed-command.js';
 import { type JsonNode, memberOf, parseJsonText } from './json-text.js';
 
+/** In seconds: the hook denies by itself after 15 s, if it gets to run at all. */
+const longestAnswer = 30;
+
 /**
- * A hook that does not run lets the call through, whatever the reason: ctx is gone, Node is gone, it was killed. To the
- * harness only exit code 2 stops a call, so every other failure is turned into that.
+ * A hook that does not answer lets the call through, whatever the reason: ctx is gone, Node is gone, it was killed, its file is
+ * empty, it is not done when the harness has waited long enough (60 s). To the harness only exit code 2 or a denial stops a call,
+ * so no answer, half of one, a late one and every failure become exit code 2.
  */
 export function hookCommand(program: string, options: readonly string[]): string {
   const words = ['hook', 'claude-code', ...options].map((word) => (/^[a-z-]+$/.test(word) ? word : shellWord(word)));
-  return `${shellWord(program)} ${words.join(' ')} || exit 2`;
+  const ask = `timeout -s KILL ${longestAnswer} ${shellWord(program)} ${words.join(' ')}`;
+  return `answer=$(${ask}) && [ -n "$answer" ] && printf '%s\\n' "$answer" || exit 2`;
 }
 
-const ownCommand = /^'(?:[^']|'\\'')*\/ctx' hook claude-code(?: .*)? \|\| exit 2$/s;
+/** As it is installed, and as it once was: the call alone. */
+const ownCommand =
+  /^(?:answer=\$\(timeout -s KILL \d+ )?'(?:[^']|'\\'')*\/ctx' hook claude-code(?:[ )].*)? \|\| exit 2$/s;
 
 function isOwn(hook: JsonNode): boolean {
   const command = memberOf(hook, 'command');

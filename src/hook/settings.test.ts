@@ -39,7 +39,11 @@ const others = `{
 
 describe('the hook in a settings text', () => {
   it('is quoted, and turns every failure into the exit code that blocks', () => {
-    assert.equal(command, "'/opt/it'\\''s here/bin/ctx' hook claude-code --bash deny --read '/a b' || exit 2");
+    const ask = "'/opt/it'\\''s here/bin/ctx' hook claude-code --bash deny --read '/a b'";
+    assert.equal(
+      command,
+      `answer=$(timeout -s KILL 30 ${ask}) && [ -n "$answer" ] && printf '%s\\n' "$answer" || exit 2`,
+    );
   });
 
   it('is added without touching anything else', () => {
@@ -82,6 +86,12 @@ describe('the hook in a settings text', () => {
     }
     assert.equal(uninstall(install(others)), others);
     assert.equal(uninstall(others), others);
+  });
+
+  it('replaces the form that it once had', () => {
+    const once = "'/opt/ctxfs/bin/ctx' hook claude-code --bash deny || exit 2";
+    const text = JSON.stringify({ hooks: { PreToolUse: [{ hooks: [{ type: 'command', command: once }] }] } });
+    assert.equal(JSON.parse(install(text)).hooks.PreToolUse[0].hooks[0].command, command);
   });
 
   it('is removed from among the hooks of one entry', () => {

@@ -1,9 +1,13 @@
 /** Where a part that mediates is missing, broken or silent, the command does not run: never without the part. */
 import assert from 'node:assert/strict';
-import { chmodSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { type Stage, useStage } from '../support/stage.js';
+import { listen } from '../../src/network/proxy-fixture.js';
+import { startCareless } from '../support/careless-proxy.js';
+import { copyOfProduct } from '../support/product-copy.js';
+import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 /** What stands in place of a native program. */
@@ -17,16 +21,8 @@ const broken: Readonly<Record<string, string | undefined>> = {
   'is no program': 'not a program\n',
 };
 
-/** A copy of the product whose parts can be broken. */
-function copyOfProduct(stage: Stage, name: string): string {
-  const copy = join(stage.directory, name);
-  const from = join(dirname(stage.program), '..');
-  for (const part of ['bin', 'dist/cli', 'dist/native']) {
-    mkdirSync(dirname(join(copy, part)), { recursive: true, mode: 0o755 });
-    cpSync(join(from, part), join(copy, part), { recursive: true });
-  }
-  return copy;
-}
+/** A runner as sandboxes have had them: where the jail cannot be had, better run the command than not. */
+const careless = (jail: string, script: string) => `if '${jail}' </dev/null 4>/dev/null; then :; else ${script}; fi`;
 
 forEachUser((user) => {
   const stage = useStage(user);
@@ -53,7 +49,11 @@ forEachUser((user) => {
       if (text !== undefined) writeFileSync(jail, text);
       if (text !== undefined) chmodSync(jail, 0o755);
       const marker = join(project, 'ran');
-      const words = ['exec', '--wait', '--', 'sh', '-c', `echo ran; touch ${marker}`];
+      const script = `echo ran; touch ${marker}`;
+      const trusting = await stage.start(project, ['sh', '-c', careless(jail, script)]).finished;
+      assert.ok(existsSync(marker) || trusting.code === 0, `a careless runner runs it, or says it did: ${how}`);
+      rmSync(marker, { force: true });
+      const words = ['exec', '--wait', '--', 'sh', '-c', script];
       const { code, stdout } = await stage.start(project, [join(copy, 'bin', 'ctx'), ...words]).finished;
       assert.ok(code !== 0 && code !== null, `a jail program that ${how}: ${code}`);
       assert.equal(stdout, '', how);
@@ -63,17 +63,33 @@ forEachUser((user) => {
 
   test('no list, an empty one and one that cannot be read grant nothing, not everything', async () => {
     const project = stage.project();
-    assert.equal((await stage.ctx(project, ['agent', 'new', 'empty'])).code, 0);
-    const look = 'env | grep -ci proxy; ls /root /home 2>/dev/null | wc -l';
-    for (const [file, text] of [
-      ['network', ''],
-      ['policy', ''],
-      ['mount', ''],
-    ] as const) {
-      const { code, stderr } = await stage.ctx(project, ['agent', 'set', 'empty', file, text]);
-      assert.equal(code, 0, stderr);
-      const { stdout } = await stage.ctx(project, ['exec', '--wait', '--agent', 'empty', '--', 'sh', '-c', look]);
-      assert.equal(stdout, '0\n0\n', file);
+    const secret = join(stage.home, 'secret');
+    stage.shell(stage.home, 'echo secret > secret');
+    const server = await listen(createServer((_request, response) => response.end('secret\n')));
+    // A proxy that has been given nothing to compare with: every name begins with it.
+    const careless = await startCareless({
+      judge: 'how it begins',
+      reading: 'as it is',
+      granted: '',
+      resolve: () => undefined,
+    });
+    try {
+      const fetched = `node -e 'const [host, port] = (process.env.http_proxy ?? "127.0.0.1:${server.port}").replace("http://", "").split(/[:\\/]/);
+        require("http").get({ host, port, path: "http://127.0.0.1:${server.port}/" }, (answer) => answer.pipe(process.stdout)).on("error", () => {})'`;
+      const look = `cat ${secret} 2>/dev/null; ${fetched}; true`;
+      const outside = await stage.start(project, ['sh', '-c', look], {
+        env: { http_proxy: `http://127.0.0.1:${careless.port}` },
+      }).finished;
+      assert.equal(outside.stdout, 'secret\nsecret\n', outside.stderr);
+      assert.equal((await stage.ctx(project, ['agent', 'new', 'empty'])).code, 0);
+      for (const file of ['network', 'policy', 'mount'] as const) {
+        const { code, stderr } = await stage.ctx(project, ['agent', 'set', 'empty', file, '']);
+        assert.equal(code, 0, stderr);
+        const inside = await stage.ctx(project, ['exec', '--wait', '--agent', 'empty', '--', 'sh', '-c', look]);
+        assert.deepEqual([inside.code, inside.stdout], [0, ''], `${file}: ${inside.stderr}`);
+      }
+    } finally {
+      await Promise.all([server.close(), careless.close()]);
     }
     for (const words of [
       ['--net', ''],

@@ -212,10 +212,8 @@ forEachUser((user) => {
     const { path } = (await stage.json(project, words)) as { path: string };
     assert.equal(path, join(stage.home, '.claude', 'settings.json'));
     const { command } = JSON.parse(readFileSync(path, 'utf8')).hooks.PreToolUse[0].hooks[0];
-    assert.ok(
-      command.endsWith(` hook claude-code --bash deny --read '${join(stage.directory, 'x y')}' || exit 2`),
-      command,
-    );
+    const ask = ` hook claude-code --bash deny --read '${join(stage.directory, 'x y')}'`;
+    assert.ok(command.includes(`${ask}) && `) && command.endsWith(' || exit 2'), command);
     await stage.json(project, ['hook', 'uninstall', 'claude-code', '--user']);
     assert.equal(readFileSync(path, 'utf8').trim(), '{}');
   });

@@ -1,0 +1,47 @@
+/**
+ * A harness as they are: it asks its hook, and goes on wherever the hook did not say no. Exit code 2 and a denial stop a call;
+ * a time-out, a crash, any other exit code, no answer and one that is no JSON do not.
+ */
+import type { Stage } from './stage.js';
+
+export interface HookedCall {
+  /** The hook's command, as it stands in the settings. */
+  readonly hook: string;
+  readonly project: string;
+  /** The shell command that the model wants to run. */
+  readonly command: string;
+  readonly patienceSeconds?: number;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+interface Answer {
+  readonly hookSpecificOutput?: { readonly permissionDecision?: string; readonly updatedInput?: { command?: string } };
+}
+
+function read(stdout: string): Answer {
+  try {
+    return JSON.parse(stdout) as Answer;
+  } catch {
+    return {};
+  }
+}
+
+/** Whether the call was let through; then it has been run, as the hook rewrote it. */
+export async function letsThrough(
+  stage: Stage,
+  { hook, project, command, patienceSeconds = 60, env = {} }: HookedCall,
+): Promise<boolean> {
+  const input = { cwd: project, hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: { command } };
+  const asked = stage.start(project, ['/bin/sh', '-c', hook], {
+    input: JSON.stringify(input),
+    env: { CLAUDE_PROJECT_DIR: project, ...env },
+    detached: true,
+  });
+  const impatience = setTimeout(() => process.kill(-asked.pid, 'SIGKILL'), patienceSeconds * 1000);
+  const { code, stdout } = await asked.finished;
+  clearTimeout(impatience);
+  const answer = code === 0 ? read(stdout).hookSpecificOutput : undefined;
+  if (code === 2 || answer?.permissionDecision === 'deny') return false;
+  await stage.start(project, ['/bin/sh', '-c', answer?.updatedInput?.command ?? command]).finished;
+  return true;
+}
