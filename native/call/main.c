@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -50,7 +51,26 @@ static struct winsize terminal_size(void)
 	return size;
 }
 
-static bool describe(struct call *call, int count, char **words)
+/*
+ * The build that a Node started now would run: inode and time of the directory of PROGRAM and of ours beside it. Every build
+ * renames its files into them.
+ */
+static void describe_build(struct call *call, const char *program)
+{
+	static const char *const directories[] = {".", "../native"};
+	char path[4096], text[128] = "";
+	for (size_t i = 0, size = 0; i < 2; i++) {
+		struct stat status;
+		int length = (int)(strrchr(program, '/') - program);
+		if (snprintf(path, sizeof path, "%.*s/%s", length, program, directories[i]) >= (int)sizeof path || stat(path, &status) != 0)
+			break;
+		size += (size_t)snprintf(text + size, sizeof text - size, "%llu %lld ", (unsigned long long)status.st_ino,
+					 status.st_mtim.tv_sec * 1000000000LL + status.st_mtim.tv_nsec);
+	}
+	append(call, text);
+}
+
+static bool describe(struct call *call, const char *program, int count, char **words)
 {
 	char text[32], where[4096];
 	if (!getcwd(where, sizeof where))
@@ -62,6 +82,7 @@ static bool describe(struct call *call, int count, char **words)
 	append(call, call->terminal ? text : "");
 	snprintf(text, sizeof text, "%s%s%s", isatty(0) ? "0" : "", isatty(1) ? "1" : "", isatty(2) ? "2" : "");
 	append(call, text);
+	describe_build(call, program);
 	snprintf(text, sizeof text, "%d", count);
 	append(call, text);
 	for (int i = 0; i < count; i++)
@@ -174,8 +195,10 @@ static bool converse(int socket, struct call *call)
 			continue;
 		if (!receive_frame(socket, &frame))
 			break;
-		if (frame.kind == KIND_REFUSED)
+		if (frame.kind == KIND_REFUSED) {
+			write_whole(2, frame.payload, frame.size);
 			return false;
+		}
 		answered = true;
 		stop_asking(&watched[WATCH_ANSWER]);
 		if (frame.kind == KIND_QUESTION) {
@@ -205,13 +228,13 @@ static bool use(int socket, void *with)
 int main(int argc, char **argv)
 {
 	struct call call = {0};
-	if (argc < 2)
+	if (argc < 2 || !strchr(argv[1], '/'))
 		return 2;
 	const char *verb = argc > 2 ? argv[2] : "";
 	call.command = strcmp(verb, "exec") == 0 || strcmp(verb, "session") == 0;
 	if (strcmp(verb, "hook") == 0)
 		alarm(HOOK_SECONDS);
-	if (describe(&call, argc - 2, argv + 2) && each_session(use, &call))
+	if (describe(&call, argv[1], argc - 2, argv + 2) && each_session(use, &call))
 		return call.exit_code;
 	alarm(0);
 	sigset_t none;

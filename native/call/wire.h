@@ -4,8 +4,8 @@
  *   frame    u32 length of what follows (little-endian), u8 kind, payload
  *
  * The first frame is the request: NUL-ended strings, in this order: the directory; "ROWS COLUMNS" where stdin and stdout are
- * terminals, else ""; the numbers of the standard streams that are terminals, as "02"; how many words; the words; then the
- * environment to the end.
+ * terminals, else ""; the numbers of the standard streams that are terminals, as "02"; the build (`describe_build`); how many
+ * words; the words; then the environment to the end.
  */
 #ifndef CTX_CALL_WIRE_H
 #define CTX_CALL_WIRE_H
@@ -25,7 +25,7 @@ enum kind {
 	KIND_OUTPUT = 'O',
 	KIND_ERROR = 'E',
 	KIND_EXIT = 'C',   /* one byte, the exit code; nothing follows */
-	KIND_REFUSED = 'N', /* this session does not do that here; nothing follows */
+	KIND_REFUSED = 'N', /* this session does not do that here; nothing follows. What it says is the person's to read */
 	KIND_MORE = 'M',   /* send more input: nothing is read before it is wanted */
 	KIND_QUESTION = 'Q', /* to be asked at the terminal, until an answer is typed or anything else is said */
 };

@@ -36,10 +36,15 @@ import type { Arguments, Verb } from './verb.js';
 export interface Offered extends Served {
   /** What the session was started with, as `grantWords` has it. */
   readonly grants: string;
+  /** Of the code that the session runs. */
+  readonly build: string;
   /** What a client may ask: exec, session exec, session stop, and verbs that are run for it. */
   readonly verbs: readonly Verb[];
   readonly relay: VerbRelay;
 }
+
+const otherBuild =
+  'ctx: another build of ctx keeps the session here, so this runs without it: ctx session stop, then ctx session start\n';
 
 const signalNames = new Map(
   Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),
@@ -152,6 +157,8 @@ export class SessionClient {
       // Help is the same everywhere, and not ours to give.
       if (ownWords(verb, rest).some((word) => word === '--help' || word === '-h')) return this.#refuse();
       const isExec = verb.name === 'exec';
+      // Code that was replaced meanwhile answers nobody. The hook's words are for a model, and `session exec` says it itself.
+      if (request.build !== this.#served.build) return this.#refuse(isExec ? otherBuild : '');
       if (!isExec && verb.name !== 'session exec') return await this.#relay(verb, rest, request);
       const call = parseArguments(verb, rest);
       // Another fork, other grants, other rules: that is no command for this jail, and runs in one of its own.
@@ -189,8 +196,8 @@ export class SessionClient {
     });
   }
 
-  #refuse(): void {
-    this.#socket.end(encodeFrame(wireKind.refused));
+  #refuse(why = ''): void {
+    this.#socket.end(encodeFrame(wireKind.refused, Buffer.from(why)));
   }
 
   #conversation({ terminal }: ClientRequest): Conversation {

@@ -1,13 +1,14 @@
 /** `ctx session`: start, ask after and stop sessions. Commands reach them by the native client, not through here. */
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
-import { ExitCode } from '../base/errno.js';
+import { ErrnoError, ExitCode } from '../base/errno.js';
 import { sessionIdleMilliseconds } from '../base/limits.js';
 import { visible } from '../base/visible-text.js';
 import { currentDirectory } from '../sdk/current-directory.js';
 import type { Host } from '../sdk/host.js';
 import { type SessionSpot, Sessions } from '../sdk/sessions.js';
 import { grantsOf } from './asked-grants.js';
+import { buildOf } from './build.js';
 import { painter, printJson } from './output.js';
 import { parseDuration } from './parse-arguments.js';
 import { progressLine } from './progress.js';
@@ -24,9 +25,10 @@ async function keepHere(
 ): Promise<number> {
   const progress = progressLine(process.stderr, 'ctx: first use here, importing this directory');
   const options = { ...optionsOf(call), wait: false, onProgress: progress.update };
+  const build = buildOf(process.argv[1] ?? '');
   await new Sessions(host).keep(currentDirectory(), options, {
     idleMilliseconds,
-    serve: (socket, served) => new SessionClient(socket, { ...served, ...offered, grants: grantWords(call) }),
+    serve: (socket, served) => new SessionClient(socket, { ...served, ...offered, build, grants: grantWords(call) }),
     onReady: ({ origin, fork }) => {
       progress.clear();
       if (call.flag('json')) printJson({ version: 1, pid: process.pid, origin, fork });
@@ -101,9 +103,18 @@ export function start(verbs: readonly Verb[]): Run {
   };
 }
 
-/** The native client found none: it runs this to say so. */
+/** The native client found none that takes it: it runs this to say so. */
 export const exec: Run = async (call, host) => {
-  throw new Sessions(await host()).missing(currentDirectory(), call.value('fork'));
+  const sessions = new Sessions(await host());
+  const directory = currentDirectory();
+  const fork = call.value('fork');
+  if (!(await sessions.isLive(directory, fork))) throw sessions.missing(directory, fork);
+  throw new ErrnoError('ESTALE', {
+    operation: 'session exec',
+    path: sessions.at(directory, fork).origin,
+    reason: 'another build of ctx, or another user, keeps the session here',
+    remedy: 'as that user: ctx session stop, then ctx session start',
+  });
 };
 
 export const stop: Run = async (call, host) => {

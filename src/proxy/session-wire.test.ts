@@ -57,23 +57,24 @@ describe('a request to a session', () => {
   const text = (...strings: readonly string[]) => Buffer.from(strings.map((string) => `${string}\0`).join(''));
 
   it('has a directory, a terminal, words and an environment', () => {
-    const request = readRequest(text('/work', '24 80', '02', '2', 'exec', '', 'A=1=2', 'NOTHING', '=odd', 'B='));
+    const request = readRequest(text('/work', '24 80', '02', 'b', '2', 'exec', '', 'A=1=2', 'NOTHING', '=odd', 'B='));
     assert.deepEqual(request, {
       directory: '/work',
       terminal: { rows: 24, columns: 80 },
       isTerminal: { stdin: true, stdout: false, stderr: true },
+      build: 'b',
       words: ['exec', ''],
       environment: { A: '1=2', B: '' },
     });
   });
 
   it('is refused where it is cut short or says more words than it has', () => {
-    const whole = text('/work', '', '', '1', 'exec', 'A=1');
+    const whole = text('/work', '', '', '', '1', 'exec', 'A=1');
     for (let end = 0; end < whole.length - 4; end += 1) {
       assert.throws(() => readRequest(whole.subarray(0, end)), ErrnoError, `${end} bytes`);
     }
-    assert.throws(() => readRequest(text('/work', '', '', '9', 'exec')), ErrnoError);
-    assert.throws(() => readRequest(text('relative', '', '', '0')), ErrnoError);
+    assert.throws(() => readRequest(text('/work', '', '', '', '9', 'exec')), ErrnoError);
+    assert.throws(() => readRequest(text('relative', '', '', '', '0')), ErrnoError);
   });
 
   it('never crashes on random bytes', () =>

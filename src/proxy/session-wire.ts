@@ -70,6 +70,8 @@ export interface ClientRequest {
   readonly terminal: TerminalSize | undefined;
   /** Which of the client's streams are terminals. */
   readonly isTerminal: Readonly<Record<'stdin' | 'stdout' | 'stderr', boolean>>;
+  /** The build that the client would start, see native/call. */
+  readonly build: string;
   /** What followed `ctx`. */
   readonly words: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
@@ -86,12 +88,12 @@ function sizeOf(text: string): TerminalSize | undefined {
 
 export function readRequest(payload: Buffer): ClientRequest {
   const strings = decodePath(payload).split('\0');
-  const [directory = '', terminal = '', terminals = '', count = ''] = strings;
+  const [directory = '', terminal = '', terminals = '', build = '', count = '', ...rest] = strings;
   const words = Number(count);
-  if (strings.pop() !== '' || !/^\d+$/.test(count) || strings.length < 4 + words || !directory.startsWith('/')) {
+  if (rest.pop() !== '' || !/^\d+$/.test(count) || rest.length < words || !directory.startsWith('/')) {
     throw new ErrnoError('EINVAL', { operation: 'session', reason: 'expected a request' });
   }
-  const variables = strings.slice(4 + words).map((text): readonly [string, string] => {
+  const variables = rest.slice(words).map((text): readonly [string, string] => {
     const equals = text.indexOf('=');
     return [text.slice(0, Math.max(equals, 0)), text.slice(equals + 1)];
   });
@@ -103,7 +105,8 @@ export function readRequest(payload: Buffer): ClientRequest {
       stdout: terminals.includes('1'),
       stderr: terminals.includes('2'),
     },
-    words: strings.slice(4, 4 + words),
+    build,
+    words: rest.slice(0, words),
     environment: Object.fromEntries(variables.filter(([name]) => name !== '')),
   };
 }

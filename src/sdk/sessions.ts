@@ -79,7 +79,7 @@ export class Sessions {
   async stop(directory: string, fork?: string): Promise<{ readonly origin: string }> {
     const spot = this.at(directory, fork);
     if (!(await isLive(spot))) throw this.missing(directory, fork);
-    const words = ['/', '', '', '2', 'session', 'stop'].map((word) => `${word}\0`).join('');
+    const words = ['/', '', '', '', '2', 'session', 'stop'].map((word) => `${word}\0`).join('');
     await new Promise<void>((resolve, reject) => {
       withSocketPath(spot, (path) => {
         const socket = connect(path);
@@ -89,6 +89,14 @@ export class Sessions {
         socket.write(encodeFrame(wireKind.request, Buffer.from(words)));
       });
     });
+    if (await isLive(spot)) {
+      throw new ErrnoError('EPERM', {
+        operation: 'session stop',
+        path: spot.origin,
+        reason: 'the session goes on: it is for its own user to stop',
+        remedy: 'ctx session list names the process that keeps it',
+      });
+    }
     return { origin: spot.origin };
   }
 

@@ -13,7 +13,7 @@ import { cannotCompile, compileAttackProgram } from '../support/attack-program.j
 import { processesMounting } from '../support/leftovers.js';
 import { until } from '../support/process.js';
 import { randomFrom, testSeed } from '../support/random.js';
-import { envelopeOf, inSession, isAlive, type Started } from '../support/session.js';
+import { envelopeOf, inSession, isAlive, requestOf, type Started } from '../support/session.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -154,7 +154,7 @@ forEachUser(
         const random = randomFrom(testSeed);
         const { socket } = sessionPlace(stage.store, project, 'main');
         const bytes = (length: number) => Buffer.from(Array.from({ length }, () => Math.floor(random() * 256)));
-        const words = (...each: readonly string[]) => Buffer.from(each.map((word) => `${word}\0`).join(''));
+        const words = requestOf.bind(undefined, stage);
         const ours = Object.entries(stage.environment).map((each) => each.join('='));
         const requests: readonly Buffer[] = [
           words('/', '', '', '1', 'exec'),

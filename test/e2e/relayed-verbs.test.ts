@@ -9,9 +9,9 @@ import { basename, join } from 'node:path';
 import { before, test } from 'node:test';
 import { sessionPlace } from '../../src/proxy/session-place.js';
 import { encodeFrame } from '../../src/proxy/session-wire.js';
-import type { Finished } from '../support/process.js';
+import { type Finished, start } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
-import { inSession, isAlive } from '../support/session.js';
+import { inSession, requestOf } from '../support/session.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { cannotType, TypedTerminal } from '../support/typed-terminal.js';
 import { forEachUser, isRoot, type TestUser } from '../support/users.js';
@@ -263,31 +263,6 @@ function suite(user: TestUser): void {
       assert.equal((await stage.ctx(project, ['audit', 'verify'])).code, 0);
     }));
 
-  test('a session whose process is held does not let a call through: the hook ends, and not well', () =>
-    inSession(stage, async ({ project, pid }) => {
-      process.kill(pid, 'SIGSTOP');
-      try {
-        const input = json({ tool: 'read', paths: ['x'] }).replaceAll('PROJECT', project);
-        const { code, signal, stdout } = await stage.ctx(project, ['hook', 'json'], { input });
-        assert.deepEqual([code, signal, stdout], [null, 'SIGALRM', '']);
-      } finally {
-        process.kill(pid, 'SIGCONT');
-      }
-      assert.equal((await stage.ctx(project, ['why', 'read', 'x'])).code, 0);
-    }));
-
-  test('a message that never ends is denied, and the session lives', () =>
-    inSession(stage, async ({ project, pid }) => {
-      const running = stage.startCtx(project, ['hook', 'json'], { stdio: ['pipe', 'pipe', 'pipe'] });
-      running.child.stdin?.write('{"version":1,');
-      const { code, stdout } = await running.finished;
-      assert.equal(code, 137);
-      assert.match(stdout, /"deny"/);
-      assert.ok(isAlive(pid));
-      const input = json({ tool: 'read', paths: ['x'] }).replaceAll('PROJECT', project);
-      assert.match((await stage.ctx(project, ['hook', 'json'], { input })).stdout, /"allow"/);
-    }));
-
   test(
     'nobody but its own user is answered, not even root',
     {
@@ -295,25 +270,22 @@ function suite(user: TestUser): void {
     },
     () =>
       inSession(stage, async ({ project }) => {
-        const request = [
-          '/',
-          '',
-          '',
-          '2',
-          'approvals',
-          'list',
-          ...Object.entries(stage.environment).map((each) => each.join('=')),
-        ];
+        const environment = Object.entries(stage.environment).map((each) => each.join('='));
+        const request = requestOf(stage, '/', '', '', '2', 'approvals', 'list', ...environment);
         const { socket } = sessionPlace(stage.store, project, 'main');
         const answer = await new Promise<string>((resolve) => {
           const client = connect(socket, () => {
-            client.write(encodeFrame('R', Buffer.from(request.map((word) => `${word}\0`).join(''))));
+            client.write(encodeFrame('R', request));
           });
           const chunks: Buffer[] = [];
           client.on('data', (chunk: Buffer) => chunks.push(chunk));
           client.on('close', () => resolve(Buffer.concat(chunks).toString('latin1', 4)));
         });
         assert.equal(answer, 'N', 'refused, and nothing else is said');
+        const stopped = await start([stage.program, 'session', 'stop'], { cwd: project, env: stage.environment })
+          .finished;
+        assert.match(stopped.stderr, /it is for its own user to stop/);
+        assert.equal(stopped.code, 13);
       }),
   );
 }

@@ -1,10 +1,11 @@
 /** Sessions: many commands in one kept jail, what they leave running, and what is left when they end. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { processesMounting } from '../support/leftovers.js';
 import { until } from '../support/process.js';
+import { copyOfProduct } from '../support/product-copy.js';
 import { envelopeOf, inSession, isAlive } from '../support/session.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
@@ -49,6 +50,34 @@ forEachUser((user) => {
       const denied = await stage.ctx(project, ['exec', '--', ...namespace], { env: { CTX_ROOT } });
       assert.deepEqual([denied.code, denied.stdout], [13, ''], denied.stderr);
     }));
+
+  test('another build of ctx than the one that keeps a session does not ask it, and says how to renew it', async () => {
+    const product = copyOfProduct(stage, 'rebuilt');
+    const ctx = (...words: readonly string[]) => stage.start(project, [join(product, 'bin/ctx'), ...words]).finished;
+    const project = stage.project();
+    const namespace = ['--report', 'never', '--', 'readlink', '/proc/self/ns/pid'];
+    assert.equal((await ctx('session', 'start')).code, 0);
+    try {
+      const kept = await ctx('exec', ...namespace);
+      assert.equal((await ctx('exec', ...namespace)).stdout, kept.stdout);
+      const why = await ctx('why', 'read', 'x');
+      // As a build puts its files into their place.
+      copyFileSync(join(product, 'dist/cli/ctx.cjs'), join(product, 'new.cjs'));
+      renameSync(join(product, 'new.cjs'), join(product, 'dist/cli/ctx.cjs'));
+      for (const calling of [() => ctx('exec', ...namespace), () => stage.ctx(project, ['exec', ...namespace])]) {
+        const { code, stdout, stderr } = await calling();
+        assert.equal(code, 0, stderr);
+        assert.notEqual(stdout, kept.stdout);
+        assert.match(stderr, /^ctx: another build of ctx keeps the session here.*ctx session stop.*\n$/);
+      }
+      assert.deepEqual(await ctx('why', 'read', 'x'), why);
+      const inIt = await ctx('session', 'exec', '--', 'true');
+      assert.match(inIt.stderr, /another build of ctx.*ESTALE/s);
+      assert.equal(inIt.code, 1);
+    } finally {
+      assert.equal((await ctx('session', 'stop')).code, 0);
+    }
+  });
 
   const writeAndRead =
     'echo changed > file; rm file; mkdir made; chmod 600 file; cat file; echo own > ~/own && cat ~/own';

@@ -1,6 +1,8 @@
 /** A session of a suite: started, and stopped whatever the test does. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { buildOf } from '../../src/cli/build.js';
 import type { Envelope } from '../../src/proxy/envelope.js';
 import { parseJson, type Stage } from './stage.js';
 
@@ -29,6 +31,18 @@ export async function inSession(
   } finally {
     await stage.ctx(project, ['session', 'stop']);
   }
+}
+
+/** The payload of a request as the native client makes it, with whatever follows the build. */
+export function requestOf(
+  { program }: Stage,
+  directory: string,
+  terminal: string,
+  terminals: string,
+  ...rest: readonly string[]
+): Buffer {
+  const build = buildOf(join(dirname(program), '../dist/cli/ctx.cjs'));
+  return Buffer.from([directory, terminal, terminals, build, ...rest].map((word) => `${word}\0`).join(''));
 }
 
 export function isAlive(pid: number): boolean {
