@@ -9,8 +9,7 @@
 
 enum { CROWD_LOOK_MS = 250 };
 
-/* Everything that lives inside but init; the owner stands outside the namespace that this /proc shows. */
-uint32_t count_processes(void);
+/* Everything inside but init, whatever its state; the owner stands outside the namespace that this /proc shows. */
 uint32_t count_threads(void);
 
 #endif

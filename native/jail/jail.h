@@ -108,7 +108,9 @@ _Noreturn void execute_program(char *const argv[], char *const environment[]);
 int probe(const char *directory);
 
 /* init.c */
-/* Two descriptors that end with the owner, and with whoever started it. */
-_Noreturn void be_init(int owner, int lifeline);
+/* What it answers to each byte of the owner's. */
+enum { INIT_ALONE = 'a', INIT_NOT_ALONE = 'n' };
+/* Two descriptors that end with the owner, which asks by it, and with whoever started that; and one for the answers. */
+_Noreturn void be_init(int owner, int lifeline, int answers);
 
 #endif

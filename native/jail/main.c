@@ -119,5 +119,6 @@ int main(int argc, char **argv)
 		keep_staging();
 	struct ties ties = start_init(&plan);
 	jail.init = ties.init;
+	jail.ties = &ties;
 	return kept ? serve(&jail, &ties) : run_once(&jail, &ties);
 }

@@ -171,9 +171,10 @@ static void send_signal(struct jail *jail, const struct frame *frame)
 		kill(-command->pid, (int)number_at((const unsigned char *)frame->payload));
 }
 
-static void release(void)
+/* Init knows of all but our own children: commands, and what a command gave us for a child. */
+static void release(const struct jail *jail)
 {
-	if (count_processes() > 0) {
+	if (jail->count > 0 || is_anybody_left(jail->ties) || count_threads() > 0) {
 		report_failure(EBUSY, "processes are running in the fork");
 		return;
 	}
@@ -213,7 +214,7 @@ bool take_request(struct jail *jail)
 		resize(jail, &frame);
 		break;
 	case REQUEST_RELEASE:
-		release();
+		release(jail);
 		break;
 	case REQUEST_OVERLAYS:
 		mount_again(jail, &frame);

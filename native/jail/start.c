@@ -55,10 +55,11 @@ static struct root_identity current_root(void)
 
 struct ties start_init(const struct plan *plan)
 {
-	int there[2], ready[2], alive[2];
+	int there[2], ready[2], alive[2], answers[2];
 	open_pipe(there);
 	open_pipe(ready);
 	open_pipe(alive);
+	open_pipe(answers);
 	pid_t pid = fork();
 	if (pid < 0)
 		fail("starting init");
@@ -71,15 +72,20 @@ struct ties start_init(const struct plan *plan)
 		give_init_up(plan);
 		if (write(ready[1], &entered, sizeof entered) != sizeof entered)
 			_exit(EXIT_FAILED);
-		if (dup2(alive[0], 0) != 0 || dup2(FD_LIFELINE, 1) != 1)
+		if (dup2(alive[0], 0) != 0 || dup2(FD_LIFELINE, 1) != 1 || dup2(answers[1], 2) != 2)
 			_exit(EXIT_FAILED);
-		sys_close_range(2, ~0U, 0);
-		be_init(0, 1);
+		sys_close_range(3, ~0U, 0);
+		be_init(0, 1, 2);
 	}
 	close(there[0]);
 	close(ready[1]);
 	close(alive[0]);
-	return (struct ties){.init = pid, .all_are_there = there[1], .init_is_ready = ready[0], .init_lifeline = alive[1]};
+	close(answers[1]);
+	return (struct ties){.init = pid,
+			     .all_are_there = there[1],
+			     .init_is_ready = ready[0],
+			     .ask_init = alive[1],
+			     .init_answers = answers[0]};
 }
 
 /*
@@ -97,6 +103,12 @@ static bool enter_when_ready(const struct ties *ties)
 	if (chdir("/") != 0)
 		fail("entering the new root");
 	return true;
+}
+
+bool is_anybody_left(const struct ties *ties)
+{
+	char answer = 0;
+	return write(ties->ask_init, "", 1) != 1 || read(ties->init_answers, &answer, 1) != 1 || answer != INIT_ALONE;
 }
 
 bool wait_for_init(const struct ties *ties)

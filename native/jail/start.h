@@ -14,13 +14,17 @@ struct ties {
 	pid_t init;
 	int all_are_there; /* the owner writes one byte when every process that shall be in the new root exists */
 	int init_is_ready; /* init writes which root it entered when everything is mounted */
-	int init_lifeline; /* ends with the owner; init ends with it */
+	int ask_init;      /* ends with the owner, and init with it; a byte asks whether anybody is left */
+	int init_answers;
 };
 
 struct ties start_init(const struct plan *plan);
 
 /* In the owner of a kept jail: false where init has ended, and said why. */
 bool wait_for_init(const struct ties *ties);
+
+/* Whether init has any descendants; true where it does not say. */
+bool is_anybody_left(const struct ties *ties);
 
 /* One command inside, as its owner knows it. */
 struct command {

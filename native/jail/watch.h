@@ -13,6 +13,7 @@ enum { MOST_COMMANDS = 256 };
 struct jail {
 	const struct plan *plan;
 	pid_t init;
+	const struct ties *ties;
 	mode_t mask; /* of whoever started us, for the commands */
 	int signals;
 	bool kept;   /* it goes on after a command, until nobody asks any more */

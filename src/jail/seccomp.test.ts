@@ -65,7 +65,7 @@ for (const architecture of architectures) {
 
     it('are judged by their arguments where the number does not say enough', () => {
       assert.equal(answer(architecture, 'clone', 0x01200011), allow);
-      for (const flag of [0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000]) {
+      for (const flag of [0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000, 0x8000]) {
         assert.equal(answer(architecture, 'clone', 0x11 | flag), tell, flag.toString(16));
       }
       assert.equal(answer(architecture, 'ioctl', 0, 0x5401), allow);

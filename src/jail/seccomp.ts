@@ -99,8 +99,8 @@ const ifEqual = (value: number, yes: number, no: number): Instruction => ({ code
 const ifAtLeast = (value: number, yes: number, no: number): Instruction => ({ code: 0x35, yes, no, value });
 const ifAnyBit = (value: number, yes: number, no: number): Instruction => ({ code: 0x45, yes, no, value });
 
-/** NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
-const namespaceFlags = 0x7e020000;
+/** NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET; and PARENT, which makes a child of the owner, outside, that init never hears of. */
+const refusedCloneFlags = 0x7e020000 | 0x8000;
 /** UNIX, INET, INET6: what name resolution and local servers use. */
 const addressFamilies = [1, 2, 10];
 /** TIOCSTI types into a terminal, TIOCLINUX pastes into one, TIOCSETD loads kernel modules for one. */
@@ -122,7 +122,7 @@ const pretend = answer.fail(0);
 
 function byArgument(calls: ReadonlyMap<string, number>): Instruction[] {
   return [
-    ...forCall(calls.get('clone'), 0, [ifAnyBit(namespaceFlags, 0, 1), respond(answer.tell), respond(answer.allow)]),
+    ...forCall(calls.get('clone'), 0, [ifAnyBit(refusedCloneFlags, 0, 1), respond(answer.tell), respond(answer.allow)]),
     ...forCall(calls.get('ioctl'), 1, [
       ...refusedTerminalRequests.flatMap((request) => [ifEqual(request, 0, 1), respond(answer.tell)]),
       respond(answer.allow),

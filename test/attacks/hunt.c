@@ -4,12 +4,16 @@
  *
  *   hunt NAME SIGNAL   looks for processes of that name and sends each the signal; where it is SIGSTOP, tries everything and
  *                      lets it go on. Prints "met", and "won WHAT" for what succeeded while it still had that name.
+ *   hide FILE          goes on writing the file with its first thread ended, so that it looks dead
+ *   chain FILE         goes on writing it as one process after the other, each the child of one that has ended
+ *   list NAME          stands for whoever lists processes and then looks at each: "won" where none of that name lives
  *   breed NAME         stands for whoever starts commands without care: children of that name, which may be looked into
  */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,11 +160,96 @@ static _Noreturn void breed(const char *name)
 	}
 }
 
+static void write_number(int file, unsigned number)
+{
+	char text[32];
+	int length = snprintf(text, sizeof text, "%u\n", number);
+	if (pwrite(file, text, (size_t)length, 0) != length)
+		_exit(1);
+}
+
+/* Left behind, without the streams of whoever left it. */
+static int go_into_background(const char *name)
+{
+	int file = open(name, O_WRONLY | O_CREAT, 0644);
+	if (file < 0 || fork() != 0)
+		_exit(file < 0);
+	setsid();
+	prctl(PR_SET_NAME, "hidden");
+	for (int stream = 0; stream < 3; stream++)
+		close(stream);
+	return file;
+}
+
+static void *go_on_writing(void *file)
+{
+	for (unsigned number = 0;; number++) {
+		write_number(*(int *)file, number);
+		usleep(10000);
+	}
+	return NULL;
+}
+
+static _Noreturn void hide(const char *name)
+{
+	static int file;
+	file = go_into_background(name);
+	pthread_t other;
+	if (pthread_create(&other, NULL, go_on_writing, &file) != 0)
+		_exit(1);
+	pthread_exit(NULL);
+}
+
+static _Noreturn void chain(const char *name)
+{
+	int file = go_into_background(name);
+	for (unsigned number = 0;; number++) {
+		write_number(file, number);
+		if (fork() != 0)
+			_exit(0);
+	}
+}
+
+static int lives(pid_t pid, const char *name)
+{
+	char text[512] = {0};
+	int file = has_name(pid, name) ? open(of(pid, "stat"), O_RDONLY | O_CLOEXEC) : -1;
+	const char *state = file >= 0 && read(file, text, sizeof text - 1) > 0 ? strrchr(text, ')') : NULL;
+	if (file >= 0)
+		close(file);
+	return state && state[2] != 'Z';
+}
+
+static int list(const char *name)
+{
+	for (int tries = 0; tries < 20000; tries++) {
+		static pid_t listed[1 << 16];
+		int count = 0, alive = 0;
+		DIR *processes = opendir("/proc");
+		for (struct dirent *entry; processes && (entry = readdir(processes));)
+			if (isdigit((unsigned char)entry->d_name[0]) && count < 1 << 16)
+				listed[count++] = atoi(entry->d_name);
+		if (processes)
+			closedir(processes);
+		while (count > 0)
+			alive += lives(listed[--count], name);
+		if (alive == 0)
+			return puts("won") < 0;
+	}
+	return 1;
+}
+
 int main(int count, char **words)
 {
 	if (count == 4 && strcmp(words[1], "hunt") == 0)
 		hunt(words[2], atoi(words[3]));
 	if (count == 3 && strcmp(words[1], "breed") == 0)
 		breed(words[2]);
+	if (count == 3 && strcmp(words[1], "hide") == 0)
+		hide(words[2]);
+	if (count == 3 && strcmp(words[1], "chain") == 0)
+		chain(words[2]);
+	if (count == 3 && strcmp(words[1], "list") == 0)
+		return list(words[2]);
 	return 2;
 }

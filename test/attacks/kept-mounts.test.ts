@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { before, test } from 'node:test';
 import { sessionPlace } from '../../src/proxy/session-place.js';
 import { cannotCompile, compileAttackProgram } from '../support/attack-program.js';
-import { inSession } from '../support/session.js';
+import { envelopeOf, inSession } from '../support/session.js';
 import { snapshot } from '../support/snapshot.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
@@ -20,8 +20,11 @@ forEachUser(
   (user) => {
     const stage = useStage(user);
     let racer = '';
+    let hunter = '';
     before(() => {
-      if (skip === false) racer = compileAttackProgram(stage.directory, 'race');
+      if (skip !== false) return;
+      racer = compileAttackProgram(stage.directory, 'race');
+      hunter = compileAttackProgram(stage.directory, 'hunt');
     });
     const run = (project: string, script: string) =>
       stage.ctx(project, ['session', 'exec', '--', 'sh', '-c', script], { timeoutSeconds: 120 });
@@ -94,6 +97,32 @@ forEachUser(
         },
         { script: 'echo original > file' },
       ));
+
+    for (const way of ['hide', 'chain']) {
+      test(`a list of processes does not show who hides by ${way}`, { skip }, async () => {
+        // In a pid namespace of its own, so that it ends with its test.
+        const script = `${hunter} ${way} file; sleep 0.2; ${hunter} list hidden; before=$(cat file); sleep 0.2
+          test "$(cat file)" != "$before" && echo and goes on`;
+        const namespaces = user.uid === 0 ? ['-pmf'] : ['-Urpmf'];
+        const words = ['unshare', ...namespaces, '--mount-proc', 'sh', '-c', script];
+        assert.equal((await stage.start(stage.project(), words).finished).stdout, 'won\nand goes on\n');
+      });
+
+      test(`the fork is as busy with who hides by ${way} as with any other`, { skip }, () => {
+        const project = stage.project();
+        copyFileSync(hunter, join(project, 'hunt'));
+        const use = async () => {
+          assert.equal((await run(project, `./hunt ${way} file`)).code, 0);
+          for (let round = 0; round < rounds * 10; round += 1) {
+            const { warnings, checkpoint } = await envelopeOf(stage, project, 'echo more >> written');
+            assert.match(warnings.join(), /processes of earlier commands are running/);
+            assert.equal(checkpoint, null, 'nothing is frozen while it writes');
+          }
+          assert.match((await stage.ctx(project, ['rollback'])).stderr, /EBUSY/);
+        };
+        return inSession(stage, use, { project });
+      });
+    }
 
     test('parents renamed and links planted where the fork is mounted lead nowhere', async () => {
       for (const plant of [':', 'ln -s /etc ~/deep', 'mkdir ~/deep; ln -s /tmp ~/deep/project', 'echo file > ~/deep']) {

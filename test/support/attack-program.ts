@@ -13,7 +13,9 @@ export type AttackProgram = 'attack' | 'calls' | 'hunt' | 'race';
 export function compileAttackProgram(directory: string, name: AttackProgram = 'attack'): string {
   const program = join(directory, name);
   const source = join(checkout, 'test', 'attacks', `${name}.c`);
-  const { status, stderr } = spawnSync('gcc', ['-O1', '-static', '-o', program, source], { encoding: 'utf8' });
+  const { status, stderr } = spawnSync('gcc', ['-O1', '-static', '-pthread', '-o', program, source], {
+    encoding: 'utf8',
+  });
   if (status !== 0) throw new Error(`gcc could not compile ${source}: ${stderr}`);
   chmodSync(program, 0o755);
   return program;
