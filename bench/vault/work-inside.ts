@@ -13,7 +13,7 @@ import { commitAll, fillWithFiles } from './small-files.js';
 
 interface Work {
   readonly name: string;
-  /** Both in the project; `undo` puts it back, untimed. */
+  /** Both in a directory like the project; `undo` puts it back, untimed, where there is no fork to do it. */
   readonly script: string;
   readonly undo: string;
   /** A program that not every host has: without it the row is left out, and said so. */
@@ -92,8 +92,11 @@ async function forget({ host, project }: Stage): Promise<void> {
   }
 }
 
+/** The same files, apart: work in the project itself would be edits that the next command has to take over. */
+const likeProject = ({ directory }: Stage) => `${directory}/outside`;
+
 function subjectsOf(stage: Stage, { script, undo }: Pick<Work, 'script' | 'undo'>): readonly Subject[] {
-  const options = { cwd: stage.project, env: stage.environment };
+  const options = { cwd: likeProject(stage), env: stage.environment };
   return [
     {
       name: 'outside',
@@ -114,6 +117,7 @@ export async function workInside(scale: number): Promise<void> {
     await commitAll(project, environment);
     const setup = `echo 'npm/\nbig\nclone/\nobjects/' > .git/info/exclude; dd if=/dev/zero of=big bs=1M count=256 status=none; ${packages}`;
     await run('sh', ['-c', setup], { cwd: project, env: environment });
+    await run('cp', ['-a', project, likeProject(stage)], { env: environment });
     await useOnce(stage);
     const common = { anchor: 'outside', warmUpRounds: 1, directory: project };
     const idle = { script: 'true', undo: 'true' };

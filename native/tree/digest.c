@@ -82,6 +82,7 @@ static void add_content(struct sum *sum, int fd, const struct stat *status, cons
     if (part == 0) break;
     got += (uint64_t)part;
     blake3_add(&sum->hash, bytes, (size_t)part);
+    if ((size_t)part < sizeof bytes) break; /* the end: a file on a disk gives all it has */
   }
   if (got != size) fail(EBUSY, "read", path);
 }
@@ -108,7 +109,7 @@ static void add_entry(struct sum *sum, int parent, const char *name) {
     return;
   }
   if (S_ISREG(status.st_mode)) {
-    int fd = open_regular(parent, name, &status);
+    int fd = open_seen_regular(parent, name, &status);
     if (fd < 0) fail(errno, "open", name);
     add_status(sum, &status);
     add_attributes(sum, fd, name);

@@ -87,8 +87,12 @@ int open_named_root(const char *path) {
 }
 
 int open_regular(int parent, const char *name, struct stat *status) {
-  /* A type that must not be opened (a device may act on it) is turned away before, a swapped one after. */
   if (fstatat(parent, name, status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0) return -1;
+  return open_seen_regular(parent, name, status);
+}
+
+/* A type that must not be opened (a device may act on it) is turned away before, a swapped one after. */
+int open_seen_regular(int parent, const char *name, struct stat *status) {
   if (!S_ISREG(status->st_mode)) {
     errno = ENXIO;
     return -1;

@@ -1,11 +1,12 @@
 /*
- * serve: jobs one after the other, for a caller to whom starting a program costs more than most jobs do. Each has a process of
+ * serve: many jobs, a few at a time, for a caller to whom starting a program costs more than most jobs do. Each has a process of
  * its own, forked from this one, which has read nothing of any tree: a job that fails, or is led astray, takes no other with it.
  *
  *   a job      u32 length, then its words, each NUL-terminated: the verb and its options, as on the command line
- *   answers    u8 kind, u32 length, bytes: OUT and ERR as they come, then END with the exit code, or 128 + the signal
+ *   answers    u32 job, u8 kind, u32 length, bytes: OUT and ERR as they come, then END with the exit code, or 128 + the signal
  *
- * Numbers are little-endian, as all our hosts are. Ends with its caller, and the job that runs ends, too.
+ * Jobs are counted from 0, as they are asked for. Numbers are little-endian, as all our hosts are. Ends with its caller, and
+ * the jobs that run end, too.
  */
 #include "tree.h"
 
@@ -20,7 +21,7 @@
 #include <unistd.h>
 
 enum { OUT = 1, ERR = 2, END = 3 };
-enum { MOST_BYTES = 64 << 20, PART = 64 << 10 };
+enum { MOST_BYTES = 64 << 20, PART = 64 << 10, MOST_JOBS = 4 };
 
 /* False at the end of what is asked. */
 static bool read_whole(void *into, size_t length) {
@@ -35,9 +36,20 @@ static bool read_whole(void *into, size_t length) {
   return true;
 }
 
-static void answer(uint8_t kind, const void *bytes, uint32_t length) {
-  char head[5] = {(char)kind};
-  memcpy(head + 1, &length, sizeof length);
+struct job {
+  uint32_t number;
+  pid_t process;
+  int streams[2]; /* what it puts out, and its errors; -1 once it has no more */
+};
+
+static struct job jobs[MOST_JOBS];
+static size_t running;
+
+static void answer(const struct job *job, uint8_t kind, const void *bytes, uint32_t length) {
+  char head[9];
+  memcpy(head, &job->number, sizeof job->number);
+  head[4] = (char)kind;
+  memcpy(head + 5, &length, sizeof length);
   if (write_all(STDOUT_FILENO, head, sizeof head) != 0 || write_all(STDOUT_FILENO, bytes, length) != 0) exit(0);
 }
 
@@ -48,12 +60,7 @@ _Noreturn static void run_words(char *words, size_t length) {
   run_job((int)count, list);
 }
 
-struct job {
-  pid_t process;
-  int output, errors;
-};
-
-static struct job start(char *words, size_t length) {
+static void start(uint32_t number, char *words, size_t length) {
   int output[2], errors[2];
   if (pipe2(output, O_CLOEXEC) != 0 || pipe2(errors, O_CLOEXEC) != 0) fail(errno, "make a pipe", "");
   pid_t caller = getpid();
@@ -64,32 +71,39 @@ static struct job start(char *words, size_t length) {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != caller || dup2(nothing, STDIN_FILENO) < 0 ||
         dup2(output[1], STDOUT_FILENO) < 0 || dup2(errors[1], STDERR_FILENO) < 0)
       _exit(3);
+    for (size_t i = 0; i < running; i++)
+      for (int stream = 0; stream < 2; stream++)
+        if (jobs[i].streams[stream] >= 0) close(jobs[i].streams[stream]);
     run_words(words, length);
   }
   close(output[1]);
   close(errors[1]);
-  return (struct job){process, output[0], errors[0]};
+  jobs[running++] = (struct job){number, process, {output[0], errors[0]}};
 }
 
-/* False where it has no more. */
-static bool pass_on(uint8_t kind, int from) {
+/* False where nobody asks any more. */
+static bool take(uint32_t number) {
+  uint32_t length;
+  if (!read_whole(&length, sizeof length)) return false;
+  if (length == 0 || length > MOST_BYTES) fail(EINVAL, "read", "a job");
+  char *words = allocate(length);
+  if (!read_whole(words, length)) return false;
+  if (words[length - 1] != '\0') fail(EINVAL, "read", "a job");
+  start(number, words, length);
+  free(words);
+  return true;
+}
+
+static void pass_on(struct job *job, int stream) {
   static char part[PART];
-  ssize_t got = read(from, part, sizeof part);
-  if (got < 0 && errno == EINTR) return true;
-  if (got > 0) answer(kind, part, (uint32_t)got);
-  return got > 0;
-}
-
-static void follow(const struct job *job) {
-  struct pollfd watched[] = {{job->output, POLLIN, 0}, {job->errors, POLLIN, 0}, {STDIN_FILENO, 0, 0}};
-  while (watched[0].fd >= 0 || watched[1].fd >= 0) {
-    if (poll(watched, 3, -1) < 0) continue;
-    if (watched[2].revents) exit(0); /* nobody waits for it: it ends with us */
-    for (int i = 0; i < 2; i++)
-      if (watched[i].fd >= 0 && watched[i].revents && !pass_on(i == 0 ? OUT : ERR, watched[i].fd)) watched[i].fd = -1;
+  ssize_t got = read(job->streams[stream], part, sizeof part);
+  if (got < 0 && errno == EINTR) return;
+  if (got > 0) {
+    answer(job, stream == 0 ? OUT : ERR, part, (uint32_t)got);
+    return;
   }
-  close(job->output);
-  close(job->errors);
+  close(job->streams[stream]);
+  job->streams[stream] = -1;
 }
 
 static uint8_t exit_code_of(pid_t process) {
@@ -99,17 +113,28 @@ static uint8_t exit_code_of(pid_t process) {
   return (uint8_t)(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
+static void follow(size_t index, const struct pollfd *watched) {
+  struct job *job = &jobs[index];
+  for (int stream = 0; stream < 2; stream++)
+    if (job->streams[stream] >= 0 && watched[stream].revents) pass_on(job, stream);
+  if (job->streams[0] >= 0 || job->streams[1] >= 0) return;
+  uint8_t code = exit_code_of(job->process);
+  answer(job, END, &code, sizeof code);
+  jobs[index] = jobs[--running];
+}
+
 _Noreturn void serve_jobs(void) {
-  for (uint32_t length; read_whole(&length, sizeof length);) {
-    if (length == 0 || length > MOST_BYTES) fail(EINVAL, "read", "a job");
-    char *words = reallocate(NULL, length);
-    if (!read_whole(words, length)) break;
-    if (words[length - 1] != '\0') fail(EINVAL, "read", "a job");
-    struct job job = start(words, length);
-    follow(&job);
-    uint8_t code = exit_code_of(job.process);
-    answer(END, &code, sizeof code);
-    free(words);
+  for (uint32_t asked = 0;;) {
+    struct pollfd watched[1 + 2 * MOST_JOBS] = {{STDIN_FILENO, running < MOST_JOBS ? POLLIN : 0, 0}};
+    size_t followed = running;
+    for (size_t i = 0; i < followed; i++)
+      for (int stream = 0; stream < 2; stream++)
+        watched[1 + 2 * i + (size_t)stream] = (struct pollfd){jobs[i].streams[stream], POLLIN, 0};
+    if (poll(watched, 1 + 2 * followed, -1) < 0) continue;
+    /* From the last: one that has ended gives its place to the last. */
+    for (size_t i = followed; i-- > 0;) follow(i, &watched[1 + 2 * i]);
+    if (watched[0].revents == 0) continue;
+    /* Nobody waits for what runs: it ends with us. */
+    if (!(watched[0].revents & POLLIN) || !take(asked++)) exit(0);
   }
-  exit(0);
 }

@@ -123,6 +123,8 @@ int open_directory(int parent, const char *name);
 int open_named_root(const char *path);
 /* A regular file for reading; *status is of the fd. Never blocks, never follows; another type is ENXIO. */
 int open_regular(int parent, const char *name, struct stat *status);
+/* The same for an entry whose status is known. */
+int open_seen_regular(int parent, const char *name, struct stat *status);
 /* Relative, no empty, `.` or `..` component. */
 bool is_plain_path(const char *path);
 /* `.`: the root itself, of which only mode and owner are looked at. */

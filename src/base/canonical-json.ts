@@ -20,14 +20,14 @@ function write(value: unknown, depth: number): string {
     return JSON.stringify(value);
   }
   if (typeof value === 'string') return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map((item) => write(item, depth + 1)).join(',')}]`;
+  if (Array.isArray(value)) return `[${value.map((item) => canonical(item, depth + 1)).join(',')}]`;
   if (typeof value !== 'object') return refuse(`expected a JSON value, got ${typeof value}`);
   const prototype = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) refuse('expected a plain object');
   const members = Object.entries(value)
     .filter(([, member]) => member !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, member]) => `${JSON.stringify(key)}:${write(member, depth + 1)}`);
+    .map(([key, member]) => `${JSON.stringify(key)}:${canonical(member, depth + 1)}`);
   return `{${members.join(',')}}`;
 }
 
@@ -68,6 +68,10 @@ function asItStands(value: unknown, depth: number): string | undefined {
   return `{${text}}`;
 }
 
+function canonical(value: unknown, depth: number): string {
+  return asItStands(value, depth) ?? write(value, depth);
+}
+
 export function canonicalJson(value: Json): string {
-  return asItStands(value, 0) ?? write(value, 0);
+  return canonical(value, 0);
 }

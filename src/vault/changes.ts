@@ -55,7 +55,10 @@ async function changesOf(fork: OpenFork, { uppers, lowers, whole }: Sides): Prom
 /** One list for people: paths of the workspace as they are in it, those of other roots in full. */
 export function shownChanges({ vault }: OpenFork, changes: RootChanges): readonly Change[] {
   return [...changes].flatMap(([key, list]) =>
-    list.map((change) => ({ ...change, path: shownPath(vault.roots, key, change.path) })),
+    list.map((change) => {
+      const path = shownPath(vault.roots, key, change.path);
+      return path === change.path ? change : { ...change, path };
+    }),
   );
 }
 
@@ -89,9 +92,11 @@ export async function reportOf(fork: OpenFork, touched = isLiveTouched(fork)): P
     const pending = fork.meta.deltas.length === 0 ? [] : await forkChanges(fork);
     return { changes: [], pending };
   }
-  const all = changesOf(fork, allSides(fork));
-  const own = fork.meta.deltas.length === 0 ? all : changesOf(fork, liveSides(fork));
-  const [pending, done] = [shownChanges(fork, await all), shownChanges(fork, await own)];
+  const shown = async (sides: Sides) => shownChanges(fork, await changesOf(fork, sides));
+  const all = shown(allSides(fork));
+  // The first command since the fork was made has done all that is different.
+  if (fork.meta.deltas.length === 0) return { changes: await all, pending: await all };
+  const [pending, done] = await Promise.all([all, shown(liveSides(fork))]);
   return { changes: commandChanges(done, pending), pending };
 }
 

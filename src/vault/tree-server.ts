@@ -21,7 +21,7 @@ interface Waiting {
 }
 
 const kinds = { output: 1, errors: 2, end: 3 } as const;
-const headBytes = 5;
+const headBytes = 9;
 const firstSignal = 128;
 
 type Held = (Readable | Writable) & { ref?(): void; unref?(): void };
@@ -47,8 +47,9 @@ function endOf({ output, errors }: Waiting, status: number): JobEnd {
 export class TreeServer {
   readonly #program: string;
   #child: ChildProcess | undefined;
-  /** In the order they were asked for, which is the order they are done in. */
-  #waiting: Waiting[] = [];
+  /** By their numbers: jobs are counted as they are asked for. */
+  readonly #waiting = new Map<number, Waiting>();
+  #asked = 0;
   #cut: Buffer = Buffer.alloc(0);
 
   constructor(program: string) {
@@ -59,7 +60,8 @@ export class TreeServer {
   run(words: Buffer): Promise<JobEnd> {
     return new Promise((resolve, reject) => {
       this.#child ??= this.#start();
-      this.#waiting.push({ output: [], errors: [], resolve, reject });
+      this.#waiting.set(this.#asked, { output: [], errors: [], resolve, reject });
+      this.#asked = (this.#asked + 1) >>> 0;
       this.#hold(true);
       this.#child.stdin?.write(jobBytes(words));
     });
@@ -72,7 +74,10 @@ export class TreeServer {
       if (this.#child !== child) return;
       this.#child = undefined;
       this.#cut = Buffer.alloc(0);
-      for (const { reject } of this.#waiting.splice(0)) reject(error);
+      this.#asked = 0;
+      const lost = [...this.#waiting.values()];
+      this.#waiting.clear();
+      for (const { reject } of lost) reject(error);
     };
     child.once('error', lose);
     child.once('close', (code, signal) => lose(new Error(`the tree program ended with ${signal ?? code}`)));
@@ -86,22 +91,23 @@ export class TreeServer {
     const bytes = this.#cut.length === 0 ? chunk : Buffer.concat([this.#cut, chunk]);
     let at = 0;
     while (bytes.length - at >= headBytes) {
-      const length = bytes.readUInt32LE(at + 1);
+      const length = bytes.readUInt32LE(at + 5);
       if (bytes.length - at - headBytes < length) break;
-      this.#hear(bytes[at] ?? 0, bytes.subarray(at + headBytes, at + headBytes + length));
-      at += headBytes + length;
+      const from = at + headBytes;
+      this.#hear(bytes.readUInt32LE(at), bytes[at + 4] ?? 0, bytes.subarray(from, from + length));
+      at = from + length;
     }
     this.#cut = bytes.subarray(at);
   }
 
-  #hear(kind: number, bytes: Buffer): void {
-    const [job] = this.#waiting;
+  #hear(number: number, kind: number, bytes: Buffer): void {
+    const job = this.#waiting.get(number);
     if (job === undefined) return;
     if (kind === kinds.output) job.output.push(bytes);
     else if (kind === kinds.errors) job.errors.push(bytes);
     else if (kind === kinds.end) {
-      this.#waiting.shift();
-      if (this.#waiting.length === 0) this.#hold(false);
+      this.#waiting.delete(number);
+      if (this.#waiting.size === 0) this.#hold(false);
       job.resolve(endOf(job, bytes[0] ?? 1));
     }
   }

@@ -53,15 +53,11 @@ const reasons: Readonly<Record<string, string>> = {
   EROFS: 'the filesystem is read-only',
 };
 
-/** The fields of a NUL-terminated list; what follows the last NUL is not a field. */
-export function splitFields(bytes: Buffer): Buffer[] {
-  const fields: Buffer[] = [];
-  for (let from = 0; ; ) {
-    const end = bytes.indexOf(0, from);
-    if (end < 0) return fields;
-    fields.push(bytes.subarray(from, end));
-    from = end + 1;
-  }
+/** The fields of a NUL-terminated list; what follows the last NUL is not a field. Decoded at once: lists are long, fields short. */
+export function splitFields(bytes: Buffer): string[] {
+  const fields = decodePath(bytes).split('\0');
+  fields.pop();
+  return fields;
 }
 
 function joinFields(fields: readonly string[]): Buffer {
@@ -76,12 +72,10 @@ function joinFields(fields: readonly string[]): Buffer {
 function failure(verb: string, code: number | null, signal: NodeJS.Signals | null, stderr: Buffer): ErrnoError {
   const [errno, operation, path] = splitFields(stderr);
   if (code === 1 && errno !== undefined && operation !== undefined && path !== undefined) {
-    const name = errno.toString('latin1');
-    const step = operation.toString('latin1');
-    return new ErrnoError(name as ErrnoCode, {
+    return new ErrnoError(errno as ErrnoCode, {
       operation: `tree ${verb}`,
-      path: decodePath(path),
-      reason: `could not ${step}: ${reasons[name] ?? name}`,
+      path,
+      reason: `could not ${operation}: ${reasons[errno] ?? errno}`,
     });
   }
   const text = stderr.toString('utf8').trim();
@@ -91,23 +85,16 @@ function failure(verb: string, code: number | null, signal: NodeJS.Signals | nul
   });
 }
 
-function parse<T>(output: Buffer, width: number, make: (fields: readonly Buffer[], at: number) => T): T[] {
+/** Records of so many fields each. */
+function parse<T>(output: Buffer, width: number, make: (...fields: string[]) => T): T[] {
   const fields = splitFields(output);
   const items: T[] = [];
-  for (let at = 0; at + width <= fields.length; at += width) items.push(make(fields, at));
+  for (let at = 0; at + width <= fields.length; at += width) items.push(make(...fields.slice(at, at + width)));
   return items;
 }
 
-const empty = Buffer.alloc(0);
-const pathField = (fields: readonly Buffer[], at: number) => decodePath(fields[at] ?? empty);
-const word = <T extends string>(fields: readonly Buffer[], at: number) => (fields[at] ?? empty).toString('latin1') as T;
-
 const parseProblems = (output: Buffer) =>
-  parse<Problem>(output, 3, (fields, at) => ({
-    path: pathField(fields, at),
-    code: word(fields, at + 1),
-    reason: word(fields, at + 2),
-  }));
+  parse<Problem>(output, 3, (path = '', code = '', reason = '') => ({ path, code: code as ErrnoCode, reason }));
 
 const skipWords = (skip: readonly DirectoryIdentity[] = []) =>
   skip.flatMap(({ device, inode }) => ['--skip', `${device}:${inode}`]);
@@ -168,7 +155,7 @@ export class Tree {
     const words = ['scan', options.root, '--out', options.signatures, ...against, ...skipWords(options.skip)];
     words.push(...lockWords(options.lock));
     const output = await this.#run({ words, signal: options.signal, inherited: options.lock?.descriptor });
-    return parse<Drift>(output, 2, (fields, at) => ({ path: pathField(fields, at), what: word(fields, at + 1) }));
+    return parse<Drift>(output, 2, (path = '', what = '') => ({ path, what: what as Drift['what'] }));
   }
 
   /** Imports a directory into a fresh layer. */
@@ -190,14 +177,14 @@ export class Tree {
     const words = ['diff', ...listWords('--upper', options.uppers), ...listWords('--lower', options.lowers)];
     if (options.whole === true) words.push('--whole');
     const output = await this.#look({ words, signal: options.signal });
-    return parse<Change>(output, 7, (fields, at) => ({
-      kind: word(fields, at),
-      type: word(fields, at + 1),
-      mode: Number.parseInt(word(fields, at + 2), 8),
-      size: Number(word(fields, at + 3)),
-      content: word(fields, at + 4) === '1',
-      stamp: word(fields, at + 5),
-      path: pathField(fields, at + 6),
+    return parse<Change>(output, 7, (kind, type, mode = '', size, content, stamp = '', path = '') => ({
+      kind: kind as Change['kind'],
+      type: type as Change['type'],
+      mode: Number.parseInt(mode, 8),
+      size: Number(size),
+      content: content === '1',
+      stamp,
+      path,
     }));
   }
 
@@ -206,7 +193,7 @@ export class Tree {
     const words = ['compare', ...listWords('--layer', options.layers), '--to', options.root];
     words.push(...shiftWords(options.shift));
     const output = await this.#run({ words, input: joinFields(options.paths), signal: options.signal });
-    return new Map(parse(output, 2, (fields, at) => [pathField(fields, at), word<Verdict>(fields, at + 1)] as const));
+    return new Map(parse(output, 2, (path = '', verdict) => [path, verdict as Verdict] as const));
   }
 
   /** The contents the layers show, in the order of the paths. */
@@ -254,14 +241,14 @@ export class Tree {
   async held(options: ReadOptions): Promise<string[]> {
     const words = ['held', ...listWords('--layer', options.layers)];
     const output = await this.#run({ words, input: joinFields(options.paths), signal: options.signal });
-    return splitFields(output).map(decodePath);
+    return splitFields(output);
   }
 
   /** What each layer holds, as a digest; undefined for one that holds more than `most`. */
   async digest({ layers, most, signal }: DigestOptions): Promise<(string | undefined)[]> {
     const words = ['digest', ...listWords('--layer', layers), '--most', String(most)];
     const output = await this.#look({ words, signal });
-    return splitFields(output).map((field) => (field.length === 0 ? undefined : field.toString('latin1')));
+    return splitFields(output).map((digest) => (digest === '' ? undefined : digest));
   }
 
   /** Executes a plan on the origin and stops at the first failure. */
@@ -270,7 +257,7 @@ export class Tree {
     const words = ['apply', ...listWords('--upper', options.uppers), '--to', options.root];
     words.push(...shiftWords(options.shift));
     const input = joinFields(options.plan.flatMap(({ action, path }) => [action, path]));
-    let rest: Buffer = empty;
+    let rest: Buffer = Buffer.alloc(0);
     const onOutput =
       onDone &&
       ((chunk: Buffer) => {
