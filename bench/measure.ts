@@ -161,7 +161,7 @@ const filesystemNames: Readonly<Record<number, string>> = {
   26985: 'nfs',
 };
 
-export function machineFacts(directory: string): MachineFacts {
+function machineFacts(directory: string): MachineFacts {
   const { type } = statfsSync(directory);
   return {
     processors: availableParallelism(),

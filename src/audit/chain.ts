@@ -52,7 +52,6 @@ export interface ChainOptions {
   /** Called with the head of the genesis before that is written, so that the host chain has it first. */
   readonly announce?: (head: string) => void;
   readonly segmentBytes?: number;
-  readonly segmentMilliseconds?: number;
 }
 
 interface Tail extends LastRecord {
@@ -146,11 +145,6 @@ export class Chain {
     });
   }
 
-  /** The descriptor to sync, for whoever commits several appends at once. */
-  get segment(): number | undefined {
-    return this.#segment;
-  }
-
   close(): void {
     for (const descriptor of [this.#segment, this.#lockDescriptor]) if (descriptor !== undefined) closeSync(descriptor);
     this.#segment = undefined;
@@ -204,8 +198,8 @@ export class Chain {
   }
 
   #isFull({ size, ts }: Tail): boolean {
-    const { segmentBytes = recordSegmentBytes, segmentMilliseconds = recordSegmentMilliseconds, now } = this.#options;
-    return size >= segmentBytes || (ts !== '' && now().getTime() - this.#opened >= segmentMilliseconds);
+    const { segmentBytes = recordSegmentBytes, now } = this.#options;
+    return size >= segmentBytes || (ts !== '' && now().getTime() - this.#opened >= recordSegmentMilliseconds);
   }
 
   /** Ends the segment. The next look finds no room in it and begins another. */

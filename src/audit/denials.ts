@@ -36,7 +36,7 @@ export interface DenialState {
 
 export const noDenials: DenialState = { version: 1, totals: {}, watched: [], intents: [] };
 
-export function layerOf(entry: RecordEntry): Layer {
+function layerOf(entry: RecordEntry): Layer {
   return entry.layer ?? 'proxy';
 }
 
@@ -44,7 +44,7 @@ function countOf(entry: RecordEntry): number {
   return entry.count ?? 1;
 }
 
-export function sumOf(totals: Totals): number {
+function sumOf(totals: Totals): number {
   return Object.values(totals).reduce((sum, count) => sum + count, 0);
 }
 
@@ -66,7 +66,7 @@ function keyOf(entry: RecordEntry): string {
 }
 
 /** 10, 100, 1,000 and so on: the largest that was passed between two totals. */
-export function thresholdPassed(before: number, after: number): number | undefined {
+function thresholdPassed(before: number, after: number): number | undefined {
   let passed: number | undefined;
   for (let threshold = 10; threshold <= after; threshold *= 10) if (before < threshold) passed = threshold;
   return passed;

@@ -100,7 +100,7 @@ export function statedHead(bytes: Buffer, start: number, end: number): string | 
   return isHead(head) ? head : undefined;
 }
 
-export function isHead(text: string): boolean {
+function isHead(text: string): boolean {
   return /^[0-9a-f]{64}$/.test(text);
 }
 

@@ -10,7 +10,7 @@ import { isChainName } from './layout.js';
 import type { RecordEntry } from './record.js';
 
 /** Members in the order that people know them by. */
-export function eventText({ type, agent = null, session = null, object, status }: RecordEntry, ts: string): string {
+function eventText({ type, agent = null, session = null, object, status }: RecordEntry, ts: string): string {
   return `${JSON.stringify({ ts, type, agent, session, object, status })}\n`;
 }
 

@@ -63,7 +63,7 @@ export function headStatement(chain: string, seq: number, head: string): string 
   return `ctxfs audit head v1\n${chain}\n${seq}\n${head}\n`;
 }
 
-export const keyActions = ['made', 'rotated', 'revoked'] as const;
+const keyActions = ['made', 'rotated', 'revoked'] as const;
 export type KeyAction = (typeof keyActions)[number];
 
 /** `made` is signed by the key itself, `rotated` by the one before it, `revoked` by the one in use. */

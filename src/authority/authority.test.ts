@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type AuthorityParts, authorityDigest, canonicalBytes, makeAuthority } from './authority.js';
+import { canonicalJson } from '../base/canonical-json.js';
+import { type AuthorityParts, authorityDigest, authorityJson, makeAuthority } from './authority.js';
 import { parseLabel } from './label.js';
 import { parseMounts } from './mount.js';
 import { hostNetwork, isPublicHost, networkExcess, parseHostPort } from './network.js';
 import { parsePolicy } from './policy.js';
 import { preamble } from './preamble.js';
-import { isWithinQuota, makeQuota } from './quota.js';
 import { makeSurface } from './surface.js';
 
 const refused = { code: 'EINVAL' };
@@ -57,8 +57,8 @@ describe('an authority', () => {
     assert.equal(new Set([digest, ...digests]).size, others.length + 1);
   });
 
-  it('has canonical bytes that are JSON', () => {
-    const value = JSON.parse(Buffer.from(canonicalBytes(makeAuthority(parts))).toString());
+  it('is canonical JSON for its digest', () => {
+    const value = JSON.parse(canonicalJson(authorityJson(makeAuthority(parts))));
     assert.equal(value.identity.label, 'u:r:coder_t:s0');
     assert.deepEqual(value.policy, ['allow coder_t tool:a execute', 'allow coder_t tool:b execute']);
   });
@@ -147,14 +147,6 @@ describe('the network of an authority', () => {
     assert.deepEqual(networkExcess(hostNetwork(['a.org:443', 'a.org:80']), two), ['a.org:80']);
     assert.deepEqual(networkExcess(two, none), ['a.org:443', 'b.org:443']);
     assert.equal(hostNetwork([]).kind, 'none');
-  });
-});
-
-describe('a quota', () => {
-  it('is within another where every limit of that one holds', () => {
-    assert.ok(isWithinQuota(makeQuota({ cpu: 0.5, memory: 10 }), makeQuota({ memory: 10 })));
-    assert.ok(!isWithinQuota(makeQuota({}), makeQuota({ memory: 10 })));
-    assert.ok(!isWithinQuota(makeQuota({ memory: 11 }), makeQuota({ memory: 10 })));
   });
 });
 

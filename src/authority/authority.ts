@@ -177,10 +177,6 @@ export function authorityJson(authority: Authority): Json {
   };
 }
 
-export function canonicalBytes(authority: Authority): Uint8Array {
-  return Buffer.from(canonicalJson(authorityJson(authority)));
-}
-
 /** The algorithm, a colon, and the digest of the canonical bytes: what a record names an Authority by. */
 export function authorityDigest(authority: Authority): string {
   return `sha256:${sha256(canonicalJson(authorityJson(authority)))}`;

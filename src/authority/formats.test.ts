@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { ErrnoError } from '../base/errno.js';
 import { parseLabel, printLabel } from './label.js';
 import { parseIsolation, parseLife, parseLineage, printLineage } from './lineage.js';
-import { isModelName, isObjectName, mountObjectName, parseModelName, parseObjectName } from './name.js';
+import { isModelName, isObjectName, mountObjectName, parseObjectName } from './name.js';
 
 const refused = { name: 'ErrnoError', code: 'EINVAL' };
 
@@ -26,10 +26,8 @@ describe('an object name', () => {
   });
 
   it('of a model has a provider', () => {
-    assert.equal(parseModelName('openai/gpt-4o'), 'openai/gpt-4o');
-    for (const name of ['gpt-4o', '/gpt', 'openai/', 'a/b/c', '../x', 'a/..']) {
-      assert.throws(() => parseModelName(name), refused);
-    }
+    assert.ok(isModelName('openai/gpt-4o'));
+    for (const name of ['gpt-4o', '/gpt', 'openai/', 'a/b/c', '../x', 'a/..']) assert.ok(!isModelName(name), name);
   });
 
   it('of a mount is its target with dots, where that is a name at all', () => {

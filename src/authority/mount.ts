@@ -12,7 +12,7 @@ const operation = 'parse mount';
 
 export type MountMode = 'ro' | 'rw';
 
-export const mountOptions = Object.freeze(['bind', 'rbind', 'nosuid', 'nodev', 'noexec'] as const);
+const mountOptions = Object.freeze(['bind', 'rbind', 'nosuid', 'nodev', 'noexec'] as const);
 export type MountOption = (typeof mountOptions)[number];
 
 export interface Mount {

@@ -23,10 +23,6 @@ export function parseObjectName(text: string): string {
   return isObjectName(text) ? text : refuse('object name', `expected ${objectNameRule}`);
 }
 
-export function parseModelName(text: string): string {
-  return isModelName(text) ? text : refuse('model name', `expected ${modelNameRule}`);
-}
-
 /**
  * The name of a mount as a policy object: its target with `/` as `.`. A target that has no such name (the root, or
  * one with characters outside the grammar) cannot be granted by policy. Two targets may share a name (`/a/b`, `/a.b`):

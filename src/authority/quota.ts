@@ -81,14 +81,6 @@ export function numberExcess<Field extends string>(
   });
 }
 
-/** True where every limit of `parent` is one of `child` too, and no higher. */
-export function isWithinQuota(child: Quota, parent: Quota): boolean {
-  return quotaFields.every((field) => {
-    const limit = parent[field];
-    return limit === undefined || (child[field] ?? Number.POSITIVE_INFINITY) <= limit;
-  });
-}
-
 /** Why an Authority is no longer good, or undefined while it is. */
 export function lifetimeFault(lifetime: Lifetime, now: number, used: number): 'expired' | 'used up' | undefined {
   // Written so that a NaN clock or counter refuses.

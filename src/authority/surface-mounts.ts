@@ -13,7 +13,7 @@ import { quoted, refuse } from './syntax.js';
 /** Recursive, since a person's home may itself be of several file systems; devices and setuid bits are never needed. */
 export const surfaceMountOptions: readonly MountOption[] = Object.freeze(['rbind', 'nosuid', 'nodev'] as const);
 
-export const surfaceModes = Object.freeze(['additive', 'exclusive'] as const);
+const surfaceModes = Object.freeze(['additive', 'exclusive'] as const);
 export type SurfaceMode = (typeof surfaceModes)[number];
 
 export interface SurfaceMounts {

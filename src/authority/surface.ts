@@ -73,11 +73,6 @@ export function allowedWrites(surface: Surface): readonly string[] {
   return sortedUnique([surface.cwd, ...surface.additionalWrites]);
 }
 
-/** Everything that may be read, what may be written included; sorted, each once. */
-export function allowedReads(surface: Surface): readonly string[] {
-  return sortedUnique([...allowedWrites(surface), ...readFields.flatMap((field) => surface[field])]);
-}
-
 /** One entry a path, sorted by path, with the field that decided it. */
 export function surfaceEntries(surface: Surface): readonly SurfaceEntry[] {
   const entries = new Map<string, SurfaceEntry>();

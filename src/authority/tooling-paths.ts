@@ -10,7 +10,7 @@ import { isNormalPath } from './absolute-path.js';
 import { sortedUnique } from './frozen.js';
 import { quoted, refuse } from './syntax.js';
 
-export const pathVariables = Object.freeze([
+const pathVariables = Object.freeze([
   'HOME',
   'USER',
   'GOPATH',

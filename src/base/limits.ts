@@ -132,9 +132,6 @@ export const recordSegmentBytes = 8 * 1024 * 1024;
 /** Age of a segment after which the same happens, however little is in it. */
 export const recordSegmentMilliseconds = 24 * 60 * 60_000;
 
-/** Records of one group commit: what a write takes well, and little enough that others wait no longer than a disk does. */
-export const groupCommitRecords = 4_096;
-
 /** Bytes of files that a command wrote beyond which its report does not wait for their digest: about a twentieth of a second. */
 export const stateDigestBytes = 16 * 1024 * 1024;
 

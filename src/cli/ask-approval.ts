@@ -33,7 +33,7 @@ const answers: Readonly<Record<string, Spoken>> = {
 const no: Spoken = { granted: false, scope: 'once', network: [] };
 
 /** Anything that is no clear yes is a no. */
-export function spokenAnswer(line: string): Spoken {
+function spokenAnswer(line: string): Spoken {
   return answers[line.trim().toLowerCase()] ?? no;
 }
 

@@ -3,7 +3,7 @@ import { commandClasses, scopes } from '../sdk/words.js';
 import { json } from './common-options.js';
 import type { Option, Verb } from './verb.js';
 
-export const shellText: Option = {
+const shellText: Option = {
   name: 'shell',
   value: 'TEXT',
   summary: 'a text for the shell, instead of a command and its arguments',

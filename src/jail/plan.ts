@@ -38,7 +38,7 @@ export type Identity =
     };
 
 /** Layers of a jail that some hosts lack, and that an operator may give up. */
-export const optionalLayers = ['landlock', 'seccomp'] as const;
+const optionalLayers = ['landlock', 'seccomp'] as const;
 export type Layer = (typeof optionalLayers)[number];
 
 export interface SharedPath {

@@ -77,7 +77,7 @@ export function parseHost(text: string): string {
   return name;
 }
 
-export function parsePort(text: string): number {
+function parsePort(text: string): number {
   if (!/^[1-9][0-9]{0,4}$/.test(text) || Number(text) > 65_535) refuse(text, 'expected a port from 1 to 65535');
   return Number(text);
 }

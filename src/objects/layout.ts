@@ -16,7 +16,7 @@
 import { join } from 'node:path';
 import { parseObjectName } from '../authority/name.js';
 
-export const objectKinds = ['agent', 'tool'] as const;
+const objectKinds = ['agent', 'tool'] as const;
 export type ObjectKind = (typeof objectKinds)[number];
 
 /** In the order they are searched: a user's object never stands before a system's. */
@@ -31,7 +31,7 @@ export interface Roots {
 }
 
 /** Where agents see the root, whatever directory of the host holds it. */
-export const seenRoot = '/ctx';
+const seenRoot = '/ctx';
 
 export function tierDirectory({ root, uid }: Roots, tier: Tier, kind: ObjectKind): string {
   return tier === 'system' ? join(root, kind) : join(root, 'home', String(uid), kind);

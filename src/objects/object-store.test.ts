@@ -7,7 +7,7 @@ import { hasCode } from '../base/errno.js';
 import { agentNamed, childrenOf, inspectAgent, readAgent } from './agent.js';
 import { listObjects, makeObject, removeObject, requireObject, writeControlText } from './object-store.js';
 import { agentTexts, parseSpec, toolTexts } from './spec.js';
-import { toolNamed } from './tool.js';
+import { readTool } from './tool.js';
 
 const root = mkdtempSync(join(tmpdir(), 'ctx-objects-'));
 after(() => rmSync(root, { recursive: true }));
@@ -146,7 +146,7 @@ describe('an agent on disk', () => {
 describe('a tool on disk', () => {
   it('allows nobody until its policy does', () => {
     makeObject(roots, 'system', 'tool', 'fs.read', toolTexts('fs.read', {}));
-    const { policy, capabilities, schema } = toolNamed(roots, 'fs.read');
+    const { policy, capabilities, schema } = readTool(requireObject(roots, 'tool', 'fs.read'));
     assert.deepEqual([policy.rules, capabilities, schema], [[], [], {}]);
   });
 
@@ -158,7 +158,7 @@ describe('a tool on disk', () => {
       policy: 'allow coder_t tool:shell.exec execute',
     };
     makeObject(roots, 'system', 'tool', 'shell.exec', toolTexts('shell.exec', spec));
-    const tool = toolNamed(roots, 'shell.exec');
+    const tool = readTool(requireObject(roots, 'tool', 'shell.exec'));
     assert.deepEqual([tool.description, tool.capabilities], ['runs a command\n', ['surface', 'network']]);
     assert.ok(tool.policy.allows('coder_t', 'tool', 'shell.exec', 'execute'));
   });
@@ -166,6 +166,6 @@ describe('a tool on disk', () => {
   it('is refused where its name is another than its directory', () => {
     const object = requireObject(roots, 'tool', 'fs.read');
     writeControlText(object, 'name', 'fs.write\n');
-    assert.throws(() => toolNamed(roots, 'fs.read'), refused('EINVAL', /name:1:1/));
+    assert.throws(() => readTool(requireObject(roots, 'tool', 'fs.read')), refused('EINVAL', /name:1:1/));
   });
 });

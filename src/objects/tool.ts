@@ -6,7 +6,7 @@ import type { Policy } from '../authority/policy.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { type Capability, type Status, type ToolValues, toolFiles } from './control-file.js';
 import { hostPathOf, type Roots } from './layout.js';
-import { type Located, readControlText, requireObject } from './object-store.js';
+import { type Located, readControlText } from './object-store.js';
 import { type ReadValues, readValues, wholeValues } from './read-values.js';
 
 export interface Tool {
@@ -37,10 +37,6 @@ export function inspectTool(object: Located, changed?: ReadonlyMap<string, strin
 
 export function readTool(object: Located, changed?: ReadonlyMap<string, string>): Tool {
   return toolFrom(object.name, wholeValues(inspectTool(object, changed), `tool ${object.name}`));
-}
-
-export function toolNamed(roots: Roots, name: string): Tool {
-  return readTool(requireObject(roots, 'tool', name));
 }
 
 function statOf(path: string): { readonly uid: number; readonly gid: number; readonly mode: number } | undefined {

@@ -28,7 +28,7 @@ import { readOperatorFile } from './operator-file.js';
 import { checkedPlace, surfaceAt, type TaskPaths } from './surface-at.js';
 
 /** Whoever runs a command without naming an agent: this directory and nothing more. */
-export const anonymousLabel = parseLabel('user_u:agent_r:exec_t:s0');
+const anonymousLabel = parseLabel('user_u:agent_r:exec_t:s0');
 
 export interface AuthorityRequest extends TaskPaths {
   readonly place: Place;

@@ -6,7 +6,7 @@ const offsetBasis = 0xcbf29ce484222325n;
 const prime = 0x100000001b3n;
 
 /** FNV-1a of the workspace's path: short, and the same few lines in C. Two paths of one key do no harm, see native/call. */
-export function sessionKey(origin: string): string {
+function sessionKey(origin: string): string {
   let hash = offsetBasis;
   for (const byte of Buffer.from(origin)) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * prime);
   return hash.toString(16).padStart(16, '0');

@@ -19,7 +19,7 @@ import type { Host, Place } from './host.js';
 import { jailIdentity } from './jail-identity.js';
 import { hasMountsInside } from './mounts-inside.js';
 
-export const jailHostName = 'ctx';
+const jailHostName = 'ctx';
 
 /** Of the jail's own loopback; the usual one of proxies. */
 const proxyPort = 3128;

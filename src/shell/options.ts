@@ -20,7 +20,7 @@ export interface Options {
 }
 
 /** GNU's parser takes any start of a long option. Too short a start is some other option's as well. */
-export function isOption(known: string, given: string): boolean {
+function isOption(known: string, given: string): boolean {
   return known === given || (given.length > 3 && given.startsWith('--') && known.startsWith(given));
 }
 

@@ -1,5 +1,5 @@
 /** A program's words, read by its table. */
-import { type Classes, classesOf, classNames, hostEscapeRisk, readOnly } from './classes.js';
+import { type Classes, classesOf, classNames, readOnly } from './classes.js';
 import { hasOption, names, type Options, optionsOf, optionValues } from './options.js';
 import { named, type Program } from './program.js';
 import { type Reading, unreadable } from './reading.js';
@@ -146,8 +146,4 @@ export function readProgram(program: Program, call: ProgramCall): Reading {
     why: describe(name, program, classes, because),
     parts,
   };
-}
-
-export function hostReading(text: string, why: string): Reading {
-  return { text, words: [], classes: hostEscapeRisk, readable: true, why, parts: [] };
 }

@@ -26,6 +26,3 @@ export interface Reader {
   /** Shell text, with variables and functions of its own. */
   text(text: string, around: Surroundings): Reading;
 }
-
-/** Shell text that stands in a word: it is read where the word is known, and is the most dangerous where it is not. */
-export type ReadText = (word: Word | undefined, what: string) => Reading;

@@ -47,21 +47,20 @@ const killedWriter = (record: string, name: string) => `
   import { Chain } from ${module('chain')};
   import { loadFileLock } from ${module('file-lock')};
   import { Hasher } from ${module('format')};
-  import { GroupCommit } from ${module('group-commit')};
   import { Reserve } from ${module('reserve')};
   import { writeSync } from 'node:fs';
   const record = ${JSON.stringify(record)};
   const chain = new Chain({ record, chain: 'person', lock: loadFileLock(${JSON.stringify(library)}), hasher: new Hasher(),
     reserve: new Reserve(record + '/reserve'), now: () => new Date(), segmentBytes: 60_000 });
-  const commit = new GroupCommit(chain, { durable: true });
   for (let number = 0; ; ) {
-    const batch = Array.from({ length: 1 + number % 40 }, () => number++);
-    await Promise.all(batch.map(async (index) => {
-      const denied = index % 7 === 0;
-      const position = await commit.append({ type: 'x', object: ${JSON.stringify(name)}, facts: { index },
-        ...(denied ? { status: 'denied', layer: 'guard' } : { status: 'ok' }) });
-      if (position !== undefined) writeSync(1, index + '\\n');
-    }));
+    const first = number;
+    const batch = Array.from({ length: 1 + number % 40 }, () => {
+      const index = number++;
+      const status = index % 7 === 0 ? { status: 'denied', layer: 'guard' } : { status: 'ok' };
+      return { type: 'x', object: ${JSON.stringify(name)}, facts: { index }, ...status };
+    });
+    const { seqs } = chain.appendAll(batch, { durable: true });
+    seqs.forEach((seq, index) => seq === undefined || writeSync(1, first + index + '\\n'));
   }`;
 
 describe('the record and kill -9', () => {
