@@ -68,4 +68,32 @@ describe('blame', () => {
     const live = record('exec', 'ok', { origin, live: true, argv: ['rm'] }, 'none');
     assert.equal(blame([one, apply, live], origin, 'a')?.live, live);
   });
+
+  it('is pending again after an undone apply, and as the apply before left it after the next drop', () => {
+    const apply = () => record('apply', 'ok', { origin, steps: ['put a'], heldBack: [] });
+    const undo = (status: 'begin' | 'ok' | 'failed') => record('apply undo', status, { origin });
+    const once = [exec('one', ['added a']), apply()];
+    assert.deepEqual(commandOf([...once, undo('begin'), undo('failed')], 'a'), ['applied', 'added', 'one']);
+    assert.deepEqual(commandOf([...once, undo('ok')], 'a'), ['pending', 'added', 'one']);
+    assert.equal(commandOf([...once, undo('ok'), record('drop', 'begin', { origin })], 'a'), undefined);
+    const twice = [...once, exec('two', ['modified a']), apply(), exec('three', ['modified a']), undo('ok')];
+    assert.deepEqual(commandOf(twice, 'a'), ['pending', 'modified', 'two']);
+    const forgotten = [...twice, record('drop', 'begin', { origin })];
+    assert.deepEqual(commandOf(forgotten, 'a'), ['applied', 'added', 'one']);
+    assert.deepEqual(commandOf([...twice, undo('ok')], 'a'), ['pending', 'added', 'one']);
+    const others = [...once, exec('two', ['modified b'], 'other'), record('apply', 'ok', { origin }, 'other')];
+    assert.deepEqual(commandOf([...others, undo('ok')], 'b'), ['applied', 'modified', 'two']);
+  });
+
+  it('knows what an apply held back, left as it was, or wrote to another directory', () => {
+    const first = exec('one', ['added a', 'added b', 'added c', 'deleted old', 'deleted gone']);
+    const some = record('apply', 'ok', { origin, steps: ['put a', 'remove old'], heldBack: ['b', 'gone'] });
+    assert.deepEqual(commandOf([first, some], 'a'), ['applied', 'added', 'one']);
+    assert.deepEqual(commandOf([first, some], 'old/inner'), ['applied', 'deleted', 'one']);
+    assert.deepEqual(commandOf([first, some], 'b'), ['pending', 'added', 'one']);
+    assert.deepEqual(commandOf([first, some], 'gone/inner'), ['pending', 'deleted', 'one']);
+    assert.equal(commandOf([first, some], 'c'), undefined);
+    const elsewhere = record('apply', 'ok', { origin, to: '/q', steps: ['put a'] });
+    assert.deepEqual(commandOf([first, elsewhere], 'a'), ['pending', 'added', 'one']);
+  });
 });

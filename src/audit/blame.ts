@@ -1,7 +1,7 @@
 /**
  * Who changed a file last: the command, whom it ran for, under which authority, when. From the records of one workspace in
- * the order of time: what a command changed is pending in its fork until it is applied, and forgotten where it is dropped.
- * Pure.
+ * the order of time: what a command changed is pending in its fork until it is applied, and forgotten where it is dropped. An
+ * apply that was undone makes it pending again. Pure.
  */
 import type { FoundRecord } from './query.js';
 
@@ -60,28 +60,97 @@ function pendingAfter(touches: readonly Touch[], record: FoundRecord, path: stri
   }
 }
 
+/** A change that an apply brought into the directory. */
+interface AppliedTouch extends Touch {
+  readonly by: FoundRecord;
+}
+
+/** An apply of one fork, and what was known of the path before it. */
+interface Apply {
+  readonly by: FoundRecord;
+  readonly touches: readonly Touch[];
+  readonly applied: AppliedTouch | undefined;
+}
+
+/** Itself, or with the directory that holds it. */
+const isHeldBack = ({ body }: FoundRecord, path: string) => {
+  const list = body.facts?.['heldBack'];
+  return Array.isArray(list) && list.some((held) => held === path || path.startsWith(`${String(held)}/`));
+};
+
+/** Whether an apply wrote the path; one of a record that names no steps wrote all there was. */
+function isWritten({ body }: FoundRecord, path: string): boolean {
+  const steps = body.facts?.['steps'];
+  if (!Array.isArray(steps)) return true;
+  return steps.some((step) => {
+    const [action = '', ...name] = String(step).split(' ');
+    const written = name.join(' ');
+    return written === path || (action === 'remove' && path.startsWith(`${written}/`));
+  });
+}
+
+/** What the records of one workspace say of one path, as far as they were read. */
+class PathHistory {
+  readonly #path: string;
+  readonly #pending = new Map<string, readonly Touch[]>();
+  readonly #applies = new Map<string, readonly Apply[]>();
+  applied: AppliedTouch | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  knows(fork: string): boolean {
+    return this.#pending.has(fork);
+  }
+
+  /** The newest change of each fork that is not in the directory. */
+  get waiting(): readonly Touch[] {
+    return [...this.#pending.values()].flatMap((touches) => touches.slice(-1));
+  }
+
+  take(record: FoundRecord): void {
+    const { type, status, object: fork, facts } = record.body;
+    const touches = pendingAfter(this.#pending.get(fork) ?? [], record, this.#path);
+    this.#pending.set(fork, touches);
+    // What went to another directory stays pending for this one.
+    if (status !== 'ok' || facts?.['to'] !== undefined) return;
+    if (type === 'apply') this.#apply(record, touches);
+    if (type === 'apply undo') this.#undo(fork);
+  }
+
+  #apply(by: FoundRecord, touches: readonly Touch[]): void {
+    const { object: fork } = by.body;
+    this.#applies.set(fork, [...(this.#applies.get(fork) ?? []), { by, touches, applied: this.applied }]);
+    const last = touches.at(-1);
+    const isIn = isWritten(by, this.#path);
+    if (isIn && last !== undefined) this.applied = { ...last, by };
+    // What was neither written nor held back for another time is left as the person has it.
+    if (isIn || !isHeldBack(by, this.#path)) this.#pending.set(fork, []);
+  }
+
+  #undo(fork: string): void {
+    const applies = this.#applies.get(fork) ?? [];
+    const last = applies.at(-1);
+    if (last === undefined) return;
+    this.#applies.set(fork, applies.slice(0, -1));
+    this.#pending.set(fork, last.touches);
+    if (this.applied?.by === last.by) this.applied = last.applied;
+  }
+}
+
 /** `path` as the changes of the workspace at `origin` name it. */
 export function blame(records: readonly FoundRecord[], origin: string, path: string): Blame | undefined {
-  const pending = new Map<string, readonly Touch[]>();
-  let applied: (Touch & { readonly by: FoundRecord }) | undefined;
+  const history = new PathHistory(path);
   let live: FoundRecord | undefined;
   for (const record of records) {
-    const { type, status, object, facts } = record.body;
-    const isHere = facts?.['origin'] === origin || pending.has(object);
-    if (!isHere) continue;
-    if (type === 'exec' && facts?.['live'] === true) {
-      live = record;
-      continue;
-    }
-    const touches = pendingAfter(pending.get(object) ?? [], record, path);
-    pending.set(object, touches);
-    if (type !== 'apply' || status !== 'ok') continue;
-    const last = touches.at(-1);
-    if (last !== undefined) applied = { ...last, by: record };
-    pending.set(object, []);
+    const { type, object, facts } = record.body;
+    if (facts?.['origin'] !== origin && !history.knows(object)) continue;
+    if (type === 'exec' && facts?.['live'] === true) live = record;
+    else history.take(record);
   }
-  const waiting = [...pending.values()].flatMap((touches) => touches.slice(-1));
-  const newest = waiting.sort((a, b) => (a.command.body.ts < b.command.body.ts ? -1 : 1)).at(-1);
+  const { applied, waiting } = history;
+  const newest = [...waiting].sort((a, b) => (a.command.body.ts < b.command.body.ts ? -1 : 1)).at(-1);
   if (newest !== undefined) return { state: 'pending', ...newest, applied: undefined, live: undefined };
   if (applied === undefined) return undefined;
   const { change, command, by } = applied;

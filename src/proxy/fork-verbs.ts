@@ -133,6 +133,7 @@ export function keepFork(
         ...facts,
         steps: applied.done ? applied.steps.map(({ action, path }) => `${action} ${path}`) : [],
         conflicts: applied.conflicts,
+        heldBack: applied.heldBack,
       },
     });
     await tidy(after);

@@ -178,7 +178,7 @@ forEachUser((user) => {
     assert.ok((chains.find(({ chain }) => chain === 'agent/child')?.denials.jail ?? 0) >= 2);
   });
 
-  test('blame names the command, the agent and the authority, from the fork and after apply; a drop forgets', async () => {
+  test('blame names the command, the agent and the authority, from the fork, after apply and after its undo; a drop forgets', async () => {
     const project = stage.project('echo x > file; mkdir old; echo y > old/inner');
     const { call } = audit(stage, project);
     const blame = async (path: string, code = 0) => {
@@ -202,6 +202,11 @@ forEachUser((user) => {
     assert.equal((await blame('old/inner'))['change'], 'deleted');
     await call(['apply']);
     assert.equal((await blame('file'))['state'], 'applied');
+    await call(['apply', '--undo']);
+    assert.equal((await blame('file'))['state'], 'pending');
+    await call(['apply', 'file']);
+    assert.deepEqual([(await blame('file'))['state'], (await blame('new/file'))['state']], ['applied', 'pending']);
+    await call(['apply']);
     await call(['exec', '--', 'sh', '-c', 'echo 2 >> file']);
     const second = await blame('file');
     assert.deepEqual([second['agent'], second['state']], [null, 'pending']);
