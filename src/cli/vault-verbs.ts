@@ -14,6 +14,7 @@ const creation: readonly Option[] = [
   json,
   { name: 'from', value: 'DIR', summary: 'the directory; else this one' },
   { name: 'no-copy', summary: 'for trees too large to copy: forks stand on the directory itself' },
+  { name: 'live', summary: 'as --no-copy; there are forks all the same, other than with ctx exec --live' },
   ...limits,
 ];
 
@@ -25,9 +26,10 @@ export const vaultVerbs: readonly Verb[] = [
     words: one,
     options: creation,
     details: [
-      'The first command in a directory does this by itself. --no-copy is weaker: your edits show in every fork at once, also',
-      'in the middle of a command, and checkpoints do not hold what you had. The directory is looked at before and after each',
-      'command, and what changed is in its warnings. Not as root.',
+      'The first command in a directory does this by itself. A directory that has a vault keeps it: it is given the name where',
+      'it has none; what it does not have as asked for is refused (ctx vault set, ctx vault delete). --no-copy is weaker: your',
+      'edits show in every fork at once, also in the middle of a command, and checkpoints do not hold what you had. The',
+      'directory is looked at before and after each command, and what changed is in its warnings. Not as root.',
     ],
     examples: ['ctx vault create api --from ../api', 'ctx vault create --no-copy --from ../monorepo'],
     load: async () => (await load()).create,
@@ -68,15 +70,19 @@ export const vaultVerbs: readonly Verb[] = [
   },
   {
     name: 'vault set',
-    summary: 'what a vault may hold, all its forks together',
+    summary: 'what a vault is called, and what it may hold, all its forks together',
     operands: '[VAULT]',
     words: one,
-    options: [json, ...limits],
+    options: [json, { name: 'name', value: 'NAME', summary: 'what to call it from now on' }, ...limits],
     details: [
       '`none` takes a limit away. Counted when your directory or edits come in, before a command, and of its fork while it',
       'runs: a command that goes beyond is ended, so it can be a moment’s writing above.',
     ],
-    examples: ['ctx vault set --max-bytes 20G --max-files 2000000', 'ctx vault set api --max-file-bytes none'],
+    examples: [
+      'ctx vault set --max-bytes 20G --max-files 2000000',
+      'ctx vault set --name api',
+      'ctx vault set api --max-file-bytes none',
+    ],
     load: async () => (await load()).set,
   },
   {

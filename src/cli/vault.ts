@@ -56,15 +56,17 @@ export const create: Run = async (call, host) => {
   const from = resolve(currentDirectory(), call.value('from') ?? '.');
   const progress = progressLine(process.stderr, 'ctx: importing');
   try {
-    const { vault, problems } = await new Vaults(await host()).create(from, {
+    const { outcome, vault, problems } = await new Vaults(await host()).create(from, {
       name: call.words[0],
       limits: limitsOf(call),
-      uncopied: call.flag('no-copy'),
+      uncopied: call.flag('no-copy') || call.flag('live'),
       onProgress: progress.update,
     });
     progress.clear();
     tell(call, problems);
-    return answer(call, { vault, problems }, [`${painter(process.stdout)('green', 'made')}${lineOf(vault)}`]);
+    const word = outcome === 'there' ? 'there already' : outcome;
+    const line = `${painter(process.stdout)('green', word)}${lineOf(vault)}`;
+    return answer(call, { outcome, vault, problems }, [line]);
   } finally {
     progress.clear();
   }
@@ -84,13 +86,16 @@ export const list: Run = async (call, host) => {
 
 export const set: Run = async (call, host) => {
   const changes = limitsOf(call);
-  if (Object.values(changes).every((most) => most === undefined)) {
-    const reason = 'expected --max-bytes, --max-files or --max-file-bytes, each with a number or none';
-    throw new ErrnoError('EINVAL', { operation: 'vault set', reason, remedy: 'ctx vault info shows the limits' });
+  const name = call.value('name');
+  const isLimited = Object.values(changes).some((most) => most !== undefined);
+  if (!isLimited && name === undefined) {
+    const reason = 'expected --name NAME, or --max-bytes, --max-files or --max-file-bytes with a number or none';
+    throw new ErrnoError('EINVAL', { operation: 'vault set', reason, remedy: 'ctx vault info shows what is set' });
   }
   const vaults = new Vaults(await host());
-  const vault = vaults.find(call.words[0], currentDirectory());
-  const limited = await vaults.limit(vault.id, changes);
+  const found = vaults.find(call.words[0], currentDirectory());
+  const vault = name === undefined ? found : await vaults.rename(found.id, name);
+  const limited = isLimited ? await vaults.limit(vault.id, changes) : await vaults.limits(vault.id);
   return answer(call, { vault, ...limited }, [lineOf(vault), ...limitLines(limited)]);
 };
 

@@ -15,8 +15,8 @@ import { syncFork } from '../vault/sync.js';
 import { emptyTrash, throwAway } from '../vault/trash.js';
 import type { Problem } from '../vault/tree.js';
 import { type Undone, undoApply } from '../vault/undo-apply.js';
-import { closeFork, openFork, type VaultAccess, type VaultRequest } from '../vault/vault.js';
-import { isForkName, readVaultMeta, type VaultMeta, writeVaultMeta } from '../vault/vault-meta.js';
+import type { VaultAccess } from '../vault/vault.js';
+import { readVaultMeta, type VaultMeta } from '../vault/vault-meta.js';
 import { type ForkRequest, objectOf, tidy, withFork } from './fork-verbs.js';
 import { accessAt } from './history-verbs.js';
 import { type Host, placeOf } from './host.js';
@@ -39,7 +39,7 @@ export function accessTo(host: Host, id: string): VaultAccess {
   return { id, paths: vaultPaths(store.directory, id), store, tree, owner: { uid, gid, shift: 0 } };
 }
 
-function summaryOf(access: VaultAccess, meta: VaultMeta): VaultSummary {
+export function summaryOf(access: VaultAccess, meta: VaultMeta): VaultSummary {
   const { origin, created, name = null, roots } = meta;
   const layers = existsSync(access.paths.layers) ? readdirSync(access.paths.layers).length : 0;
   const copied = meta.uncopied !== true;
@@ -79,53 +79,6 @@ export function vaultNamed(host: Host, cwd: string, wanted: string | undefined):
     reason: wanted === undefined ? 'this directory has no vault yet' : `there is no vault '${wanted}'`,
     remedy: 'ctx vault list shows them, ctx vault create makes one',
   });
-}
-
-export interface MadeVault {
-  readonly vault: VaultSummary;
-  readonly problems: readonly Problem[];
-}
-
-/** Imports a directory without running anything in it. */
-export async function makeVault(
-  host: Host,
-  cwd: string,
-  name: string | undefined,
-  more: Pick<VaultRequest, 'limits' | 'uncopied' | 'onProgress'> = {},
-): Promise<MadeVault> {
-  if (name !== undefined && (!isForkName(name) || /^[0-9a-f]{16}$/.test(name))) {
-    throw new ErrnoError('EINVAL', {
-      operation: 'make a vault',
-      reason: `expected a name such as 'api', got '${name}'`,
-    });
-  }
-  const taken = listVaults(host).find((each) => each.name === name && name !== undefined);
-  const { origin, owner } = placeOf(host, cwd);
-  if (taken !== undefined && taken.origin !== origin) {
-    throw new ErrnoError('EEXIST', {
-      operation: 'make a vault',
-      path: taken.origin,
-      reason: `'${name}' is its name already`,
-    });
-  }
-  const { store, tree } = host;
-  host.recorder.append({
-    type: 'vault',
-    object: `workspace/${origin}`,
-    status: 'begin',
-    facts: { name: name ?? null },
-  });
-  const fork = await openFork({ store, tree, origin, owner, purpose: 'ctx vault create', wait: true, ...more });
-  try {
-    if (name !== undefined) {
-      await withVaultLock(tree, fork.paths.lock, 'ctx vault create', () => {
-        writeVaultMeta(fork.paths.meta, { ...(readVaultMeta(fork.paths.meta) ?? fork.vault), name });
-      });
-    }
-    return { vault: summaryOf(fork, readVaultMeta(fork.paths.meta) ?? fork.vault), problems: fork.problems };
-  } finally {
-    closeFork(fork);
-  }
 }
 
 /** Takes over what the person edited, as a command would first. */

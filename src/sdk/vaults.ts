@@ -1,5 +1,6 @@
 /** The vaults of the store: what directories were imported, what they may hold, and the care of it all: `ctx vault`, `ctx gc`, `ctx fsck`. */
 import type { Host } from '../proxy/host.js';
+import { type MadeVault, makeVault, renameVault } from '../proxy/make-vault.js';
 import {
   changedLimits,
   type LimitChanges,
@@ -13,8 +14,6 @@ import {
   type Inspected,
   inspectStore,
   listVaults,
-  type MadeVault,
-  makeVault,
   type VaultSummary,
   vaultNamed,
 } from '../proxy/vault-verbs.js';
@@ -48,11 +47,11 @@ export class Vaults {
     return vaultNamed(this.#host, from, wanted);
   }
 
-  /** Imports a directory without running anything in it. */
+  /** Imports a directory without running anything in it. EEXIST where it has a vault that is not as asked for. */
   create(directory: string, { name, limits, uncopied = false, onProgress }: NewVault = {}): Promise<MadeVault> {
     const most = limits === undefined ? {} : changedLimits(undefined, limits);
     const limited = Object.keys(most).length === 0 ? {} : { limits: most };
-    return makeVault(this.#host, directory, name, { onProgress, uncopied, ...limited });
+    return makeVault(this.#host, directory, { name, onProgress, uncopied, ...limited });
   }
 
   /** What one may hold, and what it holds. */
@@ -62,6 +61,11 @@ export class Vaults {
 
   async limit(wanted: string | undefined, changes: LimitChanges): Promise<LimitedVault> {
     return limitVault(this.#host, this.find(wanted).id, changes);
+  }
+
+  /** Another name for one, or its first. */
+  rename(wanted: string | undefined, name: string): Promise<VaultSummary> {
+    return renameVault(this.#host, this.find(wanted).id, name);
   }
 
   /** With all its forks. EBUSY while a command uses one of them. */

@@ -50,6 +50,7 @@ export interface VaultRequest {
   readonly sharedLock?: SharedLock | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** Of a vault that is made by this. */
+  readonly vaultName?: string | undefined;
   readonly limits?: VaultLimits | undefined;
   /** Such a vault keeps no copy of the directory. */
   readonly uncopied?: boolean | undefined;
@@ -120,6 +121,7 @@ async function importOrigin(request: VaultRequest, access: VaultAccess): Promise
       trunk: [layer],
       position: 0,
       current: mainFork,
+      ...(request.vaultName === undefined ? {} : { name: request.vaultName }),
       ...(request.limits === undefined ? {} : { limits: request.limits }),
       ...(uncopied ? { uncopied } : {}),
     };
@@ -219,26 +221,34 @@ async function lookedAt<Locked extends { unlock(): void }>(
   }
 }
 
-/** What an import could not take; undefined where somebody else was quicker. */
-async function importUnlessDone(request: VaultRequest, access: VaultAccess): Promise<readonly Problem[] | undefined> {
-  const { paths } = access;
-  let problems: readonly Problem[] | undefined;
-  await withVaultLock(request.tree, paths.lock, request.purpose, async () => {
-    if (readVaultMeta(paths.meta) === undefined) [, problems] = await importOrigin(request, access);
-  }).catch((error: unknown) => {
+export interface Imported {
+  readonly vault: VaultMeta;
+  /** What the import could not take; undefined where the directory had a vault already, or somebody else was quicker. */
+  readonly problems: readonly Problem[] | undefined;
+}
+
+/** Imports a directory that is seen for the first time. No fork is locked: its commands may go on. */
+export async function importVault(request: VaultRequest): Promise<Imported> {
+  const access = vaultAccess(request);
+  const found = checkedMeta(access, request.origin);
+  if (found !== undefined) return { vault: found, problems: undefined };
+  try {
+    return await withVaultLock(request.tree, access.paths.lock, request.purpose, async () => {
+      const other = checkedMeta(access, request.origin);
+      if (other !== undefined) return { vault: other, problems: undefined };
+      const [vault, problems] = await importOrigin(request, access);
+      return { vault, problems };
+    });
+  } catch (error) {
     throw fromSystemError(error, 'open the vault', request.origin);
-  });
-  return problems;
+  }
 }
 
 /** Locks a fork of `origin`; imports the directory when it is seen for the first time. */
 export async function openFork(request: VaultRequest): Promise<OpenFork> {
-  const access = vaultAccess(request);
-  const found = checkedMeta(access, request.origin);
-  if (found !== undefined) return openIn(access, request, found.current, {});
-  const problems = await importUnlessDone(request, access);
-  const { current } = checkedMeta(access, request.origin) ?? { current: mainFork };
-  return openIn(access, request, current, problems === undefined ? {} : { imported: true, problems });
+  const { vault, problems } = await importVault(request);
+  const more = problems === undefined ? {} : { imported: true, problems };
+  return openIn(vaultAccess(request), request, vault.current, more);
 }
 
 async function openIn(

@@ -181,6 +181,38 @@ asOneUser((user) => {
     assert.equal(stage.shell(project, 'cat a b'), 'a\nb\n');
   });
 
+  test('a directory that has a vault keeps it: what is asked for again holds, or is refused with the remedy', async () => {
+    const project = stage.project('echo a > a');
+    const create = (...words: readonly string[]) => stage.json(project, ['vault', 'create', ...words]);
+    const refused = async (pattern: RegExp, ...words: readonly string[]) => {
+      const { code, stderr } = await stage.ctx(project, ['vault', ...words]);
+      assert.equal(code, 1, stderr);
+      assert.match(stderr, pattern);
+    };
+    await stage.inside(project, 'echo fork > a');
+    assert.equal((await create())['outcome'], 'there');
+    assert.equal((await create('kept-one'))['outcome'], 'named');
+    assert.equal((await create('kept-one'))['outcome'], 'there');
+    await refused(/has a vault already, named 'kept-one' \(EEXIST\)/, 'create', 'other');
+    await refused(/has a vault already, with a copy \(EEXIST\)/, 'create', '--no-copy');
+    await refused(/has a vault already, with a copy \(EEXIST\)/, 'import', 'kept-one', '--live');
+    await refused(/with other limits \(EEXIST\)[\s\S]*ctx vault set/, 'create', '--max-files', '5000');
+    await stage.json(project, ['vault', 'set', '--max-files', '5000', '--name', 'renamed']);
+    assert.equal((await create('renamed', '--max-files', '5000'))['outcome'], 'there');
+    await stage.json(stage.project('true'), ['vault', 'create', 'second']);
+    await refused(/'second' is its name already \(EEXIST\)/, 'set', '--name', 'second');
+    const { code } = await stage.ctx(project, ['vault', 'set', '--name', '../up']);
+    assert.equal(code, 2);
+    assert.equal(await stage.inside(project, 'cat a'), 'fork\n');
+    // A command that runs does not keep it waiting.
+    const stdio = ['pipe', 'pipe', 'pipe'] as const;
+    const lasting = stage.startCtx(project, ['exec', '--', 'sh', '-c', 'echo up; read -r end'], { stdio: [...stdio] });
+    await lasting.printed('up');
+    assert.equal((await create())['outcome'], 'there');
+    lasting.child.stdin?.end('end\n');
+    await lasting.finished;
+  });
+
   test('flatten makes few layers of many and loses nothing; gc deletes only what nobody needs', async () => {
     const project = stage.project('echo 0 > n');
     for (let round = 1; round <= 4; round++)
