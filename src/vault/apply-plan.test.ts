@@ -9,20 +9,24 @@ import type { Change } from './tree.js';
 const name = fc.constantFrom('a', 'b', 'a-b', 'ab');
 const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));
 
-function change(at: string, kind: Change['kind']): Change {
-  return { kind, type: 'file', mode: 0o644, size: 1, content: true, stamp: '', path: at };
+function change(at: string, kind: Change['kind'], more: Partial<Change> = {}): Change {
+  return { kind, type: 'file', mode: 0o644, size: 1, content: true, stamp: '', path: at, ...more };
 }
+const otherMode = (at: string) => change(at, 'modified', { type: 'directory', content: false });
 
 /** As the walker lists them: each path once, a directory before what is in it. */
 const changes = fc
-  .uniqueArray(fc.tuple(path, fc.constantFrom('added' as const, 'modified' as const, 'deleted' as const)), {
-    selector: ([at]) => at,
-    maxLength: 8,
-  })
+  .uniqueArray(
+    fc.tuple(path, fc.constantFrom('added' as const, 'modified' as const, 'deleted' as const, 'mode' as const)),
+    {
+      selector: ([at]) => at,
+      maxLength: 8,
+    },
+  )
   .map((list) =>
     list
       .sort(([a], [b]) => (a.split('/').join('\0') < b.split('/').join('\0') ? -1 : 1))
-      .map(([at, kind]) => change(at, kind)),
+      .map(([at, kind]) => (kind === 'mode' ? otherMode(at) : change(at, kind))),
   );
 const paths = fc.uniqueArray(path, { maxLength: 5 });
 const choice = fc.constantFrom<ConflictChoice>('refuse', 'ours', 'theirs');
@@ -34,11 +38,16 @@ function related(one: string, other: string): boolean {
   return left.slice(0, shorter).join('\0') === right.slice(0, shorter).join('\0');
 }
 
+const isMode = ({ type }: Change) => type === 'directory';
+const isHolding = (outer: string, inner: string) => related(outer, inner) && outer.length < inner.length;
+
 describe('clashes of the person and the fork', () => {
-  it('are the edits at, above or below a change of the fork, and no others', () => {
+  it('are the edits at a change of the fork, or below one that is more than a mode, and no others', () => {
     fc.assert(
       fc.property(paths, changes, (entered, made) => {
-        const naive = entered.filter((edit) => made.some((change) => related(edit, change.path)));
+        const naive = entered.filter((edit) =>
+          made.some((each) => each.path === edit || (!isMode(each) && isHolding(each.path, edit))),
+        );
         assert.deepEqual(clashing(entered, made), naive);
       }),
       seeded(1000),
@@ -46,19 +55,14 @@ describe('clashes of the person and the fork', () => {
   });
 
   it('are not found between names that only begin alike', () => {
-    assert.deepEqual(clashing(['ab', 'a-b/c', 'a.b'], [{ path: 'a' }, { path: 'a/b' }]), []);
+    assert.deepEqual(clashing(['ab', 'a-b/c', 'a.b'], [change('a', 'added'), change('a/b', 'added')]), []);
   });
 
   it('are found among many thousands of paths at once', () => {
     const many = Array.from({ length: 50_000 }, (_, index) => `d${index % 100}/f${index}`);
-    assert.equal(clashing(many, [{ path: 'd7' }]).length, 500);
-    assert.equal(
-      clashing(
-        ['d7'],
-        many.map((at) => ({ path: at })),
-      ).length,
-      1,
-    );
+    assert.equal(clashing(many, [change('d7', 'deleted')]).length, 500);
+    const all = many.map((at) => change(at, 'deleted'));
+    assert.equal(clashing(many, all).length, 50_000);
   });
 });
 
@@ -83,7 +87,12 @@ describe('the plan of an apply', () => {
       fc.property(changes, paths, fc.func(fc.boolean()), choice, (made, clashes, agrees, chosen) => {
         const agreed = new Set(clashes.filter((at) => agrees(at)));
         const open = clashes.filter((at) => !agreed.has(at));
-        const inConflict = (at: string) => open.some((clash) => related(clash, at));
+        const modes = new Set(made.filter(isMode).map(({ path: at }) => at));
+        const inConflict = (at: string) =>
+          open.some(
+            (clash) =>
+              clash === at || (isHolding(clash, at) && !modes.has(clash)) || (isHolding(at, clash) && !modes.has(at)),
+          );
         const { steps, conflicts } = planApply(made, clashes, agreed, { conflicts: chosen });
         assert.deepEqual(conflicts, made.map(({ path: at }) => at).filter(inConflict));
         const wanted = made
@@ -95,11 +104,17 @@ describe('the plan of an apply', () => {
     );
   });
 
-  it("never touches, on the person's side, a path in conflict, what holds it or what it holds", () => {
+  it("never touches, on the person's side, a path in conflict, what holds it or what it holds, but for modes", () => {
     fc.assert(
       fc.property(changes, paths, (made, clashes) => {
+        const modes = new Set(made.filter(isMode).map(({ path: at }) => at));
         for (const { path: at } of planApply(made, clashes, new Set(), { conflicts: 'ours' }).steps) {
-          assert.ok(!clashes.some((clash) => related(clash, at)), at);
+          assert.ok(!clashes.includes(at), at);
+          const near = clashes.filter((clash) => related(clash, at));
+          assert.ok(
+            near.every((clash) => modes.has(clash.length < at.length ? clash : at)),
+            at,
+          );
         }
       }),
       seeded(500),

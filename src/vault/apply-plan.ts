@@ -1,5 +1,5 @@
 /** What apply will do, decided before anything is written. Pure. */
-import { addParents, clashing } from './clashing.js';
+import { addParents, inConflict } from './clashing.js';
 import { makesDirectory, stayingWith } from './staying.js';
 import type { Change, Problem, Step } from './tree.js';
 
@@ -81,7 +81,8 @@ function leftOutOf(due: readonly Change[]): ReadonlyMap<string, string> {
 
 /**
  * `agreed` holds the clashing paths at which the origin already is what the fork wants: no conflict, and nothing to do.
- * A conflict at a directory holds for everything below it, and for the directories that would have to go with it.
+ * A conflict about whether a directory is there holds for everything below it; one below a directory, for what would end it.
+ * One about a directory's mode is its own.
  */
 export function planApply(
   changes: readonly Change[],
@@ -91,11 +92,10 @@ export function planApply(
 ): ApplyPlan {
   const { conflicts: choice, ours = [], theirs = [] } = choices;
   const heldBack = heldBackOf(changes, choices);
-  const open = clashes.filter((path) => !agreed.has(path)).map((path) => ({ path }));
-  const met = clashing(
-    changes.map(({ path }) => path).filter((path) => !heldBack.has(path)),
-    open,
-  );
+  const open = clashes.filter((path) => !agreed.has(path));
+  const met = inConflict(changes, open)
+    .map(({ path }) => path)
+    .filter((path) => !heldBack.has(path));
   const isKept = (path: string) => isAtOrBelow(path, ours) || (choice === 'ours' && !isAtOrBelow(path, theirs));
   const kept = stayingWith(new Set(met.filter(isKept)), changes);
   const undecided = choice === 'refuse' ? met.filter((path) => !kept.has(path) && !isAtOrBelow(path, theirs)) : [];

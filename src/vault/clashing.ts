@@ -1,4 +1,5 @@
-/** Which paths meet: two sides that changed one path, or a path and what holds it. Pure. */
+/** Which changes meet: two sides that changed one path, or a path and whether its directory is there. Pure. */
+import type { Change } from './tree.js';
 
 function* parentsOf(path: string): Iterable<string> {
   for (let slash = path.lastIndexOf('/'); slash > 0; slash = path.lastIndexOf('/', slash - 1))
@@ -34,11 +35,29 @@ export function belowAny(changed: ReadonlySet<string>): (path: string) => boolea
   };
 }
 
-/** A path clashes with a change at it, above it or below it. The cost follows the paths' lengths, not their number squared. */
-export function clashing(entered: readonly string[], changes: readonly { readonly path: string }[]): string[] {
-  const changed = new Set(changes.map(({ path }) => path));
+/** A directory that was one before and stays one: whatever it gets, what is in it is not touched. */
+export const keepsDirectory = ({ kind, type, content }: Change): boolean =>
+  type === 'directory' && kind === 'modified' && !content;
+
+const pathsOf = (changes: readonly Change[]) => new Set(changes.map(({ path }) => path));
+
+/**
+ * Of the person's edits, those that a fork's change meets: at the path, or above it where the change decides whether the
+ * path's directory is there. What the fork changed below an edit meets it only where the fork changed that path as well:
+ * otherwise both have the same directory there. The cost follows the paths' lengths, not their number squared.
+ */
+export function clashing(entered: readonly string[], changes: readonly Change[]): string[] {
+  const changed = pathsOf(changes);
+  const isBelow = belowAny(pathsOf(changes.filter((change) => !keepsDirectory(change))));
+  return entered.filter((path) => changed.has(path) || isBelow(path));
+}
+
+/** The changes that cannot be written without a decision of `open` clashes: those at them, and those that need them or end them. */
+export function inConflict(changes: readonly Change[], open: readonly string[]): readonly Change[] {
+  const undecided = new Set(open);
   const holding = new Set<string>();
-  for (const path of changed) addParents(path, holding);
-  const isBelow = belowAny(changed);
-  return entered.filter((path) => changed.has(path) || holding.has(path) || isBelow(path));
+  for (const path of undecided) addParents(path, holding);
+  const kept = pathsOf(changes.filter(keepsDirectory));
+  const isBelow = belowAny(new Set(open.filter((path) => !kept.has(path))));
+  return changes.filter(({ path }) => undecided.has(path) || isBelow(path) || (holding.has(path) && !kept.has(path)));
 }

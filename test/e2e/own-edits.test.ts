@@ -150,6 +150,17 @@ forEachUser((user) => {
     assert.equal(stage.shell(project, 'cat x/f y/f'), 'fork\nfork\n');
   });
 
+  test('another mode of a directory is no conflict with what is below it; two other modes are one, of the directory alone', async () => {
+    const project = stage.project('mkdir -m 755 d e; echo 0 > d/f; echo 0 > e/f');
+    await stage.inside(project, 'echo fork > d/f; chmod 750 e; echo fork > e/f');
+    stage.shell(project, 'chmod 700 d; chmod 700 e; echo person > e/own');
+    const { clashes } = await stage.exec(project, ['true']);
+    assert.deepEqual(clashes, ['e']);
+    assert.deepEqual((await stage.json(project, ['apply'], 1))['conflicts'], ['e']);
+    await stage.json(project, ['apply', '--ours', 'e']);
+    assert.equal(stage.shell(project, 'stat -c %a d e; cat d/f e/f e/own'), '700\n700\nfork\nfork\nperson\n');
+  });
+
   test('renamed by both to different names: both names stay', async () => {
     const project = stage.project('echo base > name');
     await stage.inside(project, 'mv name of-fork');

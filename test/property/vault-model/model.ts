@@ -25,7 +25,6 @@ export function shapes(model: Model): Readonly<Record<string, string>> {
 
 export const isBelow = (path: string, top: string): boolean => path.startsWith(`${top}/`);
 export const isAtOrBelow = (path: string, top: string): boolean => path === top || isBelow(path, top);
-const areRelated = (one: string, other: string) => isAtOrBelow(one, other) || isBelow(other, one);
 const isDirectory = (model: Model, path: string) => path === '' || model.get(path)?.type === 'd';
 
 export function parentOf(path: string): string {
@@ -68,6 +67,19 @@ export function withPaths(view: Model, source: Model, paths: readonly string[]):
 /** What a fork shows on a newer trunk: its own version where it changed something, the person's everywhere else. */
 export function adopted(fork: Model, base: Model, trunk: Model): Model {
   return withPaths(trunk, fork, difference(base, fork));
+}
+
+/** Whether two changes at these paths meet: at one path, or where one decides whether the other's directory is there. */
+function doMeet(one: string, other: string, mine: Model, theirs: Model): boolean {
+  const [outer, inner] = one.length < other.length ? [one, other] : [other, one];
+  const isFree = isDirectory(mine, outer) && isDirectory(theirs, outer);
+  return one === other || (isBelow(inner, outer) && !isFree);
+}
+
+/** Of the paths that entered, those that may be called a clash: what the fork changed there or around decides over them. */
+export function possibleClashes(entered: readonly string[], view: Model, trunk: Model): string[] {
+  const changed = difference(trunk, view);
+  return entered.filter((path) => changed.some((other) => doMeet(path, other, view, trunk)));
 }
 
 /** Of the paths that entered, those that the fork shows otherwise: nobody may write them without having been told. */
@@ -131,7 +143,7 @@ export function applyOutcome(tree: Model, origin: Model, clashes: readonly strin
   const unwanted = new Set(changes.filter((path) => !isWanted(path) && !isNeeded(path)));
   const held = stayingWith(unwanted, changes, tree, origin);
   const open = clashes.filter((path) => shape(tree.get(path)) !== shape(origin.get(path)));
-  const met = changes.filter((path) => !held.has(path) && open.some((other) => areRelated(path, other)));
+  const met = changes.filter((path) => !held.has(path) && open.some((other) => doMeet(path, other, tree, origin)));
   const mine = met.filter((path) => among(path, ours) || (choices.conflicts === 'ours' && !among(path, theirs)));
   const kept = stayingWith(new Set(mine), changes, tree, origin);
   const undecided = met.filter((path) => !kept.has(path) && !among(path, theirs));

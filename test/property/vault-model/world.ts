@@ -26,6 +26,7 @@ import {
   isBelow,
   type Model,
   parentOf,
+  possibleClashes,
   shape,
   shapes,
   withBelow,
@@ -151,6 +152,10 @@ export class World {
       const { fork } = await syncFork(saved.fork);
       this.#advance();
       const model = this.#moved(name, before, fork);
+      const entered = this.#pathsSince(before.position, (step) => step.by !== name);
+      const founded = new Set([...opened.meta.clashes, ...possibleClashes(entered, model.tree, model.base)]);
+      const unfounded = fork.meta.clashes.filter((path) => !founded.has(path));
+      assert.deepEqual(unfounded, [], 'clashes of what does not meet');
       let now: Model = model.tree;
       const lines: string[] = [];
       for (const choice of choices) {
