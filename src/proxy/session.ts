@@ -66,6 +66,7 @@ interface Equipment {
   readonly network: JailNetwork | undefined;
   readonly resolved: ResolvedAuthority;
   readonly origin: string;
+  readonly vault: string;
   readonly fork: string;
 }
 
@@ -130,32 +131,30 @@ export class Session {
     mkdirSync(dirname(at.lock), { recursive: true, mode: 0o700 });
     const lock = sharedLock(loadFileLock(host.lockLibrary), at.lock, place.origin);
     let group: Group | undefined;
+    let network: JailNetwork | undefined;
+    let jail: KeptJail | undefined;
     try {
       const opened = await openFork({ ...asked, fork: name, look: true, sharedLock: lock });
       const synced = await readyFork(host, place, opened, resolved, whole);
       const view = viewOf({ ...whole, host, place, resolved, mounts: mountsOf(synced.fork, resolved.roots) });
       const { authority } = resolved;
-      const network = await networkFor({ authority, privateHosts: request.privateHosts ?? [], view });
+      network = await networkFor({ authority, privateHosts: request.privateHosts ?? [], view });
       group = makeGroup(authority.quota);
-      const jail = await KeptJail.make({
+      jail = await KeptJail.make({
         program: host.jailProgram,
         plan: enforcedPlan({ ...view, jail: { ...view.jail, controlGroups: group?.directories ?? [] } }, keptPlan),
         lockDescriptor: lock.descriptor,
         onServer: network?.onServer,
       });
-      const equipment = { jail, lock, group, network, resolved, origin: place.origin, fork: name };
+      const { origin } = place;
+      const equipment = { jail, lock, group, network, resolved, origin, vault: synced.fork.id, fork: name };
       const session = new Session(host, request, equipment, synced.fork);
-      host.recorder.append({
-        type: 'session',
-        object: `fork/${synced.fork.id}/${name}`,
-        status: 'begin',
-        agent: resolved.agent?.name,
-        session: session.id,
-        facts: { origin: place.origin, authority: resolved.digest },
-      });
+      session.#record('begin');
       await session.#letGo();
       return session;
     } catch (error) {
+      await jail?.end();
+      await network?.end();
       group?.remove();
       closeSync(lock.descriptor);
       throw error;
@@ -170,13 +169,25 @@ export class Session {
   }
 
   async end(): Promise<void> {
-    const { jail, group, network, lock, origin, fork } = this.#equipment;
+    const { jail, group, network, lock } = this.#equipment;
     await jail.end();
     await network?.end();
     group?.remove();
     // The jail has let go of it too: the fork is free.
     closeSync(lock.descriptor);
-    this.#host.recorder.append({ type: 'session', object: `fork/${origin}/${fork}`, status: 'ok', session: this.id });
+    this.#record('ok');
+  }
+
+  #record(status: 'begin' | 'ok'): void {
+    const { resolved, origin, vault, fork } = this.#equipment;
+    this.#host.recorder.append({
+      type: 'session',
+      object: `fork/${vault}/${fork}`,
+      status,
+      agent: resolved.agent?.name,
+      session: this.id,
+      facts: { origin, authority: resolved.digest },
+    });
   }
 
   /** Takes the overlays down, where nothing runs in them. */

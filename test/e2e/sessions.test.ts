@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { processesMounting } from '../support/leftovers.js';
 import { until } from '../support/process.js';
 import { copyOfProduct } from '../support/product-copy.js';
+import { recordsOf } from '../support/record.js';
 import { envelopeOf, inSession, isAlive } from '../support/session.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
@@ -222,6 +223,18 @@ forEachUser((user) => {
       assert.equal((await stage.ctx(project, ['session', 'start'])).code, 0);
       assert.equal((await stage.ctx(project, ['session', 'exec', '--', 'true'])).code, 0);
     });
+  });
+
+  test('its beginning and its end are in the record of its agent, of the same fork', async () => {
+    const project = stage.project();
+    assert.equal((await stage.ctx(project, ['agent', 'new', 'keeper'])).code, 0);
+    await inSession(stage, async () => undefined, { project, options: ['--agent', 'keeper'] });
+    const [begun, ended, ...more] = recordsOf(stage.store).filter(
+      ({ type, agent }) => type === 'session' && agent === 'keeper',
+    );
+    assert.deepEqual([begun?.status, ended?.status, more], ['begin', 'ok', []]);
+    assert.match(begun?.object ?? '', /^fork\/[0-9a-f]{16}\/main$/);
+    assert.deepEqual([ended?.object, ended?.session, ended?.facts], [begun?.object, begun?.session, begun?.facts]);
   });
 
   test('it ends when nobody asks anything for as long as was said', async () => {
