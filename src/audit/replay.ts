@@ -57,6 +57,48 @@ export type Visit = (body: Body, head: string, where: Where) => void;
 
 const newline = 0x0a;
 
+type Finding = Pick<ReplayProblem, 'fault' | 'text'>;
+
+/** What a record that follows by its digest has to be besides. */
+interface Expected {
+  readonly chain: string;
+  readonly seq: number;
+  /** Of the record before it. */
+  readonly ts: string;
+  readonly isFirstOfSegment: boolean;
+}
+
+function faultOf(body: Body, { chain, seq, ts, isFirstOfSegment }: Expected): Finding | undefined {
+  const { type, facts } = body;
+  if (body.seq !== seq) return { fault: 'number', text: `expected number ${seq}, found ${body.seq}` };
+  const agent = agentOfChain(chain);
+  if (body.agent !== agent) return { fault: 'fields', text: `expected agent ${JSON.stringify(agent)}` };
+  const opens = type === types.open;
+  if (opens !== isFirstOfSegment) {
+    return { fault: 'segment', text: `expected ${types.open} as the first record of a segment, and there only` };
+  }
+  if (opens && (facts?.['chain'] !== chain || facts['format'] !== formatVersion)) {
+    const said = `chain ${JSON.stringify(facts?.['chain'])}, format ${facts?.['format']}`;
+    return { fault: 'wrong chain', text: `its segment says that it is of ${said}` };
+  }
+  if (body.ts < ts && type !== types.clock) {
+    return { fault: 'clock', text: `its time ${body.ts} is before that of the record before it, ${ts}` };
+  }
+  return undefined;
+}
+
+function notesOf({ type, ts, facts }: Body, before: string): readonly Finding[] {
+  const found: Finding[] = [];
+  if (ts < before) found.push({ fault: 'clock', text: `the clock was set back from ${before} to ${ts}` });
+  if (type === types.torn) {
+    found.push({
+      fault: 'torn',
+      text: `${facts?.['bytes']} bytes of a torn end were kept aside as ${facts?.['file']}`,
+    });
+  }
+  return found;
+}
+
 /**
  * Plain records, which are no refusals and not about the record itself, are visited only where `wants` says so of their
  * number; without it, all are.
@@ -69,8 +111,7 @@ export function replay(
   wants: (seq: number) => boolean = () => true,
 ): Replayed {
   const segments = reader.files(chain).filter((name) => firstSeqOf(name) !== undefined);
-  const agent = agentOfChain(chain);
-  const plain = new PlainBodies(agent);
+  const plain = new PlainBodies(agentOfChain(chain));
   const notes: ReplayProblem[] = [];
   const previous = wordsOf(genesisHead);
   // The last record that was good, whose head is made a text where somebody asks.
@@ -147,30 +188,10 @@ export function replay(
       }
       const body = parseBody(content, start + bodyOffset, end - 1);
       if ('fault' in body) return problem(body.fault, body.text);
-      if (body.seq !== seq + 1) return problem('number', `expected number ${seq + 1}, found ${body.seq}`);
-      if (body.agent !== agent) return problem('fields', `expected agent ${JSON.stringify(agent)}`);
-      const opens = body.type === types.open;
-      if (opens !== (line === 1))
-        return problem('segment', `expected ${types.open} as the first record of a segment, and there only`);
-      if (opens && (body.facts?.['chain'] !== chain || body.facts['format'] !== formatVersion)) {
-        return problem(
-          'wrong chain',
-          `its segment says that it is of chain ${JSON.stringify(body.facts?.['chain'])}, format ${body.facts?.['format']}`,
-        );
-      }
+      const found = faultOf(body, { chain, seq: seq + 1, ts, isFirstOfSegment: line === 1 });
+      if (found !== undefined) return problem(found.fault, found.text);
       const where: Where = { chain, segment, line, seq: body.seq };
-      if (body.ts < ts) {
-        if (body.type !== types.clock)
-          return problem('clock', `its time ${body.ts} is before that of the record before it, ${ts}`);
-        notes.push({ ...where, fault: 'clock', text: `the clock was set back from ${ts} to ${body.ts}` });
-      }
-      if (body.type === types.torn) {
-        notes.push({
-          ...where,
-          fault: 'torn',
-          text: `${body.facts?.['bytes']} bytes of a torn end were kept aside as ${body.facts?.['file']}`,
-        });
-      }
+      notes.push(...notesOf(body, ts).map((note) => ({ ...where, ...note })));
       closed = body.type === types.close;
       last = content;
       lastAt = start;
