@@ -3,13 +3,14 @@
  * written where that directory has what the trunk had there; anything else is a conflict, and with one that nobody chose a
  * side for nothing is written. The fork stays as it is, and so does its own directory. What is replaced is not kept.
  */
-import { type Applied, type ApplyRequest, sensitiveChanges } from './apply.js';
+import type { Applied, ApplyRequest } from './apply.js';
 import { type ApplyChoices, type ApplyPlan, planApply } from './apply-plan.js';
 import { fitSteps, type Held, obstacles } from './apply-to-plan.js';
 import { forkChangesByRoot, shownChanges } from './changes.js';
 import { treesOf } from './layer-pool.js';
 import { workspaceRoot } from './layout.js';
 import { shownPath } from './root-paths.js';
+import { sensitiveChanges } from './sensitive-changes.js';
 import type { Problem } from './tree.js';
 import type { OpenFork } from './vault.js';
 

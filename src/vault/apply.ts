@@ -8,14 +8,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { appliesKept } from '../base/limits.js';
 import { type ApplyChoices, type ApplyPlan, planApply } from './apply-plan.js';
-import { forkChangesByRoot, type RootChanges, readChanges, shownChanges } from './changes.js';
+import { forkChangesByRoot, type RootChanges, shownChanges } from './changes.js';
 import { saveCheckpoint } from './checkpoint.js';
 import type { ForkMeta } from './fork-meta.js';
 import { makeLayer, treesOf } from './layer-pool.js';
 import { withVaultLock } from './locks.js';
 import { makePathLayer } from './path-layer.js';
 import { pathWithin, type Roots, shownPath, topPath } from './root-paths.js';
-import { isDecidedByText, sensitivity } from './sensitive.js';
+import { type Sensitive, sensitiveChanges } from './sensitive-changes.js';
 import { moveOnto } from './sync.js';
 import type { Change, Problem, Step } from './tree.js';
 import { adoptScans, lookAtRoots, takeEdits } from './trunk.js';
@@ -26,11 +26,6 @@ export interface ApplyRequest extends Omit<ApplyChoices, 'withheld'> {
   readonly allowSensitive: boolean;
   /** Decide and say, but write nothing. */
   readonly dryRun?: boolean | undefined;
-}
-
-export interface Sensitive {
-  readonly path: string;
-  readonly why: string;
 }
 
 export interface Applied {
@@ -67,17 +62,6 @@ async function agreedPaths(fork: OpenFork, key: string, paths: readonly string[]
   const layers = treesOf(fork.paths, [...meta.base, ...meta.deltas, meta.live], key);
   const compared = await tree.compare({ layers, root, shift: owner.shift, paths });
   return new Set(paths.filter((path) => compared.get(path) === 'same'));
-}
-
-/** Sensitive changes among these, with the reason. Texts are read only where they decide. */
-export async function sensitiveChanges(fork: OpenFork, changes: readonly Change[]): Promise<readonly Sensitive[]> {
-  const unclear = changes.filter((change) => isDecidedByText(change.path) && change.kind !== 'deleted');
-  const texts = new Map((await readChanges(fork, unclear)).map((text) => [text.change.path, text]));
-  return changes.flatMap((change) => {
-    const text = texts.get(change.path);
-    const why = sensitivity(change, text?.before, text?.after);
-    return why === undefined ? [] : [{ path: change.path, why }];
-  });
 }
 
 const within = (roots: Roots, key: string, shown: readonly string[] | undefined) =>

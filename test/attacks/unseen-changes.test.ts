@@ -127,4 +127,36 @@ forEachUser((user) => {
       assert.equal(stage.shell(project, `ls evil/config; ${use}`), 'evil/config\n');
     });
   }
+
+  /** Lines of a repository's configuration that git reads otherwise than they look. */
+  const misread = {
+    'behind a section that is none': '[branch "main"]\\n[a "x.merge=y"][core]fsmonitor=',
+    'after a section on the same line': '[branch "x"][core]fsmonitor=',
+  };
+  for (const [name, line] of Object.entries(misread)) {
+    test(`a program that a configuration names ${name} is not applied unasked`, async () => {
+      const write = (file: string) => `printf '${line}touch %s/ran; false\\n' $PWD >> ${file}`;
+      const use = 'git status > /dev/null 2>&1 || true; ls ran 2> /dev/null || true';
+      assert.equal(stage.shell(stage.project(`${repository}; ${write('.git/config')}`), use), 'ran\n');
+      const project = stage.project(repository);
+      await stage.inside(project, write('.git/config'));
+      await stage.ctx(project, ['apply']);
+      assert.equal(stage.shell(project, use), '');
+    });
+  }
+
+  test('a repository that is not called .git is none the less one, in the workspace and of a linked worktree', async () => {
+    const bare = `${repository}; git clone -q --bare . bare; git -C bare worktree add -q --detach ../linked`;
+    const plant = (where: string) => `cd ${where}; git config core.fsmonitor "touch $PWD/ran; false"
+      mkdir -p hooks; printf '#!/bin/sh\\ntouch "$PWD/hooked"\\n' > hooks/post-checkout; chmod +x hooks/post-checkout`;
+    const use =
+      '(cd linked; { git status; git checkout --detach; } > /dev/null 2>&1); ls bare/ran linked/hooked 2> /dev/null || true';
+    assert.equal(stage.shell(stage.project(`${bare}; ${plant('bare')}`), use), 'bare/ran\nlinked/hooked\n');
+    const whole = stage.project(bare);
+    await stage.inside(whole, plant('bare'));
+    const beside = stage.project(bare);
+    await stage.inside(`${beside}/linked`, plant('$(git rev-parse --git-common-dir)'));
+    for (const project of [whole, `${beside}/linked`]) await stage.ctx(project, ['apply']);
+    for (const project of [whole, beside]) assert.equal(stage.shell(project, use), '', project);
+  });
 });

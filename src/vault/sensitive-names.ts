@@ -1,0 +1,191 @@
+/**
+ * Files that programs of a developer's run or obey unasked: because a directory is entered, opened in an editor, looked at by git,
+ * or because any word of a tool reads them. What runs only when a build or a test is started is not here. Pure.
+ */
+
+export interface NameRule {
+  readonly pattern: RegExp;
+  readonly why: string;
+}
+
+const named = (why: string, ...names: readonly string[]): NameRule => ({
+  pattern: new RegExp(`(^|/)(${names.join('|')})$`, 'i'),
+  why,
+});
+/** The name itself too: what is no directory there is a link to one, or stands in its place. */
+const below = (why: string, ...names: readonly string[]): NameRule => ({
+  pattern: new RegExp(`(^|/)(${names.join('|')})(/|$)`, 'i'),
+  why,
+});
+
+const script = '[cm]?[jt]s';
+const data = '(json|jsonc|json5|ya?ml|toml)';
+
+const versionControl: readonly NameRule[] = [
+  { pattern: /(^|\/)\.git$/i, why: 'git takes its repository, and what that runs, from where it points' },
+  { pattern: /(^|\/)\.git\/(.*\/)?(commondir|gitdir)$/i, why: 'git takes its configuration from where it points' },
+  { pattern: /(^|\/)\.git\/(.*\/)?hooks(\/(?!.*\.sample$)|$)/i, why: 'git runs it' },
+  {
+    pattern: /(^|\/)\.git\/(.*\/)?(config|config\.worktree|info\/attributes)$/i,
+    why: 'git takes programs to run from it',
+  },
+  {
+    pattern: /(^|\/)\.git\/(.*\/)?(rebase-merge|rebase-apply|sequencer)\//i,
+    why: 'git runs what it names when the person goes on with it',
+  },
+  // A directory with this file, objects and refs is a repository to git, whatever it is called.
+  {
+    pattern: /^(?!(.*\/)?\.git\/)(.*\/)?HEAD$/,
+    why: 'git may take its directory for a repository, with programs to run',
+  },
+  named('git fetches and checks out what it names', '\\.gitmodules'),
+  named('git takes programs to run from it, where a configuration includes it', '\\.gitconfig'),
+  below('hg or sl runs hooks and extensions of it', '\\.hg', '\\.sl'),
+  below('jj takes programs to run from it', '\\.jj'),
+];
+
+const hooks: readonly NameRule[] = [
+  below('git hooks are often set to it', '\\.husky', '\\.githooks', '\\.git-hooks', '\\.hooks', '\\.lefthook(-local)?'),
+  named(
+    'a git hook runs what it names',
+    '\\.pre-commit-config\\.ya?ml',
+    `\\.?lefthook(-local)?\\.${data}`,
+    `(\\.huskyrc|\\.lintstagedrc|\\.commitlintrc|\\.simple-git-hooks)(\\.(${data}|${script}))?`,
+    `(husky\\.config|lint-staged\\.config|commitlint\\.config|simple-git-hooks)\\.(${data}|${script})`,
+    '\\.overcommit\\.yml',
+    'captainhook\\.json',
+    'grumphp\\.ya?ml',
+  ),
+];
+
+const shells: readonly NameRule[] = [
+  named(
+    'a shell runs it when it starts',
+    '\\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|inputrc|kshrc|cshrc|tcshrc|login)',
+    '\\.(zshrc|zshenv|zprofile|zlogin|zlogout)',
+    '\\.(xprofile|xinitrc|xsession|xsessionrc|pam_environment|tmux\\.conf|screenrc)',
+  ),
+  below('ssh, gpg or a cloud tool obeys it', '\\.ssh', '\\.gnupg', '\\.aws', '\\.kube', '\\.docker'),
+  below('programs obey what stands below it', '\\.config', '\\.local/(bin|share)', '\\.emacs\\.d', '\\.vim'),
+  named('programs obey what stands below it', '\\.github', '\\.local'),
+  named(
+    'entering the directory runs it',
+    '\\.envrc(\\..*)?',
+    '\\.autoenv(\\.zsh)?',
+    '\\.?(mise|rtx)(\\.[\\w-]+)*\\.toml',
+    '\\.tool-versions',
+    '(flake|shell|devenv)\\.nix',
+    'devenv\\.ya?ml',
+    'devbox\\.json',
+  ),
+  named('shells and tools take their environment from it', '\\.env(\\.local)?'),
+  below('entering the directory runs it', '\\.?mise', '\\.venv/bin/(activate[^/]*|python[0-9.]*)'),
+  named(
+    'an interpreter runs it when it is started here',
+    '\\.(Rprofile|Renviron|RData|irbrc|pryrc|ghci|ocamlinit|iex\\.exs|octaverc|pdbrc(\\.py)?|gdbinit|gdbearlyinit|lldbinit)',
+  ),
+];
+
+const editors: readonly NameRule[] = [
+  below(
+    'an editor obeys it',
+    '\\.vscode',
+    '\\.idea',
+    '\\.fleet',
+    '\\.zed',
+    '\\.helix',
+    '\\.nova',
+    '\\.vs',
+    '\\.theia',
+    '\\.devcontainer',
+    '\\.externalToolBuilders',
+  ),
+  named(
+    'an editor obeys it',
+    '[^/]*\\.(code-workspace|sublime-project|ipr|iws)',
+    '\\.devcontainer\\.json',
+    '\\.gitpod\\.ya?ml',
+    '\\.replit',
+    'devfile\\.ya?ml',
+  ),
+  named(
+    'an editor runs it',
+    '\\.exrc|\\.vimrc|\\.vimrc\\.local|\\.local\\.vimrc|\\.lvimrc|\\.nvimrc|\\.nvim\\.lua|\\.emacs',
+    '\\.dir-locals(-2)?\\.el',
+  ),
+  named(
+    'an editor checks open files with what it names',
+    `\\.(eslintrc|prettierrc|stylelintrc)\\.(${script})`,
+    `(eslint|prettier|stylelint)\\.config\\.(${script})`,
+    '\\.?pylintrc',
+    '\\.?mypy\\.ini',
+    '\\.flake8',
+    '\\.rubocop\\.ya?ml',
+    '\\.solargraph\\.ya?ml',
+  ),
+];
+
+const buildServers: readonly NameRule[] = [
+  below(
+    'a build server runs it',
+    '\\.(github|gitea|forgejo)/(workflows|actions)',
+    '\\.gitlab|\\.circleci|\\.buildkite|\\.woodpecker|\\.semaphore|\\.teamcity|\\.tekton|\\.builds|\\.azure-pipelines',
+  ),
+  named('a build server runs it', '\\.gitea|\\.forgejo'),
+  named(
+    'a build server runs it',
+    '\\.(gitlab-ci|travis|drone|woodpecker|cirrus|appveyor|build)\\.ya?ml',
+    '(azure-pipelines|bitbucket-pipelines|appveyor|buildspec|cloudbuild|codefresh)\\.ya?ml',
+    '\\.drone\\.(jsonnet|star)',
+    '[^/]*\\.?jenkinsfile([.-][^/]*)?',
+  ),
+];
+
+const agents: readonly NameRule[] = [
+  named('an agent starts the servers it names', '\\.?mcp\\.json'),
+  below(
+    'an agent obeys it',
+    '\\.(claude|cursor|codex|gemini|windsurf|continue|opencode|crush|qwen|amazonq|kiro|junie|trae|augment|factory|goose)',
+    '\\.(cline|clinerules|roo|kilocode|agents?|copilot)',
+    '\\.github/(instructions|prompts|chatmodes|agents|hooks)',
+  ),
+  named(
+    'an agent obeys it',
+    '(AGENTS|CLAUDE|GEMINI|QWEN|CRUSH|WARP)(\\.(local|override))?\\.md',
+    '\\.(cursorrules|windsurfrules|clinerules|roorules|roomodes|goosehints|rules|aider\\.conf\\.ya?ml)',
+    '\\.github/copilot-[^/]*',
+    '\\.?(opencode|crush)\\.jsonc?',
+    '\\.continuerc\\.json',
+  ),
+];
+
+const tools: readonly NameRule[] = [
+  named(
+    'a package manager obeys it',
+    '\\.npmrc|\\.yarnrc(\\.ya?ml)?|\\.pnpmfile\\.[cm]?js|pnpm-workspace\\.yaml|bunfig\\.toml',
+    '\\.pnp(\\.loader)?\\.[cm]?js',
+    'pip\\.conf|\\.pypirc|uv\\.toml|poetry\\.toml|\\.condarc|\\.gemrc|nuget\\.config',
+  ),
+  below('a package manager runs it', '\\.yarn/(releases|plugins|sdks)'),
+  named('a package manager runs it', '\\.yarn'),
+  below('a package manager obeys it', '\\.bundle'),
+  named('npm builds what it says, with programs of its own choice, as it installs', 'binding\\.gyp'),
+  named('npm runs its scripts', 'package\\.json', 'package\\.(json5|yaml)'),
+  named('composer runs its scripts', 'composer\\.json'),
+  below('cargo, also an editor’s, runs programs that it names', '\\.cargo'),
+  named('cargo, also an editor’s, runs the programs that it names', 'rust-toolchain(\\.toml)?'),
+  below('maven, also an editor’s, obeys it', '\\.mvn'),
+  named('gradle or maven, also an editor’s, runs it', '(gradle|maven)-wrapper\\.(jar|properties)'),
+  named('dotnet, also an editor’s, obeys it', 'Directory\\.(Build|Packages|Solution)\\.(props|targets|rsp)'),
+  named('bazel obeys it, whatever it is told to do', '\\.bazelrc|\\.bazelversion|\\.bazeliskrc', 'tools/bazel'),
+];
+
+export const sensitiveNames: readonly NameRule[] = [
+  ...versionControl,
+  ...hooks,
+  ...shells,
+  ...editors,
+  ...buildServers,
+  ...agents,
+  ...tools,
+];
