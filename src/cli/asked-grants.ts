@@ -1,6 +1,7 @@
 /** What a call says its command may do, as the SDK takes it. */
 import { withDefaultPort } from '../sdk/network-name.js';
 import type { Grants, Layer, Quota } from '../sdk/options.js';
+import { parseSecret } from './asked-secrets.js';
 import { parseCount, parseSize } from './parse-arguments.js';
 import type { Arguments } from './verb.js';
 
@@ -19,7 +20,7 @@ function quotaOf(call: Arguments): Quota {
   };
 }
 
-export function grantsOf(call: Arguments) {
+export function grantsOf(call: Arguments, environment: NodeJS.ProcessEnv = process.env) {
   return {
     agent: call.value('agent'),
     reads: call.values('read'),
@@ -29,6 +30,7 @@ export function grantsOf(call: Arguments) {
     readonly: call.flag('readonly'),
     network: [...call.values('net'), ...call.values('allow-host')].map(withDefaultPort),
     privateHosts: call.values('net-private'),
+    secrets: call.values('secret').map((text) => parseSecret(text, environment)),
     quota: quotaOf(call),
     weakened: call.values('weaken') as readonly Layer[],
   } satisfies Grants;

@@ -32,6 +32,12 @@ export const runOptions: readonly Option[] = [
     repeated: true,
     summary: 'as --net, for a private or loopback address',
   },
+  {
+    name: 'secret',
+    value: "'HOST HEADER: $NAME'",
+    repeated: true,
+    summary: 'a header that the proxy adds for a host: the command never holds it',
+  },
   { name: 'memory', value: 'SIZE', summary: 'the most memory it and its children may use: 512M, 4G' },
   { name: 'processes', value: 'COUNT', summary: 'the most processes and threads at one time' },
   { name: 'disk', value: 'SIZE', summary: 'the most that the fork and its private home may hold: 512M, 4G' },

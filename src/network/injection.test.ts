@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -8,45 +7,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { hostNetwork } from '../authority/network.js';
+import { makeCertificate, withoutOpenssl } from './certificate-fixture.js';
 import type { NetworkProxyOptions } from './proxy.js';
 import { allowing, type Listening, listen, listenHttp, say, startProxy } from './proxy-fixture.js';
-
-function makeCertificate(directory: string, name: string): { key: string; cert: string } {
-  const [key, cert] = [join(directory, `${name}.key`), join(directory, `${name}.pem`)];
-  execFileSync(
-    'openssl',
-    [
-      'req',
-      '-x509',
-      '-newkey',
-      'ec',
-      '-pkeyopt',
-      'ec_paramgen_curve:P-256',
-      '-nodes',
-      '-days',
-      '2',
-      '-keyout',
-      key,
-      '-out',
-      cert,
-      '-subj',
-      `/CN=${name}`,
-      '-addext',
-      `subjectAltName=DNS:${name}`,
-    ],
-    { stdio: 'ignore' },
-  );
-  return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
-}
-
-function withoutOpenssl(): string | false {
-  try {
-    execFileSync('openssl', ['version'], { stdio: 'ignore' });
-    return false;
-  } catch {
-    return 'openssl is not installed, and certificates are made with it';
-  }
-}
 
 describe('a secret that the proxy adds', { skip: withoutOpenssl() }, () => {
   const token = 'tok-0123456789abcdef';

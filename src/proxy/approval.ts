@@ -18,6 +18,8 @@ export interface Binding {
   readonly environment: Readonly<Record<string, string>>;
   /** The Authority's digest. */
   readonly authority: string;
+  /** `host:port header` of what the network proxy adds: a leave without a token is none with it. */
+  readonly injected?: readonly string[];
   /** On the directory itself and not on a fork: a leave for the one is none for the other. */
   readonly live?: true;
   /** No command, but a verb of ctx: a leave for the one is none for the other. */

@@ -8,6 +8,7 @@ import { decideRequest, type Leave } from './decide-request.js';
 import type { ExecRequest } from './exec-request.js';
 import { commonGitDirectory } from './git-worktree.js';
 import type { Host, Place } from './host.js';
+import { assertUsable } from './injected-secrets.js';
 import { decisionOf } from './refused-decision.js';
 import { assertRunnable } from './runnable.js';
 import { countUse } from './uses.js';
@@ -56,6 +57,7 @@ export async function authorityFor(
     const resolved =
       agent === undefined && known !== undefined ? known : await resolvedFor(host, whole, request, agent);
     assertRunnable(host, place, resolved);
+    await assertUsable(request.secrets ?? [], resolved.authority.network);
     const leave = await decideRequest(host, place, resolved, request);
     await countUse(host, resolved.line);
     return { ...withNetwork(resolved, leave.granted), leave, heldDigest: resolved.digest };

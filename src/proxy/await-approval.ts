@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ErrnoError } from '../base/errno.js';
 import { approvalLookMilliseconds, approvalWaitMilliseconds } from '../base/limits.js';
+import type { InjectedSecret } from '../network/secret.js';
 import type { OpenFork } from '../vault/vault.js';
 import { answerApproval, approvalsOf, type Said } from './answer-approval.js';
 import { type Answer, type Asked, bindingDigest, holdsFor, statusOf } from './approval.js';
@@ -11,6 +12,7 @@ import type { Decided } from './decision.js';
 import { commandEnvironment } from './environment.js';
 import { forkState, noFork } from './fork-state.js';
 import type { Host, Place } from './host.js';
+import { secretNames } from './injected-secrets.js';
 import { refusedBy } from './refused-decision.js';
 
 /** What a person says to a request that is shown to them while it waits. */
@@ -19,6 +21,8 @@ export type Spoken = Pick<Said, 'granted' | 'scope' | 'network'>;
 export interface ApprovalRequest {
   readonly argv: readonly string[];
   readonly environmentAdditions: readonly string[];
+  /** What the network proxy adds to its requests. */
+  readonly secrets?: readonly InjectedSecret[];
   /** The fork it works on; without one, the one in use. */
   readonly fork?: string | undefined;
   /** It works on the directory itself, and cannot be undone. */
@@ -62,11 +66,13 @@ function bindingOf({ host, place, resolved, request }: Asking, fork = forkState(
         : { uid: agent.identity.uid, toolPath: authority.toolPath, variables: agent.environment },
     additions: request.environmentAdditions,
   });
+  const injected = secretNames(request.secrets);
   return bindingDigest({
     argv: request.argv,
     directory: place.directory,
     environment,
     authority: resolved.digest,
+    ...(injected.length > 0 ? { injected } : {}),
     ...(request.live === true ? { live: true } : {}),
     ...(request.verb === undefined ? {} : { verb: request.verb }),
     fork,

@@ -98,6 +98,7 @@ const requestMembers = {
   liveWrites: list(text),
   siblings: flag,
   network: list(text),
+  injected: list(text),
   environment: list(text),
   quota: object(Object.fromEntries(quotaFields.map((field) => [field, amount])), quotaFields),
 } satisfies Members<Requested>;

@@ -3,6 +3,7 @@ import type { Quota } from '../authority/quota.js';
 import { ErrnoError } from '../base/errno.js';
 import type { RunningJail } from '../jail/launch.js';
 import type { Layer } from '../jail/plan.js';
+import type { InjectedSecret } from '../network/secret.js';
 import type { Progress } from '../vault/tree.js';
 import type { ApprovalRequest } from './await-approval.js';
 import type { LimitEvent } from './limit-events.js';
@@ -29,6 +30,8 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   readonly network?: readonly string[];
   /** `host:port` that may be reached although they are private or loopback, named by the operator. */
   readonly privateHosts?: readonly string[];
+  /** Headers that the network proxy adds for a host, so that the command uses a token without holding it. */
+  readonly secrets?: readonly InjectedSecret[];
   readonly quota?: Quota;
   readonly environmentAdditions: readonly string[];
   /** A directory that stands for the person's home; without it the fork has one of its own. */

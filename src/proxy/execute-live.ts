@@ -11,6 +11,7 @@ import { authorityFor } from './authority-for.js';
 import type { Envelope } from './envelope.js';
 import { type ExecRequest, refuseNoCommand, shortest } from './exec-request.js';
 import { type Host, placeOf } from './host.js';
+import { secretNames } from './injected-secrets.js';
 import { liveNote, recordInterruptedLive } from './live-runs.js';
 import { liveView, writesAsOwner } from './live-view.js';
 import { unusedFork } from './plan-of.js';
@@ -82,6 +83,7 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
         weakened,
         decision: { ...decision },
         approval,
+        injected: secretNames(request.secrets),
         live: true,
       },
       onLimit: request.onLimit,
@@ -94,6 +96,7 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
         view: liveView(view, owner, host.store.directory),
         authority: resolved.authority,
         privateHosts: request.privateHosts ?? [],
+        secrets: request.secrets ?? [],
         streams: request.streams,
         outputs: join(storePaths(host.store.directory).runs, run),
         onOutput: request.onOutput,

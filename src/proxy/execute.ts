@@ -22,6 +22,7 @@ import { type ExecRequest, refuseNoCommand, shortest } from './exec-request.js';
 import { mountsOf } from './fork-mounts.js';
 import { refreshGitIndex } from './git-index.js';
 import { type Host, type Place, placeOf } from './host.js';
+import { secretNames } from './injected-secrets.js';
 import { recordInterrupted } from './interrupted-run.js';
 import { forkNote } from './last-run.js';
 import { recordInterruptedLive } from './live-runs.js';
@@ -115,6 +116,7 @@ export async function executeOn(host: Host, request: ExecRequest, bench: Bench):
         weakened,
         decision: { ...decision },
         approval,
+        injected: secretNames(request.secrets),
         stateBefore: await stateBefore(fork),
         checkpoint: synced.checkpoint,
       },
@@ -197,6 +199,7 @@ export async function execute(host: Host, request: ExecRequest): Promise<Envelop
           program: host.jailProgram,
           authority: resolved.authority,
           privateHosts: request.privateHosts ?? [],
+          secrets: request.secrets ?? [],
           streams: request.streams,
           treeProgram: host.tree.program,
           counted: writtenTrees(synced.fork),

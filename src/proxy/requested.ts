@@ -1,6 +1,7 @@
 /** A request as the envelope says it. Pure. */
 import type { Requested } from './envelope.js';
 import type { ExecRequest } from './exec-request.js';
+import { secretNames } from './injected-secrets.js';
 
 export function requestedOf(request: Omit<ExecRequest, 'wait'>, live: boolean): Requested {
   const { argv, shell, cwd, agent, fork, timeoutMilliseconds, environmentAdditions } = request;
@@ -18,6 +19,7 @@ export function requestedOf(request: Omit<ExecRequest, 'wait'>, live: boolean): 
     liveWrites: request.liveWrites ?? [],
     siblings: request.siblings === true,
     network: request.network ?? [],
+    injected: secretNames(request.secrets),
     environment: environmentAdditions.map((addition) => addition.split('=', 1)[0] ?? ''),
     quota: request.quota ?? {},
   };

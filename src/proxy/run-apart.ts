@@ -5,6 +5,7 @@
 
 import { keptPlan } from '../jail/plan.js';
 import { KeptJail } from '../jail/serve.js';
+import type { InjectedSecret } from '../network/secret.js';
 import { enforcedPlan } from './enforced-plan.js';
 import { type JailRun, networkFor } from './run.js';
 import { type KeptRunRequest, runKept } from './run-kept.js';
@@ -12,6 +13,7 @@ import { type KeptRunRequest, runKept } from './run-kept.js';
 export interface ApartRequest extends Omit<KeptRunRequest, 'jail' | 'network'> {
   readonly program: string;
   readonly privateHosts: readonly string[];
+  readonly secrets: readonly InjectedSecret[];
   /** Those of the session, so that its limits hold for both together. */
   readonly controlGroups: readonly string[];
   readonly lockDescriptor: number;

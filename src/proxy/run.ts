@@ -9,6 +9,7 @@ import { launch, type RunningJail } from '../jail/launch.js';
 import type { Outcome } from '../jail/report.js';
 import type { ConnectionEvent } from '../network/events.js';
 import type { NetworkProxy } from '../network/proxy.js';
+import type { InjectedSecret } from '../network/secret.js';
 import { capturedStreams } from './captured-output.js';
 import { type EnforcedView, enforcedPlan } from './enforced-plan.js';
 import type { CapturedStream } from './envelope.js';
@@ -22,6 +23,8 @@ export interface RunRequest {
   readonly authority: Authority;
   /** `host:port` the operator lets it reach although they are not public. */
   readonly privateHosts: readonly string[];
+  /** What the proxy adds to its requests. */
+  readonly secrets: readonly InjectedSecret[];
   readonly streams: 'inherit' | 'capture';
   /** Where output goes that a report has no room for: `.stdout` and `.stderr` are added. */
   readonly outputs: string;
@@ -52,7 +55,7 @@ export interface JailRun {
   readonly limitsReached: readonly string[];
 }
 
-type NetworkRequest = Pick<RunRequest, 'authority' | 'privateHosts' | 'view'>;
+type NetworkRequest = Pick<RunRequest, 'authority' | 'privateHosts' | 'secrets' | 'view'>;
 
 export interface JailNetwork {
   onServer(server: Server): void;
@@ -62,13 +65,14 @@ export interface JailNetwork {
 }
 
 /** Loaded only where a network is granted: most commands have none. */
-export async function networkFor({ authority, privateHosts, view }: NetworkRequest): Promise<JailNetwork | undefined> {
+export async function networkFor(request: NetworkRequest): Promise<JailNetwork | undefined> {
+  const { authority, privateHosts, secrets, view } = request;
   if (view.jail.proxyPort === undefined) return undefined;
   const { startNetworkProxy } = await import('../network/proxy.js');
   let proxy: NetworkProxy | undefined;
   return {
     onServer: (server) => {
-      proxy = startNetworkProxy({ server, grant: authority.network, privateHosts });
+      proxy = startNetworkProxy({ server, grant: authority.network, privateHosts, secrets });
     },
     connections: () => proxy?.connections() ?? [],
     end: async () => {

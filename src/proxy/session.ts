@@ -138,7 +138,8 @@ export class Session {
       const synced = await readyFork(host, place, opened, resolved, whole);
       const view = viewOf({ ...whole, host, place, resolved, mounts: mountsOf(synced.fork, resolved.roots) });
       const { authority } = resolved;
-      network = await networkFor({ authority, privateHosts: request.privateHosts ?? [], view });
+      const { privateHosts = [], secrets = [] } = request;
+      network = await networkFor({ authority, privateHosts, secrets, view });
       group = makeGroup(authority.quota);
       jail = await KeptJail.make({
         program: host.jailProgram,
@@ -317,6 +318,7 @@ export class Session {
       ...asked,
       program: this.#host.jailProgram,
       privateHosts: this.#request.privateHosts ?? [],
+      secrets: this.#request.secrets ?? [],
       controlGroups: group?.directories ?? [],
       lockDescriptor: lock.descriptor,
     });

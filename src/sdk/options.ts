@@ -10,7 +10,16 @@ export type { Layer, Quota };
 /** What the commands of a workspace may do beyond working in it; the same as the options of `ctx exec`. */
 export type Grants = Pick<
   ExecRequest,
-  'agent' | 'reads' | 'writes' | 'liveWrites' | 'siblings' | 'readonly' | 'network' | 'privateHosts' | 'quota'
+  | 'agent'
+  | 'reads'
+  | 'writes'
+  | 'liveWrites'
+  | 'siblings'
+  | 'readonly'
+  | 'network'
+  | 'privateHosts'
+  | 'secrets'
+  | 'quota'
 > &
   Partial<Pick<ExecRequest, 'weakened'>>;
 

@@ -120,6 +120,7 @@ forEachUser((user) => {
       liveWrites: [],
       siblings: false,
       network: ['example.org:443'],
+      injected: [],
       environment: ['TOKEN'],
       quota: {},
     };

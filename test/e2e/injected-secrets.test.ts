@@ -1,0 +1,93 @@
+/** `--secret`: a command uses a token that it never holds. The server is a real one over TLS, and says what it was sent. */
+import assert from 'node:assert/strict';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { makeCertificate, withoutOpenssl } from '../../src/network/certificate-fixture.js';
+import { type Listening, listen } from '../../src/network/proxy-fixture.js';
+import type { Envelope } from '../../src/proxy/envelope.js';
+import { recordsOf } from '../support/record.js';
+import { ctxResolving } from '../support/resolver.js';
+import { parseJson, useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
+
+const token = 'tok-5f0e7c1d9b';
+const skip = withoutOpenssl();
+
+forEachUser((user) => {
+  const stage = useStage(user);
+  let api: Listening;
+  let certificates = '';
+  let ctx: readonly string[] = [];
+  const seen: (string | undefined)[] = [];
+
+  before(async () => {
+    if (skip !== false) return;
+    const certificate = makeCertificate(stage.directory, 'api.test');
+    certificates = join(stage.directory, 'trusted.pem');
+    writeFileSync(certificates, certificate.cert);
+    chmodSync(certificates, 0o644);
+    ctx = ctxResolving(stage, { 'api.test': ['127.0.0.1'] });
+    api = await listen(
+      createServer(certificate, (request, response) => {
+        seen.push(request.headers.authorization);
+        response.end(`you sent ${request.headers.authorization ?? 'nothing'}`);
+      }),
+    );
+  });
+  after(() => api?.close());
+
+  /** One request, by the proxy that every program inside is told of. */
+  const ask = `node -e 'const { hostname, port } = new URL(process.env.http_proxy);
+    require("http").get({ host: hostname, port, path: "http://api.test/", headers: { authorization: "Bearer own" } },
+      (answer) => answer.pipe(process.stdout)).on("error", () => {})'`;
+  const start = (project: string, words: readonly string[], script: string, env: Record<string, string> = {}) =>
+    stage.start(project, [...ctx, 'exec', '--json', '--wait', ...words, '--', 'sh', '-c', script], {
+      env: { NODE_EXTRA_CA_CERTS: certificates, API_TOKEN: token, ...env },
+    }).finished;
+  const words = () => [
+    '--net-private',
+    `api.test:${api.port}`,
+    '--secret',
+    `api.test:${api.port} Authorization: Bearer $API_TOKEN`,
+  ];
+
+  test('a command uses a token that is nowhere in its jail, in the report or in the record', { skip }, async () => {
+    const project = stage.project();
+    const hunt = `${ask}; echo; env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n'; true`;
+    const { code, stdout, stderr } = await start(project, words(), hunt);
+    assert.equal(code, 0, stderr);
+    assert.ok(seen.includes(`Bearer ${token}`));
+    const envelope = parseJson(stdout) as Envelope;
+    assert.match(envelope.stdout?.text ?? '', /^you sent \*+$/m);
+    assert.ok(!`${stdout}${stderr}`.includes(token));
+    assert.deepEqual(envelope.request.injected, [`api.test:${api.port} authorization`]);
+    const told = JSON.stringify(recordsOf(stage.store));
+    assert.ok(told.includes(`api.test:${api.port} authorization`) && !told.includes(token));
+  });
+
+  test('without it the same request reaches nothing: nobody makes TLS of it', { skip }, async () => {
+    const { code, stdout, stderr } = await start(stage.project(), words().slice(0, 2), ask);
+    assert.equal(code, 0, `${stdout}${stderr}`);
+    assert.match((parseJson(stdout) as Envelope).stdout?.text ?? '', /api\.test:80/, 'port 80 is not granted');
+    assert.ok(!seen.includes('Bearer own'));
+  });
+
+  test('what cannot be used is refused before anything runs', { skip }, async () => {
+    const project = stage.project();
+    const refused = async (given: readonly string[], reason: RegExp, env?: Record<string, string>) => {
+      const { code, stdout } = await start(project, given, 'touch ran', env);
+      assert.notEqual(code, 0);
+      assert.match(stdout, reason);
+      assert.ok(!stdout.includes(token));
+    };
+    const [net = '', place = '', secret = '', header = ''] = words();
+    await refused([secret, header], /--net api\.test/);
+    await refused([net, place, secret, header.replace('API_TOKEN', 'NO_SUCH')], /NO_SUCH/);
+    await refused([net, place, secret, `api.test:${api.port} Host: $API_TOKEN`], /header/);
+    await refused([net, place, secret, header], /printable/, { API_TOKEN: 'two\nlines' });
+    await refused([net, place, secret, `api.test:${api.port} Authorization: literal`], /variable/);
+    assert.throws(() => readFileSync(join(project, 'ran')));
+  });
+});
