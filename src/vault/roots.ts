@@ -1,12 +1,10 @@
 /** Further directories of a fork beside the workspace: imported when they are first used, and part of the trunk from then on. */
-import { copyWithTotals } from './copy-progress.js';
-import { makeLayer } from './layer-pool.js';
+import { importLayer } from './import-layer.js';
 import { rootKey } from './layout.js';
 import { withVaultLock } from './locks.js';
 import type { Problem, Progress } from './tree.js';
 import { extendTrunk } from './trunk.js';
 import type { OpenFork } from './vault.js';
-import { refuseImport } from './vault-limits.js';
 import { readVaultMeta, type VaultMeta } from './vault-meta.js';
 
 export interface RootRequest {
@@ -26,17 +24,7 @@ export interface Rooted {
 }
 
 async function importRoot(fork: OpenFork, vault: VaultMeta, key: string, path: string, request: RootRequest) {
-  const { paths, tree, owner, store } = fork;
-  await refuseImport(fork, vault.limits, path);
-  const layer = makeLayer(paths, { trunk: true });
-  const problems = await copyWithTotals(tree, request.onProgress, {
-    root: path,
-    destination: paths.tree(layer, key),
-    signatures: paths.scan(key),
-    shift: owner.shift,
-    skip: [{ device: store.device, inode: store.inode }],
-    signal: request.signal,
-  });
+  const { layer, problems } = await importLayer(fork, key, path, { ...request, limits: vault.limits });
   return { vault: extendTrunk(fork, vault, [layer], new Map(), { roots: { ...vault.roots, [key]: path } }), problems };
 }
 

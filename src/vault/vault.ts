@@ -16,8 +16,8 @@
  */
 import { closeSync, existsSync, mkdirSync } from 'node:fs';
 import { ErrnoError, fromSystemError } from '../base/errno.js';
-import { copyWithTotals } from './copy-progress.js';
 import { type ForkMeta, readForkMeta, writeForkMeta } from './fork-meta.js';
+import { importLayer } from './import-layer.js';
 import { give, isTouched, makeDirectoryWhole, makeLayer, makeLiveTree, type Owner, treesOf } from './layer-pool.js';
 import { type ForkPaths, mainFork, vaultId, vaultPaths, workspaceRoot } from './layout.js';
 import { lockWith, takeLock, withVaultLock } from './locks.js';
@@ -27,7 +27,6 @@ import type { Drift, Problem, Progress, Tree } from './tree.js';
 import { lookAtRoot } from './trunk-look.js';
 import { linkOrigin } from './uncopied.js';
 import type { VaultAccess } from './vault-access.js';
-import { refuseImport } from './vault-limits.js';
 import { readVaultMeta, storeFormat, type VaultLimits, type VaultMeta, writeVaultMeta } from './vault-meta.js';
 
 export type { Owner } from './layer-pool.js';
@@ -85,22 +84,6 @@ export function vaultAccess({ store, tree, origin, owner }: VaultRequest): Vault
   return { id, paths: vaultPaths(store.directory, id), store, tree, owner };
 }
 
-async function copyOrigin(request: VaultRequest, access: VaultAccess): Promise<[string, readonly Problem[]]> {
-  const { tree, origin, owner, store, signal } = request;
-  const { paths } = access;
-  await refuseImport(access, request.limits, origin);
-  const layer = makeLayer(paths, { trunk: true });
-  const problems = await copyWithTotals(tree, request.onProgress, {
-    root: origin,
-    destination: paths.tree(layer, workspaceRoot),
-    signatures: paths.scan(workspaceRoot),
-    shift: owner.shift,
-    skip: [{ device: store.device, inode: store.inode }],
-    signal,
-  });
-  return [layer, problems];
-}
-
 async function importOrigin(request: VaultRequest, access: VaultAccess): Promise<[VaultMeta, readonly Problem[]]> {
   const { tree, origin, store } = request;
   const { paths } = access;
@@ -110,9 +93,9 @@ async function importOrigin(request: VaultRequest, access: VaultAccess): Promise
     mkdirSync(directory, { mode: 0o700 });
   try {
     const uncopied = request.uncopied === true;
-    const [layer, problems] = uncopied
-      ? [await linkOrigin(access, origin, request.signal), []]
-      : await copyOrigin(request, access);
+    const { layer, problems } = uncopied
+      ? { layer: await linkOrigin(access, origin, request.signal), problems: [] }
+      : await importLayer(access, workspaceRoot, origin, request);
     const meta: VaultMeta = {
       format: storeFormat,
       origin,

@@ -7,7 +7,7 @@ import { chmodSync, existsSync, readFileSync, rmSync, statSync, truncateSync, wr
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { letsThrough } from '../support/forgiving-harness.js';
-import { copyOfProduct } from '../support/product-copy.js';
+import { copyOfProduct } from '../support/program.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -53,7 +53,7 @@ forEachUser((user) => {
   for (const [index, [what, failure]] of Object.entries(failures).entries()) {
     test(`no command runs outside where ${what}`, async () => {
       const { breaks, prelude = '', env = {} } = failure;
-      const copy = copyOfProduct(stage, `copy-${index}`);
+      const copy = copyOfProduct(join(stage.directory, `copy-${index}`));
       const ctx = join(copy, 'bin', 'ctx');
       const project = stage.project();
       const settings = join(project, '.claude', 'settings.json');

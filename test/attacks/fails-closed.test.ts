@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { listen } from '../../src/network/proxy-fixture.js';
 import { startCareless } from '../support/careless-proxy.js';
-import { copyOfProduct } from '../support/product-copy.js';
+import { copyOfProduct } from '../support/program.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -28,7 +28,7 @@ forEachUser((user) => {
   const stage = useStage(user);
 
   test('with its parts whole the copy works', async () => {
-    const copy = copyOfProduct(stage, 'whole');
+    const copy = copyOfProduct(join(stage.directory, 'whole'));
     const { stdout, stderr } = await stage.start(stage.project(), [
       join(copy, 'bin', 'ctx'),
       'exec',
@@ -40,7 +40,7 @@ forEachUser((user) => {
   });
 
   test('a command does not run, and is not said to have, where the jail program is broken in any way', async () => {
-    const copy = copyOfProduct(stage, 'broken');
+    const copy = copyOfProduct(join(stage.directory, 'broken'));
     const jail = join(copy, 'dist', 'native', 'jail');
     const project = stage.project();
     await stage.inside(project, 'true');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { processesMounting } from '../support/leftovers.js';
 import { until } from '../support/process.js';
-import { copyOfProduct } from '../support/product-copy.js';
+import { copyOfProduct } from '../support/program.js';
 import { recordsOf } from '../support/record.js';
 import { envelopeOf, inSession, isAlive } from '../support/session.js';
 import { useStage } from '../support/stage.js';
@@ -53,7 +53,7 @@ forEachUser((user) => {
     }));
 
   test('another build of ctx than the one that keeps a session does not ask it, and says how to renew it', async () => {
-    const product = copyOfProduct(stage, 'rebuilt');
+    const product = copyOfProduct(join(stage.directory, 'rebuilt'));
     const ctx = (...words: readonly string[]) => stage.start(project, [join(product, 'bin/ctx'), ...words]).finished;
     const project = stage.project();
     const namespace = ['--report', 'never', '--', 'readlink', '/proc/self/ns/pid'];
@@ -258,19 +258,6 @@ forEachUser((user) => {
       assert.equal((await stage.ctx(project, ['exec', '--', 'ls'])).stdout, '');
       assert.equal((await stage.ctx(project, ['exec', '--fork', 'other', '--', 'ls'])).stdout, 'there\n');
       assert.equal((await stage.ctx(project, ['session', 'stop', '--fork', 'other'])).code, 0);
-    }));
-
-  test('commands that are asked for at once run in turn, and every change is its own run’s', () =>
-    inSession(stage, async ({ project }) => {
-      const runs = await Promise.all(
-        Array.from({ length: 8 }, (_, index) => envelopeOf(stage, project, `echo ${index} > file-${index}`)),
-      );
-      runs.forEach(({ changes }, index) => {
-        assert.deepEqual(
-          changes.map(({ path }) => path),
-          [`file-${index}`],
-        );
-      });
     }));
 
   test('a time-out ends the command and its group, and the session goes on', () =>

@@ -22,10 +22,14 @@ export function temporaryRoot(): string {
 /** Path of `ctx` for the user: the checkout's own, or a copy in `directory` where the checkout is closed to them. */
 export function ctxProgramFor(user: TestUser, directory: string): string {
   if (user.uid === process.getuid?.() || everybodyMayEnter(checkout)) return join(checkout, 'bin', 'ctx');
-  const copy = join(directory, 'ctxfs');
+  return join(copyOfProduct(join(directory, 'ctxfs')), 'bin', 'ctx');
+}
+
+/** The product at a place of its own, where its parts can be broken. */
+export function copyOfProduct(copy: string): string {
   for (const part of ['bin', 'dist/cli', 'dist/native']) {
     mkdirSync(join(copy, dirname(part)), { recursive: true, mode: 0o755 });
     cpSync(join(checkout, part), join(copy, part), { recursive: true });
   }
-  return join(copy, 'bin', 'ctx');
+  return copy;
 }
