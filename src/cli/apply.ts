@@ -49,6 +49,25 @@ function printRefusal({ undecided }: Answer): void {
   process.stderr.write(`${lines.join('\n')}\n`);
 }
 
+/** An undo takes back all of the last apply: whatever chooses or only looks would be passed over. */
+function refuseChoices(call: Arguments): void {
+  const named = ['to', 'conflicts', 'ours', 'theirs'].find((name) => call.values(name).length > 0);
+  const switched = ['dry-run', 'allow-sensitive'].find((name) => call.flag(name));
+  const chosen = named ?? switched;
+  const extra = call.words.length > 0 ? 'PATH' : chosen === undefined ? undefined : `--${chosen}`;
+  if (extra === undefined) return;
+  const reason = `expected --undo alone, got ${extra} too: it takes back the whole of the last apply into this directory`;
+  throw new ErrnoError('EINVAL', { operation: 'apply', reason, remedy: 'ctx apply --undo' });
+}
+
+/** Paths that were asked for and have no change. */
+function printUnmatched({ unmatched }: Answer): void {
+  const paint = painter(process.stderr);
+  for (const path of unmatched) {
+    process.stderr.write(`  ${paint('yellow', `nothing is pending at ${visible(path)}`)}\n`);
+  }
+}
+
 function choicesOf(call: Arguments) {
   return {
     conflicts: (call.value('conflicts') ?? 'refuse') as ConflictChoice,
@@ -77,16 +96,13 @@ async function undo(call: Arguments, fork: Fork): Promise<number> {
 
 export const run: Run = async (call, host) => {
   const choices = choicesOf(call);
-  if (call.flag('undo') && choices.to !== undefined) {
-    const reason = 'expected --undo or --to: what --to wrote is not kept to be undone';
-    throw new ErrnoError('EINVAL', { operation: 'apply', reason });
-  }
+  if (call.flag('undo')) refuseChoices(call);
   const fork = await forkHere(call, host);
   if (call.flag('undo')) return undo(call, fork);
   const answer = await fork.apply(choices);
   const exitCode = answer.done || (choices.dryRun && answer.undecided.length === 0) ? ExitCode.ok : ExitCode.failed;
   if (call.flag('json')) {
-    const { done, steps, conflicts, sensitive, heldBack, problems } = answer;
+    const { done, steps, conflicts, sensitive, heldBack, unmatched, problems } = answer;
     printJson({
       version: 1,
       done,
@@ -95,6 +111,7 @@ export const run: Run = async (call, host) => {
       conflicts,
       sensitive,
       heldBack,
+      unmatched,
       problems,
     });
     return exitCode;
@@ -102,6 +119,7 @@ export const run: Run = async (call, host) => {
   if (choices.dryRun) printPlan(answer);
   else if (answer.done) printDone(answer, choices.conflicts);
   else printRefusal(answer);
+  printUnmatched(answer);
   printSensitive(answer);
   return exitCode;
 };

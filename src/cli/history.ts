@@ -92,7 +92,7 @@ export const forkInfo: Run = async (call, host) => {
   const { changes, layers, clashes } = status;
   return answer(call, { ...summary, ...status, changes: changes.length }, [
     `${status.fork}${summary?.from === undefined ? '' : ` of ${summary.from}`}, ${counted(layers, 'layer')}`,
-    `  ${counted(changes.length, 'change')}, ${counted(clashes.length, 'clash')}, ${counted(status.checkpoints, 'checkpoint')}`,
+    `  ${counted(changes.length, 'change')}, ${counted(clashes.length, 'clash', 'clashes')}, ${counted(status.checkpoints, 'checkpoint')}`,
   ]);
 };
 

@@ -3,6 +3,7 @@ import { realpathSync, statSync } from 'node:fs';
 import { ErrnoError, fromSystemError } from '../base/errno.js';
 import type { ApplyRequest } from '../vault/apply.js';
 import { type AppliedTo, applyTo } from '../vault/apply-to.js';
+import { refuseForeign } from '../vault/root-paths.js';
 import { type ForkRequest, objectOf, withFork } from './fork-verbs.js';
 import type { Host } from './host.js';
 
@@ -38,6 +39,8 @@ export function applyForkTo(
   choices: ApplyRequest,
 ): Promise<AppliedTo & { readonly to: string }> {
   return withFork(host, request, 'ctx apply --to', async (fork) => {
+    const { only = [], ours = [], theirs = [] } = choices;
+    refuseForeign(fork.vault.roots, [...only, ...ours, ...theirs], 'ctx apply');
     const directory = targetOf(host, to, fork.vault.origin);
     const object = objectOf(fork);
     const { conflicts: choice, dryRun = false, allowSensitive } = choices;

@@ -35,13 +35,13 @@ function readable(status: ForkStatus, roots: readonly string[]): readonly Change
 
 export async function changedPaths(host: Host, { paths, ...request }: DiffRequest): Promise<ForkStatus> {
   const roots = shownFrom(placeOf(host, request.cwd), paths);
-  const status = await lookAtFork(host, request);
+  const status = await lookAtFork(host, { ...request, about: roots });
   return { ...status, changes: chosen(status, roots) };
 }
 
 export async function diffOfFork(host: Host, { paths, ...request }: DiffRequest): Promise<ForkDiff> {
   const roots = shownFrom(placeOf(host, request.cwd), paths);
-  const { status, texts } = await readFork(host, request, (found) =>
+  const { status, texts } = await readFork(host, { ...request, about: roots }, (found) =>
     readable(found, roots).slice(0, filesDiffedAtOnce),
   );
   const left = readable(status, roots).length - texts.length;

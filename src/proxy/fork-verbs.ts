@@ -6,6 +6,7 @@ import { findCheckpoint } from '../vault/checkpoint.js';
 import { flattenTrunk } from '../vault/flatten.js';
 import { dropFork } from '../vault/forks.js';
 import { collectGarbage } from '../vault/gc.js';
+import { refuseForeign } from '../vault/root-paths.js';
 import { moveOnto } from '../vault/sync.js';
 import type { Change } from '../vault/tree.js';
 import { closeFork, type OpenFork, openExistingFork } from '../vault/vault.js';
@@ -87,12 +88,17 @@ async function statusOf(fork: OpenFork, since: string | undefined): Promise<Fork
 }
 
 export interface LookRequest extends ForkRequest {
+  /** Shown paths that are asked for: those of no root are refused. */
+  readonly about?: readonly string[] | undefined;
   /** A checkpoint: only what changed after it. */
   readonly since?: string | undefined;
 }
 
 export function lookAtFork(host: Host, request: LookRequest): Promise<ForkStatus> {
-  return withFork(host, request, 'ctx status', (fork) => statusOf(fork, request.since));
+  return withFork(host, request, 'ctx status', (fork) => {
+    refuseForeign(fork.vault.roots, request.about ?? [], 'look at the fork');
+    return statusOf(fork, request.since);
+  });
 }
 
 /** The status, and the contents on both sides of the changes that `choose` picks from it. */
@@ -102,7 +108,8 @@ export function readFork(
   choose: (status: ForkStatus) => readonly Change[],
 ): Promise<{ readonly status: ForkStatus; readonly texts: readonly TextChange[] }> {
   return withFork(host, request, 'ctx diff', async (fork) => {
-    const { since } = request;
+    const { since, about = [] } = request;
+    refuseForeign(fork.vault.roots, about, 'ctx diff');
     const status = await statusOf(fork, since);
     const moment = since === undefined ? undefined : findCheckpoint(fork, since);
     return { status, texts: await readChanges(fork, choose(status), moment) };
@@ -117,6 +124,8 @@ export function keepFork(
   confirm: (fork: OpenFork) => void = () => undefined,
 ): Promise<Omit<Applied, 'fork'>> {
   return withFork(host, request, 'ctx apply', async (fork) => {
+    const { only = [], ours = [], theirs = [] } = choices;
+    refuseForeign(fork.vault.roots, [...only, ...ours, ...theirs], 'ctx apply');
     confirm(fork);
     const object = objectOf(fork);
     const { conflicts: choice, dryRun = false, allowSensitive } = choices;

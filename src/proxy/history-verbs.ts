@@ -13,10 +13,12 @@ import {
   forkNames,
   listForks,
   type MadeFork,
+  originName,
   useFork,
 } from '../vault/forks.js';
 import { collectGarbage } from '../vault/gc.js';
 import { restorePaths } from '../vault/restore.js';
+import { refuseForeign } from '../vault/root-paths.js';
 import type { Change } from '../vault/tree.js';
 import { type VaultAccess, vaultAccess } from '../vault/vault.js';
 import { type ForkRequest, objectOf, tidy, withFork } from './fork-verbs.js';
@@ -82,6 +84,7 @@ export interface RolledBack {
 export function rollBackFork(host: Host, request: RollbackRequest): Promise<RolledBack> {
   return withFork(host, request, 'ctx rollback', async (fork) => {
     const { checkpoint, paths } = request;
+    refuseForeign(fork.vault.roots, paths, 'roll back');
     const to = checkpoint === undefined ? lastMoment(fork) : findCheckpoint(fork, checkpoint);
     const all = await forkChanges(fork, to);
     const chosen = (path: string) =>
@@ -104,7 +107,7 @@ export function accessAt(host: Host, cwd: string): VaultAccess & { readonly orig
 function sourceOf(access: VaultAccess, from: string | undefined): ForkSource {
   const { current } = existingVault(access);
   if (from === undefined) return { fork: current };
-  if (from === 'origin') return 'trunk';
+  if (from === originName) return 'trunk';
   const [fork = '', checkpoint, ...rest] = from.split('@');
   if (rest.length === 0 && forkNames(access).includes(fork === '' ? current : fork)) {
     return { fork: fork === '' ? current : fork, ...(checkpoint === undefined ? {} : { checkpoint }) };

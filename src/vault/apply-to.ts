@@ -3,7 +3,7 @@
  * written where that directory has what the trunk had there; anything else is a conflict, and with one that nobody chose a
  * side for nothing is written. The fork stays as it is, and so does its own directory. What is replaced is not kept.
  */
-import type { Applied, ApplyRequest } from './apply.js';
+import { type Applied, type ApplyRequest, unmatchedOf } from './apply.js';
 import { type ApplyChoices, type ApplyPlan, planApply } from './apply-plan.js';
 import { fitSteps, type Held, obstacles } from './apply-to-plan.js';
 import { forkChangesByRoot, shownChanges } from './changes.js';
@@ -70,6 +70,7 @@ export async function applyTo(fork: OpenFork, directory: string, request: ApplyR
     undecided: open,
     sensitive,
     heldBack: plan.heldBack,
+    unmatched: unmatchedOf(request.only, changes),
     done,
     problems: [...plan.leftOut, ...leftOut, ...inOtherRoots(fork, byRoot)],
   };

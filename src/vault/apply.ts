@@ -38,6 +38,8 @@ export interface Applied {
   /** Changes by which the fork could act outside later; written only when allowed. */
   readonly sensitive: readonly Sensitive[];
   readonly heldBack: readonly string[];
+  /** Paths that were asked for and have no change. */
+  readonly unmatched: readonly string[];
   /** False when conflicts stood in the way, or it was a dry run, and nothing was written. */
   readonly done: boolean;
   readonly problems: readonly Problem[];
@@ -66,6 +68,12 @@ async function agreedPaths(fork: OpenFork, key: string, paths: readonly string[]
 
 const within = (roots: Roots, key: string, shown: readonly string[] | undefined) =>
   shown?.flatMap((path) => pathWithin(roots, key, path) ?? []);
+
+export function unmatchedOf(only: readonly string[] = [], changes: readonly Change[]): readonly string[] {
+  return only.filter(
+    (top) => top !== topPath && !changes.some(({ path }) => path === top || path.startsWith(`${top}/`)),
+  );
+}
 
 interface Plans {
   readonly byRoot: ReadonlyMap<string, ApplyPlan>;
@@ -189,9 +197,14 @@ async function applyLocked(given: OpenFork, request: ApplyRequest, lock: number)
     undecided: plans.undecided,
     sensitive,
     heldBack: paths(({ heldBack }) => heldBack),
+    unmatched: unmatchedOf(request.only, changes),
   };
   if (plans.undecided.length > 0 || request.dryRun === true) {
     return { fork, ...answer, done: false, problems: [...synced.problems, ...shown(({ leftOut }) => leftOut)] };
+  }
+  // Nothing was asked for of what there is: the fork stays, with its checkpoints.
+  if ([...byRoot].every(([key, list]) => list.length === (plans.byRoot.get(key)?.heldBack.length ?? 0))) {
+    return { fork, ...answer, done: true, problems: synced.problems };
   }
   const kept = answer.steps.length === 0 ? fork : await keepReplaced(fork, plans, saved.checkpoint.id);
   for (const [key, { steps }] of plans.byRoot) {

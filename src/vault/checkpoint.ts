@@ -140,7 +140,10 @@ export async function rollBack(fork: OpenFork, to: Checkpoint): Promise<OpenFork
   const saved = saveCheckpoint(fork, { automatic: true, reason: `rollback to ${to.name ?? to.id}` });
   const { meta } = saved.fork;
   const [stack, clashes] = await stackOfMoment(saved.fork, to);
-  const undone = meta.checkpoints.map((each) => (each.id > to.id && each.automatic ? { ...each, undone: true } : each));
+  // What is later than the moment, saved by a person or not, is none that the next rollback goes back to.
+  const undone = meta.checkpoints.map((each) =>
+    each.id < to.id ? each : { ...each, undone: each.id > to.id ? true : undefined },
+  );
   const after: ForkMeta = {
     ...meta,
     ...stackOf(stack),

@@ -55,10 +55,13 @@ export function listForks(access: VaultAccess): readonly ForkSummary[] {
   const { current } = existingVault(access);
   return forkNames(access).map((name) => {
     const { created, from, base, deltas, checkpoints } = existingFork(access, name);
-    const layers = base.length + deltas.length + 1;
+    const layers = base.length + deltas.length;
     return { name, current: name === current, created, from, layers, checkpoints: checkpoints.length };
   });
 }
+
+/** What stands for the person's directory where a fork is named to start from. */
+export const originName = 'origin';
 
 /** Where a new fork starts: `trunk` is the person's directory as it is known. */
 export type ForkSource = 'trunk' | { readonly fork: string; readonly checkpoint?: string | undefined };
@@ -141,10 +144,12 @@ export function createFork(access: VaultAccess, wanted: string | undefined, sour
   return withVaultLock(tree, paths.lock, 'ctx fork create', async () => {
     const vault = existingVault(access);
     const name = wanted ?? freeName(access);
-    if (!isForkName(name)) {
+    if (!isForkName(name) || name === originName) {
+      const expected =
+        name === originName ? 'another name than that of your directory' : 'a name that begins with a letter or digit';
       throw new ErrnoError('EINVAL', {
         operation: 'make a fork',
-        reason: `expected a name that begins with a letter or digit, got '${name}'`,
+        reason: `expected ${expected}, got '${name}'`,
         remedy: 'letters, digits and . _ + - are fine, up to 64 of them',
       });
     }

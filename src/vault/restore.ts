@@ -1,16 +1,15 @@
 /** Rolling back single paths: a layer on top that shows them as they were. Everything else stays. */
-
-import { ErrnoError } from '../base/errno.js';
 import { saveCheckpoint, stackOfMoment } from './checkpoint.js';
 import type { Checkpoint } from './fork-meta.js';
 import { copyTop, makeLayer, treesOf } from './layer-pool.js';
 import { atOrBelow, makePathLayer } from './path-layer.js';
-import { rootOf, topPath } from './root-paths.js';
+import { refuseForeign, rootOf, topPath } from './root-paths.js';
 import { type OpenFork, withMeta } from './vault.js';
 
 /** The paths as the fork's changes name them. What stands now is kept as a checkpoint. */
 export async function restorePaths(fork: OpenFork, to: Checkpoint, shown: readonly string[]): Promise<OpenFork> {
   const { paths } = fork;
+  refuseForeign(fork.vault.roots, shown, 'roll back');
   const saved = saveCheckpoint(fork, {
     automatic: true,
     reason: `rollback of ${shown.join(' ')} to ${to.name ?? to.id}`,
@@ -19,13 +18,7 @@ export async function restorePaths(fork: OpenFork, to: Checkpoint, shown: readon
   const byRoot = new Map<string, string[]>();
   for (const path of shown) {
     const found = rootOf(vault.roots, path);
-    if (found === undefined) {
-      throw new ErrnoError('ENOENT', {
-        operation: 'roll back',
-        path,
-        reason: 'expected a path of the workspace or of a root of the fork',
-      });
-    }
+    if (found === undefined) continue;
     byRoot.set(found[0], [...(byRoot.get(found[0]) ?? []), found[1]]);
   }
   // On the trunk that the fork stands on: what the person edited since is theirs, and what they edit now waits.

@@ -1,4 +1,5 @@
 /** Paths of several roots in one list: those of the workspace as they are in it, those of other roots in full. Pure. */
+import { ErrnoError } from '../base/errno.js';
 import { workspaceRoot } from './layout.js';
 
 export type Roots = Readonly<Record<string, string>>;
@@ -32,4 +33,12 @@ export function rootOf(roots: Roots, shown: string): readonly [key: string, path
     .filter((entry): entry is readonly [string, string] => entry[1] !== undefined)
     .sort(([left], [right]) => (roots[right]?.length ?? 0) - (roots[left]?.length ?? 0));
   return found[0];
+}
+
+/** Refuses paths that no root has: what is asked of them would silently be asked of nothing. */
+export function refuseForeign(roots: Roots, shown: readonly string[], operation: string): void {
+  const path = shown.find((each) => rootOf(roots, each) === undefined);
+  if (path === undefined) return;
+  const reason = 'expected a path of the workspace or of a root of the fork';
+  throw new ErrnoError('EINVAL', { operation, path, reason, remedy: 'ctx vault info shows its roots' });
 }

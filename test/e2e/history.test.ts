@@ -71,6 +71,19 @@ forEachUser((user) => {
     assert.match(await refusal(stage, project, ['rollback', 'good'], 1), /no checkpoint 'good'.*\(ENOENT\)/);
   });
 
+  test('rollback never goes forward, to a checkpoint that was saved after where the fork stands', async () => {
+    const project = stage.project('echo base > a');
+    await stage.inside(project, 'echo one > a');
+    await stage.json(project, ['checkpoint', 'save', 'good']);
+    await stage.inside(project, 'echo two > a');
+    await stage.json(project, ['rollback', '1']);
+    assert.match(await refusal(stage, project, ['rollback'], 1), /nothing to undo/);
+    await stage.json(project, ['rollback', 'good']);
+    assert.equal(await stage.inside(project, 'cat a'), 'one\n');
+    await stage.json(project, ['rollback']);
+    assert.equal(await stage.inside(project, 'cat a'), 'base\n');
+  });
+
   test('single paths go back, everything else stays', async () => {
     const project = stage.project('mkdir -p d/e; echo base > a; echo base > d/f; echo base > d/e/g; echo base > gone');
     await stage.inside(project, 'echo one > a');
@@ -216,6 +229,19 @@ asOneUser((user) => {
     assert.match(await refusal(stage, project, ['fork', 'create', 'x', '--from', 'none'], 1), /'none'.*\(ENOENT\)/);
     assert.match(await refusal(stage, project, ['fork', 'delete', 'main'], 2), /ctx drop/);
     assert.match(await refusal(stage, project, ['exec', '--fork', 'none', '--', 'true'], 1), /no fork 'none'/);
+    assert.match(
+      await refusal(stage, project, ['fork', 'create', 'origin'], 2),
+      /another name than that of your directory/,
+    );
     assert.match(await refusal(stage, project, ['checkpoint', 'save', '12'], 2), /is no number/);
+    await stage.inside(project, 'echo x > x');
+    const { checkpoints: before } = await stage.json(project, ['checkpoint', 'list']);
+    for (const words of [['diff'], ['diff', '--names'], ['apply'], ['apply', '--ours'], ['rollback', '1']]) {
+      assert.match(
+        await refusal(stage, project, [...words, '/etc'], 2),
+        /expected a path of the workspace.*\(EINVAL\)/,
+      );
+    }
+    assert.deepEqual((await stage.json(project, ['checkpoint', 'list']))['checkpoints'], before);
   });
 });

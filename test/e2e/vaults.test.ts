@@ -146,6 +146,29 @@ forEachUser((user) => {
     assert.equal(stage.shell(project, 'cat d/a c n/m/x; find . -type f | sort'), '1\n0\n1\n./c\n./d/a\n./n/m/x\n');
     assert.deepEqual(pathsOf((await stage.json(project, ['diff']))['changes']), ['c', 'n/y']);
     assert.equal(await stage.inside(project, 'cat c n/y; ls d'), '1\n1\na\n');
+    const { done, applied, unmatched } = await stage.json(project, ['apply', 'nothing', 'n']);
+    assert.deepEqual([done, pathsOf(applied), unmatched], [true, ['n/y'], ['nothing']]);
+  });
+
+  test('an apply of nothing changes nothing: what is pending can be rolled back as before', async () => {
+    const project = stage.project('echo 0 > a');
+    await stage.inside(project, 'echo 1 > a; echo z > .bashrc');
+    await stage.json(project, ['apply', 'nothing']);
+    await stage.json(project, ['apply', '.bashrc']);
+    await stage.json(project, ['rollback']);
+    assert.deepEqual((await stage.json(project, ['diff']))['changes'], []);
+  });
+
+  test('an undo takes back the whole apply: what would choose or only look is refused, and nothing is undone', async () => {
+    const project = stage.project('echo 0 > a');
+    await stage.inside(project, 'echo 1 > a');
+    await stage.json(project, ['apply']);
+    for (const words of [['a'], ['--dry-run'], ['--theirs', 'a'], ['--conflicts', 'ours'], ['--to', '..']]) {
+      const { code, stderr } = await stage.ctx(project, ['apply', '--undo', ...words]);
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, /expected --undo alone, got (PATH|--[a-z-]+) too.*\(EINVAL\)/);
+    }
+    assert.equal(stage.shell(project, 'cat a'), '1\n');
   });
 
   test('export writes out what the fork shows, as a directory and as a tar file', async () => {
