@@ -41,6 +41,7 @@ export function loadFileLock(library: string, milliseconds = recordLockMilliseco
           number === busy
             ? `expected the ${what} to be free within ${milliseconds} ms: another process holds it`
             : `flock failed with errno ${number}`,
+        remedy: 'try again; where it stays so, a process of ctx was stopped or hangs',
       });
     },
     release(descriptor) {

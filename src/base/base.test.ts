@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -23,6 +23,30 @@ describe('errno', () => {
   it('does not dress a defect up as a system error', () => {
     const defect = new TypeError('a defect');
     assert.throws(() => fromSystemError(defect, 'read'), defect);
+  });
+
+  it('says a code and a path once, and leaves out no other path', () => {
+    const said = (act: () => void, path?: string) => {
+      try {
+        act();
+      } catch (error) {
+        return fromSystemError(error, 'try', path).reason;
+      }
+      return '';
+    };
+    const nothing = '/nonexistent/a, b';
+    assert.equal(
+      said(() => statSync(nothing)),
+      'stat failed: no such file or directory',
+    );
+    assert.match(
+      said(() => statSync(nothing), '/nonexistent'),
+      /, stat '\/nonexistent\/a, b'$/,
+    );
+    assert.match(
+      said(() => renameSync(nothing, '/b')),
+      /'\/nonexistent\/a, b' -> '\/b'/,
+    );
   });
 });
 

@@ -96,6 +96,7 @@ interface SystemError {
   readonly code: string;
   readonly syscall?: string;
   readonly path?: string;
+  readonly dest?: string;
 }
 
 function isSystemError(error: unknown): error is Error & SystemError {
@@ -107,14 +108,21 @@ export function hasCode(error: unknown, code: ErrnoCode): boolean {
   return isSystemError(error) && error.code === code;
 }
 
+/** Node's text without the code and the path, where those stand in the error already. */
+function saidOf({ message, code, syscall, path, dest }: Error & SystemError, shown: string | undefined): string {
+  if (path !== shown || dest !== undefined || !message.startsWith(`${code}: `)) return message;
+  return message.slice(`${code}: `.length).split(`, ${syscall}`)[0] ?? message;
+}
+
 /** Wraps what the operating system said, so that a caller sees one error type only. */
 export function fromSystemError(error: unknown, operation: string, path?: string): ErrnoError {
   if (error instanceof ErrnoError) return error;
   if (!isSystemError(error) || !/^E[A-Z0-9]+$/.test(error.code)) throw error;
+  const shown = path ?? error.path;
   return new ErrnoError(error.code as ErrnoCode, {
     operation,
-    path: path ?? error.path,
-    reason: `${error.syscall ?? operation} failed: ${error.message}`,
+    path: shown,
+    reason: `${error.syscall ?? operation} failed: ${saidOf(error, shown)}`,
     cause: error,
   });
 }

@@ -70,13 +70,14 @@ export function rootOf(line: readonly AgentFacts[], hidden: readonly string[]): 
   }
   if (first === undefined || first.root === '/') return undefined;
   const operation = `root of agent ${first.name}`;
+  const remedy = `ctx agent set ${first.name} root DIRECTORY; / is the host's own system`;
   const found = canonicalPath(first.root);
   if (found === undefined) {
-    throw new ErrnoError('ENOENT', { operation, path: first.root, reason: 'there is no such directory' });
+    throw new ErrnoError('ENOENT', { operation, path: first.root, reason: 'there is no such directory', remedy });
   }
   checkedPlace(found, 'the root of an agent');
   if (hidden.some((directory) => contains(directory, found))) {
-    throw new ErrnoError('EACCES', { operation, path: found, reason: 'ctx keeps its own files there' });
+    throw new ErrnoError('EACCES', { operation, path: found, reason: 'ctx keeps its own files there', remedy });
   }
   return found;
 }

@@ -1,7 +1,8 @@
 /** What an operator does with a vault as a whole: list, look, check, merge, collect, export, delete. */
-import { closeSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { closeSync, existsSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { ErrnoError } from '../base/errno.js';
+import { freshDirectory } from '../base/fresh-directory.js';
 import { liveOutputMilliseconds } from '../base/limits.js';
 import { forkChanges } from '../vault/changes.js';
 import { exportTree } from '../vault/export.js';
@@ -114,13 +115,7 @@ export function exportFork(
   to: string,
 ): Promise<{ readonly problems: readonly Problem[] }> {
   return withFork(host, request, 'ctx vault export', async (fork) => {
-    if (!/\.tar$/.test(to)) {
-      try {
-        mkdirSync(to);
-      } catch (error) {
-        if (!hasCode(error, 'EEXIST') || readdirSync(to).length > 0) throw fromSystemError(error, 'export', to);
-      }
-    }
+    if (!/\.tar$/.test(to)) freshDirectory(to, 'export', 0o777);
     return { problems: await exportTree(fork, to) };
   });
 }

@@ -66,7 +66,7 @@ export function workspaceOf(cwd: string, facts: WorkspaceFacts): string {
   const reason = refusal(chosen, facts);
   if (reason === undefined) return chosen;
   throw new ErrnoError('EINVAL', {
-    operation: 'exec',
+    operation: 'open the directory',
     path: chosen,
     reason,
     remedy: 'go to the project you want to work on and run the command there',

@@ -36,7 +36,12 @@ export function blameFile(host: Host, file: string): Blamed {
   const { directory, origin } = placeOf(host, near);
   const path = join(directory, asked.slice(near.length));
   if (!contains(origin, path) || path === origin) {
-    throw new ErrnoError('EINVAL', { operation, path: asked, reason: 'expected a file of a workspace' });
+    throw new ErrnoError('EINVAL', {
+      operation,
+      path: asked,
+      reason: 'expected a file of a workspace',
+      remedy: 'ctx vault list shows the directories that commands ran in',
+    });
   }
   const relative = path.slice(origin.length + 1);
   const found = blame(find(directoryReader(host.audit.record), {}), origin, relative);

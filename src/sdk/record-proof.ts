@@ -1,5 +1,5 @@
 /** What makes the record a proof: seals, keys, exports and the verifier. */
-import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileAnchor } from '../audit/anchor/file-anchor.js';
 import { anchorsOf, rootAnchor } from '../audit/anchors-of.js';
@@ -14,6 +14,7 @@ import { type Sealed, sealAll } from '../audit/seal.js';
 import { publicPem } from '../audit/signature.js';
 import { type Verification, verify } from '../audit/verify.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { freshDirectory } from '../base/fresh-directory.js';
 import type { Host } from '../proxy/host.js';
 import { currentDirectory } from './current-directory.js';
 
@@ -67,8 +68,8 @@ export function exportRecord(host: Host, to: string): Exported {
   const { record, root } = host.audit;
   const sealed = sealRecord(host);
   const reader = directoryReader(record);
+  freshDirectory(directory, 'ctx audit export', 0o700);
   try {
-    mkdirSync(directory, { mode: 0o700 });
     for (const chain of reader.chains()) {
       cpSync(join(record, chain), join(directory, chain), {
         recursive: true,

@@ -154,7 +154,11 @@ export function createFork(access: VaultAccess, wanted: string | undefined, sour
       });
     }
     if (readForkMeta(paths.fork(name).directory) !== undefined) {
-      throw new ErrnoError('EEXIST', { operation: 'make a fork', reason: `there is a fork '${name}' already` });
+      throw new ErrnoError('EEXIST', {
+        operation: 'make a fork',
+        reason: `there is a fork '${name}' already`,
+        remedy: `ctx fork use ${name} works on it, ctx fork delete ${name} forgets it`,
+      });
     }
     const origin: Origin =
       source === 'trunk'
