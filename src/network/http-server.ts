@@ -8,10 +8,12 @@ import { ErrnoError, hasCode } from '../base/errno.js';
 import { asErrno, httpAnswer } from './answer.js';
 import type { Conversation } from './conversation.js';
 import { open } from './gate.js';
+import type { Target } from './host-name.js';
 import { headScanner, parseRequestHead, parseResponseHead, type RequestHead, refuseMessage } from './http-head.js';
 import {
   outgoingRequest,
   outgoingResponse,
+  type ProxyTarget,
   parseAbsoluteTarget,
   parseAuthorityTarget,
   requestFraming,
@@ -31,7 +33,7 @@ export async function serveHttp(conversation: Conversation): Promise<void> {
   try {
     const head = parseRequestHead(await inbox.read(headScanner()));
     if (head.method === 'CONNECT') await serveConnect(conversation, head, progress);
-    else await serveRequest(conversation, head, progress);
+    else await serveRequest(conversation, head, parseAbsoluteTarget(head.target), progress);
   } catch (error) {
     const known = signal.aborted ? clientGone : asErrno(error, 'the connection');
     // An answer that has begun cannot be taken back: a reset tells the client that it is not whole.
@@ -47,8 +49,10 @@ interface Progress {
   answered: boolean;
 }
 
+const established = 'HTTP/1.1 200 Connection established\r\n\r\n';
+
 async function serveConnect(conversation: Conversation, head: RequestHead, progress: Progress): Promise<void> {
-  const { client, attempt, gate, limits, signal } = conversation;
+  const { client, attempt, gate, secrets, limits, signal } = conversation;
   attempt.protocol = 'connect';
   const target = parseAuthorityTarget(head.target);
   attempt.host = target.host;
@@ -56,9 +60,13 @@ async function serveConnect(conversation: Conversation, head: RequestHead, progr
   if (requestFraming(head).kind !== 'none') {
     throw new ErrnoError('EINVAL', { operation: 'http', reason: 'expected CONNECT without a body' });
   }
+  if (target.port === upgradedPort && secrets.has(target.host)) {
+    client.write(established);
+    return serveInside(conversation, target, progress);
+  }
   const host = await open(gate, target, attempt, signal);
   progress.answered = true;
-  client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+  client.write(established);
   await tunnel(client, host, limits.idleMilliseconds);
 }
 
@@ -66,9 +74,22 @@ async function serveConnect(conversation: Conversation, head: RequestHead, progr
 const upgradedPort = 80;
 const noChanges = { without: new Set<string>(), added: [] };
 
-async function serveRequest(conversation: Conversation, head: RequestHead, progress: Progress): Promise<void> {
+/** Some clients tunnel `http://`, too: for a host with secrets, what they ask inside is served as if it had been asked plainly. */
+async function serveInside(conversation: Conversation, target: Target, progress: Progress): Promise<void> {
+  const { client, limits } = conversation;
+  const inbox = new Inbox(client, { bytes: limits.headBytes, milliseconds: limits.headMilliseconds });
+  const head = parseRequestHead(await inbox.read(headScanner()));
+  if (!head.target.startsWith('/')) refuseMessage('expected a path, as a host is asked for it');
+  await serveRequest(conversation, head, { ...target, path: head.target }, progress);
+}
+
+async function serveRequest(
+  conversation: Conversation,
+  head: RequestHead,
+  asked: ProxyTarget,
+  progress: Progress,
+): Promise<void> {
   const { client, attempt, gate, secrets, limits, signal } = conversation;
-  const asked = parseAbsoluteTarget(head.target);
   const own = asked.port === upgradedPort ? secrets.get(asked.host) : undefined;
   const target = own === undefined ? asked : { ...asked, port: own.port };
   attempt.protocol = own === undefined ? 'http' : 'https';

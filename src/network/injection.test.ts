@@ -82,6 +82,24 @@ describe('a secret that the proxy adds', { skip: withoutOpenssl() }, () => {
     assert.ok((events[0]?.bytesIn ?? 0) > 300, 'the bytes of TLS are counted');
   });
 
+  it('is added to what a client asks for in a tunnel to port 80, which some make for http, too', async () => {
+    const { port } = await proxying();
+    const connect = 'CONNECT api.example:80 HTTP/1.1\r\nHost: api.example:80\r\n\r\n';
+    const answer = (await say(port, `${connect}GET /inside HTTP/1.1\r\nHost: other.example\r\n\r\n`)).toString();
+    assert.match(answer, /^HTTP\/1\.1 200 Connection established\r\n\r\nHTTP\/1\.1 200 OK/);
+    assert.deepEqual([received.at(-1)?.url, received.at(-1)?.headers.authorization], ['/inside', value]);
+    assert.equal(received.at(-1)?.headers.host, `api.example:${api.port}`);
+    assert.ok(!answer.includes(token), answer);
+    const count = received.length;
+    for (const inside of ['GET http://other.example/ HTTP/1.1\r\n\r\n', 'CONNECT other.example:443 HTTP/1.1\r\n\r\n']) {
+      assert.match((await say(port, `${connect}${inside}`)).toString(), /\r\n\r\nHTTP\/1\.1 400 /);
+    }
+    const ungranted = await proxying({ grant: hostNetwork(['api.example:80']) });
+    const refused = (await say(ungranted.port, `${connect}GET / HTTP/1.1\r\n\r\n`)).toString();
+    assert.match(refused, /\r\n\r\nHTTP\/1\.1 403 /);
+    assert.equal(received.length, count);
+  });
+
   it('needs the grant of the port it leaves by', async () => {
     const { port } = await proxying({ grant: hostNetwork(['api.example:80']) });
     assert.match((await say(port, 'GET http://api.example/ HTTP/1.1\r\n\r\n')).toString(), /^HTTP\/1\.1 403 /);
