@@ -8,7 +8,8 @@ import { contains } from '../authority/absolute-path.js';
 import type { Grants } from './grants.js';
 import type { Resolve } from './resolve-path.js';
 
-const runOutside = ['.claude', '.mcp.json', '.git/hooks', '.git/config', '.ctx'];
+/** `.git` whole: a file there leads git elsewhere, and configuration stands in many places below. `HEAD`: it makes a repository of its directory. */
+const runOutside = ['.claude', '.mcp.json', '.git', 'HEAD', '.ctx'];
 
 /** Of the workspace and of where the harness was started, links followed. */
 export async function protectedPaths(roots: readonly string[], resolve: Resolve): Promise<readonly string[]> {

@@ -132,6 +132,10 @@ forEachUser((user) => {
       '.git/hooks/post-checkout',
       'hooks/pre-commit',
       '.git/config',
+      '.git/modules/sub/config',
+      '.git/info/attributes',
+      '.git',
+      'HEAD',
       '.ctx/workspace.json',
     ]) {
       assert.equal(await write(project, path), 'deny', path);
@@ -143,6 +147,20 @@ forEachUser((user) => {
       stage.program,
     ]) {
       assert.equal(await write(project, path), 'deny', path);
+    }
+  });
+
+  test('no call that it lets through has git run something where the harness stands', async () => {
+    const evil = `mkdir -p evil/objects evil/refs; echo 'ref: refs/heads/main' > evil/HEAD
+      printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = %s\\n\\tfsmonitor = touch %s/ran; false\\n' $PWD $PWD > evil/config`;
+    const use = 'git status > /dev/null 2>&1 || true; ls ran 2> /dev/null || true';
+    const ways = {
+      '.git': `${evil}; echo gitdir: evil > .git`,
+      HEAD: `${evil}; mkdir work; sed -i '/worktree/s|$|/work|' evil/config; mv evil/* .`,
+    };
+    for (const [path, script] of Object.entries(ways)) {
+      assert.equal(stage.shell(stage.project(script), use), 'ran\n', `${path}: without the hook this has to work`);
+      assert.equal(await write(stage.project(), path), 'deny', path);
     }
   });
 
