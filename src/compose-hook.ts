@@ -5,7 +5,7 @@ import { composeRecorder } from './compose-recorder.js';
 import type { HookHost, Task } from './hook/hook-host.js';
 import { storePaths } from './vault/layout.js';
 import { openStore } from './vault/store.js';
-import { canonicalPlace, configurationDirectory, objectRoot, storeDirectory } from './vault/store-place.js';
+import { canonicalPlace, configurationDirectory, objectRoot, ownPlace, storeDirectory } from './vault/store-place.js';
 
 /** A file of the checkout that the bundle and the compiled files stand in. */
 function inCheckout(path: string): string {
@@ -16,13 +16,14 @@ function inCheckout(path: string): string {
 export function composeHookHost(): HookHost {
   const { env } = process;
   const home = canonicalPlace(homedir());
-  const store = canonicalPlace(openStore(canonicalPlace(storeDirectory(env, home))).directory);
-  const root = canonicalPlace(objectRoot(env, store));
-  const configuration = canonicalPlace(configurationDirectory(env, home));
+  const uid = process.geteuid?.() ?? 0;
+  const store = canonicalPlace(openStore(ownPlace(storeDirectory(env, home), uid)).directory);
+  const root = ownPlace(objectRoot(env, store), uid);
+  const configuration = ownPlace(configurationDirectory(env, home), uid);
   const audit = auditPlaces(storePaths(store).record, configuration, inCheckout('dist/native/flock.node'));
   return Object.freeze({
     store,
-    recorder: composeRecorder(audit, { root, uid: process.geteuid?.() ?? 0 }),
+    recorder: composeRecorder(audit, { root, uid }),
     home,
     hidden: Object.freeze([store, root, configuration]),
     operatorDirectories: Object.freeze([root, configuration]),

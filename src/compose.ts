@@ -8,7 +8,7 @@ import { composeRecorder } from './compose-recorder.js';
 import type { Host } from './proxy/host.js';
 import { storePaths } from './vault/layout.js';
 import { openStore } from './vault/store.js';
-import { canonicalPlace, configurationDirectory, objectRoot, storeDirectory } from './vault/store-place.js';
+import { canonicalPlace, configurationDirectory, objectRoot, ownPlace, storeDirectory } from './vault/store-place.js';
 import { Tree } from './vault/tree.js';
 
 /** `dist/native`, beside the bundle and beside the compiled files alike. */
@@ -27,10 +27,10 @@ export function composeHost(env: Host['environment'] = process.env): Host {
     throw new ErrnoError('ENOSYS', { operation: 'ctx', reason: `expected x86_64 or arm64, got ${arch}` });
   }
   const home = canonicalPlace(homedir());
-  const store = openStore(canonicalPlace(storeDirectory(env, home)));
-  const root = canonicalPlace(objectRoot(env, store.directory));
-  const configuration = canonicalPlace(configurationDirectory(env, home));
   const uid = geteuid();
+  const store = openStore(ownPlace(storeDirectory(env, home), uid));
+  const root = ownPlace(objectRoot(env, store.directory), uid);
+  const configuration = ownPlace(configurationDirectory(env, home), uid);
   const audit = auditPlaces(storePaths(store.directory).record, configuration, nativeProgram('flock.node'));
   return Object.freeze({
     store,

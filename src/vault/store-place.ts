@@ -1,5 +1,5 @@
-/** Where the files of ctx itself stand: the store, the objects, the operator's configuration. Pure but for `canonicalPlace`. */
-import { realpathSync } from 'node:fs';
+/** Where the files of ctx itself stand: the store, the objects, the operator's configuration. Pure but for `canonicalPlace` and `ownPlace`. */
+import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 
@@ -11,6 +11,28 @@ export function canonicalPlace(path: string): string {
     if (hasCode(error, 'ENOENT')) return path;
     throw fromSystemError(error, 'open', path);
   }
+}
+
+/**
+ * What stands there decides what a command may do, and is written without a second look: nobody else may have made it, or write it.
+ * As it is where nothing stands there yet.
+ */
+export function ownPlace(path: string, uid: number): string {
+  const place = canonicalPlace(path);
+  const about = statSync(place, { throwIfNoEntry: false });
+  if (about === undefined) return place;
+  const isTheirs = about.uid !== uid;
+  if (!isTheirs && (about.mode & 0o022) === 0) return place;
+  throw new ErrnoError('EACCES', {
+    operation: 'open',
+    path: place,
+    reason: isTheirs
+      ? `expected a directory of your own (uid ${uid}), found one of uid ${about.uid}`
+      : `expected a directory that nobody else may write, found mode ${(about.mode & 0o7777).toString(8)}`,
+    remedy: isTheirs
+      ? 'set CTX_DATA, CTX_ROOT or XDG_CONFIG_HOME to a directory of your own'
+      : `chmod go-w ${place}, if nobody else wrote it`,
+  });
 }
 
 /** The variables that decide where these are: where all are the same, so are the places. */

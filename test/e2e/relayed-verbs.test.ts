@@ -284,7 +284,7 @@ function suite(user: TestUser): void {
         assert.equal(answer, 'N', 'refused, and nothing else is said');
         const stopped = await start([stage.program, 'session', 'stop'], { cwd: project, env: stage.environment })
           .finished;
-        assert.match(stopped.stderr, /it is for its own user to stop/);
+        assert.match(stopped.stderr, /expected a directory of your own/);
         assert.equal(stopped.code, 13);
       }),
   );

@@ -1,0 +1,61 @@
+/** Another user of the same machine, who is there first: where the person's ctx is told to keep its files. */
+import assert from 'node:assert/strict';
+import { chmodSync, chownSync, lchownSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { useStage } from '../support/stage.js';
+import { forEachUser, isRoot } from '../support/users.js';
+
+/** Nobody's on any host. */
+const stranger = 54_321;
+const skip = isRoot ? false : 'only root can make files of another user';
+
+forEachUser((user) => {
+  const stage = useStage(user);
+
+  /** A place that everybody may write, in which names lead to what only the person may. */
+  function trap(name: string, owner: number): { readonly place: string; readonly victim: string } {
+    const victim = stage.makeDirectory(`home/${name}-victim`);
+    chmodSync(victim, 0o700);
+    const place = stage.makeDirectory(name);
+    for (const link of ['record', 'vault', 'ctx', 'agent']) {
+      symlinkSync(victim, join(place, link));
+      lchownSync(join(place, link), owner, owner);
+    }
+    const rules = join(place, 'agents.toml');
+    writeFileSync(rules, '');
+    chownSync(rules, owner, owner);
+    chmodSync(place, 0o777);
+    chownSync(place, owner, owner);
+    return { place, victim };
+  }
+
+  for (const variable of ['CTX_DATA', 'CTX_ROOT', 'XDG_CONFIG_HOME']) {
+    test(`files that a stranger laid where ${variable} leads are neither obeyed nor followed`, { skip }, async () => {
+      const { place, victim } = trap(`trap-${variable}`, stranger);
+      stage.shell(stage.home, `mkdir -p ${place}/record/made`);
+      assert.deepEqual(readdirSync(victim), ['made'], 'whoever does not look follows them');
+      const project = stage.project();
+      const value = variable === 'XDG_CONFIG_HOME' ? stage.makeDirectory(`parent-${variable}`) : place;
+      if (value !== place) symlinkSync(place, join(value, 'ctxfs'));
+      for (const words of [
+        ['exec', '--', 'true'],
+        ['agent', 'new', 'helper'],
+        ['hook', 'json'],
+      ]) {
+        const { code, stdout, stderr } = await stage.ctx(project, words, { env: { [variable]: value } });
+        assert.ok(code !== 0 || /"deny"/.test(stdout), stdout);
+        assert.match(`${stdout}${stderr}`, /expected a directory of your own/);
+      }
+      assert.deepEqual(readdirSync(victim), ['made']);
+    });
+  }
+
+  test('a store that others may write is refused, and says how it is closed', { skip }, async () => {
+    const { place } = trap('open-store', user.uid);
+    const { code, stderr } = await stage.ctx(stage.project(), ['exec', '--', 'true'], { env: { CTX_DATA: place } });
+    assert.equal(code, 13);
+    assert.match(stderr, /nobody else may write, found mode 777/);
+    assert.match(stderr, /chmod go-w/);
+  });
+});
