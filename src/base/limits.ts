@@ -198,7 +198,11 @@ export const approvalsWaiting = 64;
 /** Between two looks of a session whether what runs in its background has ended. */
 export const backgroundLookMilliseconds = 500;
 
-/** How long a session trusts its last look at the person's directory: an edit made meanwhile enters with a later command. */
+/**
+ * A session trusts its last look at the person's directory for so many times what that took, so that looking costs it a hundredth
+ * of its time, and for no longer than this. An edit made meanwhile enters with a later command.
+ */
+export const originLookPatience = 100;
 export const originLookMilliseconds = 2_000;
 
 /** A session that nobody has asked anything of for so long ends by itself; `--idle` of `ctx session start` says another time. */

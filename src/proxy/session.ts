@@ -10,7 +10,7 @@ import { closeSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { loadFileLock } from '../audit/file-lock.js';
 import { ErrnoError, hasCode } from '../base/errno.js';
-import { backgroundLookMilliseconds, originLookMilliseconds } from '../base/limits.js';
+import { backgroundLookMilliseconds, originLookMilliseconds, originLookPatience } from '../base/limits.js';
 import { uniqueName } from '../base/unique-name.js';
 import { type Group, makeGroup } from '../jail/cgroup.js';
 import { keptPlan } from '../jail/plan.js';
@@ -84,7 +84,8 @@ export class Session {
   /** As the fork is mounted, or was when it was last. */
   #isReadOnly = false;
   #queue: Promise<unknown> = Promise.resolve();
-  #lookedAt = 0;
+  /** When the person's directory is to be looked at again. */
+  #lookAt = 0;
 
   private constructor(host: Host, request: SessionRequest, equipment: Equipment, opened: OpenFork) {
     this.#host = host;
@@ -229,8 +230,8 @@ export class Session {
       resolved.leave.confirm(this.#opened);
       return { fork: this.#opened, entered: [], clashes: this.#opened.meta.clashes, problems: [], checkpoint: null };
     }
-    const now = performance.now();
-    const look = now - this.#lookedAt > originLookMilliseconds;
+    const begun = performance.now();
+    const look = begun >= this.#lookAt;
     const { store, tree } = this.#host;
     const { owner } = place;
     const purpose = request.argv.join(' ');
@@ -238,8 +239,10 @@ export class Session {
     if (opened === undefined) throw this.#lost('its vault was deleted');
     this.#opened = opened;
     if (look) {
-      this.#lookedAt = now;
-      return readyFork(this.#host, place, opened, resolved, request);
+      const ready = await readyFork(this.#host, place, opened, resolved, request);
+      const took = performance.now() - begun;
+      this.#lookAt = begun + Math.min(took * originLookPatience, originLookMilliseconds);
+      return ready;
     }
     resolved.leave.confirm(opened);
     await recordInterrupted(this.#host, opened);

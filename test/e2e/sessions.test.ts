@@ -225,6 +225,20 @@ forEachUser((user) => {
     });
   });
 
+  test('an edit of the person enters with a command soon after it', () =>
+    inSession(
+      stage,
+      async ({ project }) => {
+        const shown = async () => (await stage.ctx(project, ['exec', '--', 'cat', 'file'])).stdout;
+        assert.equal(await shown(), 'first\n');
+        stage.shell(project, 'echo second > file');
+        let seen = '';
+        for (const end = Date.now() + 60_000; seen !== 'second\n' && Date.now() < end; ) seen = await shown();
+        assert.equal(seen, 'second\n');
+      },
+      { script: 'echo first > file' },
+    ));
+
   test('its beginning and its end are in the record of its agent, of the same fork', async () => {
     const project = stage.project();
     assert.equal((await stage.ctx(project, ['agent', 'new', 'keeper'])).code, 0);
