@@ -199,7 +199,7 @@ function hidden(view: JailView): Operation[] {
 }
 
 /** Resource numbers of setrlimit, the same on both architectures. */
-const resource = { fileBytes: 1, core: 4, processes: 6, openFiles: 7 } as const;
+const resource = { fileBytes: 1, core: 4, processes: 6, openFiles: 7, realTime: 14 } as const;
 
 /** A fork bomb ends here, with a host that still answers; the widest parallel build has tens a processor, threads included. */
 function mostProcesses(processors: number): bigint {
@@ -213,6 +213,8 @@ function limits(view: JailView): Operation[] {
     // 1, not 0: the kernel takes 0 for "pipe it to the host's crash handler all the same".
     { do: 'limit', resource: resource.core, value: 1n },
     { do: 'limit', resource: resource.openFiles, value: BigInt(openFiles) },
+    // A person who makes music may have the right: whoever uses it without end stops the machine, whatever its control group says.
+    { do: 'limit', resource: resource.realTime, value: 0n },
     ...(view.fileBytes === undefined
       ? []
       : [{ do: 'limit', resource: resource.fileBytes, value: BigInt(view.fileBytes) } as const]),

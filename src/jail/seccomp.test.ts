@@ -71,7 +71,24 @@ for (const architecture of architectures) {
       assert.equal(answer(architecture, 'ioctl', 0, 0x5401), allow);
       assert.equal(answer(architecture, 'ioctl', 0, 0x5412), tell);
       assert.equal(answer(architecture, 'ioctl', 0, 0x541c), tell);
-      for (const family of [1, 2, 10]) assert.equal(answer(architecture, 'socket', family), allow);
+      assert.equal(answer(architecture, 'socket', 1, 0x80005), allow);
+      for (const family of [2, 10]) {
+        for (const [type, protocol] of [
+          [0x80001, 0],
+          [1, 6],
+          [0x80802, 17],
+          [2, 1],
+          [2, 58],
+        ] as const)
+          assert.equal(answer(architecture, 'socket', family, type, protocol), allow, `${type} ${protocol}`);
+        for (const type of [4, 0x80005, 6, 10])
+          assert.equal(answer(architecture, 'socket', family, type, 0), 0x00050000 | 94);
+        for (const protocol of [33, 115, 132, 136, 256, 262])
+          assert.equal(answer(architecture, 'socket', family, 1, protocol), 0x00050000 | 93);
+      }
+      assert.equal(answer(architecture, 'setsockopt', 3, 6, 1), allow);
+      assert.equal(answer(architecture, 'setsockopt', 3, 1, 31), allow);
+      assert.equal(answer(architecture, 'setsockopt', 3, 6, 31), 0x00050000 | 92);
       assert.equal(answer(architecture, 'socket', 16, 3, 0), allow);
       for (const protocol of [9, 15, 16])
         assert.equal(answer(architecture, 'socket', 16, 3, protocol), 0x00050000 | 93);

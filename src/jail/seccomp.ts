@@ -74,7 +74,14 @@ const refused = new Set(Object.values(refusals).flat());
 
 const auditArchitecture: Readonly<Record<Architecture, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
 
-const errno = { EPERM: 1, ENOSYS: 38, EPROTONOSUPPORT: 93, EAFNOSUPPORT: 97 } as const;
+const errno = {
+  EPERM: 1,
+  ENOSYS: 38,
+  ENOPROTOOPT: 92,
+  EPROTONOSUPPORT: 93,
+  ESOCKTNOSUPPORT: 94,
+  EAFNOSUPPORT: 97,
+} as const;
 const answer = {
   allow: 0x7fff0000,
   tell: 0x7fc00000,
@@ -102,7 +109,13 @@ const ifAnyBit = (value: number, yes: number, no: number): Instruction => ({ cod
 /** NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET; and PARENT, which makes a child of the owner, outside, that init never hears of. */
 const refusedCloneFlags = 0x7e020000 | 0x8000;
 /** UNIX, INET, INET6: what name resolution and local servers use. */
-const addressFamilies = [1, 2, 10];
+const family = { unix: 1, ip: [2, 10] } as const;
+/** Whatever the type has, TCP, UDP, and the echoes of ICMP: not SCTP, DCCP, MPTCP, L2TP and the like, which load modules. */
+const ipProtocols = [0, 6, 17, 1, 58];
+/** In SOCK_SEQPACKET, SOCK_RDM, SOCK_DCCP and SOCK_PACKET; not in streams, datagrams and raw ones. */
+const oddTypes = 0xc;
+/** SOL_TCP's TCP_ULP puts another protocol of the kernel's on a connection; libraries that ask for it have their own. */
+const upperProtocol = { level: 6, option: 31 } as const;
 /** TIOCSTI types into a terminal, TIOCLINUX pastes into one, TIOCSETD loads kernel modules for one. */
 const refusedTerminalRequests = [0x5412, 0x541c, 0x5423];
 
@@ -112,13 +125,21 @@ function forCall(number: number | undefined, argument: number, body: readonly In
   return [ifEqual(number, 0, body.length + 1), load(offset.argument(argument)), ...body];
 }
 
-/** AF_UNIX; the pairs that shells and runtimes make. */
-const pairFamily = 1;
 /** AF_NETLINK, and its routing protocol: how interfaces are listed. The others are the machine's own business. */
 const netlink = { family: 16, route: 0 } as const;
 /** RLIMIT_CORE. Its limit keeps crashes from the host's crash handler; lowered to 0 it would let them through. */
 const coreLimit = 4;
 const pretend = answer.fail(0);
+
+/** The family is known; answers on every path. */
+const internetSocket: readonly Instruction[] = [
+  load(offset.argument(1)),
+  ifAnyBit(oddTypes, 0, 1),
+  respond(answer.fail(errno.ESOCKTNOSUPPORT)),
+  load(offset.argument(2)),
+  ...ipProtocols.flatMap((protocol) => [ifEqual(protocol, 0, 1), respond(answer.allow)]),
+  respond(answer.fail(errno.EPROTONOSUPPORT)),
+];
 
 function byArgument(calls: ReadonlyMap<string, number>): Instruction[] {
   return [
@@ -133,11 +154,23 @@ function byArgument(calls: ReadonlyMap<string, number>): Instruction[] {
       ifEqual(netlink.route, 0, 1),
       respond(answer.allow),
       respond(answer.fail(errno.EPROTONOSUPPORT)),
-      ...addressFamilies.flatMap((family) => [ifEqual(family, 0, 1), respond(answer.allow)]),
+      ifEqual(family.unix, 0, 1),
+      respond(answer.allow),
+      ifEqual(family.ip[0], 1, 0),
+      ifEqual(family.ip[1], 0, internetSocket.length),
+      ...internetSocket,
       respond(answer.fail(errno.EAFNOSUPPORT)),
     ]),
+    ...forCall(calls.get('setsockopt'), 1, [
+      ifEqual(upperProtocol.level, 0, 3),
+      load(offset.argument(2)),
+      ifEqual(upperProtocol.option, 0, 1),
+      respond(answer.fail(errno.ENOPROTOOPT)),
+      respond(answer.allow),
+    ]),
+    // The pairs that shells and runtimes make.
     ...forCall(calls.get('socketpair'), 0, [
-      ifEqual(pairFamily, 0, 1),
+      ifEqual(family.unix, 0, 1),
       respond(answer.allow),
       respond(answer.fail(errno.EAFNOSUPPORT)),
     ]),

@@ -11,6 +11,7 @@
 #include <linux/if_alg.h>
 #include <linux/netlink.h>
 #include <linux/perf_event.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -324,6 +325,29 @@ static long host_socket(void)
 	return socket(AF_VSOCK, SOCK_STREAM, 0);
 }
 
+/* Protocols that few use, whose modules the kernel loads for whoever asks. */
+static long multipath_socket(void)
+{
+	return socket(AF_INET, SOCK_STREAM, 262 /* MPTCP */);
+}
+
+static long telecommunication_socket(void)
+{
+	return socket(AF_INET, SOCK_SEQPACKET, IPPROTO_SCTP);
+}
+
+/* A connection to itself, whose records the kernel shall encrypt. */
+static long kernel_tls(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+	socklen_t size = sizeof address;
+	int server = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
+	if (bind(server, (struct sockaddr *)&address, size) != 0 || listen(server, 1) != 0 ||
+	    getsockname(server, (struct sockaddr *)&address, &size) != 0 || connect(client, (struct sockaddr *)&address, size) != 0)
+		return -1;
+	return setsockopt(client, IPPROTO_TCP, 31 /* TCP_ULP */, "tls", sizeof "tls");
+}
+
 /* Numbers of the 32-bit interface mean other calls: a filter that does not look at the architecture judges the wrong one. */
 static long by_32_bit_interface(void)
 {
@@ -386,6 +410,9 @@ static const struct {
 	{"audit-socket", audit_socket},
 	{"crypto-socket", crypto_socket},
 	{"host-socket", host_socket},
+	{"multipath-socket", multipath_socket},
+	{"telecommunication-socket", telecommunication_socket},
+	{"kernel-tls", kernel_tls},
 	{"32-bit", by_32_bit_interface},
 	{"x32", by_x32_interface},
 };

@@ -58,6 +58,9 @@ const absent = {
   'audit-socket': 'speak to the audit',
   'crypto-socket': 'use the kernel’s ciphers',
   'host-socket': 'connect to the hypervisor',
+  'multipath-socket': 'speak multipath TCP',
+  'telecommunication-socket': 'speak SCTP',
+  'kernel-tls': 'have the kernel encrypt a connection',
 };
 
 forEachUser((user) => {
@@ -133,6 +136,9 @@ for (const architecture of ['x64', 'arm64'] as const) {
       }
       for (let protocol = 1; protocol < 32; protocol += 1)
         stops(anySocket, { number: numberOf('socket'), arguments: [16, 3, protocol] }, fail(errno.EPROTONOSUPPORT));
+      for (let protocol = 0; protocol < 300; protocol += 1)
+        if (![0, 1, 6, 17, 58].includes(protocol))
+          stops(anySocket, { number: numberOf('socket'), arguments: [2, 1, protocol] }, fail(errno.EPROTONOSUPPORT));
     });
 
     test('knows no call by the x32 interface, whose numbers a list of what is refused does not have', () => {
