@@ -14,6 +14,7 @@ export const runVerb: Verb = {
     json,
     { name: 'list', summary: 'the profiles: what each is given, and why' },
     { name: 'credentials', summary: 'give it your sign-in too: what --list marks as secret' },
+    { name: 'key-outside', summary: 'your key is added outside, by the proxy: it uses the key and never holds it' },
     { name: 'fresh', summary: "begin with a new home; what the profile's home held is gone" },
     ...runOptions,
     fork,
@@ -27,6 +28,7 @@ export const runVerb: Verb = {
   ],
   examples: [
     'ctx run claude',
+    'ctx run --key-outside claude',
     'ctx run --credentials codex',
     'ctx run shell',
     'ctx run vim notes.md',

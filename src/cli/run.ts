@@ -10,7 +10,7 @@ import { runCommand } from './run-command.js';
 import type { Arguments, Run } from './verb.js';
 import { optionsOf, workspaceHere } from './workspace-here.js';
 
-function profileText({ name, summary, command, ...needs }: Profile, paint: Paint): string {
+function profileText({ name, summary, command, keys = [], ...needs }: Profile, paint: Paint): string {
   const line = (verb: string) => (need: Need) =>
     `  ${verb} ${need.what}${paint('dim', `  ${need.why}${need.secret === true ? '; secret: --credentials' : ''}`)}\n`;
   return [
@@ -19,6 +19,9 @@ function profileText({ name, summary, command, ...needs }: Profile, paint: Paint
     ...needs.reads.map(line('sees')),
     ...needs.environment.map(line('gets your')),
     ...needs.variables.map(line('gets')),
+    ...keys.map(({ variable, host }) =>
+      line('uses your')({ what: variable, why: `added outside, for ${host}: --key-outside` }),
+    ),
     ...needs.copies.map(({ what, ...need }) => line('gets a copy of')({ ...need, what: `~/${what}` })),
   ].join('');
 }
@@ -35,6 +38,7 @@ async function widened(call: Arguments, profiles: Profiles, profile: Profile): P
     directory: currentDirectory(),
     credentials: call.flag('credentials'),
     fresh: call.flag('fresh'),
+    keyOutside: call.flag('key-outside'),
   });
   if (harnessed.withoutSecrets) {
     process.stderr.write(
@@ -64,6 +68,13 @@ export const run: Run = async (call, makeHost) => {
     });
   }
   const profile = known.find((each) => each.name === name);
+  if (profile === undefined && call.flag('key-outside')) {
+    throw new ErrnoError('EINVAL', {
+      operation: 'run',
+      reason: `expected a profile with --key-outside, got '${name}'`,
+      remedy: '--secret adds a key to the requests of any command: docs/network.md',
+    });
+  }
   let harnessed: Harnessed | undefined;
   try {
     return await runCommand<Envelope>(call, {

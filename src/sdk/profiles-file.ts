@@ -59,6 +59,7 @@ function profileFrom(name: string, value: unknown, file: string): Profile {
     environment: needs('environment'),
     variables: needs('variables'),
     copies,
+    keys: before?.keys,
   };
 }
 

@@ -21,6 +21,16 @@ test('every grant of a profile is well-formed and says why', () => {
   }
 });
 
+test('a key that stays outside is one of the profile, for one of its hosts, and nothing of it is given instead', () => {
+  for (const { environment, hosts, keys = [] } of builtInProfiles) {
+    for (const { variable, host, variables } of keys) {
+      assert.ok(environment.some(({ what, secret }) => what === variable && secret === true));
+      assert.ok(hosts.some(({ what }) => what === host));
+      for (const each of variables) assert.match(each, /^[A-Z_]+=(?:held-outside|http:\/\/[a-z.]+)$/);
+    }
+  }
+});
+
 test('no sign-in, key or setting is given without leave', () => {
   for (const profile of builtInProfiles) {
     const { environment, copies } = needsOf(profile, false);

@@ -12,6 +12,18 @@ export interface Need {
   readonly secret?: true;
 }
 
+/** A key that can stay outside: the network proxy adds it, and the program is told to ask where that is seen. */
+export interface OutsideKey {
+  /** The person's variable that holds it. */
+  readonly variable: string;
+  readonly host: string;
+  readonly header: string;
+  /** Before the key, as `Bearer `. */
+  readonly scheme: string;
+  /** `NAME=VALUE` that the program gets instead. */
+  readonly variables: readonly string[];
+}
+
 export interface Profile {
   readonly name: string;
   readonly summary: string;
@@ -26,6 +38,7 @@ export interface Profile {
   readonly variables: readonly Need[];
   /** Files of the person's home, copied when the profile's home is made; changed later in the copy alone. */
   readonly copies: readonly Need[];
+  readonly keys?: readonly OutsideKey[] | undefined;
 }
 
 /** Keys stand in settings often enough: in the environment they set, or in those of MCP servers. */
@@ -63,6 +76,22 @@ export const builtInProfiles: readonly Profile[] = [
       { what: '.claude/CLAUDE.md', why: 'your instructions' },
       { what: '.claude.json', why: 'that you have been through its first questions, and your account', secret: true },
       { what: '.claude/.credentials.json', why: 'your sign-in', secret: true },
+    ],
+    keys: [
+      {
+        variable: 'ANTHROPIC_API_KEY',
+        host: 'api.anthropic.com',
+        header: 'x-api-key',
+        scheme: '',
+        variables: ['ANTHROPIC_BASE_URL=http://api.anthropic.com', 'ANTHROPIC_API_KEY=held-outside'],
+      },
+      {
+        variable: 'ANTHROPIC_AUTH_TOKEN',
+        host: 'api.anthropic.com',
+        header: 'Authorization',
+        scheme: 'Bearer ',
+        variables: ['ANTHROPIC_BASE_URL=http://api.anthropic.com', 'ANTHROPIC_AUTH_TOKEN=held-outside'],
+      },
     ],
   },
   {
@@ -155,7 +184,10 @@ export const builtInProfiles: readonly Profile[] = [
 ];
 
 /** What a profile asks of one run. Without leave no secret is among it. */
-export function needsOf(profile: Profile, credentials: boolean): Omit<Profile, 'name' | 'summary' | 'command'> {
+export function needsOf(
+  profile: Profile,
+  credentials: boolean,
+): Omit<Profile, 'name' | 'summary' | 'command' | 'keys'> {
   const allowed = (needs: readonly Need[]) => needs.filter(({ secret }) => credentials || secret !== true);
   return {
     hosts: allowed(profile.hosts),

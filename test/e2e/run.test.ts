@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Envelope } from '../../src/proxy/envelope.js';
 import { parseJson, useStage } from '../support/stage.js';
 import { cannotType, TypedTerminal } from '../support/typed-terminal.js';
 import { forEachUser } from '../support/users.js';
@@ -170,6 +171,28 @@ forEachUser((user) => {
     assert.equal(stage.shell(outside, 'ls'), 'precious\n');
     assert.equal((await claude('--fresh', 'claude', ':')).stdout, 'rules\nkey \n');
     assert.equal(stage.shell(stage.home, 'cat .claude/.credentials.json'), 'token\n');
+  });
+
+  test('a key that stays outside is used by name, is nowhere inside, and refused where there is none', async () => {
+    const program = join(stage.makeDirectory('outside'), 'claude');
+    writeFileSync(program, '#!/bin/sh\nenv | grep ANTHROPIC | sort\n');
+    chmodSync(program, 0o755);
+    const project = stage.project();
+    // A store of its own: the home of a profile is one for all of a store.
+    const env = {
+      PATH: `${stage.directory}/outside:${stage.environment['PATH']}`,
+      CTX_DATA: join(stage.directory, 'outside', 'store'),
+    };
+    const run = (words: readonly string[], key: Record<string, string>) =>
+      stage.ctx(project, ['run', '--json', '--key-outside', ...words], { env: { ...env, ...key } });
+    const { stdout, stderr } = await run(['--credentials', 'claude'], { ANTHROPIC_API_KEY: 'sk-own-key' });
+    const { stdout: said, request } = parseJson(stdout, stderr) as Envelope;
+    assert.equal(said?.text, 'ANTHROPIC_API_KEY=held-outside\nANTHROPIC_BASE_URL=http://api.anthropic.com\n');
+    assert.deepEqual(request.injected, ['api.anthropic.com:443 x-api-key']);
+    assert.ok(!`${stdout}${stderr}`.includes('sk-own-key'));
+    assert.match((await run(['claude'], {})).stdout, /ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN is not set/);
+    assert.match((await run(['shell'], {})).stdout, /no key of shell/);
+    assert.match((await run(['true'], {})).stdout, /profile/);
   });
 
   test('profiles.toml changes what is known and adds to it; what it gets wrong refuses the run', async () => {
