@@ -2,6 +2,7 @@
  * apply: a plan, record by record, from a fork's layers onto the person's directory. What is put there is made beside
  * its place and renamed over it, so that each file is the old one or the new one whenever this stops.
  * An agent's file never gains power by it: no setuid, setgid or sticky files, no devices, no attributes but user.*.
+ * With --whole the directory holds nothing but what is put there: hard links and the times of directories come along.
  */
 #include "tree.h"
 
@@ -9,13 +10,22 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* A directory that was put, and the time it gets when everything is in it. */
+struct dated {
+  char *path;
+  struct timespec time;
+};
 
 struct apply {
   const struct options *options;
   struct anchor root;
   struct resolver uppers;
+  struct dated *dated;
+  size_t dated_count, dated_room;
 };
 
 struct place {
@@ -66,6 +76,18 @@ _Noreturn static void fail_to_create(const struct place *place) {
   fail(error, "create", place->path);
 }
 
+/* True: the file is a further name of one that was put before. */
+static bool put_link(const struct apply *apply, const struct place *place, const struct link *link) {
+  const char *name;
+  struct anchor anchor = {.root = apply->root.root};
+  int parent = anchor_parent(&anchor, link->path, &name);
+  bool linked = parent >= 0 && linkat(parent, name, place->parent, place->name, 0) == 0;
+  int error = errno;
+  anchor_forget(&anchor);
+  if (!linked && error != EMLINK && error != EPERM) fail(error, "link", place->path);
+  return linked;
+}
+
 static void put_file(const struct place *place, const struct found *found) {
   struct stat status;
   char temporary[64];
@@ -108,6 +130,34 @@ static void put_special(const struct place *place, const struct found *found) {
   rename_over(place, temporary);
 }
 
+static void put_file_or_link(const struct apply *apply, const struct place *place, const struct found *found) {
+  struct link *link = apply->options->whole && found->status.st_nlink > 1 ? claim_link(&found->status) : NULL;
+  if (link != NULL && link->path != NULL && put_link(apply, place, link)) return;
+  put_file(place, found);
+  if (link != NULL && link->path == NULL) settle_link(link, strdup(place->path), &found->status);
+}
+
+static void date_later(struct apply *apply, const char *path, struct timespec time) {
+  if (apply->dated_count == apply->dated_room) {
+    apply->dated_room = apply->dated_room == 0 ? 64 : apply->dated_room * 2;
+    apply->dated = reallocarray(apply->dated, apply->dated_room, sizeof *apply->dated);
+    if (apply->dated == NULL) fail(ENOMEM, "remember", path);
+  }
+  apply->dated[apply->dated_count++] = (struct dated){strdup(path), time};
+}
+
+static void set_dates(struct apply *apply) {
+  for (size_t i = 0; i < apply->dated_count; i++) {
+    const struct dated *each = &apply->dated[i];
+    struct timespec times[2] = {each->time, each->time};
+    const char *name = each->path;
+    bool top = is_top_path(each->path);
+    int parent = top ? apply->root.root : anchor_parent(&apply->root, each->path, &name);
+    if (parent < 0 || (top ? futimens(parent, times) : utimensat(parent, name, times, AT_SYMLINK_NOFOLLOW)) != 0)
+      fail(errno, "set metadata", each->path);
+  }
+}
+
 static void put_directory(const struct place *place, const struct found *found) {
   int source = open_directory(found->directory, place->name);
   if (source < 0) fail(errno, "open", place->path);
@@ -132,6 +182,7 @@ static void put_top(struct apply *apply) {
   struct stat status;
   if (fstat(apply->uppers.root.fds[0], &status) != 0 || fchmod(apply->root.root, status.st_mode & 01777) != 0)
     fail(errno, "set metadata", ".");
+  if (apply->options->whole) date_later(apply, ".", status.st_mtim);
 }
 
 static void put(struct apply *apply, const char *path) {
@@ -143,10 +194,13 @@ static void put(struct apply *apply, const char *path) {
   if (place.parent < 0) fail(errno, "open parent", path);
   set_owner(&place, &found.status, apply->options);
   switch (found.status.st_mode & S_IFMT) {
-    case S_IFREG: put_file(&place, &found); break;
+    case S_IFREG: put_file_or_link(apply, &place, &found); break;
     case S_IFLNK:
     case S_IFIFO: put_special(&place, &found); break;
-    case S_IFDIR: put_directory(&place, &found); break;
+    case S_IFDIR:
+      put_directory(&place, &found);
+      if (apply->options->whole) date_later(apply, path, found.status.st_mtim);
+      break;
     default: fail(EPERM, "put a device or socket", path);
   }
 }
@@ -180,5 +234,6 @@ int apply_verb(const struct options *options) {
     put_field("done");
     flush_output_if_late();
   }
+  set_dates(&apply);
   return 0;
 }

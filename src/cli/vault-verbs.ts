@@ -87,7 +87,7 @@ export const vaultVerbs: readonly Verb[] = [
   },
   {
     name: 'vault export',
-    summary: 'write out what a fork shows, to a new directory or a .tar file',
+    summary: 'write out what a fork shows, to a new or empty directory or a new .tar file',
     operands: 'TO',
     words: { least: 1, most: 1 },
     options: onFork,

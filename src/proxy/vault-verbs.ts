@@ -2,7 +2,6 @@
 import { closeSync, existsSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
-import { freshDirectory } from '../base/fresh-directory.js';
 import { liveOutputMilliseconds } from '../base/limits.js';
 import { forkChanges } from '../vault/changes.js';
 import { exportTree } from '../vault/export.js';
@@ -114,10 +113,7 @@ export function exportFork(
   request: ForkRequest,
   to: string,
 ): Promise<{ readonly problems: readonly Problem[] }> {
-  return withFork(host, request, 'ctx vault export', async (fork) => {
-    if (!/\.tar$/.test(to)) freshDirectory(to, 'export', 0o777);
-    return { problems: await exportTree(fork, to) };
-  });
+  return withFork(host, request, 'ctx vault export', async (fork) => ({ problems: await exportTree(fork, to) }));
 }
 
 export interface Inspected {

@@ -1,11 +1,13 @@
-/** A fork's workspace written out whole, with its owners: to an empty directory, or as a tar file by way of one. */
-import { execFile } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { promisify } from 'node:util';
-import { ErrnoError } from '../base/errno.js';
+/** A fork's workspace written out whole, with its owners, links and times: to a new directory, or as a tar file by way of one. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdirSync, openSync, unlinkSync } from 'node:fs';
+import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { freshDirectory } from '../base/fresh-directory.js';
+import { nativeErrorBytes } from '../base/limits.js';
 import { makeLayer, treesOf } from './layer-pool.js';
 import { workspaceRoot } from './layout.js';
+import { topPath } from './root-paths.js';
 import { discard } from './trash.js';
 import type { Problem } from './tree.js';
 import type { OpenFork } from './vault.js';
@@ -16,35 +18,66 @@ async function writeOut(fork: OpenFork, directory: string): Promise<readonly Pro
   const layers = treesOf(paths, [...meta.base, ...meta.deltas, meta.live], workspaceRoot);
   const entries = await tree.diff({ uppers: layers, lowers: [] });
   const writable = entries.filter(({ type }) => type !== 'socket' && type !== 'device');
-  const plan = writable.map(({ path }) => ({ action: 'put' as const, path }));
-  await tree.apply({ uppers: layers, root: directory, shift: owner.shift, plan });
+  const plan = [topPath, ...writable.map(({ path }) => path)].map((path) => ({ action: 'put' as const, path }));
+  await tree.apply({ uppers: layers, root: directory, shift: owner.shift, plan, whole: true });
   return entries
     .filter((entry) => !writable.includes(entry))
     .map(({ path, type }) => ({ path, code: 'ENOTSUP', reason: `a ${type} is not exported` }));
 }
 
-async function pack(directory: string, file: string): Promise<void> {
-  const words = ['--create', '--file', file, '--directory', directory, '--sparse', '--xattrs', '--numeric-owner', '.'];
+/** Tar reads as the owner of everything in it, whatever the modes say: as `native/tree` does, which wrote it. */
+const asOwner = ['/usr/bin/unshare', '--user', '--map-current-user', '--keep-caps'];
+
+async function pack(directory: string, into: number, path: string): Promise<void> {
+  const tar = ['/usr/bin/tar', '--create', '--directory', directory, '--sparse', '--xattrs', '--numeric-owner', '.'];
+  const [program = '', ...words] = process.getuid?.() === 0 ? tar : [...asOwner, ...tar];
+  const child = spawn(program, words, { env: { LC_ALL: 'C' }, stdio: ['ignore', into, 'pipe'] });
+  let said = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    if (said.length < nativeErrorBytes) said += text;
+  });
+  const [code, signal] = await once(child, 'close').catch((cause: Error) => [cause.message, null]);
+  if (code === 0) return;
+  const reason = `tar failed (${signal ?? code})${said === '' ? '' : `: ${said.trim()}`}`;
+  throw new ErrnoError('EIO', { operation: 'export', path, reason, remedy: 'export to a directory instead' });
+}
+
+/** What stands there already is the person's. */
+function freshFile(path: string): number {
   try {
-    await promisify(execFile)('/usr/bin/tar', words, { env: { LC_ALL: 'C' } });
+    return openSync(path, 'wx', 0o666);
   } catch (error) {
-    const { message } = error as Error;
-    throw new ErrnoError('EIO', { operation: 'export', path: file, reason: `tar failed: ${message}`, cause: error });
+    if (!hasCode(error, 'EEXIST')) throw fromSystemError(error, 'export', path);
+    const reason = 'expected a path where nothing stands yet';
+    throw new ErrnoError('EEXIST', { operation: 'export', path, reason, remedy: 'name another place' });
   }
 }
 
-/** `to` ends in `.tar`, or is a directory that is there and empty. */
-export async function exportTree(fork: OpenFork, to: string): Promise<readonly Problem[]> {
-  if (!to.endsWith('.tar')) return writeOut(fork, to);
+async function exportDirectory(fork: OpenFork, to: string): Promise<readonly Problem[]> {
+  freshDirectory(to, 'export', 0o777);
+  return writeOut(fork, to);
+}
+
+async function exportFile(fork: OpenFork, to: string): Promise<readonly Problem[]> {
+  const file = freshFile(to);
   // A layer of nobody's, which this fork's lock keeps: another directory's verbs may empty the trash meanwhile.
   const layer = makeLayer(fork.paths, { fork: fork.name });
   const draft = fork.paths.tree(layer, 'export');
-  mkdirSync(draft, { mode: 0o755 });
   try {
+    mkdirSync(draft, { mode: 0o755 });
     const problems = await writeOut(fork, draft);
-    await pack(draft, resolve(to));
+    await pack(draft, file, to);
     return problems;
+  } catch (error) {
+    unlinkSync(to);
+    throw error;
   } finally {
+    closeSync(file);
     await discard(fork.store, fork.tree, [fork.paths.layer(layer)]);
   }
+}
+
+/** `to` is absolute: a file that ends in `.tar`, or a directory; one that is there has to be empty. */
+export function exportTree(fork: OpenFork, to: string): Promise<readonly Problem[]> {
+  return to.endsWith('.tar') ? exportFile(fork, to) : exportDirectory(fork, to);
 }

@@ -145,6 +145,8 @@ export interface ApplyOptions extends Common {
   readonly shift?: number | undefined;
   /** Held by the program too, so that a killed caller does not free it while files are still being written. */
   readonly lock?: LockRequest | undefined;
+  /** The directory holds nothing but what is put there: hard links and the times of directories come along. */
+  readonly whole?: boolean | undefined;
   /** Called as steps are done, in order; after a failure these, and no others, have happened. */
   readonly onDone?: ((path: string) => void) | undefined;
 }

@@ -255,6 +255,7 @@ export class Tree {
   async apply(options: ApplyOptions): Promise<void> {
     const { onDone } = options;
     const words = ['apply', ...listWords('--upper', options.uppers), '--to', options.root];
+    if (options.whole === true) words.push('--whole');
     words.push(...shiftWords(options.shift));
     const input = joinFields(options.plan.flatMap(({ action, path }) => [action, path]));
     let rest: Buffer = Buffer.alloc(0);

@@ -183,6 +183,33 @@ forEachUser((user) => {
     const unpacked = stage.makeDirectory(`unpacked-${user.uid}`);
     assert.equal(stage.shell(unpacked, `tar xf ${copy}.tar; ${listing}`), stage.shell(twin, listing));
   });
+
+  test('export keeps links, holes, times, attributes, odd names and closed modes; what is there is not written over', async () => {
+    const odd = `mkdir -p d/e none ro; echo 1 > d/e/one; ln d/e/one two; truncate -s 3M holes; setfattr -n user.note -v x two
+      mkfifo pipe; ln -s nowhere dangling; touch "$(printf 'a\\nb')"; echo n > none/n; echo z > zero; chmod 000 none zero; chmod 555 ro
+      touch -d '2001-02-03 04:05:06.5' d/e two; touch -d 2002-01-01 d .`;
+    const project = stage.project(odd);
+    await stage.json(project, ['vault', 'create']);
+    const copy = join(stage.directory, `odd-${user.uid}`);
+    const look = `find . -path ./none/n -prune -o -printf '%p %y %m %n %s %T@ %l\\n' 2>/dev/null | sort
+      stat -c %b holes; getfattr --only-values -n user.note d/e/one`;
+    await stage.json(project, ['vault', 'export', copy]);
+    assert.equal(stage.shell(copy, look), stage.shell(project, look));
+    await stage.json(project, ['vault', 'export', `${copy}.tar`]);
+    const packed = stage.shell('/', `tar tvf ${copy}.tar`);
+    assert.match(packed, /^-{10} .* \.\/zero$/m);
+    assert.match(packed, /^-rw-r--r-- .* \.\/none\/n$/m);
+    for (const taken of [copy, `${copy}.tar`, `${copy}/two`]) {
+      const { code, stderr } = await stage.ctx(project, ['vault', 'export', taken]);
+      assert.equal(code, 1, stderr);
+      assert.match(stderr, /expected a path where nothing stands yet.*\(EEXIST\)/);
+    }
+    assert.match(
+      (await stage.ctx(project, ['vault', 'export', '/none/x'])).stderr,
+      /mkdir failed: no such file or directory \(ENOENT\)/,
+    );
+    stage.shell('/', `chmod -R u+rwX ${copy} ${project}`);
+  });
 });
 
 asOneUser((user) => {
