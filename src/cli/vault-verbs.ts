@@ -12,7 +12,7 @@ const limits: readonly Option[] = [
 
 const creation: readonly Option[] = [
   json,
-  { name: 'from', value: 'DIR', summary: 'the directory; else this one' },
+  { name: 'from', value: 'DIR', summary: 'the directory, a whole workspace; else the one you are in' },
   { name: 'no-copy', summary: 'for trees too large to copy: forks stand on the directory itself' },
   { name: 'live', summary: 'as --no-copy; there are forks all the same, other than with ctx exec --live' },
   ...limits,

@@ -59,6 +59,7 @@ export const create: Run = async (call, host) => {
     const { outcome, vault, problems } = await new Vaults(await host()).create(from, {
       name: call.words[0],
       limits: limitsOf(call),
+      exactly: call.value('from') !== undefined,
       uncopied: call.flag('no-copy') || call.flag('live'),
       onProgress: progress.update,
     });

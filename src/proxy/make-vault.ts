@@ -1,4 +1,5 @@
 /** `ctx vault create`, and what a person calls a vault. A directory has one: what is asked of it again holds, or is refused. */
+import { statSync } from 'node:fs';
 import { ErrnoError } from '../base/errno.js';
 import { withVaultLock } from '../vault/locks.js';
 import type { Problem } from '../vault/tree.js';
@@ -9,6 +10,8 @@ import { accessTo, listVaults, summaryOf, type VaultSummary } from './vault-verb
 
 export interface NewVaultRequest extends Pick<VaultRequest, 'limits' | 'uncopied' | 'onProgress'> {
   readonly name?: string | undefined;
+  /** The directory was named, and no other will do: one in a workspace is refused, instead of the workspace being meant. */
+  readonly exactly?: boolean | undefined;
 }
 
 export interface MadeVault {
@@ -56,9 +59,16 @@ export function refusalOf(found: VaultMeta, asked: NewVaultRequest): ErrnoError 
 
 /** Imports a directory without running anything in it. */
 export async function makeVault(host: Host, cwd: string, asked: NewVaultRequest = {}): Promise<MadeVault> {
-  const { name, ...more } = asked;
+  const { name, exactly = false, ...more } = asked;
   const { store, tree } = host;
-  const { origin, owner } = placeOf(host, cwd);
+  const { directory, origin, owner } = placeOf(host, cwd);
+  if (!statSync(directory).isDirectory()) {
+    throw new ErrnoError('ENOTDIR', { operation, path: directory, reason: 'expected a directory' });
+  }
+  if (exactly && directory !== origin) {
+    const reason = `it belongs to the workspace ${origin}, which has forks as a whole`;
+    throw new ErrnoError('EINVAL', { operation, path: directory, reason, remedy: `--from ${origin}` });
+  }
   if (name !== undefined) checkName(host, name, origin);
   const request = { ...more, store, tree, origin, owner, purpose: 'ctx vault create', vaultName: name };
   const access = vaultAccess(request);

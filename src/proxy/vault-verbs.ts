@@ -17,6 +17,7 @@ import type { Problem } from '../vault/tree.js';
 import { type Undone, undoApply } from '../vault/undo-apply.js';
 import type { VaultAccess } from '../vault/vault.js';
 import { readVaultMeta, type VaultMeta } from '../vault/vault-meta.js';
+import { canonicalAncestor } from './canonical-paths.js';
 import { type ForkRequest, objectOf, tidy, withFork } from './fork-verbs.js';
 import { accessAt } from './history-verbs.js';
 import { type Host, placeOf } from './host.js';
@@ -70,7 +71,7 @@ export function listVaults(host: Host): readonly VaultSummary[] {
 /** By the name a person gave it, by its number, or by its directory; without any, the one of this directory. */
 export function vaultNamed(host: Host, cwd: string, wanted: string | undefined): VaultSummary {
   const all = listVaults(host);
-  const origin = wanted === undefined ? placeOf(host, cwd).origin : resolve(cwd, wanted);
+  const origin = wanted === undefined ? placeOf(host, cwd).origin : canonicalAncestor(resolve(cwd, wanted));
   const found =
     all.find((each) => each.name === wanted || each.id === wanted) ?? all.find((each) => each.origin === origin);
   if (found !== undefined) return found;

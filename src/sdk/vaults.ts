@@ -28,6 +28,8 @@ export interface NewVault {
   readonly limits?: LimitChanges | undefined;
   /** Let the forks stand on the directory itself, which is too large to copy. */
   readonly uncopied?: boolean | undefined;
+  /** EINVAL where the directory is only a part of a workspace, which would be imported as a whole. */
+  readonly exactly?: boolean | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
@@ -48,10 +50,13 @@ export class Vaults {
   }
 
   /** Imports a directory without running anything in it. EEXIST where it has a vault that is not as asked for. */
-  create(directory: string, { name, limits, uncopied = false, onProgress }: NewVault = {}): Promise<MadeVault> {
+  create(
+    directory: string,
+    { name, limits, uncopied = false, exactly = false, onProgress }: NewVault = {},
+  ): Promise<MadeVault> {
     const most = limits === undefined ? {} : changedLimits(undefined, limits);
     const limited = Object.keys(most).length === 0 ? {} : { limits: most };
-    return makeVault(this.#host, directory, { name, onProgress, uncopied, ...limited });
+    return makeVault(this.#host, directory, { name, onProgress, uncopied, exactly, ...limited });
   }
 
   /** What one may hold, and what it holds. */

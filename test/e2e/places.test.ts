@@ -47,6 +47,12 @@ forEachUser((user) => {
     const project = stage.project('echo x > x; mkdir ../links 2>/dev/null || true; ln -s "$PWD" ../links/here');
     await stage.inside(project, 'echo fork > made');
     assert.equal(await stage.inside(join(stage.directory, 'links', 'here'), 'pwd; cat made'), `${project}\nfork\n`);
+    const named = join(stage.directory, 'links', 'here');
+    assert.match((await stage.ctx(project, ['diff', join(named, 'made')])).stdout, /\+fork/);
+    assert.equal(
+      ((await stage.json(project, ['vault', 'info', named]))['vault'] as { origin: string }).origin,
+      project,
+    );
   });
 
   test('an empty directory is a workspace like others', async () => {

@@ -247,6 +247,13 @@ asOneUser((user) => {
     await refused(/has a vault already, with a copy \(EEXIST\)/, 'create', '--no-copy');
     await refused(/has a vault already, with a copy \(EEXIST\)/, 'import', 'kept-one', '--live');
     await refused(/with other limits \(EEXIST\)[\s\S]*ctx vault set/, 'create', '--max-files', '5000');
+    const here = stage.project('mkdir -p .git/x part; echo a > file');
+    for (const [from, pattern] of [
+      ['part', /belongs to the workspace .*\(EINVAL\)/],
+      ['file', /\(ENOTDIR\)/],
+    ] as const) {
+      assert.match((await stage.ctx(here, ['vault', 'create', '--from', from])).stderr, pattern);
+    }
     await stage.json(project, ['vault', 'set', '--max-files', '5000', '--name', 'renamed']);
     assert.equal((await create('renamed', '--max-files', '5000'))['outcome'], 'there');
     await stage.json(stage.project('true'), ['vault', 'create', 'second']);
