@@ -3,6 +3,7 @@
  * a verb of its own, and report and record say that it was live.
  */
 import { join } from 'node:path';
+import { contains } from '../authority/absolute-path.js';
 import { ErrnoError } from '../base/errno.js';
 import { uniqueName } from '../base/unique-name.js';
 import { storePaths } from '../vault/layout.js';
@@ -48,12 +49,24 @@ function refuseFork({ fork, readonly = false }: LiveRequest): void {
   });
 }
 
+/** A file that is not there yet cannot be hidden: a command would make it, and say by it what the next one may do. */
+function refuseOwnFiles({ hidden }: Host, origin: string): void {
+  if (!hidden.some((path) => contains(origin, path))) return;
+  throw new ErrnoError('EINVAL', {
+    operation: 'jail run',
+    path: origin,
+    reason: 'expected a directory that does not hold the files of ctx itself',
+    remedy: 'ctx exec has a fork, and apply leaves them alone',
+  });
+}
+
 export async function executeLive(host: Host, request: LiveRequest): Promise<LiveEnvelope> {
   refuseNoCommand(request, 'jail run');
   refuseFork(request);
   recordInterruptedLive(host);
   const place = placeOf(host, request.cwd);
   const { owner, origin, directory } = place;
+  refuseOwnFiles(host, origin);
   const resolved = await authorityFor(host, place, { ...request, wait: false, live: true });
   const { quota } = resolved.authority;
   if (quota.disk !== undefined || quota.inodes !== undefined) {

@@ -132,7 +132,7 @@ export function keepFork(
     const facts = { origin: fork.vault.origin, choice, allowSensitive };
     // Your own files cannot be undone by the fork alone: that it was begun is on the disk first.
     if (!dryRun) host.recorder.append({ type: 'apply', object, status: 'begin', durable: true, facts });
-    const { fork: after, ...applied } = await applyFork(fork, choices);
+    const { fork: after, ...applied } = await applyFork(fork, { ...choices, own: host.hidden });
     if (dryRun) return applied;
     host.recorder.append({
       type: 'apply',

@@ -33,16 +33,21 @@ export interface ApplyChoices {
   readonly only?: readonly string[] | undefined;
   /** Paths that are sensitive and were not allowed. */
   readonly withheld?: ReadonlySet<string> | undefined;
+  /** Where ctx keeps its own files, among those of the person: never written. */
+  readonly own?: readonly string[] | undefined;
 }
 
 /** The walker's own temporaries, which it would overwrite. */
 const temporary = /(^|\/)\.ctx-[0-9a-f]{16}\.new(\/|$)/;
 
 /** Undefined for what may be written. */
-function reasonToLeaveOut({ kind, type, path }: Change): string | undefined {
+function reasonToLeaveOut({ kind, type, path }: Change, own: readonly string[]): string | undefined {
   if (path === '.ctx' || path.startsWith('.ctx/')) {
     return 'what stands in .ctx says what commands here may see: it is yours to write';
   }
+  // What would end or replace a directory above them, too.
+  const isAbove = (kind === 'deleted' || type !== 'directory') && own.some((each) => isAtOrBelow(each, [path]));
+  if (isAbove || isAtOrBelow(path, own)) return 'ctx keeps its own files there, which say what commands may do';
   if (temporary.test(path)) return 'this is a name that apply itself uses';
   // They stand for a process or for hardware.
   if (kind !== 'deleted' && (type === 'socket' || type === 'device'))
@@ -67,10 +72,10 @@ function heldBackOf(changes: readonly Change[], { only, withheld }: ApplyChoices
 }
 
 /** Changes that are never written, and the directories that cannot go because of them. */
-function leftOutOf(due: readonly Change[]): ReadonlyMap<string, string> {
+function leftOutOf(due: readonly Change[], own: readonly string[]): ReadonlyMap<string, string> {
   const reasons = new Map<string, string>();
   for (const change of due) {
-    const reason = reasonToLeaveOut(change);
+    const reason = reasonToLeaveOut(change, own);
     if (reason !== undefined) reasons.set(change.path, reason);
   }
   for (const path of stayingWith(new Set(reasons.keys()), due)) {
@@ -101,7 +106,7 @@ export function planApply(
   const undecided = choice === 'refuse' ? met.filter((path) => !kept.has(path) && !isAtOrBelow(path, theirs)) : [];
   const left = undecided.length === 0 ? kept : stayingWith(new Set([...kept, ...undecided]), changes);
   const due = changes.filter(({ path }) => !left.has(path) && !agreed.has(path) && !heldBack.has(path));
-  const leftOut = leftOutOf(due);
+  const leftOut = leftOutOf(due, choices.own ?? []);
   const wanted = due.filter(({ path }) => !leftOut.has(path));
   const removals = wanted
     .filter(({ kind }) => kind === 'deleted')

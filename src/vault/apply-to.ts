@@ -52,7 +52,8 @@ export async function applyTo(fork: OpenFork, directory: string, request: ApplyR
   const agreed = await agreeing(fork, whole, directory, differing);
   const sensitive = await sensitiveChanges(fork, changes);
   const withheld = new Set(request.allowSensitive ? [] : sensitive.map(({ path }) => path));
-  const choices: ApplyChoices = { ...request, withheld };
+  // A directory that holds files of ctx itself is none to be written.
+  const choices: ApplyChoices = { ...request, withheld, own: [] };
   const plan: ApplyPlan = planApply(changes, [...differing, ...obstacles(changes, held)], agreed, choices);
   const open = plan.undecided;
   const { steps, leftOut } = fitSteps(plan.steps, changes, held);

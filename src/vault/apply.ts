@@ -21,7 +21,9 @@ import type { Change, Problem, Step } from './tree.js';
 import { adoptScans, lookAtRoots, takeEdits } from './trunk.js';
 import { type OpenFork, withMeta } from './vault.js';
 
-export interface ApplyRequest extends Omit<ApplyChoices, 'withheld'> {
+export interface ApplyRequest extends Omit<ApplyChoices, 'withheld' | 'own'> {
+  /** Absolute paths of what ctx keeps for itself. */
+  readonly own?: readonly string[] | undefined;
   /** Write sensitive changes too. */
   readonly allowSensitive: boolean;
   /** Decide and say, but write nothing. */
@@ -75,6 +77,11 @@ export function unmatchedOf(only: readonly string[] = [], changes: readonly Chan
   );
 }
 
+/** Of an absolute path that lies in the root. */
+function relativeIn(root: string, path: string): readonly string[] {
+  return path.startsWith(`${root}/`) ? [path.slice(root.length + 1)] : [];
+}
+
 interface Plans {
   readonly byRoot: ReadonlyMap<string, ApplyPlan>;
   readonly undecided: readonly string[];
@@ -92,6 +99,7 @@ async function planRoots(fork: OpenFork, changes: RootChanges, choices: ApplyCho
       theirs: within(roots, key, choices.theirs),
       only: within(roots, key, choices.only),
       withheld: new Set(within(roots, key, [...(choices.withheld ?? [])])),
+      own: choices.own?.flatMap((path) => relativeIn(roots[key] ?? '', path)),
     };
     const plan = planApply(list, clashes, await agreedPaths(fork, key, clashes), own);
     byRoot.set(key, plan);

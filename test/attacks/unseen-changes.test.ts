@@ -108,6 +108,27 @@ forEachUser((user) => {
     await stage.json(project, ['drop']);
   });
 
+  test('a workspace that holds what ctx itself obeys does not get it from a fork, nor from a command on the directory', async () => {
+    const plants = {
+      new: 'mkdir -p ctxfs objects; echo forged > ctxfs/agents.toml; echo forged > objects/rules.json',
+      link: 'mkdir evil; echo forged > evil/agents.toml; ln -s evil ctxfs; ln -s evil objects',
+      above: 'mkdir -p evil/objects; echo forged > evil/objects/rules.json; ln -s evil up',
+    };
+    for (const [name, plant] of Object.entries(plants)) {
+      const use = 'cat ctxfs/agents.toml objects/rules.json up/objects/rules.json 2>/dev/null || true';
+      assert.match(stage.shell(stage.project(plant), use), /forged/, 'a plain copy brings it');
+      const project = stage.project();
+      const env = { XDG_CONFIG_HOME: project, CTX_ROOT: `${project}/${name === 'above' ? 'up/objects' : 'objects'}` };
+      await stage.ctx(project, ['exec', '--', 'sh', '-c', `${plant}; echo fork > mine`], { env });
+      const applied = await stage.ctx(project, ['apply', '--allow-sensitive', '--json'], { env });
+      assert.match(applied.stdout, /ctx keeps its own files there/, name);
+      assert.equal(stage.shell(project, `cat mine; ${use}`), 'fork\n', name);
+      const live = await stage.ctx(project, ['jail', 'run', '--', 'sh', '-c', plant], { env });
+      assert.match(live.stderr, /does not hold the files of ctx itself/);
+      assert.equal(stage.shell(project, use), '', name);
+    }
+  });
+
   /** Repositories and directories of settings that go by other names. */
   const around = {
     'a file that leads git to another directory': 'echo "gitdir: evil" > .git',
