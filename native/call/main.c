@@ -52,8 +52,8 @@ static struct winsize terminal_size(void)
 }
 
 /*
- * The build that a Node started now would run: inode and time of the directory of PROGRAM and of ours beside it. Every build
- * renames its files into them.
+ * The build that a Node started now would run: the times of the directory of PROGRAM and of ours beside it. Every build renames
+ * its files into them.
  */
 static void describe_build(struct call *call, const char *program)
 {
@@ -64,7 +64,7 @@ static void describe_build(struct call *call, const char *program)
 		int length = (int)(strrchr(program, '/') - program);
 		if (snprintf(path, sizeof path, "%.*s/%s", length, program, directories[i]) >= (int)sizeof path || stat(path, &status) != 0)
 			break;
-		size += (size_t)snprintf(text + size, sizeof text - size, "%llu %lld ", (unsigned long long)status.st_ino,
+		size += (size_t)snprintf(text + size, sizeof text - size, "%lld ",
 					 status.st_mtim.tv_sec * 1000000000LL + status.st_mtim.tv_nsec);
 	}
 	append(call, text);

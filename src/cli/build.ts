@@ -6,6 +6,6 @@ import { dirname, join } from 'node:path';
 export function buildOf(program: string): string {
   return ['.', '../native']
     .map((path) => statSync(join(dirname(program), path), { bigint: true }))
-    .map(({ ino, mtimeNs }) => `${ino} ${mtimeNs} `)
+    .map(({ mtimeNs }) => `${mtimeNs} `)
     .join('');
 }

@@ -77,7 +77,8 @@ export const jailVerbs: readonly Verb[] = [
     options: [json, dir, ...runOptions, approvalWait],
     details: [
       'As `ctx exec`, with the same surface and the same jail, but what it writes here is written: there is no fork, so',
-      'nothing is listed and nothing can be undone. The report says so, and so does the record.',
+      'nothing is listed and nothing can be undone. The report says so, and so does the record. What --write names is',
+      'written directly, too; --disk and --files are limits of a fork, and are refused.',
     ],
     examples: ['ctx jail run -- make', 'ctx jail run --dir /srv/site --net registry.npmjs.org -- npm ci'],
     load: async () => (await import('./jail-run.js')).run,
