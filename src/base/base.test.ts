@@ -60,6 +60,11 @@ describe('visible text', () => {
     );
   });
 
+  it('shows letters that nobody sees', () => {
+    assert.equal(visible('a\u{e0041}b\u3164'), 'a\\u{e0041}b\\u3164');
+    assert.equal(visible('größe 😀 中'), 'größe 😀 中');
+  });
+
   it('quotes a command the way a shell would read it', () => {
     assert.equal(visibleCommand(['echo', 'a b', "it's", 'x\ny']), "echo 'a b' 'it'\\''s' 'x\\ny'");
   });

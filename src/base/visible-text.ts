@@ -3,15 +3,18 @@
  * can neither move the cursor, nor forge a line of a report, nor hide text by direction marks.
  */
 
-// C0, DEL, C1, line and paragraph separators, and the marks that reorder or hide text.
-const unsafe = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+// C0, DEL, C1, line and paragraph separators, the marks that reorder or hide text, fillers, and the letters of tags, which nobody sees
+// and a model reads.
+const unsafe =
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
 
 const shortEscapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t', '\u001b': '\\e' };
 
 function escapeCharacter(character: string): string {
   const short = shortEscapes[character];
   if (short !== undefined) return short;
-  const code = character.charCodeAt(0);
+  const code = character.codePointAt(0) ?? 0;
+  if (code > 0xffff) return `\\u{${code.toString(16)}}`;
   return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`;
 }
 
