@@ -1,15 +1,11 @@
 /**
  * The face of `native/tree`: bulk work on trees that may be hostile is done by one static program, fd-anchored and
- * without following links. This file only speaks its wire format (NUL-separated fields) and types its answers.
+ * without following links. This file knows the words of each verb and types its answers; `tree-program` runs them.
  *
- * Every failure is an ErrnoError: what the program said, EIO where it died without a word, ECANCELED where the caller
- * aborted. Paths in and out are relative and lossless (`base/path-bytes`).
+ * Paths in and out are relative and lossless (`base/path-bytes`).
  */
-import { spawn } from 'node:child_process';
-import type { Readable } from 'node:stream';
-import { type ErrnoCode, ErrnoError } from '../base/errno.js';
-import { nativeErrorBytes } from '../base/limits.js';
-import { decodePath, encodePath } from '../base/path-bytes.js';
+import type { ErrnoCode } from '../base/errno.js';
+import { decodePath } from '../base/path-bytes.js';
 import type {
   ApplyOptions,
   Change,
@@ -29,61 +25,9 @@ import type {
   ScanOptions,
   Verdict,
 } from './tree-jobs.js';
-
-import { TreeServer } from './tree-server.js';
+import { joinFields, splitFields, TreeProgram } from './tree-program.js';
 
 export type * from './tree-jobs.js';
-
-interface Job {
-  readonly words: readonly string[];
-  readonly input?: Buffer | undefined;
-  readonly signal?: AbortSignal | undefined;
-  /** Becomes fd 3 of the program. */
-  readonly inherited?: number | 'pipe' | undefined;
-  readonly onExtra?: ((chunk: Buffer) => void) | undefined;
-  readonly onOutput?: ((chunk: Buffer) => void) | undefined;
-}
-
-const reasons: Readonly<Record<string, string>> = {
-  EBUSY: 'it is in use by somebody else',
-  EMFILE: 'the tree is deeper than the limit of open files allows; raise it (ulimit -Hn)',
-  ENOENT: 'expected it to exist',
-  ENOSPC: 'no space is left on the device',
-  ENOTEMPTY: 'expected an empty directory',
-  EROFS: 'the filesystem is read-only',
-};
-
-/** The fields of a NUL-terminated list; what follows the last NUL is not a field. Decoded at once: lists are long, fields short. */
-export function splitFields(bytes: Buffer): string[] {
-  const fields = decodePath(bytes).split('\0');
-  fields.pop();
-  return fields;
-}
-
-function joinFields(fields: readonly string[]): Buffer {
-  // One conversion for the usual list; only a list with escaped bytes pays for each field.
-  const text = fields.length === 0 ? '' : `${fields.join('\0')}\0`;
-  if (fields.some((field) => field.includes('\0'))) {
-    throw new ErrnoError('EINVAL', { operation: 'tree', reason: 'expected paths without NUL' });
-  }
-  return encodePath(text);
-}
-
-function failure(verb: string, code: number | null, signal: NodeJS.Signals | null, stderr: Buffer): ErrnoError {
-  const [errno, operation, path] = splitFields(stderr);
-  if (code === 1 && errno !== undefined && operation !== undefined && path !== undefined) {
-    return new ErrnoError(errno as ErrnoCode, {
-      operation: `tree ${verb}`,
-      path,
-      reason: `could not ${operation}: ${reasons[errno] ?? errno}`,
-    });
-  }
-  const text = stderr.toString('utf8').trim();
-  return new ErrnoError(code === 2 ? 'EINVAL' : 'EIO', {
-    operation: `tree ${verb}`,
-    reason: signal === null ? `the program ended with ${code}: ${text}` : `the program was killed by ${signal}`,
-  });
-}
 
 /** Records of so many fields each. */
 function parse<T>(output: Buffer, width: number, make: (...fields: string[]) => T): T[] {
@@ -119,19 +63,18 @@ interface LockLibrary {
 }
 
 export class Tree {
-  readonly #program: string;
+  readonly #program: TreeProgram;
   readonly #lockLibrary: string | undefined;
   #locks: LockLibrary | undefined;
-  #server: TreeServer | undefined;
 
   /** With the lock library a lock that is free is taken without starting a process. */
   constructor(options: { readonly program: string; readonly lockLibrary?: string | undefined }) {
-    this.#program = options.program;
+    this.#program = new TreeProgram(options.program);
     this.#lockLibrary = options.lockLibrary;
   }
 
   get program(): string {
-    return this.#program;
+    return this.#program.path;
   }
 
   /** Undefined where it takes a process to know. */
@@ -154,7 +97,7 @@ export class Tree {
     const against = options.against === undefined ? [] : ['--against', options.against];
     const words = ['scan', options.root, '--out', options.signatures, ...against, ...skipWords(options.skip)];
     words.push(...lockWords(options.lock));
-    const output = await this.#run({ words, signal: options.signal, inherited: options.lock?.descriptor });
+    const output = await this.#program.run({ words, signal: options.signal, inherited: options.lock?.descriptor });
     return parse<Drift>(output, 2, (path = '', what = '') => ({ path, what: what as Drift['what'] }));
   }
 
@@ -163,20 +106,20 @@ export class Tree {
     const { onProgress } = options;
     const words = ['copy', options.root, options.destination, '--out', options.signatures];
     words.push(...skipWords(options.skip), ...shiftWords(options.shift));
-    if (onProgress === undefined) return parseProblems(await this.#run({ words, signal: options.signal }));
+    if (onProgress === undefined) return parseProblems(await this.#program.run({ words, signal: options.signal }));
     const onExtra = lines((line) => {
       const [files, bytes] = line.split(' ');
       onProgress({ files: Number(files), bytes: Number(bytes) });
     });
     words.push('--progress-fd', '3');
-    return parseProblems(await this.#run({ words, signal: options.signal, inherited: 'pipe', onExtra }));
+    return parseProblems(await this.#program.run({ words, signal: options.signal, inherited: 'pipe', onExtra }));
   }
 
   /** What the upper layers change in what the lower ones show, in walk order. */
   async diff(options: DiffOptions): Promise<Change[]> {
     const words = ['diff', ...listWords('--upper', options.uppers), ...listWords('--lower', options.lowers)];
     if (options.whole === true) words.push('--whole');
-    const output = await this.#look({ words, signal: options.signal });
+    const output = await this.#program.look({ words, signal: options.signal });
     return parse<Change>(output, 7, (kind, type, mode = '', size, content, stamp = '', path = '') => ({
       kind: kind as Change['kind'],
       type: type as Change['type'],
@@ -192,14 +135,14 @@ export class Tree {
   async compare(options: CompareOptions): Promise<Map<string, Verdict>> {
     const words = ['compare', ...listWords('--layer', options.layers), '--to', options.root];
     words.push(...shiftWords(options.shift));
-    const output = await this.#run({ words, input: joinFields(options.paths), signal: options.signal });
+    const output = await this.#program.run({ words, input: joinFields(options.paths), signal: options.signal });
     return new Map(parse(output, 2, (path = '', verdict) => [path, verdict as Verdict] as const));
   }
 
   /** The contents the layers show, in the order of the paths. */
   async read(options: ReadOptions): Promise<Content[]> {
     const words = ['read', ...listWords('--layer', options.layers)];
-    const output = await this.#run({ words, input: joinFields(options.paths), signal: options.signal });
+    const output = await this.#program.run({ words, input: joinFields(options.paths), signal: options.signal });
     let at = 0;
     const field = () => {
       const end = output.indexOf(0, at);
@@ -220,7 +163,7 @@ export class Tree {
   async mirror(options: MirrorOptions): Promise<Problem[]> {
     const words = ['mirror', options.root, '--into', options.into, ...listWords('--layer', options.layers)];
     words.push(...shiftWords(options.shift));
-    return parseProblems(await this.#run({ words, input: joinFields(options.paths), signal: options.signal }));
+    return parseProblems(await this.#program.run({ words, input: joinFields(options.paths), signal: options.signal }));
   }
 
   /** Makes one layer of several, which shows the same. */
@@ -234,20 +177,20 @@ export class Tree {
       ...listWords('--lower', lowers),
       ...listWords('--below', below),
     );
-    return parseProblems(await this.#run({ words, input: joinFields(unrepeated), signal: options.signal }));
+    return parseProblems(await this.#program.run({ words, input: joinFields(unrepeated), signal: options.signal }));
   }
 
   /** Those of the paths that the layers decide: hold, delete, or hide with what they have above it. */
   async held(options: ReadOptions): Promise<string[]> {
     const words = ['held', ...listWords('--layer', options.layers)];
-    const output = await this.#run({ words, input: joinFields(options.paths), signal: options.signal });
+    const output = await this.#program.run({ words, input: joinFields(options.paths), signal: options.signal });
     return splitFields(output);
   }
 
   /** What each layer holds, as a digest; undefined for one that holds more than `most`. */
   async digest({ layers, most, signal }: DigestOptions): Promise<(string | undefined)[]> {
     const words = ['digest', ...listWords('--layer', layers), '--most', String(most)];
-    const output = await this.#look({ words, signal });
+    const output = await this.#program.look({ words, signal });
     return splitFields(output).map((digest) => (digest === '' ? undefined : digest));
   }
 
@@ -273,74 +216,17 @@ export class Tree {
         rest = bytes.subarray(used);
       });
     words.push(...lockWords(options.lock));
-    await this.#run({ words, input, signal: options.signal, onOutput, inherited: options.lock?.descriptor });
+    await this.#program.run({ words, input, signal: options.signal, onOutput, inherited: options.lock?.descriptor });
   }
 
   /** Removes a directory of the store and everything in it; a missing one is fine. */
   async remove(directory: string, options: Common = {}): Promise<void> {
-    await this.#run({ words: ['delete', directory], signal: options.signal });
+    await this.#program.run({ words: ['delete', directory], signal: options.signal });
   }
 
   async lock(request: LockRequest, options: Common = {}): Promise<void> {
     if (options.signal?.aborted !== true && this.#lockAtOnce(request) === true) return;
     const words = ['lock', ...lockWords(request)];
-    await this.#run({ words, inherited: request.descriptor, signal: options.signal });
-  }
-
-  /** A job that only looks, with nothing to it but its words. One that may be cancelled has a program of its own. */
-  async #look(job: Pick<Job, 'words' | 'signal'>): Promise<Buffer> {
-    if (job.signal !== undefined) return this.#run(job);
-    const verb = job.words[0] ?? '';
-    this.#server ??= new TreeServer(this.#program);
-    const { output, errors, code, signal } = await this.#server.run(joinFields(job.words)).catch((cause: Error) => {
-      throw new ErrnoError('EIO', { operation: `tree ${verb}`, path: this.#program, reason: cause.message, cause });
-    });
-    if (code === 0) return output;
-    throw failure(verb, code, signal, errors);
-  }
-
-  #run(job: Job): Promise<Buffer> {
-    const verb = job.words[0] ?? '';
-    return new Promise((resolve, reject) => {
-      const cancelled = () =>
-        new ErrnoError('ECANCELED', {
-          operation: `tree ${verb}`,
-          reason: 'it was cancelled',
-          cause: job.signal?.reason,
-        });
-      if (job.signal?.aborted === true) {
-        reject(cancelled());
-        return;
-      }
-      const child = spawn(this.#program, job.words, {
-        stdio: [job.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', job.inherited ?? 'ignore'],
-        env: {},
-      });
-      const output: Buffer[] = [];
-      const errors: Buffer[] = [];
-      let errorBytes = 0;
-      // Not SIGKILL: an apply removes its temporary file first.
-      const abort = () => child.kill('SIGTERM');
-      job.signal?.addEventListener('abort', abort, { once: true });
-      child.stdout?.on('data', job.onOutput ?? ((chunk: Buffer) => output.push(chunk)));
-      child.stderr?.on('data', (chunk: Buffer) => {
-        errorBytes += chunk.length;
-        if (errorBytes <= nativeErrorBytes) errors.push(chunk);
-      });
-      if (job.onExtra !== undefined) (child.stdio[3] as Readable).on('data', job.onExtra);
-      // A program that fails early does not read its list: its own record says why.
-      child.stdin?.on('error', () => undefined);
-      child.stdin?.end(job.input);
-      child.on('error', (cause) => {
-        job.signal?.removeEventListener('abort', abort);
-        reject(new ErrnoError('EIO', { operation: `tree ${verb}`, path: this.#program, reason: cause.message, cause }));
-      });
-      child.on('close', (code, signal) => {
-        job.signal?.removeEventListener('abort', abort);
-        if (job.signal?.aborted === true) reject(cancelled());
-        else if (code === 0) resolve(Buffer.concat(output));
-        else reject(failure(verb, code, signal, Buffer.concat(errors)));
-      });
-    });
+    await this.#program.run({ words, inherited: request.descriptor, signal: options.signal });
   }
 }
