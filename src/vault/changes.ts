@@ -42,9 +42,15 @@ function liveSides({ meta }: OpenFork): Sides {
   return { uppers: [meta.live], lowers: [...meta.base, ...meta.deltas], whole: false };
 }
 
-async function changesOf(fork: OpenFork, { uppers, lowers, whole }: Sides): Promise<RootChanges> {
+/** A root that came after the moment is held against the trunk: how it was then, nobody knows. */
+function sidesOfRoot(fork: OpenFork, sides: Sides, key: string): Sides {
+  return sides.whole && treesOf(fork.paths, sides.lowers, key).length === 0 ? allSides(fork) : sides;
+}
+
+async function changesOf(fork: OpenFork, sides: Sides): Promise<RootChanges> {
   const { paths, tree, vault } = fork;
   const found = Object.keys(vault.roots).map(async (key): Promise<readonly [string, readonly Change[]]> => {
+    const { uppers, lowers, whole } = sidesOfRoot(fork, sides, key);
     const above = treesOf(paths, uppers, key);
     if (above.length === 0) return [key, []];
     return [key, await tree.diff({ uppers: above, lowers: treesOf(paths, lowers, key), whole })];
@@ -123,8 +129,9 @@ export async function readChanges(
     });
     if (own.length === 0) continue;
     const wanted = own.map(({ path }) => path);
-    const lowers = treesOf(paths, sides.lowers, key);
-    const stack = [...treesOf(paths, sides.uppers, key), ...(sides.whole ? [] : lowers)];
+    const ofRoot = sidesOfRoot(fork, sides, key);
+    const lowers = treesOf(paths, ofRoot.lowers, key);
+    const stack = [...treesOf(paths, ofRoot.uppers, key), ...(ofRoot.whole ? [] : lowers)];
     const before = lowers.length === 0 ? [] : await tree.read({ layers: lowers, paths: wanted });
     const after = await tree.read({ layers: stack, paths: wanted });
     own.forEach(({ change }, index) => {

@@ -112,7 +112,7 @@ export function lastMoment(fork: OpenFork): Checkpoint {
 
 /**
  * The moment's stack on the trunk of now. What this fork has applied since then shows as it was, so that applying it again
- * takes it back; what the person edited shows as they left it.
+ * takes it back; what the person edited shows as they left it, and so does a root that the fork had not used by then.
  */
 export async function stackOfMoment(
   fork: OpenFork,
@@ -126,6 +126,8 @@ export async function stackOfMoment(
   const layer = makeLayer(paths, { fork: fork.name });
   for (const [key, list] of applied) {
     const from = treesOf(paths, [...to.base, ...to.deltas], key);
+    // A root that came later: how it was then, nobody knows.
+    if (from.length === 0) continue;
     const over = treesOf(paths, [...stack.base, ...stack.deltas], key);
     await makePathLayer(fork, { from, over, into: paths.tree(layer, key), isWanted: atOrBelow(list) });
   }

@@ -60,7 +60,8 @@ export async function lockWith<T>(
       operation: 'open the fork',
       path: options.what,
       reason: `process ${pid} is using it: ${purpose.join(' ')}`,
-      remedy: 'wait for it to end, or pass --wait',
+      remedy:
+        'wait for it to end, or pass --wait; ctx fork create copies the fork as it is; ctx session stop ends a session’s',
     });
   }
 }

@@ -58,6 +58,24 @@ forEachUser((user) => {
     assert.deepEqual((await ctx(stage, project, ['diff', '--json']))['changes'], []);
   });
 
+  test('a moment before such a directory was used leads back all the same, also after it was applied', async () => {
+    const project = stage.project('echo base > a');
+    const data = stage.project('echo data > d; echo more > e');
+    await execWith(stage, project, [], 'echo one > a');
+    await execWith(stage, project, ['--write', data], `echo fork > ${data}/d; echo two > a`);
+    await ctx(stage, project, ['apply', '--json', join(data, 'd')]);
+    await execWith(stage, project, ['--write', data], `echo fork > ${data}/e`);
+    stage.shell(project, 'echo mine > own');
+    await execWith(stage, project, [], 'true');
+    const since = await ctx(stage, project, ['diff', '--json', '--since', '1']);
+    assert.deepEqual(pathsOf(since['changes']), ['a', join(data, 'e')]);
+    await ctx(stage, project, ['rollback', '--json', '1', data]);
+    assert.deepEqual(pathsOf((await ctx(stage, project, ['diff', '--json']))['changes']), ['a']);
+    await ctx(stage, project, ['rollback', '--json', '1']);
+    const last = await execWith(stage, project, ['--write', data], `cat a own ${data}/d ${data}/e`);
+    assert.equal(last.stdout?.text, 'base\nmine\nfork\nmore\n');
+  });
+
   test('edits of the person in such a directory enter, and clash where both changed a file', async () => {
     const project = stage.project();
     const data = stage.project('echo base > both; echo base > mine');
