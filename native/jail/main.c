@@ -10,7 +10,8 @@
  * Reports go to FD_REPORT as NUL-ended lines, each with the command's number: "ID started",
  * "ID refused SYSTEM_CALL COUNT FIRST_MS LAST_MS", "ID crowded
  * THREADS MOST", "ID held BYTES FILES HIDDEN", "ID exited STATUS USER_US SYSTEM_US MAXRSS_KB", "ID failed INDEX NAME ERRNO what". The jail itself, and the one command of a
- * jail that is not kept, is 0. When FD_LIFELINE ends, so does everything here.
+ * jail that is not kept, is 0. When FD_LIFELINE ends, so does everything here; where the jail is not kept, what the plan came
+ * through is that.
  */
 #include "held.h"
 #include "jail.h"
@@ -92,19 +93,19 @@ int main(int argc, char **argv)
 	bool kept = argc == 2 && strcmp(argv[1], "serve") == 0;
 	sys_close_range(FD_FIRST_OTHER, ~0U, 0);
 	for (int descriptor = FD_PLAN; descriptor < FD_FIRST_OTHER; descriptor++)
-		if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0 && descriptor < FD_LOCK)
+		if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0 && descriptor <= (kept ? FD_LIFELINE : FD_REPORT))
 			return EXIT_FAILED;
 
 	size_t size;
 	struct plan plan;
-	char *bytes = kept ? read_jail_plan(&size) : plan_read(FD_PLAN, &size);
+	char *bytes = read_jail_plan(&size);
 	if (!bytes)
 		fail("reading the plan");
 	const char *problem = plan_parse(bytes, size, kept ? PLAN_KEPT : PLAN_WHOLE, &plan);
 	if (problem)
 		fail_with(EINVAL, problem);
-	if (!kept)
-		close(FD_PLAN);
+	if (!kept && (dup3(FD_PLAN, FD_LIFELINE, O_CLOEXEC) < 0 || close(FD_PLAN) != 0))
+		fail("keeping the lifeline");
 
 	struct jail jail = {.plan = &plan, .signals = forwarded_signals(), .kept = kept, .mask = umask(0022)};
 	signal(SIGPIPE, SIG_IGN);

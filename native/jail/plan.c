@@ -1,11 +1,9 @@
 /* The reader of plans. See plan.h for the format. */
 #include "plan.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define ANY_NUMBER PLAN_MAX_STRINGS
 
@@ -200,35 +198,4 @@ void plan_free(struct plan *plan)
 		free(plan->operations[i].strings);
 	free(plan->operations);
 	*plan = (struct plan){0};
-}
-
-char *plan_read(int descriptor, size_t *size)
-{
-	size_t capacity = 64 << 10, length = 0;
-	char *bytes = malloc(capacity);
-	while (bytes) {
-		ssize_t got = read(descriptor, bytes + length, capacity - length);
-		if (got == 0) {
-			*size = length;
-			return bytes;
-		}
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			break;
-		length += (size_t)got;
-		if (length < capacity)
-			continue;
-		if (capacity >= PLAN_MAX_BYTES) {
-			errno = E2BIG;
-			break;
-		}
-		capacity *= 4;
-		char *larger = realloc(bytes, capacity);
-		if (!larger)
-			break;
-		bytes = larger;
-	}
-	free(bytes);
-	return NULL;
 }

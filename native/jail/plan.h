@@ -93,7 +93,4 @@ const char *plan_parse(char *bytes, size_t size, enum plan_kind kind, struct pla
 /* Whether it could be parsed or not. */
 void plan_free(struct plan *plan);
 
-/* Reads `descriptor` to its end. Returns null and sets errno on failure. */
-char *plan_read(int descriptor, size_t *size);
-
 #endif

@@ -44,6 +44,7 @@ static bool read_frame(struct frame *frame)
 	if (!read_whole(head, sizeof head))
 		return false;
 	uint32_t length = number_at(head);
+	errno = length > PLAN_MAX_BYTES ? E2BIG : EINVAL;
 	if (length < 8 || length > PLAN_MAX_BYTES)
 		return false;
 	*frame = (struct frame){.id = number_at(head + 4), .kind = number_at(head + 8), .size = length - 8};
@@ -65,6 +66,7 @@ char *read_jail_plan(size_t *size)
 	if (frame.kind == REQUEST_JAIL)
 		return frame.payload;
 	free(frame.payload);
+	errno = EINVAL;
 	return NULL;
 }
 

@@ -3,7 +3,8 @@
  *
  *   u32 length of what follows, u32 id, u32 kind, payload
  *
- * All integers are little-endian. The first frame holds the jail's own plan. Every answer is a report about that id.
+ * All integers are little-endian. The first frame holds the jail's own plan; a jail for one command is given no other. Every
+ * answer is a report about that id.
  */
 #ifndef CTX_JAIL_SERVE_H
 #define CTX_JAIL_SERVE_H
@@ -11,7 +12,7 @@
 #include "watch.h"
 
 enum request {
-	REQUEST_JAIL = 1, /* a PLAN_KEPT */
+	REQUEST_JAIL = 1, /* a PLAN_KEPT; the PLAN_WHOLE of a jail for one command */
 	REQUEST_COMMAND,  /* a PLAN_COMMAND, its stdin nothing; "started", then "exited" or "failed" */
 	REQUEST_COMMAND_WITH_INPUT, /* the same, its stdin handed over as well */
 	REQUEST_COMMAND_WITH_TERMINAL, /* u16 rows, u16 columns, then a PLAN_COMMAND; stdin and stdout are handed over */

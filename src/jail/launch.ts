@@ -7,6 +7,7 @@ import type { Server } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
 import { ErrnoError } from '../base/errno.js';
 import { decodePath } from '../base/path-bytes.js';
+import { frame, request as kindOf } from './frame.js';
 import type { Plan } from './operation.js';
 import { planBytes } from './plan-bytes.js';
 import { type Held, heldOf, type Outcome, outcomeOf, type Report, splitReports } from './report.js';
@@ -46,9 +47,9 @@ function endedSilently(child: ChildProcess): ErrnoError {
   });
 }
 
-const planDescriptor = 3;
+/** The plan goes in; its end is the end of the jail. */
+const lifelineDescriptor = 3;
 const reportDescriptor = 4;
-const lifelineDescriptor = 5;
 
 export function launch(request: Launch): RunningJail {
   const stream = request.streams === 'inherit' ? 'inherit' : 'pipe';
@@ -61,7 +62,7 @@ export function launch(request: Launch): RunningJail {
       stream,
       'pipe',
       'pipe',
-      'pipe',
+      'ignore',
       request.lockDescriptor ?? 'ignore',
       request.onServer === undefined ? 'ignore' : 'ipc',
     ],
@@ -102,10 +103,16 @@ export function launch(request: Launch): RunningJail {
         if (report.what === 'started') tellStarted();
       }
     });
-    const plan = child.stdio[planDescriptor] as Duplex;
+    const lifeline = child.stdio[lifelineDescriptor] as Duplex;
     // A jail that ended early has said why; the broken pipe says nothing more.
-    plan.on('error', () => undefined);
-    plan.end(planBytes(request.plan));
+    lifeline.on('error', () => undefined);
+    // The program is starting meanwhile.
+    try {
+      lifeline.write(frame(0, kindOf.jail, planBytes(request.plan)));
+    } catch (error) {
+      lifeline.destroy();
+      throw error;
+    }
     child.once('close', () => {
       try {
         const outcome = outcomeOf(reports);

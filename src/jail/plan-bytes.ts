@@ -7,6 +7,8 @@ const version = 1;
 
 /** What the reader takes, by native/jail/plan.h. Refused here, where it can be said what was too much. */
 export const planLimits = { bytes: 16 << 20, operations: 4096, strings: 65535 } as const;
+/** What a frame says before the plan, which the reader counts with it. */
+const frameHead = 8;
 
 const attributeBits: Readonly<Record<Attribute, number>> = {
   'read only': 0x1,
@@ -138,17 +140,6 @@ function encode(operation: Operation): Encoded {
   }
 }
 
-function encodeString(text: string): Buffer {
-  const bytes = Buffer.from(text);
-  if (bytes.includes(0)) {
-    throw new ErrnoError('EINVAL', { operation: 'plan', path: text, reason: 'expected text without a NUL character' });
-  }
-  const framed = Buffer.alloc(4 + bytes.length + 1);
-  framed.writeUInt32LE(bytes.length, 0);
-  bytes.copy(framed, 4);
-  return framed;
-}
-
 function checkSize(what: string, count: number, most: number): void {
   if (count <= most) return;
   throw new ErrnoError('E2BIG', {
@@ -158,24 +149,54 @@ function checkSize(what: string, count: number, most: number): void {
   });
 }
 
-function encodeOperation(operation: Operation): Buffer {
-  const { code, strings = [], flags = 0, number = 0n } = encode(operation);
-  checkSize(`words of '${operation.do}'`, strings.length, planLimits.strings);
-  const head = Buffer.alloc(16);
-  head.writeUInt16LE(code, 0);
-  head.writeUInt16LE(strings.length, 2);
-  head.writeUInt32LE(flags >>> 0, 4);
-  head.writeBigUInt64LE(number, 8);
-  return Buffer.concat([head, ...strings.map(encodeString)]);
+function refuseNul(text: string): void {
+  if (!text.includes('\0')) return;
+  throw new ErrnoError('EINVAL', { operation: 'plan', path: text, reason: 'expected text without a NUL character' });
 }
 
+const headSize = 16;
+const operationSize = 16;
+const lengthSize = 4;
+
+/** How many bytes an operation takes. */
+function sizeOf({ strings = [] }: Encoded): number {
+  let size = operationSize;
+  for (const text of strings) size += lengthSize + Buffer.byteLength(text) + 1;
+  return size;
+}
+
+/** At `start` of `bytes`; returns where the next begins. */
+function write({ code, strings = [], flags = 0, number = 0n }: Encoded, bytes: Buffer, start: number): number {
+  bytes.writeUInt16LE(code, start);
+  bytes.writeUInt16LE(strings.length, start + 2);
+  bytes.writeUInt32LE(flags >>> 0, start + 4);
+  bytes.writeBigUInt64LE(number, start + 8);
+  let at = start + operationSize;
+  for (const text of strings) {
+    const length = bytes.write(text, at + lengthSize);
+    bytes.writeUInt32LE(length, at);
+    at = bytes.writeUInt8(0, at + lengthSize + length);
+  }
+  return at;
+}
+
+/** In one piece, whose size is known first: this is on the way to every command. */
 export function planBytes(plan: Plan): Buffer {
-  const head = Buffer.alloc(8);
-  head.writeUInt32LE(version, 0);
-  head.writeUInt32LE(plan.length, 4);
   checkSize('operations', plan.length, planLimits.operations);
-  const bytes = Buffer.concat([Buffer.from(magic, 'latin1'), head, ...plan.map(encodeOperation)]);
-  // The reader stops when its buffer is full, before it sees the end.
-  checkSize('bytes', bytes.length, planLimits.bytes - 1);
+  const encoded = plan.map((operation) => {
+    const one = encode(operation);
+    checkSize(`words of '${operation.do}'`, one.strings?.length ?? 0, planLimits.strings);
+    one.strings?.forEach(refuseNul);
+    return one;
+  });
+  let size = headSize;
+  for (const one of encoded) size += sizeOf(one);
+  checkSize('bytes', size, planLimits.bytes - frameHead);
+  const bytes = Buffer.alloc(size);
+  bytes.write(magic, 'latin1');
+  bytes.writeUInt32LE(version, 8);
+  bytes.writeUInt32LE(plan.length, 12);
+  let at = headSize;
+  for (const one of encoded) at = write(one, bytes, at);
   return bytes;
 }

@@ -11,6 +11,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ErrnoError } from '../base/errno.js';
 import { pipeRestBytes } from '../base/limits.js';
 import { decodePath } from '../base/path-bytes.js';
+import { frame, request } from './frame.js';
 import type { RunningJail } from './launch.js';
 import type { Plan } from './operation.js';
 import { planBytes } from './plan-bytes.js';
@@ -51,18 +52,6 @@ export interface RunningCommand extends RunningJail {
   resize(size: TerminalSize): void;
 }
 
-/** As native/jail/serve.h numbers them. */
-const request = {
-  jail: 1,
-  command: 2,
-  commandWithInput: 3,
-  commandWithTerminal: 4,
-  signal: 5,
-  resize: 6,
-  release: 7,
-  overlays: 8,
-} as const;
-
 function sizeBytes({ rows, columns }: TerminalSize): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt16LE(rows, 0);
@@ -74,14 +63,6 @@ function startFrame(id: number, { plan, input }: KeptCommand): Buffer {
   if (input === 'nothing') return frame(id, request.command, planBytes(plan));
   if (input === 'pipe') return frame(id, request.commandWithInput, planBytes(plan));
   return frame(id, request.commandWithTerminal, Buffer.concat([sizeBytes(input), planBytes(plan)]));
-}
-
-function frame(id: number, kind: number, payload: Buffer = Buffer.alloc(0)): Buffer {
-  const head = Buffer.alloc(12);
-  head.writeUInt32LE(8 + payload.length, 0);
-  head.writeUInt32LE(id, 4);
-  head.writeUInt32LE(kind, 8);
-  return Buffer.concat([head, payload]);
 }
 
 const requestDescriptor = 3;

@@ -11,6 +11,7 @@ import type { Duplex } from 'node:stream';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
+import { frame, request } from '../../src/jail/frame.js';
 import { jailPlan } from '../../src/jail/plan.js';
 import { planBytes } from '../../src/jail/plan-bytes.js';
 import { systemView } from '../../src/jail/system-view.js';
@@ -68,7 +69,7 @@ interface End {
 function give(plan: Buffer): Promise<End> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, [], {
-      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe', 'ignore'],
       env: {},
       timeout: 10_000,
       killSignal: 'SIGKILL',
@@ -81,7 +82,7 @@ function give(plan: Buffer): Promise<End> {
     });
     // It may end before it has read all.
     input?.on('error', () => undefined);
-    input?.end(plan);
+    input?.write(frame(0, request.jail, plan));
     child.on('error', reject);
     child.on('close', (code, signal) => resolve({ code, signal, reports: reports.split('\0').slice(0, -1) }));
   });

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { frame, request } from '../../src/jail/frame.js';
 import type { Operation, Plan } from '../../src/jail/operation.js';
 import { type JailView, jailPlan, type SharedPath } from '../../src/jail/plan.js';
 import { planBytes } from '../../src/jail/plan-bytes.js';
@@ -70,14 +71,14 @@ export function bareJail(): BareJail {
       });
     },
     async run(plan) {
-      const stdio = ['ignore', 'ignore', 'ignore', 'pipe', 'pipe', 'pipe'] as const;
+      const stdio = ['ignore', 'ignore', 'ignore', 'pipe', 'pipe', 'ignore'] as const;
       const child = spawn(program, [], { stdio: [...stdio], env: {}, ...bareUser });
       const [, , , input, output] = child.stdio as unknown as readonly Duplex[];
       let reports = '';
       output?.on('data', (chunk: Buffer) => {
         reports += chunk.toString('latin1');
       });
-      input?.end(planBytes(plan));
+      input?.write(frame(0, request.jail, planBytes(plan)));
       await once(child, 'close');
       assert.notEqual(reports, '');
       const status = / exited (\d+) /.exec(reports)?.[1];
