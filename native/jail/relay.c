@@ -28,11 +28,18 @@ static bool harmless(int descriptor)
 	return S_ISCHR(about.st_mode) && about.st_rdev == makedev(1, 3);
 }
 
+void relay_clear(struct relay *relay)
+{
+	relay->from = relay->to = relay->command_end = -1;
+	relay->both_ours = false;
+	relay->start = relay->stop = 0;
+}
+
 void relays_open(struct relay relays[RELAYS])
 {
 	for (int i = 0; i < RELAYS; i++) {
 		struct relay *relay = &relays[i];
-		*relay = (struct relay){.from = -1, .to = -1, .command_end = -1};
+		relay_clear(relay);
 		if (harmless(i) || (terminal_wanted() && isatty(i)))
 			continue;
 		int ends[2];

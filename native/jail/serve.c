@@ -88,7 +88,7 @@ static bool open_streams(struct relay relays[RELAYS], uint32_t id, enum request 
 {
 	bool terminal = kind == REQUEST_COMMAND_WITH_TERMINAL;
 	for (int i = 0; i < RELAYS; i++)
-		relays[i] = (struct relay){.from = -1, .to = -1, .command_end = -1};
+		relay_clear(&relays[i]);
 	for (int i = kind == REQUEST_COMMAND ? 1 : 0; i < (terminal ? 2 : RELAYS); i++) {
 		int ends[2];
 		if (pipe2(ends, O_CLOEXEC) != 0)
