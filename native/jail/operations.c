@@ -169,8 +169,9 @@ void execute(const struct operation *operation, const struct plan *plan, int cha
 		if (chdir(s[0]) != 0)
 			fail(s[0]);
 		return;
-	case OP_ENVIRONMENT:
 	case OP_SECCOMP:
+		return filter_system_calls(s[0], channel);
+	case OP_ENVIRONMENT:
 		return; /* read by OP_COMMAND */
 	case OP_HELD:
 		return; /* for the owner */
@@ -182,10 +183,7 @@ void execute(const struct operation *operation, const struct plan *plan, int cha
 		const struct operation *environment = find(plan, OP_ENVIRONMENT);
 		if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
 			fail_with(EPERM, "the plan gives the command no identity");
-		const struct operation *filter = find(plan, OP_SECCOMP);
 		landlock_enter();
-		if (filter)
-			filter_system_calls(filter->strings[0], channel);
 		tell(PROGRESS_EXECUTING);
 		execute_program(s, environment ? environment->strings : nothing);
 	}

@@ -26,8 +26,8 @@ const struct operation_kind operation_kinds[OP_COUNT] = {
 	[OP_READ_ONLY] = {"read-only", STAGE_INIT, 1, 1},
 	[OP_PIVOT] = {"pivot", STAGE_INIT, 0, 0},
 	[OP_SHIFT] = {"shift", STAGE_COMMAND, 0, 0},
-	[OP_USER] = {"user", STAGE_COMMAND, 0, 0},
-	[OP_LIMIT] = {"limit", STAGE_COMMAND, 0, 0},
+	[OP_USER] = {"user", STAGE_IDENTITY, 0, 0},
+	[OP_LIMIT] = {"limit", STAGE_IDENTITY, 0, 0},
 	[OP_DIRECTORY_OF_COMMAND] = {"directory-of-command", STAGE_COMMAND, 1, 1},
 	[OP_ENVIRONMENT] = {"environment", STAGE_COMMAND, 0, ANY_NUMBER},
 	[OP_COMMAND] = {"command", STAGE_COMMAND, 1, ANY_NUMBER},
@@ -35,10 +35,10 @@ const struct operation_kind operation_kinds[OP_COUNT] = {
 	[OP_LANDLOCK_RULE] = {"landlock-rule", STAGE_COMMAND, 1, 1},
 	[OP_CGROUP] = {"cgroup", STAGE_OWNER, 1, 1},
 	[OP_OWNERS] = {"owners", STAGE_OWNER, 2, 2},
-	[OP_GROUPS] = {"groups", STAGE_COMMAND, 1, ANY_NUMBER},
+	[OP_GROUPS] = {"groups", STAGE_IDENTITY, 1, ANY_NUMBER},
 	[OP_HELD] = {"held", STAGE_COMMAND, 1, ANY_NUMBER},
 	[OP_LISTEN] = {"listen", STAGE_OWNER, 0, 0},
-	[OP_SECCOMP] = {"seccomp", STAGE_COMMAND, 1, 1},
+	[OP_SECCOMP] = {"seccomp", STAGE_IDENTITY, 1, 1},
 };
 
 struct cursor {
@@ -137,13 +137,14 @@ static const struct {
 static bool belongs(enum code code, enum plan_kind kind)
 {
 	enum stage stage = operation_kinds[code].stage;
+	const bool of_command = stage == STAGE_IDENTITY || stage == STAGE_COMMAND;
 	switch (kind) {
 	case PLAN_WHOLE:
 		return true;
 	case PLAN_KEPT:
-		return stage != STAGE_COMMAND || code == OP_SHIFT;
+		return !of_command || code == OP_SHIFT;
 	case PLAN_COMMAND:
-		return stage == STAGE_COMMAND && code != OP_SHIFT;
+		return of_command && code != OP_SHIFT;
 	case PLAN_OVERLAYS:
 		return code == OP_OVERLAY || code == OP_READ_ONLY;
 	}

@@ -49,7 +49,7 @@ enum code {
 	OP_COMMAND,      /* argv[0], argv[1], ...; looked up in the PATH of OP_ENVIRONMENT */
 	OP_LANDLOCK,     /* number: file rights to handle; flags: scopes */
 	OP_LANDLOCK_RULE, /* path; number: file rights below it */
-	OP_SECCOMP,      /* the filter's bytes in hexadecimal; applied just before the command */
+	OP_SECCOMP,      /* the filter's bytes in hexadecimal; it allows what is left to do before the command */
 	OP_LISTEN,       /* number: a TCP port of the jail's own loopback; the listening socket goes to the owner of this process */
 	OP_CGROUP,       /* directory of a control group to enter, before any namespace */
 	OP_OWNERS,       /* uid map, gid map: who the owners of a mount with PLAN_ATTR_OWNERS are, as user_namespaces(7) writes it */
@@ -61,8 +61,8 @@ enum code {
 /* Beside the kernel's own mount attributes: its owners are shown, and written, through the maps of OP_OWNERS. */
 #define PLAN_ATTR_OWNERS 0x80000000u
 
-/* Which of the three processes carries an operation out (see main.c). */
-enum stage { STAGE_OWNER = 1, STAGE_INIT, STAGE_COMMAND };
+/* Which of the three processes carries an operation out (see main.c), and when: the command's takes its identity first, and is in its root then. */
+enum stage { STAGE_OWNER = 1, STAGE_INIT, STAGE_IDENTITY, STAGE_COMMAND };
 
 struct operation {
 	enum code code;

@@ -14,7 +14,7 @@ void filter_system_calls(const char *text, int channel);
 
 /*
  * Filters live in pages of the kernel that they share, and making the first such page executable interrupts every processor. While
- * this process lives, or until it becomes the command, there is one: so that the filters that follow cost little.
+ * this process lives there is one: so that the filters that follow cost little.
  */
 void keep_page_for_filters(void);
 

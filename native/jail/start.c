@@ -125,6 +125,12 @@ static void restore_signals(void)
 	signal(SIGPIPE, SIG_DFL);
 }
 
+static void await_root(const struct ties *ties)
+{
+	if (!enter_when_ready(ties))
+		give_up(); /* init has said why */
+}
+
 /* Never returns. */
 static _Noreturn void become_command(const struct plan *plan, const struct ties *ties, mode_t mask, struct command *command,
 				     int channel)
@@ -135,14 +141,15 @@ static _Noreturn void become_command(const struct plan *plan, const struct ties 
 	umask(mask);
 	relays_take(command->relays);
 	sys_close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-	if (ties) {
-		/* While init is mounting there is time for it. */
-		keep_page_for_filters();
-		if (!enter_when_ready(ties))
-			give_up(); /* init has said why */
-	}
+	/* While init is mounting there is time for it, but a terminal is opened by the command's user, in the jail's own /dev. */
+	const bool root_first = terminal_wanted();
+	if (ties && root_first)
+		await_root(ties);
 	if (namespace_of_shift() >= 0)
 		enter_namespace_of_shift();
+	execute_stage(plan, STAGE_IDENTITY, channel);
+	if (ties && !root_first)
+		await_root(ties);
 	execute_stage(plan, STAGE_COMMAND, channel);
 	fail_with(EINVAL, "the plan has no command");
 }
