@@ -39,6 +39,8 @@ const struct operation *find(const struct plan *plan, enum code code);
 /* `channel` is the command's end of its socket to the owner; -1 in the other stages. */
 void execute(const struct operation *operation, const struct plan *plan, int channel);
 void execute_stage(const struct plan *plan, enum stage stage, int channel);
+/* Once init has been started: the kernel takes as long for a network namespace as init for half of its mounts. */
+void make_network(const struct plan *plan);
 
 /* identity.c */
 void map_self(uid_t uid, gid_t gid);
@@ -59,6 +61,8 @@ void take_groups(char *const groups[]);
 void enter_control_group(const char *directory);
 
 /* network.c */
+/* Into the network namespace that the process of this pidfd is in by now. */
+void join_network(int process);
 void bring_loopback_up(void);
 void listen_for_owner(uint16_t port);
 
@@ -80,7 +84,7 @@ void mount_proc(const char *path);
 void mount_devpts(const char *path);
 void mask(const char *path);
 void make_read_only(const char *path);
-/* The pivot waits for a byte there: every process that shall be in the new root must exist by then. */
+/* The pivot waits for a byte there: the network, and every process that shall be in the new root, must exist by then. */
 void wait_before_pivot(int descriptor);
 void pivot(void);
 

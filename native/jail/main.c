@@ -2,8 +2,8 @@
  * jail: executes a plan (see plan.h). `jail serve` keeps the jail for many commands (serve.h), `jail probe` only tries what
  * this host allows (probe.c). Three processes, each with its own operations, in the plan's order:
  *
- *   owner     this process, outside the pid namespace: makes the namespaces, starts the other two, forwards signals, and
- *             alone says how a command ended. Whatever runs inside can neither see nor forge that.
+ *   owner     this process, outside the pid namespace: makes the namespaces, the network's last, starts the other two, forwards
+ *             signals, and alone says how a command ended. Whatever runs inside can neither see nor forge that.
  *   init      pid 1 inside: mounts everything, enters the new root, drops what it may do, then only reaps.
  *   command   once init is ready: takes its identity, drops everything, becomes the program.
  *
@@ -121,5 +121,6 @@ int main(int argc, char **argv)
 	struct ties ties = start_init(&plan);
 	jail.init = ties.init;
 	jail.ties = &ties;
+	make_network(&plan);
 	return kept ? serve(&jail, &ties) : run_once(&jail, &ties);
 }

@@ -230,7 +230,7 @@ void pivot(void)
 	char byte;
 	/* pivot_root moves the processes that exist; one that is just being forked would keep the old root. */
 	if (read(before_pivot, &byte, 1) != 1)
-		fail("waiting for the command's process");
+		give_up(); /* the owner has said why */
 	struct mount_attr set = {.attr_set = MOUNT_ATTR_RDONLY};
 	if (sys_mount_setattr(root_fd, "", AT_EMPTY_PATH, &set) != 0)
 		fail("making the root read-only");

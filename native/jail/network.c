@@ -8,11 +8,18 @@
 
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+void join_network(int process)
+{
+	if (setns(process, CLONE_NEWNET) != 0)
+		fail("joining the network namespace");
+}
 
 void bring_loopback_up(void)
 {

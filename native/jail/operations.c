@@ -109,9 +109,9 @@ void execute(const struct operation *operation, const struct plan *plan, int cha
 			fail(s[0]);
 		return;
 	case OP_NAMESPACES:
-		if (unshare((int)operation->flags) != 0)
+		if (unshare((int)operation->flags & ~CLONE_NEWNET) != 0)
 			fail("making the namespaces");
-		return;
+		return; /* the network's follows, see make_network */
 	case OP_MAP_SELF:
 		return map_self(high, low);
 	case OP_HOSTNAME:
@@ -193,15 +193,30 @@ void execute(const struct operation *operation, const struct plan *plan, int cha
 	fail_with(EINVAL, "an operation nobody knows");
 }
 
+static void name_operation(const struct plan *plan, uint32_t index)
+{
+	current_index = index;
+	current_name = operation_kinds[plan->operations[index].code].name;
+}
+
+void make_network(const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->count; i++) {
+		const struct operation *operation = &plan->operations[i];
+		name_operation(plan, i);
+		if (operation->code == OP_NAMESPACES && operation->flags & CLONE_NEWNET && unshare(CLONE_NEWNET) != 0)
+			fail("making the namespaces");
+	}
+	execute_stage(plan, STAGE_NETWORK, -1);
+}
+
 void execute_stage(const struct plan *plan, enum stage stage, int channel)
 {
 	for (uint32_t i = 0; i < plan->count; i++) {
 		const struct operation *operation = &plan->operations[i];
-		const struct operation_kind *kind = &operation_kinds[operation->code];
-		if (kind->stage != stage)
+		if (operation_kinds[operation->code].stage != stage)
 			continue;
-		current_index = i;
-		current_name = kind->name;
+		name_operation(plan, i);
 		execute(operation, plan, channel);
 	}
 }

@@ -12,7 +12,7 @@ const struct operation_kind operation_kinds[OP_COUNT] = {
 	[OP_NAMESPACES] = {"namespaces", STAGE_OWNER, 0, 0},
 	[OP_MAP_SELF] = {"map-self", STAGE_OWNER, 0, 0},
 	[OP_HOSTNAME] = {"hostname", STAGE_OWNER, 1, 1},
-	[OP_LOOPBACK] = {"loopback", STAGE_OWNER, 0, 0},
+	[OP_LOOPBACK] = {"loopback", STAGE_NETWORK, 0, 0},
 	[OP_ROOT] = {"root", STAGE_INIT, 0, 0},
 	[OP_DIRECTORY] = {"directory", STAGE_INIT, 1, 1},
 	[OP_FILE] = {"file", STAGE_INIT, 2, 2},
@@ -37,7 +37,7 @@ const struct operation_kind operation_kinds[OP_COUNT] = {
 	[OP_OWNERS] = {"owners", STAGE_OWNER, 2, 2},
 	[OP_GROUPS] = {"groups", STAGE_IDENTITY, 1, ANY_NUMBER},
 	[OP_HELD] = {"held", STAGE_COMMAND, 1, ANY_NUMBER},
-	[OP_LISTEN] = {"listen", STAGE_OWNER, 0, 0},
+	[OP_LISTEN] = {"listen", STAGE_NETWORK, 0, 0},
 	[OP_SECCOMP] = {"seccomp", STAGE_IDENTITY, 1, 1},
 };
 

@@ -61,8 +61,11 @@ enum code {
 /* Beside the kernel's own mount attributes: its owners are shown, and written, through the maps of OP_OWNERS. */
 #define PLAN_ATTR_OWNERS 0x80000000u
 
-/* Which of the three processes carries an operation out (see main.c), and when: the command's takes its identity first, and is in its root then. */
-enum stage { STAGE_OWNER = 1, STAGE_INIT, STAGE_IDENTITY, STAGE_COMMAND };
+/*
+ * Which of the three processes carries an operation out (see main.c), and when: the owner makes the network while init is mounting,
+ * and the command's process takes its identity before it is in its root.
+ */
+enum stage { STAGE_OWNER = 1, STAGE_NETWORK, STAGE_INIT, STAGE_IDENTITY, STAGE_COMMAND };
 
 struct operation {
 	enum code code;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -55,7 +56,9 @@ static struct root_identity current_root(void)
 
 struct ties start_init(const struct plan *plan)
 {
-	int there[2], ready[2], alive[2], answers[2];
+	int there[2], ready[2], alive[2], answers[2], owner = sys_pidfd_open(getpid());
+	if (owner < 0)
+		fail("starting init");
 	open_pipe(there);
 	open_pipe(ready);
 	open_pipe(alive);
@@ -68,6 +71,8 @@ struct ties start_init(const struct plan *plan)
 		close(there[1]);
 		wait_before_pivot(there[0]);
 		execute_stage(plan, STAGE_INIT, -1);
+		if (find(plan, OP_NAMESPACES)->flags & CLONE_NEWNET)
+			join_network(owner);
 		struct root_identity entered = current_root();
 		give_init_up(plan);
 		if (write(ready[1], &entered, sizeof entered) != sizeof entered)
@@ -77,6 +82,7 @@ struct ties start_init(const struct plan *plan)
 		sys_close_range(3, ~0U, 0);
 		be_init(0, 1, 2);
 	}
+	close(owner);
 	close(there[0]);
 	close(ready[1]);
 	close(alive[0]);
