@@ -91,8 +91,33 @@ export function launch(request: Launch): RunningJail {
     if (child.pid === undefined) return;
     const reports: Report[] = [];
     let text = '';
-    child.stdout?.on('data', (chunk: Buffer) => request.onOutput?.('stdout', chunk));
-    child.stderr?.on('data', (chunk: Buffer) => request.onOutput?.('stderr', chunk));
+    let open = 0;
+    const settle = () => {
+      try {
+        const outcome = outcomeOf(reports);
+        if (outcome === undefined) throw endedSilently(child);
+        resolve(outcome);
+      } catch (error) {
+        reject(error);
+      }
+    };
+    // A jail that has told the end holds nothing any more, but is still a process of its control group.
+    const grouped = request.plan.some((operation) => operation.do === 'control group');
+    const settleEarly = () => {
+      if (!grouped && open === 0 && reports.some(({ what }) => what === 'exited')) settle();
+    };
+    for (const [name, output] of [
+      ['stdout', child.stdout],
+      ['stderr', child.stderr],
+    ] as const) {
+      if (output === null) continue;
+      open += 1;
+      output.on('data', (chunk: Buffer) => request.onOutput?.(name, chunk));
+      output.once('end', () => {
+        open -= 1;
+        settleEarly();
+      });
+    }
     (child.stdio[reportDescriptor] as Readable).on('data', (chunk: Buffer) => {
       const { reports: whole, left } = splitReports(text + decodePath(chunk));
       text = left;
@@ -102,6 +127,7 @@ export function launch(request: Launch): RunningJail {
         else reports.push(report);
         if (report.what === 'started') tellStarted();
       }
+      settleEarly();
     });
     const lifeline = child.stdio[lifelineDescriptor] as Duplex;
     // A jail that ended early has said why; the broken pipe says nothing more.
@@ -113,15 +139,7 @@ export function launch(request: Launch): RunningJail {
       lifeline.destroy();
       throw error;
     }
-    child.once('close', () => {
-      try {
-        const outcome = outcomeOf(reports);
-        if (outcome === undefined) throw endedSilently(child);
-        resolve(outcome);
-      } catch (error) {
-        reject(error);
-      }
-    });
+    child.once('close', settle);
   });
   return {
     signal: (signal) => void child.kill(signal),
