@@ -99,7 +99,8 @@ void release_overlays(const struct plan *plan);
 /* place.c: targets inside the new root, never through a symlink */
 extern int root_fd;
 void use_root(int descriptor);
-int open_place(const char *path, bool directory);
+/* To mount on, made where it is missing: `name` in the directory that is returned, or that itself where `name` is empty. Not to be closed. */
+int find_place(const char *path, bool directory, const char **name);
 int find_parent(const char *path, const char **name);
 /* To be told of every mount in the root. */
 void mounted_at(const char *path);

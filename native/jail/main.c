@@ -32,9 +32,10 @@
 static void end_jail(const struct jail *jail)
 {
 	kill(jail->init, SIGKILL);
+	/* Meanwhile: whoever is dying still has them, and nobody else. */
+	release_overlays(jail->plan);
 	while (waitpid(-1, NULL, 0) > 0)
 		;
-	release_overlays(jail->plan);
 }
 
 /* A pipe is opened again (/dev/stderr) by its owner alone: where the command is another user than its caller, it is given them. */
@@ -95,9 +96,9 @@ int main(int argc, char **argv)
 		return probe(argv[2]);
 	bool kept = argc == 2 && strcmp(argv[1], "serve") == 0;
 	sys_close_range(FD_FIRST_OTHER, ~0U, 0);
-	for (int descriptor = FD_PLAN; descriptor < FD_FIRST_OTHER; descriptor++)
-		if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0 && descriptor <= (kept ? FD_LIFELINE : FD_REPORT))
-			return EXIT_FAILED;
+	sys_close_range(FD_PLAN, FD_FIRST_OTHER - 1, CLOSE_RANGE_CLOEXEC);
+	if (fcntl(FD_REPORT, F_GETFD) < 0 || (kept && fcntl(FD_LIFELINE, F_GETFD) < 0))
+		return EXIT_FAILED;
 
 	size_t size;
 	struct plan plan;

@@ -33,9 +33,8 @@ void make_root(uint64_t size)
 
 void make_directory(const char *path, mode_t mode)
 {
-	close(open_place(path, true));
 	const char *name;
-	int parent = find_parent(path, &name);
+	int parent = find_place(path, true, &name);
 	if (fchmodat(parent, name, mode, 0) != 0)
 		fail(path);
 }
@@ -48,7 +47,8 @@ void make_file(const char *path, const char *content, mode_t mode)
 	if (file < 0)
 		fail(path);
 	size_t length = strlen(content);
-	if (write(file, content, length) != (ssize_t)length || fchmod(file, mode) != 0)
+	/* The mask takes from others, and only what they may not have here: to write. */
+	if (write(file, content, length) != (ssize_t)length || (mode & 0022 && fchmod(file, mode) != 0))
 		fail(path);
 	close(file);
 }
@@ -61,14 +61,14 @@ void make_symlink(const char *path, const char *target)
 		fail(path);
 }
 
-/* Puts the detached mount on its place. */
+/* Puts the detached mount on its place. A link that took this place since it was looked at is not followed. */
 void attach(int tree, const char *path, bool directory)
 {
-	int place = open_place(path, directory);
-	if (sys_move_mount(tree, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
+	const char *name;
+	int parent = find_place(path, directory, &name);
+	if (sys_move_mount(tree, "", parent, name, MOVE_MOUNT_F_EMPTY_PATH | (*name ? 0 : MOVE_MOUNT_T_EMPTY_PATH)) != 0)
 		fail(path);
 	mounted_at(path);
-	close(place);
 	close(tree);
 }
 

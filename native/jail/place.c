@@ -111,40 +111,26 @@ int find_parent(const char *path, const char **name)
 	return parent;
 }
 
-/* Most places are not there yet: to make one first costs less than to look for it. A link is neither followed nor replaced. */
-static int open_or_make_directory(int parent, const char *name)
+/* To make it first costs less than to look for it: most places are not there yet. What is made here is nobody else's. */
+static void make_place(int parent, const char *name, bool directory, const char *path)
 {
-	if (mkdirat(parent, name, 0755) != 0 && errno != EEXIST && errno != EROFS)
-		return -1;
-	return openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-static int open_or_make_file(int parent, const char *name)
-{
-	/* What is made here is nobody else's, and can be mounted on as it is. */
-	int made = openat(parent, name, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-	if (made >= 0 || (errno != EEXIST && errno != EROFS))
-		return made;
-	int place = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if ((directory ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0644, 0)) == 0)
+		return;
 	struct stat about;
-	if (place < 0 || fstat(place, &about) != 0)
-		return -1;
-	if (!S_ISLNK(about.st_mode) && !S_ISDIR(about.st_mode))
-		return place;
-	errno = S_ISLNK(about.st_mode) ? ELOOP : ENOTDIR;
-	close(place);
-	return -1;
+	if ((errno != EEXIST && errno != EROFS) || fstatat(parent, name, &about, AT_SYMLINK_NOFOLLOW) != 0)
+		fail(path);
+	if (S_ISLNK(about.st_mode))
+		fail_with(ELOOP, path);
+	if (S_ISDIR(about.st_mode) != directory)
+		fail_with(ENOTDIR, path);
 }
 
-/* A descriptor of a directory or file to mount on; made where it is missing. */
-int open_place(const char *path, bool directory)
+int find_place(const char *path, bool directory, const char **name)
 {
+	*name = "";
 	if (strcmp(path, "/") == 0)
-		return fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
-	const char *name;
-	int parent = find_parent(path, &name);
-	int place = directory ? open_or_make_directory(parent, name) : open_or_make_file(parent, name);
-	if (place < 0)
-		fail(path);
-	return place;
+		return root_fd;
+	int parent = find_parent(path, name);
+	make_place(parent, *name, directory, path);
+	return parent;
 }

@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -70,20 +69,26 @@ void landlock_begin(uint64_t rights, uint32_t scopes)
 		fail("Landlock");
 }
 
-/* A path that is not there needs no right. Rights that only directories have are not asked for a file. */
+static long add_rule(const struct path_rule *rule)
+{
+	return syscall(SYS_landlock_add_rule, ruleset, 1 /* path beneath */, rule, 0);
+}
+
+/* A path that is not there needs no right. Rights that only directories have are refused for a file, and not asked for again. */
 void landlock_allow(const char *path, uint64_t rights)
 {
 	enum { FILE_RIGHTS = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15 };
 	int parent = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
-	struct stat about;
 	if (parent < 0 && errno == ENOENT)
 		return;
-	if (parent < 0 || fstat(parent, &about) != 0)
+	if (parent < 0)
 		fail(path);
-	uint64_t meant = rights & handled & (S_ISDIR(about.st_mode) ? ~(uint64_t)0 : (uint64_t)FILE_RIGHTS);
-	struct path_rule rule = {.access = meant, .parent = parent};
-	if (syscall(SYS_landlock_add_rule, ruleset, 1 /* path beneath */, &rule, 0) != 0)
-		fail(path);
+	struct path_rule rule = {.access = rights & handled, .parent = parent};
+	if (add_rule(&rule) != 0) {
+		rule.access &= FILE_RIGHTS;
+		if (errno != EINVAL || add_rule(&rule) != 0)
+			fail(path);
+	}
 	close(parent);
 }
 
