@@ -6,6 +6,9 @@ export const capturedOutputBytes = 8 * 1024 * 1024;
 /** A file of the person's that is copied into a profile's home: settings and sign-ins, no data. */
 export const profileFileBytes = 16 * 1024 * 1024;
 
+/** Bytes of a workspace's own list of repositories. */
+export const workspaceFileBytes = 1024 * 1024;
+
 /** What a command can have left in its two pipes when it ends; what comes after that much is another process's. */
 export const pipeRestBytes = 2 * 1024 * 1024;
 

@@ -2,10 +2,10 @@
  * A linked git worktree keeps its commits in another directory: without it no command inside could commit. It is part of the
  * fork then, as the workspace is.
  */
-import { readFileSync, statSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { contains } from '../authority/absolute-path.js';
 import { hasCode } from '../base/errno.js';
+import { readSmallFile } from '../base/small-file.js';
 import { canonicalPath } from './canonical-paths.js';
 
 /** Longer than any path, shorter than anything that is no such file. */
@@ -13,10 +13,10 @@ const mostBytes = 16 * 1024;
 
 function textOf(path: string): string | undefined {
   try {
-    const about = statSync(path);
-    return about.isFile() && about.size <= mostBytes ? readFileSync(path, 'utf8').replace(/\n$/, '') : undefined;
+    return readSmallFile(path, mostBytes).replace(/\n$/, '');
   } catch (error) {
-    if (hasCode(error, 'ENOENT') || hasCode(error, 'EACCES') || hasCode(error, 'ENOTDIR')) return undefined;
+    const codes = ['ENOENT', 'EACCES', 'ENOTDIR', 'EINVAL', 'EFBIG'] as const;
+    if (codes.some((code) => hasCode(error, code))) return undefined;
     throw error;
   }
 }

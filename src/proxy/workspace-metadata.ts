@@ -1,9 +1,11 @@
 /** The workspace's own `.ctx/`: shown read-only, and the file in it that names sibling repositories. */
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { contains } from '../authority/absolute-path.js';
 import { parseWorkspace, type Workspace } from '../authority/workspace-file.js';
 import { fromSystemError, hasCode } from '../base/errno.js';
+import { workspaceFileBytes } from '../base/limits.js';
+import { readSmallFile } from '../base/small-file.js';
 import { canonicalPath } from './canonical-paths.js';
 
 export interface WorkspaceMetadata {
@@ -20,7 +22,7 @@ export function workspaceMetadata(origin: string): WorkspaceMetadata {
   const file = join(directory, 'workspace.json');
   if (!contains(directory, canonicalPath(file) ?? directory)) return { directory, workspace: undefined };
   try {
-    return { directory, workspace: parseWorkspace(readFileSync(file, 'utf8'), file, origin) };
+    return { directory, workspace: parseWorkspace(readSmallFile(file, workspaceFileBytes), file, origin) };
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return { directory, workspace: undefined };
     throw fromSystemError(error, 'read', file);

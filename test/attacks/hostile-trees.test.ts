@@ -203,4 +203,20 @@ forEachUser((user) => {
     assert.equal(stage.shell(other, 'find . -name file | wc -l'), '1\n');
     assert.deepEqual((await stage.json(project, ['apply', '--to', other]))['applied'], []);
   });
+
+  test('pipes, sockets and endless files in place of what is read of a project are waited for by nobody', async () => {
+    const ways = {
+      'a pipe for the list of repositories': 'mkdir .ctx; mkfifo .ctx/workspace.json',
+      'a huge one': 'mkdir .ctx; truncate -s 1T .ctx/workspace.json',
+      'a pipe for the repository': 'mkfifo .git',
+    };
+    for (const [name, script] of Object.entries(ways)) {
+      const project = stage.project(script);
+      const plain =
+        'timeout 1 sh -c "cat .ctx/workspace.json .git 2> /dev/null | head -c 9000000000 > /dev/null" || test $? = 124';
+      stage.shell(project, plain);
+      const { code, stderr } = await stage.ctx(project, ['exec', '--', 'true'], { timeoutSeconds: 60 });
+      assert.ok(code === 0 || /workspace\.json: expected/.test(stderr), `${name}: ${code} ${stderr}`);
+    }
+  });
 });
