@@ -93,6 +93,7 @@ export const bundledCli = {
     const sources = filesBelow(inCheckout('src'), (path) => !/\.test\.[cm]?ts$/.test(path));
     return fingerprint({ ...options, parts, usualWork, node: process.version }, [
       'scripts/setup/code-cache.mjs',
+      'scripts/setup/make-code-cache.mjs',
       'package.json',
       'package-lock.json',
       'tsconfig.json',

@@ -1,5 +1,5 @@
 /** How things are printed: JSON for machines, colour on terminals only. */
-import { ErrnoError, ExitCode, exitCodeFor } from '../base/errno.js';
+import { ErrnoError, ExitCode, exitCodeFor, fromSystemError } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
 import { decisionOf } from '../sdk/report.js';
 import type { Caller, Shown } from './caller.js';
@@ -56,8 +56,15 @@ export function errorJson(error: ErrnoError): unknown {
   };
 }
 
+/** What we say can end in a file on a full disk: no defect, other than what fails with a path. */
+function isUnprinted(error: unknown): boolean {
+  const { syscall, path } = error as Partial<NodeJS.ErrnoException>;
+  return error instanceof Error && syscall === 'write' && path === undefined;
+}
+
 /** Whatever went wrong, as one clear message; the exit code. */
-export function complain(error: unknown, json: boolean, { stdout, stderr, environment }: Caller): number {
+export function complain(thrown: unknown, json: boolean, { stdout, stderr, environment }: Caller): number {
+  const error = isUnprinted(thrown) ? fromSystemError(thrown, 'print') : thrown;
   if (!(error instanceof ErrnoError)) {
     const what = error instanceof Error ? error.stack : error;
     stderr.write(`ctx: this is a defect of ctx, please report it\n${what}\n`);

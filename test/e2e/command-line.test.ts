@@ -151,6 +151,16 @@ asOneUser((user) => {
     assert.equal(stdout, '--help --json -- -h\n');
   });
 
+  test('an answer that cannot be written is an error like any other, and nobody’s defect', async () => {
+    const project = stage.project();
+    for (const words of ['surface', 'surface --json']) {
+      const { code, stderr } = await stage.start(project, ['sh', '-c', `${stage.program} ${words} > /dev/full`])
+        .finished;
+      assert.match(stderr, /^ctx: print: write failed: no space left on device.*ENOSPC/, words);
+      assert.equal(code, 1, words);
+    }
+  });
+
   test('--version is the version of the package', async () => {
     const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as { version: string };
     assert.equal((await stage.ctx('/', ['--version'])).stdout, `ctx ${version}\n`);
