@@ -12,8 +12,12 @@ import type { VaultAccess } from './vault-access.js';
 function refuseWhereItCannotBe({ owner, store }: VaultAccess, origin: string): void {
   const operation = 'make a vault without a copy';
   if (owner.shift > 0) {
-    const reason = 'root’s commands run with shifted owners, which only a copy can carry';
-    throw new ErrnoError('ENOTSUP', { operation, path: origin, reason, remedy: 'run ctx as the directory’s owner' });
+    const reason = 'root’s commands run with shifted owners, which so far only a copy carries';
+    const remedy =
+      owner.uid > 0
+        ? `run ctx as its owner: setpriv --reuid ${owner.uid} --regid ${owner.gid} --init-groups ctx ..., or leave out --no-copy`
+        : 'leave out --no-copy, or give the directory to a user of its own and run ctx as that one';
+    throw new ErrnoError('ENOTSUP', { operation, path: origin, reason, remedy });
   }
   if (store.directory.startsWith(origin === '/' ? '/' : `${origin}/`)) {
     const reason = `expected a directory that does not hold the store (${store.directory})`;

@@ -24,7 +24,11 @@ forEachUser((user) => {
       const project = stage.project(sample);
       const { code, stderr } = await stage.ctx(project, ['vault', 'create', '--no-copy']);
       assert.notEqual(code, 0);
-      assert.match(stderr, /\(ENOTSUP\)/);
+      assert.match(stderr, /\(ENOTSUP\)\n {2}try: leave out --no-copy, or give the directory to a user of its own/);
+      const theirs = stage.project(`${sample}; chown 1234:1235 .`);
+      const told = await stage.ctx(theirs, ['vault', 'create', '--live']);
+      assert.equal(told.code, 69);
+      assert.match(told.stderr, /try: run ctx as its owner: setpriv --reuid 1234 --regid 1235/);
       assert.equal(await stage.inside(project, 'cat a'), 'a\n');
     });
     return;
