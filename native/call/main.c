@@ -119,17 +119,21 @@ static void pass_signal(int socket, int signals)
 	}
 }
 
-static void write_whole(int descriptor, const char *bytes, size_t size)
+static bool write_whole(int descriptor, const char *bytes, size_t size)
 {
+	struct pollfd room = {.fd = descriptor, .events = POLLOUT};
 	while (size > 0) {
 		ssize_t written = write(descriptor, bytes, size);
-		if (written < 0 && (errno == EINTR || errno == EAGAIN))
-			continue;
+		if (written < 0 && errno == EAGAIN)
+			poll(&room, 1, -1);
+		else if (written < 0 && errno != EINTR)
+			return false;
 		if (written < 0)
-			return; /* nobody reads it; the command is not to blame */
+			continue;
 		bytes += written;
 		size -= (size_t)written;
 	}
+	return true;
 }
 
 static struct termios saved;
@@ -209,8 +213,11 @@ static bool converse(int socket, struct call *call)
 		} else if (frame.kind == KIND_EXIT) {
 			call->exit_code = frame.size > 0 ? (unsigned char)frame.payload[0] : 70;
 			break;
-		} else {
-			write_whole(frame.kind == KIND_ERROR ? 2 : 1, frame.payload, frame.size);
+		} else if (!write_whole(frame.kind == KIND_ERROR ? 2 : 1, frame.payload, frame.size)) {
+			/* Where nobody reads any more a signal has ended us. The session ends the command, as it would have ended itself. */
+			fprintf(stderr, "ctx: print: write failed: %s\n", strerror(errno));
+			call->exit_code = 1;
+			break;
 		}
 	}
 	if (raw)

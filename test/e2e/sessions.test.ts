@@ -145,6 +145,14 @@ forEachUser((user) => {
         stderr: 'err\n',
       });
       assert.equal((await run('kill -9 $$')).code, 137);
+      const full = await stage.start(project, ['sh', '-c', `${stage.program} exec -- yes > /dev/full`]).finished;
+      assert.deepEqual([full.code, full.stderr], [1, 'ctx: print: write failed: No space left on device\n']);
+      const left = await stage.start(project, [
+        'bash',
+        '-c',
+        `${stage.program} exec -- yes | head -1; echo \${PIPESTATUS}`,
+      ]);
+      assert.equal((await left.finished).stdout, 'y\n141\n');
       assert.equal((await run('echo err > /dev/stderr; echo out > /dev/stdout')).stdout, 'out\n');
       assert.equal((await stage.ctx(project, ['exec', '--', 'no-such-program'])).code, 127);
       stage.shell(
