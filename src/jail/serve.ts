@@ -7,10 +7,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Server, Socket } from 'node:net';
 import { constants } from 'node:os';
 import type { Duplex, Readable } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ErrnoError } from '../base/errno.js';
-import { pipeRestBytes } from '../base/limits.js';
 import { decodePath } from '../base/path-bytes.js';
+import { CommandStreams, type OutputListener } from './command-streams.js';
 import { frame, request } from './frame.js';
 import type { RunningJail } from './launch.js';
 import type { Plan } from './operation.js';
@@ -32,8 +31,7 @@ export interface KeptCommand {
   readonly plan: Plan;
   /** A command that reads nothing starts quicker; one with a terminal has stdin, stdout and stderr there. */
   readonly input: 'nothing' | 'pipe' | TerminalSize;
-  /** No more is read of a stream until what this returns has resolved: a slow reader slows the command, as in any pipe. */
-  readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Buffer) => void | Promise<void>;
+  readonly onOutput: OutputListener;
   /** Told again and again by a plan that reports held files. */
   readonly onHeld?: ((held: Held) => void) | undefined;
 }
@@ -238,80 +236,5 @@ export class KeptJail {
   end(): Promise<void> {
     (this.#child.stdio as readonly unknown[] as readonly (Duplex | undefined)[])[lifelineDescriptor]?.destroy();
     return this.ended;
-  }
-}
-
-/** The pipes of one command, handed over one by one. */
-class CommandStreams {
-  readonly #expected: number;
-  readonly #onOutput: KeptCommand['onOutput'];
-  readonly #sockets = new Map<number, Socket>();
-  readonly #slow = new Set<Promise<void>>();
-  #heardBytes = 0;
-  #tellAll: () => void = () => undefined;
-  readonly #all: Promise<void>;
-
-  constructor(expected: number, onOutput: KeptCommand['onOutput']) {
-    this.#expected = expected;
-    this.#onOutput = onOutput;
-    this.#all = new Promise((resolve) => {
-      this.#tellAll = resolve;
-    });
-  }
-
-  add(stream: number, socket: Socket): void {
-    this.#sockets.set(stream, socket);
-    // A command that ends breaks its pipes.
-    socket.on('error', () => undefined);
-    if (stream > 0) socket.on('data', (chunk: Buffer) => this.#read(stream === 1 ? 'stdout' : 'stderr', socket, chunk));
-    if (this.#sockets.size === this.#expected) this.#tellAll();
-  }
-
-  #read(stream: 'stdout' | 'stderr', socket: Socket, chunk: Buffer): void {
-    this.#heardBytes += chunk.length;
-    const taken = this.#onOutput(stream, chunk);
-    if (taken === undefined) return;
-    socket.pause();
-    const slow = taken.finally(() => {
-      this.#slow.delete(slow);
-      socket.resume();
-    });
-    this.#slow.add(slow);
-  }
-
-  async write(chunk: Buffer): Promise<void> {
-    await this.#all;
-    const socket = this.#sockets.get(0);
-    if (socket === undefined || socket.destroyed) return;
-    await new Promise<void>((resolve) => socket.write(chunk, () => resolve()));
-  }
-
-  async endInput(): Promise<void> {
-    await this.#all;
-    this.#sockets.get(0)?.destroySoon();
-  }
-
-  /**
-   * The command has ended. What it wrote is in the pipes: one turn of the loop to hear of it, one to read it, until there is no
-   * more, or more than a pipe holds. A process that it left behind may go on writing; that is read and dropped, since a closed
-   * pipe would kill it.
-   */
-  async settle(): Promise<void> {
-    await this.#all;
-    const most = this.#heardBytes + pipeRestBytes;
-    for (let heard = -1; heard !== this.#heardBytes && heard < most; ) {
-      heard = this.#heardBytes;
-      await Promise.all(this.#slow);
-      await nextTurn();
-      await nextTurn();
-    }
-    for (const [stream, socket] of this.#sockets) {
-      if (stream === 0) socket.destroy();
-      else socket.removeAllListeners('data').resume().unref();
-    }
-  }
-
-  destroy(): void {
-    for (const socket of this.#sockets.values()) socket.destroy();
   }
 }

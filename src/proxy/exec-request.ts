@@ -1,13 +1,13 @@
 /** What is asked of the proxy. */
 import type { Quota } from '../authority/quota.js';
 import { ErrnoError } from '../base/errno.js';
+import type { OutputListener } from '../jail/command-streams.js';
 import type { RunningJail } from '../jail/launch.js';
 import type { Layer } from '../jail/plan.js';
 import type { InjectedSecret } from '../network/secret.js';
 import type { Progress } from '../vault/tree.js';
 import type { ApprovalRequest } from './await-approval.js';
 import type { LimitEvent } from './limit-events.js';
-import type { OutputListener } from './run.js';
 
 export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds' | 'onApproval' | 'live'> {
   readonly argv: readonly string[];

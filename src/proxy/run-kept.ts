@@ -1,12 +1,13 @@
 /** One command in a kept jail: its streams, its clock, its limits. The jail goes on. */
 import type { Authority } from '../authority/authority.js';
+import type { OutputListener } from '../jail/command-streams.js';
 import { commandPlan } from '../jail/plan.js';
 import type { KeptCommand, KeptJail, RunningCommand } from '../jail/serve.js';
 import type { ConnectionEvent } from '../network/events.js';
 import { capturedStreams } from './captured-output.js';
 import type { EnforcedView } from './enforced-plan.js';
 import type { LimitEvents } from './limit-events.js';
-import type { JailNetwork, JailRun, OutputListener } from './run.js';
+import type { JailNetwork, JailRun } from './run.js';
 import { reachedByOutcome, withTimeout } from './time-limit.js';
 import { type VaultWatch, watchLimits } from './watch-limits.js';
 

@@ -5,6 +5,7 @@
 import type { Server } from 'node:net';
 import type { Authority } from '../authority/authority.js';
 import { makeGroup } from '../jail/cgroup.js';
+import type { OutputListener } from '../jail/command-streams.js';
 import { launch, type RunningJail } from '../jail/launch.js';
 import type { Outcome } from '../jail/report.js';
 import type { ConnectionEvent } from '../network/events.js';
@@ -39,9 +40,6 @@ export interface RunRequest {
   readonly lockDescriptor?: number;
   readonly onStarted?: ((jail: RunningJail) => void) | undefined;
 }
-
-/** Told of output as it comes. */
-export type OutputListener = (stream: 'stdout' | 'stderr', chunk: Buffer) => void | Promise<void>;
 
 export interface JailRun {
   readonly outcome: Outcome;
