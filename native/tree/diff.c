@@ -92,6 +92,7 @@ static void diff_directory(const struct layers *uppers, const struct layers *low
 }
 
 int diff_verb(const struct options *options) {
+  past_closed_directories = options->past_closed;
   struct layers uppers = open_layers(&options->uppers), lowers = open_layers(&options->layers);
   struct stat above, below;
   uppers.stopped = options->whole;

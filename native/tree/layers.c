@@ -19,6 +19,8 @@
 #define OPAQUE "user.overlay.opaque"
 #define WHITEOUT "user.overlay.whiteout"
 
+bool past_closed_directories;
+
 static char opaque_mark(int directory) {
   char value[2];
   return fgetxattr(directory, OPAQUE, value, sizeof value) == 1 ? value[0] : '\0';
@@ -68,6 +70,7 @@ void look_up(const struct layers *layers, const char *name, struct found *found,
     }
     if (!directory || children == NULL) continue;
     int fd = open_directory(layers->fds[i], name);
+    if (fd < 0 && past_closed_directories && (errno == EACCES || errno == EPERM)) continue;
     if (fd < 0) fail_here(errno, "open");
     if (children->fds == NULL) children->fds = allocate((layers->count - i) * sizeof(int));
     children->fds[children->count++] = fd;

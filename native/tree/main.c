@@ -63,10 +63,11 @@ static struct options parse(int count, char **words) {
   struct options options = {.progress_fd = -1, .lock_fd = -1};
   for (int i = 0; i < count; i++) {
     const char *word = words[i];
-    bool *flag = strcmp(word, "--wait") == 0     ? &options.wait
-                 : strcmp(word, "--copies") == 0 ? &options.copies
-                 : strcmp(word, "--whole") == 0  ? &options.whole
-                                                 : NULL;
+    bool *flag = strcmp(word, "--wait") == 0          ? &options.wait
+                 : strcmp(word, "--copies") == 0      ? &options.copies
+                 : strcmp(word, "--whole") == 0       ? &options.whole
+                 : strcmp(word, "--past-closed") == 0 ? &options.past_closed
+                                                      : NULL;
     if (flag != NULL) {
       *flag = true;
       continue;

@@ -45,7 +45,7 @@ struct options {
   uint64_t most;       /* bytes of content that digest reads; 0: all */
   uint64_t wake_bytes; /* growth of the filesystem that makes usage look sooner */
   int progress_fd, lock_fd;
-  bool wait, privileged, copies, whole;
+  bool wait, privileged, copies, whole, past_closed;
 };
 
 int scan_verb(const struct options *options);
@@ -154,6 +154,8 @@ struct found {
   int directory; /* of the layer that holds the entry; owned by the set */
   struct stat status;
 };
+/* In a directory of a person, not of the store: what may not be read counts as empty. */
+extern bool past_closed_directories;
 struct layers open_layers(const struct strings *paths);
 void close_layers(struct layers *layers);
 /* `children` may be NULL; else it receives the set of directories that make up this entry, to be closed. */

@@ -17,7 +17,7 @@ import type { OpenFork } from './vault.js';
 export type AppliedTo = Omit<Applied, 'fork'>;
 
 async function heldBy(fork: OpenFork, directory: string): Promise<Held> {
-  const entries = await fork.tree.diff({ uppers: [directory], lowers: [] });
+  const entries = await fork.tree.diff({ uppers: [directory], lowers: [], pastClosed: true });
   return new Map(entries.map(({ path, type }) => [path, type]));
 }
 

@@ -88,6 +88,8 @@ export interface DiffOptions extends Common {
   readonly lowers: readonly string[];
   /** The uppers are all there is: what they do not hold is deleted. */
   readonly whole?: boolean | undefined;
+  /** Directories that may not be read are listed and not entered: for a person's directory, never for layers. */
+  readonly pastClosed?: boolean | undefined;
 }
 
 export interface CompareOptions extends Common {

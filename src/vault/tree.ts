@@ -119,6 +119,7 @@ export class Tree {
   async diff(options: DiffOptions): Promise<Change[]> {
     const words = ['diff', ...listWords('--upper', options.uppers), ...listWords('--lower', options.lowers)];
     if (options.whole === true) words.push('--whole');
+    if (options.pastClosed === true) words.push('--past-closed');
     const output = await this.#program.look({ words, signal: options.signal });
     return parse<Change>(output, 7, (kind, type, mode = '', size, content, stamp = '', path = '') => ({
       kind: kind as Change['kind'],

@@ -69,7 +69,7 @@ async function planOf(fork: OpenFork, key: string, layer: string, steps: readonl
 async function obstaclesOf(fork: OpenFork, key: string, steps: readonly Step[], plan: readonly Step[]) {
   const root = fork.vault.roots[key];
   if (root === undefined || plan.length === 0) return [];
-  const entries = await fork.tree.diff({ uppers: [root], lowers: [] });
+  const entries = await fork.tree.diff({ uppers: [root], lowers: [], pastClosed: true });
   const directories = new Set(entries.filter(({ type }) => type === 'directory').map(({ path }) => path));
   const known = new Set(steps.map(({ path }) => path));
   const gone = plan.filter(({ action }) => action === 'remove').map(({ path }) => path);

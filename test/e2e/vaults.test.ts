@@ -1,11 +1,11 @@
 /** Vaults as a whole: undoing an apply, upkeep, export, and what apply holds back. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { snapshot } from '../support/snapshot.js';
 import { useStage } from '../support/stage.js';
-import { asOneUser, forEachUser } from '../support/users.js';
+import { asOneUser, forEachUser, isRoot } from '../support/users.js';
 
 const pathsOf = (value: unknown) => (value as { path: string }[]).map(({ path }) => path);
 
@@ -73,6 +73,23 @@ forEachUser((user) => {
     stage.shell(project, 'rm made/mine; mkdir kept');
     await stage.json(project, ['apply', '--undo']);
     assert.equal(stage.shell(project, 'cat a kept/k; ls'), 'a\nk\na\nkept\n');
+  });
+
+  test('a directory that the person may not read hinders neither an undo nor an apply to it', {
+    skip: user.uid === 0 || !isRoot ? 'it takes root to make one, and another to meet it' : false,
+  }, async () => {
+    const project = stage.project('echo a > a');
+    const other = stage.project('echo a > a');
+    for (const place of [project, other]) mkdirSync(join(place, 'closed', 'deep'), { recursive: true, mode: 0o700 });
+    await stage.inside(project, 'echo b > a; mkdir made; echo x > made/x');
+    await stage.json(project, ['apply', '--to', other]);
+    await stage.json(project, ['apply']);
+    assert.equal(stage.shell(other, 'cat a made/x'), 'b\nx\n');
+    await stage.json(project, ['apply', '--undo']);
+    assert.equal(stage.shell(project, 'cat a; ls'), 'a\na\nclosed\n');
+    await stage.json(project, ['apply']);
+    mkdirSync(join(project, 'made', 'closed'), { mode: 0o700 });
+    assert.deepEqual((await stage.json(project, ['apply', '--undo'], 1))['conflicts'], ['made/closed']);
   });
 
   test('a choice by path never leaves a directory half done', async () => {
