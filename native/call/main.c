@@ -149,11 +149,14 @@ static bool make_raw(void)
 
 enum { WATCH_SESSION, WATCH_SIGNALS, WATCH_INPUT, WATCH_ANSWER, WATCHED };
 
-/* The terminal itself, not stdin: that is the command's. */
+/* The terminal itself, not stdin: that is the command's. What was typed before the question is no answer to it. */
 static int ask(const char *question, size_t size)
 {
+	int terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC);
+	if (terminal >= 0)
+		tcflush(terminal, TCIFLUSH);
 	write_whole(2, question, size);
-	return open("/dev/tty", O_RDONLY | O_CLOEXEC);
+	return terminal;
 }
 
 static void stop_asking(struct pollfd *terminal)

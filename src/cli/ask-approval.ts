@@ -1,7 +1,8 @@
 /** A command that waits for an approval, shown to whoever is at the terminal. What an agent wrote is shown escaped. */
-import { openSync } from 'node:fs';
+import { constants, openSync, readSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { ReadStream } from 'node:tty';
+import { hasCode } from '../base/errno.js';
 import { visible, visibleCommand } from '../base/visible-text.js';
 import type { Asked, Spoken } from '../sdk/approvals.js';
 import type { Paint } from './output.js';
@@ -37,9 +38,27 @@ function spokenAnswer(line: string): Spoken {
   return answers[line.trim().toLowerCase()] ?? no;
 }
 
+/**
+ * What was typed before the question is no answer to it: it was meant for something else, perhaps for a command that asked and did
+ * not read, or it is what a terminal says by itself to what a command printed.
+ */
+function forgetTyped(input: ReadStream, descriptor: number): void {
+  // Also what has no end of a line yet.
+  input.setRawMode(true);
+  try {
+    while (readSync(descriptor, Buffer.alloc(4_096)) > 0);
+  } catch (error) {
+    if (!hasCode(error, 'EAGAIN')) throw error;
+  } finally {
+    input.setRawMode(false);
+  }
+}
+
 /** The terminal itself, not stdin: that is the command's. */
 async function askAtTerminal(question: string, signal: AbortSignal): Promise<string | undefined> {
-  const input = new ReadStream(openSync('/dev/tty', 'r'));
+  const descriptor = openSync('/dev/tty', constants.O_RDONLY | constants.O_NONBLOCK);
+  const input = new ReadStream(descriptor);
+  forgetTyped(input, descriptor);
   const lines = createInterface({ input, output: process.stderr, terminal: false });
   try {
     return await lines.question(question, { signal });

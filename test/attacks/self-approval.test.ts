@@ -10,6 +10,7 @@ import { sessionPlace } from '../../src/proxy/session-place.js';
 import { recordsOf } from '../support/record.js';
 import { inSession } from '../support/session.js';
 import { parseJson, useStage } from '../support/stage.js';
+import { cannotType, TypedTerminal } from '../support/typed-terminal.js';
 import { forEachUser } from '../support/users.js';
 
 forEachUser(
@@ -79,6 +80,42 @@ forEachUser(
           assert.deepEqual([stdout, await statusOf(project, id)], ['', 'waiting'], stderr);
           assert.equal(code, 0, stderr);
         }));
+    }
+
+    for (const kept of [false, true]) {
+      const how = kept ? 'of a session' : 'of its own';
+      test(`what was typed before the question stood there does not answer it, for a command ${how}`, {
+        skip: cannotType ?? false,
+      }, async () => {
+        const project = stage.project();
+        const ask = `${stage.program} exec --agent agent -- curl https://example.org/`;
+        const early = 'stty -echo; echo ready; until test -e go; do sleep 0.1; done';
+        const use = async () => {
+          const plain = new TypedTerminal(
+            stage,
+            `plain-${kept}`,
+            project,
+            `sh -c '${early}; read line; echo heard $line'`,
+          );
+          const asked = new TypedTerminal(stage, `asked-${kept}`, project, `sh -c '${early}; ${ask}; echo ended $?'`);
+          try {
+            for (const terminal of [plain, asked]) {
+              await terminal.shows(/ready/);
+              terminal.type('y', 'Enter', 'y');
+            }
+            stage.shell(project, 'touch go');
+            await plain.shows(/heard y/);
+            await asked.shows(/else no:/);
+            // Were it answered with what was typed, it would have run by now; what is typed now is the answer, whole.
+            asked.type('Enter');
+            await asked.shows(/ended 13/);
+          } finally {
+            plain.close();
+            asked.close();
+          }
+        };
+        await (kept ? inSession(stage, use, { project, options: ['--agent', 'agent'] }) : use());
+      });
     }
 
     test('inside the session’s own jail it does not either, and the record has no grant', () =>
