@@ -23,7 +23,8 @@ static const char *one, *other;
 static void *exchange(void *unused)
 {
 	for (;;)
-		if (renameat2(AT_FDCWD, one, AT_FDCWD, other, 2 /* exchange */) != 0) {
+		/* An apply may be about to put one of them there. */
+		if (renameat2(AT_FDCWD, one, AT_FDCWD, other, 2 /* exchange */) != 0 && errno != ENOENT) {
 			perror("renameat2");
 			return unused;
 		}

@@ -26,7 +26,10 @@ forEachUser(
     /** A project with a session, the native client in it, and a command of an agent that waits. */
     const waiting = (use: (project: string, id: string, ask: string) => Promise<void>) => {
       const project = stage.project();
-      copyFileSync(join(dirname(stage.program), '..', 'dist', 'native', 'call'), join(project, 'call'));
+      const built = join(dirname(stage.program), '..', 'dist');
+      copyFileSync(join(built, 'native', 'call'), join(project, 'call'));
+      // Of the session's own build, and nothing that Node could run: the client does it, or nobody.
+      const client = `./call ${join(built, 'cli', 'nothing')}`;
       return inSession(
         stage,
         async () => {
@@ -36,7 +39,7 @@ forEachUser(
           const { approvals } = parseJson(stdout) as { approvals: readonly { id: string; directory: string }[] };
           const id = approvals.find(({ directory }) => directory === project)?.id ?? '';
           try {
-            await use(project, id, `CTX_DATA=${stage.store} ./call /nonexistent approvals grant ${id}`);
+            await use(project, id, `CTX_DATA=${stage.store} ${client} approvals grant ${id}`);
           } finally {
             await stage.ctx(project, ['approvals', 'deny', id]);
             await running.finished;
