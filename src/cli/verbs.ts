@@ -67,8 +67,9 @@ export const verbs: readonly Verb[] = [
       wait,
     ],
     details: [
-      'Your own edits are looked at first. With a conflict nothing is written unless you choose a side. Sensitive changes',
-      '(git hooks and configuration, shell, editor, CI, MCP files, package scripts) stay in the fork until you allow them.',
+      'Your own edits are looked at first. With a conflict nothing is written unless you choose a side; --ours and --theirs',
+      'hold for what is below a PATH too, and the longest decides. Sensitive changes (git hooks and configuration, shell,',
+      'editor, CI, MCP files, package scripts) stay in the fork until you allow them. --undo goes with nothing else.',
       'With --to a path that is not there as your directory had it is a conflict; what is replaced is not kept for --undo.',
     ],
     examples: ['ctx apply --dry-run', 'ctx apply src', 'ctx apply --conflicts theirs', 'ctx apply --to ../release'],

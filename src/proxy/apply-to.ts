@@ -2,6 +2,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { ErrnoError, fromSystemError } from '../base/errno.js';
 import type { ApplyRequest } from '../vault/apply.js';
+import { refuseBothSides } from '../vault/apply-plan.js';
 import { type AppliedTo, applyTo } from '../vault/apply-to.js';
 import { refuseForeign } from '../vault/root-paths.js';
 import { type ForkRequest, objectOf, withFork } from './fork-verbs.js';
@@ -41,6 +42,7 @@ export function applyForkTo(
   return withFork(host, request, 'ctx apply --to', async (fork) => {
     const { only = [], ours = [], theirs = [] } = choices;
     refuseForeign(fork.vault.roots, [...only, ...ours, ...theirs], 'ctx apply');
+    refuseBothSides(choices);
     const directory = targetOf(host, to, fork.vault.origin);
     const object = objectOf(fork);
     const { conflicts: choice, dryRun = false, allowSensitive } = choices;

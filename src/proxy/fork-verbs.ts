@@ -1,6 +1,7 @@
 /** What a person does with a fork after a command: look, keep, forget. Each locks the fork, and is in the record. */
 import { ErrnoError } from '../base/errno.js';
 import { type Applied, type ApplyRequest, applyFork } from '../vault/apply.js';
+import { refuseBothSides } from '../vault/apply-plan.js';
 import { forkChanges, readChanges, type TextChange } from '../vault/changes.js';
 import { findCheckpoint } from '../vault/checkpoint.js';
 import { flattenTrunk } from '../vault/flatten.js';
@@ -126,6 +127,7 @@ export function keepFork(
   return withFork(host, request, 'ctx apply', async (fork) => {
     const { only = [], ours = [], theirs = [] } = choices;
     refuseForeign(fork.vault.roots, [...only, ...ours, ...theirs], 'ctx apply');
+    refuseBothSides(choices);
     confirm(fork);
     const object = objectOf(fork);
     const { conflicts: choice, dryRun = false, allowSensitive } = choices;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../test/property/seeded.js';
-import { type ApplyChoices, type ConflictChoice, planApply } from './apply-plan.js';
+import { type ApplyChoices, type ConflictChoice, planApply, refuseBothSides } from './apply-plan.js';
 import { clashing } from './clashing.js';
 import type { Change } from './tree.js';
 
@@ -166,6 +166,16 @@ describe('what stays takes with it what cannot be done without it', () => {
     const replaced = [at('d', 'modified'), at('d/a', 'deleted'), at('d/b', 'deleted')];
     assert.deepEqual(planned(replaced, [], { only: ['d/b'] }).steps, [{ action: 'remove', path: 'd/b' }]);
     assert.deepEqual(planned(replaced, [], { only: ['d/b'] }).heldBack, ['d', 'd/a']);
+  });
+
+  it('the longest path that was named for a side decides, for a path and what is below it', () => {
+    const list = [at('d/a', 'modified'), at('d/b/c', 'modified'), at('e', 'modified')];
+    const open = ['d/a', 'd/b/c', 'e'];
+    const written = (more: Partial<ApplyChoices>) => planned(list, open, more).steps.map(({ path }) => path);
+    assert.deepEqual(written({ conflicts: 'ours', ours: ['d'], theirs: ['d/b'] }), ['d/b/c']);
+    assert.deepEqual(written({ conflicts: 'theirs', ours: ['.'], theirs: ['d/b/c'] }), ['d/b/c']);
+    assert.deepEqual(planned(list, open, { ours: ['d/b'], theirs: ['d'] }).undecided, ['e']);
+    assert.throws(() => refuseBothSides({ ours: ['d'], theirs: ['e', 'd'] }), { code: 'EINVAL', path: 'd' });
   });
 
   it('nothing is put into a directory that is not made', () => {

@@ -1,4 +1,5 @@
 /** What apply will do, decided before anything is written. Pure. */
+import { ErrnoError } from '../base/errno.js';
 import { addParents, inConflict } from './clashing.js';
 import { makesDirectory, stayingWith } from './staying.js';
 import type { Change, Problem, Step } from './tree.js';
@@ -26,7 +27,7 @@ export interface ApplyPlan {
 
 export interface ApplyChoices {
   readonly conflicts: ConflictChoice;
-  /** A side for single paths, and what is below them. */
+  /** A side for single paths, and what is below them; the longest that holds a path decides, and no path is in both. */
   readonly ours?: readonly string[] | undefined;
   readonly theirs?: readonly string[] | undefined;
   /** Only these, and what is below them; all where it is undefined. */
@@ -57,6 +58,27 @@ function reasonToLeaveOut({ kind, type, path }: Change, own: readonly string[]):
 
 function isAtOrBelow(path: string, tops: readonly string[]): boolean {
   return tops.some((top) => top === '.' || path === top || path.startsWith(`${top}/`));
+}
+
+/** How much of a path the longest of these holds; -1 where none does. */
+function reach(path: string, tops: readonly string[]): number {
+  const holding = tops.filter((top) => isAtOrBelow(path, [top]));
+  return holding.reduce((most, top) => Math.max(most, top === '.' ? 0 : top.length), -1);
+}
+
+/** The side that was chosen for a path; undefined where none was. */
+function sideOf(path: string, { ours = [], theirs = [] }: ApplyChoices): 'ours' | 'theirs' | undefined {
+  const [mine, other] = [reach(path, ours), reach(path, theirs)];
+  if (mine === other) return undefined;
+  return mine > other ? 'ours' : 'theirs';
+}
+
+/** A path that was named for both sides was named by mistake. */
+export function refuseBothSides({ ours = [], theirs = [] }: Pick<ApplyChoices, 'ours' | 'theirs'>): void {
+  const path = ours.find((each) => theirs.includes(each));
+  if (path === undefined) return;
+  const reason = 'expected one side for a path, got --ours and --theirs';
+  throw new ErrnoError('EINVAL', { operation: 'ctx apply', path, reason, remedy: 'name it for one of them' });
 }
 
 /** What is not asked for, or may not be written, and what cannot be written without it. */
@@ -95,15 +117,16 @@ export function planApply(
   agreed: ReadonlySet<string>,
   choices: ApplyChoices,
 ): ApplyPlan {
-  const { conflicts: choice, ours = [], theirs = [] } = choices;
+  const { conflicts: choice } = choices;
   const heldBack = heldBackOf(changes, choices);
   const open = clashes.filter((path) => !agreed.has(path));
   const met = inConflict(changes, open)
     .map(({ path }) => path)
     .filter((path) => !heldBack.has(path));
-  const isKept = (path: string) => isAtOrBelow(path, ours) || (choice === 'ours' && !isAtOrBelow(path, theirs));
+  const isKept = (path: string) => (sideOf(path, choices) ?? choice) === 'ours';
   const kept = stayingWith(new Set(met.filter(isKept)), changes);
-  const undecided = choice === 'refuse' ? met.filter((path) => !kept.has(path) && !isAtOrBelow(path, theirs)) : [];
+  const isOpen = (path: string) => !kept.has(path) && sideOf(path, choices) === undefined;
+  const undecided = choice === 'refuse' ? met.filter(isOpen) : [];
   const left = undecided.length === 0 ? kept : stayingWith(new Set([...kept, ...undecided]), changes);
   const due = changes.filter(({ path }) => !left.has(path) && !agreed.has(path) && !heldBack.has(path));
   const leftOut = leftOutOf(due, choices.own ?? []);

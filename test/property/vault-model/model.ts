@@ -144,9 +144,17 @@ export function applyOutcome(tree: Model, origin: Model, clashes: readonly strin
   const held = stayingWith(unwanted, changes, tree, origin);
   const open = clashes.filter((path) => shape(tree.get(path)) !== shape(origin.get(path)));
   const met = changes.filter((path) => !held.has(path) && open.some((other) => doMeet(path, other, tree, origin)));
-  const mine = met.filter((path) => among(path, ours) || (choices.conflicts === 'ours' && !among(path, theirs)));
+  // From the path up: the first that was named for a side decides. One that was named for both decides nothing.
+  const sideOf = (path: string): 'ours' | 'theirs' | undefined => {
+    for (const each of [path, ...ancestorsOf(path).reverse()]) {
+      if (ours.includes(each) !== theirs.includes(each)) return ours.includes(each) ? 'ours' : 'theirs';
+      if (ours.includes(each)) return undefined;
+    }
+    return undefined;
+  };
+  const mine = met.filter((path) => (sideOf(path) ?? choices.conflicts) === 'ours');
   const kept = stayingWith(new Set(mine), changes, tree, origin);
-  const undecided = met.filter((path) => !kept.has(path) && !among(path, theirs));
+  const undecided = met.filter((path) => !kept.has(path) && sideOf(path) === undefined);
   if (choices.conflicts === 'refuse' && undecided.length > 0) return { done: false, origin, fork: tree, written: [] };
   const written = changes.filter((path) => !held.has(path) && !kept.has(path));
   const after = withPaths(origin, tree, written);
