@@ -5,6 +5,8 @@ import { judgeAddress, judgeAddresses, judgeTarget, networkRules } from './allow
 
 const target = (host: string, port = 443) => ({ host, port });
 
+const none: ReadonlySet<string> = new Set();
+
 describe('the allow-list', () => {
   it('allows nothing where nothing is granted, and an empty list is nothing', () => {
     for (const grant of [noNetwork, hostNetwork([]), { kind: 'hosts', hosts: [] } as Network]) {
@@ -54,16 +56,30 @@ describe('the allow-list', () => {
 
   it('judges every address, and tells the subject none', () => {
     const rules = networkRules(anyPublicNetwork);
-    const verdict = judgeAddresses(rules, target('example.org'), ['8.8.8.8', '10.1.2.3']);
+    const verdict = judgeAddresses(rules, target('example.org'), ['8.8.8.8', '10.1.2.3'], none);
     assert.ok(!verdict.allowed && verdict.address === '10.1.2.3' && !verdict.reason.includes('10.1.2.3'));
-    assert.equal(judgeAddresses(rules, target('example.org'), ['8.8.8.8', '2606:4700::1']).allowed, true);
+    assert.equal(judgeAddresses(rules, target('example.org'), ['8.8.8.8', '2606:4700::1'], none).allowed, true);
+  });
+
+  it('refuses a public address that is this machine’s own, unless a rule lists the host', () => {
+    const own = new Set(['8.8.8.8', '2606:4700::1']);
+    for (const address of ['8.8.8.8', '::ffff:8.8.8.8', '2606:4700:0::1']) {
+      assert.equal(
+        judgeAddress(networkRules(anyPublicNetwork), target('example.org'), address, own).allowed,
+        false,
+        address,
+      );
+    }
+    assert.equal(judgeAddress(networkRules(anyPublicNetwork), target('example.org'), '8.8.4.4', own).allowed, true);
+    const listed = networkRules(hostNetwork(['me.example:80']), ['me.example:80']);
+    assert.equal(judgeAddress(listed, target('me.example', 80), '8.8.8.8', own).allowed, true);
   });
 
   it('lets a private host be at loopback and private addresses, at that port, and nowhere worse', () => {
     const rules = networkRules(hostNetwork(['registry.example:80']), ['Registry.example:80']);
     for (const address of ['127.0.0.1', '::1', '10.0.0.1', 'fd12::1', '100.64.0.1', '::ffff:10.0.0.1']) {
-      assert.equal(judgeAddress(rules, target('registry.example', 80), address).allowed, true, address);
-      assert.equal(judgeAddress(rules, target('registry.example', 81), address).allowed, false, address);
+      assert.equal(judgeAddress(rules, target('registry.example', 80), address, none).allowed, true, address);
+      assert.equal(judgeAddress(rules, target('registry.example', 81), address, none).allowed, false, address);
     }
     for (const address of [
       '169.254.169.254',
@@ -74,7 +90,7 @@ describe('the allow-list', () => {
       '::',
       'nonsense',
     ]) {
-      assert.equal(judgeAddress(rules, target('registry.example', 80), address).allowed, false, address);
+      assert.equal(judgeAddress(rules, target('registry.example', 80), address, none).allowed, false, address);
     }
   });
 

@@ -6,7 +6,7 @@
  * the refusal of metadata, link-local, multicast and unspecified addresses.
  */
 import { isPublicHost, makeNetwork, type Network, parseHostPort } from '../authority/network.js';
-import { type AddressKind, addressKind } from './address.js';
+import { type AddressKind, addressKind, canonicalAddress } from './address.js';
 import type { Target } from './host-name.js';
 
 export interface NetworkRules {
@@ -23,7 +23,15 @@ const allowed: Verdict = Object.freeze({ allowed: true });
 
 const refused = (reason: string): Verdict => Object.freeze({ allowed: false, reason });
 
-const lifted: readonly AddressKind[] = ['loopback', 'private', 'shared'];
+/** `own`: public, and of this very machine, whose firewall lets itself in everywhere. */
+type Kind = AddressKind | 'own';
+
+const lifted: readonly Kind[] = ['loopback', 'private', 'shared', 'own'];
+
+function kindOf(address: string, own: ReadonlySet<string>): Kind {
+  const kind = addressKind(address);
+  return kind === 'public' && own.has(canonicalAddress(address) ?? '') ? 'own' : kind;
+}
 
 export function networkRules(grant: Network, privateHosts: readonly string[] = []): NetworkRules {
   const network = makeNetwork(grant);
@@ -50,9 +58,14 @@ export function judgeTarget(rules: NetworkRules, { host, port }: Target): Verdic
   }
 }
 
-/** The reason does not say which address: what names mean inside the operator's network is not the subject's to learn. */
-export function judgeAddress(rules: NetworkRules, { host, port }: Target, address: string): Verdict {
-  const kind = addressKind(address);
+/** `own`: this machine's addresses, in their canonical notation. The reason does not say which address: what names mean inside the operator's network is not the subject's to learn. */
+export function judgeAddress(
+  rules: NetworkRules,
+  { host, port }: Target,
+  address: string,
+  own: ReadonlySet<string>,
+): Verdict {
+  const kind = kindOf(address, own);
   if (kind === 'public') return allowed;
   const wanted = `${host}:${port}`;
   if (!lifted.includes(kind)) return refused(`${wanted} is at a ${kind} address; no rule allows those`);
@@ -65,9 +78,14 @@ export type AddressesVerdict =
   | { readonly allowed: false; readonly reason: string; readonly address: string };
 
 /** One address that is refused refuses all: a name that is public and private at once is a name being rebound. */
-export function judgeAddresses(rules: NetworkRules, target: Target, addresses: readonly string[]): AddressesVerdict {
+export function judgeAddresses(
+  rules: NetworkRules,
+  target: Target,
+  addresses: readonly string[],
+  own: ReadonlySet<string>,
+): AddressesVerdict {
   for (const address of addresses) {
-    const verdict = judgeAddress(rules, target, address);
+    const verdict = judgeAddress(rules, target, address, own);
     if (!verdict.allowed) return { ...verdict, address };
   }
   return { allowed: true };

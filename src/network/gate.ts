@@ -5,6 +5,7 @@
  */
 import { lookup } from 'node:dns/promises';
 import { connect, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { ErrnoError } from '../base/errno.js';
 import { networkAddressesTried } from '../base/limits.js';
 import { canonicalAddress } from './address.js';
@@ -19,8 +20,16 @@ export type Resolve = (host: string) => Promise<readonly string[]>;
 export const resolveByHost: Resolve = async (host) =>
   (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
 
+/** Asked each time: a machine may get another address while a jail lives. */
+export function addressesOfHost(): ReadonlySet<string> {
+  const listed = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  return new Set(listed.flatMap(({ address }) => canonicalAddress(address) ?? []));
+}
+
 export interface Gate {
   readonly rules: NetworkRules;
+  /** This machine's own addresses. */
+  readonly own: () => ReadonlySet<string>;
   readonly resolve: Resolve;
   readonly connectMilliseconds: number;
   /** Told of every socket to a host, so that whoever stops can close what is open. */
@@ -117,7 +126,8 @@ export async function open(gate: Gate, target: Target, attempt: Attempt, signal:
 
   const patience = { deadline: performance.now() + gate.connectMilliseconds, signal };
   const addresses = await addressesOf(gate, target, patience);
-  const verdict = judgeAddresses(gate.rules, target, addresses);
+  const own = gate.own();
+  const verdict = judgeAddresses(gate.rules, target, addresses, own);
   if (!verdict.allowed) {
     attempt.address = verdict.address;
     return refuse(verdict.reason);
@@ -127,7 +137,10 @@ export async function open(gate: Gate, target: Target, attempt: Attempt, signal:
   attempt.address = address;
   attempt.counted = socket;
   const reached = socket.remoteAddress ?? '';
-  const again = judgeAddress(gate.rules, target, reached);
+  // What is reached from itself is this machine, whatever its interfaces say.
+  const here =
+    canonicalAddress(socket.localAddress ?? '') === canonicalAddress(reached) ? [canonicalAddress(reached) ?? ''] : [];
+  const again = judgeAddress(gate.rules, target, reached, new Set([...own, ...here]));
   if (!again.allowed || canonicalAddress(reached) !== canonicalAddress(address)) {
     socket.destroy();
     return refuse(again.allowed ? `${target.host} was reached at another address than was judged` : again.reason);

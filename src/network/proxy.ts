@@ -27,7 +27,7 @@ import { networkRules } from './allow-list.js';
 import { answerFor, asErrno } from './answer.js';
 import type { Conversation, ProxyLimits } from './conversation.js';
 import { Attempt, type ConnectionEvent, ConnectionLog } from './events.js';
-import { type Gate, type Resolve, resolveByHost } from './gate.js';
+import { addressesOfHost, type Gate, type Resolve, resolveByHost } from './gate.js';
 import { serveHttp } from './http-server.js';
 import { Inbox } from './inbox.js';
 import { type HostSecrets, hostSecrets, type InjectedSecret } from './secret.js';
@@ -44,6 +44,8 @@ export interface NetworkProxyOptions {
   /** One attempt, or several alike with a count. May not throw. */
   readonly onEvent?: (event: ConnectionEvent) => void;
   readonly resolve?: Resolve;
+  /** This machine's addresses, in their canonical notation. */
+  readonly ownAddresses?: () => ReadonlySet<string>;
   readonly limits?: Partial<ProxyLimits>;
   /** For TLS of the proxy's own (secrets): PEM certificates to trust instead of Node's. */
   readonly authorities?: readonly string[];
@@ -98,6 +100,7 @@ class RunningProxy {
     this.#gate = Object.freeze({
       rules: networkRules(options.grant, options.privateHosts),
       resolve: options.resolve ?? resolveByHost,
+      own: options.ownAddresses ?? addressesOfHost,
       connectMilliseconds: this.#limits.connectMilliseconds,
       onOpen: (socket: Socket) => {
         this.#hosts.add(socket);

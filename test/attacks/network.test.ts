@@ -4,6 +4,7 @@
  * without the proxy, and through careless ones by the same bytes, is shown first.
  */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { connect, createServer, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { after, afterEach, before, describe, test } from 'node:test';
@@ -103,6 +104,34 @@ test('the server inside is there for whoever has the network', async () => {
     assert.match(String(first), /secret/, host);
   }
   asked = 0;
+});
+
+test('a public address that is this machine’s own leads to no server of it', (context) => {
+  const address = '11.22.33.44';
+  const script = `
+    const { anyPublicNetwork } = await import(${JSON.stringify(import.meta.resolve('../../src/authority/network.js'))});
+    const { say, startProxy } = await import(${JSON.stringify(import.meta.resolve('../../src/network/proxy-fixture.js'))});
+    const { connect, createServer } = await import('node:net');
+    const server = createServer((socket) => socket.on('error', () => undefined).end('secret')).listen(8080, '0.0.0.0');
+    const [first] = await connect(8080, '${address}').take(1).toArray();
+    const asked = 'CONNECT ${address}:8080 HTTP/1.1\\r\\n\\r\\n';
+    const answers = [String(first)];
+    for (const options of [{}, { ownAddresses: () => new Set() }]) {
+      const { port } = await startProxy({ grant: anyPublicNetwork, ...options });
+      answers.push(String(await say(port, asked, true)));
+    }
+    console.log(JSON.stringify(answers));
+    process.exit();`;
+  // In a network namespace of its own, where it may have any address.
+  const setUp = `ip link set lo up && ip address add ${address}/32 dev lo && exec "$0" --input-type=module -e "$1"`;
+  const words = ['--map-root-user', '--net', 'sh', '-c', setUp, process.execPath, script];
+  const { status, stdout, stderr } = spawnSync('unshare', words, { encoding: 'utf8', timeout: 60_000 });
+  if (status !== 0 && /ip:|unshare:|Operation not permitted/.test(stderr)) return context.skip(stderr.trim());
+  assert.equal(status, 0, stderr);
+  const [without, ...within] = JSON.parse(stdout) as string[];
+  assert.equal(without, 'secret', 'without the proxy it has to be there');
+  // By its interfaces, and where those do not say so by the connection itself.
+  for (const answer of within) assert.match(answer, /^HTTP\/1\.1 403 [\s\S]*own address/);
 });
 
 describe('a name', () => {
