@@ -12,6 +12,9 @@ import { isRoot, spawnIdentity, type TestUser } from './users.js';
 
 const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
+/** A script that prepares a million files takes minutes on a busy machine. */
+const shellMilliseconds = process.env['CTX_SOAK'] === '1' ? 600_000 : 60_000;
+
 export class Stage {
   readonly user: TestUser;
   #directory = '';
@@ -96,7 +99,7 @@ export class Stage {
 
   /** A shell script as the user, outside of every jail; it has to succeed. */
   shell(cwd: string, script: string): string {
-    const options = { cwd, env: this.environment, timeout: 60_000, ...spawnIdentity(this.user) };
+    const options = { cwd, env: this.environment, timeout: shellMilliseconds, ...spawnIdentity(this.user) };
     const { status, stdout, stderr } = spawnSync('/bin/sh', ['-euc', script], options);
     assert.equal(status, 0, `${script}\n${stderr}`);
     return stdout.toString();
