@@ -2,7 +2,7 @@
 import { ErrnoError } from '../base/errno.js';
 import { type Applied, type ApplyRequest, applyFork } from '../vault/apply.js';
 import { refuseBothSides } from '../vault/apply-plan.js';
-import { forkChanges, readChanges, type TextChange } from '../vault/changes.js';
+import { forkChanges, readChanges, standingClashes, type TextChange } from '../vault/changes.js';
 import { findCheckpoint } from '../vault/checkpoint.js';
 import { flattenTrunk } from '../vault/flatten.js';
 import { dropFork } from '../vault/forks.js';
@@ -83,7 +83,7 @@ async function statusOf(fork: OpenFork, since: string | undefined): Promise<Fork
     fork: fork.name,
     layers: meta.base.length + meta.deltas.length,
     changes: await forkChanges(fork, since === undefined ? undefined : findCheckpoint(fork, since)),
-    clashes: meta.clashes,
+    clashes: await standingClashes(fork),
     checkpoints: meta.checkpoints.length,
   };
 }

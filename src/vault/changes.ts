@@ -1,4 +1,5 @@
 /** What a fork changes: in what the person has, since a checkpoint, by the last command alone. It must not be mounted. */
+import { clashing } from './clashing.js';
 import type { Stack } from './fork-meta.js';
 import { treesOf } from './layer-pool.js';
 import { pathWithin, shownPath } from './root-paths.js';
@@ -75,6 +76,21 @@ export async function forkChangesByRoot(fork: OpenFork, since?: Stack): Promise<
 
 export async function forkChanges(fork: OpenFork, since?: Stack): Promise<readonly Change[]> {
   return shownChanges(fork, await forkChangesByRoot(fork, since));
+}
+
+/**
+ * Of the clashes that were met, those that still are: where the fork no longer shows anything else than the person has, by a
+ * rollback, a command or an edit of theirs, there is nothing left to choose between.
+ */
+export async function standingClashes(fork: OpenFork): Promise<readonly string[]> {
+  const { meta, vault } = fork;
+  if (meta.clashes.length === 0) return [];
+  const standing = [...(await forkChangesByRoot(fork))].flatMap(([key, changes]) => {
+    const met = meta.clashes.flatMap((path) => pathWithin(vault.roots, key, path) ?? []);
+    return clashing(met, changes).map((path) => shownPath(vault.roots, key, path));
+  });
+  const found = new Set(standing);
+  return meta.clashes.filter((path) => found.has(path));
 }
 
 /** A path that one command made, changed, deleted, or put back as the person has it. */

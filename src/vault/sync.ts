@@ -1,5 +1,6 @@
 /** Before a fork is used: what the person edited enters the trunk, and the fork moves onto it. */
 import { adoptTrunk } from './adopt.js';
+import { standingClashes } from './changes.js';
 import { frozen } from './checkpoint.js';
 import { restacked } from './fork-meta.js';
 import { copyTop, isTouched, treesOf } from './layer-pool.js';
@@ -27,8 +28,16 @@ function followTops(fork: OpenFork, before: OpenFork): void {
   }
 }
 
-/** The fork on top of a trunk that may have moved. */
-export async function moveOnto(fork: OpenFork, { vault, problems }: Advance): Promise<Synced> {
+/** The fork on top of a trunk that may have moved, without the clashes that are none any more. */
+export async function moveOnto(fork: OpenFork, advance: Advance): Promise<Synced> {
+  const moved = await movedOnto(fork, advance);
+  const clashes = await standingClashes(moved.fork);
+  if (clashes.length === moved.clashes.length) return moved;
+  const meta = { ...moved.fork.meta, clashes };
+  return { ...moved, fork: withMeta(moved.fork, meta, { durable: false }), clashes };
+}
+
+async function movedOnto(fork: OpenFork, { vault, problems }: Advance): Promise<Synced> {
   const current = { ...fork, vault, drift: undefined };
   if (vault.position === fork.meta.position) {
     // The trunk may have been merged: the same in fewer layers.

@@ -169,6 +169,23 @@ forEachUser((user) => {
     assert.equal(stage.shell(project, 'ls; cat of-fork of-person'), 'of-fork\nof-person\nbase\nbase\n');
   });
 
+  test('a clash is none any more when both have the same: by a rollback of the path, an edit, or a command', async () => {
+    const project = stage.project('echo 0 > a; echo 0 > b; echo 0 > c; echo 0 > d');
+    await stage.inside(project, 'for f in a b c d; do echo fork > $f; done');
+    stage.shell(project, 'for f in a b c d; do echo person > $f; done');
+    assert.deepEqual((await stage.exec(project, ['true'])).clashes, ['a', 'b', 'c', 'd']);
+    const clashes = async () => (await stage.json(project, ['status']))['clashes'];
+    await stage.json(project, ['rollback', '1', 'a']);
+    assert.deepEqual(await clashes(), ['b', 'c', 'd']);
+    stage.shell(project, 'echo fork > b');
+    await stage.inside(project, 'echo person > c');
+    assert.deepEqual(await clashes(), ['d']);
+    assert.deepEqual((await stage.exec(project, ['sh', '-c', 'echo both > a'])).clashes, ['d']);
+    assert.deepEqual((await stage.json(project, ['apply'], 1))['conflicts'], ['d']);
+    await stage.json(project, ['apply', '--theirs', 'd']);
+    assert.equal(stage.shell(project, 'cat a b c d'), 'both\nfork\nperson\nfork\n');
+  });
+
   test('after drop the clash is forgotten and the person’s version is what commands see', async () => {
     const project = stage.project('echo base > both');
     await stage.inside(project, 'echo fork > both');
