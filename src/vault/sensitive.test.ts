@@ -150,6 +150,8 @@ test('a manifest is sensitive by what is run of it', () => {
     assert.equal(judged(name, old, { ...old, version: '2' }), undefined);
     assert.ok(judged(name, old, { scripts: { test: 'y' } }) !== undefined);
     assert.ok(judged(name, old, { ...old, 'lint-staged': { '*': 'y' } }) !== undefined);
+    const deep = `{"scripts":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
+    assert.ok(sensitivity(change(name), file(''), file(deep)) !== undefined);
     assert.ok(judged(name, old, { ...old, husky: { hooks: { 'pre-commit': 'y' } } }) !== undefined);
   }
 });

@@ -31,9 +31,8 @@ function runBy(text: string): string | undefined {
     const own = (key: string) => (value !== null && Object.hasOwn(value, key) ? value[key] : undefined);
     const found = runKeys.map((key) => own(key) ?? {});
     return found.every((each) => JSON.stringify(each) === '{}') ? '' : JSON.stringify(found);
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof TypeError) return undefined;
-    throw error;
+  } catch {
+    return undefined; // No JSON, no object, or nested deeper than can be written down.
   }
 }
 
