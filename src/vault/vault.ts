@@ -5,11 +5,13 @@
  *   vault-meta   what a vault knows          fork-meta    what a fork knows: its stack of layers, its checkpoints
  *   layer-pool   layers and their trees      locks        one a fork, and a vault's for short whiles
  *   vault        open, import                tree         the native walker: scan, copy, diff, compare, merge, apply, delete
- *   trunk        the person's directory as layers, and their edits to it
- *   adopt        a fork moves onto a newer trunk; where both changed a path, that is a clash
+ *   trunk        the person's directory as layers, and their edits to it; roots: further directories
+ *   sync, adopt  a fork moves onto a newer trunk; where both changed a path, that is a clash
  *   checkpoint   save, roll back             forks        make, list, delete
- *   changes      what a fork changes         apply        write it back
+ *   changes      what a fork changes         sensitive    which of it programs outside would run or obey
+ *   apply        write it back               undo-apply   take that back
  *   state-digest what a fork holds, as one digest
+ *   flatten, gc, fsck    few layers of many; those that nobody names; whether all is whole
  *
  * A fork is used by one process at a time: it is locked from open to close, and the jail that runs in it holds the same
  * lock. Layers are frozen: once named among a stack's layers a layer never changes. Imports only `base`.
