@@ -76,7 +76,7 @@ export const historyVerbs: readonly Verb[] = [
       {
         name: 'from',
         value: 'FORK[@CHECKPOINT]',
-        summary: '@CHECKPOINT of the fork in use, or origin: your directory',
+        summary: '@CHECKPOINT of the fork in use; or origin, or the vault’s name: your directory',
       },
     ],
     details: ['It costs the same whatever the fork holds, and works while a command is running in it.'],

@@ -103,18 +103,19 @@ export function accessAt(host: Host, cwd: string): VaultAccess & { readonly orig
   return { ...vaultAccess({ store, tree, origin, owner, purpose: '' }), origin };
 }
 
-/** `FORK`, `FORK@CHECKPOINT`, `@CHECKPOINT` of the fork in use, or `origin`: the person's directory without any changes. */
+/** `FORK`, `FORK@CHECKPOINT`, `@CHECKPOINT` of the fork in use, or `origin`, which the vault's name means too: the person's directory without any changes. */
 function sourceOf(access: VaultAccess, from: string | undefined): ForkSource {
-  const { current } = existingVault(access);
+  const { current, name } = existingVault(access);
   if (from === undefined) return { fork: current };
   if (from === originName) return 'trunk';
   const [fork = '', checkpoint, ...rest] = from.split('@');
   if (rest.length === 0 && forkNames(access).includes(fork === '' ? current : fork)) {
     return { fork: fork === '' ? current : fork, ...(checkpoint === undefined ? {} : { checkpoint }) };
   }
+  if (from === name) return 'trunk';
   throw new ErrnoError('ENOENT', {
     operation: 'make a fork',
-    reason: `expected --from to be a fork, FORK@CHECKPOINT, @CHECKPOINT or origin; got '${from}'`,
+    reason: `expected --from to be a fork, FORK@CHECKPOINT, @CHECKPOINT, origin or this vault's name; got '${from}'`,
     remedy: 'ctx fork list and ctx checkpoint list show them',
   });
 }

@@ -229,6 +229,8 @@ asOneUser((user) => {
     assert.match(await refusal(stage, project, ['fork', 'create', 'x', '--from', 'none'], 1), /'none'.*\(ENOENT\)/);
     assert.match(await refusal(stage, project, ['fork', 'delete', 'main'], 2), /ctx drop/);
     assert.match(await refusal(stage, project, ['exec', '--fork', 'none', '--', 'true'], 1), /no fork 'none'/);
+    await stage.json(project, ['vault', 'create', 'called']);
+    assert.equal((await stage.json(project, ['fork', 'create', 'of-vault', '--from', 'called']))['from'], null);
     assert.match(
       await refusal(stage, project, ['fork', 'create', 'origin'], 2),
       /another name than that of your directory/,
