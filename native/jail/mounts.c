@@ -147,11 +147,9 @@ int clone_tree(const char *source, const char *identity, uint32_t attributes, bo
 		fail(source);
 	if (identity && !is_identical(&about, identity))
 		fail_with(ESTALE, source);
-	int tree = sys_open_tree(found, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	if (tree < 0)
-		fail(source);
 	struct mount_attr set = {.attr_set = attributes & ~((uint32_t)MOUNT_ATTR_IDMAP | PLAN_ATTR_OWNERS)};
-	if (set.attr_set && sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &set) != 0)
+	int tree = sys_clone_tree(found, &set);
+	if (tree < 0)
 		fail(source);
 	if (attributes & MOUNT_ATTR_IDMAP)
 		show_as_to_root(tree);
