@@ -109,6 +109,9 @@ void mounted_at(const char *path);
 void limit(uint32_t resource, uint64_t value);
 _Noreturn void execute_program(char *const argv[], char *const environment[]);
 
+/* start.c: no program runs before init has given up what it may do. */
+void await_harmless_init(void);
+
 /* probe.c */
 int probe(const char *directory);
 

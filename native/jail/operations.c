@@ -184,6 +184,7 @@ void execute(const struct operation *operation, const struct plan *plan, int cha
 		if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
 			fail_with(EPERM, "the plan gives the command no identity");
 		landlock_enter();
+		await_harmless_init();
 		tell(PROGRESS_EXECUTING);
 		execute_program(s, environment ? environment->strings : nothing);
 	}

@@ -74,8 +74,10 @@ struct ties start_init(const struct plan *plan)
 		if (find(plan, OP_NAMESPACES)->flags & CLONE_NEWNET)
 			join_network(owner);
 		struct root_identity entered = current_root();
-		give_init_up(plan);
 		if (write(ready[1], &entered, sizeof entered) != sizeof entered)
+			_exit(EXIT_FAILED);
+		give_init_up(plan);
+		if (write(ready[1], "", 1) != 1)
 			_exit(EXIT_FAILED);
 		if (dup2(alive[0], 0) != 0 || dup2(FD_LIFELINE, 1) != 1 || dup2(answers[1], 2) != 2)
 			_exit(EXIT_FAILED);
@@ -117,9 +119,24 @@ bool is_anybody_left(const struct ties *ties)
 	return write(ties->ask_init, "", 1) != 1 || read(ties->init_answers, &answer, 1) != 1 || answer != INIT_ALONE;
 }
 
+static bool has_given_up(int init)
+{
+	char byte;
+	return read(init, &byte, 1) == 1;
+}
+
 bool wait_for_init(const struct ties *ties)
 {
-	return write(ties->all_are_there, "", 1) == 1 && enter_when_ready(ties);
+	return write(ties->all_are_there, "", 1) == 1 && enter_when_ready(ties) && has_given_up(ties->init_is_ready);
+}
+
+/* In the process of the first command; later ones find init as it stays. */
+static int init_gives_up = -1;
+
+void await_harmless_init(void)
+{
+	if (init_gives_up >= 0 && !has_given_up(init_gives_up))
+		give_up(); /* init has said why */
 }
 
 /* Whoever starts this program leaves every signal at its default; what was changed since then was changed here. */
@@ -133,6 +150,7 @@ static void restore_signals(void)
 
 static void await_root(const struct ties *ties)
 {
+	init_gives_up = ties->init_is_ready;
 	if (!enter_when_ready(ties))
 		give_up(); /* init has said why */
 }

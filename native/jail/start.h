@@ -13,7 +13,7 @@
 struct ties {
 	pid_t init;
 	int all_are_there; /* the owner writes one byte when every process that shall be in the new root exists */
-	int init_is_ready; /* init writes which root it entered when everything is mounted */
+	int init_is_ready; /* init writes which root it entered when everything is mounted, then a byte when it has given up what it may do */
 	int ask_init;      /* ends with the owner, and init with it; a byte asks whether anybody is left */
 	int init_answers;
 };
