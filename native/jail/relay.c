@@ -53,16 +53,26 @@ void relays_open(struct relay relays[RELAYS])
 	}
 }
 
+/* Where the command is another user than the pipe's owner, this is what it may do with it. */
+static int open_to_others(int descriptor, mode_t right)
+{
+	struct stat about;
+	return fstat(descriptor, &about) != 0 ? -1 : fchmod(descriptor, (about.st_mode & 07777) | right);
+}
+
 /*
  * A pipe belongs to whoever made it, and opening it again (/dev/stderr) asks for that: where the command is another user
- * than its caller, the pipes become the command's. A named one on disk is the person's and is left alone.
+ * than its caller, pipes that are made here become the command's. One of the person's stays theirs, and is opened in the one
+ * direction alone: others may write to it, whose words are not the command's to read. A named one on disk is left alone.
  */
 void relays_give(struct relay relays[RELAYS], uid_t uid, gid_t gid)
 {
 	for (int i = 0; i < RELAYS; i++) {
-		int end_of_command = relays[i].command_end >= 0 ? relays[i].command_end : i;
+		int made = relays[i].command_end;
 		struct statfs about;
-		if (fstatfs(end_of_command, &about) == 0 && about.f_type == PIPEFS_MAGIC && fchown(end_of_command, uid, gid) != 0)
+		if (fstatfs(made >= 0 ? made : i, &about) != 0 || about.f_type != PIPEFS_MAGIC)
+			continue;
+		if ((made >= 0 ? fchown(made, uid, gid) : open_to_others(i, i == 0 ? S_IROTH : S_IWOTH)) != 0)
 			fail("giving the command its pipes");
 	}
 }

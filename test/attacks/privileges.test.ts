@@ -192,6 +192,20 @@ forEachUser((user) => {
     assert.match(atTerminal(`${stage.program} exec --report never -- ${ask}`), /stdin 1\nstderr 1/);
   });
 
+  test('a pipe that others write to cannot be opened again to read what they wrote', {
+    skip: user.uid === 0 ? false : 'whoever is the same user owns the pipe: see the threat model',
+  }, async () => {
+    const read = `sh -c 'exec 3>&1; timeout 5 head -c 5 /proc/self/fd/3 >&2; echo out > /dev/stdout'`;
+    const among = (command: string) =>
+      `{ echo other; ${command}; touch ended; } | { until test -e ended; do sleep 0.1; done; cat; }`;
+    const plain = await stage.start(stage.project(), ['sh', '-c', among(read)]).finished;
+    assert.deepEqual([plain.stderr, plain.stdout], ['other', '\nout\n'], 'without a jail this has to work');
+    const jailed = among(`${stage.program} exec --report never -- ${read}`);
+    const { stdout, stderr } = await stage.start(stage.project(), ['sh', '-c', jailed]).finished;
+    assert.equal(stdout, 'other\nout\n');
+    assert.match(stderr, /Permission denied\n$/);
+  });
+
   test('a file given as stdin cannot be opened again for writing', async () => {
     stage.shell(project, 'mkdir -p ../given; echo input > ../given/file');
     const script = 'cat; echo changed > /proc/self/fd/0; echo changed > /dev/stdin';
