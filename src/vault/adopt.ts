@@ -8,6 +8,7 @@
 import { clashing } from './clashing.js';
 import type { Stack } from './fork-meta.js';
 import { copyTop, makeLayer, rootsOf, sameTop, treesOf } from './layer-pool.js';
+import { refreshedIndexes } from './refreshed-indexes.js';
 import { shownPath, topPath } from './root-paths.js';
 import { enteredSince, pathCount, type RootPaths } from './trunk.js';
 import type { OpenFork, VaultAccess } from './vault.js';
@@ -65,8 +66,11 @@ export async function adoptTrunk(fork: Adopting, vault: VaultMeta, stack: Stack)
   for (const [key, list] of met ? entered : []) {
     const uppers = treesOf(fork.paths, deltas, key);
     if (uppers.length === 0) continue;
-    const changes = await fork.tree.diff({ uppers, lowers: treesOf(fork.paths, base.base, key) });
-    clashes.push(...clashing(list, changes).map((path) => shownPath(vault.roots, key, path)));
+    const lowers = treesOf(fork.paths, base.base, key);
+    const found = clashing(list, await fork.tree.diff({ uppers, lowers }));
+    const refreshed = await refreshedIndexes(fork, treesOf(fork.paths, stack.base, key), lowers, found);
+    const edited = found.filter((path) => !refreshed.has(path));
+    clashes.push(...edited.map((path) => shownPath(vault.roots, key, path)));
   }
   return { stack: { ...base, deltas }, entered: shown, clashes };
 }

@@ -10,6 +10,7 @@ import { belowAny } from './clashing.js';
 import type { Checkpoint } from './fork-meta.js';
 import { treesOf } from './layer-pool.js';
 import { withVaultLock } from './locks.js';
+import { refreshedIndexes } from './refreshed-indexes.js';
 import { inWalkOrder, shownPath, topPath } from './root-paths.js';
 import type { Step } from './tree.js';
 import { adoptScans, lookAtRoots, takeEdits } from './trunk.js';
@@ -46,8 +47,17 @@ async function differing(fork: OpenFork, key: string, layers: readonly string[],
 /** Written paths that are neither as the apply left them nor back already, by an undo that was cut off. */
 async function changedSince(fork: OpenFork, key: string, before: Checkpoint, kept: string, steps: readonly Step[]) {
   const paths = steps.map(({ path }) => path);
-  const changed = await differing(fork, key, [...before.base, ...before.deltas], paths);
-  return differing(fork, key, [kept], changed);
+  const applied = [...before.base, ...before.deltas];
+  const changed = await differing(fork, key, applied, paths);
+  const root = fork.vault.roots[key];
+  const trees = treesOf(fork.paths, applied, key);
+  const refreshed = await refreshedIndexes(fork, trees, root === undefined ? [] : [root], changed);
+  return differing(
+    fork,
+    key,
+    [kept],
+    changed.filter((path) => !refreshed.has(path)),
+  );
 }
 
 /** What brings the kept entries back: what was not there goes, from the deepest up; the rest is put from the top down. */

@@ -46,6 +46,20 @@ forEachUser((user) => {
     await stage.json(stage.project('true'), ['vault', 'create']);
   });
 
+  test('apply --undo of a commit is not stopped by a look at the repository, only by what was staged since', async () => {
+    const git = 'git -c user.name=a -c user.email=a@b -c init.defaultBranch=main';
+    const project = stage.project(`${git} init -q; echo 1 > a; git add a; ${git} commit -qm one`);
+    await stage.inside(project, `echo 2 > a; echo b > b; git add a b; ${git} commit -qm two`);
+    await stage.json(project, ['apply', '--allow-sensitive']);
+    const looked = 'touch -d 2001-01-01 b; git status --short; git log --format=%s';
+    assert.equal(stage.shell(project, looked), 'two\none\n');
+    assert.equal((await stage.json(project, ['apply', '--undo']))['done'], true);
+    assert.equal(stage.shell(project, 'git status --short; git log --format=%s'), 'one\n');
+    await stage.json(project, ['apply', '--allow-sensitive']);
+    stage.shell(project, 'echo c > c; git add c');
+    assert.ok(((await stage.json(project, ['apply', '--undo'], 1))['conflicts'] as string[]).includes('.git/index'));
+  });
+
   test('apply --undo goes on where it was cut off, and leaves no conflict behind', async () => {
     const project = stage.project('echo old > a; echo old > b; echo c > c');
     const before = snapshot(project, { times: false });
