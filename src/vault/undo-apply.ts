@@ -60,31 +60,39 @@ async function changedSince(fork: OpenFork, key: string, before: Checkpoint, kep
   );
 }
 
-/** What brings the kept entries back: what was not there goes, from the deepest up; the rest is put from the top down. */
-async function planOf(fork: OpenFork, key: string, layer: string, steps: readonly Step[]): Promise<readonly Step[]> {
+interface UndoPlan {
+  /** What was not there goes, from the deepest up; the rest is put from the top down. */
+  readonly plan: readonly Step[];
+  /** Paths at which no directory is left by it. */
+  readonly ends: readonly string[];
+}
+
+/** What brings the kept entries back. */
+async function planOf(fork: OpenFork, key: string, layer: string, steps: readonly Step[]): Promise<UndoPlan> {
   const layers = treesOf(fork.paths, [layer], key);
   const paths = steps.map(({ path }) => path).filter((path) => path !== topPath);
-  const kept = paths.length === 0 ? [] : await fork.tree.read({ layers, paths });
-  const gone = paths.filter((_path, index) => kept[index]?.type === 'missing').sort(inWalkOrder);
-  const back = paths.filter((_path, index) => kept[index]?.type !== 'missing').sort(inWalkOrder);
+  const entries = paths.length === 0 ? [] : await fork.tree.diff({ uppers: layers, lowers: [] });
+  const kept = new Map(entries.map(({ path, type }) => [path, type]));
+  const gone = paths.filter((path) => !kept.has(path)).sort(inWalkOrder);
+  const back = paths.filter((path) => kept.has(path)).sort(inWalkOrder);
   const top = steps.filter(({ path }) => path === topPath);
-  return [
+  const plan = [
     ...gone.reverse().map((path): Step => ({ action: 'remove', path })),
     ...back.map((path): Step => ({ action: 'put', path })),
     ...top,
   ];
+  return { plan, ends: paths.filter((path) => kept.get(path) !== 'directory') };
 }
 
-/** What the person has put where going back would remove a directory, or taken away where it needs one. */
-async function obstaclesOf(fork: OpenFork, key: string, steps: readonly Step[], plan: readonly Step[]) {
+/** What the person has put where going back would end a directory, or taken away where it needs one. */
+async function obstaclesOf(fork: OpenFork, key: string, steps: readonly Step[], { plan, ends }: UndoPlan) {
   const root = fork.vault.roots[key];
   if (root === undefined || plan.length === 0) return [];
   const entries = await fork.tree.diff({ uppers: [root], lowers: [], pastClosed: true });
   const directories = new Set(entries.filter(({ type }) => type === 'directory').map(({ path }) => path));
   const known = new Set(steps.map(({ path }) => path));
-  const gone = plan.filter(({ action }) => action === 'remove').map(({ path }) => path);
-  const isBelowGone = belowAny(new Set(gone));
-  const strangers = entries.filter(({ path }) => !known.has(path) && isBelowGone(path)).map(({ path }) => path);
+  const isInEnding = belowAny(new Set(ends));
+  const strangers = entries.filter(({ path }) => !known.has(path) && isInEnding(path)).map(({ path }) => path);
   const lacking = plan.filter(({ action, path }) => {
     const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')));
     return action === 'put' && parent !== '' && !known.has(parent) && !directories.has(parent);
@@ -109,13 +117,13 @@ async function undoLocked(given: OpenFork, lock: number): Promise<Undone> {
   const conflicts: string[] = [];
   const plans = new Map<string, readonly Step[]>();
   for (const [key, steps] of Object.entries(about.roots)) {
-    const plan = await planOf(fork, key, layer, steps);
+    const undoing = await planOf(fork, key, layer, steps);
     const met = [
       ...(await changedSince(fork, key, before, layer, steps)),
-      ...(await obstaclesOf(fork, key, steps, plan)),
+      ...(await obstaclesOf(fork, key, steps, undoing)),
     ];
     conflicts.push(...[...new Set(met)].map((path) => shownPath(fork.vault.roots, key, path)));
-    plans.set(key, plan);
+    plans.set(key, undoing.plan);
   }
   const steps = [...plans].flatMap(([key, plan]) =>
     plan.map((step) => ({ ...step, path: shownPath(fork.vault.roots, key, step.path) })),

@@ -89,6 +89,20 @@ forEachUser((user) => {
     assert.equal(stage.shell(project, 'cat a kept/k; ls'), 'a\nk\na\nkept\n');
   });
 
+  test('apply --undo leaves alone what you put into a directory that took the place of a file, and writes nothing', async () => {
+    const project = stage.project('echo a > a; echo b > b; mkfifo pipe');
+    await stage.inside(project, 'echo 1 > a; rm b pipe; mkdir b pipe');
+    await stage.json(project, ['apply']);
+    stage.shell(project, 'mkdir b/own; echo mine > pipe/mine');
+    const before = snapshot(project);
+    const refused = await stage.json(project, ['apply', '--undo'], 1);
+    assert.deepEqual((refused['conflicts'] as string[]).sort(), ['b/own', 'pipe/mine']);
+    assert.deepEqual(snapshot(project), before);
+    stage.shell(project, 'rmdir b/own; rm pipe/mine');
+    await stage.json(project, ['apply', '--undo']);
+    assert.equal(stage.shell(project, 'cat a b; stat -c %F pipe'), 'a\nb\nfifo\n');
+  });
+
   test('a directory that the person may not read hinders neither an undo nor an apply to it', {
     skip: user.uid === 0 || !isRoot ? 'it takes root to make one, and another to meet it' : false,
   }, async () => {
