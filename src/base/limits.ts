@@ -6,6 +6,9 @@ export const capturedOutputBytes = 8 * 1024 * 1024;
 /** A file of the person's that is copied into a profile's home: settings and sign-ins, no data. */
 export const profileFileBytes = 16 * 1024 * 1024;
 
+/** Bytes of a repository's configuration that is looked into for what else git obeys. */
+export const gitConfigurationBytes = 1024 * 1024;
+
 /** Bytes of a workspace's own list of repositories. */
 export const workspaceFileBytes = 1024 * 1024;
 

@@ -45,3 +45,15 @@ export function isHarmlessConfiguration(before: string, after: string): boolean 
     return harmlessKeys.test(key);
   });
 }
+
+/**
+ * Paths that a person's own configuration has git run or read, as it names them: `core.hooksPath`, and files that are included.
+ * Read generously: whatever could be one, in whatever section.
+ */
+export function obeyedPaths(text: string): { readonly hooks: readonly string[]; readonly included: readonly string[] } {
+  const values = (key: string) =>
+    [...text.matchAll(new RegExp(`^(?:[^#;\\n]*[\\s\\]])?${key}[ \\t]*=[ \\t]*"?([^"\\n]*)`, 'gim'))]
+      .map((match) => (match[1] ?? '').replace(/[ \t]+[#;].*$/, '').trim())
+      .filter((value) => value !== '');
+  return { hooks: values('hookspath'), included: values('path') };
+}

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { obeyedPaths } from './git-configuration.js';
 import { nameInRepository, sensitivity } from './sensitive.js';
 import type { Change, Content } from './tree.js';
 
@@ -170,4 +171,10 @@ test('a repository is one by whatever name', () => {
     nameInRepository('/away/config', (directory) => directory === ''),
     '/away/config',
   );
+});
+
+test('what a configuration has git obey is found in every form that git takes', () => {
+  const text = `[core]\n\thooksPath = tools/hooks ; ours\n[core] HOOKSPATH="other"\n# hooksPath = not\n[include]\n\tpath=../x.inc\n[includeIf "gitdir:~/"]\n\tpath = y\n`;
+  assert.deepEqual(obeyedPaths(text), { hooks: ['tools/hooks', 'other'], included: ['../x.inc', 'y'] });
+  assert.deepEqual(obeyedPaths(plain), { hooks: [], included: [] });
 });

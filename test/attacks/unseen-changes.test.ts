@@ -149,6 +149,24 @@ forEachUser((user) => {
     });
   }
 
+  test('what the person’s own configuration has git run or read is not applied unasked', async () => {
+    const prepare = `${repository}; mkdir -p tools/hooks; git config core.hooksPath tools/hooks; git config include.path ../shared.inc`;
+    const plants = [
+      `printf '#!/bin/sh\\ntouch ran\\n' > tools/hooks/post-checkout; chmod +x tools/hooks/post-checkout`,
+      `printf '[core]\\n\\tfsmonitor = touch ran; false\\n' > shared.inc`,
+      `mkdir -p evil/hooks; printf '#!/bin/sh\\ntouch ran\\n' > evil/hooks/post-checkout; chmod +x evil/hooks/post-checkout
+       rmdir tools/hooks; rmdir tools; ln -s evil tools`,
+    ];
+    const use = '{ git status; git checkout --detach; } > /dev/null 2>&1 || true; ls ran 2> /dev/null || true';
+    for (const plant of plants) {
+      assert.equal(stage.shell(stage.project(`${prepare}; ${plant}`), use), 'ran\n', plant);
+      const project = stage.project(prepare);
+      await stage.inside(project, plant);
+      await stage.ctx(project, ['apply']);
+      assert.equal(stage.shell(project, use), '', plant);
+    }
+  });
+
   /** Lines of a repository's configuration that git reads otherwise than they look. */
   const misread = {
     'behind a section that is none': '[branch "main"]\\n[a "x.merge=y"][core]fsmonitor=',
