@@ -216,8 +216,8 @@ asOneUser((user) => {
     const before = snapshot(project);
     await stage.json(project, ['drop']);
     assert.deepEqual(snapshot(project), before);
-    const [vault = ''] = readdirSync(join(stage.store, 'vault'));
-    assert.deepEqual(readdirSync(join(stage.store, 'vault', vault, 'layer')).length, 2);
+    const layers = join(stage.store, 'vault', String(status['vault']), 'layer');
+    assert.equal(readdirSync(layers).length, 2);
     await trashIsEmptied(stage.store);
   });
 
