@@ -32,10 +32,10 @@
 static void end_jail(const struct jail *jail)
 {
 	kill(jail->init, SIGKILL);
-	/* Meanwhile: whoever is dying still has them, and nobody else. */
-	release_overlays(jail->plan);
 	while (waitpid(-1, NULL, 0) > 0)
 		;
+	/* Last, so that nobody else has them: what the dying let go of, the kernel would take down some time later. */
+	release_overlays(jail->plan);
 }
 
 /* A pipe is opened again (/dev/stderr) by its owner alone: where the command is another user than its caller, it is given them. */
