@@ -50,7 +50,7 @@ const deep = `i=0; while [ $i -lt ${depth} ]; do mkdir ${part}; cd ${part}; i=$(
 forEachUser((user) => {
   const stage = useStage(user);
   /** Entries of one directory: many enough once, and again as the second user. */
-  const fewer = isRoot && user.uid !== 0 ? 4_000 : 20_000;
+  const fewer = isRoot && user.uid !== 0 ? 2_000 : 8_000;
   const many = isSoak ? 1_000_000 : fewer;
 
   test('modes that forbid everything blind nobody', async () => {
