@@ -1,0 +1,182 @@
+/**
+ * Puts a tree at a directory of this machine: fusermount3 mounts, for root and for everybody else, and hands over the kernel's
+ * end. A shell waits for our end of a pipe to be closed, however this process ends, and takes the mount away.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { ErrnoError, fromSystemError } from '../base/errno.js';
+
+/** `native/fuse.node`. */
+export interface FuseLibrary {
+  pair(): readonly [ours: number, theirs: number] | number;
+  receive(socket: number): number;
+  wait(descriptor: number, milliseconds: number): number;
+}
+
+export function fuseLibrary(path: string): FuseLibrary {
+  return createRequire(import.meta.url)(path) as FuseLibrary;
+}
+
+export interface Mounted {
+  readonly descriptor: number;
+  /** Closes our ends; resolves when the mount is gone. */
+  end(): Promise<void>;
+}
+
+export interface MountOptions {
+  readonly directory: string;
+  readonly writable: boolean;
+  /** Others than this user may use it: root's alone. */
+  readonly everybody: boolean;
+}
+
+const remedy = 'install fuse3 (apt-get install fuse3); ctx doctor says what is missing';
+/** As the kernel's list of mounts shows it, with the process that serves it. */
+const sourceOf = (server: number) => `ctx-${server}`;
+const sourceName = /^ctx-(\d+)$/;
+
+/** The directory by its real path. ENOENT ENOTDIR ENOTEMPTY EBUSY, before anything is mounted. */
+export function mountPoint(directory: string): string {
+  try {
+    const path = realpathSync(directory);
+    if (!statSync(path).isDirectory()) refuse('ENOTDIR', directory, 'expected a directory to mount on');
+    if (mountsAt(path).length > 0) refuse('EBUSY', directory, 'something is mounted there already', 'unmount it first');
+    if (readdirSync(path).length > 0)
+      refuse('ENOTEMPTY', directory, 'expected an empty directory', 'mount on a new one');
+    return path;
+  } catch (error) {
+    throw fromSystemError(error, 'mount', directory);
+  }
+}
+
+export async function mountFuse(library: FuseLibrary, options: MountOptions): Promise<Mounted> {
+  const pair = library.pair();
+  if (typeof pair === 'number') throw refuse('EMFILE', options.directory, `no socket could be made (errno ${-pair})`);
+  const [ours, theirs] = pair;
+  // First of all: there is no time at which a mount would stay.
+  const watcher = watch(options.directory);
+  const words = [options.writable ? 'rw' : 'ro', 'nosuid', 'nodev', 'default_permissions'];
+  const named = [`fsname=${sourceOf(process.pid)}`, 'subtype=ctx', ...(options.everybody ? ['allow_other'] : [])];
+  const child = spawn('fusermount3', ['-o', [...words, ...named].join(','), '--', options.directory], {
+    stdio: ['ignore', 'ignore', 'pipe', theirs],
+    env: { PATH: process.env['PATH'], _FUSE_COMMFD: '3' },
+  });
+  closeSync(theirs);
+  const complaints = collected(child);
+  const started = await new Promise<Error | undefined>((resolve) => {
+    child.once('spawn', () => resolve(undefined));
+    child.once('error', resolve);
+  });
+  if (started !== undefined) {
+    closeSync(ours);
+    await watcher.end();
+    throw new ErrnoError('ENOSYS', {
+      operation: 'mount',
+      reason: 'fusermount3 is not installed',
+      remedy,
+      cause: started,
+    });
+  }
+  const descriptor = library.receive(ours);
+  if (descriptor < 0) {
+    closeSync(ours);
+    await watcher.end();
+    const text = await complaints.text();
+    const nameless = text.includes('could not determine username');
+    const how = nameless
+      ? `it asks for a name of uid ${process.geteuid?.()} in /etc/passwd: add one, or mount as root`
+      : remedy;
+    throw refuse('EPERM', options.directory, `fusermount3 refused: ${text || 'it said nothing'}`, how);
+  }
+  complaints.stop();
+  closeSync(ours);
+  const end = async () => {
+    closeSync(descriptor);
+    await watcher.end();
+  };
+  return { descriptor, end };
+}
+
+/**
+ * Lazily, since whoever has a file of it open would keep a dead mount; and only what is ours, since another may be there by then.
+ * fusermount3 has a watcher of its own, which for anybody but root leaves a mount that is in use.
+ */
+const unmountAfterwards =
+  'read line; grep -q " - fuse.ctx $0 " /proc/self/mountinfo && exec fusermount3 -u -z -q -- "$1"; exit 0';
+
+function watch(directory: string): { end(): Promise<void> } {
+  const child = spawn('sh', ['-c', unmountAfterwards, sourceOf(process.pid), directory], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    cwd: '/',
+    env: { PATH: process.env['PATH'] },
+    // Not with the signals of our terminal: it ends after us.
+    detached: true,
+  });
+  const gone = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
+  child.unref();
+  return {
+    end: async () => {
+      child.ref();
+      child.stdin.destroy();
+      await gone;
+    },
+  };
+}
+
+function collected(child: ChildProcess) {
+  let text = '';
+  child.stderr?.on('data', (chunk: Buffer) => {
+    if (text.length < 4_096) text += chunk.toString();
+  });
+  const ended = new Promise<void>((resolve) => {
+    child.once('close', () => resolve());
+    child.once('error', () => resolve());
+  });
+  return {
+    text: async () => {
+      await ended;
+      return text.trim().replace(/^fusermount3: /, '');
+    },
+    stop: () => child.stderr?.destroy(),
+  };
+}
+
+export interface MountLine {
+  readonly source: string;
+  readonly type: string;
+  /** The process that serves it, where it is one of ours. */
+  readonly server: number | undefined;
+}
+
+/** What is mounted at a path, the topmost last. */
+export function mountsAt(path: string): readonly MountLine[] {
+  return readFileSync('/proc/self/mountinfo', 'latin1')
+    .split('\n')
+    .flatMap((line) => {
+      const fields = line.split(' ');
+      const dash = fields.indexOf('-');
+      const at = unescaped(fields[4] ?? '');
+      if (dash < 0 || at !== Buffer.from(path).toString('latin1')) return [];
+      const [type = '', source = ''] = fields.slice(dash + 1);
+      const server = type === 'fuse.ctx' ? sourceName.exec(source)?.[1] : undefined;
+      return [{ source, type, server: server === undefined ? undefined : Number(server) }];
+    });
+}
+
+/** The kernel writes blanks and backslashes of paths in octal. */
+function unescaped(text: string): string {
+  return text.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
+}
+
+function refuse(
+  code: 'EBUSY' | 'EMFILE' | 'ENOTDIR' | 'ENOTEMPTY' | 'EPERM',
+  path: string,
+  reason: string,
+  what?: string,
+): never {
+  throw new ErrnoError(code, { operation: 'mount', path, reason, remedy: what });
+}

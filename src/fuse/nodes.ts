@@ -1,0 +1,54 @@
+/** What a mount remembers of the inodes that the kernel knows: how often it was told of each, and which directory each is in. */
+import type { FileSystem, Inode } from '../vfs/filesystem.js';
+
+/** The kernel's number of the root. */
+export const rootNode = 1;
+
+export class Nodes {
+  readonly #filesystem: FileSystem;
+  readonly #counts = new Map<Inode, number>();
+  readonly #parents = new Map<Inode, Inode>();
+
+  constructor(filesystem: FileSystem) {
+    this.#filesystem = filesystem;
+  }
+
+  /** The root and number 1 change places, where they differ. */
+  number(inode: Inode): number {
+    const { root } = this.#filesystem;
+    if (inode === root) return rootNode;
+    return inode === rootNode ? root : inode;
+  }
+
+  /** The kernel has been told of it once more. */
+  told(inode: Inode, directory: Inode): void {
+    this.#counts.set(inode, (this.#counts.get(inode) ?? 0) + 1);
+    this.placed(inode, directory);
+  }
+
+  placed(inode: Inode, directory: Inode): void {
+    if (inode !== directory) this.#parents.set(inode, directory);
+  }
+
+  forgotten(inode: Inode, times: number): void {
+    const left = (this.#counts.get(inode) ?? 0) - times;
+    if (left > 0) {
+      this.#counts.set(inode, left);
+      return;
+    }
+    this.#counts.delete(inode);
+    this.#parents.delete(inode);
+    if (inode !== this.#filesystem.root) this.#filesystem.forget?.(inode);
+  }
+
+  /** How many directories are above the one that has it, up to the root. */
+  depth(inode: Inode): number {
+    let depth = -1;
+    const { root } = this.#filesystem;
+    for (let at: Inode | undefined = inode; at !== undefined && at !== root; at = this.#parents.get(at)) {
+      depth += 1;
+      if (depth > 4_096) return 0; // in a circle: nothing is known
+    }
+    return Math.max(0, depth);
+  }
+}

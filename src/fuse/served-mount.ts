@@ -1,0 +1,122 @@
+/** A tree at a directory, from the first check to the last byte on the disk. Imports `base` and `vfs`. */
+import { closeSync, realpathSync } from 'node:fs';
+import { ErrnoError } from '../base/errno.js';
+import type { FileSystem } from '../vfs/filesystem.js';
+import type { Specification } from '../vfs/specification.js';
+import { Dispatch } from './dispatch.js';
+import { fuseLibrary, mountFuse, mountPoint } from './mount.js';
+import { serve } from './serve.js';
+import type { Owners } from './wire.js';
+
+export interface ServedMount {
+  readonly specification: Specification;
+  readonly directory: string;
+  readonly writable: boolean;
+  /** Path of `fuse.node`. */
+  readonly library: string;
+  readonly signal: AbortSignal;
+  open(): Promise<FileSystem>;
+  /** It can be used from now on. */
+  mounted(directory: string): void;
+}
+
+/** Resolves when it has ended, with everything durable. Throws before anything is mounted, or not at all for what was asked. */
+export async function serveMount(options: ServedMount): Promise<void> {
+  const { specification, writable, signal } = options;
+  const directory = mountPoint(options.directory);
+  refuseOwnBacking(specification, directory);
+  const filesystem = await options.open();
+  try {
+    const library = fuseLibrary(options.library);
+    const everybody = process.geteuid?.() === 0;
+    const { descriptor, end } = await mountFuse(library, { directory, writable, everybody });
+    try {
+      const shared = isShared(specification, writable);
+      const dispatch = new Dispatch({ filesystem, mountedAt: directory, shared, shift: 0 });
+      options.mounted(directory);
+      await serve({ descriptor, library, dispatch, filesystem, signal });
+    } finally {
+      await filesystem.sync();
+      await end();
+    }
+  } finally {
+    await filesystem.close();
+  }
+}
+
+/** Whether others may change it, or see it changed. */
+function isShared(specification: Specification, writable: boolean): boolean {
+  const isSnapshot = specification.engine === 'chunked' && specification.snapshot !== undefined;
+  return specification.engine === 'host' || (!writable && specification.engine === 'chunked' && !isSnapshot);
+}
+
+export interface JailMount {
+  readonly specification: Specification;
+  readonly writable: boolean;
+  /** Path of `fuse.node`. */
+  readonly library: string;
+  readonly signal: AbortSignal;
+  open(): Promise<FileSystem>;
+  /** The tree is open: whoever waits for it can make the jail. */
+  ready(): void;
+  /** The socket by which the jail hands over the kernel's end. */
+  readonly channel: number;
+  /** As its users see its place; and who owns there what this process owns here. */
+  readonly mountedAt: string;
+  readonly shift: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** What is this process's own is the command's own. Root's directories of the host are shown as they are: each to its owner. */
+function ownersFor({ specification, uid, gid }: JailMount): Owners | undefined {
+  const [ownUid, ownGid] = [process.geteuid?.() ?? 0, process.getegid?.() ?? 0];
+  if (specification.engine === 'host' && ownUid === 0) return undefined;
+  return { uid: [ownUid, uid], gid: [ownGid, gid] };
+}
+
+/** For a jail, which mounts it itself, in its own namespaces. Resolves when the jail has ended, with everything durable. */
+export async function serveJail(options: JailMount): Promise<void> {
+  const { specification, writable, signal, channel, mountedAt, shift } = options;
+  const filesystem = await options.open();
+  try {
+    const library = fuseLibrary(options.library);
+    options.ready();
+    const descriptor = library.receive(channel);
+    closeSync(channel);
+    // A jail that could not be made has said why.
+    if (descriptor < 0) return;
+    try {
+      const owners = ownersFor(options);
+      const shared = isShared(specification, writable);
+      const dispatch = new Dispatch({ filesystem, mountedAt, shared, shift, owners, plainModes: true });
+      await serve({ descriptor, library, dispatch, filesystem, signal });
+    } finally {
+      closeSync(descriptor);
+    }
+  } finally {
+    await filesystem.close();
+  }
+}
+
+/** A tree whose files are below its own mount waits for itself. */
+function refuseOwnBacking(specification: Specification, directory: string): void {
+  if (specification.engine === 'memory') return;
+  const backing = specification.engine === 'host' ? specification.path : specification.file;
+  const parent = specification.engine === 'host' ? backing : backing.slice(0, backing.lastIndexOf('/')) || '/';
+  let real: string;
+  try {
+    real = realpathSync(parent);
+  } catch {
+    return; // It is not there: opening it says so.
+  }
+  const within = (path: string, above: string) => path === above || path.startsWith(above === '/' ? '/' : `${above}/`);
+  const inside = within(real, directory) || (specification.engine === 'host' && within(directory, real));
+  if (!inside) return;
+  throw new ErrnoError('EINVAL', {
+    operation: 'mount',
+    path: directory,
+    reason: `the mount point and ${real}, which it shows, are inside each other`,
+    remedy: 'mount it on a directory elsewhere',
+  });
+}

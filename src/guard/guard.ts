@@ -1,0 +1,71 @@
+/**
+ * The guard: the gate that every operation of a guest crosses. Nothing is granted by default. Scope first: what is granted nowhere
+ * is EACCES before a path is looked at. Then, on the resolved path: what no grant shows is ENOENT, as if it were not there; what
+ * is shown without this scope is EACCES. Every refusal is reported once, by one function. Imports `base` and `vfs`.
+ */
+import { ErrnoError } from '../base/errno.js';
+import { componentsOf, isBelow, pathOf } from '../vfs/mount-table.js';
+import { type Name, nameFromText, textFromName } from '../vfs/names.js';
+import type { Gate, Scope } from '../vfs/tree.js';
+
+export const scopes: readonly Scope[] = ['fs.read', 'fs.write', 'fs.create', 'fs.delete', 'fs.metadata'];
+
+/** For each scope the directories (or files) it is granted for, as absolute paths of the tree. */
+export type Grants = { readonly [Name in Scope]?: readonly string[] | undefined };
+
+export interface Refusal {
+  readonly scope: Scope;
+  readonly operation: string;
+  readonly path: string;
+  readonly code: 'EACCES' | 'ENOENT';
+}
+
+export class Guard implements Gate {
+  readonly #granted: ReadonlyMap<Scope, readonly (readonly Name[])[]>;
+  readonly #all: readonly (readonly Name[])[];
+  readonly #refused: (refusal: Refusal) => void;
+
+  /** EINVAL where a grant is no absolute path without `.` and `..`. */
+  constructor(grants: Grants, refused: (refusal: Refusal) => void = () => undefined) {
+    this.#granted = new Map(scopes.map((scope) => [scope, (grants[scope] ?? []).map((path) => prefixOf(scope, path))]));
+    this.#all = [...this.#granted.values()].flat();
+    this.#refused = refused;
+  }
+
+  enter(scope: Scope, operation: string, path: Name): void {
+    if ((this.#granted.get(scope) ?? []).length > 0) return;
+    this.#refuse('EACCES', scope, operation, textFromName(path), `${scope} is not granted for any path`);
+  }
+
+  pass(scope: Scope, operation: string, path: readonly Name[]): void {
+    if ((this.#granted.get(scope) ?? []).some((prefix) => isBelow(path, prefix))) return;
+    const text = textFromName(pathOf(path));
+    // Directories on the way to what is granted are there, and show only that way.
+    if (scope === 'fs.read' && this.#leadsToGrant(path)) return;
+    if (this.shows(path)) this.#refuse('EACCES', scope, operation, text, `${scope} is not granted for this path`);
+    this.#refuse('ENOENT', scope, operation, text, 'expected it to exist');
+  }
+
+  shows(path: readonly Name[]): boolean {
+    return this.#all.some((prefix) => isBelow(path, prefix)) || this.#leadsToGrant(path);
+  }
+
+  #leadsToGrant(path: readonly Name[]): boolean {
+    return this.#all.some((prefix) => prefix.length > path.length && isBelow(prefix, path));
+  }
+
+  #refuse(code: 'EACCES' | 'ENOENT', scope: Scope, operation: string, path: string, reason: string): never {
+    this.#refused({ scope, operation, path, code });
+    const remedy = code === 'EACCES' ? `grant ${scope} for a directory it is in` : undefined;
+    throw new ErrnoError(code, { operation, path, reason, remedy });
+  }
+}
+
+function prefixOf(scope: Scope, path: string): readonly Name[] {
+  const components = componentsOf(nameFromText(path));
+  if (!path.startsWith('/') || components.some((name) => name === '.' || name === '..')) {
+    const reason = `expected an absolute path without '.' and '..'`;
+    throw new ErrnoError('EINVAL', { operation: `grant ${scope}`, path, reason });
+  }
+  return components;
+}

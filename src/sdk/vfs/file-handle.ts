@@ -1,0 +1,105 @@
+/** An open file, as the FileHandle of `fs.promises`. */
+import { ErrnoError } from '../../base/errno.js';
+import { failure } from '../../vfs/failure.js';
+import type { OpenedFile } from '../../vfs/tree.js';
+import { nodeError } from './node-error.js';
+import { VfsStats } from './stats.js';
+
+const pieceBytes = 1024 * 1024;
+
+export interface ReadPart {
+  readonly buffer?: Uint8Array | undefined;
+  readonly offset?: number | undefined;
+  readonly length?: number | undefined;
+  readonly position?: number | null | undefined;
+}
+
+export class VfsFileHandle {
+  readonly #file: OpenedFile;
+  readonly #closed: () => void;
+  #position = 0;
+  #isOpen = true;
+
+  constructor(file: OpenedFile, closed: () => void) {
+    this.#file = file;
+    this.#closed = closed;
+  }
+
+  async read(given: Uint8Array | ReadPart = {}, at?: number, count?: number, position?: number | null) {
+    const part: ReadPart = given instanceof Uint8Array ? { buffer: given, offset: at, length: count, position } : given;
+    const { buffer = Buffer.alloc(16 * 1024), offset = 0 } = part;
+    const length = part.length ?? buffer.byteLength - offset;
+    if (offset < 0 || length < 0 || offset + length > buffer.byteLength) {
+      throw new ErrnoError('EINVAL', { operation: 'read', reason: 'expected a part of the buffer' });
+    }
+    const from = part.position ?? this.#position;
+    const bytes = await this.#ask('read', () => this.#file.filesystem.read(this.#file.handle, from, length));
+    buffer.set(bytes, offset);
+    if (typeof part.position !== 'number') this.#position += bytes.length;
+    return { bytesRead: bytes.length, buffer };
+  }
+
+  async write(data: string | Uint8Array, offset = 0, length?: number, position?: number | null) {
+    const bytes = typeof data === 'string' ? Buffer.from(data) : data;
+    const part = typeof data === 'string' ? bytes : bytes.subarray(offset, offset + (length ?? bytes.length - offset));
+    const from = position ?? this.#position;
+    const written = await this.#ask('write', () => this.#file.filesystem.write(this.#file.handle, from, part));
+    if (typeof position !== 'number') this.#position = from + written;
+    return { bytesWritten: written, buffer: data };
+  }
+
+  async readFile(options?: BufferEncoding | { readonly encoding?: BufferEncoding | null | undefined } | null) {
+    const pieces: Buffer[] = [];
+    for (;;) {
+      const { bytesRead, buffer } = await this.read({ length: pieceBytes, buffer: Buffer.alloc(pieceBytes) });
+      if (bytesRead === 0) break;
+      pieces.push(Buffer.from(buffer.buffer, buffer.byteOffset, bytesRead));
+    }
+    const encoding = typeof options === 'string' ? options : options?.encoding;
+    const bytes = Buffer.concat(pieces);
+    return encoding === undefined || encoding === null ? bytes : bytes.toString(encoding);
+  }
+
+  async writeFile(data: string | Uint8Array): Promise<void> {
+    const bytes = typeof data === 'string' ? Buffer.from(data) : data;
+    for (let done = 0; done < bytes.length; ) {
+      done += (await this.write(bytes, done, Math.min(pieceBytes, bytes.length - done))).bytesWritten;
+    }
+  }
+
+  async appendFile(data: string | Uint8Array): Promise<void> {
+    await this.writeFile(data);
+  }
+
+  async stat(): Promise<VfsStats> {
+    return new VfsStats(await this.#ask('fstat', () => this.#file.filesystem.getattr(this.#file.inode)));
+  }
+
+  async truncate(size = 0): Promise<void> {
+    await this.#ask('ftruncate', () => this.#file.filesystem.setattr(this.#file.inode, { size }));
+  }
+
+  async sync(): Promise<void> {
+    await this.#ask('fsync', () => this.#file.filesystem.fsync(this.#file.handle));
+  }
+
+  async datasync(): Promise<void> {
+    await this.sync();
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isOpen) return;
+    await this.#ask('close', () => this.#file.filesystem.release(this.#file.handle));
+    this.#isOpen = false;
+    this.#closed();
+  }
+
+  async #ask<T>(operation: string, act: () => T | Promise<T>): Promise<T> {
+    try {
+      if (!this.#isOpen) throw failure('EBADF', operation);
+      return await act();
+    } catch (error) {
+      throw nodeError(error, operation);
+    }
+  }
+}

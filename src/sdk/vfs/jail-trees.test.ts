@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { hasCode } from '../../base/errno.js';
+import { parseTree } from './jail-trees.js';
+
+describe('SPEC=TARGET[:rw]', () => {
+  it('is split at the last =/, and is read-only without :rw', () => {
+    const forms: readonly (readonly [string, string, string, boolean])[] = [
+      ['memory:=/mnt/m', 'memory:', '/mnt/m', false],
+      ['memory:=/mnt/m:rw', 'memory:', '/mnt/m', true],
+      ['host:/a=/b=/c', 'host:/a=/b', '/c', false],
+      ['chunked:x=y=/c=d:rw', 'chunked:x=y', '/c=d', true],
+      ['chunked:f@monday=/c', 'chunked:f@monday', '/c', false],
+    ];
+    for (const [text, specification, target, writable] of forms) {
+      const { parsed, ...rest } = parseTree(text, '/w');
+      assert.deepEqual(rest, { specification, target, writable }, text);
+      assert.ok(parsed.engine);
+    }
+  });
+
+  it('is refused where it is anything else', () => {
+    const others = ['', 'memory:', 'memory:=m', '=/m', 'tape:=/m', 'memory:x=/m', 'host:=/m', 'chunked:f@monday=/c:rw'];
+    for (const text of others)
+      assert.throws(
+        () => parseTree(text, '/w'),
+        (error) => hasCode(error, 'EINVAL'),
+        text,
+      );
+  });
+});

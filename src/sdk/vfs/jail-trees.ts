@@ -1,0 +1,177 @@
+/** `SPEC=TARGET[:rw]` of `ctx exec --mount`, and the process that serves each: outside of the jail, and ended with it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { accessSync, closeSync, constants, realpathSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { ErrnoError, fromSystemError } from '../../base/errno.js';
+import { fuseLibrary } from '../../fuse/mount.js';
+import type { Identity } from '../../jail/plan.js';
+import type { AskedTree, TreeServer } from '../../proxy/served-trees.js';
+import { engineForms, parseSpecification, type Specification } from '../../vfs/specification.js';
+
+export interface TreePrograms {
+  /** Where relative paths begin. */
+  readonly directory: string;
+  /** What Node is to run, as `ctx`. */
+  readonly program: readonly string[];
+  /** Path of `fuse.node`. */
+  readonly library: string;
+}
+
+/** As long as `ctx vfs unmount` waits: until everything is on the disk. */
+const endMilliseconds = 60_000;
+
+const form = `SPEC=TARGET[:rw], where SPEC is one of ${engineForms.join(', ')} and TARGET an absolute path`;
+
+/** At the last `=/`: a SPEC may have one, too. EINVAL */
+export function parseTree(text: string, directory: string) {
+  const at = text.lastIndexOf('=/');
+  if (at < 0) {
+    throw new ErrnoError('EINVAL', { operation: '--mount', path: text, reason: `expected ${form}` });
+  }
+  const [specification, place] = [text.slice(0, at), text.slice(at + 1)];
+  const writable = place.endsWith(':rw');
+  const parsed = parseSpecification(specification, directory);
+  if (writable && parsed.engine === 'chunked' && parsed.snapshot !== undefined) {
+    const reason = 'expected no :rw: a snapshot is never written';
+    throw new ErrnoError('EINVAL', { operation: '--mount', path: text, reason });
+  }
+  return { specification, parsed, target: writable ? place.slice(0, -3) : place, writable };
+}
+
+/** By its real path, so that it is compared with what must stay hidden; of a file that is not there yet, by its directory's. */
+function backingOf(parsed: Specification): AskedTree['backing'] {
+  if (parsed.engine === 'memory') return undefined;
+  if (parsed.engine === 'host') return { path: realPath(parsed.path), kind: 'directory' };
+  const { file } = parsed;
+  try {
+    return { path: realpathSync.native(file), kind: 'file' };
+  } catch {
+    return { path: join(realPath(dirname(file)), basename(file)), kind: 'file' };
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch (error) {
+    throw fromSystemError(error, '--mount', path);
+  }
+}
+
+function refuseWithoutDevice(): void {
+  try {
+    accessSync('/dev/fuse', constants.R_OK | constants.W_OK);
+  } catch (cause) {
+    throw new ErrnoError('ENOSYS', {
+      operation: '--mount',
+      path: '/dev/fuse',
+      reason: 'it cannot be opened, and mounts need it',
+      remedy: 'modprobe fuse, or give /dev/fuse to this container or user; ctx doctor says what is missing',
+      cause,
+    });
+  }
+}
+
+/** What is wrong with a text is said before anything is started. */
+export function askedTrees(texts: readonly string[], programs: TreePrograms): readonly AskedTree[] {
+  const parsed = texts.map((text) => parseTree(text, programs.directory));
+  refuseWithoutDevice();
+  return parsed.map(({ specification, parsed: tree, target, writable }) => {
+    const backing = backingOf(tree);
+    let problem: string | undefined;
+    return {
+      specification,
+      target,
+      writable,
+      backing,
+      start: (identity) =>
+        startServer(programs, { text: canonicalText(tree, backing), target, writable }, identity, (how) => {
+          problem = `the server of ${target} (${specification}) ended with ${how}: the command got errors there`;
+        }),
+      problem: () => problem,
+    };
+  });
+}
+
+/** The path that was compared, and no other one. */
+function canonicalText(parsed: Specification, backing: AskedTree['backing']): string {
+  if (backing === undefined || parsed.engine === 'memory') return 'memory:';
+  if (parsed.engine === 'host') return `host:${backing.path}`;
+  return `chunked:${backing.path}${parsed.snapshot === undefined ? '' : `@${parsed.snapshot}`}`;
+}
+
+async function startServer(
+  { program, library, directory }: TreePrograms,
+  { text, target, writable }: { readonly text: string; readonly target: string; readonly writable: boolean },
+  identity: Identity,
+  failed: (how: string) => void,
+): Promise<TreeServer> {
+  const pair = fuseLibrary(library).pair();
+  if (typeof pair === 'number') {
+    throw new ErrnoError('EMFILE', { operation: '--mount', reason: `no socket could be made (errno ${-pair})` });
+  }
+  const [channel, theirs] = pair;
+  const { uid, gid } = identity;
+  const jail = `--jail=${uid}:${gid}:${identity.kind === 'shifted' ? identity.shift : 0}`;
+  const flags = ['--json', '--foreground', jail, ...(writable ? ['--writable'] : [])];
+  const child = spawn(process.execPath, [...program, 'vfs', 'mount', ...flags, '--', text, target], {
+    cwd: directory,
+    // In a session of its own: a terminal's signals are for the command, which may still want its files.
+    detached: true,
+    stdio: ['ignore', 'pipe', 'ignore', theirs],
+  });
+  closeSync(theirs);
+  const exited = new Promise<void>((resolve) => {
+    child.once('error', () => resolve());
+    child.once('exit', () => resolve());
+  });
+  try {
+    await opened(child);
+  } catch (error) {
+    closeSync(channel);
+    throw error;
+  }
+  return { channel, ended: () => endOf(child, exited, failed), kill: () => void child.kill('SIGKILL') };
+}
+
+type Refused = Pick<ErrnoError, 'code' | 'operation' | 'path' | 'reason' | 'remedy'>;
+
+function refusedIn(line: string): Refused | undefined {
+  try {
+    return (JSON.parse(line) as { readonly error?: Refused }).error;
+  } catch {
+    return {
+      code: 'EIO',
+      operation: '--mount',
+      path: undefined,
+      reason: `its server said: ${line}`,
+      remedy: undefined,
+    };
+  }
+}
+
+/** Resolves with its first word; what it says instead is our error. */
+function opened(child: ChildProcess): Promise<void> {
+  let text = '';
+  return new Promise((resolve, reject) => {
+    child.stdout?.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+      if (!text.includes('\n')) return;
+      const error = refusedIn(text);
+      if (error === undefined) resolve();
+      else reject(new ErrnoError(error.code, error));
+    });
+    child.once('error', (error) => reject(fromSystemError(error, 'start the server of a mount')));
+    child.once('close', (code, signal) => {
+      reject(new ErrnoError('EIO', { operation: '--mount', reason: `its server ended at once (${signal ?? code})` }));
+    });
+  });
+}
+
+async function endOf(child: ChildProcess, exited: Promise<void>, failed: (how: string) => void): Promise<void> {
+  const late = setTimeout(() => child.kill('SIGKILL'), endMilliseconds);
+  await exited;
+  clearTimeout(late);
+  if (child.signalCode !== null) failed(child.signalCode);
+  else if (child.exitCode !== 0) failed(`exit code ${child.exitCode}`);
+}

@@ -1,0 +1,31 @@
+/**
+ * Answers that come at once from one engine and later from another, without writing anything twice: code that asks engines is a
+ * generator that yields each answer, and `settle` runs it. It stays synchronous as long as every answer is there.
+ */
+
+export type Answer<T> = T | Promise<T>;
+
+/** Yields answers, gets them settled, returns T. */
+export type Steps<T> = Generator<unknown, T, unknown>;
+
+/** `const value = yield* ask(engine.method())`, with the type that `yield` alone would lose. */
+export function* ask<T>(answer: Answer<T>): Generator<unknown, T, unknown> {
+  return answer instanceof Promise ? ((yield answer) as T) : answer;
+}
+
+export function settle<T>(steps: Steps<T>): Answer<T> {
+  const first = steps.next();
+  return first.done === true ? first.value : later(steps, first.value);
+}
+
+async function later<T>(steps: Steps<T>, asked: unknown): Promise<T> {
+  let waited = asked;
+  for (;;) {
+    const next = await Promise.resolve(waited).then(
+      (value) => steps.next(value),
+      (error) => steps.throw(error),
+    );
+    if (next.done === true) return next.value;
+    waited = next.value;
+  }
+}

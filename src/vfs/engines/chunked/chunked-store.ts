@@ -1,0 +1,441 @@
+/**
+ * An inode store in one file: records and names in a copy-on-write tree, content in chunks by digest, equal ones once. What was
+ * changed is in memory until `sync`, or until there is much of it, and then goes to the disk in one transaction.
+ */
+import { Blake3 } from '../../../base/blake3.js';
+import { ErrnoError } from '../../../base/errno.js';
+import type { Creation, Inode } from '../../filesystem.js';
+import type { Name } from '../../names.js';
+import type { InodeRecord, InodeStore, Usage } from '../inodes/inode-store.js';
+import { now } from '../inodes/inode-time.js';
+import type { ChunkDatabase, Heading, Root } from './database.js';
+import { decodePage, emptyPage, encodePage, type Page, type PageNumber } from './page.js';
+import {
+  after,
+  type ChunkedRecord,
+  childKey,
+  chunkKey,
+  decodeRecord,
+  encodeRecord,
+  inodeKey,
+  orphanKey,
+  packed,
+  unpacked,
+} from './records.js';
+import { type PageStore, SortedTree } from './sorted-tree.js';
+
+export const chunkBytes = 64 * 1024;
+/** Of content that is only in memory. */
+const mostDirtyBytes = 16 * 1024 * 1024;
+const mostDirtyPages = 4_096;
+const mostCachedPages = 16_384;
+const mostCachedRecords = 65_536;
+const mostCachedChunks = 128;
+/** Between two transactions that nobody asked for. */
+const commitMilliseconds = 1_000;
+/** How old a reader's look at what another process writes may be. */
+const lookMilliseconds = 20;
+
+interface DirtyChunk {
+  readonly inode: Inode;
+  readonly index: number;
+  readonly bytes: Buffer;
+  /** Bytes of it that were ever written; zeros follow. */
+  used: number;
+}
+
+export class ChunkedStore implements InodeStore, PageStore {
+  readonly root: Inode = 1;
+  readonly #database: ChunkDatabase;
+  readonly #writable: boolean;
+  /** A snapshot never changes. */
+  readonly #snapshot: string | undefined;
+  readonly #tree: SortedTree;
+  readonly #hash = new Blake3();
+  readonly #pages = new Map<PageNumber, Page>();
+  readonly #dirtyPages = new Map<PageNumber, Page>();
+  readonly #droppedPages = new Set<PageNumber>();
+  readonly #records = new Map<Inode, ChunkedRecord>();
+  readonly #dirtyRecords = new Set<Inode>();
+  readonly #dirtyChunks = new Map<string, DirtyChunk>();
+  readonly #chunks = new Map<string, Buffer>();
+  #heading: Heading;
+  #head: Root;
+  #dirtySince: number | undefined;
+  #looked = 0;
+
+  constructor(database: ChunkDatabase, options: { writable: boolean; snapshot?: string | undefined; root: Creation }) {
+    const { writable, snapshot, root } = options;
+    this.#database = database;
+    this.#writable = writable;
+    this.#snapshot = snapshot;
+    const found = database.heading();
+    const empty: Root = { page: 0, inodes: 0, chunks: 0, made: new Date().toISOString() };
+    this.#heading = found ?? database.newHeading(empty);
+    const named = snapshot === undefined ? this.#heading.head : database.root(snapshot);
+    if (named === undefined) {
+      const names = database.roots().map(([name]) => name);
+      throw new ErrnoError('ENOENT', {
+        operation: 'open',
+        path: `${database.file}@${snapshot}`,
+        reason: 'there is no such snapshot',
+        remedy: names.length === 0 ? 'it has none; ctx vfs snapshot makes one' : `it has: ${names.join(', ')}`,
+      });
+    }
+    this.#head = named;
+    this.#tree = new SortedTree(this, named.page);
+    if (found === undefined) this.#begin(root);
+    else if (writable) this.#forgetOrphans();
+  }
+
+  get generation(): number {
+    return this.#heading.generation;
+  }
+
+  newNumber(): PageNumber {
+    const number = this.#heading.nextPage;
+    this.#heading = { ...this.#heading, nextPage: number + 1 };
+    return number;
+  }
+
+  wrote(page: Page): void {
+    this.#pages.set(page.number, page);
+    this.#dirtyPages.set(page.number, page);
+  }
+
+  dropped({ number }: Page): void {
+    this.#pages.delete(number);
+    this.#dirtyPages.delete(number);
+    this.#droppedPages.add(number);
+  }
+
+  newInode(): Inode {
+    const inode = this.#heading.nextInode;
+    this.#heading = { ...this.#heading, nextInode: inode + 1 };
+    return inode;
+  }
+
+  get(inode: Inode): ChunkedRecord | undefined {
+    if (!this.#writable && this.#snapshot === undefined) this.#look();
+    const cached = this.#records.get(inode);
+    if (cached !== undefined) return cached;
+    const bytes = this.#tree.get(inodeKey(inode));
+    if (bytes === undefined) return undefined;
+    const record = decodeRecord(inode, bytes);
+    this.#records.set(inode, record);
+    return record;
+  }
+
+  put(record: InodeRecord): void {
+    const { inode } = record;
+    const known = this.#records.get(inode);
+    if (known === undefined) this.#count(1, 0);
+    const chunked: ChunkedRecord = known === record ? known : Object.assign(record, { chunks: known?.chunks ?? 0 });
+    this.#records.set(inode, chunked);
+    this.#dirtyRecords.add(inode);
+    if (chunked.links === 0) this.#tree.set(orphanKey(inode), Buffer.alloc(0));
+  }
+
+  remove(inode: Inode): void {
+    const record = this.get(inode);
+    if (record === undefined) return;
+    if (record.kind === 'file') this.erase(inode, 0, record.size);
+    this.#records.delete(inode);
+    this.#dirtyRecords.delete(inode);
+    this.#tree.delete(inodeKey(inode));
+    this.#tree.delete(orphanKey(inode));
+    this.#count(-1, 0);
+  }
+
+  child(directory: Inode, name: Name): Inode | undefined {
+    const bytes = this.#tree.get(childKey(directory, name));
+    return bytes?.readUIntBE(0, 6);
+  }
+
+  setChild(directory: Inode, name: Name, inode: Inode): void {
+    this.#tree.set(childKey(directory, name), Buffer.from(packed(inode), 'latin1'));
+  }
+
+  removeChild(directory: Inode, name: Name): void {
+    this.#tree.delete(childKey(directory, name));
+  }
+
+  *children(directory: Inode): Generator<readonly [Name, Inode]> {
+    for (const [key, value] of this.#tree.range(childKey(directory, ''), after('d', directory))) {
+      yield [key.slice(7), value.readUIntBE(0, 6)];
+    }
+  }
+
+  isEmpty(directory: Inode): boolean {
+    return this.children(directory).next().done === true;
+  }
+
+  write(inode: Inode, offset: number, bytes: Uint8Array): void {
+    for (let done = 0; done < bytes.length; ) {
+      const index = Math.floor((offset + done) / chunkBytes);
+      const within = offset + done - index * chunkBytes;
+      const count = Math.min(bytes.length - done, chunkBytes - within);
+      const chunk = this.#dirty(inode, index);
+      chunk.bytes.set(bytes.subarray(done, done + count), within);
+      chunk.used = Math.max(chunk.used, within + count);
+      done += count;
+    }
+  }
+
+  erase(inode: Inode, offset: number, end: number): void {
+    const record = this.get(inode);
+    if (record === undefined || end <= offset) return;
+    const [first, last] = [Math.floor(offset / chunkBytes), Math.floor((end - 1) / chunkBytes)];
+    for (const index of this.#indexes(inode, first, last)) {
+      const from = Math.max(0, offset - index * chunkBytes);
+      const to = Math.min(chunkBytes, end - index * chunkBytes);
+      const used = this.#used(inode, index);
+      if (from === 0 && to >= used) this.#removeChunk(record, index);
+      else if (from < used) {
+        const chunk = this.#dirty(inode, index);
+        chunk.bytes.fill(0, from, to);
+        if (to >= chunk.used) chunk.used = from;
+      }
+    }
+  }
+
+  seek(inode: Inode, offset: number, size: number, wanted: 'data' | 'hole'): number | undefined {
+    const first = Math.floor(offset / chunkBytes);
+    let expected = first;
+    for (const index of this.#indexes(inode, first, Math.floor((size - 1) / chunkBytes))) {
+      if (wanted === 'data') return Math.max(offset, index * chunkBytes);
+      if (index !== expected) break;
+      expected += 1;
+    }
+    if (wanted === 'data') return undefined;
+    const found = Math.max(offset, expected * chunkBytes);
+    return found < size ? found : undefined;
+  }
+
+  stored(inode: Inode): number {
+    const record = this.get(inode);
+    return record === undefined ? 0 : Math.min(record.chunks * chunkBytes, Math.ceil(record.size / 512) * 512);
+  }
+
+  usage(): Usage {
+    return { bytes: this.#head.chunks * chunkBytes, inodes: this.#head.inodes };
+  }
+
+  settled(): void {
+    if (!this.#writable) return;
+    this.#dirtySince ??= Date.now();
+    const bytes = this.#dirtyChunks.size * chunkBytes;
+    const isOld = Date.now() - this.#dirtySince > commitMilliseconds;
+    if (bytes > mostDirtyBytes || this.#dirtyPages.size > mostDirtyPages || isOld) this.sync();
+    else if (!this.#isDirty) this.#trim();
+  }
+
+  sync(): void {
+    if (!this.#writable || !this.#isDirty) return;
+    const chunks = this.#flushed();
+    for (const inode of this.#dirtyRecords) {
+      const record = this.#records.get(inode);
+      if (record !== undefined) this.#tree.set(inodeKey(inode), encodeRecord(record));
+    }
+    this.#heading = {
+      ...this.#heading,
+      commits: this.#heading.commits + 1,
+      head: { ...this.#head, page: this.#tree.root },
+    };
+    this.#database.commit({
+      heading: this.#heading,
+      pages: Array.from(this.#dirtyPages.values(), (page) => [page.number, encodePage(page)] as const),
+      dropped: this.#droppedPages,
+      chunks,
+    });
+    this.#dirtyRecords.clear();
+    this.#dirtyChunks.clear();
+    this.#dirtyPages.clear();
+    this.#droppedPages.clear();
+    this.#dirtySince = undefined;
+    this.#trim();
+  }
+
+  /** Remembers the tree as it is: one small record, however large the tree. */
+  snapshot(name: string): Root {
+    if (this.#database.root(name) !== undefined) {
+      throw new ErrnoError('EEXIST', {
+        operation: 'snapshot',
+        path: this.#database.file,
+        reason: `there is a snapshot '${name}' already`,
+        remedy: 'choose another name',
+      });
+    }
+    this.sync();
+    const page = this.#tree.root;
+    const root: Root = { ...this.#head, page, made: new Date().toISOString() };
+    this.#heading = {
+      ...this.#heading,
+      generation: this.#heading.generation + 1,
+      commits: this.#heading.commits + 1,
+    };
+    this.#database.putRoot(name, root, this.#heading);
+    return root;
+  }
+
+  async close(): Promise<void> {
+    try {
+      this.sync();
+    } finally {
+      await this.#database.close();
+    }
+  }
+
+  get #isDirty(): boolean {
+    return this.#dirtyRecords.size + this.#dirtyChunks.size + this.#dirtyPages.size + this.#droppedPages.size > 0;
+  }
+
+  #begin({ mode, uid, gid }: Creation): void {
+    const leaf = emptyPage(this.newNumber(), this.generation, true);
+    this.wrote(leaf);
+    this.#tree.root = leaf.number;
+    const time = now();
+    const times = { accessed: time, modified: time, changed: time };
+    const owner = { mode, uid, gid, device: 0, size: 0, links: 2, chunks: 0 };
+    const made = { inode: 1, kind: 'directory', parent: 1, target: undefined, attributes: undefined } as const;
+    this.put({ ...made, ...owner, ...times } as ChunkedRecord);
+    this.sync();
+  }
+
+  #forgetOrphans(): void {
+    for (const [key] of [...this.#tree.range('o', 'p')]) this.remove(unpacked(key, 1));
+  }
+
+  /** A reader sees what a writer in another process has committed. */
+  #look(): void {
+    const time = Date.now();
+    if (time - this.#looked < lookMilliseconds) return;
+    this.#looked = time;
+    this.#database.refresh();
+    const heading = this.#database.heading();
+    if (heading === undefined || heading.commits === this.#heading.commits) return;
+    this.#heading = heading;
+    this.#head = heading.head;
+    this.#tree.root = heading.head.page;
+    this.#pages.clear();
+    this.#records.clear();
+  }
+
+  #count(inodes: number, chunks: number): void {
+    this.#head = { ...this.#head, inodes: this.#head.inodes + inodes, chunks: this.#head.chunks + chunks };
+  }
+
+  page(number: PageNumber): Page {
+    const cached = this.#pages.get(number);
+    if (cached !== undefined) return cached;
+    const bytes = this.#database.page(number);
+    if (bytes === undefined) {
+      throw new ErrnoError('EIO', {
+        operation: 'read',
+        path: this.#database.file,
+        reason: `page ${number} is missing`,
+        remedy: 'ctx vfs check says what is damaged; an earlier snapshot may be whole',
+      });
+    }
+    const page = decodePage(number, bytes);
+    this.#pages.set(number, page);
+    return page;
+  }
+
+  read(inode: Inode, offset: number, length: number): Buffer {
+    const bytes = Buffer.alloc(length);
+    for (let done = 0; done < length; ) {
+      const index = Math.floor((offset + done) / chunkBytes);
+      const within = offset + done - index * chunkBytes;
+      const count = Math.min(length - done, chunkBytes - within);
+      const key = chunkKey(inode, index);
+      const content = this.#dirtyChunks.get(key)?.bytes ?? this.#clean(key);
+      if (content !== undefined && within < content.length) content.copy(bytes, done, within, within + count);
+      done += count;
+    }
+    return bytes;
+  }
+
+  /** The chunk as it is on the disk, and checked: EIO where it is not what its digest says. */
+  #clean(key: string): Buffer | undefined {
+    const value = this.#tree.get(key);
+    if (value === undefined) return undefined;
+    const digest = value.toString('latin1');
+    const cached = this.#chunks.get(digest);
+    if (cached !== undefined) return cached;
+    const bytes = this.#database.chunk(digest);
+    if (bytes === undefined || this.#hash.digest(bytes).toString('latin1') !== digest) {
+      throw new ErrnoError('EIO', {
+        operation: 'read',
+        path: this.#database.file,
+        reason: `chunk ${value.toString('hex').slice(0, 16)} is ${bytes === undefined ? 'missing' : 'damaged'}`,
+        remedy: 'ctx vfs check says what is damaged; an earlier snapshot may be whole',
+      });
+    }
+    if (this.#chunks.size >= mostCachedChunks) this.#chunks.delete(this.#chunks.keys().next().value ?? '');
+    this.#chunks.set(digest, bytes);
+    return bytes;
+  }
+
+  #used(inode: Inode, index: number): number {
+    const key = chunkKey(inode, index);
+    return this.#dirtyChunks.get(key)?.used ?? this.#clean(key)?.length ?? 0;
+  }
+
+  #dirty(inode: Inode, index: number): DirtyChunk {
+    const key = chunkKey(inode, index);
+    const known = this.#dirtyChunks.get(key);
+    if (known !== undefined) return known;
+    const clean = this.#clean(key);
+    const chunk: DirtyChunk = { inode, index, bytes: Buffer.alloc(chunkBytes), used: clean?.length ?? 0 };
+    clean?.copy(chunk.bytes);
+    this.#dirtyChunks.set(key, chunk);
+    if (clean === undefined) this.#recount(inode, 1);
+    return chunk;
+  }
+
+  #removeChunk(record: ChunkedRecord, index: number): void {
+    const key = chunkKey(record.inode, index);
+    const known = this.#dirtyChunks.delete(key);
+    const onDisk = this.#tree.get(key) !== undefined;
+    if (onDisk) this.#tree.delete(key);
+    if (known || onDisk) this.#recount(record.inode, -1);
+  }
+
+  #recount(inode: Inode, by: number): void {
+    const record = this.get(inode);
+    if (record !== undefined) record.chunks += by;
+    this.#dirtyRecords.add(inode);
+    this.#count(0, by);
+  }
+
+  /** Numbers of the chunks there are, in order. */
+  #indexes(inode: Inode, first: number, last: number): readonly number[] {
+    const found = new Set<number>();
+    for (const [key] of this.#tree.range(chunkKey(inode, first), chunkKey(inode, last + 1)))
+      found.add(unpacked(key, 7));
+    for (const { inode: of, index } of this.#dirtyChunks.values()) {
+      if (of === inode && index >= first && index <= last) found.add(index);
+    }
+    return [...found].sort((one, other) => one - other);
+  }
+
+  /** New chunks by digest; the tree has their digests. */
+  #flushed(): ReadonlyMap<string, Buffer> {
+    const chunks = new Map<string, Buffer>();
+    for (const [key, { bytes, used }] of this.#dirtyChunks) {
+      const content = bytes.subarray(0, used);
+      const digest = this.#hash.digest(content);
+      const name = digest.toString('latin1');
+      this.#tree.set(key, Buffer.from(digest));
+      if (!chunks.has(name) && !this.#database.hasChunk(name)) chunks.set(name, content);
+    }
+    return chunks;
+  }
+
+  /** Between calls nobody holds what is cached. */
+  #trim(): void {
+    if (this.#pages.size > mostCachedPages) this.#pages.clear();
+    if (this.#records.size > mostCachedRecords) this.#records.clear();
+  }
+}

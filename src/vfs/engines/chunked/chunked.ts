@@ -1,0 +1,74 @@
+/**
+ * `chunked:FILE[@SNAPSHOT]`: a durable tree in one file. One process at a time may write; others read what was last committed.
+ * Snapshots are read-only and cost one record each, whatever the tree holds.
+ */
+import { closeSync, openSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { ErrnoError } from '../../../base/errno.js';
+import { failure } from '../../failure.js';
+import type { Creation, FileSystem } from '../../filesystem.js';
+import { InodeFileSystem } from '../inodes/inode-filesystem.js';
+import { ChunkedStore } from './chunked-store.js';
+import { ChunkDatabase } from './database.js';
+
+export interface ChunkedOptions {
+  readonly file: string;
+  readonly snapshot?: string | undefined;
+  readonly writable: boolean;
+  readonly create: boolean;
+  /** Path of `flock.node`. */
+  readonly lockLibrary: string;
+  /** Who has the root directory of a new one. */
+  readonly root: Creation;
+}
+
+export interface OpenedStore {
+  readonly store: ChunkedStore;
+  readonly database: ChunkDatabase;
+  /** Gives the writer's place back; the store closes first. */
+  release(): void;
+}
+
+export async function openChunkedStore(options: ChunkedOptions): Promise<OpenedStore> {
+  const { file, snapshot, writable, create, lockLibrary, root } = options;
+  if (writable && snapshot !== undefined) {
+    const remedy = `write to chunked:${file} instead`;
+    throw failure('EROFS', 'open', undefined, `snapshot '${snapshot}' does not change`, remedy);
+  }
+  const database = await ChunkDatabase.open(file, writable, create);
+  let unlock: () => void = () => undefined;
+  try {
+    if (writable) unlock = lockWriter(file, lockLibrary);
+    const store = new ChunkedStore(database, { writable, snapshot, root });
+    return { store, database, release: unlock };
+  } catch (error) {
+    await database.close();
+    unlock();
+    throw error;
+  }
+}
+
+export async function chunkedFileSystem(options: ChunkedOptions): Promise<FileSystem> {
+  const { store, release } = await openChunkedStore(options);
+  const { file, snapshot, writable } = options;
+  const label = `chunked:${file}${snapshot === undefined ? '' : `@${snapshot}`}`;
+  return new InodeFileSystem(store, { label, writable, durable: true, ended: release });
+}
+
+interface LockLibrary {
+  lock(descriptor: number, milliseconds: number): number;
+}
+
+/** The kernel lets go of it when this process ends, however it ends. */
+function lockWriter(file: string, lockLibrary: string): () => void {
+  const { lock } = createRequire(import.meta.url)(lockLibrary) as LockLibrary;
+  const descriptor = openSync(file, 'r');
+  if (lock(descriptor, 0) === 0) return () => closeSync(descriptor);
+  closeSync(descriptor);
+  throw new ErrnoError('EBUSY', {
+    operation: 'open',
+    path: file,
+    reason: 'another process writes to it',
+    remedy: 'wait until it has ended, or unmount it: ctx vfs unmount DIR',
+  });
+}

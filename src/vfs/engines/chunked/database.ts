@@ -1,0 +1,203 @@
+/**
+ * The file of a chunk store: an LMDB database with pages of trees, chunks by digest, roots by name. Every change of it is one
+ * transaction, on the disk when it returns: a process that is killed leaves the state after some transaction, whole.
+ */
+import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { ErrnoError, fromSystemError } from '../../../base/errno.js';
+import { type Environment, openEnvironment } from './environment.js';
+
+export interface Root {
+  /** Page of its tree. */
+  readonly page: number;
+  readonly inodes: number;
+  readonly chunks: number;
+  /** When it was made, for people. */
+  readonly made: string;
+}
+
+export interface Heading {
+  readonly format: number;
+  readonly generation: number;
+  readonly nextPage: number;
+  readonly nextInode: number;
+  /** Goes up with every transaction. */
+  readonly commits: number;
+  readonly head: Root;
+}
+
+const format = 1;
+/** Of LMDB's first page, whose head is longer in the form that the npm package has. */
+const magicOffsets = [24, 16] as const;
+const magic = 0xbeefc0de;
+const headingKey = Buffer.from('M');
+
+export interface Batch {
+  readonly heading: Heading;
+  readonly pages: Iterable<readonly [number, Buffer]>;
+  readonly dropped: Iterable<number>;
+  /** By digest, as bytes of one character each. */
+  readonly chunks: Iterable<readonly [string, Buffer]>;
+}
+
+export class ChunkDatabase {
+  readonly file: string;
+  readonly #environment: Environment;
+  readonly #database: Environment['database'];
+
+  private constructor(file: string, environment: Environment) {
+    this.file = file;
+    this.#environment = environment;
+    this.#database = environment.database;
+  }
+
+  /** ENOENT where it is not there; EINVAL where it is something else; ENOTSUP where a newer ctx wrote it. */
+  static async open(file: string, writable: boolean, create: boolean): Promise<ChunkDatabase> {
+    checkFile(file, create);
+    const database = new ChunkDatabase(file, await openEnvironment(file, writable));
+    const found = database.heading()?.format;
+    if (found === undefined || found === format) return database;
+    await database.close();
+    throw new ErrnoError('ENOTSUP', {
+      operation: 'open',
+      path: file,
+      reason: `it has format ${found}, and this ctx knows ${format}`,
+      remedy: 'use the newer ctx that wrote it',
+    });
+  }
+
+  heading(): Heading | undefined {
+    const bytes = this.#database.get(headingKey);
+    return bytes === undefined ? undefined : (JSON.parse(bytes.toString()) as Heading);
+  }
+
+  newHeading(head: Root): Heading {
+    return { format, generation: 1, nextPage: 1, nextInode: 2, commits: 0, head };
+  }
+
+  /** What others have written since is seen from now on. */
+  refresh(): void {
+    this.#database.resetReadTxn();
+  }
+
+  page(number: number): Buffer | undefined {
+    return this.#database.get(pageKey(number));
+  }
+
+  chunk(digest: string): Buffer | undefined {
+    return this.#database.get(chunkKey(digest));
+  }
+
+  hasChunk(digest: string): boolean {
+    return this.#database.doesExist(chunkKey(digest));
+  }
+
+  root(name: string): Root | undefined {
+    const bytes = this.#database.get(rootKey(name));
+    return bytes === undefined ? undefined : (JSON.parse(bytes.toString()) as Root);
+  }
+
+  roots(): readonly (readonly [string, Root])[] {
+    return Array.from(this.#keys('R'), (key) => {
+      const name = key.subarray(1).toString();
+      return [name, this.root(name)] as const;
+    }).flatMap(([name, root]) => (root === undefined ? [] : [[name, root] as const]));
+  }
+
+  commit({ heading, pages, dropped, chunks }: Batch): void {
+    this.#transaction(() => {
+      for (const [digest, bytes] of chunks) this.#database.putSync(chunkKey(digest), bytes);
+      for (const [number, bytes] of pages) this.#database.putSync(pageKey(number), bytes);
+      for (const number of dropped) this.#database.removeSync(pageKey(number));
+      this.#database.putSync(headingKey, Buffer.from(JSON.stringify(heading)));
+    });
+  }
+
+  putRoot(name: string, root: Root, heading: Heading): void {
+    this.#transaction(() => {
+      this.#database.putSync(rootKey(name), Buffer.from(JSON.stringify(root)));
+      this.#database.putSync(headingKey, Buffer.from(JSON.stringify(heading)));
+    });
+  }
+
+  /** Of all pages and chunks, deletes those that are not to be kept. Returns the bytes of what went. */
+  sweep(keepPage: (number: number) => boolean, keepChunk: (digest: string) => boolean): number {
+    const pages = [...this.#keys('P')].filter((key) => !keepPage(key.readUIntBE(1, 6)));
+    const chunks = [...this.#keys('C')].filter((key) => !keepChunk(key.toString('latin1', 1)));
+    let freed = 0;
+    this.#transaction(() => {
+      for (const key of [...pages, ...chunks]) {
+        freed += this.#database.get(key)?.length ?? 0;
+        this.#database.removeSync(key);
+      }
+    });
+    return freed;
+  }
+
+  *chunkDigests(): Generator<string> {
+    for (const key of this.#keys('C')) yield key.toString('latin1', 1);
+  }
+
+  async close(): Promise<void> {
+    await this.#environment.close();
+  }
+
+  *#keys(kind: string): Generator<Buffer> {
+    const start = Buffer.from(kind);
+    const end = Buffer.from([(start[0] ?? 0) + 1]);
+    for (const key of this.#database.getKeys({ start, end })) yield Buffer.from(key);
+  }
+
+  #transaction(act: () => void): void {
+    try {
+      this.#database.transactionSync(act);
+    } catch (error) {
+      const full = error instanceof Error && /ENOSPC|No space|MDB_MAP_FULL/.test(error.message);
+      throw new ErrnoError(full ? 'ENOSPC' : 'EIO', {
+        operation: 'write',
+        path: this.file,
+        reason: `the transaction failed, and nothing of it is there: ${error instanceof Error ? error.message : error}`,
+        cause: error,
+      });
+    }
+  }
+}
+
+function pageKey(number: number): Buffer {
+  const key = Buffer.allocUnsafe(7);
+  key[0] = 0x50;
+  key.writeUIntBE(number, 1, 6);
+  return key;
+}
+
+const chunkKey = (digest: string) => Buffer.from(`C${digest}`, 'latin1');
+const rootKey = (name: string) => Buffer.from(`R${name}`);
+
+/** LMDB trusts what it opens, so we look first. */
+function checkFile(file: string, create: boolean): void {
+  if (!existsSync(file)) {
+    if (create && existsSync(dirname(file))) return;
+    throw new ErrnoError('ENOENT', {
+      operation: 'open',
+      path: file,
+      reason: 'expected the file of a chunk store',
+      remedy: `ctx vfs put chunked:${file} PATH makes one`,
+    });
+  }
+  const bytes = Buffer.alloc(magicOffsets[0] + 4);
+  let count = 0;
+  try {
+    const descriptor = openSync(file, 'r');
+    try {
+      count = readSync(descriptor, bytes, 0, bytes.length, 0);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    throw fromSystemError(error, 'open', file);
+  }
+  if (count === 0 && create) return;
+  if (count < bytes.length || !magicOffsets.some((offset) => bytes.readUInt32LE(offset) === magic)) {
+    throw new ErrnoError('EINVAL', { operation: 'open', path: file, reason: 'it is not the file of a chunk store' });
+  }
+}

@@ -1,0 +1,415 @@
+/**
+ * `host:PATH`: a directory of this machine. Read-only unless opened as writable. Nothing outside of it is reached by any name: see
+ * host-nodes. It acts with the rights of this process and gives new files its owner, or the asked one where it is root.
+ */
+import {
+  type BigIntStats,
+  chmodSync,
+  chownSync,
+  closeSync,
+  constants,
+  fchownSync,
+  fstatSync,
+  fsyncSync,
+  lchownSync,
+  linkSync,
+  lstatSync,
+  lutimesSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  renameSync,
+  rmdirSync,
+  statfsSync,
+  symlinkSync,
+  truncateSync,
+  unlinkSync,
+  utimesSync,
+  writeSync,
+} from 'node:fs';
+import { fromSystemError, hasCode } from '../../../base/errno.js';
+import { failure } from '../../failure.js';
+import type {
+  Attributes,
+  Changes,
+  Creation,
+  Entry,
+  FileSystem,
+  Handle,
+  Inode,
+  Kind,
+  OpenMode,
+  Time,
+} from '../../filesystem.js';
+import { checkName, type Name, nameBytes, nameFromBytes, textFromName } from '../../names.js';
+import { readOnly } from '../readonly/readonly.js';
+import { entryPath, openEntry, openRoot, ownPath, statOf, using } from './anchored.js';
+import { HostNodes } from './host-nodes.js';
+
+export interface HostOptions {
+  readonly path: string;
+  readonly writable?: boolean | undefined;
+}
+
+export function hostFileSystem({ path, writable = false }: HostOptions): FileSystem {
+  const engine = guarded(new HostFileSystem(path));
+  return writable ? engine : readOnly(engine);
+}
+
+/** What the operating system says becomes the one error type. */
+function guarded(engine: HostFileSystem): FileSystem {
+  return new Proxy(engine, {
+    get: (target, member) => {
+      const value = Reflect.get(target, member, target) as unknown;
+      if (typeof value !== 'function') return value;
+      return (...given: readonly unknown[]) => {
+        try {
+          return Reflect.apply(value, target, given) as unknown;
+        } catch (error) {
+          const name = given.find((each) => typeof each === 'string');
+          throw fromSystemError(error, String(member), name === undefined ? engine.label : textFromName(name));
+        }
+      };
+    },
+  });
+}
+
+class HostFileSystem implements FileSystem {
+  readonly label: string;
+  readonly root: Inode = 1;
+  readonly capabilities = {
+    writable: true,
+    hardLinks: true,
+    symlinks: true,
+    devices: false,
+    attributes: false,
+    owners: process.geteuid?.() === 0,
+    holes: false,
+    exchange: false,
+    watch: false,
+    durable: true,
+    immediate: true,
+  };
+  readonly #descriptor: number;
+  readonly #nodes: HostNodes;
+  readonly #modes = new Map<Handle, OpenMode>();
+
+  constructor(path: string) {
+    this.label = `host:${path}`;
+    try {
+      this.#descriptor = openRoot(path);
+    } catch (error) {
+      throw fromSystemError(error, 'open', path);
+    }
+    this.#nodes = new HostNodes(this.#descriptor);
+  }
+
+  lookup(directory: Inode, name: Name): Attributes | undefined {
+    if (name.length > nameBytes) checkName('lookup', name);
+    return this.#nodes.in(directory, 'lookup', (descriptor) => {
+      const stat = entryStat(descriptor, name);
+      return stat === undefined ? undefined : shown(this.#nodes.number(directory, name, stat), stat);
+    });
+  }
+
+  getattr(inode: Inode): Attributes {
+    return this.#nodes.on(inode, 'getattr', (descriptor) => shown(inode, statOf(descriptor)));
+  }
+
+  setattr(inode: Inode, changes: Changes): Attributes {
+    const { mode, uid, gid, size, accessed, modified } = changes;
+    const { kind, ...before } = this.getattr(inode);
+    if (size !== undefined) {
+      if (!(size >= 0)) throw failure('EINVAL', 'setattr', undefined, 'expected a size of at least 0');
+      if (kind === 'directory') throw failure('EISDIR', 'setattr');
+      if (kind !== 'file') throw failure('EINVAL', 'setattr', undefined, 'only a file has a size');
+    }
+    const times = accessed !== undefined || modified !== undefined;
+    if (kind === 'symlink') {
+      this.#nodes.beside(inode, 'setattr', (directory, name) => {
+        const path = entryPath(directory, name);
+        if (uid !== undefined || gid !== undefined) lchownSync(path, uid ?? before.uid, gid ?? before.gid);
+        if (times) lutimesSync(path, seconds(accessed, before.accessed), seconds(modified, before.modified));
+      });
+      return this.getattr(inode);
+    }
+    return this.#nodes.on(inode, 'setattr', (descriptor) => {
+      const path = ownPath(descriptor);
+      if (size !== undefined) truncateSync(path, size);
+      if (uid !== undefined || gid !== undefined) chownSync(path, uid ?? before.uid, gid ?? before.gid);
+      if (mode !== undefined) chmodSync(path, mode & 0o7777);
+      if (times) utimesSync(path, seconds(accessed, before.accessed), seconds(modified, before.modified));
+      return shown(inode, statOf(descriptor));
+    });
+  }
+
+  create(directory: Inode, name: Name, creation: Creation, mode: OpenMode) {
+    checkName('create', name);
+    return this.#nodes.in(directory, 'create', (descriptor) => {
+      const { O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+      const flags = O_CREAT | O_EXCL | O_NOFOLLOW | accessOf(mode);
+      const handle = openSync(entryPath(descriptor, name), flags, creation.mode & 0o7777);
+      if (this.capabilities.owners) fchownSync(handle, creation.uid, creation.gid);
+      chmodSync(ownPath(handle), creation.mode & 0o7777); // whatever the umask of this process took
+      this.#modes.set(handle, mode);
+      const stat = statOf(handle);
+      return { attributes: shown(this.#nodes.number(directory, name, stat), stat), handle };
+    });
+  }
+
+  mkdir(directory: Inode, name: Name, creation: Creation): Attributes {
+    return this.#make('mkdir', directory, name, creation, (path) => mkdirSync(path, 0o700));
+  }
+
+  mknod(directory: Inode, name: Name, creation: Creation, kind: Kind): Attributes {
+    if (kind !== 'file') throw failure('EPERM', 'mknod', name, 'host trees get no devices, pipes and sockets');
+    const { attributes, handle } = this.create(directory, name, creation, { read: true, write: false });
+    this.release(handle);
+    return attributes;
+  }
+
+  open(inode: Inode, mode: OpenMode): Handle {
+    return this.#nodes.on(inode, 'open', (place) => {
+      const stat = statOf(place);
+      if (stat.isDirectory() && mode.write) throw failure('EISDIR', 'open');
+      if (stat.isSymbolicLink()) throw failure('ELOOP', 'open');
+      if (!stat.isFile() && !stat.isDirectory()) throw failure('ENXIO', 'open');
+      const truncate = mode.truncate === true && mode.write ? constants.O_TRUNC : 0;
+      const handle = openSync(ownPath(place), accessOf(mode) | truncate);
+      this.#modes.set(handle, mode);
+      return handle;
+    });
+  }
+
+  read(handle: Handle, offset: number, length: number): Buffer {
+    if (!this.#mode(handle, 'read').read) throw failure('EBADF', 'read');
+    if (offset < 0 || length < 0) throw failure('EINVAL', 'read', undefined, 'expected a place in the file');
+    const size = Math.max(0, Math.min(length, fstatSync(handle).size - offset));
+    const bytes = Buffer.allocUnsafe(size);
+    let done = 0;
+    while (done < size) {
+      const count = readSync(handle, bytes, done, size - done, offset + done);
+      if (count === 0) break;
+      done += count;
+    }
+    return bytes.subarray(0, done);
+  }
+
+  write(handle: Handle, offset: number, bytes: Uint8Array): number {
+    const mode = this.#mode(handle, 'write');
+    if (!mode.write) throw failure('EBADF', 'write');
+    if (offset < 0) throw failure('EINVAL', 'write', undefined, 'expected a place in the file');
+    let done = 0;
+    while (done < bytes.length) {
+      done += writeSync(handle, bytes, done, bytes.length - done, mode.append === true ? null : offset + done);
+    }
+    return done;
+  }
+
+  allocate(): void {
+    throw failure('ENOTSUP', 'allocate', undefined, 'host trees have no holes to make');
+  }
+
+  seek(handle: Handle, offset: number, wanted: 'data' | 'hole'): number {
+    this.#mode(handle, 'seek');
+    const { size } = fstatSync(handle);
+    if (offset < 0 || offset >= size) throw failure('ENXIO', 'seek');
+    return wanted === 'data' ? offset : size;
+  }
+
+  fsync(handle: Handle): void {
+    this.#mode(handle, 'fsync');
+    fsyncSync(handle);
+  }
+
+  release(handle: Handle): void {
+    this.#mode(handle, 'release');
+    this.#modes.delete(handle);
+    closeSync(handle);
+  }
+
+  readdir(directory: Inode): readonly Entry[] {
+    return this.#nodes.in(directory, 'readdir', (descriptor) =>
+      readdirSync(`${ownPath(descriptor)}/`, { encoding: 'buffer' }).flatMap((bytes) => {
+        const name = nameFromBytes(bytes);
+        const stat = entryStat(descriptor, name);
+        if (stat === undefined) return []; // gone since
+        return [{ name, inode: this.#nodes.number(directory, name, stat), kind: kindOf(stat) }];
+      }),
+    );
+  }
+
+  unlink(directory: Inode, name: Name): void {
+    checkName('unlink', name);
+    this.#nodes.in(directory, 'unlink', (descriptor) => {
+      if (entryStat(descriptor, name)?.isDirectory() === true) throw failure('EISDIR', 'unlink', name);
+      unlinkSync(entryPath(descriptor, name));
+    });
+  }
+
+  rmdir(directory: Inode, name: Name): void {
+    checkName('rmdir', name);
+    this.#nodes.in(directory, 'rmdir', (descriptor) => rmdirSync(entryPath(descriptor, name)));
+  }
+
+  rename(directory: Inode, name: Name, to: Inode, newName: Name, rule: string): void {
+    checkName('rename', name);
+    checkName('rename', newName);
+    if (rule === 'exchange') throw failure('ENOTSUP', 'rename', name, 'host trees cannot exchange two names');
+    this.#nodes.in(directory, 'rename', (from) =>
+      this.#nodes.in(to, 'rename', (into) => {
+        const [path, newPath] = [entryPath(from, name), entryPath(into, newName)];
+        const stat = entryStat(from, name);
+        if (stat === undefined) throw failure('ENOENT', 'rename', name);
+        // Without the kernel's own flag: a name is taken by what fails where it is taken already.
+        if (rule === 'keep' && stat.isDirectory()) mkdirSync(newPath);
+        else if (rule === 'keep') {
+          linkSync(path, newPath);
+          unlinkSync(path);
+          return;
+        }
+        renameSync(path, newPath);
+      }),
+    );
+    this.lookup(to, newName); // it is known by its new name from now on
+  }
+
+  link(inode: Inode, directory: Inode, name: Name): Attributes {
+    checkName('link', name);
+    if (this.getattr(inode).kind === 'directory') throw failure('EPERM', 'link', name, 'a directory has one name only');
+    this.#nodes.beside(inode, 'link', (from, first) =>
+      this.#nodes.in(directory, 'link', (into) => {
+        linkSync(entryPath(from, first), entryPath(into, name));
+        const made = entryStat(into, name);
+        if (made === undefined || this.#nodes.number(directory, name, made) !== inode) {
+          throw failure('ESTALE', 'link', name);
+        }
+      }),
+    );
+    return this.getattr(inode);
+  }
+
+  symlink(directory: Inode, name: Name, target: Name, creation: Creation): Attributes {
+    if (target === '') throw failure('ENOENT', 'symlink', name, 'expected a target');
+    return this.#make('symlink', directory, name, creation, (path) => symlinkSync(Buffer.from(target, 'latin1'), path));
+  }
+
+  readlink(inode: Inode): Name {
+    return this.#nodes.beside(inode, 'readlink', (directory, name) =>
+      nameFromBytes(readlinkSync(entryPath(directory, name), { encoding: 'buffer' })),
+    );
+  }
+
+  getxattr(): never {
+    throw failure('ENOTSUP', 'getxattr', undefined, 'host trees show no extended attributes');
+  }
+
+  setxattr(): never {
+    throw failure('ENOTSUP', 'setxattr', undefined, 'host trees show no extended attributes');
+  }
+
+  listxattr(): readonly Name[] {
+    return [];
+  }
+
+  removexattr(): never {
+    throw failure('ENOTSUP', 'removexattr', undefined, 'host trees show no extended attributes');
+  }
+
+  forget(inode: Inode): void {
+    this.#nodes.forget(inode);
+  }
+
+  statfs() {
+    const { bsize, blocks, bavail, files, ffree } = statfsSync(`${ownPath(this.#descriptor)}/`);
+    return { blockSize: bsize, blocks, freeBlocks: bavail, files, freeFiles: ffree, nameBytes };
+  }
+
+  watch(): never {
+    throw failure('ENOTSUP', 'watch', undefined, 'host trees are not watched');
+  }
+
+  sync(): void {
+    using(openSync(`${ownPath(this.#descriptor)}/`, constants.O_RDONLY | constants.O_DIRECTORY), fsyncSync);
+  }
+
+  close(): void {
+    for (const handle of [...this.#modes.keys()]) this.release(handle);
+    closeSync(this.#descriptor);
+  }
+
+  #make(
+    operation: string,
+    directory: Inode,
+    name: Name,
+    { mode, uid, gid }: Creation,
+    act: (path: Buffer) => void,
+  ): Attributes {
+    checkName(operation, name);
+    return this.#nodes.in(directory, operation, (descriptor) => {
+      const path = entryPath(descriptor, name);
+      act(path);
+      if (this.capabilities.owners) lchownSync(path, uid, gid);
+      return using(openEntry(descriptor, name), (made) => {
+        if (statOf(made).isDirectory()) chmodSync(ownPath(made), mode & 0o7777);
+        const stat = statOf(made);
+        return shown(this.#nodes.number(directory, name, stat), stat);
+      });
+    });
+  }
+
+  #mode(handle: Handle, operation: string): OpenMode {
+    const mode = this.#modes.get(handle);
+    if (mode === undefined) throw failure('EBADF', operation);
+    return mode;
+  }
+}
+
+function entryStat(directory: number, name: Name): BigIntStats | undefined {
+  try {
+    return lstatSync(entryPath(directory, name), { bigint: true });
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+function accessOf({ read, write, append }: OpenMode): number {
+  const access = write ? (read ? constants.O_RDWR : constants.O_WRONLY) : constants.O_RDONLY;
+  return access | (append === true ? constants.O_APPEND : 0) | constants.O_NONBLOCK;
+}
+
+/** Node takes times in seconds, which keeps microseconds of them. */
+function seconds(time: Time | 'now' | undefined, before: Time): number {
+  if (time === 'now') return Date.now() / 1000;
+  // The middle of the microsecond, which no rounding takes it out of.
+  return (Number((time ?? before) / 1000n) + 0.5) / 1e6;
+}
+
+function kindOf(stat: BigIntStats): Kind {
+  if (stat.isFile()) return 'file';
+  if (stat.isDirectory()) return 'directory';
+  if (stat.isSymbolicLink()) return 'symlink';
+  if (stat.isFIFO()) return 'fifo';
+  if (stat.isSocket()) return 'socket';
+  return stat.isBlockDevice() ? 'block' : 'character';
+}
+
+function shown(inode: Inode, stat: BigIntStats): Attributes {
+  return {
+    inode,
+    kind: kindOf(stat),
+    mode: Number(stat.mode) & 0o7777,
+    links: Number(stat.nlink),
+    uid: Number(stat.uid),
+    gid: Number(stat.gid),
+    device: Number(stat.rdev),
+    size: Number(stat.size),
+    blocks: Number(stat.blocks),
+    accessed: stat.atimeNs,
+    modified: stat.mtimeNs,
+    changed: stat.ctimeNs,
+  };
+}

@@ -1,0 +1,55 @@
+/** Extended attributes of an inode store: few and small, so they are part of the inode's record. */
+
+import { failure } from '../../failure.js';
+import type { Inode } from '../../filesystem.js';
+import { type Name, nameBytes } from '../../names.js';
+import type { InodeRecord, InodeStore } from './inode-store.js';
+import { now } from './inode-time.js';
+
+/** As the kernel's limits. */
+const valueBytes = 64 * 1024;
+const allBytes = 64 * 1024;
+
+export interface ExtendedAttributes {
+  get(inode: Inode, name: Name): Buffer;
+  set(inode: Inode, name: Name, value: Uint8Array, rule: 'create' | 'replace' | 'any'): void;
+  list(inode: Inode): readonly Name[];
+  remove(inode: Inode, name: Name): void;
+}
+
+export function extendedAttributes(
+  store: InodeStore,
+  recordOf: (inode: Inode, operation: string) => InodeRecord,
+): ExtendedAttributes {
+  const replace = (record: InodeRecord, attributes: ReadonlyMap<Name, Buffer>) => {
+    record.attributes = attributes.size === 0 ? undefined : attributes;
+    record.changed = now();
+    store.put(record);
+  };
+  return {
+    get: (inode, name) => {
+      const value = recordOf(inode, 'getxattr').attributes?.get(name);
+      if (value === undefined) throw failure('ENODATA', 'getxattr', name);
+      return value;
+    },
+    set: (inode, name, value, rule) => {
+      const record = recordOf(inode, 'setxattr');
+      if (name.length > nameBytes || name === '') throw failure('ERANGE', 'setxattr', name.slice(0, 40), 'bad name');
+      const before = record.attributes?.has(name) === true;
+      if (rule === 'create' && before) throw failure('EEXIST', 'setxattr', name);
+      if (rule === 'replace' && !before) throw failure('ENODATA', 'setxattr', name);
+      if (value.length > valueBytes) throw failure('E2BIG', 'setxattr', name, `expected at most ${valueBytes} bytes`);
+      const attributes = new Map(record.attributes).set(name, Buffer.from(value));
+      const bytes = [...attributes].reduce((sum, [key, each]) => sum + key.length + each.length, 0);
+      if (bytes > allBytes) throw failure('ENOSPC', 'setxattr', name, `expected at most ${allBytes} bytes in all`);
+      replace(record, attributes);
+    },
+    list: (inode) => [...(recordOf(inode, 'listxattr').attributes?.keys() ?? [])],
+    remove: (inode, name) => {
+      const record = recordOf(inode, 'removexattr');
+      const attributes = new Map(record.attributes);
+      if (!attributes.delete(name)) throw failure('ENODATA', 'removexattr', name);
+      replace(record, attributes);
+    },
+  };
+}

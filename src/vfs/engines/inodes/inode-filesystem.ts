@@ -1,0 +1,496 @@
+/**
+ * POSIX over an inode store: the one place that knows what link counts, orphans, renames and times mean. The memory and the
+ * chunked engine are this with different stores.
+ */
+
+import type { Answer } from '../../answer.js';
+import { failure } from '../../failure.js';
+import type {
+  Attributes,
+  Capabilities,
+  Change,
+  Changes,
+  Creation,
+  Entry,
+  FileSystem,
+  Handle,
+  Inode,
+  Kind,
+  Opened,
+  OpenMode,
+  RenameRule,
+  Space,
+  Time,
+} from '../../filesystem.js';
+import { checkName, type Name, nameBytes, pathBytes } from '../../names.js';
+import { type ExtendedAttributes, extendedAttributes } from './extended-attributes.js';
+import type { InodeRecord, InodeStore } from './inode-store.js';
+import { now } from './inode-time.js';
+import { type OpenFile, OpenFiles } from './open-files.js';
+import { checkReplaced, isWithin } from './rename-rules.js';
+
+export interface InodeOptions {
+  readonly label: string;
+  readonly writable: boolean;
+  readonly durable: boolean;
+  /** What statfs reports as its size, and writes are refused beyond. */
+  readonly capacity?: number | undefined;
+  readonly inodes?: number | undefined;
+  /** When its store has been closed. */
+  readonly ended?: (() => void) | undefined;
+}
+
+const blockSize = 4096;
+/** Whole numbers stay exact in JavaScript up to here, and chunk numbers in 32 bits. */
+export const largestFile = 2 ** 46;
+const mostLinks = 65_000;
+const endless = 2 ** 40;
+
+export class InodeFileSystem implements FileSystem {
+  readonly label: string;
+  readonly root: Inode;
+  readonly capabilities: Capabilities;
+  readonly #store: InodeStore;
+  readonly #options: InodeOptions;
+  readonly #open = new OpenFiles();
+  readonly #watchers = new Set<(change: Change) => void>();
+  readonly #attributes: ExtendedAttributes;
+
+  constructor(store: InodeStore, options: InodeOptions) {
+    this.#store = store;
+    this.#options = options;
+    this.label = options.label;
+    this.root = store.root;
+    this.capabilities = {
+      writable: options.writable,
+      hardLinks: true,
+      symlinks: true,
+      devices: true,
+      attributes: true,
+      owners: true,
+      holes: true,
+      exchange: true,
+      watch: true,
+      durable: options.durable,
+      immediate: true,
+    };
+    this.#attributes = extendedAttributes(store, (inode, operation) => this.#record(inode, operation));
+  }
+
+  lookup(directory: Inode, name: Name): Attributes | undefined {
+    this.#directory(directory, 'lookup');
+    if (name.length > nameBytes) checkName('lookup', name);
+    const found = this.#store.child(directory, name);
+    return found === undefined ? undefined : this.getattr(found);
+  }
+
+  getattr(inode: Inode): Attributes {
+    return this.#shown(this.#record(inode, 'getattr'));
+  }
+
+  setattr(inode: Inode, { mode, uid, gid, size, accessed, modified }: Changes): Attributes {
+    this.#writable('setattr');
+    const record = this.#record(inode, 'setattr');
+    const time = now();
+    if (size !== undefined) this.#resize(record, size, time);
+    if (mode !== undefined) record.mode = mode & 0o7777;
+    if (uid !== undefined) record.uid = uid;
+    if (gid !== undefined) record.gid = gid;
+    if (accessed !== undefined) record.accessed = accessed === 'now' ? time : accessed;
+    if (modified !== undefined) record.modified = modified === 'now' ? time : modified;
+    record.changed = time;
+    this.#store.put(record);
+    this.#store.settled();
+    return this.#shown(record);
+  }
+
+  create(directory: Inode, name: Name, creation: Creation, mode: OpenMode): Opened {
+    const attributes = this.#make('create', directory, name, creation, 'file', 0);
+    return { attributes, handle: this.#open.add({ inode: attributes.inode, ...mode }) };
+  }
+
+  mkdir(directory: Inode, name: Name, creation: Creation): Attributes {
+    return this.#make('mkdir', directory, name, creation, 'directory', 0);
+  }
+
+  mknod(directory: Inode, name: Name, creation: Creation, kind: Kind, device: number): Attributes {
+    if (kind === 'directory' || kind === 'symlink') throw failure('EINVAL', 'mknod', name, 'expected another kind');
+    return this.#make('mknod', directory, name, creation, kind, device);
+  }
+
+  open(inode: Inode, mode: OpenMode): Handle {
+    const record = this.#record(inode, 'open');
+    if (record.kind === 'directory' && mode.write) throw failure('EISDIR', 'open');
+    if (record.kind === 'symlink') throw failure('ELOOP', 'open');
+    if (record.kind !== 'file' && record.kind !== 'directory') throw failure('ENXIO', 'open');
+    if (mode.write) this.#writable('open');
+    if (mode.truncate === true && mode.write && record.size > 0) this.setattr(inode, { size: 0, modified: 'now' });
+    return this.#open.add({ inode, ...mode });
+  }
+
+  read(handle: Handle, offset: number, length: number): Buffer {
+    const { inode, read } = this.#open.at(handle, 'read');
+    if (!read) throw failure('EBADF', 'read');
+    if (offset < 0 || length < 0) throw failure('EINVAL', 'read', undefined, 'expected a place in the file');
+    const { kind, size } = this.#record(inode, 'read');
+    if (kind === 'directory') throw failure('EISDIR', 'read');
+    const end = Math.min(size, offset + length);
+    return end <= offset ? Buffer.alloc(0) : this.#store.read(inode, offset, end - offset);
+  }
+
+  write(handle: Handle, offset: number, bytes: Uint8Array): number {
+    const file = this.#writing(handle, 'write');
+    if (offset < 0) throw failure('EINVAL', 'write', undefined, 'expected a place in the file');
+    const record = this.#record(file.inode, 'write');
+    if (bytes.length === 0) return 0;
+    const from = file.append === true ? record.size : offset;
+    const end = from + bytes.length;
+    this.#checkSize('write', end);
+    this.#checkSpace('write', Math.max(0, end - record.size));
+    this.#store.write(file.inode, from, bytes);
+    record.size = Math.max(record.size, end);
+    record.modified = now();
+    record.changed = record.modified;
+    this.#store.put(record);
+    this.#store.settled();
+    return bytes.length;
+  }
+
+  allocate(handle: Handle, offset: number, length: number, how: 'extend' | 'keep' | 'punch'): void {
+    const { inode } = this.#writing(handle, 'allocate');
+    if (offset < 0 || length <= 0) throw failure('EINVAL', 'allocate', undefined, 'expected a part of the file');
+    const record = this.#record(inode, 'allocate');
+    const end = offset + length;
+    this.#checkSize('allocate', end);
+    if (how === 'punch') this.#store.erase(inode, offset, Math.min(end, record.size));
+    if (how === 'extend' && end > record.size) {
+      this.#checkSpace('allocate', end - record.size);
+      record.size = end;
+    }
+    record.modified = now();
+    record.changed = record.modified;
+    this.#store.put(record);
+    this.#store.settled();
+  }
+
+  seek(handle: Handle, offset: number, wanted: 'data' | 'hole'): number {
+    const { inode } = this.#open.at(handle, 'seek');
+    const { size } = this.#record(inode, 'seek');
+    if (offset < 0 || offset >= size) throw failure('ENXIO', 'seek');
+    const found = this.#store.seek(inode, offset, size, wanted);
+    if (found === undefined && wanted === 'data') throw failure('ENXIO', 'seek');
+    return found ?? size;
+  }
+
+  fsync(handle: Handle): void {
+    this.#open.at(handle, 'fsync');
+    this.#store.sync();
+  }
+
+  release(handle: Handle): void {
+    const { inode } = this.#open.at(handle, 'release');
+    this.#open.remove(handle);
+    const record = this.#store.get(inode);
+    if (record !== undefined && record.links === 0) this.#forgetOrphan(record);
+    this.#store.settled();
+  }
+
+  readdir(directory: Inode): readonly Entry[] {
+    this.#directory(directory, 'readdir');
+    return Array.from(this.#store.children(directory), ([name, inode]) => ({
+      name,
+      inode,
+      kind: this.#record(inode, 'readdir').kind,
+    }));
+  }
+
+  unlink(directory: Inode, name: Name): void {
+    this.#writable('unlink');
+    const from = this.#directory(directory, 'unlink');
+    const record = this.#child(directory, name, 'unlink');
+    if (record.kind === 'directory') throw failure('EISDIR', 'unlink', name);
+    this.#store.removeChild(directory, name);
+    this.#touch(from);
+    this.#dropLink(record);
+    this.#changed('rename', directory, name);
+  }
+
+  rmdir(directory: Inode, name: Name): void {
+    this.#writable('rmdir');
+    const from = this.#directory(directory, 'rmdir');
+    const record = this.#child(directory, name, 'rmdir');
+    if (record.kind !== 'directory') throw failure('ENOTDIR', 'rmdir', name);
+    if (!this.#store.isEmpty(record.inode)) throw failure('ENOTEMPTY', 'rmdir', name);
+    this.#store.removeChild(directory, name);
+    this.#dropDirectory(record, from);
+    this.#changed('rename', directory, name);
+  }
+
+  rename(directory: Inode, name: Name, to: Inode, newName: Name, rule: RenameRule): void {
+    this.#writable('rename');
+    const from = this.#directory(directory, 'rename');
+    const target = this.#directory(to, 'rename');
+    checkName('rename', newName);
+    if (target.links === 0) throw failure('ENOENT', 'rename', newName);
+    const moved = this.#child(directory, name, 'rename');
+    const replacedInode = this.#store.child(to, newName);
+    const replaced = replacedInode === undefined ? undefined : this.#record(replacedInode, 'rename');
+    const parent = (inode: Inode) => this.#record(inode, 'rename').parent;
+    if (isWithin(moved, to, this.root, parent))
+      throw failure('EINVAL', 'rename', name, 'it cannot be moved into itself');
+    if (rule === 'exchange') {
+      if (replaced === undefined) throw failure('ENOENT', 'rename', newName);
+      if (isWithin(replaced, directory, this.root, parent))
+        throw failure('EINVAL', 'rename', newName, 'it cannot be moved into itself');
+      this.#store.setChild(directory, name, replaced.inode);
+      this.#reparent(replaced, to, directory);
+    } else if (replaced !== undefined) {
+      if (rule === 'keep') throw failure('EEXIST', 'rename', newName);
+      if (replaced.inode === moved.inode) return; // Two names of one file: nothing is done, as POSIX says.
+      checkReplaced(moved, replaced, newName, (inode) => this.#store.isEmpty(inode));
+    }
+    this.#store.setChild(to, newName, moved.inode);
+    if (rule !== 'exchange') this.#store.removeChild(directory, name);
+    this.#reparent(moved, directory, to);
+    if (rule !== 'exchange' && replaced !== undefined) {
+      if (replaced.kind === 'directory') this.#dropDirectory(replaced, target);
+      else this.#dropLink(replaced);
+    }
+    this.#touch(from);
+    this.#touch(target);
+    this.#store.settled();
+    this.#changed('rename', directory, name);
+    this.#changed('rename', to, newName);
+  }
+
+  link(inode: Inode, directory: Inode, name: Name): Attributes {
+    this.#writable('link');
+    const into = this.#directory(directory, 'link');
+    checkName('link', name);
+    const record = this.#record(inode, 'link');
+    if (into.links === 0 || record.links === 0) throw failure('ENOENT', 'link', name);
+    if (record.kind === 'directory') throw failure('EPERM', 'link', name, 'a directory has one name only');
+    if (this.#store.child(directory, name) !== undefined) throw failure('EEXIST', 'link', name);
+    if (record.links >= mostLinks) throw failure('EMLINK', 'link', name);
+    record.links += 1;
+    record.changed = now();
+    this.#store.put(record);
+    this.#store.setChild(directory, name, inode);
+    this.#touch(into);
+    this.#store.settled();
+    this.#changed('rename', directory, name);
+    return this.#shown(record);
+  }
+
+  symlink(directory: Inode, name: Name, target: Name, creation: Creation): Attributes {
+    if (target === '') throw failure('ENOENT', 'symlink', name, 'expected a target');
+    if (target.length > pathBytes)
+      throw failure('ENAMETOOLONG', 'symlink', name, `expected at most ${pathBytes} bytes`);
+    return this.#make('symlink', directory, name, { ...creation, mode: 0o777 }, 'symlink', 0, target);
+  }
+
+  readlink(inode: Inode): Name {
+    const { target } = this.#record(inode, 'readlink');
+    if (target === undefined) throw failure('EINVAL', 'readlink', undefined, 'expected a symbolic link');
+    return target;
+  }
+
+  getxattr(inode: Inode, name: Name): Buffer {
+    return this.#attributes.get(inode, name);
+  }
+
+  setxattr(inode: Inode, name: Name, value: Uint8Array, rule: 'create' | 'replace' | 'any'): void {
+    this.#writable('setxattr');
+    this.#attributes.set(inode, name, value, rule);
+    this.#store.settled();
+  }
+
+  listxattr(inode: Inode): readonly Name[] {
+    return this.#attributes.list(inode);
+  }
+
+  removexattr(inode: Inode, name: Name): void {
+    this.#writable('removexattr');
+    this.#attributes.remove(inode, name);
+    this.#store.settled();
+  }
+
+  statfs(): Space {
+    const { bytes, inodes } = this.#store.usage();
+    const blocks = Math.floor((this.#options.capacity ?? endless) / blockSize);
+    const files = this.#options.inodes ?? endless / blockSize;
+    return {
+      blockSize,
+      blocks,
+      freeBlocks: Math.max(0, blocks - Math.ceil(bytes / blockSize)),
+      files,
+      freeFiles: Math.max(0, files - inodes),
+      nameBytes,
+    };
+  }
+
+  watch(changed: (change: Change) => void): () => void {
+    this.#watchers.add(changed);
+    return () => this.#watchers.delete(changed);
+  }
+
+  sync(): void {
+    this.#store.sync();
+  }
+
+  close(): Answer<void> {
+    for (const handle of this.#open.all()) this.release(handle);
+    const closed = this.#store.close();
+    const { ended = () => undefined } = this.#options;
+    return closed instanceof Promise ? closed.finally(ended) : ended();
+  }
+
+  #record(inode: Inode, operation: string): InodeRecord {
+    const record = this.#store.get(inode);
+    if (record === undefined) throw failure('ESTALE', operation);
+    return record;
+  }
+
+  #directory(inode: Inode, operation: string): InodeRecord {
+    const record = this.#record(inode, operation);
+    if (record.kind !== 'directory') throw failure('ENOTDIR', operation);
+    return record;
+  }
+
+  #child(directory: Inode, name: Name, operation: string): InodeRecord {
+    const inode = this.#store.child(directory, name);
+    if (inode === undefined) throw failure('ENOENT', operation, name);
+    return this.#record(inode, operation);
+  }
+
+  #writable(operation: string): void {
+    if (!this.#options.writable) throw failure('EROFS', operation);
+  }
+
+  #writing(handle: Handle, operation: string): OpenFile {
+    const file = this.#open.at(handle, operation);
+    if (!file.write) throw failure('EBADF', operation);
+    return file;
+  }
+
+  #checkSize(operation: string, size: number): void {
+    if (size > largestFile) throw failure('EFBIG', operation);
+  }
+
+  #checkSpace(operation: string, more: number): void {
+    const { capacity } = this.#options;
+    if (capacity === undefined || more === 0 || this.#store.usage().bytes + more <= capacity) return;
+    throw failure('ENOSPC', operation, undefined, `the filesystem holds ${capacity} bytes`, 'raise its size');
+  }
+
+  #resize(record: InodeRecord, size: number, time: Time): void {
+    if (!(size >= 0)) throw failure('EINVAL', 'setattr', undefined, 'expected a size of at least 0');
+    if (record.kind === 'directory') throw failure('EISDIR', 'setattr');
+    if (record.kind !== 'file') throw failure('EINVAL', 'setattr', undefined, 'only a file has a size');
+    this.#checkSize('setattr', size);
+    if (size < record.size) this.#store.erase(record.inode, size, record.size);
+    record.size = size;
+    record.modified = time;
+  }
+
+  #make(
+    operation: string,
+    directory: Inode,
+    name: Name,
+    { mode, uid, gid }: Creation,
+    kind: Kind,
+    device: number,
+    target?: Name,
+  ): Attributes {
+    this.#writable(operation);
+    const into = this.#directory(directory, operation);
+    checkName(operation, name);
+    if (into.links === 0) throw failure('ENOENT', operation, name, 'its directory was removed');
+    if (this.#store.child(directory, name) !== undefined) throw failure('EEXIST', operation, name);
+    if (kind === 'directory' && into.links >= mostLinks) throw failure('EMLINK', operation, name);
+    const { inodes } = this.#options;
+    if (inodes !== undefined && this.#store.usage().inodes >= inodes) {
+      throw failure('ENOSPC', operation, name, `the filesystem holds ${inodes} files`, 'raise its number of files');
+    }
+    const time = now();
+    // A directory with set-gid hands its group on, as on Linux.
+    const inherits = (into.mode & 0o2000) !== 0;
+    const record: InodeRecord = {
+      inode: this.#store.newInode(),
+      kind,
+      mode: (mode & 0o7777) | (inherits && kind === 'directory' ? 0o2000 : 0),
+      links: kind === 'directory' ? 2 : 1,
+      uid,
+      gid: inherits ? into.gid : gid,
+      device: kind === 'character' || kind === 'block' ? device : 0,
+      size: target === undefined ? 0 : target.length,
+      accessed: time,
+      modified: time,
+      changed: time,
+      parent: directory,
+      target,
+      attributes: undefined,
+    };
+    this.#store.put(record);
+    this.#store.setChild(directory, name, record.inode);
+    if (kind === 'directory') into.links += 1;
+    this.#touch(into);
+    this.#store.settled();
+    this.#changed('rename', directory, name);
+    return this.#shown(record);
+  }
+
+  /** A directory that moves takes a link from the one and gives it to the other. */
+  #reparent(moved: InodeRecord, from: Inode, to: Inode): void {
+    moved.changed = now();
+    if (moved.kind === 'directory' && from !== to) {
+      moved.parent = to;
+      this.#relink(from, -1);
+      this.#relink(to, 1);
+    }
+    this.#store.put(moved);
+  }
+
+  #relink(directory: Inode, by: number): void {
+    const record = this.#record(directory, 'rename');
+    record.links += by;
+    this.#store.put(record);
+  }
+
+  #dropDirectory(record: InodeRecord, parent: InodeRecord): void {
+    parent.links -= 1;
+    this.#touch(parent);
+    record.links = 1;
+    this.#dropLink(record);
+  }
+
+  #dropLink(record: InodeRecord): void {
+    record.links -= 1;
+    record.changed = now();
+    if (record.links === 0) this.#forgetOrphan(record);
+    else this.#store.put(record);
+    this.#store.settled();
+  }
+
+  /** Its last name is gone: it stays as long as it is open. */
+  #forgetOrphan(record: InodeRecord): void {
+    if (this.#open.has(record.inode)) this.#store.put(record);
+    else this.#store.remove(record.inode);
+  }
+
+  #touch(directory: InodeRecord): void {
+    directory.modified = now();
+    directory.changed = directory.modified;
+    this.#store.put(directory);
+  }
+
+  #changed(kind: Change['kind'], directory: Inode, name: Name): void {
+    for (const watcher of this.#watchers) watcher({ kind, directory, name });
+  }
+
+  #shown(record: InodeRecord): Attributes {
+    const { inode, kind, mode, links, uid, gid, device, size, accessed, modified, changed } = record;
+    const blocks = kind === 'file' ? Math.ceil(this.#store.stored(inode) / 512) : 0;
+    return { inode, kind, mode, links, uid, gid, device, size, blocks, accessed, modified, changed };
+  }
+}

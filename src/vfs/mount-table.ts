@@ -1,0 +1,61 @@
+/** Which engine has a path: the longest prefix. A table is made once; mounts may be nested, and a deeper one hides what is below it. */
+import { ErrnoError } from '../base/errno.js';
+import { ask, type Steps } from './answer.js';
+import type { FileSystem } from './filesystem.js';
+import { type Name, textFromName } from './names.js';
+
+export interface Mount {
+  /** Where it is, by component; empty for the root. */
+  readonly path: readonly Name[];
+  readonly filesystem: FileSystem;
+}
+
+export function componentsOf(path: Name): readonly Name[] {
+  return path.split('/').filter((name) => name !== '');
+}
+
+export function pathOf(components: readonly Name[]): Name {
+  return `/${components.join('/')}`;
+}
+
+export class MountTable {
+  readonly root: Mount;
+  readonly mounts: readonly Mount[];
+  readonly #byPath: ReadonlyMap<Name, Mount>;
+
+  /** EINVAL: no root, a path twice or not canonical, or a tree that would be mounted inside itself. */
+  constructor(mounts: readonly Mount[]) {
+    const byPath = new Map<Name, Mount>();
+    for (const mount of mounts) {
+      const at = pathOf(mount.path);
+      const refuse = (reason: string) => {
+        throw new ErrnoError('EINVAL', { operation: 'mount', path: textFromName(at), reason });
+      };
+      if (mount.path.some((name) => name === '.' || name === '..')) refuse("expected a path without '.' and '..'");
+      if (byPath.has(at)) refuse('something is mounted there already');
+      const around = mounts.find((other) => other !== mount && other.filesystem === mount.filesystem);
+      if (around !== undefined && isBelow(mount.path, around.path)) refuse('it cannot be mounted inside itself');
+      byPath.set(at, mount);
+    }
+    const root = byPath.get('/');
+    if (root === undefined) {
+      throw new ErrnoError('EINVAL', { operation: 'mount', reason: "expected something to be mounted at '/'" });
+    }
+    this.root = root;
+    this.mounts = mounts;
+    this.#byPath = byPath;
+  }
+
+  /** What is mounted at exactly this path. */
+  at(path: readonly Name[]): Mount | undefined {
+    return this.#byPath.size === 1 && path.length > 0 ? undefined : this.#byPath.get(pathOf(path));
+  }
+
+  *close(): Steps<void> {
+    for (const { filesystem } of [...this.mounts].reverse()) yield* ask(filesystem.close());
+  }
+}
+
+export function isBelow(path: readonly Name[], prefix: readonly Name[]): boolean {
+  return path.length >= prefix.length && prefix.every((name, index) => name === path[index]);
+}

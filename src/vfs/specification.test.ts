@@ -1,0 +1,36 @@
+/** How a tree is written. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ErrnoError } from '../base/errno.js';
+import { parseSpecification } from './specification.js';
+
+test('a tree is an engine and what it needs, relative to a directory', () => {
+  const parsed = (text: string) => parseSpecification(text, '/here');
+  assert.deepEqual(parsed('memory:'), { engine: 'memory' });
+  assert.deepEqual(parsed('host:a:b'), { engine: 'host', path: '/here/a:b' });
+  assert.deepEqual(parsed('host:/srv'), { engine: 'host', path: '/srv' });
+  assert.deepEqual(parsed('chunked:f'), { engine: 'chunked', file: '/here/f', snapshot: undefined });
+  assert.deepEqual(parsed('chunked:/a@b/f@s-1'), { engine: 'chunked', file: '/a@b/f', snapshot: 's-1' });
+  assert.deepEqual(parsed('chunked:/a@b/f'), { engine: 'chunked', file: '/a@b/f', snapshot: undefined });
+});
+
+test('what is none of the forms is EINVAL', () => {
+  for (const text of [
+    '',
+    'memory',
+    'memory:x',
+    'host:',
+    'chunked:',
+    'chunked:d/',
+    'chunked:f@',
+    'chunked:f@-',
+    'gopher:x',
+    'host:\0',
+  ]) {
+    assert.throws(
+      () => parseSpecification(text, '/here'),
+      (error: unknown) => error instanceof ErrnoError && error.code === 'EINVAL',
+      text,
+    );
+  }
+});

@@ -1,0 +1,61 @@
+/** `memory:`, `host:PATH`, `chunked:FILE[@SNAPSHOT]`: a tree as a person writes it. Pure. */
+import { isAbsolute, resolve } from 'node:path';
+import { ErrnoError } from '../base/errno.js';
+
+export type Specification =
+  | { readonly engine: 'memory' }
+  | { readonly engine: 'host'; readonly path: string }
+  | { readonly engine: 'chunked'; readonly file: string; readonly snapshot: string | undefined };
+
+export const engineForms = ['memory:', 'host:PATH', 'chunked:FILE', 'chunked:FILE@SNAPSHOT'] as const;
+
+/** Of a snapshot, and of nothing else: what a path never has at its end by chance. */
+const snapshotName = /^[a-zA-Z0-9][a-zA-Z0-9._+-]{0,63}$/;
+
+function refuse(text: string, reason: string): never {
+  throw new ErrnoError('EINVAL', {
+    operation: 'vfs',
+    path: text,
+    reason,
+    remedy: `a tree is written as one of: ${engineForms.join(', ')}`,
+  });
+}
+
+/** Relative paths are below `directory`. EINVAL for what is none of the forms. */
+export function parseSpecification(text: string, directory: string): Specification {
+  const colon = text.indexOf(':');
+  if (colon < 0) refuse(text, 'expected the name of an engine and a colon first');
+  const [engine, rest] = [text.slice(0, colon), text.slice(colon + 1)];
+  if (rest.includes('\0')) refuse(text, 'expected a text without NUL');
+  switch (engine) {
+    case 'memory':
+      if (rest !== '') refuse(text, `expected nothing after 'memory:', got '${rest}'`);
+      return { engine };
+    case 'host':
+      if (rest === '') refuse(text, "expected a directory after 'host:'");
+      return { engine, path: isAbsolute(rest) ? rest : resolve(directory, rest) };
+    case 'chunked':
+      return chunked(text, rest, directory);
+    default:
+      return refuse(text, `unknown engine '${engine}'`);
+  }
+}
+
+/** The last `@` begins a snapshot's name, where what follows has the form of one. */
+function chunked(text: string, rest: string, directory: string): Specification {
+  const at = rest.lastIndexOf('@');
+  const name = at < 0 ? undefined : rest.slice(at + 1);
+  const isSnapshot = name !== undefined && !name.includes('/');
+  const file = isSnapshot ? rest.slice(0, at) : rest;
+  if (file === '' || file.endsWith('/')) refuse(text, "expected a file after 'chunked:'");
+  if (isSnapshot) checkSnapshotName(name);
+  return { engine: 'chunked', file: resolve(directory, file), snapshot: isSnapshot ? name : undefined };
+}
+
+export function checkSnapshotName(name: string): void {
+  if (snapshotName.test(name)) return;
+  throw new ErrnoError('EINVAL', {
+    operation: 'snapshot',
+    reason: `expected a name of 1 to 64 letters, digits and . _ + -, beginning with a letter or digit; got '${name}'`,
+  });
+}

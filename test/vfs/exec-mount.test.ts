@@ -1,0 +1,187 @@
+/** `ctx exec --mount`: trees of the VFS inside a jail, each served by a process outside of it. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import type { Envelope } from '../../src/proxy/envelope.js';
+import { until } from '../support/process.js';
+import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { asOneUser, forEachUser, spawnIdentity, type TestUser } from '../support/users.js';
+
+/** Asked of the kernel and not of ctx, so that a defect of ctx is never a skip. */
+function reasonToSkip(user: TestUser): string | undefined {
+  try {
+    accessSync('/dev/fuse', constants.R_OK | constants.W_OK);
+  } catch {
+    return '/dev/fuse cannot be opened here';
+  }
+  const namespaces = user.uid === 0 ? ['--mount'] : ['--user', '--map-root-user', '--mount'];
+  const mount = 'exec 3<>/dev/fuse && exec mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 ctx /mnt';
+  const { status } = spawnSync('unshare', [...namespaces, 'sh', '-c', mount], {
+    timeout: 20_000,
+    killSignal: 'SIGKILL',
+    ...spawnIdentity(user),
+  });
+  return status === 0 ? undefined : `FUSE cannot be mounted in a namespace by uid ${user.uid} here`;
+}
+
+/** Every process that serves a mount at this target: no other test has it. */
+function serversOf(target: string): number[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .filter((entry) => {
+      try {
+        return readFileSync(`/proc/${entry}/cmdline`, 'utf8').endsWith(`\0${target}\0`);
+      } catch {
+        return false; // ended meanwhile
+      }
+    })
+    .map(Number);
+}
+
+const noneIsLeft = (target: string) => until(() => serversOf(target).length === 0, `no server of ${target} is left`);
+
+async function exec(stage: Stage, cwd: string, mounts: readonly string[], script: string): Promise<Envelope> {
+  const words = mounts.map((mount) => `--mount=${mount}`);
+  const { stdout, stderr } = await stage.ctx(cwd, ['exec', '--json', ...words, '--', 'sh', '-euc', script]);
+  return parseJson(stdout, stderr) as Envelope;
+}
+
+async function output(stage: Stage, cwd: string, mounts: readonly string[], script: string): Promise<string> {
+  const { exitCode, stdout, stderr } = await exec(stage, cwd, mounts, script);
+  assert.equal(exitCode, 0, `${script}\n${stdout?.text}${stderr?.text}`);
+  return stdout?.text ?? '';
+}
+
+const programs = [
+  'mkdir work && cd work && git init -q repo && cd repo && for n in 1 2 3; do echo $n > f$n; done && git add .',
+  'git -c user.name=x -c user.email=x@x commit -qm one && git fsck --strict && cd ..',
+  'tar cf all.tar repo && mkdir copy && tar xf all.tar -C copy && diff -r repo copy/repo',
+  "python3 -c \"import mmap; f=open('m','w+b'); f.truncate(9000); m=mmap.mmap(f.fileno(),9000); m[8000:8005]=b'hello'; m.close()\"",
+  'mkdir -p from/within && mv from to && test -d to/within && cp /bin/true own && ./own',
+  'tail -c 1000 m | head -c 5; cd ../..',
+].join('\n');
+
+forEachUser((user) => {
+  const skip = reasonToSkip(user);
+  describe('a mount in a jail', skip === undefined ? { concurrency: 4 } : { skip }, () => {
+    const stage = useStage(user);
+
+    test('is a tree that programs work on; a chunked one is there afterwards, and the report says what is not undone', async () => {
+      const cwd = stage.project();
+      const file = join(stage.makeDirectory('kept'), 'store');
+      const mounts = ['memory:=/mnt/memory:rw', `chunked:${file}=/mnt/chunked:rw`];
+      const script = `cd /mnt/memory\n${programs}\ncd /mnt/chunked\n${programs}\nstat -c %u:%g /mnt/chunked/work; id -u`;
+      const { exitCode, stdout, stderr, changes, warnings } = await exec(stage, cwd, mounts, script);
+      assert.equal(exitCode, 0, stderr?.text);
+      assert.equal(stdout?.text, `hellohello${user.uid}:${user.gid}\n${user.uid}\n`);
+      assert.deepEqual(changes, []);
+      assert.ok(warnings.includes('what it wrote to /mnt/memory (memory:) has ended with it'), warnings.join('\n'));
+      const lasting = `what it changed in /mnt/chunked (chunked:${file}) is not undone by ctx rollback or ctx drop`;
+      assert.ok(warnings.includes(lasting), warnings.join('\n'));
+      const kept = await stage.ctx(cwd, ['vfs', 'cat', `chunked:${file}`, '/work/repo/f2']);
+      assert.equal(kept.stdout, '2\n', kept.stderr);
+      assert.equal((await stage.ctx(cwd, ['vfs', 'check', `chunked:${file}`])).code, 0);
+      const again = await output(stage, cwd, [`chunked:${file}=/mnt/chunked`], 'cat /mnt/chunked/work/repo/f3');
+      assert.equal(again, '3\n');
+    });
+
+    test('is read-only without :rw, and gives nobody the rights of its server', async () => {
+      const cwd = stage.project('mkdir shown; echo mine > shown/f; chmod 600 shown/f');
+      const reading = await output(
+        stage,
+        cwd,
+        [`host:${cwd}/shown=/mnt/shown`],
+        'cat /mnt/shown/f; if echo x > /mnt/shown/f; then exit 9; fi 2>/dev/null; if mkdir /mnt/shown/d; then exit 9; fi 2>/dev/null',
+      );
+      assert.equal(reading, 'mine\n');
+      const modes = await output(
+        stage,
+        cwd,
+        [`host:${cwd}/shown=/mnt/shown:rw`],
+        `cd /mnt/shown; cp /bin/true own; python3 -c "import os; os.chmod('own', 0o6755)"; stat -c %a own; echo more >> f`,
+      );
+      assert.equal(modes, '755\n');
+      assert.equal(stage.shell(cwd, 'stat -c %a:%u shown/own; cat shown/f'), `755:${user.uid}\nmine\nmore\n`);
+    });
+
+    test('lets no link lead out of it', async () => {
+      const links = [
+        'cd /mnt/links; mkdir -p a/b; echo within > f; ln -s ../../f a/b/up; ln -s /mnt/links/f whole',
+        'ln -s /etc/passwd out; ln -s ../../etc/passwd above; ln -s a/../../../etc/passwd through',
+        'cat a/b/up whole; for link in out above through; do if cat $link; then exit 9; fi 2>/dev/null; done',
+      ];
+      assert.equal(
+        await output(stage, stage.project(), ['memory:=/mnt/links:rw'], links.join('\n')),
+        'within\nwithin\n',
+      );
+    });
+
+    test('of which the server is killed gives errors, and everything ends', async () => {
+      const target = `/mnt/killed-${user.uid}-${process.pid}`;
+      const script = `echo a > ${target}/f; while cat ${target}/f; do sleep 0.02; done; ls ${target}; exit 7`;
+      const words = ['exec', '--report=always', `--mount=memory:=${target}:rw`, '--', 'sh', '-c', script];
+      const running = stage.startCtx(stage.project(), words);
+      await running.printed('a\n');
+      const [server, ...others] = serversOf(target);
+      assert.ok(server !== undefined && others.length === 0);
+      process.kill(server, 'SIGKILL');
+      const { code, stderr } = await running.finished;
+      assert.equal(code, 7, stderr);
+      assert.match(stderr, /not connected/);
+      assert.match(stderr, /the server of .* ended with SIGKILL/);
+      await noneIsLeft(target);
+    });
+
+    test('ends with ctx, however that ends', async () => {
+      const target = `/mnt/ended-${user.uid}-${process.pid}`;
+      const words = [
+        'exec',
+        `--mount=memory:=${target}:rw`,
+        '--',
+        'sh',
+        '-c',
+        `echo a > ${target}/f; cat ${target}/f; sleep 500`,
+      ];
+      const running = stage.startCtx(stage.project(), words);
+      await running.printed('a\n');
+      assert.equal(serversOf(target).length, 1);
+      running.child.kill('SIGKILL');
+      await running.finished;
+      await noneIsLeft(target);
+    });
+
+    test('that cannot be is refused before anything runs', async () => {
+      const cwd = stage.project('mkdir inside');
+      const file = join(stage.makeDirectory('none'), 'store');
+      const refused: readonly (readonly [number, RegExp, readonly string[]])[] = [
+        [2, /unknown engine 'tape'/, ['--mount', 'tape:=/mnt/x']],
+        [2, /expected SPEC=TARGET/, ['--mount', 'memory:']],
+        [2, /the jail needs \/usr/, ['--mount', 'memory:=/usr/lib']],
+        [2, /shown to the command/, ['--mount', `memory:=${cwd}/inside`]],
+        [2, /hidden from every command/, ['--mount', `host:${stage.directory}=/mnt/x`]],
+        [2, /is there, too/, ['--mount', 'memory:=/mnt/x', '--mount', 'memory:=/mnt/x/y']],
+        [1, /expected the file of a chunk store/, ['--mount', 'memory:=/mnt/y', '--mount', `chunked:${file}=/mnt/x`]],
+        [2, /do not go together/, ['--live', '--mount', 'memory:=/mnt/x']],
+        [2, /do not go together/, ['--keep', '--mount', 'memory:=/mnt/x']],
+      ];
+      for (const [expected, message, words] of refused) {
+        const { code, stdout, stderr } = await stage.ctx(cwd, ['exec', ...words, '--', 'echo', 'ran']);
+        assert.equal(code, expected, `${words.join(' ')}\n${stderr}`);
+        assert.match(stderr, message);
+        assert.equal(stdout, '');
+      }
+    });
+  });
+});
+
+asOneUser((user) => {
+  const stage = useStage(user);
+
+  test('a verb that has no mounts says so', async () => {
+    const { code, stderr } = await stage.ctx(stage.project(), ['run', '--mount', 'memory:=/mnt/x', '--', 'true']);
+    assert.equal(code, 2);
+    assert.match(stderr, /'--mount' is no option of it/);
+  });
+});

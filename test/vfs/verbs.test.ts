@@ -1,0 +1,106 @@
+/** `ctx vfs ...` as a person uses it, as root and as anybody else. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { Stage } from '../support/stage.js';
+import { forEachUser, spawnIdentity } from '../support/users.js';
+
+forEachUser((user) => {
+  const stage = new Stage(user);
+  let directory = '';
+  before(() => {
+    stage.set();
+    directory = stage.makeDirectory('trees');
+  });
+  after(() => stage.strike());
+
+  const vfs = (words: readonly string[], input: string | Buffer = '') => {
+    const { status, stdout, stderr } = spawnSync(stage.program, ['vfs', ...words], {
+      cwd: directory,
+      input,
+      env: { HOME: stage.home, CTX_DATA: stage.store, PATH: process.env['PATH'] },
+      ...spawnIdentity(user),
+    });
+    return { status, stdout: stdout.toString('latin1'), stderr: stderr.toString() };
+  };
+  const succeeds = (words: readonly string[], input?: string | Buffer) => {
+    const { status, stdout, stderr } = vfs(words, input);
+    assert.equal(status, 0, stderr);
+    return stdout;
+  };
+
+  describe('a chunked tree', () => {
+    test('is made by put, keeps bytes, and a snapshot keeps it as it was', () => {
+      const bytes = Buffer.from(Array.from({ length: 200_000 }, (_, index) => (index * index) & 255));
+      succeeds(['put', 'chunked:notes', '/data', '--parents'], bytes);
+      succeeds(['put', 'chunked:notes', '/deep/er/todo', '--parents'], 'milk');
+      assert.deepEqual(Buffer.from(succeeds(['cat', 'chunked:notes', '/data']), 'latin1'), bytes);
+      succeeds(['snapshot', 'chunked:notes', 'monday']);
+      succeeds(['put', 'chunked:notes', '/deep/er/todo'], 'eggs');
+      succeeds(['rm', 'chunked:notes', '/data']);
+      assert.equal(succeeds(['cat', 'chunked:notes', '/deep/er/todo']), 'eggs');
+      assert.equal(succeeds(['cat', 'chunked:notes@monday', '/deep/er/todo']), 'milk');
+      assert.deepEqual(Buffer.from(succeeds(['cat', 'chunked:notes@monday', '/data']), 'latin1'), bytes);
+      const listed = JSON.parse(succeeds(['ls', 'chunked:notes@monday', '/', '--json'])) as {
+        entries: { name: string }[];
+      };
+      assert.deepEqual(
+        listed.entries.map(({ name }) => name),
+        ['data', 'deep'],
+      );
+      const checked = JSON.parse(succeeds(['check', 'chunked:notes', '--json'])) as { problems: []; snapshots: [] };
+      assert.deepEqual(checked.problems, []);
+      assert.equal(checked.snapshots.length, 1);
+      assert.match(vfs(['put', 'chunked:notes@monday', '/x'], 'x').stderr, /EROFS/);
+      succeeds(['rm', 'chunked:notes', '/deep', '--recursive']);
+      succeeds(['check', 'chunked:notes', '--collect']);
+      assert.equal(succeeds(['cat', 'chunked:notes@monday', '/deep/er/todo']), 'milk');
+    });
+
+    test('says what is wrong with what it is given', () => {
+      writeFileSync(join(directory, 'garbage'), Buffer.alloc(10_000, 1));
+      assert.match(vfs(['ls', 'chunked:garbage']).stderr, /not the file of a chunk store.*EINVAL/);
+      assert.match(vfs(['ls', 'chunked:nothing']).stderr, /ENOENT/);
+      assert.ok(!existsSync(join(directory, 'nothing')), 'looking makes nothing');
+      succeeds(['put', 'chunked:whole', '/f'], 'x'.repeat(100_000));
+      assert.match(vfs(['ls', 'chunked:whole@never']).stderr, /no such snapshot/);
+      const damaged = readFileSync(join(directory, 'whole'));
+      const at = damaged.indexOf('x'.repeat(64));
+      assert.ok(at > 0);
+      damaged[at + 10] = 0x79;
+      writeFileSync(join(directory, 'whole'), damaged);
+      const read = vfs(['cat', 'chunked:whole', '/f']);
+      assert.equal(read.status, 1);
+      assert.match(read.stderr, /chunk .* is damaged.*EIO/);
+      const checked = vfs(['check', 'chunked:whole']);
+      assert.equal(checked.status, 1);
+      assert.match(checked.stdout, /is damaged/);
+    });
+  });
+
+  describe('a tree', () => {
+    test('that is unknown or written wrongly exits 2 and names the forms', () => {
+      for (const specification of ['gopher:x', '']) {
+        const { status, stderr } = vfs(['ls', specification]);
+        assert.equal(status, 2, specification);
+        assert.match(stderr, /memory:, host:PATH, chunked:FILE/);
+      }
+    });
+
+    test('of the host is read-only unless it is asked for, and leads nowhere else', () => {
+      stage.makeDirectory('trees/h');
+      writeFileSync(join(directory, 'h', 'f'), 'host\n');
+      writeFileSync(join(directory, 'secret'), 'secret');
+      symlinkSync('../secret', join(directory, 'h', 'rel'));
+      symlinkSync(join(directory, 'secret'), join(directory, 'h', 'abs'));
+      assert.equal(succeeds(['cat', 'host:h', '/f']), 'host\n');
+      for (const path of ['/rel', '/../secret']) assert.match(vfs(['cat', 'host:h', path]).stderr, /ENOENT/, path);
+      assert.match(vfs(['put', 'host:h', '/g'], 'x').stderr, /EROFS[\s\S]*--writable/);
+      succeeds(['put', 'host:h', '/g', '--writable'], 'made');
+      assert.equal(readFileSync(join(directory, 'h', 'g'), 'utf8'), 'made');
+      assert.match(succeeds(['stat', 'host:h', '/rel']), /symlink/);
+    });
+  });
+});
