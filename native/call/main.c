@@ -2,9 +2,12 @@
  * call PROGRAM WORD...: what `ctx WORD...` runs where sessions exist. Where one of this directory takes the request, it is
  * relayed there and its answer back: a start of Node is saved. Else Node runs PROGRAM, as if this had not been here.
  *
+ * call --node PROGRAM WORD...: no session is asked; Node is started where there is room for it.
+ *
  * A command (`exec`) gets the signals that arrive here. Every other verb is done at once, and a signal ends this process as it
  * would have ended Node.
  */
+#include "room.h"
 #include "session.h"
 #include "wire.h"
 
@@ -15,9 +18,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -70,6 +75,17 @@ static void describe_build(struct call *call, const char *program)
 	append(call, text);
 }
 
+/* What stdin is, where that says what will be read: `n` nothing, `f` a file, whose bytes are there already. */
+static const char *input_kind(void)
+{
+	struct stat status;
+	if (fstat(0, &status) != 0)
+		return "";
+	if (S_ISREG(status.st_mode))
+		return "f";
+	return S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3) ? "n" : "";
+}
+
 static bool describe(struct call *call, const char *program, int count, char **words)
 {
 	char text[32], where[4096];
@@ -80,7 +96,7 @@ static bool describe(struct call *call, const char *program, int count, char **w
 	struct winsize size = terminal_size();
 	snprintf(text, sizeof text, "%u %u", size.ws_row, size.ws_col);
 	append(call, call->terminal ? text : "");
-	snprintf(text, sizeof text, "%s%s%s", isatty(0) ? "0" : "", isatty(1) ? "1" : "", isatty(2) ? "2" : "");
+	snprintf(text, sizeof text, "%s%s%s%s", isatty(0) ? "0" : "", isatty(1) ? "1" : "", isatty(2) ? "2" : "", input_kind());
 	append(call, text);
 	describe_build(call, program);
 	snprintf(text, sizeof text, "%d", count);
@@ -149,27 +165,52 @@ static bool make_raw(void)
 
 enum { WATCH_SESSION, WATCH_SIGNALS, WATCH_INPUT, WATCH_ANSWER, WATCHED };
 
-/* The terminal itself, not stdin: that is the command's. What was typed before the question is no answer to it. */
-static int ask(const char *question, size_t size)
+/* One question at a time on a terminal, so that what is typed answers what is shown: a lock on its device, as Node takes it. */
+struct question {
+	struct frame text;
+	int lock;
+	bool waits;
+};
+enum { TURN_MILLISECONDS = 100 };
+
+static void hold_question(struct question *question, struct frame *frame)
 {
-	int terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC);
-	if (terminal >= 0)
-		tcflush(terminal, TCIFLUSH);
-	write_whole(2, question, size);
-	return terminal;
+	struct frame room = question->text;
+	question->text = *frame;
+	*frame = room;
+	/* Opened anew: a lock is of an open file, and others have stderr open with us. /dev/tty is one for all terminals. */
+	question->lock = open("/proc/self/fd/2", O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	question->waits = question->lock >= 0;
 }
 
-static void stop_asking(struct pollfd *terminal)
+/* The terminal itself, not stdin: that is the command's. What was typed before the question is no answer to it. */
+static void ask(struct question *question, struct pollfd *terminal)
+{
+	if (flock(question->lock, LOCK_EX | LOCK_NB) != 0)
+		return;
+	question->waits = false;
+	terminal->fd = open("/dev/tty", O_RDONLY | O_CLOEXEC);
+	if (terminal->fd >= 0)
+		tcflush(terminal->fd, TCIFLUSH);
+	write_whole(2, question->text.payload, question->text.size);
+}
+
+static void stop_asking(struct question *question, struct pollfd *terminal)
 {
 	if (terminal->fd >= 0)
 		close(terminal->fd);
 	terminal->fd = -1;
+	if (question->lock >= 0)
+		close(question->lock);
+	question->lock = -1;
+	question->waits = false;
 }
 
 /* False where the session does not take it. */
 static bool converse(int socket, struct call *call)
 {
 	static struct frame frame;
+	static struct question question = {.lock = -1};
 	static char input[INPUT_MOST];
 	if (!send_frame(socket, KIND_REQUEST, call->payload, call->size))
 		return false;
@@ -183,7 +224,9 @@ static bool converse(int socket, struct call *call)
 	};
 	call->exit_code = 70; /* where the session ends in the middle */
 	for (;;) {
-		if (poll(watched, WATCHED, -1) < 0 && errno != EINTR)
+		if (question.waits)
+			ask(&question, &watched[WATCH_ANSWER]);
+		if (poll(watched, WATCHED, question.waits ? TURN_MILLISECONDS : -1) < 0 && errno != EINTR)
 			break;
 		if (watched[WATCH_SIGNALS].revents)
 			pass_signal(socket, signals);
@@ -196,7 +239,7 @@ static bool converse(int socket, struct call *call)
 		if (watched[WATCH_ANSWER].fd >= 0 && watched[WATCH_ANSWER].revents) {
 			ssize_t got = read(watched[WATCH_ANSWER].fd, input, sizeof input);
 			send_frame(socket, KIND_ANSWER, input, got > 0 ? (size_t)got : 0); /* no line is no yes */
-			stop_asking(&watched[WATCH_ANSWER]);
+			stop_asking(&question, &watched[WATCH_ANSWER]);
 		}
 		if (!watched[WATCH_SESSION].revents)
 			continue;
@@ -207,9 +250,9 @@ static bool converse(int socket, struct call *call)
 			return false;
 		}
 		answered = true;
-		stop_asking(&watched[WATCH_ANSWER]);
+		stop_asking(&question, &watched[WATCH_ANSWER]);
 		if (frame.kind == KIND_QUESTION) {
-			watched[WATCH_ANSWER].fd = ask(frame.payload, frame.size);
+			hold_question(&question, &frame);
 		} else if (frame.kind == KIND_MORE) {
 			watched[WATCH_INPUT].fd = 0;
 			raw = raw || (call->terminal && make_raw());
@@ -238,18 +281,25 @@ static bool use(int socket, void *with)
 int main(int argc, char **argv)
 {
 	struct call call = {0};
+	const bool asks = argc < 2 || strcmp(argv[1], "--node") != 0;
+	if (!asks) {
+		argc--;
+		argv++;
+	}
 	if (argc < 2 || !strchr(argv[1], '/'))
 		return 2;
 	const char *verb = argc > 2 ? argv[2] : "";
 	call.command = strcmp(verb, "exec") == 0 || strcmp(verb, "session") == 0;
 	if (strcmp(verb, "hook") == 0)
 		alarm(HOOK_SECONDS);
-	if (describe(&call, argv[1], argc - 2, argv + 2) && each_session(use, &call))
+	if (asks && describe(&call, argv[1], argc - 2, argv + 2) && each_session(use, &call))
 		return call.exit_code;
 	alarm(0);
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (!has_room_for_node())
+		return 69;
 	char **words = calloc((size_t)argc + 1, sizeof *words);
 	if (!words)
 		return 70;

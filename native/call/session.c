@@ -21,11 +21,14 @@ static int open_sessions(void)
 	char path[PATH_MAX];
 	const char *data = getenv("CTX_DATA"), *shared = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
 	int length;
+	/* As Node has it: a relative place is none, and what stands there is the workspace's. */
+	if (data && *data && *data != '/')
+		return -1;
 	if (data && *data)
 		length = snprintf(path, sizeof path, "%s/session", data);
 	else if (shared && *shared == '/')
 		length = snprintf(path, sizeof path, "%s/ctxfs/session", shared);
-	else if (home && *home)
+	else if (home && *home == '/')
 		length = snprintf(path, sizeof path, "%s/.local/share/ctxfs/session", home);
 	else
 		return -1;

@@ -1,13 +1,18 @@
 /*
- * A kernel lock for Node, which has none: one process at a time appends to a chain, and a killed one holds nothing.
+ * What the kernel has for open files and Node has not.
+ *
+ * A lock: one process at a time appends to a chain, and a killed one holds nothing.
  *
  * lock(descriptor, milliseconds) and unlock(descriptor) return 0 or an errno. Waiting is bounded, and by looking again and
  * again: a blocked call could not be ended, and a process that was stopped while it held the lock would stop all others.
+ *
+ * An attribute that marks a directory of the store: mark(descriptor) and marked(descriptor) return 0 or an errno.
  */
 #include "node-api.h"
 
 #include <errno.h>
 #include <sys/file.h>
+#include <sys/xattr.h>
 #include <time.h>
 
 enum { shortest_nap = 10 * 1000, longest_nap = 500 * 1000 };
@@ -49,6 +54,20 @@ static int unlock_now(int descriptor, int32_t milliseconds) {
   return flock(descriptor, LOCK_UN) == 0 ? 0 : errno;
 }
 
+static const char mark_name[] = "user.ctxfs.store";
+
+static int mark_now(int descriptor, int32_t milliseconds) {
+  (void)milliseconds;
+  return fsetxattr(descriptor, mark_name, "1", 1, 0) == 0 ? 0 : errno;
+}
+
+static int look_for_mark(int descriptor, int32_t milliseconds) {
+  (void)milliseconds;
+  return fgetxattr(descriptor, mark_name, NULL, 0) >= 0 ? 0 : errno;
+}
+
+static napi_value mark(napi_env env, napi_callback_info info) { return answer(env, info, mark_now); }
+static napi_value marked(napi_env env, napi_callback_info info) { return answer(env, info, look_for_mark); }
 static napi_value lock(napi_env env, napi_callback_info info) { return answer(env, info, lock_within); }
 static napi_value unlock(napi_env env, napi_callback_info info) { return answer(env, info, unlock_now); }
 
@@ -58,5 +77,9 @@ napi_value napi_register_module_v1(napi_env env, napi_value exports) {
   napi_set_named_property(env, exports, "lock", function);
   napi_create_function(env, "unlock", 6, unlock, NULL, &function);
   napi_set_named_property(env, exports, "unlock", function);
+  napi_create_function(env, "mark", 4, mark, NULL, &function);
+  napi_set_named_property(env, exports, "mark", function);
+  napi_create_function(env, "marked", 6, marked, NULL, &function);
+  napi_set_named_property(env, exports, "marked", function);
   return exports;
 }

@@ -1,4 +1,7 @@
-/* compare: is what the layers show at a path what the origin has there? Asked before anything is written over. */
+/*
+ * compare: is what the layers show at a path what the origin has there? Asked before anything is written over.
+ * With --times a file that is the same but for its time is `touched`.
+ */
 #include "tree.h"
 
 #include <errno.h>
@@ -39,7 +42,9 @@ static const char *verdict(struct resolver *layers, struct anchor *root, const c
   bool in_layers = found.state == FOUND_ENTRY;
   if (!in_root) return in_layers ? "only-layers" : "same";
   if (!in_layers) return "only-root";
-  return is_same(name, &found, parent, &status, options) ? "same" : "different";
+  if (!is_same(name, &found, parent, &status, options)) return "different";
+  bool timed = options->times && S_ISREG(status.st_mode);
+  return timed && nanoseconds(status.st_mtim) != nanoseconds(found.status.st_mtim) ? "touched" : "same";
 }
 
 int compare_verb(const struct options *options) {

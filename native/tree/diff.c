@@ -1,16 +1,35 @@
 /*
  * diff: what the upper layers change in what the lower ones show. Only directories that an upper layer holds are
  * entered, so the cost follows the changes; lower directories are listed only where something hides them.
+ * With --times: the regular files and symbolic links above that are new, changed, of another time, or hard links, with their times;
+ * with --present, not those that are new and no hard links.
+ *
+ * An agent chooses how deep a tree is, and whole paths of a deep one are its depth squared. With --most, the parts of paths beyond
+ * ORDINARY_PATH are so many bytes together at most; a directory whose entries would be more is told with how many entries it
+ * holds, and not entered. Neither is one for which there are no descriptors left. With --entries, neither is one whose entries
+ * would make the list longer than that. With --under, only what is at or below these paths is listed, and what is above them.
+ * With --count the changes are counted, up to that number, and not listed.
  */
 #include "tree.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
+/* Bytes of a path that people and programs have: these are always listed. */
+enum { ORDINARY_PATH = 512 };
+
+static bool lists_times, lists_present;
+static const struct strings *unders;
 static struct buffer path; /* of the entry at hand, NUL-terminated, length without the NUL */
+static uint64_t room_left; /* for what paths are longer than ordinary ones */
+static uint64_t entries_left;
+static uint64_t count_limit, counted;
+static size_t descriptors_left;
 
-static const char *type_name(mode_t mode) {
+const char *type_name(mode_t mode) {
   switch (mode & S_IFMT) {
     case S_IFREG: return "file";
     case S_IFDIR: return "directory";
@@ -32,13 +51,24 @@ static void put_stamp(const char *kind, const struct stat *status) {
   put_field(text);
 }
 
-static void put_change(const char *kind, const struct stat *status, bool content) {
+/* Ends the program where there are as many as anybody wants to know. */
+static void count_change(uint64_t unlisted) {
+  counted += 1 + unlisted;
+  if (counted < count_limit) return;
+  put_number(count_limit, false);
+  flush_output();
+  exit(0);
+}
+
+static void put_change(const char *kind, const struct stat *status, bool content, uint64_t unlisted) {
+  if (count_limit > 0) return count_change(unlisted);
   put_field(kind);
   put_field(type_name(status->st_mode));
   put_number(status->st_mode & 07777, true);
   put_number(S_ISDIR(status->st_mode) ? 0 : (uint64_t)status->st_size, false);
   put_field(content ? "1" : "0");
   put_stamp(kind, status);
+  put_number(unlisted, false);
   put_field(path.data);
 }
 
@@ -47,61 +77,169 @@ static bool same_metadata(const struct stat *left, const struct stat *right) {
          left->st_gid == right->st_gid;
 }
 
-static void put_entry(const char *name, const struct found *upper, const struct found *lower) {
+static void put_times(const char *name, const struct found *upper, const struct found *lower) {
+  const struct stat *above = &upper->status, *below = &lower->status;
+  if (upper->state != FOUND_ENTRY || (!S_ISREG(above->st_mode) && !S_ISLNK(above->st_mode))) return;
+  bool is_new = lower->state != FOUND_ENTRY;
+  bool same = !is_new && same_metadata(above, below) &&
+              same_content(upper->directory, above, lower->directory, below, name, name);
+  bool linked = S_ISREG(above->st_mode) && above->st_nlink > 1;
+  if (is_new && !linked && lists_present) return;
+  if (same && !linked && nanoseconds(above->st_mtim) == nanoseconds(below->st_mtim)) return;
+  put_field(path.data);
+  put_field(is_new ? "added" : same ? "same" : "modified");
+  put_number((uint64_t)nanoseconds(above->st_mtim), false);
+  put_number(is_new ? 0 : (uint64_t)nanoseconds(below->st_mtim), false);
+  put_number(linked ? above->st_ino : 0, false);
+}
+
+static void put_entry(const char *name, const struct found *upper, const struct found *lower, uint64_t unlisted) {
   bool above = upper->state == FOUND_ENTRY, below = lower->state == FOUND_ENTRY;
   if (above && below) {
     bool same = same_content(upper->directory, &upper->status, lower->directory, &lower->status, name, name);
-    if (!same || !same_metadata(&upper->status, &lower->status)) put_change("modified", &upper->status, !same);
+    if (!same || unlisted > 0 || !same_metadata(&upper->status, &lower->status))
+      put_change("modified", &upper->status, !same || unlisted > 0, unlisted);
   } else if (above) {
-    put_change("added", &upper->status, true);
+    put_change("added", &upper->status, true, unlisted);
   } else if (below) {
-    put_change("deleted", &lower->status, true);
+    put_change("deleted", &lower->status, true, unlisted);
   }
 }
 
-static void diff_directory(const struct layers *uppers, const struct layers *lowers) {
-  struct listing names;
-  list_layers(uppers, &names);
-  if (uppers->stopped && lowers->count > 0) {
-    struct listing below;
-    list_layers(lowers, &below);
-    merge_listings(&names, &below);
+/* What both sides have of one directory. */
+struct sides {
+  struct layers uppers, lowers;
+};
+
+static void list_sides(const struct sides *sides, struct listing *names) {
+  list_layers(&sides->uppers, names);
+  if (!sides->uppers.stopped || sides->lowers.count == 0) return;
+  struct listing below;
+  list_layers(&sides->lowers, &below);
+  merge_listings(names, &below);
+}
+
+enum relation { OUTSIDE, ABOVE, WITHIN };
+
+/* Of the entry at hand to the paths that are asked about. */
+static enum relation relation(void) {
+  enum relation nearest = unders->count == 0 ? WITHIN : OUTSIDE;
+  for (size_t i = 0; i < unders->count && nearest != WITHIN; i++) {
+    const char *under = unders->items[i];
+    size_t length = strlen(under), shorter = length < path.length ? length : path.length;
+    if (memcmp(under, path.data, shorter) != 0) continue;
+    if (length <= path.length && (path.data[length] == '\0' || path.data[length] == '/')) nearest = WITHIN;
+    else if (length > path.length && under[path.length] == '/') nearest = ABOVE;
   }
+  return nearest;
+}
+
+/* Takes the room that the paths of a directory's entries need; false where there is not so much. */
+static bool take_room(const struct listing *names) {
+  uint64_t needed = 0;
+  for (size_t i = 0; i < names->count; i++) {
+    size_t length = path.length + 1 + strlen(names->names[i].text);
+    if (length > ORDINARY_PATH) needed += length - ORDINARY_PATH;
+  }
+  if (needed > room_left || names->count > entries_left) return false;
+  room_left -= needed;
+  entries_left -= names->count;
+  return true;
+}
+
+/* Of the layer that holds most. */
+static uint64_t count_sides(const struct sides *sides) {
+  uint64_t most = 0;
+  const struct layers *both[] = {&sides->uppers, &sides->lowers};
+  for (size_t side = 0; side < (sides->uppers.stopped ? 2 : 1); side++)
+    for (size_t i = 0; i < both[side]->count; i++) {
+      uint64_t count = count_entries(both[side]->fds[i]);
+      if (count > most) most = count;
+    }
+  return most;
+}
+
+static void diff_directory(const struct sides *sides, const struct listing *names);
+
+static void diff_entry(const struct sides *sides, const char *name) {
+  enum relation asked = relation();
+  if (asked == OUTSIDE) return;
+  struct found upper, lower;
+  struct sides children;
+  look_up(&sides->uppers, name, &upper, &children.uppers);
+  look_up(&sides->lowers, name, &lower, &children.lowers);
+  size_t held = children.uppers.count + children.lowers.count;
+  if (upper.state != FOUND_NOTHING || sides->uppers.stopped) {
+    /* Whatever is not a directory above hides all of one below. */
+    if (children.uppers.count == 0) children.uppers.stopped = true;
+    struct listing names = {0};
+    uint64_t unlisted = 0;
+    bool enters = held > 0 && held <= descriptors_left;
+    if (enters) list_sides(&children, &names);
+    if (held > 0 && (!enters || (asked == WITHIN && !take_room(&names)))) {
+      enters = false;
+      unlisted = count_sides(&children);
+    }
+    if (lists_times) put_times(name, &upper, &lower);
+    else put_entry(name, &upper, &lower, unlisted);
+    if (enters) {
+      descriptors_left -= held;
+      diff_directory(&children, &names);
+      descriptors_left += held;
+    }
+    free_listing(&names);
+  }
+  close_layers(&children.uppers);
+  close_layers(&children.lowers);
+}
+
+static void diff_directory(const struct sides *sides, const struct listing *names) {
   size_t prefix = path.length;
-  for (size_t i = 0; i < names.count; i++) {
-    const char *name = names.names[i].text;
+  for (size_t i = 0; i < names->count; i++) {
+    const char *name = names->names[i].text;
     if (prefix > 0) append(&path, "/", 1);
     append(&path, name, strlen(name) + 1);
     path.length--;
     working_on(path.data);
-    struct found upper, lower;
-    struct layers upper_children, lower_children;
-    look_up(uppers, name, &upper, &upper_children);
-    look_up(lowers, name, &lower, &lower_children);
-    if (upper.state != FOUND_NOTHING || uppers->stopped) {
-      put_entry(name, &upper, &lower);
-      /* Whatever is not a directory above hides all of one below. */
-      if (upper_children.count == 0) upper_children.stopped = true;
-      if (upper_children.count > 0 || lower_children.count > 0) diff_directory(&upper_children, &lower_children);
-    }
-    close_layers(&upper_children);
-    close_layers(&lower_children);
+    diff_entry(sides, name);
     path.length = prefix;
   }
-  free_listing(&names);
+}
+
+/* For one step down on both sides, which is taken before it is known what it needs, and for counting. */
+static size_t descriptors_for_depth(const struct sides *sides) {
+  struct rlimit files;
+  size_t kept = 2 * (sides->uppers.count + sides->lowers.count) + 32;
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur <= kept) return 0;
+  return (size_t)files.rlim_cur - kept;
 }
 
 int diff_verb(const struct options *options) {
   past_closed_directories = options->past_closed;
-  struct layers uppers = open_layers(&options->uppers), lowers = open_layers(&options->layers);
+  lists_times = options->times;
+  lists_present = options->present;
+  unders = &options->unders;
+  count_limit = options->count;
+  struct sides sides = {open_layers(&options->uppers), open_layers(&options->layers)};
   struct stat above, below;
-  uppers.stopped = options->whole;
-  if (lowers.count > 0) {
-    if (fstat(uppers.fds[0], &above) != 0 || fstat(lowers.fds[0], &below) != 0) fail(errno, "stat", ".");
+  struct listing names;
+  room_left = options->most == 0 ? UINT64_MAX : options->most;
+  entries_left = options->entries == 0 ? UINT64_MAX : options->entries;
+  descriptors_left = descriptors_for_depth(&sides);
+  sides.uppers.stopped = options->whole;
+  list_sides(&sides, &names);
+  bool listed = unders->count > 0 || take_room(&names);
+  uint64_t unlisted = listed ? 0 : count_sides(&sides);
+  if (!lists_times && (sides.lowers.count > 0 || unlisted > 0)) {
+    if (fstat(sides.uppers.fds[0], &above) != 0) fail(errno, "stat", ".");
+    if (sides.lowers.count > 0 && fstat(sides.lowers.fds[0], &below) != 0) fail(errno, "stat", ".");
+    bool same = sides.lowers.count == 0 || same_top(&above, &below);
     append(&path, ".", 2);
-    if (!same_top(&above, &below)) put_change("modified", &above, false);
+    if (!same || unlisted > 0) put_change("modified", &above, unlisted > 0, unlisted);
     path.length = 0;
   }
-  diff_directory(&uppers, &lowers);
+  if (listed) diff_directory(&sides, &names);
+  if (count_limit > 0) put_number(counted, false);
+  free_listing(&names);
   return 0;
 }

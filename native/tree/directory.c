@@ -79,13 +79,6 @@ int open_directory(int parent, const char *name) {
   return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
-/* The caller's own path: links in it are the caller's business. */
-int open_named_root(const char *path) {
-  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) fail(errno, "open", path);
-  return fd;
-}
-
 int open_regular(int parent, const char *name, struct stat *status) {
   if (fstatat(parent, name, status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0) return -1;
   return open_seen_regular(parent, name, status);
@@ -180,6 +173,41 @@ int open_beneath(int root, const char *path, size_t length) {
       length--;
     }
   }
+  return fd;
+}
+
+static struct known_root *known_roots;
+static size_t known_count;
+
+void know_root(struct known_root root) {
+  known_roots = reallocate(known_roots, (known_count + 1) * sizeof *known_roots);
+  known_roots[known_count++] = root;
+}
+
+bool is_known_root(const char *path) {
+  for (size_t i = 0; i < known_count; i++)
+    if (strcmp(known_roots[i].path, path) == 0) return true;
+  return false;
+}
+
+static int open_known_root(const struct known_root *root) {
+  struct stat status;
+  int top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (top < 0) fail(errno, "open", "/");
+  int fd = open_beneath(top, root->path + 1, strlen(root->path + 1));
+  if (fd < 0) fail(errno == ELOOP || errno == ENOTDIR || errno == ENOENT ? ESTALE : errno, "open", root->path);
+  close(top);
+  if (fstat(fd, &status) != 0) fail(errno, "stat", root->path);
+  if (status.st_ino != root->identity.inode || status.st_dev != root->identity.device) fail(ESTALE, "open", root->path);
+  return fd;
+}
+
+/* Of the store, or of a caller that names no identity: links in it are the caller's business. */
+int open_named_root(const char *path) {
+  for (size_t i = 0; i < known_count; i++)
+    if (strcmp(known_roots[i].path, path) == 0) return open_known_root(&known_roots[i]);
+  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) fail(errno, "open", path);
   return fd;
 }
 

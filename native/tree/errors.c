@@ -40,7 +40,20 @@ void guard_temporary(int directory, const char *name) {
   temporary_directory = directory;
 }
 
+static volatile sig_atomic_t stops_held, stop_wanted;
+
+void hold_stops(void) { stops_held = 1; }
+
+void allow_stops(void) {
+  stops_held = 0;
+  if (stop_wanted != 0) _exit(128 + stop_wanted);
+}
+
 static void stop(int signal_number) {
+  if (stops_held) {
+    stop_wanted = signal_number;
+    return;
+  }
   if (temporary_directory >= 0) unlinkat(temporary_directory, temporary_name, 0);
   _exit(128 + signal_number);
 }
@@ -62,11 +75,8 @@ _Noreturn void fail(int error, const char *operation, const char *path) {
   static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&once);
   if (temporary_directory >= 0) unlinkat(temporary_directory, temporary_name, 0);
-  static bool flushing = false;
-  if (!flushing) {
-    flushing = true;
-    if (error != EPIPE) flush_output();
-  }
+  /* Never by flush_output: it fails where the reader is gone, and would wait here for itself. */
+  put_out_rest();
   struct buffer record = {0};
   const char *fields[] = {errno_name(error), operation, path};
   for (size_t i = 0; i < 3; i++) append(&record, fields[i], strlen(fields[i]) + 1);

@@ -71,6 +71,11 @@ void look_up(const struct layers *layers, const char *name, struct found *found,
     if (!directory || children == NULL) continue;
     int fd = open_directory(layers->fds[i], name);
     if (fd < 0 && past_closed_directories && (errno == EACCES || errno == EPERM)) continue;
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) {
+      /* Of a layer that is being written: as if it had gone before it was looked at. */
+      if (found->directory == layers->fds[i]) *found = (struct found){.state = FOUND_NOTHING};
+      continue;
+    }
     if (fd < 0) fail_here(errno, "open");
     if (children->fds == NULL) children->fds = allocate((layers->count - i) * sizeof(int));
     children->fds[children->count++] = fd;

@@ -100,7 +100,10 @@ static enum outcome copy_file(const char *name, struct leaf *leaf, int target, c
     operation = "set metadata";
     error = store_metadata(to, &leaf->status, leaf->status.st_mode & 01777, options);
   }
-  close(to);
+  if (close(to) != 0 && error == 0) {
+    operation = "write";
+    error = errno;
+  }
   if (error != 0) {
     unlinkat(target, name, 0);
     return failed(leaf, error, operation);
@@ -131,7 +134,7 @@ static enum outcome copy_special(int directory, const char *name, struct leaf *l
     if (length < 0) return errno == ENOENT ? LEAF_VANISHED : left_out(leaf, errno, "it cannot be read");
     text[length] = '\0';
     if (symlinkat(text, target, name) != 0) return failed(leaf, errno, "create");
-  } else if (mknodat(target, name, S_IFIFO | (leaf->status.st_mode & 01777), 0) != 0) {
+  } else if (mknodat(target, name, (leaf->status.st_mode & S_IFMT) | (leaf->status.st_mode & 01777), 0) != 0) {
     return failed(leaf, errno, "create");
   }
   int error = set_link_metadata(name, &leaf->status, target, options);

@@ -8,12 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 static int lock_verb(const struct options *options) {
   (void)options;
   return 0; /* the lock is taken before any verb */
+}
+
+/* Everything written to the filesystem of the directory is on its disk. */
+int sync_verb(const struct options *options) {
+  int root = open_named_root(options->root);
+  if (syncfs(root) != 0) fail(errno, "sync", options->root);
+  return 0;
 }
 
 static const struct verb {
@@ -25,8 +33,11 @@ static const struct verb {
     {"compare", compare_verb, "lt"}, {"mirror", mirror_verb, "ri"}, {"apply", apply_verb, "ut"},
     {"delete", delete_verb, "r"}, {"lock", lock_verb, "k"},      {"read", read_verb, "l"},
     {"usage", usage_verb, "l"},
+    {"sync", sync_verb, "r"},     {"empty", empty_verb, "r"},
     {"merge", merge_verb, "ui"},  {"held", held_verb, "l"},      {"digest", digest_verb, "l"},
 };
+
+static const struct verb *chosen;
 
 _Noreturn static void usage(const char *problem) {
   fprintf(stderr, "tree: %s\n", problem);
@@ -53,6 +64,13 @@ static void add_skip(struct options *options, const char *text) {
   options->skips[options->skip_count++] = (struct identity){number(text, ':'), number(colon + 1, '\0')};
 }
 
+static void add_known(const char *text) {
+  const char *inode = strchr(text, ':');
+  const char *path = inode == NULL ? NULL : strchr(inode + 1, ':');
+  if (path == NULL || path[1] != '/') usage("expected --known DEV:INO:/PATH");
+  know_root((struct known_root){{number(text, ':'), number(inode + 1, ':')}, path + 1});
+}
+
 static uint32_t number_of_32_bits(const char *text) {
   uint64_t value = number(text, '\0');
   if (value > UINT32_MAX) usage("expected a number of 32 bits");
@@ -65,8 +83,14 @@ static struct options parse(int count, char **words) {
     const char *word = words[i];
     bool *flag = strcmp(word, "--wait") == 0          ? &options.wait
                  : strcmp(word, "--copies") == 0      ? &options.copies
+                 : strcmp(word, "--sockets") == 0     ? &options.sockets
+                 : strcmp(word, "--digests") == 0     ? &options.digests
                  : strcmp(word, "--whole") == 0       ? &options.whole
+                 : strcmp(word, "--durable") == 0     ? &options.durable
                  : strcmp(word, "--past-closed") == 0 ? &options.past_closed
+                 : strcmp(word, "--forward") == 0     ? &options.forward
+                 : strcmp(word, "--times") == 0       ? &options.times
+                 : strcmp(word, "--present") == 0     ? &options.present
                                                       : NULL;
     if (flag != NULL) {
       *flag = true;
@@ -82,6 +106,7 @@ static struct options parse(int count, char **words) {
     struct strings *list = strcmp(word, "--upper") == 0 ? &options.uppers
                            : strcmp(word, "--lower") == 0 || strcmp(word, "--layer") == 0 ? &options.layers
                            : strcmp(word, "--below") == 0                                  ? &options.belows
+                           : strcmp(word, "--under") == 0                                  ? &options.unders
                                                                                            : NULL;
     if (list != NULL) {
       do add_string(list, words[++i]);
@@ -94,11 +119,17 @@ static struct options parse(int count, char **words) {
     else if (strcmp(word, "--into") == 0) options.into = value;
     else if (strcmp(word, "--to") == 0) options.to = value;
     else if (strcmp(word, "--skip") == 0) add_skip(&options, value);
+    else if (strcmp(word, "--known") == 0) add_known(value);
     else if (strcmp(word, "--shift") == 0) options.shift = number_of_32_bits(value);
     else if (strcmp(word, "--every") == 0) options.every = number_of_32_bits(value);
+    else if (strcmp(word, "--after") == 0) options.after = (int64_t)number(value, '\0');
+    else if (strcmp(word, "--before") == 0) options.before = (int64_t)number(value, '\0');
     else if (strcmp(word, "--most") == 0) options.most = number(value, '\0');
+    else if (strcmp(word, "--count") == 0) options.count = number(value, '\0');
+    else if (strcmp(word, "--entries") == 0) options.entries = number(value, '\0');
     else if (strcmp(word, "--wake-bytes") == 0) options.wake_bytes = number(value, '\0');
     else if (strcmp(word, "--progress-fd") == 0) options.progress_fd = (int)number(value, '\0');
+    else if (strcmp(word, "--parent") == 0) options.parent = (pid_t)number(value, '\0');
     else if (strcmp(word, "--lock-fd") == 0) options.lock_fd = (int)number(value, '\0');
     else usage("unknown option");
   }
@@ -118,6 +149,16 @@ static void require(const struct verb *verb, const struct options *options) {
   }
 }
 
+/*
+ * Nobody waits for what this says once its caller is gone: no lock is kept, no disk filled. SIGTERM, so that no temporary is
+ * left behind. Entering a user namespace clears it, so it is asked for twice.
+ */
+static void end_with_caller(pid_t caller) {
+  if (chosen != NULL && chosen->run == empty_verb) return; /* it is for afterwards */
+  if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) fail(errno, "follow", "the caller");
+  if (caller != 0 && getppid() != caller) exit(1); /* it was gone before that */
+}
+
 /* The lock belongs to the open file description, which the parent shares: it stays held when this process ends. */
 static void take_lock(const struct options *options) {
   if (options->lock_fd < 0) return;
@@ -126,8 +167,6 @@ static void take_lock(const struct options *options) {
     fail(errno == EWOULDBLOCK ? EBUSY : errno, "lock", "");
   }
 }
-
-static const struct verb *chosen;
 
 static void *run_verb(void *options) {
   chosen->run(options);
@@ -184,11 +223,14 @@ int main(int count, char **words) {
   umask(0);
   if (count == 2 && strcmp(words[1], "serve") == 0) {
     prepare_process();
+    end_with_caller(0);
     serve_jobs();
   }
   struct options options = understand(count - 1, words + 1);
   clean_up_when_told_to_stop();
+  end_with_caller(options.parent);
   take_lock(&options);
   prepare_process();
+  end_with_caller(options.parent);
   run_with_room(&options);
 }

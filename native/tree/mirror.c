@@ -25,6 +25,7 @@ struct mirror {
   struct resolver layers;
   struct made *made;
   size_t made_count, made_capacity;
+  char *missing; /* a directory that the origin had not when it was last looked for: nothing is below it */
 };
 
 static char *prefix_of(const char *path, size_t length) {
@@ -96,21 +97,39 @@ static void copy_directory(struct mirror *mirror, int parent, const char *name, 
   close(source);
 }
 
+/* Names of one file stay names of one file. */
+static enum outcome copy_or_link(struct mirror *mirror, int parent, const char *name, const char *path, struct leaf *leaf,
+                                 int target, const char *target_name) {
+  struct link *link = leaf->fd >= 0 && leaf->status.st_nlink > 1 ? claim_link(&leaf->status) : NULL;
+  if (link != NULL && link->path != NULL) {
+    const char *known;
+    struct anchor anchor = {.root = mirror->into.root};
+    int from = anchor_parent(&anchor, link->path, &known);
+    bool linked = from >= 0 && linkat(from, known, target, target_name, 0) == 0;
+    anchor_forget(&anchor);
+    if (linked) return LEAF_COPIED;
+  }
+  bool first = link != NULL && link->path == NULL;
+  enum outcome outcome = copy_leaf(parent, name, leaf, target, mirror->options, &bytes);
+  if (first) settle_link(link, outcome == LEAF_COPIED ? strdup(path) : NULL, &leaf->status);
+  return outcome;
+}
+
 /* One name of an existing parent: copied as it is now, or whited out where it is not there (any more). */
 static void copy_entry(struct mirror *mirror, int parent, const char *name, char *path) {
   struct leaf leaf;
   enum outcome outcome = open_leaf(parent, name, &leaf);
+  if (outcome == LEAF_LEFT_OUT && mirror->options->sockets && S_ISSOCK(leaf.status.st_mode)) outcome = LEAF_COPIED;
   const char *target_name;
-  struct stat present;
   if (outcome == LEAF_DIRECTORY) {
     copy_directory(mirror, parent, name, path);
   } else if (outcome == LEAF_VANISHED) {
     white_out(mirror, path);
   } else if (outcome == LEAF_COPIED && make_parents(mirror, path)) {
     int target = anchor_parent(&mirror->into, path, &target_name);
+    if (target >= 0) outcome = copy_or_link(mirror, parent, name, path, &leaf, target, target_name);
     /* The same ancestor may have been copied for an earlier path of the list. */
-    if (target >= 0 && fstatat(target, target_name, &present, AT_SYMLINK_NOFOLLOW) != 0)
-      outcome = copy_leaf(parent, name, &leaf, target, mirror->options, &bytes);
+    if (outcome == LEAF_FAILED && leaf.error == EEXIST) outcome = LEAF_COPIED;
     if (outcome == LEAF_VANISHED) white_out(mirror, path);
   }
   if (outcome == LEAF_LEFT_OUT) white_out(mirror, path); /* what stood there before is no longer the origin's */
@@ -134,9 +153,16 @@ static void mirror_ancestor(struct mirror *mirror, const char *path) {
     int parent = anchor_parent(&mirror->root, prefix, &name);
     if (error == EACCES || error == EPERM) note_problem(strdup(prefix), error, "the directory cannot be read");
     else if (parent >= 0) copy_entry(mirror, parent, name, prefix);
-    free(prefix);
+    free(mirror->missing);
+    mirror->missing = prefix;
     return;
   }
+}
+
+/* Paths come sorted: those below one directory follow each other. */
+static bool is_below_missing(const struct mirror *mirror, const char *path) {
+  size_t length = mirror->missing == NULL ? 0 : strlen(mirror->missing);
+  return length > 0 && strncmp(path, mirror->missing, length) == 0 && path[length] == '/';
 }
 
 static void set_directory_metadata(struct mirror *mirror) {
@@ -161,6 +187,7 @@ int mirror_verb(const struct options *options) {
   for (char *path; (path = next_record(&records)) != NULL;) {
     if (is_top_path(path)) continue; /* its mode and owner are always taken, below */
     if (!is_plain_path(path)) fail(EINVAL, "mirror", path);
+    if (is_below_missing(&mirror, path)) continue;
     working_on(path);
     const char *name;
     int parent = anchor_parent(&mirror.root, path, &name);

@@ -40,6 +40,11 @@ void flush_output(void) {
   if (error != 0) fail(error, "write", "stdout");
 }
 
+void put_out_rest(void) {
+  (void)write_all(STDOUT_FILENO, output.data, output.length);
+  output.length = 0;
+}
+
 void flush_output_if_late(void) {
   static struct timespec last;
   struct timespec now;

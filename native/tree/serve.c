@@ -2,7 +2,7 @@
  * serve: many jobs, a few at a time, for a caller to whom starting a program costs more than most jobs do. Each has a process of
  * its own, forked from this one, which has read nothing of any tree: a job that fails, or is led astray, takes no other with it.
  *
- *   a job      u32 length, then its words, each NUL-terminated: the verb and its options, as on the command line
+ *   a job      u32 length, u32 length, its words, each NUL-terminated: the verb and its options, as on the command line; its list
  *   answers    u32 job, u8 kind, u32 length, bytes: OUT and ERR as they come, then END with the exit code, or 128 + the signal
  *
  * Jobs are counted from 0, as they are asked for. Numbers are little-endian, as all our hosts are. Ends with its caller, and
@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,15 +61,26 @@ _Noreturn static void run_words(char *words, size_t length) {
   run_job((int)count, list);
 }
 
-static void start(uint32_t number, char *words, size_t length) {
+/* A list as the input of a job, which reads it from its beginning to its end. */
+static int input_of(const char *list, size_t length) {
+  int fd = length == 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : memfd_create("list", MFD_CLOEXEC);
+  if (fd < 0 || write_all(fd, list, length) != 0 || (length > 0 && lseek(fd, 0, SEEK_SET) != 0))
+    fail(errno, "keep", "a list");
+  return fd;
+}
+
+/* What a key of the terminal sends to everybody is for the jobs: the one who asks wants to ask on, for what is left to be told. */
+static const int terminal_signals[] = {SIGINT, SIGQUIT, SIGHUP};
+
+static void start(uint32_t number, char *words, size_t length, int input) {
   int output[2], errors[2];
   if (pipe2(output, O_CLOEXEC) != 0 || pipe2(errors, O_CLOEXEC) != 0) fail(errno, "make a pipe", "");
   pid_t caller = getpid();
   pid_t process = fork();
   if (process < 0) fail(errno, "fork", "");
   if (process == 0) {
-    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != caller || dup2(nothing, STDIN_FILENO) < 0 ||
+    for (size_t i = 0; i < sizeof terminal_signals / sizeof *terminal_signals; i++) signal(terminal_signals[i], SIG_DFL);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != caller || dup2(input, STDIN_FILENO) < 0 ||
         dup2(output[1], STDOUT_FILENO) < 0 || dup2(errors[1], STDERR_FILENO) < 0)
       _exit(3);
     for (size_t i = 0; i < running; i++)
@@ -83,13 +95,16 @@ static void start(uint32_t number, char *words, size_t length) {
 
 /* False where nobody asks any more. */
 static bool take(uint32_t number) {
-  uint32_t length;
-  if (!read_whole(&length, sizeof length)) return false;
-  if (length == 0 || length > MOST_BYTES) fail(EINVAL, "read", "a job");
-  char *words = allocate(length);
-  if (!read_whole(words, length)) return false;
+  uint32_t lengths[2];
+  if (!read_whole(lengths, sizeof lengths)) return false;
+  size_t length = lengths[0], all = length + lengths[1];
+  if (length == 0 || all > MOST_BYTES) fail(EINVAL, "read", "a job");
+  char *words = allocate(all);
+  if (!read_whole(words, all)) return false;
   if (words[length - 1] != '\0') fail(EINVAL, "read", "a job");
-  start(number, words, length);
+  int input = input_of(words + length, lengths[1]);
+  start(number, words, length, input);
+  close(input);
   free(words);
   return true;
 }
@@ -124,6 +139,7 @@ static void follow(size_t index, const struct pollfd *watched) {
 }
 
 _Noreturn void serve_jobs(void) {
+  for (size_t i = 0; i < sizeof terminal_signals / sizeof *terminal_signals; i++) signal(terminal_signals[i], SIG_IGN);
   for (uint32_t asked = 0;;) {
     struct pollfd watched[1 + 2 * MOST_JOBS] = {{STDIN_FILENO, running < MOST_JOBS ? POLLIN : 0, 0}};
     size_t followed = running;

@@ -9,7 +9,11 @@
  *   walk.c       parallel walk of one tree     signature.c  the file that says what a tree looked like
  *   content.c    copy and compare contents     leaf.c       copy one entry, stable against concurrent writers
  *   links.c      hard links met before         one file a verb: scan copy diff compare mirror merge apply
- *   blake3.c     digests                       delete read usage digest
+ *   blake3.c     digests                       delete read usage digest sync empty
+ *   replace.c    the last step of a put or removal: no save of the person's is lost by it
+ *   times.c      later times, same order       count.c      entries of a tree of any depth
+ *   owner.c      root writes with a directory's owner's ids          acl.c        lists of rights stay
+ *   batch.c      files that wait for their bytes together
  *
  * Wire format: NUL-separated fields. Exit 0, or 1 with `ERRNONAME\0operation\0path\0` on stderr, or 2 for bad usage.
  */
@@ -33,19 +37,31 @@ struct identity {
   uint64_t device, inode;
 };
 
+/* A directory of the person's: the path without links, and which directory has to stand there. */
+struct known_root {
+  struct identity identity;
+  const char *path;
+};
+
 struct options {
   const char *root;        /* first positional argument */
   const char *destination; /* second */
   const char *out, *against, *into, *to;
   struct strings uppers, layers, belows; /* topmost first */
+  struct strings unders;                 /* paths that diff is asked about; none: all */
   struct identity *skips;
   size_t skip_count;
   uint32_t shift;
   uint32_t every;      /* milliseconds; 0: once */
-  uint64_t most;       /* bytes of content that digest reads; 0: all */
+  uint64_t most;       /* bytes of content that digest reads, of long paths that diff lists; 0: all */
+  uint64_t entries;    /* that diff lists; 0: all */
+  uint64_t count;      /* diff only counts, and not beyond this; 0: it lists */
   uint64_t wake_bytes; /* growth of the filesystem that makes usage look sooner */
+  int64_t after;       /* nanoseconds: the later times of an earlier job, to be given again; 0: of now */
+  int64_t before;      /* nanoseconds: what is aged becomes older than this; 0: keeps its time */
   int progress_fd, lock_fd;
-  bool wait, privileged, copies, whole, past_closed;
+  pid_t parent; /* whom this ends with; 0: whoever it is */
+  bool wait, privileged, copies, sockets, digests, whole, past_closed, forward, times, present, durable;
 };
 
 int scan_verb(const struct options *options);
@@ -60,6 +76,8 @@ int usage_verb(const struct options *options);
 int merge_verb(const struct options *options);
 int held_verb(const struct options *options);
 int digest_verb(const struct options *options);
+int sync_verb(const struct options *options);
+int empty_verb(const struct options *options);
 
 /* main.c: the verb, with its options, in this process; for serve.c. */
 _Noreturn void run_job(int count, char **words);
@@ -81,6 +99,9 @@ _Noreturn void fail_here(int error, const char *operation);
 void clean_up_when_told_to_stop(void);
 /* A temporary that must not outlive a failure; pass -1 once it has its final name. */
 void guard_temporary(int directory, const char *name);
+/* Between these two, being told to stop waits: the person's entry is under another name. */
+void hold_stops(void);
+void allow_stops(void);
 void *allocate(size_t bytes);
 void *reallocate(void *old, size_t bytes);
 
@@ -96,6 +117,8 @@ void put_number(uint64_t value, bool octal);
 void put_raw(const char *bytes, size_t length); /* and a NUL after it */
 void flush_output(void);
 void flush_output_if_late(void);
+/* The same for a process that ends: where nobody reads any more, nothing is said. */
+void put_out_rest(void);
 /* Soft problems are collected by any thread and put out at the end, sorted by path, so that output is deterministic. */
 void note_problem(char *path, int error, const char *why);
 void put_problems(void);
@@ -120,7 +143,10 @@ struct listing {
 int list_directory(int fd, struct listing *listing);
 void free_listing(struct listing *listing);
 int open_directory(int parent, const char *name);
+/* A known root is opened without following anything, and refused (ESTALE) where it is another directory by now. */
 int open_named_root(const char *path);
+void know_root(struct known_root root);
+bool is_known_root(const char *path);
 /* A regular file for reading; *status is of the fd. Never blocks, never follows; another type is ENXIO. */
 int open_regular(int parent, const char *name, struct stat *status);
 /* The same for an entry whose status is known. */
@@ -210,6 +236,17 @@ int64_t nanoseconds(struct timespec time);
 bool is_racy(const struct stat *status);
 void nap_until_trusted(const struct stat *status);
 
+/* times.c */
+struct order {
+  int64_t *times; /* nanoseconds; sorted, each once, when closed */
+  size_t count, room;
+  int64_t after; /* all times that are given come after it */
+};
+void count_time(struct order *order, struct timespec time);
+/* Waits until the clock has passed all that will be given; `after` 0: now. */
+void close_order(struct order *order, int64_t after);
+struct timespec later_time(const struct order *order, struct timespec time);
+
 /* content.c */
 #define COPY_BUFFER (256 * 1024)
 int copy_content(int from, int to, const struct stat *status, atomic_ullong *copied);
@@ -245,6 +282,66 @@ enum outcome copy_leaf(int directory, const char *name, struct leaf *leaf, int t
 void close_leaf(struct leaf *leaf);
 /* Owner, mode and times of a directory or file in the store; 0 or an errno. */
 int store_metadata(int fd, const struct stat *status, mode_t mode, const struct options *options);
+
+/* replace.c */
+struct place {
+  const char *path, *name;
+  int parent;
+  uid_t uid;
+  gid_t gid;
+  uid_t lent_uid; /* of the parent's owner, with whose ids names are made and removed in it */
+  gid_t lent_gid;
+  bool lends, persons; /* persons: in a directory of a person, not of the store */
+  bool chowns, dated; /* dated: with the time it has in the layers; else with that of writing, until the end */
+  const struct found *expected; /* what was looked at there; NULL: whatever there is, is replaced */
+};
+enum replaced {
+  REPLACED,
+  CLASHED, /* the place does not hold what was looked at: it has what the person put there, and nothing is lost */
+  LATER,   /* it is whole, and waits for its name (batch.c) */
+};
+void name_beside(const struct place *place, const char *ending, char text[64]);
+int unlink_in(const struct place *place, const char *name, int flags);
+/* `temporary` is whole, and beside the place. */
+enum replaced put_in_place(const struct place *place, const char *temporary);
+enum replaced take_away(const struct place *place);
+/* What a run that was killed left beside the place; `made` is what it was to put there. */
+void sweep(const struct place *place, const struct found *made);
+
+/* The same for a file that is whole and has no name; its descriptor is closed. */
+enum replaced put_unnamed_in_place(const struct place *place, int fd);
+
+/* batch.c */
+struct waiting {
+  struct place place;
+  const char *action;
+  struct found looked_at; /* what stood there */
+  struct stat status;     /* of what it was made of */
+  int fd;
+};
+int open_unnamed(const struct place *place); /* -1: make it under a name */
+int link_unnamed(const struct place *place, int fd, const char *name);
+void start_writing(int fd);
+void finish_writing(int fd, const char *path);
+void add_waiting(const struct waiting *file);
+bool is_batch_full(void);
+bool leave_batch_directory(void);
+void name_batch(bool durable, void (*named)(void *context, const struct waiting *file, enum replaced replaced),
+                void *context);
+
+/* owner.c: between these two, as the owner of the place's directory, where we are root and it is somebody else's. */
+void lend_ids(struct place *place, const struct stat *parent); /* in a directory of a person; the store's are all ours */
+void write_as_owner(const struct place *place);
+void write_as_self(const struct place *place);
+
+/* acl.c: the list of rights that the file at the place has is given to the one that replaces it; false: it could not be. */
+bool keep_access_list(const struct place *place, int to);
+
+/* diff.c */
+const char *type_name(mode_t mode);
+
+/* count.c */
+uint64_t count_entries(int directory);
 
 /* links.c: the first to meet an inode copies it, the others link to that copy. */
 struct link {
