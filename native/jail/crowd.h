@@ -7,7 +7,11 @@
 
 #include <stdint.h>
 
-enum { CROWD_LOOK_MS = 250 };
+/*
+ * Between two looks. A few threads become thousands within a tenth of a second, so a crowd that grows is looked at soon again, and one
+ * that does not ever later. A look costs some microseconds a process, and looking a part in so many of the time.
+ */
+enum { CROWD_LOOK_LEAST_MS = 20, CROWD_LOOK_MOST_MS = 250, CROWD_LOOK_SHARE = 8 };
 
 /* Everything inside but init, whatever its state; the owner stands outside the namespace that this /proc shows. */
 uint32_t count_threads(void);

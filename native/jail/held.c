@@ -92,6 +92,14 @@ void held_watch(const struct plan *command, uint32_t id)
 	watched.next = milliseconds();
 }
 
+void held_follow(uint32_t ended, uint32_t other)
+{
+	if (watched.id != ended)
+		return;
+	watched.id = other;
+	last = (struct sum){0}; /* it has heard of nothing yet */
+}
+
 int held_patience(void)
 {
 	return watched.next > 0 ? REST_MS : -1;

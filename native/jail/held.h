@@ -13,6 +13,9 @@
 /* Looking begins anew for a command with OP_HELD, and ends where one has none. Reports "held BYTES FILES HIDDEN" are about `id`. */
 void held_watch(const struct plan *command, uint32_t id);
 
+/* The command that it was told to has ended: another that still runs hears of it from here on. */
+void held_follow(uint32_t ended, uint32_t other);
+
 /* How long to wait at most for the next look; -1 where nothing is looked at. */
 int held_patience(void);
 

@@ -33,6 +33,16 @@ void open_host_proc(void)
 		fail("/proc");
 }
 
+int host_processes(void)
+{
+	return host_proc;
+}
+
+void use_host_processes(int descriptor)
+{
+	host_proc = descriptor;
+}
+
 static void write_proc(pid_t pid, const char *file, const char *text)
 {
 	char path[64];
@@ -108,6 +118,12 @@ static int make_namespace(const char *users, const char *groups)
 }
 
 static int shifted_namespace = -1, namespace_with_owners = -1;
+static uint32_t first_shifted;
+
+uint32_t root_inside(void)
+{
+	return first_shifted;
+}
 
 int namespace_of_shift(void)
 {
@@ -128,6 +144,7 @@ void make_namespace_of_shift(uint32_t shift, uint32_t count)
 	char text[64];
 	snprintf(text, sizeof text, "0 %u %u", shift, count);
 	shifted_namespace = make_namespace(text, text);
+	first_shifted = shift;
 }
 
 void make_namespace_of_owners(const char *users, const char *groups)

@@ -8,7 +8,15 @@
 #include <sys/types.h>
 
 /* Descriptors the owner passes in. Everything else above 2 is closed before anything happens. */
-enum { FD_PLAN = 3, FD_REPORT = 4, FD_LIFELINE = 5, FD_LOCK = 6, FD_HANDOVER = 7, FD_FIRST_OTHER = 8 };
+enum {
+	FD_PLAN = 3,
+	FD_REPORT = 4,
+	FD_LIFELINE = 5,
+	FD_LOCK = 6,
+	FD_HANDOVER = 7,
+	FD_FIRST_CHANNEL = 8, /* to the servers of FUSE mounts: as many as the plan has */
+	FD_FIRST_OTHER = FD_FIRST_CHANNEL + PLAN_MAX_CHANNELS,
+};
 
 /*
  * Every failure ends the process at once: an operation that went wrong must never be followed by the next. The message
@@ -16,6 +24,11 @@ enum { FD_PLAN = 3, FD_REPORT = 4, FD_LIFELINE = 5, FD_LOCK = 6, FD_HANDOVER = 7
  */
 _Noreturn void fail(const char *what);
 _Noreturn void fail_with(int error, const char *what);
+/*
+ * Runs `act`; false where something in it failed. The failure is reported as ever, and ends `act` instead of the process: whoever
+ * calls this puts back what `act` had begun.
+ */
+bool attempt(void (*act)(void *context), void *context);
 /* Ends the process where another has said why already. */
 _Noreturn void give_up(void);
 /*
@@ -48,10 +61,15 @@ void write_shifted_maps(pid_t pid, uint32_t shift, uint32_t count);
 void leave_session_keyring(void);
 void become(uid_t uid, gid_t gid);
 void open_host_proc(void);
+/* The /proc of the host, by descriptor; and another descriptor of it. */
+int host_processes(void);
+void use_host_processes(int descriptor);
 int open_mount_namespace(void);
 void detach_mount(int root);
 /* Where the plan shifts; -1 before, and where it does not. */
 void make_namespace_of_shift(uint32_t shift, uint32_t count);
+/* Where the plan shifts, the id outside of the root inside: the jail's own places are given to it. */
+uint32_t root_inside(void);
 int namespace_of_shift(void);
 void enter_namespace_of_shift(void);
 /* For mounts with PLAN_ATTR_OWNERS; -1 before. */
@@ -80,6 +98,8 @@ void mount_bind(const char *source, const char *target, const char *identity, ui
 int clone_tree(const char *source, const char *identity, uint32_t attributes, bool *directory);
 void attach(int tree, const char *path, bool directory);
 void make_mounts_private(void);
+/* Its server, at the other end of this channel, is given the kernel's end and answers from then on. */
+void mount_fuse(const char *path, uint64_t channel, uint32_t attributes);
 void mount_proc(const char *path);
 void mount_devpts(const char *path);
 void mask(const char *path);
@@ -90,6 +110,9 @@ void pivot(void);
 
 /* overlay.c */
 void mount_overlay(const struct operation *overlay);
+extern const char overlay_profile[];
+void clear_volatile_marker(const char *work);
+void open_work_directories(const char *work);
 void mount_overlay_at(const char *place, const struct operation *overlay);
 /* Whether the path is `outer` or lies in it; and where an operation mounts something, or null. */
 bool contains(const char *outer, const char *inner);
@@ -102,6 +125,7 @@ void use_root(int descriptor);
 /* To mount on, made where it is missing: `name` in the directory that is returned, or that itself where `name` is empty. Not to be closed. */
 int find_place(const char *path, bool directory, const char **name);
 int find_parent(const char *path, const char **name);
+void give_to_owner_of(int parent, const char *made, const char *path);
 /* To be told of every mount in the root. */
 void mounted_at(const char *path);
 

@@ -1,4 +1,5 @@
 /* The mounts of the new root, by the mount API that works on descriptors. */
+#include "descriptor.h"
 #include "jail.h"
 #include "syscalls.h"
 
@@ -22,8 +23,10 @@ void make_mounts_private(void)
 void make_root(uint64_t size)
 {
 	make_mounts_private();
-	char options[64];
-	snprintf(options, sizeof options, "mode=0755,size=%llu", (unsigned long long)size);
+	char options[96];
+	int length = snprintf(options, sizeof options, "mode=0755,size=%llu", (unsigned long long)size);
+	if (namespace_of_shift() >= 0)
+		snprintf(options + length, sizeof options - (size_t)length, ",uid=%u,gid=%u", root_inside(), root_inside());
 	if (sys_mount("ctx-root", staging, "tmpfs", MS_NOSUID | MS_NODEV, options) != 0)
 		fail("mounting the root");
 	use_root(open(staging, O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -51,13 +54,16 @@ void make_file(const char *path, const char *content, mode_t mode)
 	if (write(file, content, length) != (ssize_t)length || (mode & 0022 && fchmod(file, mode) != 0))
 		fail(path);
 	close(file);
+	give_to_owner_of(parent, name, path);
 }
 
 void make_symlink(const char *path, const char *target)
 {
 	const char *name;
 	int parent = find_parent(path, &name);
-	if (symlinkat(target, parent, name) != 0 && errno != EEXIST)
+	if (symlinkat(target, parent, name) == 0)
+		give_to_owner_of(parent, name, path);
+	else if (errno != EEXIST)
 		fail(path);
 }
 
@@ -78,7 +84,7 @@ static int new_filesystem(const char *type, const char *const options[][2], uint
 	if (context < 0)
 		fail(path);
 	for (; options && (*options)[0]; options++)
-		if (sys_fsconfig(context, FSCONFIG_SET_STRING, (*options)[0], (*options)[1]) != 0)
+		if (sys_fsconfig(context, (*options)[1] ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, (*options)[0], (*options)[1]) != 0)
 			fail(path);
 	if (sys_fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL) != 0)
 		fail(path);
@@ -91,11 +97,38 @@ static int new_filesystem(const char *type, const char *const options[][2], uint
 
 void mount_tmpfs(const char *path, mode_t mode, uint32_t attributes)
 {
-	char text[16];
+	char text[16], owner[16];
 	snprintf(text, sizeof text, "%o", (unsigned)mode);
+	snprintf(owner, sizeof owner, "%u", root_inside());
 	/* There are two that the command may fill; together they leave half of the memory. */
-	const char *const options[][2] = {{"mode", text}, {"size", "25%"}, {NULL, NULL}};
+	const char *const options[][2] = {{"mode", text}, {"size", "25%"}, {namespace_of_shift() < 0 ? NULL : "uid", owner}, {"gid", owner}, {NULL, NULL}};
 	attach(new_filesystem("tmpfs", options, attributes, path), path, true);
+}
+
+/*
+ * The device is opened by whoever mounts it, as the kernel wants it: in the jail's own user namespace, or as root. Nobody but the
+ * server keeps it, so that the mount is dead when the server is. Root's commands are other users than whoever mounts it.
+ */
+void mount_fuse(const char *path, uint64_t channel, uint32_t attributes)
+{
+	if (channel >= PLAN_MAX_CHANNELS)
+		fail_with(EINVAL, "a channel that no server can have");
+	int device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	if (device < 0)
+		fail("/dev/fuse");
+	char descriptor[16], user[16], group[16];
+	snprintf(descriptor, sizeof descriptor, "%d", device);
+	snprintf(user, sizeof user, "%u", (unsigned)geteuid());
+	snprintf(group, sizeof group, "%u", (unsigned)getegid());
+	const char *const options[][2] = {{"source", "ctx"}, {"subtype", "ctx"}, {"fd", descriptor}, {"rootmode", "40755"},
+					  {"user_id", user}, {"group_id", group}, {"default_permissions", NULL},
+					  {namespace_of_shift() < 0 ? NULL : "allow_other", NULL}, {NULL, NULL}};
+	int tree = new_filesystem("fuse", options, attributes, path);
+	int server = FD_FIRST_CHANNEL + (int)channel;
+	send_descriptor(server, device);
+	close(device);
+	close(server);
+	attach(tree, path, true);
 }
 
 void mount_proc(const char *path)

@@ -2,12 +2,14 @@
  * The operations of a plan: one loop, one switch. What each does is in the file its name suggests; the first that fails ends
  * the process, with a report that names it.
  */
+#include "cache.h"
 #include "jail.h"
 #include "restrict.h"
 #include "terminal.h"
 
 #include <errno.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -69,9 +71,25 @@ void report_failure(int error, const char *what)
 	report("failed %u %s %d %s", current_index, current_name, error, what);
 }
 
+/* Where a failure goes on; null where it ends the process. */
+static jmp_buf *after_failure;
+
+bool attempt(void (*act)(void *context), void *context)
+{
+	jmp_buf here;
+	after_failure = &here;
+	bool failed = setjmp(here) != 0;
+	if (!failed)
+		act(context);
+	after_failure = NULL;
+	return !failed;
+}
+
 _Noreturn void fail_with(int error, const char *what)
 {
 	report_failure(error, what);
+	if (after_failure)
+		longjmp(*after_failure, 1);
 	give_up();
 }
 
@@ -142,6 +160,10 @@ void execute(const struct operation *operation, const struct plan *plan, int cha
 		return mount_bind(s[0], s[1], s[2], operation->flags);
 	case OP_OVERLAY:
 		return mount_overlay(operation);
+	case OP_CACHE:
+		return mount_cache(operation);
+	case OP_FUSE:
+		return mount_fuse(s[0], operation->number, operation->flags);
 	case OP_PROC:
 		return mount_proc(s[0]);
 	case OP_DEVPTS:

@@ -6,6 +6,7 @@
  * whole upper filesystem at every unmount; the store syncs at its durable points instead.
  */
 #include "jail.h"
+#include "join.h"
 #include "syscalls.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char profile[] = "userxattr,index=off,redirect_dir=nofollow,metacopy=off,volatile";
+const char overlay_profile[] = "userxattr,index=off,redirect_dir=nofollow,metacopy=off,volatile";
 
 /* Mounted by path here, where no agent ever wrote, then moved to its place by descriptor. */
 static const char staging_path[] = "/proc/.overlay", staging_name[] = ".overlay";
@@ -24,7 +25,7 @@ static const char staging_path[] = "/proc/.overlay", staging_name[] = ".overlay"
  * `volatile` leaves a marker that refuses the next mount; it is taken away before each one. The lock on the fork says that
  * no other jail is using it.
  */
-static void clear_volatile_marker(const char *work)
+void clear_volatile_marker(const char *work)
 {
 	static const struct {
 		const char *name;
@@ -35,6 +36,22 @@ static void clear_volatile_marker(const char *work)
 		fail(work);
 	for (size_t i = 0; i < sizeof marker / sizeof *marker; i++)
 		if (unlinkat(directory, marker[i].name, marker[i].flags) != 0 && errno != ENOENT)
+			fail(work);
+	close(directory);
+}
+
+/*
+ * The kernel makes what it needs there without any rights, and itself needs none. Whoever copies or deletes the store without
+ * being root does.
+ */
+void open_work_directories(const char *work)
+{
+	static const char *const names[] = {"work", "work/incompat", "work/incompat/volatile", "work/incompat/volatile/dirty"};
+	int directory = open(work, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (directory < 0)
+		fail(work);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (fchmodat(directory, names[i], 0700, 0) != 0 && errno != ENOENT)
 			fail(work);
 	close(directory);
 }
@@ -64,28 +81,35 @@ static void leave_exchanged_base(int before)
 	close(before);
 }
 
-/* At `place`, a path; layers are named relative to where this process stands. */
+/* At `place`, a path; layers are named relative to where this process stands. Where that fails nothing of it stays mounted. */
 void mount_overlay_at(const char *place, const struct operation *overlay)
 {
 	char **s = overlay->strings;
+	char options[4096];
+	if (snprintf(options, sizeof options, "lowerdir=%s,upperdir=%s,workdir=%s,%s", s[1], s[2], s[3], overlay_profile) >= (int)sizeof options)
+		fail_with(E2BIG, "too many layers for one overlay");
 	clear_volatile_marker(s[3]);
 	const bool exchanged = overlay->flags & PLAN_ATTR_OWNERS;
 	const int before = exchanged ? enter_exchanged_base() : -1;
-	char options[4096];
-	if (snprintf(options, sizeof options, "lowerdir=%s,upperdir=%s,workdir=%s,%s", s[1], s[2], s[3], profile) >= (int)sizeof options)
-		fail_with(E2BIG, "too many layers for one overlay");
-	if (sys_mount("ctx-fork", place, "overlay", 0, options) != 0)
-		fail(s[0]);
+	int error = sys_mount("ctx-fork", place, "overlay", 0, options) == 0 ? 0 : errno;
 	if (exchanged)
 		leave_exchanged_base(before);
+	if (error)
+		fail_with(error, s[0]);
+	open_work_directories(s[3]);
 	struct mount_attr set = {.attr_set = overlay->flags & ~PLAN_ATTR_OWNERS};
-	if (set.attr_set && sys_mount_setattr(AT_FDCWD, place, 0, &set) != 0)
-		fail(s[0]);
+	if (!set.attr_set || sys_mount_setattr(AT_FDCWD, place, 0, &set) == 0)
+		return;
+	error = errno;
+	sys_umount2(place, MNT_DETACH);
+	fail_with(error, s[0]);
 }
 
 void mount_overlay(const struct operation *overlay)
 {
 	const char *target = overlay->strings[0];
+	if (is_shared(overlay))
+		return attach(overlay->taken, target, true);
 	if (mkdirat(root_fd, staging_name, 0700) != 0)
 		fail("making the overlay's staging place");
 	mount_overlay_at(staging_path, overlay);
@@ -108,6 +132,7 @@ const char *mount_target(const struct operation *operation)
 	switch (operation->code) {
 	case OP_TMPFS:
 	case OP_OVERLAY:
+	case OP_CACHE:
 		return operation->strings[0];
 	case OP_BIND:
 		return operation->strings[1];
@@ -124,7 +149,7 @@ const char *mount_target(const struct operation *operation)
 void release_overlays(const struct plan *plan)
 {
 	for (uint32_t i = 0; i < plan->count; i++) {
-		if (plan->operations[i].code != OP_OVERLAY)
+		if (plan->operations[i].code != OP_OVERLAY && plan->operations[i].code != OP_CACHE)
 			continue;
 		const char *outermost = plan->operations[i].strings[0];
 		for (uint32_t j = 0; j < plan->count; j++) {

@@ -58,6 +58,21 @@ static int open_directory(const char *path, size_t length)
 	return sys_openat2(root_fd, directory, &how);
 }
 
+/*
+ * In root's jails, what is made belongs to the owner of the directory it is made in: in a private home to the command, in the new
+ * root to the root inside. Left to the user who makes it, it would be nobody's inside. `made` is on the mount of its parent,
+ * whatever took its name since, and a link is not followed. A filesystem without owners keeps its own.
+ */
+void give_to_owner_of(int parent, const char *made, const char *path)
+{
+	struct stat about;
+	if (namespace_of_shift() < 0)
+		return;
+	if (fstat(parent, &about) != 0 || (fchownat(parent, made, about.st_uid, about.st_gid, AT_SYMLINK_NOFOLLOW) != 0 &&
+					   errno != EPERM && errno != EINVAL))
+		fail(path);
+}
+
 /* Component by component, making what is missing. */
 static int make_directories(const char *path, size_t length)
 {
@@ -74,7 +89,9 @@ static int make_directories(const char *path, size_t length)
 		component[size] = 0;
 		if (is_dots(component))
 			fail_with(EINVAL, path);
-		if (mkdirat(at, component, 0755) != 0 && errno != EEXIST && errno != EROFS)
+		if (mkdirat(at, component, 0755) == 0)
+			give_to_owner_of(at, component, path);
+		else if (errno != EEXIST && errno != EROFS)
 			fail(path);
 		int next = openat(at, component, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (next < 0)
@@ -115,7 +132,7 @@ int find_parent(const char *path, const char **name)
 static void make_place(int parent, const char *name, bool directory, const char *path)
 {
 	if ((directory ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0644, 0)) == 0)
-		return;
+		return give_to_owner_of(parent, name, path);
 	struct stat about;
 	if ((errno != EEXIST && errno != EROFS) || fstatat(parent, name, &about, AT_SYMLINK_NOFOLLOW) != 0)
 		fail(path);

@@ -19,7 +19,7 @@ const struct operation_kind operation_kinds[OP_COUNT] = {
 	[OP_SYMLINK] = {"symlink", STAGE_INIT, 2, 2},
 	[OP_TMPFS] = {"tmpfs", STAGE_INIT, 1, 1},
 	[OP_BIND] = {"bind", STAGE_INIT, 2, 3},
-	[OP_OVERLAY] = {"overlay", STAGE_INIT, 4, 4},
+	[OP_OVERLAY] = {"overlay", STAGE_INIT, 4, ANY_NUMBER},
 	[OP_PROC] = {"proc", STAGE_INIT, 1, 1},
 	[OP_DEVPTS] = {"devpts", STAGE_INIT, 1, 1},
 	[OP_MASK] = {"mask", STAGE_INIT, 1, 1},
@@ -37,6 +37,8 @@ const struct operation_kind operation_kinds[OP_COUNT] = {
 	[OP_OWNERS] = {"owners", STAGE_OWNER, 2, 2},
 	[OP_GROUPS] = {"groups", STAGE_IDENTITY, 1, ANY_NUMBER},
 	[OP_HELD] = {"held", STAGE_COMMAND, 1, ANY_NUMBER},
+	[OP_CACHE] = {"cache", STAGE_INIT, 4, ANY_NUMBER},
+	[OP_FUSE] = {"fuse", STAGE_INIT, 1, 1},
 	[OP_LISTEN] = {"listen", STAGE_NETWORK, 0, 0},
 	[OP_SECCOMP] = {"seccomp", STAGE_IDENTITY, 1, 1},
 };
@@ -142,7 +144,7 @@ static bool belongs(enum code code, enum plan_kind kind)
 	case PLAN_WHOLE:
 		return true;
 	case PLAN_KEPT:
-		return !of_command || code == OP_SHIFT;
+		return (!of_command || code == OP_SHIFT) && code != OP_FUSE; /* its server ends with one command */
 	case PLAN_COMMAND:
 		return of_command && code != OP_SHIFT;
 	case PLAN_OVERLAYS:

@@ -19,6 +19,7 @@ enum {
 	PLAN_MAX_BYTES = 16 << 20,
 	PLAN_MAX_OPERATIONS = 4096,
 	PLAN_MAX_STRINGS = 65535,
+	PLAN_MAX_CHANNELS = 16,
 };
 
 /* Codes are part of the format: they are never reused. */
@@ -35,7 +36,8 @@ enum code {
 	OP_TMPFS,        /* path; number: mode; flags: mount attributes */
 	OP_BIND,         /* source, target, device:inode that the source must have; flags: mount attributes, applied recursively; source
 	                    has no symlink in it; the third may be missing */
-	OP_OVERLAY,      /* target, lower:lower..., upper, work; flags: mount attributes */
+	OP_OVERLAY,      /* target, lower:lower..., upper, work; flags: mount attributes. Process numbers may follow, of owners of jails
+	                    that have it mounted: then theirs is cloned (join.h) */
 	OP_PROC,         /* path: a fresh procfs of the jail's own pid namespace */
 	OP_DEVPTS,       /* path */
 	OP_MASK,         /* path: an existing one is hidden behind an empty, unreadable thing; a missing one is skipped */
@@ -55,6 +57,10 @@ enum code {
 	OP_OWNERS,       /* uid map, gid map: who the owners of a mount with PLAN_ATTR_OWNERS are, as user_namespaces(7) writes it */
 	OP_GROUPS,       /* supplementary groups of the command, each a decimal number */
 	OP_HELD,         /* paths inside: what the command's processes hold of deleted files on their filesystems is reported (held.h) */
+	OP_CACHE,        /* target, source, upper, work; flags: mount attributes; MOUNT_ATTR_IDMAP: of the source. See cache.c. Process
+	                    numbers may follow, as in OP_OVERLAY */
+	OP_FUSE,         /* path; number: which of the descriptors from FD_FIRST_CHANNEL on its server gets the kernel's end by; flags: mount
+	                    attributes */
 	OP_COUNT,
 };
 
@@ -73,6 +79,8 @@ struct operation {
 	uint64_t number;
 	uint16_t string_count;
 	char **strings; /* string_count of them, then a null pointer */
+	int taken;      /* of an overlay that is another jail's, too: its clone, once it was taken; of a cache, -1 where nobody has it */
+	int lock;       /* of a cache */
 };
 
 struct plan {

@@ -33,6 +33,7 @@ void relay_clear(struct relay *relay)
 	relay->from = relay->to = relay->command_end = -1;
 	relay->both_ours = false;
 	relay->start = relay->stop = 0;
+	relay->error = 0;
 }
 
 void relays_open(struct relay relays[RELAYS])
@@ -85,12 +86,14 @@ void relays_take(struct relay relays[RELAYS])
 			fail("connecting the command");
 }
 
-/* In the owner, once the command has started. */
+/* In the owner, once the command has started or will not. */
 void relays_keep(struct relay relays[RELAYS])
 {
-	for (int i = 0; i < RELAYS; i++)
+	for (int i = 0; i < RELAYS; i++) {
 		if (relays[i].command_end >= 0)
 			close(relays[i].command_end);
+		relays[i].command_end = -1;
+	}
 }
 
 static void end(struct relay *relay, int index)
@@ -116,6 +119,15 @@ static bool again(void)
 	return errno == EAGAIN || errno == EINTR;
 }
 
+/* A reader that has gone is quiet, as in every pipeline: a pipe, a socket, a terminal that was hung up. */
+static bool reader_gone(int descriptor, int error)
+{
+	struct stat about;
+	if (error == EPIPE || error == ECONNRESET)
+		return true;
+	return error == EIO && fstat(descriptor, &about) == 0 && S_ISCHR(about.st_mode);
+}
+
 void relay_move(struct relay relays[RELAYS], int index)
 {
 	struct relay *relay = &relays[index];
@@ -123,8 +135,11 @@ void relay_move(struct relay relays[RELAYS], int index)
 		ssize_t written = write(relay->to, relay->bytes + relay->start, relay->stop - relay->start);
 		if (written < 0 && again())
 			return;
-		if (written < 0)
-			return end(relay, index); /* the reader is gone; the command gets SIGPIPE from its own pipe */
+		if (written < 0) {
+			if (index != 0 && !reader_gone(relay->to, errno))
+				relay->error = errno;
+			return end(relay, index); /* the command gets SIGPIPE from its own pipe */
+		}
 		relay->start += (size_t)written;
 		return;
 	}

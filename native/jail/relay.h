@@ -13,6 +13,7 @@ struct relay {
 	int from, to, command_end;
 	bool both_ours; /* else one of them is a stream of this process itself, and stays open */
 	size_t start, stop;
+	int error; /* what its reader answered, where that was neither a write nor the end of a reader */
 	char bytes[RELAY_BYTES];
 };
 

@@ -52,6 +52,10 @@ void keep_page_for_filters(void)
 		close(holder);
 }
 
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
+
 static int ruleset = -1;
 static uint64_t handled;
 
@@ -130,7 +134,11 @@ static struct sock_fprog decode(const char *text)
 void filter_system_calls(const char *text, int channel)
 {
 	struct sock_fprog program = decode(text);
-	int listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	/* A call that is being answered is not begun again because of a signal, where the kernel can do that (since 5.19). */
+	const unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
+	int listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
+	if (listener < 0 && errno == EINVAL)
+		listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 	if (listener < 0)
 		fail("seccomp");
 	/* The owner gets the listener: it alone can answer and count what is refused. */
@@ -154,14 +162,11 @@ static void count_refusal(struct refusals *refusals, int number)
 }
 
 /* Always EPERM, whatever the arguments: nothing is looked at that could change meanwhile. */
-void refuse_call(int listener, struct refusals *refusals)
+void refuse_call(int listener, const struct seccomp_notif *call, struct refusals *refusals)
 {
-	struct seccomp_notif call;
-	memset(&call, 0, sizeof call);
-	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0)
-		return; /* the caller is gone */
-	count_refusal(refusals, call.data.nr);
-	struct seccomp_notif_resp answer = {.id = call.id, .error = -EPERM};
+	if (refusals)
+		count_refusal(refusals, call->data.nr);
+	struct seccomp_notif_resp answer = {.id = call->id, .error = -EPERM};
 	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
 

@@ -26,7 +26,9 @@ struct refusals {
 	} of[MAX_SYSTEM_CALLS];
 };
 
-void refuse_call(int listener, struct refusals *refusals);
+struct seccomp_notif;
+/* `refusals` may be null, where nobody asks any more. */
+void refuse_call(int listener, const struct seccomp_notif *call, struct refusals *refusals);
 void report_refused_calls(const struct refusals *refusals);
 
 #endif

@@ -133,16 +133,22 @@ static void start(struct jail *jail, const struct frame *frame)
 	struct relay *relays = calloc(RELAYS, sizeof *relays);
 	if (problem || frame->id == 0 || find_command(jail, frame->id)) {
 		report_failure(EINVAL, problem ? problem : "a command needs a number of its own");
+	} else if (!are_overlays_mounted()) {
+		report_failure(ENODEV, "the fork is not mounted");
 	} else if (!command || !relays || jail->count == MOST_COMMANDS) {
 		report_failure(EAGAIN, "too many commands at one time");
 	} else if (!open_streams(relays, frame->id, frame->kind)) {
 		report_failure(errno, "making a pipe for the command");
+		relays_keep(relays);
+		relays_close(relays);
 	} else {
 		struct winsize size = terminal ? size_at(frame->payload) : (struct winsize){0};
 		give_streams(jail->plan, &plan, relays);
-		*command = (struct command){.id = frame->id, .listener = -1, .relays = relays};
+		*command = (struct command){.id = frame->id, .relays = relays};
 		terminal_ask(terminal ? &size : NULL);
 		if (start_command(&plan, NULL, jail->mask, command)) {
+			if (command->calls && !calls_keep_plan(command->calls, frame->payload + skipped, frame->size - skipped))
+				fail("keeping the command's plan");
 			jail->commands[jail->count++] = command;
 			command = NULL;
 			relays = NULL;
@@ -191,8 +197,8 @@ static void mount_again(struct jail *jail, const struct frame *frame)
 	if (problem) {
 		report_failure(EINVAL, problem);
 	} else {
-		mount_overlays_again(jail->plan, &overlays);
-		report("mounted");
+		if (mount_overlays_again(jail->plan, &overlays))
+			report("mounted");
 	}
 	plan_free(&overlays);
 }

@@ -19,7 +19,7 @@ enum request {
 	REQUEST_SIGNAL,   /* u32 number, to the command of this id and its process group */
 	REQUEST_RESIZE,   /* u16 rows, u16 columns, of the terminal of the command of this id */
 	REQUEST_RELEASE,  /* nothing: the overlays are unmounted; "released", or EBUSY while anything runs */
-	REQUEST_OVERLAYS, /* a PLAN_OVERLAYS, mounted where the released ones were; "mounted" */
+	REQUEST_OVERLAYS, /* a PLAN_OVERLAYS, mounted where the released ones were; "mounted", or "failed", and then nothing is */
 };
 
 /* In main.c: a command of another user than its caller gets its pipes. */

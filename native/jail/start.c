@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 
 enum { SHIFTED_INIT_OFFSET = 1 };
 
@@ -187,18 +188,33 @@ static bool refuse_start(const struct ties *ties, const char *what)
 	return false;
 }
 
-enum { LOOK_MILLISECONDS = 20, MOST_LOOKS = 500 };
+enum { LOOK_MILLISECONDS = 20, MOST_MILLISECONDS = 10000 };
+
+static long long milliseconds_now(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
 
 /*
  * In a kept jail an earlier command of the same user can signal this one before it is the program. One that was stopped is let
- * go on; nobody's requests wait longer than MOST_LOOKS for one that is stopped again and again. False where it says nothing.
+ * go on; nobody's requests wait longer than MOST_MILLISECONDS for one that is stopped again and again. False where it says nothing.
  */
-static bool await_word(pid_t pid, int descriptor, int *looks)
+static bool await_word(pid_t pid, int descriptor, long long end)
 {
-	struct pollfd watched[] = {{.fd = descriptor, .events = POLLIN}, {.fd = FD_LIFELINE, .events = POLLIN}};
-	for (; *looks > 0; --*looks) {
-		if (poll(watched, 2, LOOK_MILLISECONDS) > 0)
+	struct pollfd watched[] = {{.fd = descriptor, .events = POLLIN},
+				   {.fd = FD_LIFELINE, .events = POLLIN},
+				   {.fd = left_calls_descriptor(), .events = POLLIN}};
+	for (long long now = milliseconds_now(), looked = now; now < end; now = milliseconds_now()) {
+		int ready = poll(watched, 3, LOOK_MILLISECONDS);
+		if (ready > 0 && (watched[0].revents || watched[1].revents))
 			return watched[0].revents;
+		if (ready > 0)
+			take_left_calls(); /* what earlier commands left running goes on meanwhile */
+		if (ready > 0 && now - looked < LOOK_MILLISECONDS)
+			continue;
+		looked = now;
 		siginfo_t about = {0};
 		if (waitid(P_PID, (id_t)pid, &about, WSTOPPED | WNOHANG) == 0 && about.si_pid == pid)
 			kill(pid, SIGCONT);
@@ -206,16 +222,25 @@ static bool await_word(pid_t pid, int descriptor, int *looks)
 	return false;
 }
 
+/* Where it sends no listener it has failed, and says so. */
+static void listen_to(struct command *command, const struct plan *plan, int channel)
+{
+	int listener = receive_descriptor(channel);
+	command->calls = listener < 0 ? NULL : calls_of(listener, plan, &command->refusals, &command->renamed);
+	if (listener >= 0 && !command->calls)
+		fail("listening to the command");
+}
+
 static bool watch_kept_start(const struct plan *plan, struct command *command, int channel, int executed)
 {
-	int looks = MOST_LOOKS;
+	const long long end = milliseconds_now() + MOST_MILLISECONDS;
 	char byte = 0;
-	if (terminal_wanted() && await_word(command->pid, channel, &looks))
+	if (terminal_wanted() && await_word(command->pid, channel, end))
 		terminal_serve(channel, command->relays);
-	if (find(plan, OP_SECCOMP) && await_word(command->pid, channel, &looks))
-		command->listener = receive_descriptor(channel);
-	bool executing = await_word(command->pid, executed, &looks) && read(executed, &byte, 1) == 1 && byte == PROGRESS_EXECUTING;
-	if (executing && await_word(command->pid, executed, &looks) && read(executed, &byte, 1) == 0)
+	if (find(plan, OP_SECCOMP) && await_word(command->pid, channel, end))
+		listen_to(command, plan, channel);
+	bool executing = await_word(command->pid, executed, end) && read(executed, &byte, 1) == 1 && byte == PROGRESS_EXECUTING;
+	if (executing && await_word(command->pid, executed, end) && read(executed, &byte, 1) == 0)
 		return true;
 	if (byte != PROGRESS_FAILED) {
 		kill(command->pid, SIGKILL);
@@ -229,7 +254,8 @@ static bool watch_start(const struct plan *plan, struct command *command, int ch
 	char byte;
 	if (terminal_wanted())
 		terminal_keep(channel, command->relays);
-	command->listener = find(plan, OP_SECCOMP) ? receive_descriptor(channel) : -1;
+	if (find(plan, OP_SECCOMP))
+		listen_to(command, plan, channel);
 	bool executing = read(executed, &byte, 1) == 1 && byte == PROGRESS_EXECUTING;
 	return executing && read(executed, &byte, 1) == 0;
 }
@@ -242,32 +268,77 @@ static uint64_t limit_of(const struct plan *plan, uint32_t resource)
 	return 0;
 }
 
-bool start_command(const struct plan *plan, const struct ties *ties, mode_t mask, struct command *command)
+/* Both channels to a command that is being started; [1] is its own end. */
+struct channels {
+	int words[2], executed[2];
+};
+
+static bool open_channels(struct channels *channels)
 {
-	int channel[2], executed[2];
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0)
-		return refuse_start(ties, "making a socket");
-	if (pipe2(executed, O_CLOEXEC) != 0)
-		return refuse_start(ties, "making a pipe");
-	command->pid = fork();
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channels->words) != 0)
+		return false;
+	if (pipe2(channels->executed, O_CLOEXEC) == 0)
+		return true;
+	int error = errno;
+	close(channels->words[0]);
+	close(channels->words[1]);
+	errno = error;
+	return false;
+}
+
+static void close_ends(const struct channels *channels, int which)
+{
+	close(channels->words[which]);
+	close(channels->executed[which]);
+}
+
+/*
+ * In a kept jail an earlier command of the same user could look into this one's process before that becomes the program. The
+ * owner itself none of them can see, and whoever joins the jail has to find its namespaces.
+ */
+static pid_t fork_closed(void)
+{
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+		return -1;
+	pid_t pid = fork();
+	int error = errno;
+	if (pid != 0 && prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
+		fail("opening the owner");
+	errno = error;
+	return pid;
+}
+
+/* Whether the program runs; what was opened for it is the caller's to close, whatever happened. */
+static bool run_command(const struct plan *plan, const struct ties *ties, mode_t mask, struct command *command)
+{
+	struct channels channels;
+	if (!open_channels(&channels))
+		return refuse_start(ties, "making a channel to the command");
+	command->pid = ties ? fork() : fork_closed();
 	if (command->pid == 0) {
-		close(channel[0]);
-		tell_progress(executed[1]);
-		become_command(plan, ties, mask, command, channel[1]);
+		close(channels.words[0]);
+		tell_progress(channels.executed[1]);
+		become_command(plan, ties, mask, command, channels.words[1]);
 	}
-	close(channel[1]);
-	close(executed[1]);
+	close_ends(&channels, 1);
 	bool there = command->pid > 0 && (!ties || write(ties->all_are_there, "", 1) == 1);
 	if (command->pid < 0)
 		refuse_start(ties, "starting the command");
-	bool started = there && (ties ? watch_start(plan, command, channel[0], executed[0])
-				      : watch_kept_start(plan, command, channel[0], executed[0]));
-	close(channel[0]);
-	close(executed[0]);
+	bool started = there && (ties ? watch_start(plan, command, channels.words[0], channels.executed[0])
+				      : watch_kept_start(plan, command, channels.words[0], channels.executed[0]));
+	close_ends(&channels, 0);
+	if (!started && command->pid > 0)
+		waitpid(command->pid, NULL, 0);
+	return started;
+}
+
+bool start_command(const struct plan *plan, const struct ties *ties, mode_t mask, struct command *command)
+{
+	bool started = run_command(plan, ties, mask, command);
 	relays_keep(command->relays);
 	if (!started) {
-		if (command->pid > 0)
-			waitpid(command->pid, NULL, 0);
+		calls_free(command->calls);
+		command->calls = NULL;
 		return false;
 	}
 	command->most_threads = limit_of(plan, RLIMIT_NPROC);

@@ -2,9 +2,8 @@
 #ifndef CTX_JAIL_START_H
 #define CTX_JAIL_START_H
 
-#include "plan.h"
+#include "calls.h"
 #include "relay.h"
-#include "restrict.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -31,9 +30,11 @@ struct command {
 	uint32_t id;
 	pid_t pid;
 	int process;  /* a pidfd: readable when it has ended */
-	int listener; /* of its filter; -1 where it has none, or nobody is left who could call */
+	struct calls *calls; /* by its filter; null where it has none, or nobody is left who could call */
 	struct refusals refusals;
+	struct renamed renamed;
 	struct relay *relays; /* RELAYS of them */
+	long long ended;       /* when it was first seen to have, in milliseconds, while its status is kept from us; else 0 */
 	uint64_t most_threads; /* that it may have; 0 where the plan does not say */
 	uint32_t crowd;        /* the most that were seen */
 };

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -110,9 +111,47 @@ void terminal_resize(void)
 		ioctl(master, TIOCSWINSZ, &size);
 }
 
+/*
+ * The key that stops a job. The command leads a session of its own, whose group the kernel takes for orphaned and does not stop by a
+ * key: we stop it, and ourselves, for the shell that started us. What reads key by key (an editor, a shell's prompt) or has put
+ * another group in front (a shell inside) gets the key as it is.
+ */
+bool terminal_stops(struct relay *input, pid_t command)
+{
+	struct termios modes;
+	pid_t front = 0;
+	if (master < 0 || !raw || input->start >= input->stop)
+		return false;
+	if (tcgetattr(master, &modes) != 0 || !(modes.c_lflag & ISIG) || !(modes.c_lflag & ICANON))
+		return false;
+	char key = (char)modes.c_cc[VSUSP];
+	if (key == _POSIX_VDISABLE || ioctl(master, TIOCGPGRP, &front) != 0 || front != command)
+		return false;
+	char *found = memchr(input->bytes + input->start, key, input->stop - input->start);
+	if (!found)
+		return false;
+	/* As a terminal does: what was typed before the key is dropped with it. */
+	input->start = (size_t)(found - input->bytes) + 1;
+	return true;
+}
+
+void terminal_again(void)
+{
+	if (master < 0 || raw)
+		return;
+	struct termios through;
+	if (tcgetattr(0, &saved) != 0)
+		return;
+	through = saved;
+	cfmakeraw(&through);
+	raw = tcsetattr(0, TCSADRAIN, &through) == 0;
+	terminal_resize();
+}
+
 void terminal_restore(void)
 {
-	if (raw)
+	/* Behind the shell it is the shell's, and setting its modes would stop us there. */
+	if (raw && tcgetpgrp(0) == getpgrp())
 		tcsetattr(0, TCSADRAIN, &saved);
 	raw = false;
 }

@@ -23,5 +23,9 @@ void terminal_resize_to(const struct relay relays[RELAYS], const struct winsize 
 void terminal_keep(int channel, struct relay relays[RELAYS]);
 void terminal_resize(void);
 void terminal_restore(void);
+/* Raw again after terminal_restore, with the modes and the size that the person's terminal has by then. */
+void terminal_again(void);
+/* Whether the person has just typed the key that stops the command; it is taken out of the input. */
+bool terminal_stops(struct relay *input, pid_t command);
 
 #endif

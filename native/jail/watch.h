@@ -16,12 +16,15 @@ struct jail {
 	const struct ties *ties;
 	mode_t mask; /* of whoever started us, for the commands */
 	int signals;
+	int stops;   /* see stop_signals */
 	bool kept;   /* it goes on after a command, until nobody asks any more */
 	uint32_t count;
 	struct command *commands[MOST_COMMANDS];
 };
 
 int forwarded_signals(void);
+/* Readable while one waits to stop us. */
+int stop_signals(void);
 
 /* Returns when the one command has ended; a kept jail's when it shall end. */
 void watch(struct jail *jail);

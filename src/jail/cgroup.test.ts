@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, rmdirSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
+import { loadFileLock } from '../audit/file-lock.js';
+import { library } from '../audit/record-fixture.js';
 import { groupPlaces, groupSettings, makeGroup } from './cgroup.js';
 
 describe('control groups', () => {
@@ -52,7 +54,7 @@ describe('control groups', () => {
   });
 
   it('are not made where nothing is limited, nor found where none are mounted', () => {
-    assert.equal(makeGroup({}), undefined);
+    assert.equal(makeGroup({}, library), undefined);
     assert.equal(groupPlaces('', '0::/\n'), undefined);
   });
 
@@ -60,7 +62,7 @@ describe('control groups', () => {
   it('are made, hold their limit and leave nothing behind', { skip: reason }, (context) => {
     let group: ReturnType<typeof makeGroup>;
     try {
-      group = makeGroup({ pids: 7 });
+      group = makeGroup({ pids: 7 }, library);
     } catch (error) {
       assert.equal((error as { code: string }).code, 'ENOTSUP');
       context.skip('this host has no pids controller to give');
@@ -80,20 +82,24 @@ describe('control groups', () => {
     const name = (owner: string) => `ctx-${owner}-${Date.now().toString(36)}-0`;
     let group: ReturnType<typeof makeGroup>;
     try {
-      group = makeGroup({ pids: 7 });
+      group = makeGroup({ pids: 7 }, library);
     } catch (error) {
       assert.equal((error as { code: string }).code, 'ENOTSUP');
       context.skip('this host has no pids controller to give');
       return;
     }
     const place = dirname(group?.directories[0] ?? '');
-    const [abandoned, living] = [join(place, name(nobody)), join(place, name(process.pid.toString(36)))];
+    // The numbers say the opposite, as those of another pid namespace may.
+    const [abandoned, living] = [join(place, name(process.pid.toString(36))), join(place, name(nobody))];
     mkdirSync(abandoned);
     mkdirSync(living);
-    group?.remove();
-    makeGroup({ pids: 7 })?.remove();
-    const left = [existsSync(abandoned), existsSync(living)];
+    const descriptor = openSync(living, 'r');
+    loadFileLock(library, 0).hold(descriptor, living);
+    const other = makeGroup({ pids: 7 }, library);
+    const left = [abandoned, living, group?.directories[0] ?? ''].map((each) => existsSync(each));
+    for (const each of [group, other]) each?.remove();
+    closeSync(descriptor);
     rmdirSync(living);
-    assert.deepEqual(left, [false, true]);
+    assert.deepEqual(left, [false, true, true]);
   });
 });

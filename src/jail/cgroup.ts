@@ -3,8 +3,21 @@
  * it before it does anything else, and it is removed at the end. Version 2 where it has the controllers, else version 1;
  * a limit that this host cannot hold is refused, never ignored.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
+import { type FileLock, loadFileLock } from '../audit/file-lock.js';
 import { type ErrnoCode, ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { uniqueName } from '../base/unique-name.js';
 
@@ -109,7 +122,7 @@ export interface Group {
 function unavailable(reason: string, cause?: unknown): ErrnoError {
   return new ErrnoError('ENOTSUP', {
     operation: 'limit',
-    reason: `this host cannot hold a limit of memory, processes or processors for you: ${reason}`,
+    reason: `this host cannot hold a limit of memory or processors for you: ${reason}`,
     remedy: 'run under `systemd-run --user --scope -p Delegate=yes`, or as root; `ctx doctor` shows the controllers',
     cause,
   });
@@ -179,33 +192,96 @@ function eventsOf(directories: Directories): string[] {
   ];
 }
 
-/** By `uniqueName`, which begins with the number of the process that made it. */
-const groupName = /^ctx-([0-9a-z]+)-[0-9a-z]+-[0-9a-z]+$/;
+/** By `uniqueName`. */
+const groupName = /^ctx-[0-9a-z]+-[0-9a-z]+-[0-9a-z]+$/;
 
 /** Its jail is still ending, another ctx removed it, or it is another user's. */
 const notOursToRemove: readonly ErrnoCode[] = ['EBUSY', 'ENOENT', 'EACCES', 'EPERM'];
 
+/** The directory, open and locked; undefined where another process has it. */
+function lockGroup(lock: FileLock, directory: string): number | undefined {
+  const descriptor = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    lock.hold(descriptor, directory);
+    return descriptor;
+  } catch (error) {
+    closeSync(descriptor);
+    if (hasCode(error, 'EAGAIN')) return undefined;
+    throw error;
+  }
+}
+
 /**
- * A killed ctx cannot remove its group; the next one does. The kernel removes none that still holds a process, so a group
- * that is in use stays, whoever asks.
+ * A killed ctx cannot remove its group; the next one does. Who lives holds the lock of its group: a process number says nothing, in
+ * another pid namespace it is somebody else's. The kernel removes none that still holds a process.
  */
-function removeAbandoned(place: string): void {
+function removeAbandoned(lock: FileLock, place: string): void {
   for (const name of readdirSync(place)) {
-    const owner = groupName.exec(name)?.[1];
-    if (owner === undefined || existsSync(`/proc/${Number.parseInt(owner, 36)}`)) continue;
+    if (!groupName.test(name)) continue;
     try {
-      rmdirSync(join(place, name));
+      const descriptor = lockGroup(lock, join(place, name));
+      if (descriptor === undefined) continue;
+      try {
+        rmdirSync(join(place, name));
+      } finally {
+        closeSync(descriptor);
+      }
     } catch (error) {
       if (!notOursToRemove.some((code) => hasCode(error, code))) throw error;
     }
   }
 }
 
-/** Undefined where nothing is limited. */
-export function makeGroup(limits: GroupLimits): Group | undefined {
-  const wanted = controllers.filter((controller) => limits[controller] !== undefined);
-  if (wanted.length === 0) return undefined;
+/** Another ctx may have the new one, or may have removed it, before it is locked. */
+const groupTries = 16;
+
+/** Makes the directory and locks it: until the descriptor is closed nobody else removes it. */
+function makeLocked(lock: FileLock, directory: string): number {
+  for (let tries = 1; ; tries++) {
+    try {
+      mkdirSync(directory);
+    } catch (error) {
+      if (!hasCode(error, 'EEXIST') || tries === 1) throw error;
+    }
+    try {
+      const descriptor = lockGroup(lock, directory);
+      if (descriptor !== undefined && fstatSync(descriptor).ino === statSync(directory, { throwIfNoEntry: false })?.ino)
+        return descriptor;
+      if (descriptor !== undefined) closeSync(descriptor);
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT') || tries === groupTries) throw error;
+    }
+    if (tries === groupTries) throw unavailable('a new control group is held by another process');
+  }
+}
+
+function mayMakeGroups(place: string | undefined): boolean {
+  if (place === undefined) return false;
+  try {
+    accessSync(place, constants.W_OK);
+    return true;
+  } catch {
+    return false; // whatever the reason: the other way holds it
+  }
+}
+
+/**
+ * What a group is needed for: processes are held by the kernel's limit of a user namespace's processes as well (the plan's `limit`),
+ * so where this user may make no group they need none.
+ */
+function heldByGroup(limits: GroupLimits, found: GroupPlaces | undefined): readonly Controller[] {
+  return controllers.filter(
+    (controller) =>
+      limits[controller] !== undefined && (controller !== 'pids' || mayMakeGroups(found?.places.get(controller))),
+  );
+}
+
+/** Undefined where nothing is limited, or nothing that takes a group. `library` is `native/flock.node`. */
+export function makeGroup(limits: GroupLimits, library: string): Group | undefined {
+  if (controllers.every((controller) => limits[controller] === undefined)) return undefined;
   const found = groupPlaces(readText('/proc/self/mountinfo'), readText('/proc/self/cgroup'));
+  const wanted = heldByGroup(limits, found);
+  if (wanted.length === 0) return undefined;
   if (found === undefined) throw unavailable('no cgroup filesystem is mounted');
   const name = `ctx-${uniqueName()}`;
   const directories = new Map<Controller, string>();
@@ -215,7 +291,10 @@ export function makeGroup(limits: GroupLimits): Group | undefined {
     directories.set(controller, join(place, name));
   }
   const unique = [...new Set(directories.values())];
+  const lock = loadFileLock(library, 0, 'control group');
+  const held: number[] = [];
   const remove = () => {
+    for (const descriptor of held.splice(0)) closeSync(descriptor);
     for (const directory of unique) {
       try {
         rmdirSync(directory);
@@ -226,10 +305,12 @@ export function makeGroup(limits: GroupLimits): Group | undefined {
   };
   try {
     for (const directory of unique) {
-      removeAbandoned(dirname(directory));
-      mkdirSync(directory);
+      removeAbandoned(lock, dirname(directory));
+      held.push(makeLocked(lock, directory));
     }
-    for (const setting of groupSettings(found.version, limits)) {
+    for (const setting of groupSettings(found.version, limits).filter(({ controller }) =>
+      directories.has(controller),
+    )) {
       write(join(directories.get(setting.controller) ?? '', setting.file), setting);
     }
   } catch (error) {
@@ -237,4 +318,19 @@ export function makeGroup(limits: GroupLimits): Group | undefined {
     throw error instanceof ErrnoError ? error : unavailable('a control group cannot be made', error);
   }
   return { directories: unique, usage: () => usageOf(directories), events: () => eventsOf(directories), remove };
+}
+
+/** Which limits this user's commands can be held to, found by making a group for each. */
+export function holdableLimits(library: string): readonly Controller[] {
+  const ample = { memory: 2 ** 40, pids: 10_000, cpu: 1 } as const;
+  return controllers.filter((controller) => {
+    try {
+      const group = makeGroup({ [controller]: ample[controller] }, library);
+      group?.remove();
+      return controller === 'pids' || group !== undefined;
+    } catch (error) {
+      if (hasCode(error, 'ENOTSUP')) return false;
+      throw error;
+    }
+  });
 }

@@ -12,6 +12,7 @@ const good: HostFacts = {
   landlock: 3,
   fuse: 'usable',
   cgroup: { version: 2, controllers: ['cpu', 'memory'] },
+  limits: ['memory', 'pids', 'cpu'],
   appArmorRestriction: false,
 };
 
@@ -32,6 +33,7 @@ describe('the diagnosis of a host', () => {
         'idmapped mounts: ok, only root needs them',
         'FUSE: ok, /dev/fuse',
         'cgroup: ok, v2: cpu memory',
+        'limits: ok, --memory --processes --cpus',
       ],
     );
   });
@@ -95,6 +97,7 @@ describe('the diagnosis of a host', () => {
         version: fc.constantFrom(0 as const, 1 as const, 2 as const),
         controllers: fc.array(fc.constantFrom('cpu', 'memory')),
       }),
+      limits: fc.subarray(['memory', 'pids', 'cpu'] as const).map((held) => [...held]),
       appArmorRestriction: fc.boolean(),
     });
     const names = diagnose(good).map(({ name }) => name);

@@ -4,6 +4,7 @@ import { accessSync, chmodSync, constants, existsSync, mkdirSync, mkdtempSync, r
 import { constants as osConstants, release } from 'node:os';
 import { join } from 'node:path';
 import { ErrnoError, hasCode } from '../base/errno.js';
+import { type Controller, holdableLimits } from './cgroup.js';
 
 export interface HostFacts {
   readonly kernel: string;
@@ -16,6 +17,8 @@ export interface HostFacts {
   readonly landlock: number;
   readonly fuse: 'usable' | 'closed' | 'missing';
   readonly cgroup: { readonly version: 0 | 1 | 2; readonly controllers: readonly string[] };
+  /** What this user's commands can be held to. */
+  readonly limits: readonly Controller[];
   readonly appArmorRestriction: boolean;
 }
 
@@ -54,7 +57,7 @@ function cgroupFacts(): HostFacts['cgroup'] {
 }
 
 /** Tries everything for real; what it makes in the store is gone when it returns. */
-export function probeHost(program: string, store: string): HostFacts {
+export function probeHost(program: string, store: string, lockLibrary: string): HostFacts {
   const directory = mkdtempSync(join(store, 'probe-'));
   try {
     for (const name of ['lower', 'upper', 'work', 'merged']) mkdirSync(join(directory, name));
@@ -84,6 +87,7 @@ export function probeHost(program: string, store: string): HostFacts {
       landlock: Number(values.get('landlock') ?? 0),
       fuse: fuseState(),
       cgroup: cgroupFacts(),
+      limits: holdableLimits(lockLibrary),
       appArmorRestriction: readText('/proc/sys/kernel/apparmor_restrict_unprivileged_userns') === '1',
     };
   } finally {
@@ -115,6 +119,26 @@ function attempted(facts: HostFacts, name: keyof HostFacts['attempts'], title: s
   const errno = facts.attempts[name];
   if (errno === 0) return { name: title, state: 'ok', found: 'works' };
   return { name: title, state: 'missing', found: errnoNames.get(errno) ?? `errno ${errno}`, remedy };
+}
+
+const limitOptions = { memory: '--memory', pids: '--processes', cpu: '--cpus' } as const;
+
+/** What is promised here is what `ctx exec` does: it was tried as this user. */
+function limitsCheck({ limits, root }: HostFacts): Check {
+  const options = (held: boolean) =>
+    (['memory', 'pids', 'cpu'] as const)
+      .filter((limit) => limits.includes(limit) === held)
+      .map((limit) => limitOptions[limit])
+      .join(' ');
+  if (options(false) === '') return { name: 'limits', state: 'ok', found: options(true) };
+  return {
+    name: 'limits',
+    state: 'optional',
+    found: `${options(true)}; ${options(false)} cannot be held for ${root ? 'root' : 'you'}, and are refused`,
+    remedy: root
+      ? 'mount cgroup2 at /sys/fs/cgroup, with the memory and cpu controllers'
+      : 'run ctx under `systemd-run --user --scope -p Delegate=yes`, or as root',
+  };
 }
 
 /** Pure: facts in, one check a line out, in the order a person would mend them. */
@@ -166,5 +190,6 @@ export function diagnose(facts: HostFacts): readonly Check[] {
     cgroup.version === 0
       ? { name: 'cgroup', state: 'optional', found: 'none', remedy: 'mount cgroup2 at /sys/fs/cgroup' }
       : { name: 'cgroup', state: 'ok', found: `v${cgroup.version}: ${cgroup.controllers.join(' ')}` },
+    limitsCheck(facts),
   ];
 }

@@ -18,8 +18,8 @@ export type Identity =
       readonly owner?: { readonly uid: number; readonly gid: number };
     };
 
-/** Layers of a jail that some hosts lack, and that an operator may give up. */
-export type Layer = 'landlock' | 'seccomp';
+/** What an operator may give up: layers of a jail that some hosts lack, and the ban on namespaces inside, which browsers need. */
+export type Layer = 'landlock' | 'seccomp' | 'nested-namespaces';
 
 export interface SharedPath {
   readonly source: string;
@@ -43,6 +43,24 @@ export interface OverlayRoot {
   readonly lower: readonly string[];
   readonly upper: string;
   readonly work: string;
+  /** Process numbers of the owners of jails that have it mounted already: an upper directory is never mounted twice. */
+  readonly holders?: readonly number[] | undefined;
+}
+
+/** A cache of the person's that the command may write, beside them. */
+export interface CacheRoot {
+  readonly source: string;
+  readonly target: string;
+  readonly upper: string;
+  readonly work: string;
+  /** Process numbers of the owners of jails that may have it mounted already. */
+  readonly holders?: readonly number[] | undefined;
+}
+
+/** A tree of the VFS that a process outside serves. */
+export interface ServedTree {
+  readonly target: string;
+  readonly writable: boolean;
 }
 
 export interface JailView {
@@ -53,13 +71,19 @@ export interface JailView {
   readonly base: string;
   readonly overlays: readonly OverlayRoot[];
   readonly shared: readonly SharedPath[];
+  readonly caches?: readonly CacheRoot[];
+  /** In the order of the channels to their servers. */
+  readonly served?: readonly ServedTree[];
   readonly links: readonly Link[];
+  /** Files of `/etc` that are made for it, beside those that name its person. */
+  readonly files?: ReadonlyMap<string, string>;
   /** Empty directories that end with the jail. */
   readonly temporary?: readonly string[];
   /** Layers the operator gave up in so many words. */
   readonly weakened: readonly Layer[];
   readonly architecture: Architecture;
-  readonly processors: number;
+  /** The most processes and threads at one time. */
+  readonly processes: number;
   /** Control groups the whole jail enters. */
   readonly controlGroups?: readonly string[];
   /** The most that one file may hold; undefined where disk is not limited. */

@@ -2,58 +2,37 @@
  * Starts the jail program with a plan and stays with it: its reports, its signals, its end. This process is the jail's
  * owner; when it dies, in whatever way, the lifeline closes and everything inside is killed.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+
+import { closeSync } from 'node:fs';
 import type { Server } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
-import { ErrnoError } from '../base/errno.js';
-import { decodePath } from '../base/path-bytes.js';
+import { childProcess } from '../base/child-process.js';
 import { frame, request as kindOf } from './frame.js';
-import type { Plan } from './operation.js';
+import { JailReports } from './jail-reports.js';
+import { launchAtOnce } from './launch-at-once.js';
+import {
+  endedSilently,
+  isGrouped,
+  type Launch,
+  lifelineDescriptor,
+  notStarted,
+  type RunningJail,
+  reportDescriptor,
+} from './launch-request.js';
 import { planBytes } from './plan-bytes.js';
-import { type Held, heldOf, type Outcome, outcomeOf, type Report, splitReports } from './report.js';
+import type { Outcome } from './report.js';
 
-export interface Launch {
-  /** Path of the native jail program. */
-  readonly program: string;
-  readonly plan: Plan;
-  /** 'inherit' passes this process's streams on; 'capture' hands stdout and stderr to `onOutput`. */
-  readonly streams: 'inherit' | 'capture';
-  /** What the command reads: this process's stdin, unless it is to read nothing. */
-  readonly input?: 'inherit' | 'nothing';
-  readonly onOutput?: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
-  /** Given the listening socket of a plan that has one, before the command starts. */
-  readonly onServer?: (server: Server) => void;
-  /** Told again and again by a plan that reports held files. */
-  readonly onHeld?: ((held: Held) => void) | undefined;
-  /** The fork's lock; held by the jail too, so that it outlives a killed owner until all is unmounted. */
-  readonly lockDescriptor?: number;
-}
-
-export interface RunningJail {
-  /** To the command and everything in its process group. */
-  signal(signal: NodeJS.Signals): void;
-  /** Ends everything inside at once. */
-  kill(): void;
-  /** Resolves when the command has been executed: its time counts from here. Never rejects; see `done`. */
-  readonly started: Promise<void>;
-  /** Rejects with an ErrnoError when the jail could not be made or the command not started. */
-  readonly done: Promise<Outcome>;
-}
-
-function endedSilently(child: ChildProcess): ErrnoError {
-  return new ErrnoError('EIO', {
-    operation: 'jail',
-    reason: `the jail program ended without saying how the command did (${child.signalCode ?? child.exitCode})`,
-  });
-}
-
-/** The plan goes in; its end is the end of the jail. */
-const lifelineDescriptor = 3;
-const reportDescriptor = 4;
+export type { Launch, RunningJail };
 
 export function launch(request: Launch): RunningJail {
+  const { starter, streams, onServer, channels = [] } = request;
+  const isAlone = starter !== undefined && streams === 'inherit' && onServer === undefined && channels.length === 0;
+  return isAlone ? launchAtOnce(request, starter) : launchBeside(request);
+}
+
+function launchBeside(request: Launch): RunningJail {
   const stream = request.streams === 'inherit' ? 'inherit' : 'pipe';
-  const child = spawn(request.program, [], {
+  const child = childProcess().spawn(request.program, [], {
     // What the command sees as pid 1; the path would tell of the host.
     argv0: 'ctx-jail',
     stdio: [
@@ -65,46 +44,32 @@ export function launch(request: Launch): RunningJail {
       'ignore',
       request.lockDescriptor ?? 'ignore',
       request.onServer === undefined ? 'ignore' : 'ipc',
+      ...(request.channels ?? []),
     ],
     env: {},
   });
+  for (const channel of request.channels ?? []) closeSync(channel);
   if (request.onServer !== undefined) {
     const { onServer } = request;
     child.on('message', (_text, server) => onServer(server as Server));
   }
-  let tellStarted: () => void = () => undefined;
-  const started = new Promise<void>((resolve) => {
-    tellStarted = resolve;
-  });
+  const reports = new JailReports(request.onHeld);
   const done = new Promise<Outcome>((resolve, reject) => {
-    child.once('error', (error) =>
-      reject(
-        new ErrnoError('ENOENT', {
-          operation: 'jail',
-          path: request.program,
-          reason: 'the jail program cannot be started',
-          remedy: 'build it: npm run setup',
-          cause: error,
-        }),
-      ),
-    );
+    child.once('error', (error) => reject(notStarted(request, error)));
     if (child.pid === undefined) return;
-    const reports: Report[] = [];
-    let text = '';
     let open = 0;
     const settle = () => {
       try {
-        const outcome = outcomeOf(reports);
-        if (outcome === undefined) throw endedSilently(child);
+        const outcome = reports.outcome();
+        if (outcome === undefined) throw endedSilently(child.signalCode ?? child.exitCode);
         resolve(outcome);
       } catch (error) {
         reject(error);
       }
     };
-    // A jail that has told the end holds nothing any more, but is still a process of its control group.
-    const grouped = request.plan.some((operation) => operation.do === 'control group');
+    const grouped = isGrouped(request);
     const settleEarly = () => {
-      if (!grouped && open === 0 && reports.some(({ what }) => what === 'exited')) settle();
+      if (!grouped && open === 0 && reports.areWhole) settle();
     };
     for (const [name, output] of [
       ['stdout', child.stdout],
@@ -119,14 +84,7 @@ export function launch(request: Launch): RunningJail {
       });
     }
     (child.stdio[reportDescriptor] as Readable).on('data', (chunk: Buffer) => {
-      const { reports: whole, left } = splitReports(text + decodePath(chunk));
-      text = left;
-      for (const report of whole) {
-        const held = heldOf(report);
-        if (held !== undefined) request.onHeld?.(held);
-        else reports.push(report);
-        if (report.what === 'started') tellStarted();
-      }
+      reports.take(chunk);
       settleEarly();
     });
     const lifeline = child.stdio[lifelineDescriptor] as Duplex;
@@ -144,7 +102,8 @@ export function launch(request: Launch): RunningJail {
   return {
     signal: (signal) => void child.kill(signal),
     kill: () => (child.stdio as readonly unknown[] as readonly (Duplex | undefined)[])[lifelineDescriptor]?.destroy(),
-    started,
+    pid: child.pid,
+    started: reports.started,
     done,
   };
 }

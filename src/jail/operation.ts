@@ -41,8 +41,23 @@ export type Operation =
       readonly lower: readonly string[];
       readonly upper: string;
       readonly work: string;
+      /** Owners of jails that have it mounted: theirs is cloned. */
+      readonly holders?: readonly number[] | undefined;
       readonly attributes: readonly Attribute[];
     }
+  /** A cache of the person's: `source` as it is now below, and what is written in `upper`, which is relative to the base, as `work` is. */
+  | {
+      readonly do: 'cache';
+      readonly target: string;
+      readonly source: string;
+      readonly upper: string;
+      readonly work: string;
+      /** Owners of jails that may have it mounted: then theirs is cloned. */
+      readonly holders?: readonly number[] | undefined;
+      readonly attributes: readonly Attribute[];
+    }
+  /** A tree that a process outside serves: it is given the kernel's end by the channel of this number. */
+  | { readonly do: 'fuse'; readonly path: string; readonly channel: number; readonly attributes: readonly Attribute[] }
   | { readonly do: 'proc'; readonly path: string }
   | { readonly do: 'devpts'; readonly path: string }
   | { readonly do: 'mask'; readonly path: string }

@@ -70,6 +70,18 @@ const examples = {
   'control group': ['OP_CGROUP', { do: 'control group', directory: '/sys/fs/cgroup/ctx-1' }],
   owners: ['OP_OWNERS', { do: 'owners', users: '0 0 1', groups: '0 0 1\n1 2 3' }],
   groups: ['OP_GROUPS', { do: 'groups', of: [5, 4294967294] }],
+  fuse: ['OP_FUSE', { do: 'fuse', path: '/data', channel: 15, attributes: ['no setuid', 'read only'] }],
+  cache: [
+    'OP_CACHE',
+    {
+      do: 'cache',
+      target: '/h/c',
+      source: '/home/c',
+      upper: 'u',
+      work: 'w',
+      attributes: ['no setuid', 'shifted owners'],
+    },
+  ],
   'report held files': ['OP_HELD', { do: 'report held files', paths: ['/w', '/home/user'] }],
   listen: ['OP_LISTEN', { do: 'listen', port: 3128 }],
   seccomp: ['OP_SECCOMP', { do: 'seccomp', filter: Buffer.from('0600000000000000', 'hex') }],
@@ -100,6 +112,7 @@ describe('the bytes of a plan', () => {
       bytes: numberOfHeader('PLAN_MAX_BYTES'),
       operations: numberOfHeader('PLAN_MAX_OPERATIONS'),
       strings: numberOfHeader('PLAN_MAX_STRINGS'),
+      channels: numberOfHeader('PLAN_MAX_CHANNELS'),
     });
   });
 

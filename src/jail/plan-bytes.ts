@@ -6,7 +6,7 @@ const magic = 'CTXJAIL\0';
 const version = 1;
 
 /** What the reader takes, by native/jail/plan.h. Refused here, where it can be said what was too much. */
-export const planLimits = { bytes: 16 << 20, operations: 4096, strings: 65535 } as const;
+export const planLimits = { bytes: 16 << 20, operations: 4096, strings: 65535, channels: 16 } as const;
 /** What a frame says before the plan, which the reader counts with it. */
 const frameHead = 8;
 
@@ -96,7 +96,13 @@ function encode(operation: Operation): Encoded {
       refuseSeparators([...operation.lower, operation.upper, operation.work]);
       return {
         code: 12,
-        strings: [operation.target, operation.lower.join(':'), operation.upper, operation.work],
+        strings: [
+          operation.target,
+          operation.lower.join(':'),
+          operation.upper,
+          operation.work,
+          ...(operation.holders ?? []).map(String),
+        ],
         flags: bits(operation.attributes, attributeBits),
       };
     case 'proc':
@@ -137,6 +143,26 @@ function encode(operation: Operation): Encoded {
       return { code: 30, strings: operation.of.map(String) };
     case 'report held files':
       return { code: 31, strings: operation.paths };
+    case 'cache':
+      refuseSeparators([operation.upper, operation.work]);
+      return {
+        code: 32,
+        strings: [
+          operation.target,
+          operation.source,
+          operation.upper,
+          operation.work,
+          ...(operation.holders ?? []).map(String),
+        ],
+        flags: bits(operation.attributes, attributeBits),
+      };
+    case 'fuse':
+      return {
+        code: 33,
+        strings: [operation.path],
+        number: BigInt(operation.channel),
+        flags: bits(operation.attributes, attributeBits),
+      };
   }
 }
 

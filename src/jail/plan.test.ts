@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -8,7 +9,7 @@ import type { Operation, Plan } from './operation.js';
 import { type JailView, jailPlan, type SharedPath } from './plan.js';
 
 /** Without the layers that are made of this host's facts: those have tests of their own. */
-const layers = { weakened: ['landlock', 'seccomp'], architecture: 'x64', processors: 4 } as const;
+const layers = { weakened: ['landlock', 'seccomp'], architecture: 'x64', processes: 1024 } as const;
 
 const self: JailView = {
   ...layers,
@@ -74,7 +75,12 @@ const ofAgent: JailView = {
   ],
 };
 
+/** What every jail has: `layers` leaves out two walls that would only be in the way of other properties. */
+const whole = { weakened: [] } as const;
+
+/** A filter by its digest: its verdicts are in vectors of their own, call by call. */
 function modesInOctal(key: string, value: unknown): unknown {
+  if (key === 'filter') return createHash('sha256').update(JSON.stringify(value)).digest('hex');
   if (typeof value === 'bigint') return `0x${value.toString(16)}`;
   return key === 'mode' && typeof value === 'number' ? `0${value.toString(8)}` : value;
 }
@@ -109,6 +115,7 @@ const view: fc.Arbitrary<JailView> = fc
       { maxLength: 2 },
     ),
     shared: fc.uniqueArray(shared, { maxLength: 8, selector: ({ target }) => target }),
+    served: fc.array(fc.record({ target: path, writable: fc.boolean() }), { maxLength: 2 }),
     links: fc.array(fc.record({ path, target: path }), { maxLength: 3 }),
     hidden: fc.array(path, { maxLength: 3 }),
     directory: path,
@@ -119,6 +126,7 @@ const view: fc.Arbitrary<JailView> = fc
 
 function mountedAt(operation: Operation): string | undefined {
   if (operation.do === 'bind' || operation.do === 'overlay') return operation.target;
+  if (operation.do === 'fuse') return operation.path;
   return operation.do === 'tmpfs' || operation.do === 'proc' || operation.do === 'devpts' ? operation.path : undefined;
 }
 
@@ -127,15 +135,15 @@ const indexOf = (plan: Plan, name: Operation['do']) => plan.findIndex((operation
 
 describe('the plan of a jail', () => {
   it('is, for an ordinary person, the one that was read and agreed to', () => {
-    assertGolden('jail-plan-self', jailPlan(self));
+    assertGolden('jail-plan-self', jailPlan({ ...self, ...whole }));
   });
 
   it('is, for root, the one that was read and agreed to', () => {
-    assertGolden('jail-plan-shifted', jailPlan(shifted));
+    assertGolden('jail-plan-shifted', jailPlan({ ...shifted, ...whole }));
   });
 
   it('is, for an agent with a uid of its own, the one that was read and agreed to', () => {
-    assertGolden('jail-plan-agent-uid', jailPlan(ofAgent));
+    assertGolden('jail-plan-agent-uid', jailPlan({ ...ofAgent, ...whole }));
   });
 
   it('gives the fork to an agent by maps that are one to one, and shows nothing else through them', () => {
@@ -241,6 +249,11 @@ describe('the plan of a jail', () => {
         for (const operation of jailPlan(given)) {
           if (!('attributes' in operation)) continue;
           assert.ok(operation.attributes.includes('no setuid'));
+          if (operation.do === 'fuse') {
+            assert.ok(operation.attributes.includes('no devices'));
+            const writable = given.served?.[operation.channel]?.writable;
+            assert.equal(operation.attributes.includes('read only'), writable === false);
+          }
           if (operation.do !== 'bind' || operation.target.startsWith('/dev/')) continue;
           assert.ok(operation.attributes.includes('no devices'));
           const grant = given.shared.find(({ target }) => target === operation.target);
@@ -249,6 +262,21 @@ describe('the plan of a jail', () => {
       }),
       seeded(300),
     );
+  });
+
+  it('lets a served tree be written only where it was asked for', () => {
+    const served = [
+      { target: '/mnt/b', writable: false },
+      { target: '/mnt/a', writable: true },
+    ];
+    const plan = jailPlan({ ...self, weakened: ['seccomp'], served });
+    const places = plan.flatMap((operation) => (operation.do === 'fuse' ? [[operation.path, operation.channel]] : []));
+    assert.deepEqual(places, [
+      ['/mnt/a', 1],
+      ['/mnt/b', 0],
+    ]);
+    const ruled = plan.flatMap((operation) => (operation.do === 'landlock rule' ? [operation.path] : []));
+    assert.ok(ruled.includes('/mnt/a') && !ruled.includes('/mnt/b'));
   });
 
   it('is shifted for root and mapped onto itself for others, never both and never neither', () => {

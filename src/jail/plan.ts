@@ -12,10 +12,11 @@ import {
   protectedKernelPaths,
   systemDevices,
   systemDirectories,
+  systemFacts,
 } from '../authority/system-profile.js';
 import { openFiles } from '../base/limits.js';
 import { exchangedIds, shiftedCount } from './id-maps.js';
-import type { JailView, SharedPath } from './jail-view.js';
+import type { JailView, Link, SharedPath } from './jail-view.js';
 import { landlockOperations, ownProcessesAlone } from './landlock.js';
 import type { Attribute, Namespace, Operation, Plan } from './operation.js';
 import { seccompProgram } from './seccomp.js';
@@ -40,7 +41,7 @@ function attributesOf(view: JailView, { source, access, ofFork, asOwner }: Share
     if (ofFork === true) return ofForkAttributes(view);
     return asOwner === true && view.identity.kind === 'shifted' ? [...contained, 'shifted owners'] : contained;
   }
-  const ofSystem = [...systemDirectories, '/etc'].some((directory) => contains(directory, source));
+  const ofSystem = [...systemDirectories, ...systemFacts, '/etc'].some((directory) => contains(directory, source));
   const shifted = view.identity.kind === 'shifted' && !ofSystem;
   return [...contained, 'read only', ...(shifted ? (['shifted owners'] as const) : [])];
 }
@@ -62,8 +63,25 @@ function overlayMounts(view: JailView): Placed[] {
   }));
 }
 
-function temporaryPlaces({ temporary = [] }: JailView): readonly string[] {
-  return ['/tmp', ...temporary];
+function cacheMounts({ caches = [], identity }: JailView): Placed[] {
+  const shifted = identity.kind === 'shifted' ? (['shifted owners'] as const) : [];
+  return caches.map((cache) => ({
+    at: cache.target,
+    operation: { do: 'cache', ...cache, attributes: [...contained, ...shifted] },
+  }));
+}
+
+function servedMounts({ served = [] }: JailView): Placed[] {
+  return served.map(({ target, writable }, channel) => ({
+    at: target,
+    operation: { do: 'fuse', path: target, channel, attributes: writable ? contained : [...contained, 'read only'] },
+  }));
+}
+
+/** Of memory, and gone with the jail: `/tmp` unless something is shown there, and what the view names. */
+function temporaryPlaces({ temporary = [], shared }: JailView): readonly string[] {
+  const hasTemporary = shared.some(({ target }) => target === '/tmp');
+  return [...new Set([...(hasTemporary ? [] : ['/tmp']), ...temporary])];
 }
 
 /** Everything that stands at a path, parents before children. */
@@ -72,6 +90,7 @@ function mounts(view: JailView): Operation[] {
     ...temporaryPlaces(view).map(
       (path): Placed => ({ at: path, operation: { do: 'tmpfs', path, mode: 0o1777, attributes: contained } }),
     ),
+    ...servedMounts(view),
     ...view.shared.map((path) => ({
       at: path.target,
       operation: {
@@ -83,6 +102,7 @@ function mounts(view: JailView): Operation[] {
       },
     })),
     ...overlayMounts(view),
+    ...cacheMounts(view),
   ];
   return placed.sort(byPath).map(({ operation }) => operation);
 }
@@ -111,15 +131,28 @@ function kernelFiles(): Operation[] {
   ];
 }
 
+/** Links of the root are made before what is mounted next to them; those in the private home, or in another mount, once it is there. */
+function links(view: JailView): { readonly ofRoot: readonly Operation[]; readonly ofMounts: readonly Operation[] } {
+  const written = view.shared.filter(({ access }) => access === 'read write').map(({ target }) => target);
+  const isMounted = (path: string) => [...temporaryPlaces(view), ...written].some((place) => contains(place, path));
+  const made = (some: readonly Link[]) => some.map(({ path, target }): Operation => ({ do: 'symlink', path, target }));
+  return {
+    ofRoot: made(view.links.filter(({ path }) => !isMounted(path))),
+    ofMounts: made(view.links.filter(({ path }) => isMounted(path))),
+  };
+}
+
 function configuration(view: JailView): Operation[] {
-  return [...madeConfiguration(view.person, view.hostName)].map(
+  return [...madeConfiguration(view.person, view.hostName), ...(view.files ?? [])].map(
     ([path, content]): Operation => ({ do: 'file', path, content, mode: 0o644 }),
   );
 }
 
 function hidden(view: JailView): Operation[] {
   // Only where the host's own tree is shown at its own path can the host's path be reached.
-  const shown = view.shared.filter(({ source, target }) => source === target).map(({ target }) => target);
+  const shown = [...view.shared, ...(view.caches ?? [])]
+    .filter(({ source, target }) => source === target)
+    .map(({ target }) => target);
   return view.hidden
     .filter((path) => shown.some((target) => contains(target, path) || contains(path, target)))
     .map((path): Operation => ({ do: 'mask', path }));
@@ -128,15 +161,13 @@ function hidden(view: JailView): Operation[] {
 /** Resource numbers of setrlimit, the same on both architectures. */
 const resource = { fileBytes: 1, core: 4, processes: 6, openFiles: 7, realTime: 14 } as const;
 
-/** A fork bomb ends here, with a host that still answers; the widest parallel build has tens a processor, threads included. */
-function mostProcesses(processors: number): bigint {
-  return 512n + 128n * BigInt(processors);
-}
+/** The owner and init of a jail are counted with the command's. */
+const ownProcesses = 2;
 
 function limits(view: JailView): Operation[] {
   return [
     // Counted in the jail's own user namespace: the person's other processes do not matter.
-    { do: 'limit', resource: resource.processes, value: mostProcesses(view.processors) },
+    { do: 'limit', resource: resource.processes, value: BigInt(view.processes + ownProcesses) },
     // 1, not 0: the kernel takes 0 for "pipe it to the host's crash handler all the same".
     { do: 'limit', resource: resource.core, value: 1n },
     { do: 'limit', resource: resource.openFiles, value: BigInt(openFiles) },
@@ -152,14 +183,25 @@ function restrictions(view: JailView, scopes: number): readonly Operation[] {
   const writable = [
     ...temporaryPlaces(view),
     '/dev/shm',
-    ...view.overlays.map(({ target }) => target),
+    ...[...view.overlays, ...(view.caches ?? [])].map(({ target }) => target),
     ...view.shared.filter(({ access }) => access === 'read write').map(({ target }) => target),
+    ...(view.served ?? []).filter(({ writable }) => writable).map(({ target }) => target),
   ];
   return [
     ...(view.weakened.includes('landlock') ? [] : landlockOperations(writable, scopes)),
     ...(view.weakened.includes('seccomp')
       ? []
-      : [{ do: 'seccomp', filter: seccompProgram(view.architecture) } as const]),
+      : [
+          {
+            do: 'seccomp',
+            filter: seccompProgram({
+              architecture: view.architecture,
+              overlays: view.overlays.length > 0,
+              renumbers: view.overlays.length > 0 && view.identity.kind !== 'shifted',
+              nesting: view.weakened.includes('nested-namespaces'),
+            }),
+          } as const,
+        ]),
   ];
 }
 
@@ -196,13 +238,14 @@ function foundation(view: JailView): readonly Operation[] {
     { do: 'loopback' },
     ...(view.proxyPort === undefined ? [] : [{ do: 'listen', port: view.proxyPort } as const]),
     { do: 'root', bytes: rootBytes },
-    ...view.links.map(({ path, target }): Operation => ({ do: 'symlink', path, target })),
+    ...links(view).ofRoot,
     { do: 'directory', path: '/var', mode: 0o755 },
     ...temporaryLink(view),
     { do: 'directory', path: '/run', mode: 0o755 },
     ...configuration(view),
     ...devices(),
     ...mounts(view),
+    ...links(view).ofMounts,
     ...kernelFiles(),
     ...hidden(view),
     { do: 'pivot' },

@@ -10,15 +10,33 @@ export interface RefusedCall {
   readonly last: number;
 }
 
+/** Directories that were there before and were renamed: the overlay can do that only by copying what is in them. */
+export interface CopiedForRename {
+  readonly directories: number;
+  readonly files: number;
+  readonly bytes: number;
+  readonly milliseconds: number;
+}
+
 export interface Outcome {
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly userMicroseconds: number;
   readonly systemMicroseconds: number;
   readonly peakMemoryKilobytes: number;
+  readonly copiedForRename: CopiedForRename;
   readonly refusedCalls: readonly RefusedCall[];
   /** As many processes and threads as it may have were seen. */
   readonly crowded?: { readonly threads: number; readonly most: number } | undefined;
+  /** Caches that were read-only. */
+  readonly heldCaches?: readonly HeldCache[];
+  /** Output that could not be passed on: the rest of it is lost. */
+  readonly outputError?: OutputError;
+}
+
+export interface OutputError {
+  readonly stream: 'stdout' | 'stderr';
+  readonly code: ErrnoCode;
 }
 
 /** Files that were deleted and are still held by what runs inside. */
@@ -27,6 +45,13 @@ export interface Held {
   readonly files: number;
   /** There are more whose size nobody can tell: mapped ones, and descriptors under way in a socket. */
   readonly hidden: boolean;
+}
+
+/** A cache that the jail shows read-only, since another jail has it to write. */
+export interface HeldCache {
+  readonly path: string;
+  /** The process of ours that has it, as `ctx ps` names it, and where that was started; unknown where it has ended meanwhile. */
+  readonly holder?: { readonly pid: number; readonly directory: string };
 }
 
 export interface Report {
@@ -47,7 +72,12 @@ export function splitReports(text: string): { readonly reports: readonly Report[
   return { reports, left };
 }
 
-const errnoNames = new Map(Object.entries(constants.errno).map(([name, number]) => [number, name as ErrnoCode]));
+/** Of two names for one number the first: EAGAIN, not EWOULDBLOCK. */
+const errnoNames = new Map(
+  Object.entries(constants.errno)
+    .reverse()
+    .map(([name, number]) => [number, name as ErrnoCode]),
+);
 const signalNames = new Map(
   Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),
 );
@@ -66,7 +96,11 @@ const remedies: Readonly<Record<string, string>> = {
 const plantedLink =
   "the private home has a link where something must be mounted: `ctx drop` makes a fork's anew, `ctx run --fresh` a profile's";
 
+const crowded = 'you may have too few processes and threads left: raise ulimit -u, or end others of yours';
+
 const replaced = 'something else stands at this path than a moment ago, when it was granted; look at it and try again';
+
+const remediesByCode: Partial<Record<ErrnoCode, string>> = { ELOOP: plantedLink, ESTALE: replaced, EAGAIN: crowded };
 
 export function refusalOf({ rest: line }: Report): ErrnoError {
   const [, name = '', number = '', ...rest] = line.split(' ');
@@ -92,7 +126,7 @@ export function refusalOf({ rest: line }: Report): ErrnoError {
     operation: `jail ${name}`,
     path: what,
     reason: 'the kernel refused this step of making the jail',
-    remedy: code === 'ELOOP' ? plantedLink : code === 'ESTALE' ? replaced : remedies[name],
+    remedy: remediesByCode[code] ?? remedies[name],
   });
 }
 
@@ -115,6 +149,19 @@ function crowdedOf(reports: readonly Report[]): Pick<Outcome, 'crowded'> {
   return { crowded: { threads, most } };
 }
 
+function outputErrorOf(reports: readonly Report[]): Pick<Outcome, 'outputError'> {
+  const unwritten = reports.find(({ what }) => what === 'unwritten');
+  if (unwritten === undefined) return {};
+  const [stream, number] = unwritten.rest.split(' ').map(Number);
+  return { outputError: { stream: stream === 1 ? 'stdout' : 'stderr', code: errnoNames.get(number ?? 0) ?? 'EIO' } };
+}
+
+function copiedForRenameOf(reports: readonly Report[]): CopiedForRename {
+  const renamed = reports.find(({ what }) => what === 'renamed');
+  const [directories = 0, files = 0, bytes = 0, milliseconds = 0] = renamed?.rest.split(' ').map(Number) ?? [];
+  return { directories, files, bytes, milliseconds };
+}
+
 /** From the reports about one command, of which one says how it ended; undefined where none does. Throws where it did not start. */
 export function outcomeOf(reports: readonly Report[]): Outcome | undefined {
   const failed = reports.find(({ what }) => what === 'failed');
@@ -129,7 +176,9 @@ export function outcomeOf(reports: readonly Report[]): Outcome | undefined {
     userMicroseconds: user,
     systemMicroseconds: system,
     peakMemoryKilobytes: memory,
+    copiedForRename: copiedForRenameOf(reports),
     ...crowdedOf(reports),
+    ...outputErrorOf(reports),
     refusedCalls: reports.filter(({ what }) => what === 'refused').map(refusedCall),
   };
 }

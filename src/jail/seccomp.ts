@@ -25,7 +25,7 @@ const refusals: Readonly<Record<string, readonly string[]>> = {
     'name_to_handle_at',
   ],
   'another namespace': ['unshare', 'setns'],
-  'into another process': ['ptrace', 'process_vm_readv', 'process_vm_writev', 'pidfd_getfd', 'kcmp', 'process_madvise'],
+  'into another process': ['pidfd_getfd', 'kcmp', 'process_madvise'],
   'large attack surface in the kernel': [
     'bpf',
     'perf_event_open',
@@ -66,6 +66,15 @@ const refusals: Readonly<Record<string, readonly string[]>> = {
     'vhangup',
   ],
 };
+
+/**
+ * The overlay renames no directory that was there before the command: the owner prepares it and lets the call go on. It judges nothing, so that
+ * what such a call may do is the kernel's answer, as without it.
+ */
+const prepared = new Set(['rename', 'renameat', 'renameat2']);
+
+/** In an overlay that an unprivileged user mounted, a linked file gets another inode number: native/jail/links.h says what follows. */
+const renumbered = new Set(['link', 'linkat']);
 
 /** Libraries probe these and have another way: as if the kernel did not know them. */
 const absent = new Set(['clone3', 'io_uring_setup', 'io_uring_enter', 'io_uring_register']);
@@ -119,14 +128,30 @@ const upperProtocol = { level: 6, option: 31 } as const;
 /** TIOCSTI types into a terminal, TIOCLINUX pastes into one, TIOCSETD loads kernel modules for one. */
 const refusedTerminalRequests = [0x5412, 0x541c, 0x5423];
 
+/** PTRACE_SECCOMP_GET_FILTER and PTRACE_SECCOMP_GET_METADATA read filters. */
+const refusedTraceRequests = [0x420c, 0x420d];
+/** PTRACE_SETOPTIONS and PTRACE_SEIZE take options, of which PTRACE_O_SUSPEND_SECCOMP would switch a filter off. */
+const traceOptions = { set: 0x4200, seize: 0x4206, suspendFilter: 1 << 21 } as const;
+
+/**
+ * With namespaces of its own a command has every capability there, and so what only they could ask of the kernel before. Mounts stay refused: Landlock
+ * refuses them in any case. CLONE_PARENT is as bad as ever.
+ */
+const nested = { calls: new Set(['unshare', 'setns', 'chroot']), refusedCloneFlags: 0x8000 } as const;
+/** Tables of packet filters: from here on at SOL_IP, and two at SOL_IPV6. None but an administrator of a network sets them. */
+const packetTables = { ip: { level: 0, from: 64 }, ip6: { level: 41, options: [64, 65] } } as const;
+
 /** For one call: look at an argument; `body` must answer on every path. */
 function forCall(number: number | undefined, argument: number, body: readonly Instruction[]): Instruction[] {
   if (number === undefined) return [];
   return [ifEqual(number, 0, body.length + 1), load(offset.argument(argument)), ...body];
 }
 
-/** AF_NETLINK, and its routing protocol: how interfaces are listed. The others are the machine's own business. */
-const netlink = { family: 16, route: 0 } as const;
+/**
+ * AF_NETLINK, its routing protocol, by which interfaces are listed, and its diagnosis of sockets (`ss`). Both answer for the network
+ * namespace of the asker alone, and to change anything takes a capability. The others are the machine's own business.
+ */
+const netlink = { family: 16, protocols: [0, 4] } as const;
 /** RLIMIT_CORE. Its limit keeps crashes from the host's crash handler; lowered to 0 it would let them through. */
 const coreLimit = 4;
 const pretend = answer.fail(0);
@@ -141,19 +166,46 @@ const internetSocket: readonly Instruction[] = [
   respond(answer.fail(errno.EPROTONOSUPPORT)),
 ];
 
-function byArgument(calls: ReadonlyMap<string, number>): Instruction[] {
+const netlinkSocket: readonly Instruction[] = [
+  load(offset.argument(2)),
+  ...netlink.protocols.flatMap((protocol) => [ifEqual(protocol, 0, 1), respond(answer.allow)]),
+  respond(answer.fail(errno.EPROTONOSUPPORT)),
+];
+
+/** Answers where such a table is set, and goes on where not. */
+const packetTableOptions: readonly Instruction[] = [
+  load(offset.argument(1)),
+  ifEqual(packetTables.ip.level, 0, 4),
+  load(offset.argument(2)),
+  ifAtLeast(packetTables.ip.from, 0, 1),
+  respond(answer.tell),
+  respond(answer.allow),
+  ifEqual(packetTables.ip6.level, 0, 1 + 2 * packetTables.ip6.options.length),
+  load(offset.argument(2)),
+  ...packetTables.ip6.options.flatMap((option) => [ifEqual(option, 0, 1), respond(answer.tell)]),
+];
+
+function byArgument(calls: ReadonlyMap<string, number>, nesting: boolean): Instruction[] {
+  const cloneFlags = nesting ? nested.refusedCloneFlags : refusedCloneFlags;
   return [
-    ...forCall(calls.get('clone'), 0, [ifAnyBit(refusedCloneFlags, 0, 1), respond(answer.tell), respond(answer.allow)]),
+    ...forCall(calls.get('clone'), 0, [ifAnyBit(cloneFlags, 0, 1), respond(answer.tell), respond(answer.allow)]),
+    // Debuggers. Landlock keeps a command to its own processes; what is refused here the kernel gives to root's capabilities alone.
+    ...forCall(calls.get('ptrace'), 0, [
+      ...refusedTraceRequests.flatMap((request) => [ifEqual(request, 0, 1), respond(answer.tell)]),
+      ifEqual(traceOptions.set, 1, 0),
+      ifEqual(traceOptions.seize, 0, 3),
+      load(offset.argument(3)),
+      ifAnyBit(traceOptions.suspendFilter, 0, 1),
+      respond(answer.tell),
+      respond(answer.allow),
+    ]),
     ...forCall(calls.get('ioctl'), 1, [
       ...refusedTerminalRequests.flatMap((request) => [ifEqual(request, 0, 1), respond(answer.tell)]),
       respond(answer.allow),
     ]),
     ...forCall(calls.get('socket'), 0, [
-      ifEqual(netlink.family, 0, 4),
-      load(offset.argument(2)),
-      ifEqual(netlink.route, 0, 1),
-      respond(answer.allow),
-      respond(answer.fail(errno.EPROTONOSUPPORT)),
+      ifEqual(netlink.family, 0, netlinkSocket.length),
+      ...netlinkSocket,
       ifEqual(family.unix, 0, 1),
       respond(answer.allow),
       ifEqual(family.ip[0], 1, 0),
@@ -166,6 +218,8 @@ function byArgument(calls: ReadonlyMap<string, number>): Instruction[] {
       load(offset.argument(2)),
       ifEqual(upperProtocol.option, 0, 1),
       respond(answer.fail(errno.ENOPROTOOPT)),
+      // What was loaded is the level, or an option of another level than these.
+      ...(nesting ? packetTableOptions : []),
       respond(answer.allow),
     ]),
     // The pairs that shells and runtimes make.
@@ -188,6 +242,15 @@ function byArgument(calls: ReadonlyMap<string, number>): Instruction[] {
   ];
 }
 
+/** Which filter it is, of one architecture. */
+type Kind = Pick<FilterFor, 'overlays' | 'renumbers' | 'nesting'>;
+
+function answerFor(name: string, { overlays, renumbers, nesting }: Kind): number {
+  if (nesting && nested.calls.has(name)) return answer.allow;
+  const isTold = refused.has(name) || (overlays && prepared.has(name)) || (renumbers && renumbered.has(name));
+  return isTold ? answer.tell : answer.allow;
+}
+
 /** From this number on, up to the next one's, the answer is the same. */
 interface Stretch {
   readonly first: number;
@@ -195,11 +258,11 @@ interface Stretch {
 }
 
 /** All numbers there are, in order; what is not listed is unknown, and so is everything after the last. */
-function stretches(calls: ReadonlyMap<string, number>): Stretch[] {
+function stretches(calls: ReadonlyMap<string, number>, kind: Kind): Stretch[] {
   // By number, so that no sort is needed: this is on the way to every command.
   const answers: (number | undefined)[] = [];
   for (const [name, number] of calls) {
-    if (!absent.has(name)) answers[number] = refused.has(name) ? answer.tell : answer.allow;
+    if (!absent.has(name)) answers[number] = answerFor(name, kind);
   }
   const unknown = answer.fail(errno.ENOSYS);
   const found: Stretch[] = [];
@@ -224,16 +287,16 @@ function search(found: readonly Stretch[]): Instruction[] {
 }
 
 /** A process of another architecture would be filtered by the wrong numbers: it is killed. */
-function programFor(architecture: Architecture): Buffer {
+function programFor(architecture: Architecture, kind: Kind): Buffer {
   const calls = systemCalls[architecture];
   const program: Instruction[] = [
     load(offset.architecture),
     ifEqual(auditArchitecture[architecture], 1, 0),
     respond(answer.kill),
     load(offset.number),
-    ...byArgument(calls),
+    ...byArgument(calls, kind.nesting),
     // An argument was loaded over the number by a branch that did not answer: there is none such, see forCall.
-    ...search(stretches(calls)),
+    ...search(stretches(calls, kind)),
   ];
   const bytes = Buffer.alloc(program.length * 8);
   program.forEach(({ code, yes, no, value }, index) => {
@@ -245,14 +308,25 @@ function programFor(architecture: Architecture): Buffer {
   return bytes;
 }
 
-const programs = new Map<Architecture, Buffer>();
+export interface FilterFor {
+  readonly architecture: Architecture;
+  /** Whether the jail has any: then renames are told. */
+  readonly overlays: boolean;
+  /** Whether linked files get other inode numbers in them: then links are told, too. */
+  readonly renumbers: boolean;
+  /** Whether processes may make namespaces of their own. */
+  readonly nesting: boolean;
+}
+
+const programs = new Map<string, Buffer>();
 
 /** Made once, for a process that runs many commands. A copy each time: whoever writes into theirs writes into no filter. */
-export function seccompProgram(architecture: Architecture): Buffer {
-  let program = programs.get(architecture);
+export function seccompProgram({ architecture, ...kind }: FilterFor): Buffer {
+  const key = `${architecture} ${kind.overlays} ${kind.renumbers} ${kind.nesting}`;
+  let program = programs.get(key);
   if (program === undefined) {
-    program = programFor(architecture);
-    programs.set(architecture, program);
+    program = programFor(architecture, kind);
+    programs.set(key, program);
   }
   return Buffer.from(program);
 }

@@ -11,10 +11,20 @@ import { ErrnoError } from '../base/errno.js';
 import { decodePath } from '../base/path-bytes.js';
 import { CommandStreams, type OutputListener } from './command-streams.js';
 import { frame, request } from './frame.js';
+import { heldCacheOf } from './held-cache.js';
 import type { RunningJail } from './launch.js';
 import type { Plan } from './operation.js';
 import { planBytes } from './plan-bytes.js';
-import { type Held, heldOf, type Outcome, outcomeOf, type Report, refusalOf, splitReports } from './report.js';
+import {
+  type Held,
+  type HeldCache,
+  heldOf,
+  type Outcome,
+  outcomeOf,
+  type Report,
+  refusalOf,
+  splitReports,
+} from './report.js';
 
 export interface Keeping {
   /** Path of the native jail program. */
@@ -78,6 +88,7 @@ export class KeptJail {
   readonly #child: ChildProcess;
   readonly #requests: Duplex;
   readonly #waiting = new Map<number, Waiting>();
+  readonly #heldCaches: HeldCache[] = [];
   #next = 1;
   #ended: ErrnoError | undefined;
   /** Resolves when everything inside is dead and unmounted. Never rejects. */
@@ -88,7 +99,12 @@ export class KeptJail {
     const jail = new KeptJail(keeping);
     await new Promise<void>((resolve, reject) => {
       jail.#expect(0, {
-        report: (report) => (report.what === 'failed' ? reject(refusalOf(report)) : resolve()),
+        report: (report) => {
+          const heldCache = heldCacheOf(report);
+          if (heldCache !== undefined) jail.#heldCaches.push(heldCache);
+          else if (report.what === 'failed') reject(refusalOf(report));
+          else resolve();
+        },
         stream: () => undefined,
         lost: reject,
       });
@@ -128,6 +144,16 @@ export class KeptJail {
         resolve();
       });
     });
+  }
+
+  /** Caches that are read-only in it. */
+  get heldCaches(): readonly HeldCache[] {
+    return this.#heldCaches;
+  }
+
+  /** The owner of the jail, as the host knows it. */
+  get pid(): number | undefined {
+    return this.#child.pid;
   }
 
   #expect(id: number, waiting: Waiting): void {
@@ -215,6 +241,7 @@ export class KeptJail {
     return {
       signal,
       kill: () => signal('SIGKILL'),
+      pid: this.pid,
       started,
       done,
       write: (chunk) => streams.write(chunk),

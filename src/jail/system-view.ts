@@ -1,6 +1,11 @@
 /** What this host has of the system profile: looked up once, when a plan is made. */
 import { lstatSync, readdirSync, readlinkSync } from 'node:fs';
-import { isSystemConfiguration, partlyShownConfiguration, systemDirectories } from '../authority/system-profile.js';
+import {
+  isSystemConfiguration,
+  partlyShownConfiguration,
+  systemDirectories,
+  systemFacts,
+} from '../authority/system-profile.js';
 import { fromSystemError, hasCode } from '../base/errno.js';
 import type { Link, SharedPath } from './plan.js';
 
@@ -31,13 +36,13 @@ function namesIn(directory: string): string[] {
   }
 }
 
-/** `/usr` and its links, and the harmless part of `/etc`. A link of `/etc` keeps its own text. */
+/** `/usr` and its links, the harmless part of `/etc`, facts about the machine. A link of `/etc` keeps its own text. */
 export function systemView(): SystemView {
   const parts = partlyShownConfiguration.flatMap((part) => namesIn(`/etc/${part}`).map((name) => `${part}/${name}`));
   const etc = [...namesIn('/etc'), ...parts].filter(isSystemConfiguration).map((name) => `/etc/${name}`);
   const shared: SharedPath[] = [];
   const links: Link[] = [];
-  for (const path of [...systemDirectories, ...etc]) {
+  for (const path of [...systemDirectories, ...etc, ...systemFacts]) {
     const kind = kindOf(path);
     if (kind === 'link') links.push({ path, target: readlinkSync(path) });
     else if (kind === 'other') shared.push({ source: path, target: path, access: 'read only' });

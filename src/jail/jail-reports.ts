@@ -1,0 +1,46 @@
+/** What the owner of one jail reports, as it comes. */
+import { decodePath } from '../base/path-bytes.js';
+import { heldCacheOf } from './held-cache.js';
+import { type Held, type HeldCache, heldOf, type Outcome, outcomeOf, type Report, splitReports } from './report.js';
+
+export class JailReports {
+  /** Resolves when the command has been executed. */
+  readonly started: Promise<void>;
+  #tellStarted: () => void = () => undefined;
+  readonly #onHeld: ((held: Held) => void) | undefined;
+  readonly #reports: Report[] = [];
+  readonly #heldCaches: HeldCache[] = [];
+  #text = '';
+
+  constructor(onHeld: ((held: Held) => void) | undefined) {
+    this.#onHeld = onHeld;
+    this.started = new Promise((resolve) => {
+      this.#tellStarted = resolve;
+    });
+  }
+
+  take(chunk: Buffer): void {
+    const { reports, left } = splitReports(this.#text + decodePath(chunk));
+    this.#text = left;
+    for (const report of reports) {
+      const held = heldOf(report);
+      const heldCache = heldCacheOf(report);
+      if (held !== undefined) this.#onHeld?.(held);
+      else if (heldCache !== undefined) this.#heldCaches.push(heldCache);
+      else this.#reports.push(report);
+      if (report.what === 'started') this.#tellStarted();
+    }
+  }
+
+  /** The command's end was told: nothing runs, is mounted or is held any more. */
+  get areWhole(): boolean {
+    return this.#reports.some(({ what }) => what === 'exited');
+  }
+
+  /** Undefined where none was told; throws what kept the command from starting. */
+  outcome(): Outcome | undefined {
+    const outcome = outcomeOf(this.#reports);
+    if (outcome === undefined || this.#heldCaches.length === 0) return outcome;
+    return { ...outcome, heldCaches: this.#heldCaches };
+  }
+}

@@ -1,0 +1,77 @@
+/** A jail that has this process's own streams, in a process that runs nothing else: see `base/starter` for why. */
+import { closeSync } from 'node:fs';
+import { hasCode } from '../base/errno.js';
+import { hear, type StartedProgram, type Starter } from '../base/starter.js';
+import { writeWhole } from '../base/write-whole.js';
+import { frame, request as kindOf } from './frame.js';
+import { JailReports } from './jail-reports.js';
+import {
+  endedSilently,
+  isGrouped,
+  type Launch,
+  lifelineDescriptor,
+  notStarted,
+  type RunningJail,
+  reportDescriptor,
+} from './launch-request.js';
+import { planBytes } from './plan-bytes.js';
+import type { Outcome } from './report.js';
+
+function start(request: Launch, starter: Starter): StartedProgram {
+  const { program, input, lockDescriptor } = request;
+  // What the command sees as pid 1; the path would tell of the host.
+  const words = Buffer.from('ctx-jail\0');
+  try {
+    return starter.start(program, words, [
+      input === 'nothing' ? 'nothing' : 0,
+      1,
+      2,
+      'told',
+      'heard',
+      'nothing',
+      lockDescriptor ?? 'nothing',
+      'nothing',
+    ]);
+  } catch (cause) {
+    throw notStarted(request, cause);
+  }
+}
+
+export function launchAtOnce(request: Launch, starter: Starter): RunningJail {
+  const owner = start(request, starter);
+  let isTied = true;
+  const kill = () => {
+    if (isTied) closeSync(owner.end(lifelineDescriptor));
+    isTied = false;
+  };
+  const reports = new JailReports(request.onHeld);
+  const done = new Promise<Outcome>((resolve, reject) => {
+    const settle = (how: string | number | null) => {
+      const outcome = reports.outcome();
+      if (outcome === undefined) throw endedSilently(how);
+      resolve(outcome);
+    };
+    const follow = async () => {
+      try {
+        await hear(owner.end(reportDescriptor), (chunk) => {
+          reports.take(chunk);
+          if (reports.areWhole && !isGrouped(request)) settle(null);
+        });
+      } finally {
+        kill();
+      }
+      const { code, signal } = owner.wait();
+      settle(signal ?? code);
+    };
+    follow().catch(reject);
+    // The program is starting meanwhile.
+    try {
+      writeWhole(owner.end(lifelineDescriptor), frame(0, kindOf.jail, planBytes(request.plan)));
+    } catch (error) {
+      kill();
+      // A jail that ended early has said why; the broken pipe says nothing more.
+      if (!hasCode(error, 'EPIPE')) reject(error);
+    }
+  });
+  return { signal: owner.signal, kill, pid: owner.pid, started: reports.started, done };
+}

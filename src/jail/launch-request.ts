@@ -1,0 +1,66 @@
+/** What a launch of the jail program is asked for, and what it gives. */
+import type { Server } from 'node:net';
+import { ErrnoError } from '../base/errno.js';
+import type { Starter } from '../base/starter.js';
+import type { Plan } from './operation.js';
+import type { Held, Outcome } from './report.js';
+
+export interface Launch {
+  /** Path of the native jail program. */
+  readonly program: string;
+  readonly plan: Plan;
+  /** 'inherit' passes this process's streams on; 'capture' hands stdout and stderr to `onOutput`. */
+  readonly streams: 'inherit' | 'capture';
+  /** What the command reads: this process's stdin, unless it is to read nothing. */
+  readonly input?: 'inherit' | 'nothing';
+  readonly onOutput?: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
+  /** Given the listening socket of a plan that has one, before the command starts. */
+  readonly onServer?: (server: Server) => void;
+  /** Told again and again by a plan that reports held files. */
+  readonly onHeld?: ((held: Held) => void) | undefined;
+  /** The fork's lock; held by the jail too, so that it outlives a killed owner until all is unmounted. */
+  readonly lockDescriptor?: number;
+  /** Ends of channels to the servers of its trees, in the plan's order; closed here once the jail has them. */
+  readonly channels?: readonly number[] | undefined;
+  /** Of a process that runs this one command. */
+  readonly starter?: Starter | undefined;
+}
+
+export interface RunningJail {
+  /** To the command and everything in its process group. */
+  signal(signal: NodeJS.Signals): void;
+  /** Ends everything inside at once. */
+  kill(): void;
+  /** The owner of the jail, as the host knows it. */
+  readonly pid: number | undefined;
+  /** Resolves when the command has been executed: its time counts from here. Never rejects; see `done`. */
+  readonly started: Promise<void>;
+  /** Rejects with an ErrnoError when the jail could not be made or the command not started. */
+  readonly done: Promise<Outcome>;
+}
+
+/** The plan goes in; its end is the end of the jail. */
+export const lifelineDescriptor = 3;
+export const reportDescriptor = 4;
+
+/** A jail that has told the end holds nothing any more, but is still a process of its control group. */
+export function isGrouped({ plan }: Pick<Launch, 'plan'>): boolean {
+  return plan.some((operation) => operation.do === 'control group');
+}
+
+export function endedSilently(how: string | number | null): ErrnoError {
+  return new ErrnoError('EIO', {
+    operation: 'jail',
+    reason: `the jail program ended without saying how the command did (${how})`,
+  });
+}
+
+export function notStarted({ program }: Pick<Launch, 'program'>, cause: unknown): ErrnoError {
+  return new ErrnoError('ENOENT', {
+    operation: 'jail',
+    path: program,
+    reason: 'the jail program cannot be started',
+    remedy: 'build it: npm run setup',
+    cause,
+  });
+}
