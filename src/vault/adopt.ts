@@ -6,15 +6,17 @@
  * the person's edit and, taken for a change, undo it. The deltas are then merged into one without these copies.
  */
 import { clashing } from './clashing.js';
+import { withOwnTimes } from './entered-times.js';
 import type { Stack } from './fork-meta.js';
 import { copyTop, makeLayer, rootsOf, sameTop, treesOf } from './layer-pool.js';
 import { refreshedIndexes } from './refreshed-indexes.js';
 import { shownPath, topPath } from './root-paths.js';
-import { enteredSince, pathCount, type RootPaths } from './trunk.js';
+import { enteredByLayers, enteredSince, pathCount, type RootPaths, touchedSince } from './trunk.js';
+import { lostSteps } from './trunk-steps.js';
 import type { OpenFork, VaultAccess } from './vault.js';
 import type { VaultMeta } from './vault-meta.js';
 
-type Adopting = Pick<OpenFork, keyof VaultAccess | 'name'>;
+type Adopting = Pick<OpenFork, keyof VaultAccess | 'name' | 'place'>;
 
 export interface Adopted {
   readonly stack: Stack;
@@ -55,7 +57,10 @@ async function withoutRepetition(fork: Adopting, stack: Stack, held: RootPaths, 
 /** The stack on top of the trunk as it is now. Everything it names is frozen; the fork's lock is held. */
 export async function adoptTrunk(fork: Adopting, vault: VaultMeta, stack: Stack): Promise<Adopted> {
   const base = { position: vault.position, base: vault.trunk };
-  const entered = enteredSince(fork, vault, stack.position, fork.name);
+  const isWhole = lostSteps(fork, vault, stack.position).length === 0;
+  const entered = isWhole
+    ? enteredSince(fork, vault, stack.position, fork.name)
+    : await enteredByLayers(fork, vault, stack);
   const shown = [...entered].flatMap(([key, list]) => list.map((path) => shownPath(vault.roots, key, path)));
   const held = new Map<string, readonly string[]>();
   for (const [key, list] of entered) held.set(key, await heldPaths(fork, stack, key, list));
@@ -67,10 +72,17 @@ export async function adoptTrunk(fork: Adopting, vault: VaultMeta, stack: Stack)
     const uppers = treesOf(fork.paths, deltas, key);
     if (uppers.length === 0) continue;
     const lowers = treesOf(fork.paths, base.base, key);
-    const found = clashing(list, await fork.tree.diff({ uppers, lowers }));
+    const found = clashing(list, await fork.tree.diff({ uppers, lowers, tellsUnlisted: true }));
     const refreshed = await refreshedIndexes(fork, treesOf(fork.paths, stack.base, key), lowers, found);
     const edited = found.filter((path) => !refreshed.has(path));
     clashes.push(...edited.map((path) => shownPath(vault.roots, key, path)));
   }
-  return { stack: { ...base, deltas }, entered: shown, clashes };
+  const known = new Set(stack.base);
+  const fresh = vault.trunk.filter((layer) => !known.has(layer));
+  const touched = touchedSince(fork, vault, stack.position, fork.name);
+  const paths = new Map(
+    [...entered, ...touched].map(([key]) => [key, [...(entered.get(key) ?? []), ...(touched.get(key) ?? [])]]),
+  );
+  const timed = await withOwnTimes(fork, { ...base, deltas }, { roots: vault.roots, fresh, paths });
+  return { stack: timed, entered: shown, clashes };
 }

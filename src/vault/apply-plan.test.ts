@@ -198,3 +198,18 @@ describe('what stays takes with it what cannot be done without it', () => {
     assert.deepEqual(leftOut.map(({ path }) => path).sort(), ['d', 'd/.ctx-0123456789abcdef.new']);
   });
 });
+
+describe('what ctx keeps of its own among files of the person', () => {
+  const own = ['tools/ctx'];
+  const left = (...made: Change[]) =>
+    planApply(made, [], new Set(), { conflicts: 'theirs', own }).leftOut.map(({ path: at }) => at);
+
+  it('is never written, and what it stands in is neither deleted nor replaced', () => {
+    assert.deepEqual(left(change('tools/ctx', 'modified')), ['tools/ctx']);
+    assert.deepEqual(left(change('tools/ctx/agents.toml', 'added')), ['tools/ctx/agents.toml']);
+    assert.deepEqual(left(change('tools', 'deleted', { type: 'directory' })), ['tools']);
+    assert.deepEqual(left(change('tools', 'modified')), ['tools'], 'a file in its place');
+    assert.deepEqual(left(otherMode('tools')), [], 'a mode of the directory is no end of it');
+    assert.deepEqual(left(change('tools/ctxx', 'added'), change('tool', 'deleted')), []);
+  });
+});

@@ -39,7 +39,7 @@ export interface ApplyChoices {
 }
 
 /** The walker's own temporaries, which it would overwrite. */
-const temporary = /(^|\/)\.ctx-[0-9a-f]{16}\.new(\/|$)/;
+const temporary = /(^|\/)\.ctx-[0-9a-f]{16}\.(new|old)(\/|$)/;
 
 /** Undefined for what may be written. */
 function reasonToLeaveOut({ kind, type, path }: Change, own: readonly string[]): string | undefined {
@@ -58,6 +58,11 @@ function reasonToLeaveOut({ kind, type, path }: Change, own: readonly string[]):
 
 function isAtOrBelow(path: string, tops: readonly string[]): boolean {
   return tops.some((top) => top === '.' || path === top || path.startsWith(`${top}/`));
+}
+
+/** Whether a file that is the person's but for its time may be given another. */
+export function mayTouch(path: string, { only, own = [] }: ApplyChoices): boolean {
+  return (only === undefined || isAtOrBelow(path, only)) && !isAtOrBelow(path, own) && !isAtOrBelow(path, ['.ctx']);
 }
 
 /** How much of a path the longest of these holds; -1 where none does. */

@@ -1,18 +1,25 @@
 /**
  * The changes of a fork's workspace, written onto another directory: another clone, a copy, a release. A path is free to be
  * written where that directory has what the trunk had there; anything else is a conflict, and with one that nobody chose a
- * side for nothing is written. The fork stays as it is, and so does its own directory. What is replaced is not kept.
+ * side for nothing is written. What was looked at is kept until the end, so that a file that somebody saves meanwhile stays theirs.
+ * The fork stays as it is, and so does its own directory. What is replaced is not kept for an undo.
  */
+import { uniqueName } from '../base/unique-name.js';
 import { type Applied, type ApplyRequest, unmatchedOf } from './apply.js';
 import { type ApplyChoices, type ApplyPlan, planApply } from './apply-plan.js';
+import { timedPlan } from './apply-times.js';
 import { fitSteps, type Held, obstacles } from './apply-to-plan.js';
-import { forkChangesByRoot, shownChanges } from './changes.js';
-import { treesOf } from './layer-pool.js';
+import { forkChangesByRoot, type RootChanges, shownChanges } from './changes.js';
+import { holdUnits, isComplete } from './held-units.js';
+import { makeLayer, treesOf } from './layer-pool.js';
 import { workspaceRoot } from './layout.js';
 import { shownPath } from './root-paths.js';
-import { sensitiveChanges } from './sensitive-changes.js';
-import type { Problem } from './tree.js';
+import { type Judgement, judgeChanges } from './sensitive-changes.js';
+import { refuseUnlisted } from './too-deep.js';
+import { throwAway } from './trash.js';
+import type { Change, Interference, Problem } from './tree.js';
 import type { OpenFork } from './vault.js';
+import { stepsDone } from './write-home.js';
 
 export type AppliedTo = Omit<Applied, 'fork'>;
 
@@ -30,7 +37,7 @@ async function agreeing(fork: OpenFork, layers: readonly string[], directory: st
   return new Set(paths.filter((path) => compared.get(path) === 'same'));
 }
 
-function inOtherRoots(fork: OpenFork, changes: Awaited<ReturnType<typeof forkChangesByRoot>>): readonly Problem[] {
+function inOtherRoots(fork: OpenFork, changes: RootChanges): readonly Problem[] {
   const reason = 'it is of another directory than the workspace';
   return [...changes].flatMap(([key, list]) =>
     key === workspaceRoot
@@ -40,39 +47,111 @@ function inOtherRoots(fork: OpenFork, changes: Awaited<ReturnType<typeof forkCha
 }
 
 /** The fork's lock is held. `directory` is canonical, and neither the fork's own nor the store's. */
-export async function applyTo(fork: OpenFork, directory: string, request: ApplyRequest): Promise<AppliedTo> {
+export async function applyTo(given: OpenFork, directory: string, request: ApplyRequest): Promise<AppliedTo> {
+  const { deltas, live } = given.meta;
+  // What is made ready for it lies on top of all that the fork has; a layer that nobody made is empty.
+  const whole: OpenFork = { ...given, meta: { ...given.meta, deltas: [...deltas, live], live: uniqueName() } };
+  const found = await forkChangesByRoot(whole);
+  const changes = shownChanges(whole, found);
+  refuseUnlisted('ctx apply', changes);
+  const judged = await judgeChanges(whole, changes, request);
+  try {
+    return await applyJudgedTo(judged, found, directory, request);
+  } finally {
+    judged.forget();
+  }
+}
+
+/** What stands at these paths, as a layer of ours that nobody names. */
+async function withStanding<T>(
+  fork: OpenFork,
+  directory: string,
+  paths: readonly string[],
+  act: (expected: readonly string[]) => Promise<T>,
+): Promise<T> {
+  const layer = makeLayer(fork.paths, { fork: fork.name });
+  const into = fork.paths.tree(layer, workspaceRoot);
+  try {
+    await fork.tree.mirror({ root: directory, into, layers: [], shift: fork.owner.shift, paths });
+    return await act([into]);
+  } finally {
+    throwAway(fork.store, fork.paths.layer(layer));
+  }
+}
+
+async function applyJudgedTo(
+  judged: Judgement,
+  found: RootChanges,
+  directory: string,
+  request: ApplyRequest,
+): Promise<AppliedTo> {
+  const { fork, dropped } = judged;
+  const made = (await forkChangesByRoot(fork)).get(workspaceRoot) ?? [];
+  const changes = made.filter(({ path }) => !dropped.has(path));
+  const paths = changes.map(({ path }) => path);
+  // Before it is compared: what somebody saves from here on is not what was kept, and is not replaced.
+  return withStanding(fork, directory, paths, (expected) =>
+    applyOver(judged, { found, changes, directory, expected }, request),
+  );
+}
+
+interface Onto {
+  readonly found: RootChanges;
+  readonly changes: readonly Change[];
+  readonly directory: string;
+  readonly expected: readonly string[];
+}
+
+async function applyOver(
+  { fork, sensitive: verdicts, problems }: Judgement,
+  { found, changes, directory, expected }: Onto,
+  request: ApplyRequest,
+): Promise<AppliedTo> {
   const { base, deltas, live } = fork.meta;
   const whole = [...base, ...deltas, live];
-  const byRoot = await forkChangesByRoot(fork);
-  const changes = byRoot.get(workspaceRoot) ?? [];
   const paths = changes.map(({ path }) => path);
   const held = await heldBy(fork, directory);
   const untouched = await agreeing(fork, base, directory, paths);
   const differing = paths.filter((path) => !untouched.has(path));
   const agreed = await agreeing(fork, whole, directory, differing);
-  const sensitive = await sensitiveChanges(fork, changes);
-  const withheld = new Set(request.allowSensitive ? [] : sensitive.map(({ path }) => path));
+  const { sensitive, withheld, units } = holdUnits(changes, verdicts, request);
   // A directory that holds files of ctx itself is none to be written.
   const choices: ApplyChoices = { ...request, withheld, own: [] };
   const plan: ApplyPlan = planApply(changes, [...differing, ...obstacles(changes, held)], agreed, choices);
   const open = plan.undecided;
   const { steps, leftOut } = fitSteps(plan.steps, changes, held);
-  const done = open.length === 0 && request.dryRun !== true;
-  if (done && steps.length > 0) {
+  const writes = open.length === 0 && request.dryRun !== true;
+  let met: Interference = { clashes: [], aside: [] };
+  if (writes && steps.length > 0) {
     // Directories above a change may be the trunk's: the whole stack can be put.
     const uppers = treesOf(fork.paths, whole, workspaceRoot);
     const lock = { descriptor: fork.lockDescriptor, wait: false };
-    await fork.tree.apply({ uppers, root: directory, shift: fork.owner.shift, plan: steps, lock });
+    const forward = 'now';
+    const written = new Set(steps.map(({ path }) => path));
+    const left = paths.filter((path) => !written.has(path) && !agreed.has(path));
+    const writing = { root: directory, uppers, lowers: [], steps, touched: [], held: [], left };
+    const timed = await timedPlan(fork.tree, writing);
+    const onDone = stepsDone(fork.vault.roots, workspaceRoot, steps, request.onStep);
+    request.onPlan?.(steps);
+    const onto = { uppers, root: directory, shift: fork.owner.shift, expected, durable: true };
+    met = await fork.tree.apply({ ...onto, ...timed, lock, forward, onDone });
   }
+  const isClash = new Set(met.clashes);
+  const own = found.get(workspaceRoot) ?? [];
   return {
-    changes: shownChanges(fork, new Map([[workspaceRoot, changes]])),
+    changes: own,
     steps,
     conflicts: plan.conflicts,
-    undecided: open,
-    sensitive,
+    undecided: [...open, ...met.clashes],
+    sensitive: sensitive.filter(({ path }) => !path.startsWith('/')),
     heldBack: plan.heldBack,
-    unmatched: unmatchedOf(request.only, changes),
-    done,
-    problems: [...plan.leftOut, ...leftOut, ...inOtherRoots(fork, byRoot)],
+    withheld: [...withheld],
+    heldUnits: units,
+    complete: isComplete(changes, { withheld }, [...problems, ...plan.leftOut, ...leftOut]),
+    unmatched: unmatchedOf(request.only, own),
+    done: writes && isClash.size === 0,
+    written: isClash.size === 0 ? [] : steps.filter(({ path }) => !isClash.has(path)),
+    aside: met.aside,
+    problems: [...problems, ...plan.leftOut, ...leftOut, ...inOtherRoots(fork, found)],
   };
 }

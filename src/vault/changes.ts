@@ -1,9 +1,11 @@
 /** What a fork changes: in what the person has, since a checkpoint, by the last command alone. It must not be mounted. */
-import { clashing } from './clashing.js';
+import { listedChanges } from '../base/limits.js';
+import { belowAny, clashing } from './clashing.js';
 import type { Stack } from './fork-meta.js';
 import { treesOf } from './layer-pool.js';
-import { pathWithin, shownPath } from './root-paths.js';
-import type { Change, Content } from './tree.js';
+import { refreshedIndexes } from './refreshed-indexes.js';
+import { pathWithin, shownPath, topPath } from './root-paths.js';
+import type { Change, Content, ReadOptions } from './tree.js';
 import { isLiveTouched, type OpenFork } from './vault.js';
 
 /** Changes by root, each path relative to its root. */
@@ -48,13 +50,29 @@ function sidesOfRoot(fork: OpenFork, sides: Sides, key: string): Sides {
   return sides.whole && treesOf(fork.paths, sides.lowers, key).length === 0 ? allSides(fork) : sides;
 }
 
-async function changesOf(fork: OpenFork, sides: Sides): Promise<RootChanges> {
+/** How much of a list is wanted: for a report, entries up to a number, and shown paths that it is about. */
+interface Part {
+  readonly entries?: number | undefined;
+  readonly about?: readonly string[] | undefined;
+}
+
+const forReport: Part = { entries: listedChanges };
+
+/** Undefined where all of a root is meant. */
+function underOf({ vault }: OpenFork, key: string, about: readonly string[] = []): readonly string[] | undefined {
+  const within = about.flatMap((path) => pathWithin(vault.roots, key, path) ?? []);
+  return within.length < about.length || within.includes(topPath) ? undefined : within;
+}
+
+async function changesOf(fork: OpenFork, sides: Sides, { entries, about }: Part): Promise<RootChanges> {
   const { paths, tree, vault } = fork;
   const found = Object.keys(vault.roots).map(async (key): Promise<readonly [string, readonly Change[]]> => {
     const { uppers, lowers, whole } = sidesOfRoot(fork, sides, key);
     const above = treesOf(paths, uppers, key);
     if (above.length === 0) return [key, []];
-    return [key, await tree.diff({ uppers: above, lowers: treesOf(paths, lowers, key), whole })];
+    const below = treesOf(paths, lowers, key);
+    const under = underOf(fork, key, about);
+    return [key, await tree.diff({ uppers: above, lowers: below, whole, entries, under, tellsUnlisted: true })];
   });
   return new Map(await Promise.all(found));
 }
@@ -70,12 +88,43 @@ export function shownChanges({ vault }: OpenFork, changes: RootChanges): readonl
 }
 
 /** Every difference between the fork and the trunk it stands on; or since a moment of the fork. */
-export async function forkChangesByRoot(fork: OpenFork, since?: Stack): Promise<RootChanges> {
-  return changesOf(fork, since === undefined ? allSides(fork) : sidesSince(fork, since));
+export async function forkChangesByRoot(fork: OpenFork, since?: Stack, part: Part = {}): Promise<RootChanges> {
+  return changesOf(fork, since === undefined ? allSides(fork) : sidesSince(fork, since), part);
 }
 
-export async function forkChanges(fork: OpenFork, since?: Stack): Promise<readonly Change[]> {
-  return shownChanges(fork, await forkChangesByRoot(fork, since));
+/** An index of git's that was only written again, because somebody looked at the repository, is no change to people. */
+async function withoutRefreshed(fork: OpenFork, found: RootChanges): Promise<RootChanges> {
+  const { base, deltas, live } = fork.meta;
+  const left = [...found].map(async ([key, list]): Promise<readonly [string, readonly Change[]]> => {
+    const among = list.filter(({ kind, type }) => kind === 'modified' && type === 'file').map(({ path }) => path);
+    const now = treesOf(fork.paths, [...base, ...deltas, live], key);
+    const refreshed = await refreshedIndexes(fork, treesOf(fork.paths, base, key), now, among);
+    return [key, refreshed.size === 0 ? list : list.filter(({ path }) => !refreshed.has(path))];
+  });
+  return new Map(await Promise.all(left));
+}
+
+/** For reports: up to `listedChanges`; `about` are shown paths, and what is above them may be among the changes. */
+export async function forkChanges(
+  fork: OpenFork,
+  since?: Stack,
+  about?: readonly string[],
+): Promise<readonly Change[]> {
+  const found = await forkChangesByRoot(fork, since, { ...forReport, about });
+  return shownChanges(fork, since === undefined ? await withoutRefreshed(fork, found) : found);
+}
+
+/** How many changes there are, without a list of them: counted up to `most`. Indexes that git only refreshed count. */
+export async function countForkChanges(fork: OpenFork, most: number): Promise<number> {
+  const { uppers, lowers } = allSides(fork);
+  const counts = Object.keys(fork.vault.roots).map(async (key) => {
+    const above = treesOf(fork.paths, uppers, key);
+    return above.length === 0 ? 0 : fork.tree.count({ uppers: above, lowers: treesOf(fork.paths, lowers, key) }, most);
+  });
+  return Math.min(
+    most,
+    (await Promise.all(counts)).reduce((sum, count) => sum + count, 0),
+  );
 }
 
 /**
@@ -93,13 +142,26 @@ export async function standingClashes(fork: OpenFork): Promise<readonly string[]
   return meta.clashes.filter((path) => found.has(path));
 }
 
+/** What was written since the last checkpoint. */
+export async function liveChanges(fork: OpenFork): Promise<readonly Change[]> {
+  if (!isLiveTouched(fork)) return [];
+  return shownChanges(fork, await changesOf(fork, liveSides(fork), forReport));
+}
+
 /** A path that one command made, changed, deleted, or put back as the person has it. */
 export type CommandChange = Change | (Omit<Change, 'kind'> & { readonly kind: 'restored' });
 
 /** What was done since a moment, told with what is different from the trunk after it. Pure. */
 export function commandChanges(done: readonly Change[], pending: readonly Change[]): readonly CommandChange[] {
   const different = new Set(pending.map(({ path }) => path));
-  return done.map((change) => (different.has(change.path) ? change : { ...change, kind: 'restored' as const }));
+  // What is not listed is no less different.
+  const isUnlisted = belowAny(
+    new Set(pending.filter(({ unlisted }) => unlisted !== undefined).map(({ path }) => path)),
+  );
+  const isAll = pending.some(({ path, unlisted }) => path === topPath && unlisted !== undefined);
+  const isDifferent = ({ path, unlisted }: Change) =>
+    isAll || different.has(path) || unlisted !== undefined || isUnlisted(path);
+  return done.map((change) => (isDifferent(change) ? change : { ...change, kind: 'restored' as const }));
 }
 
 export interface CommandReport {
@@ -114,12 +176,21 @@ export async function reportOf(fork: OpenFork, touched = isLiveTouched(fork)): P
     const pending = fork.meta.deltas.length === 0 ? [] : await forkChanges(fork);
     return { changes: [], pending };
   }
-  const shown = async (sides: Sides) => shownChanges(fork, await changesOf(fork, sides));
-  const all = shown(allSides(fork));
+  const all = changesOf(fork, allSides(fork), forReport);
+  const own = fork.meta.deltas.length === 0 ? all : changesOf(fork, liveSides(fork), forReport);
+  const pending = shownChanges(fork, await withoutRefreshed(fork, await all));
   // The first command since the fork was made has done all that is different.
-  if (fork.meta.deltas.length === 0) return { changes: await all, pending: await all };
-  const [pending, done] = await Promise.all([all, shown(liveSides(fork))]);
+  if (fork.meta.deltas.length === 0) return { changes: pending, pending };
+  const counted = new Set(pending.map(({ path }) => path));
+  const refreshed = new Set(shownChanges(fork, await all).flatMap(({ path }) => (counted.has(path) ? [] : [path])));
+  const done = shownChanges(fork, await own).filter(({ path }) => !refreshed.has(path));
   return { changes: commandChanges(done, pending), pending };
+}
+
+/** The top itself: only its mode and owner ever change. */
+function unread(change: Change): TextChange {
+  const there: Content = { ...nothing, type: 'directory', mode: change.mode };
+  return { change, before: there, after: there };
 }
 
 export interface TextChange {
@@ -128,31 +199,33 @@ export interface TextChange {
   readonly after: Content;
 }
 
-/** The contents on both sides of each change, in their order. */
+const nothing: Content = { type: 'missing', mode: 0, size: 0, digest: '', bytes: Buffer.alloc(0) };
+
+/** The contents on both sides of each change, in their order: all of them in memory, so the caller asks for few at a time. */
 export async function readChanges(
   fork: OpenFork,
   changes: readonly Change[],
   since?: Stack,
+  limits: Pick<ReadOptions, 'most' | 'digests'> = {},
 ): Promise<readonly TextChange[]> {
   const { paths, tree, vault } = fork;
   const sides = since === undefined ? allSides(fork) : sidesSince(fork, since);
-  const nothing: Content = { type: 'missing', bytes: Buffer.alloc(0) };
   const texts = new Map<Change, TextChange>();
   for (const key of Object.keys(vault.roots)) {
     const own = changes.flatMap((change) => {
       const path = pathWithin(vault.roots, key, change.path);
-      return path === undefined ? [] : [{ change, path }];
+      return path === undefined || path === topPath ? [] : [{ change, path }];
     });
     if (own.length === 0) continue;
     const wanted = own.map(({ path }) => path);
     const ofRoot = sidesOfRoot(fork, sides, key);
     const lowers = treesOf(paths, ofRoot.lowers, key);
     const stack = [...treesOf(paths, ofRoot.uppers, key), ...(ofRoot.whole ? [] : lowers)];
-    const before = lowers.length === 0 ? [] : await tree.read({ layers: lowers, paths: wanted });
-    const after = await tree.read({ layers: stack, paths: wanted });
+    const before = lowers.length === 0 ? [] : await tree.read({ ...limits, layers: lowers, paths: wanted });
+    const after = await tree.read({ ...limits, layers: stack, paths: wanted });
     own.forEach(({ change }, index) => {
       texts.set(change, { change, before: before[index] ?? nothing, after: after[index] ?? nothing });
     });
   }
-  return changes.flatMap((change) => texts.get(change) ?? []);
+  return changes.map((change) => texts.get(change) ?? unread(change));
 }

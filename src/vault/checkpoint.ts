@@ -5,12 +5,12 @@
  * The fork is locked and not mounted: a mounted layer that is named as frozen would keep changing.
  */
 import { ErrnoError } from '../base/errno.js';
-import { automaticCheckpoints } from '../base/limits.js';
+import { automaticCheckpoints, checkpointReasonCharacters } from '../base/limits.js';
 import { adoptTrunk } from './adopt.js';
 import { type Checkpoint, type ForkMeta, hasSameDeltas, isSameMoment, type Stack } from './fork-meta.js';
 import { makeLayer, treesOf } from './layer-pool.js';
 import { atOrBelow, makePathLayer } from './path-layer.js';
-import { appliedSince, pathCount } from './trunk.js';
+import { appliedSince, enteredSince, pathCount } from './trunk.js';
 import { isLiveTouched, type OpenFork, withMeta } from './vault.js';
 import { isForkName, type VaultMeta } from './vault-meta.js';
 
@@ -21,6 +21,8 @@ export interface SaveOptions {
   readonly automatic: boolean;
   /** The command that comes, or who asked. */
   readonly reason: string;
+  /** The fork was synced just now, and nothing was written since (`durable`). */
+  readonly durable?: boolean | undefined;
 }
 
 const stackOf = ({ position, base, deltas }: Stack): Stack => ({ position, base, deltas });
@@ -61,7 +63,12 @@ export interface Saved {
 }
 
 /** An automatic one at the same moment as the last takes its place: a command that changed nothing leaves no trace. */
-export function saveCheckpoint(fork: OpenFork, { name, automatic, reason }: SaveOptions): Saved {
+/** The record has the whole command; a state that is written with every command must not grow with its text. */
+function shortened(reason: string): string {
+  return reason.length <= checkpointReasonCharacters ? reason : `${reason.slice(0, checkpointReasonCharacters - 1)}…`;
+}
+
+export function saveCheckpoint(fork: OpenFork, { name, automatic, reason, durable }: SaveOptions): Saved {
   if (name !== undefined) refuseTaken(fork, name);
   const meta = frozen(fork);
   const last = meta.checkpoints.at(-1);
@@ -71,7 +78,7 @@ export function saveCheckpoint(fork: OpenFork, { name, automatic, reason }: Save
     ...(name === undefined ? {} : { name }),
     made: new Date().toISOString(),
     automatic,
-    reason,
+    reason: shortened(reason),
     clashes: meta.clashes,
     ...stackOf(meta),
   };
@@ -81,7 +88,7 @@ export function saveCheckpoint(fork: OpenFork, { name, automatic, reason }: Save
     checkpoints: pruned([...before, checkpoint]),
     nextCheckpoint: repeated ? meta.nextCheckpoint : meta.nextCheckpoint + 1,
   };
-  return { fork: withMeta(fork, after, { durable: !automatic }), checkpoint };
+  return { fork: withMeta(fork, after, { durable: durable === true }), checkpoint };
 }
 
 /** By number or name. */
@@ -123,13 +130,17 @@ export async function stackOfMoment(
   const { stack, clashes } = await adoptTrunk(fork, vault, to);
   const applied = appliedSince(fork, vault, to.position, fork.name);
   if (pathCount(applied) === 0) return [stack, clashes];
+  const entered = enteredSince(fork, vault, to.position, fork.name);
   const layer = makeLayer(paths, { fork: fork.name });
   for (const [key, list] of applied) {
     const from = treesOf(paths, [...to.base, ...to.deltas], key);
     // A root that came later: how it was then, nobody knows.
     if (from.length === 0) continue;
     const over = treesOf(paths, [...stack.base, ...stack.deltas], key);
-    await makePathLayer(fork, { from, over, into: paths.tree(layer, key), isWanted: atOrBelow(list) });
+    // What the person has put into a directory of the fork's is theirs: it was not there then, and is none to be deleted.
+    const [isApplied, isEdited, own] = [atOrBelow(list), atOrBelow(entered.get(key) ?? []), new Set(list)];
+    const isWanted = (path: string) => own.has(path) || (isApplied(path) && !isEdited(path));
+    await makePathLayer(fork, { from, over, into: paths.tree(layer, key), isWanted });
   }
   return [{ ...stack, deltas: [...stack.deltas, layer] }, clashes];
 }
@@ -159,5 +170,5 @@ export async function rollBack(fork: OpenFork, to: Checkpoint): Promise<OpenFork
 
 export function deleteCheckpoint(fork: OpenFork, checkpoint: Checkpoint): OpenFork {
   const checkpoints = fork.meta.checkpoints.filter(({ id }) => id !== checkpoint.id);
-  return withMeta(fork, { ...fork.meta, checkpoints }, { durable: true });
+  return withMeta(fork, { ...fork.meta, checkpoints }, { durable: false });
 }

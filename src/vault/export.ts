@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, unlinkSync } from 'node:fs';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
-import { freshDirectory } from '../base/fresh-directory.js';
+import { freshDirectory, inParent } from '../base/fresh-directory.js';
 import { nativeErrorBytes } from '../base/limits.js';
 import { makeLayer, treesOf } from './layer-pool.js';
 import { workspaceRoot } from './layout.js';
@@ -28,8 +28,21 @@ async function writeOut(fork: OpenFork, directory: string): Promise<readonly Pro
 /** Tar reads as the owner of everything in it, whatever the modes say: as `native/tree` does, which wrote it. */
 const asOwner = ['/usr/bin/unshare', '--user', '--map-current-user', '--keep-caps'];
 
+/** Killed with us, and not left to fill a disk; asked for after the change of user, which would undo it. */
+const endsWithUs = ['/usr/bin/setpriv', '--pdeathsig', 'KILL'];
+
 async function pack(directory: string, into: number, path: string): Promise<void> {
-  const tar = ['/usr/bin/tar', '--create', '--directory', directory, '--sparse', '--xattrs', '--numeric-owner', '.'];
+  const tar = [
+    ...endsWithUs,
+    '/usr/bin/tar',
+    '--create',
+    '--directory',
+    directory,
+    '--sparse',
+    '--xattrs',
+    '--numeric-owner',
+    '.',
+  ];
   const [program = '', ...words] = process.getuid?.() === 0 ? tar : [...asOwner, ...tar];
   const child = spawn(program, words, { env: { LC_ALL: 'C' }, stdio: ['ignore', into, 'pipe'] });
   let said = '';
@@ -45,7 +58,7 @@ async function pack(directory: string, into: number, path: string): Promise<void
 /** What stands there already is the person's. */
 function freshFile(path: string): number {
   try {
-    return openSync(path, 'wx', 0o666);
+    return inParent(path, 'export', (at) => openSync(at, 'wx', 0o666));
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw fromSystemError(error, 'export', path);
     const reason = 'expected a path where nothing stands yet';
@@ -54,8 +67,9 @@ function freshFile(path: string): number {
 }
 
 async function exportDirectory(fork: OpenFork, to: string): Promise<readonly Problem[]> {
-  freshDirectory(to, 'export', 0o777);
-  return writeOut(fork, to);
+  const { path, identity } = freshDirectory(to, 'export', 0o777);
+  fork.tree.know(path, identity);
+  return writeOut(fork, path);
 }
 
 async function exportFile(fork: OpenFork, to: string): Promise<readonly Problem[]> {
@@ -69,7 +83,7 @@ async function exportFile(fork: OpenFork, to: string): Promise<readonly Problem[
     await pack(draft, file, to);
     return problems;
   } catch (error) {
-    unlinkSync(to);
+    inParent(to, 'export', (at) => unlinkSync(at));
     throw error;
   } finally {
     closeSync(file);

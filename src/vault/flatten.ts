@@ -3,10 +3,14 @@
  * them has grown to their size, so that the work stays in proportion to what was written. Checkpoints keep the layers of
  * their own moment.
  */
-import { layersBeforeMerge } from '../base/limits.js';
+
+import { currentBoot } from '../base/boot.js';
+import { ErrnoError } from '../base/errno.js';
+import { layersBeforeMerge, layersWithoutMerge } from '../base/limits.js';
 import { restacked } from './fork-meta.js';
 import { type Maker, makeLayer, rootsOf, treesOf } from './layer-pool.js';
 import { withVaultLock } from './locks.js';
+import { countChanges } from './too-deep.js';
 import { type OpenFork, type VaultAccess, withMeta } from './vault.js';
 import { readVaultMeta, writeVaultMeta } from './vault-meta.js';
 
@@ -41,10 +45,14 @@ export async function mergeLayers(
   return merged;
 }
 
+/** How many there are is asked, not which: the rest is counted without a list. */
+const countedEntries = 1_000;
+
 async function sizeOf({ paths, tree }: VaultAccess, layer: string): Promise<number> {
   let size = 0;
   for (const key of rootsOf(paths, layer)) {
-    size += (await tree.diff({ uppers: treesOf(paths, [layer], key), lowers: [] })).length;
+    const uppers = treesOf(paths, [layer], key);
+    size += countChanges(await tree.diff({ uppers, lowers: [], entries: countedEntries, tellsUnlisted: true }));
   }
   return size;
 }
@@ -57,8 +65,14 @@ export async function flattenDeltas(fork: OpenFork, all = false): Promise<OpenFo
   const count = all ? deltas.length : mergedCount(sizes);
   if (count < 2) return fork;
   const kept = deltas.slice(0, deltas.length - count);
-  const merged = await mergeLayers(fork, deltas.slice(-count), [...fork.meta.base, ...kept], { fork: fork.name });
-  return withMeta(fork, restacked(fork.meta, { ...fork.meta, deltas: [...kept, merged] }), { durable: false });
+  try {
+    const merged = await mergeLayers(fork, deltas.slice(-count), [...fork.meta.base, ...kept], { fork: fork.name });
+    return withMeta(fork, restacked(fork.meta, { ...fork.meta, deltas: [...kept, merged] }), { durable: false });
+  } catch (error) {
+    // A merge that failed halfway (a full disk) left a layer that nobody names: the fork goes on as it is, while that can be mounted.
+    if (all || !(error instanceof ErrnoError) || deltas.length > layersWithoutMerge) throw error;
+    return fork;
+  }
 }
 
 /** The trunk. Forks move onto it with their next use. */
@@ -75,6 +89,6 @@ export async function flattenTrunk(access: VaultAccess, all = false): Promise<vo
     if (count < 2) return;
     const kept = vault.trunk.slice(0, vault.trunk.length - count);
     const merged = await mergeLayers(access, vault.trunk.slice(-count), kept, { trunk: true });
-    writeVaultMeta(access.paths.meta, { ...vault, trunk: [...kept, merged] });
+    writeVaultMeta(access.paths.meta, { ...vault, trunk: [...kept, merged], boot: currentBoot() });
   });
 }

@@ -3,8 +3,9 @@
  * Its live layer, on top of all, is the one a command writes. To freeze it is to name it among the deltas and another one
  * as the live layer: one small write, whatever the tree holds.
  */
+import { currentBoot } from '../base/boot.js';
 import { ErrnoError } from '../base/errno.js';
-import { readState, writeState } from './state-file.js';
+import { readNewest, readVersions, type Version, writeState } from './state-file.js';
 import { isNameList, storeFormat } from './vault-meta.js';
 
 export interface Stack {
@@ -17,6 +18,8 @@ export interface Stack {
 }
 
 export interface Checkpoint extends Stack {
+  /** Commands that came while those after it were at work: a rollback undoes all of them. */
+  readonly beside?: readonly string[];
   /** A number, as the person names it; never used twice in one fork. */
   readonly id: number;
   readonly name?: string | undefined;
@@ -65,6 +68,7 @@ function isCheckpoint(value: unknown): value is Checkpoint {
     typeof checkpoint.automatic === 'boolean' &&
     typeof checkpoint.reason === 'string' &&
     isStringList(checkpoint.clashes) &&
+    (checkpoint.beside === undefined || isStringList(checkpoint.beside)) &&
     isStack(checkpoint)
   );
 }
@@ -90,9 +94,7 @@ function isForkMeta(value: unknown): value is ForkMeta {
 /** Those that were looked through, or that we made: the same object comes again as long as its file is the same. */
 const known = new WeakSet<object>();
 
-export function readForkMeta(directory: string): ForkMeta | undefined {
-  const value = readState(directory);
-  if (value === undefined) return undefined;
+function checked(value: unknown, directory: string): ForkMeta {
   if (typeof value === 'object' && value !== null && known.has(value)) return value as ForkMeta;
   if (isForkMeta(value)) {
     known.add(value);
@@ -104,6 +106,36 @@ export function readForkMeta(directory: string): ForkMeta | undefined {
     reason: `expected a fork of format ${storeFormat}; its state is damaged or newer than this program`,
     remedy: 'ctx fsck names what is left; its layers are plain directories',
   });
+}
+
+export function readForkMeta(directory: string): ForkMeta | undefined {
+  const newest = readNewest(directory);
+  return newest === undefined ? undefined : checked(newest.value, directory);
+}
+
+/** Undefined where it cannot be read: for whoever looks at all forks, and must not be stopped by one. */
+export function readableForkMeta(directory: string): ForkMeta | undefined {
+  try {
+    return readForkMeta(directory);
+  } catch (error) {
+    if (error instanceof ErrnoError && error.code === 'EIO') return undefined;
+    throw error;
+  }
+}
+
+/** Whether a power cut may have cost a part of the newest state, or of what it names. */
+export function isSuspect(directory: string): boolean {
+  const newest = readNewest(directory);
+  return newest !== undefined && (newest.skipped || (newest.boot !== undefined && newest.boot !== currentBoot()));
+}
+
+export interface ForkVersion extends Version {
+  readonly value: ForkMeta;
+}
+
+/** Every version that may be gone back to, newest first. */
+export function forkVersions(directory: string): readonly ForkVersion[] {
+  return readVersions(directory).whole.filter((version): version is ForkVersion => isForkMeta(version.value));
 }
 
 export function writeForkMeta(directory: string, meta: ForkMeta, options: { readonly durable: boolean }): void {
@@ -134,4 +166,9 @@ export function layersNamedBy(meta: ForkMeta): ReadonlySet<string> {
     ...(meta.applied ?? []),
     ...[meta, ...meta.checkpoints].flatMap(({ base, deltas }) => [...base, ...deltas]),
   ]);
+}
+
+/** Every layer that any version of a fork needs: the newest may turn out to be lost. */
+export function layersOfVersions(directory: string): ReadonlySet<string> {
+  return new Set(forkVersions(directory).flatMap(({ value }) => [...layersNamedBy(value)]));
 }

@@ -5,11 +5,12 @@
 import { closeSync, existsSync, readdirSync } from 'node:fs';
 import { ErrnoError, hasCode } from '../base/errno.js';
 import { findCheckpoint, frozen } from './checkpoint.js';
-import { type ForkMeta, readForkMeta, type Stack, writeForkMeta } from './fork-meta.js';
+import { lockQuietFork } from './fork-lock.js';
+import { type ForkMeta, readableForkMeta, readForkMeta, type Stack, writeForkMeta } from './fork-meta.js';
 import { makeLayer, rootsOf, treesOf } from './layer-pool.js';
 import { mainFork } from './layout.js';
-import { takeLock, withVaultLock } from './locks.js';
-import { discard, throwAway } from './trash.js';
+import { withVaultLock } from './locks.js';
+import { discard, throwAway, throwAwayContents } from './trash.js';
 import type { Problem } from './tree.js';
 import { newForkMeta, type OpenFork, type VaultAccess, writeFork } from './vault.js';
 import { isForkName, readVaultMeta, type VaultMeta, writeVaultMeta } from './vault-meta.js';
@@ -26,7 +27,7 @@ export interface ForkSummary {
 export function forkNames({ paths }: VaultAccess): readonly string[] {
   if (!existsSync(paths.forks)) return [];
   return readdirSync(paths.forks)
-    .filter((name) => isForkName(name) && readForkMeta(paths.fork(name).directory) !== undefined)
+    .filter((name) => isForkName(name) && readableForkMeta(paths.fork(name).directory) !== undefined)
     .sort();
 }
 
@@ -101,13 +102,15 @@ async function originOf(
   if (!isForkName(name) || !existsSync(place.directory)) existingFork(access, name);
   try {
     const options = { wait: false, purpose: `ctx fork create ${child}`, what: name };
-    const descriptor = await takeLock(tree, place.lock, options);
+    const { descriptor } = await lockQuietFork(tree, place, options);
     try {
       const parent: OpenFork = {
         ...access,
         name,
         place,
         lockDescriptor: descriptor,
+        others: [],
+        dead: [],
         unlock: () => closeSync(descriptor),
         vault,
         meta: existingFork(access, name),
@@ -153,7 +156,7 @@ export function createFork(access: VaultAccess, wanted: string | undefined, sour
         remedy: 'letters, digits and . _ + - are fine, up to 64 of them',
       });
     }
-    if (readForkMeta(paths.fork(name).directory) !== undefined) {
+    if (readableForkMeta(paths.fork(name).directory) !== undefined) {
       throw new ErrnoError('EEXIST', {
         operation: 'make a fork',
         reason: `there is a fork '${name}' already`,
@@ -189,9 +192,9 @@ export async function deleteFork(access: VaultAccess, name: string): Promise<voi
       remedy: 'ctx drop forgets what it holds',
     });
   }
-  existingFork(access, name);
+  if (!isForkName(name) || !existsSync(paths.fork(name).directory)) existingFork(access, name);
   const purpose = `ctx fork delete ${name}`;
-  const descriptor = await takeLock(tree, paths.fork(name).lock, { wait: false, purpose, what: name });
+  const { descriptor } = await lockQuietFork(tree, paths.fork(name), { wait: true, purpose, what: name });
   try {
     await withVaultLock(tree, paths.lock, purpose, () => {
       const vault = existingVault(access);
@@ -208,11 +211,12 @@ function dropped(fork: OpenFork): OpenFork {
   const stack = { position: vault.position, base: vault.trunk, deltas: [] };
   const { created, from } = fork.meta;
   const meta = { ...newForkMeta(fork, fork.name, stack, { from }), created };
-  writeForkMeta(place.directory, meta, { durable: false });
+  // Synced, since what was there goes now: nothing of it may be gone back to.
+  writeForkMeta(place.directory, meta, { durable: true });
   return { ...fork, meta };
 }
 
-/** As if no command had run in it: no changes, no checkpoints, an empty home. On a full disk room is made first. */
+/** As if no command had run in it: no changes, no checkpoints, an empty home and `/tmp`, no caches. On a full disk room is made first. */
 export async function dropFork(fork: OpenFork): Promise<OpenFork> {
   const { store, place, paths, meta, tree } = fork;
   let after: OpenFork;
@@ -221,9 +225,10 @@ export async function dropFork(fork: OpenFork): Promise<OpenFork> {
   } catch (error) {
     if (!hasCode(error, 'ENOSPC')) throw error;
     const written = rootsOf(paths, meta.live).map((key) => paths.tree(meta.live, key));
-    await discard(store, tree, [place.home, ...written]);
+    await discard(store, tree, [place.home, place.temporary, place.caches, ...written]);
     after = dropped(fork);
   }
-  for (const directory of [place.home, place.runs]) throwAway(store, directory);
+  for (const directory of [place.caches, place.runs]) throwAway(store, directory);
+  for (const directory of [place.home, place.temporary]) throwAwayContents(store, directory);
   return after;
 }

@@ -1,8 +1,14 @@
-/** Whether a vault is whole. Only reads, and repairs nothing: what it finds, it says. */
+/** Whether a vault is whole. Only reads, and repairs nothing (`repair`): what it finds, it says. */
 import { existsSync, readdirSync } from 'node:fs';
+import { readWholeJson } from '../base/atomic-file.js';
 import { ErrnoError } from '../base/errno.js';
-import { type ForkMeta, readForkMeta } from './fork-meta.js';
+import { stepsFile } from './applied-steps.js';
+import { type ForkMeta, forkVersions, isSuspect, layersNamedBy, readForkMeta } from './fork-meta.js';
+import { layerDigest } from './layer-digest.js';
 import { makerOf, rootsOf } from './layer-pool.js';
+import { choose, keptDigest } from './recover.js';
+import { readVersions } from './state-file.js';
+import { lostSteps } from './trunk-steps.js';
 import type { VaultAccess } from './vault-access.js';
 import { isForkName, readVaultMeta, type VaultMeta } from './vault-meta.js';
 
@@ -59,6 +65,55 @@ function forkFaults(access: VaultAccess, name: string, meta: ForkMeta, vault: Va
   ];
 }
 
+/** What a power cut leaves: state files that are empty or cut short, and states whose layers are. */
+async function cutFaults(access: VaultAccess, name: string): Promise<Fault[]> {
+  const { directory } = access.paths.fork(name);
+  const faults: Fault[] = readVersions(directory).damaged.map((where) => ({
+    what: `a state of fork ${name} is damaged`,
+    where,
+  }));
+  if (!isSuspect(directory)) return faults;
+  const versions = forkVersions(directory);
+  const { chosen } = await choose(access, versions);
+  if (chosen !== versions[0]) {
+    faults.push({ what: `fork ${name} was not synced before the machine stopped, and is damaged`, where: directory });
+  }
+  return faults;
+}
+
+/** Frozen layers that are not what they were: a copy that lost attributes shows here, opaque marks are part of a digest. */
+async function digestFaults(access: VaultAccess, forks: ReadonlyMap<string, ForkMeta>): Promise<Fault[]> {
+  const metas = [...forks.values()];
+  const others = new Set(
+    metas.flatMap((meta) => [meta.live, ...[meta, ...meta.checkpoints].flatMap(({ base }) => base)]),
+  );
+  const frozen = new Set(metas.flatMap((meta) => [...layersNamedBy(meta)]).filter((layer) => !others.has(layer)));
+  const faults: Fault[] = [];
+  for (const layer of frozen) {
+    const kept = existsSync(access.paths.layer(layer)) ? keptDigest(access, layer) : undefined;
+    if (kept === undefined || (await layerDigest(access, layer, 0)) === kept) continue;
+    const where = access.paths.layer(layer);
+    faults.push({ what: 'a frozen layer is not what it was: its digest is another', where });
+  }
+  return faults;
+}
+
+/** Lists of what an apply wrote, without which it cannot be undone. */
+function applyFaults({ paths }: VaultAccess, name: string, meta: ForkMeta): Fault[] {
+  return (meta.applied ?? [])
+    .map((layer) => stepsFile(paths.layer(layer)))
+    .filter((file) => existsSync(file) && readWholeJson(file) === undefined)
+    .map((where) => ({ what: `an apply of fork ${name} cannot be undone: its list is damaged`, where }));
+}
+
+function stepFaults(access: VaultAccess, forks: ReadonlyMap<string, ForkMeta>, vault: VaultMeta): Fault[] {
+  const oldest = Math.min(vault.position, ...[...forks.values()].map(({ position }) => position));
+  return lostSteps(access, vault, oldest)
+    .map((position) => access.paths.edits(position))
+    .filter((file) => readWholeJson(file) === undefined)
+    .map((where) => ({ what: 'a list of your edits is damaged or missing', where }));
+}
+
 /** No fork writes into a layer that another one names. */
 function liveFaults(access: VaultAccess, forks: ReadonlyMap<string, ForkMeta>): Fault[] {
   return [...forks].flatMap(([name, { live }]) =>
@@ -74,10 +129,12 @@ function liveFaults(access: VaultAccess, forks: ReadonlyMap<string, ForkMeta>): 
   );
 }
 
-export function inspectVault(access: VaultAccess): readonly Fault[] {
+export async function inspectVault(access: VaultAccess): Promise<readonly Fault[]> {
   const { paths } = access;
   const faults: Fault[] = [];
   const vault = checked(paths.meta, faults, () => readVaultMeta(paths.meta));
+  if (existsSync(paths.meta) && readWholeJson(paths.meta) === undefined && vault !== undefined)
+    faults.push({ what: 'the newest state of the vault is damaged', where: paths.meta });
   if (vault === undefined) return faults;
   faults.push(...missingLayers(access, vault.trunk, 'the trunk'), ...emptyLayers(access, vault.trunk, 'the trunk'));
   const forks = new Map<string, ForkMeta>();
@@ -89,8 +146,13 @@ export function inspectVault(access: VaultAccess): readonly Fault[] {
   }
   if (!forks.has(vault.current))
     faults.push({ what: `the fork in use, ${vault.current}, is missing`, where: paths.forks });
-  for (const [name, meta] of forks) faults.push(...forkFaults(access, name, meta, vault));
+  for (const [name, meta] of forks) {
+    faults.push(...forkFaults(access, name, meta, vault), ...applyFaults(access, name, meta));
+    faults.push(...(await cutFaults(access, name)));
+  }
+  faults.push(...stepFaults(access, forks, vault));
   faults.push(...liveFaults(access, forks));
+  faults.push(...(await digestFaults(access, forks)));
   for (const name of existsSync(paths.layers) ? readdirSync(paths.layers) : []) {
     const strange =
       checked(paths.layer(name), faults, () => makerOf(paths, name)) === undefined && rootsOf(paths, name).length > 0;

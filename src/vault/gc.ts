@@ -4,12 +4,15 @@
  */
 import { closeSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { hasCode } from '../base/errno.js';
-import { layersNamedBy, readForkMeta } from './fork-meta.js';
+import { syncLocked } from './durable.js';
+import { lockQuietFork } from './fork-lock.js';
+import { forkVersions, isSuspect, layersOfVersions, readableForkMeta } from './fork-meta.js';
 import { existingVault, forkNames } from './forks.js';
 import { makerOf } from './layer-pool.js';
-import { takeLock, withVaultLock } from './locks.js';
-import { emptyTrash, throwAway } from './trash.js';
+import { withVaultLock } from './locks.js';
+import { emptyTrash, emptyTrashLater, throwAway } from './trash.js';
 import type { VaultAccess } from './vault.js';
+import { isSuspectVault, trunkLayers } from './vault-meta.js';
 
 export interface Collected {
   /** Layers that went. */
@@ -28,31 +31,44 @@ async function locksOf(
     const options = { wait: false, purpose: 'ctx gc', what: name };
     const taken =
       own ??
-      (await takeLock(access.tree, access.paths.fork(name).lock, options).catch((error: unknown) => {
-        if (hasCode(error, 'EBUSY')) return undefined;
-        throw error;
-      }));
+      (await lockQuietFork(access.tree, access.paths.fork(name), options).then(
+        ({ descriptor }) => descriptor,
+        (error: unknown) => {
+          if (hasCode(error, 'EBUSY')) return undefined;
+          throw error;
+        },
+      ));
     locks.set(name, taken);
   }
   return locks;
 }
 
+/** Of a fork whose state cannot be read: what it named is not known, so what it made stays until it is repaired or dropped. */
+function isOfLostFork({ paths }: VaultAccess, layer: string): boolean {
+  const maker = makerOf(paths, layer);
+  if (maker === undefined || 'trunk' in maker) return false;
+  const { directory } = paths.fork(maker.fork);
+  return existsSync(directory) && readableForkMeta(directory) === undefined;
+}
+
 function unnamedLayers(access: VaultAccess): readonly string[] {
   const { paths } = access;
-  const named = new Set(existingVault(access).trunk);
+  existingVault(access);
+  const named = new Set(trunkLayers(paths.meta));
   for (const name of forkNames(access)) {
-    const meta = readForkMeta(paths.fork(name).directory);
-    for (const layer of meta === undefined ? [] : layersNamedBy(meta)) named.add(layer);
+    for (const layer of layersOfVersions(paths.fork(name).directory)) named.add(layer);
   }
-  return readdirSync(paths.layers).filter((name) => !named.has(name));
+  return readdirSync(paths.layers).filter((name) => !named.has(name) && !isOfLostFork(access, name));
 }
 
 /** Records of the trunk's steps that every fork and every checkpoint has seen. */
 function dropSeenSteps(access: VaultAccess): void {
   const { paths } = access;
   const positions = forkNames(access).flatMap((name) => {
-    const meta = readForkMeta(paths.fork(name).directory);
-    return meta === undefined ? [] : [meta.position, ...meta.checkpoints.map(({ position }) => position)];
+    return forkVersions(paths.fork(name).directory).flatMap(({ value }) => [
+      value.position,
+      ...value.checkpoints.map(({ position }) => position),
+    ]);
   });
   const oldest = Math.min(existingVault(access).position, ...positions);
   if (!existsSync(paths.allEdits)) return;
@@ -61,15 +77,51 @@ function dropSeenSteps(access: VaultAccess): void {
   }
 }
 
+/** So that layers which only states before the last sync name can go. What a power cut has touched is not ours to say. */
+async function syncForks(access: VaultAccess, locks: ReadonlyMap<string, number | undefined>): Promise<void> {
+  const vault = existingVault(access);
+  if (isSuspectVault(vault)) return;
+  for (const [name, lock] of locks) {
+    const place = access.paths.fork(name);
+    const meta = readableForkMeta(place.directory);
+    if (lock === undefined || meta === undefined || isSuspect(place.directory)) continue;
+    const unlock = () => undefined;
+    await syncLocked({
+      ...access,
+      name,
+      place,
+      lockDescriptor: lock,
+      others: [],
+      dead: [],
+      unlock,
+      vault,
+      meta,
+      imported: false,
+      problems: [],
+    });
+  }
+}
+
+export interface Collecting {
+  /** States are synced first, so that what only older ones name can go, too. */
+  readonly sync?: boolean;
+  /** Return before what goes is deleted. */
+  readonly later?: boolean;
+  /** Output of runs goes, too: never as a side of another verb. */
+  readonly outputs?: boolean;
+}
+
 /** `held` are locks of forks that the caller holds already. */
 export async function collectGarbage(
   access: VaultAccess,
   held: ReadonlyMap<string, number> = new Map(),
+  { sync = false, later = false, outputs = false }: Collecting = {},
 ): Promise<Collected> {
   const { paths, tree, store } = access;
   const collected = await withVaultLock(tree, paths.lock, 'ctx gc', async () => {
     const locks = await locksOf(access, held);
     try {
+      if (sync) await syncForks(access, locks);
       const gone = unnamedLayers(access).filter((name) => {
         const maker = makerOf(paths, name);
         // Where every lock is held, nobody is making anything.
@@ -79,8 +131,8 @@ export async function collectGarbage(
       });
       for (const name of gone) throwAway(store, paths.layer(name));
       for (const [name, lock] of locks) {
-        // Output of runs: only where nobody runs anything, and never as a side of another verb.
-        if (lock !== undefined && !held.has(name)) throwAway(store, paths.fork(name).runs);
+        // Only where no command runs.
+        if (outputs && lock !== undefined) throwAway(store, paths.fork(name).runs);
       }
       dropSeenSteps(access);
       return { layers: gone, busy: [...locks].filter(([, lock]) => lock === undefined).map(([name]) => name) };
@@ -88,6 +140,6 @@ export async function collectGarbage(
       for (const [name, lock] of locks) if (lock !== undefined && !held.has(name)) closeSync(lock);
     }
   });
-  await emptyTrash(store, tree);
+  await (later ? emptyTrashLater : emptyTrash)(store, tree);
   return collected;
 }

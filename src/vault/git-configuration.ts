@@ -1,59 +1,124 @@
 /**
- * Whether a change of a repository's configuration names a program, or sends the person's work elsewhere. Read strictly: a line
- * that is not in the one form that git itself writes could mean another thing to git than here, and is never harmless. Pure.
+ * Whether a change of a repository's configuration may come home unasked. Both sides are compared whole, key by key, as git's own
+ * parser lists them, removals too. What passes can neither run a program, send work elsewhere, nor hide a change. Pure.
  */
+import { isRefName } from './git-refs.js';
 
-/** Keys that name no program. */
-const harmlessKeys =
-  /^(core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks)|user\.(name|email)|init\.defaultbranch|branch\..*\.(merge|rebase)|remote\..*\.fetch)$/i;
-
-/** Where what is pushed goes: harmless for a remote or a branch that is new, and not for one that the person has. */
-const destinationKeys = /^(remote\..*\.(url|pushurl)|branch\..*\.remote)$/i;
-
-const harmlessUrl = /^(?:(?:https?|ssh|git):\/\/[\w[]|[\w.][\w.-]*@[\w][\w.-]*:|\.{0,2}\/)/;
-
-interface Setting {
+export interface Setting {
+  /** As git lists it: section and variable in lower case. */
   readonly key: string;
   readonly value: string;
 }
 
-/** Undefined where a line is in another form: two heads on a line, a comment after one, a value that goes on. */
-function settingsOf(text: string): readonly Setting[] | undefined {
-  const found: Setting[] = [];
-  let section: string | undefined;
-  for (const line of text.split('\n').map((each) => each.replace(/^[ \t]+|[ \t\r]+$/g, ''))) {
-    if (line === '' || /^[#;]/.test(line)) continue;
-    const head = /^\[([A-Za-z0-9.-]+)(?:[ \t]+"([^"\\\]=\ufffd]*)")?\]$/.exec(line);
-    const setting = /^([A-Za-z][A-Za-z0-9-]*)(?:[ \t]*=[ \t]*([^\\\ufffd]*))?$/.exec(line);
-    if (head !== null) section = head[2] === undefined ? head[1] : `${head[1]}.${head[2]}`;
-    else if (setting === null || section === undefined) return undefined;
-    else found.push({ key: `${section}.${setting[1]}`, value: setting[2] ?? 'true' });
+/** Of `git config --list -z`. A key without a value is true to git. */
+export function parseSettings(output: Buffer): readonly Setting[] {
+  const items = output.toString('latin1').split('\0').slice(0, -1);
+  return items.map((item) => {
+    const end = item.indexOf('\n');
+    return end < 0 ? { key: item, value: 'true' } : { key: item.slice(0, end), value: item.slice(end + 1) };
+  });
+}
+
+export interface ConfigurationSides {
+  readonly before: readonly Setting[];
+  readonly after: readonly Setting[];
+  /** The person has no repository there: what git writes with a new one passes. */
+  readonly isNew: boolean;
+  readonly isBranchGone: (branch: string) => boolean;
+  /** Whether the person has a repository at this absolute path: what a push to it runs is theirs. */
+  readonly isOwnRepository: (path: string) => boolean;
+}
+
+/** What `git init` and `git clone` write on Linux, with the values that hide nothing. */
+const firstSettings: Readonly<Record<string, RegExp>> = {
+  'core.repositoryformatversion': /^0$/,
+  'core.filemode': /^true$/,
+  'core.bare': /^false$/,
+  'core.logallrefupdates': /^true$/,
+  // Who made the commits of a repository that the fork made; in one that the person has, it would sign theirs.
+  'user.name': /^[\s\S]*$/,
+  'user.email': /^[\s\S]*$/,
+};
+
+/** No helper program, no path of this machine, no option in place of a host. */
+const plainUrl =
+  /^(?:(?:https?|ssh|git):\/\/(?:[\w.~-]+@)?[A-Za-z0-9][\w.-]*(?::\d+)?\/[\x21-\x7e]*|[\w.~-]+@[A-Za-z0-9][\w.-]*:[\w./~-]+)$/;
+
+function valuesByKey(settings: readonly Setting[]): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  for (const { key, value } of settings) {
+    const known = found.get(key);
+    if (known === undefined) found.set(key, [value]);
+    else known.push(value);
   }
   return found;
 }
 
-export function isHarmlessConfiguration(before: string, after: string): boolean {
-  const [old, now] = [settingsOf(before), settingsOf(after)];
-  if (old === undefined || now === undefined) return before === after;
-  const hadKey = (key: string) => old.some((each) => each.key.toLowerCase() === key.toLowerCase());
-  return now.every(({ key, value }) => {
-    if (old.some((each) => each.key === key && each.value === value)) return true;
-    if (destinationKeys.test(key) && hadKey(key)) return false;
-    if (/^remote\..*\.url$/i.test(key)) return harmlessUrl.test(value);
-    // A branch's remote may be an address, too.
-    if (/^branch\..*\.remote$/i.test(key)) return /^[\w./-]+$/.test(value);
-    return harmlessKeys.test(key);
-  });
+type Values = ReadonlyMap<string, readonly string[]>;
+
+function isTrackingAllowed(variable: string, value: string, remotes: Values): boolean {
+  if (variable === 'merge') return value.startsWith('refs/heads/') && isRefName(value);
+  if (variable === 'rebase') return value === 'true' || value === 'false';
+  return variable === 'remote' && (value === '.' || remotes.has(`remote.${value}.url`));
 }
 
+type IsOwn = ConfigurationSides['isOwnRepository'];
+
+/** Of a clone that was made from a directory; git takes what has a colon for something else. */
+function isOwnPath(value: string, isOwn: IsOwn): boolean {
+  const [, path = ''] = /^(?:file:\/\/)?(\/[^\x00-\x1f\x7f:\\"#;]*)$/.exec(value) ?? [];
+  return path !== '' && isOwn(path);
+}
+
+function isFirstAllowed(key: string, values: readonly string[], isOwn: IsOwn): boolean {
+  const [, remote = '', variable] = /^remote\.([\w.-]+)\.(url|fetch)$/.exec(key) ?? [];
+  if (variable === 'url') {
+    const [value = ''] = values;
+    return values.length === 1 && (plainUrl.test(value) || isOwnPath(value, isOwn));
+  }
+  if (variable === 'fetch') {
+    const into = `:refs/remotes/${remote}/`;
+    return values.every((value) => /^\+refs\/heads\/[\w./*-]+:refs\/remotes\//.test(value) && value.includes(into));
+  }
+  const expected = Object.hasOwn(firstSettings, key) ? firstSettings[key] : undefined;
+  return expected !== undefined && values.every((value) => expected.test(value));
+}
+
+/** The first key whose change needs a yes, with a word on what it does; undefined where all changes pass. */
+export function configurationFault(sides: ConfigurationSides): string | undefined {
+  const { before, after, isNew, isBranchGone, isOwnRepository } = sides;
+  const [old, now] = [valuesByKey(before), valuesByKey(after)];
+  const isSame = (key: string) => JSON.stringify(old.get(key)) === JSON.stringify(now.get(key));
+  const changed = new Set([...old.keys(), ...now.keys()].filter((key) => !isSame(key)));
+  for (const key of changed) {
+    const [had, has] = [old.get(key) ?? [], now.get(key) ?? []];
+    const [, branch, variable = ''] = /^branch\.([\s\S]+)\.([a-z0-9-]+)$/.exec(key) ?? [];
+    const remotes = isNew ? now : old;
+    const isTracking = branch !== undefined && had.length === 0 && has.length === 1;
+    if (isTracking && isTrackingAllowed(variable, has[0] ?? '', remotes)) continue;
+    const isLeft = [...now.keys()].some((each) => each.startsWith(`branch.${branch}.`));
+    if (branch !== undefined && has.length === 0 && !isLeft && isBranchGone(branch)) continue;
+    if (isNew && had.length === 0 && isFirstAllowed(key, has, isOwnRepository)) continue;
+    return `it ${had.length === 0 ? 'sets' : has.length === 0 ? 'removes' : 'changes'} ${key}`;
+  }
+  // The last of two counts, and one that includes a file stands for all of that file: their order is part of what they say.
+  const rest = (settings: readonly Setting[]) => JSON.stringify(settings.filter(({ key }) => !changed.has(key)));
+  return rest(before) === rest(after) ? undefined : 'it puts settings in another order';
+}
+
+const plainLine =
+  /^[ \t]*(?:\[[A-Za-z0-9-]+(?:[ \t]+"[^"\\\]=\x00]*")?\]|[A-Za-z][A-Za-z0-9-]*(?:[ \t]*=[ \t]*[^\\"#;\x00]*)?|[#;][^\\\x00]*)?$/;
+
 /**
- * Paths that a person's own configuration has git run or read, as it names them: `core.hooksPath`, and files that are included.
- * Read generously: whatever could be one, in whatever section.
+ * Whether the lines that differ are in the one form that git itself writes. The person's other programs have parsers of their own:
+ * a line that they could read otherwise than git did does not pass.
  */
-export function obeyedPaths(text: string): { readonly hooks: readonly string[]; readonly included: readonly string[] } {
-  const values = (key: string) =>
-    [...text.matchAll(new RegExp(`^(?:[^#;\\n]*[\\s\\]])?${key}[ \\t]*=[ \\t]*"?([^"\\n]*)`, 'gim'))]
-      .map((match) => (match[1] ?? '').replace(/[ \t]+[#;].*$/, '').trim())
-      .filter((value) => value !== '');
-  return { hooks: values('hookspath'), included: values('path') };
+export function arePlainChanges(before: string, after: string): boolean {
+  const [old, now] = [before.split('\n'), after.split('\n')];
+  let start = 0;
+  while (start < old.length && start < now.length && old[start] === now[start]) start += 1;
+  let end = 0;
+  while (end < old.length - start && end < now.length - start && old.at(-1 - end) === now.at(-1 - end)) end += 1;
+  if ((now[start - 1] ?? '').endsWith('\\')) return false;
+  return now.slice(start, now.length - end).every((line) => plainLine.test(line));
 }

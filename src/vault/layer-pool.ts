@@ -14,6 +14,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  utimesSync,
 } from 'node:fs';
 import { fromSystemError, hasCode } from '../base/errno.js';
 import { uniqueName } from '../base/unique-name.js';
@@ -117,12 +118,13 @@ export function makeLiveTree(
   });
 }
 
-/** The mode and owner of one layer's top directory for another's. */
+/** The mode, owner and time of one layer's top directory for another's. */
 export function copyTop(from: string | undefined, to: string): void {
   if (from === undefined) return;
   const like = statSync(from);
   if (process.geteuid?.() === 0) chownSync(to, like.uid, like.gid);
   chmodSync(to, like.mode & 0o1777);
+  utimesSync(to, like.mtime, like.mtime);
 }
 
 export function sameTop(left: string | undefined, right: string | undefined): boolean {

@@ -1,5 +1,6 @@
 /**
- * Where things stand in the store. Pure functions of names: nothing else in the code joins store paths.
+ * Where things stand in the store. Pure functions of names: nothing else in the code joins store paths. Joined by hand, since every
+ * command asks for most of them, several times; the store's own directory is in its plain form.
  *
  *   STORE/meta.json                      format and overlay profile; another one is refused
  *   STORE/record/                        the record's chains (src/audit/layout.ts)
@@ -13,11 +14,15 @@
  *   STORE/vault/ID/fork/NAME/state-N.json  the fork's stack of layers and its checkpoints; the newest whole one counts
  *   STORE/vault/ID/fork/NAME/lock        held by whoever uses the fork
  *   STORE/vault/ID/fork/NAME/home/       the private home
+ *   STORE/vault/ID/fork/NAME/tmp/        its /tmp
+ *   STORE/vault/ID/fork/NAME/cache/KEY/  what it wrote into a cache of the person's; KEY.work/ beside it is the kernel's
  *   STORE/vault/ID/fork/NAME/run/        output of commands that a report had no room for
  *   STORE/vault/ID/fork/NAME/last-run.json  the last run, and whether it has ended
  *   STORE/run/                           as a fork's, of commands without one
  *   STORE/home/PROFILE/UID/              the home of `ctx run PROFILE`, whatever the directory
+ *   STORE/cache/UID/KEY/                 as a fork's cache/KEY, of commands with --cache share
  *   STORE/session/KEY/FORK.socket        of a live session, with FORK.json: who keeps it
+ *   STORE/authority/DIGEST.pem           certificates of a person's own authorities, for commands that have a network
  *   STORE/approval/ID/                   a command that waits for a person's answer, and the answer
  *   STORE/trash/                         renamed here, then deleted
  */
@@ -51,8 +56,14 @@ export interface ForkPaths {
   readonly directory: string;
   readonly lock: string;
   readonly home: string;
+  readonly temporary: string;
+  readonly caches: string;
   readonly runs: string;
-  readonly lastRun: string;
+  /** Who is at work on it, and in which order they came. */
+  readonly group: string;
+  readonly joined: string;
+  /** Locked by the first of those who wait for room in the group. */
+  readonly queue: string;
   /** A newer scan of a root that has not been acted on yet. */
   scanned(root: string): string;
 }
@@ -75,46 +86,51 @@ export interface VaultPaths {
 
 export function storePaths(store: string) {
   return {
-    meta: join(store, 'meta.json'),
-    record: join(store, 'record'),
-    vaults: join(store, 'vault'),
-    sessions: join(store, 'session'),
-    homes: join(store, 'home'),
-    trash: join(store, 'trash'),
-    runs: join(store, 'run'),
-    liveRuns: join(store, 'live'),
-    approvals: join(store, 'approval'),
+    meta: `${store}/meta.json`,
+    record: `${store}/record`,
+    vaults: `${store}/vault`,
+    sessions: `${store}/session`,
+    authorities: `${store}/authority`,
+    homes: `${store}/home`,
+    caches: `${store}/cache`,
+    trash: `${store}/trash`,
+    runs: `${store}/run`,
+    liveRuns: `${store}/live`,
+    approvals: `${store}/approval`,
   } as const;
 }
 
 function forkPaths(directory: string): ForkPaths {
   return {
     directory,
-    lock: join(directory, 'lock'),
-    home: join(directory, 'home'),
-    runs: join(directory, 'run'),
-    lastRun: join(directory, 'last-run.json'),
-    scanned: (root) => join(directory, `scan-${root}`),
+    lock: `${directory}/lock`,
+    home: `${directory}/home`,
+    temporary: `${directory}/tmp`,
+    caches: `${directory}/cache`,
+    runs: `${directory}/run`,
+    group: `${directory}/group`,
+    joined: `${directory}/joined`,
+    queue: `${directory}/queue`,
+    scanned: (root) => `${directory}/scan-${root}`,
   };
 }
 
 export function vaultPaths(store: string, id: string): VaultPaths {
   const directory = join(store, 'vault', id);
-  // Joined by hand: asked for every layer of a stack, several times a command.
   const layer = (name: string) => `${directory}/layer/${name}`;
   return {
     directory,
-    meta: join(directory, 'meta.json'),
-    lock: join(directory, 'lock'),
-    scans: join(directory, 'scan'),
-    scan: (root) => join(directory, 'scan', root),
-    allEdits: join(directory, 'edits'),
-    edits: (position) => join(directory, 'edits', `${position}.json`),
-    layers: join(directory, 'layer'),
+    meta: `${directory}/meta.json`,
+    lock: `${directory}/lock`,
+    scans: `${directory}/scan`,
+    scan: (root) => `${directory}/scan/${root}`,
+    allEdits: `${directory}/edits`,
+    edits: (position) => `${directory}/edits/${position}.json`,
+    layers: `${directory}/layer`,
     layer,
     tree: (name, root) => `${layer(name)}/${root}`,
     work: (name, root) => `${layer(name)}/${root}.work`,
-    forks: join(directory, 'fork'),
-    fork: (name) => forkPaths(join(directory, 'fork', name)),
+    forks: `${directory}/fork`,
+    fork: (name) => forkPaths(`${directory}/fork/${name}`),
   };
 }

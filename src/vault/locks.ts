@@ -1,7 +1,6 @@
 /**
- * Two kinds of lock. A fork's is held by whoever uses the fork, from before its command until the report, and by the jail:
- * so two forks of one vault are used at the same time, and one fork never twice. The vault's is held while the trunk or the
- * set of forks changes. Whoever holds both took the fork's first.
+ * Two kinds of lock. A fork's is held while its state changes, or somebody begins or ends work on it. The vault's is held while
+ * the trunk or the set of forks changes. Whoever holds both took the fork's first, or did not wait for it.
  */
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -37,6 +36,16 @@ function openLock(file: string): number {
   }
 }
 
+/** For people alone: on a full disk the lock is held all the same, and says less. */
+function noteHolder(descriptor: number, text: string): void {
+  try {
+    ftruncateSync(descriptor);
+    writeSync(descriptor, text.slice(0, 1000));
+  } catch (error) {
+    if (!hasCode(error, 'ENOSPC') && !hasCode(error, 'EDQUOT') && !hasCode(error, 'EIO')) throw error;
+  }
+}
+
 /** Takes the lock by way of `take`, which may do more in the same process; the descriptor holds it until it is closed. */
 export async function lockWith<T>(
   file: string,
@@ -49,8 +58,7 @@ export async function lockWith<T>(
       if (!hasCode(error, 'EBUSY') || !isHeldBriefly(file)) throw error;
       return take({ descriptor, wait: true });
     });
-    ftruncateSync(descriptor);
-    writeSync(descriptor, `${process.pid} ${options.purpose}`);
+    noteHolder(descriptor, `${process.pid} ${options.purpose}`);
     return { descriptor, taken };
   } catch (error) {
     closeSync(descriptor);
@@ -61,7 +69,7 @@ export async function lockWith<T>(
       path: options.what,
       reason: `process ${pid} is using it: ${purpose.join(' ')}`,
       remedy:
-        'wait for it to end, or pass --wait; ctx fork create copies the fork as it is; ctx session stop ends a session’s',
+        'wait for it to end, or pass --wait; ctx ps shows how to end it; ctx fork create copies the fork as it is',
     });
   }
 }

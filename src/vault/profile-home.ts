@@ -2,9 +2,12 @@
  * The home that a profile keeps from run to run, whatever the directory: STORE/home/NAME/UID. Copies of the person's files are
  * made with it, before anybody inside has written there: what an agent plants later is never a place that we write to.
  * Beside it UID.users has a locked file for each run that has it, and UID.lock is held while it is made.
+ *
+ * Secrets are never in it. A run that is given them has a home of its own, UID.with-RUN: a copy of the profile's with the secrets laid
+ * over it by `native/tree`, which follows no link. It is deleted with the run, or by the next one where that was killed.
  */
 import { closeSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { profileFileBytes } from '../base/limits.js';
 import { uniqueName } from '../base/unique-name.js';
@@ -12,7 +15,7 @@ import { give, makeDirectoryWhole, type Owner } from './layer-pool.js';
 import { storePaths } from './layout.js';
 import { takeLock } from './locks.js';
 import type { Store } from './store.js';
-import { emptyTrash, throwAway } from './trash.js';
+import { discard, emptyTrash, throwAway } from './trash.js';
 import type { Tree } from './tree.js';
 
 export interface ProfileHome {
@@ -24,6 +27,8 @@ export interface ProfileHome {
   readonly source: string;
   /** Paths below it; a missing one is left out. */
   readonly copies: readonly string[];
+  /** As `copies`, for this run alone. */
+  readonly secrets: readonly string[];
   /** In place of the one that is there. */
   readonly fresh: boolean;
 }
@@ -58,15 +63,13 @@ function copyInto(draft: string, path: string, { source, owner }: ProfileHome): 
 /** A home that is there, and stays for as long as it is held. */
 export interface HeldHome {
   readonly path: string;
-  /** Whether it was made now. */
-  readonly made: boolean;
-  release(): void;
+  release(): Promise<void>;
 }
 
 /** A file for each run that has the home, locked for as long as the run lives: a killed one holds nothing. */
-async function hold(tree: Tree, users: string): Promise<() => void> {
+async function hold(tree: Tree, users: string, run: string): Promise<() => void> {
   mkdirSync(users, { recursive: true, mode: 0o700 });
-  const file = join(users, uniqueName());
+  const file = join(users, run);
   const descriptor = await takeLock(tree, file, { wait: false, purpose: 'ctx run', what: users });
   return () => {
     rmSync(file, { force: true });
@@ -93,6 +96,45 @@ async function refuseInUse(tree: Tree, users: string, name: string): Promise<voi
   }
 }
 
+const withSecrets = (path: string, run: string) => `${path}.with-${run}`;
+
+/** What runs that were killed left, with the secrets in it. */
+async function sweep({ store, tree }: ProfileHome, path: string, users: string): Promise<void> {
+  const begin = `${basename(path)}.with-`;
+  const left: string[] = [];
+  for (const name of readdirSync(dirname(path)).filter((each) => each.startsWith(begin))) {
+    const user = join(users, name.slice(begin.length).split('.')[0] ?? '');
+    try {
+      if (existsSync(user)) closeSync(await takeLock(tree, user, { wait: false, purpose: 'ctx run', what: users }));
+      rmSync(user, { force: true });
+      left.push(join(dirname(path), name));
+    } catch (error) {
+      if (!hasCode(error, 'EBUSY')) throw error;
+    }
+  }
+  if (left.length > 0) await discard(store, tree, left);
+}
+
+/** A copy of the profile's home with the secrets over it: where an agent planted a link, the copy has a directory. */
+async function layOver(home: ProfileHome, path: string, run: string): Promise<string> {
+  const { store, tree, secrets, owner } = home;
+  const into = withSecrets(path, run);
+  const over = `${into}.over`;
+  try {
+    makeDirectoryWhole(over, (draft) => {
+      for (const each of secrets) copyInto(draft, each, home);
+      give(draft, owner);
+    });
+    await tree.merge({ layers: [over, path], into, whole: true, copies: true });
+    return into;
+  } catch (error) {
+    await discard(store, tree, [into]);
+    throw error;
+  } finally {
+    await discard(store, tree, [over]);
+  }
+}
+
 /** Made where it is missing; one at a time, so that two first runs at once make one home. */
 export async function profileHome(home: ProfileHome): Promise<HeldHome> {
   const { store, tree, name, owner, copies, fresh } = home;
@@ -104,12 +146,21 @@ export async function profileHome(home: ProfileHome): Promise<HeldHome> {
       await refuseInUse(tree, users, name);
       throwAway(store, path);
     }
-    const made = !existsSync(path);
+    await sweep(home, path, users);
     makeDirectoryWhole(path, (draft) => {
       for (const each of copies) copyInto(draft, each, home);
       give(draft, owner);
     });
-    return { path, made, release: await hold(tree, users) };
+    const run = uniqueName();
+    const letGo = await hold(tree, users, run);
+    if (home.secrets.length === 0) return { path, release: async () => letGo() };
+    try {
+      const own = await layOver(home, path, run);
+      return { path: own, release: () => discard(store, tree, [own]).finally(letGo) };
+    } catch (error) {
+      letGo();
+      throw error;
+    }
   } finally {
     closeSync(lock);
     if (fresh) await emptyTrash(store, tree);

@@ -8,8 +8,9 @@ test('what a commit writes is data', () => {
   for (const path of [
     'index',
     'HEAD',
-    'objects/ab/cdef',
-    'objects/pack/a.pack',
+    `objects/ab/${'c'.repeat(38)}`,
+    'objects/pack/pack-ab.pack',
+    'objects/info/commit-graph',
     'refs/heads/x',
     'logs/HEAD',
     'packed-refs',
@@ -39,6 +40,11 @@ test('what git takes programs from, or is not known, is not', () => {
     'modules/x/objects/info/alternates',
     'modules/x/info/attributes',
     'worktrees/x/config.worktree',
+    'info/exclude',
+    'refs/replace/x',
+    'refs/notes/commits',
+    'MERGE_HEAD',
+    'shallow',
     'index.lock',
     'anything',
   ]) {

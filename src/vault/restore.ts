@@ -29,7 +29,8 @@ export async function restorePaths(fork: OpenFork, to: Checkpoint, shown: readon
     const over = treesOf(paths, [...meta.base, ...meta.deltas], key);
     const into = paths.tree(layer, key);
     const whole = list.includes(topPath);
-    await makePathLayer(fork, { from, over, into, isWanted: whole ? () => true : atOrBelow(list) });
+    const isWanted = whole ? () => true : atOrBelow(list);
+    await makePathLayer(fork, { from, over, into, isWanted, forward: { after: 'now', among: [] } });
     if (whole) copyTop(from[0], into);
   }
   return withMeta(saved.fork, { ...meta, deltas: [...meta.deltas, layer] }, { durable: false });

@@ -1,5 +1,6 @@
 /** Further directories of a fork beside the workspace: imported when they are first used, and part of the trunk from then on. */
 import { importLayer } from './import-layer.js';
+import { knowRoot } from './known-roots.js';
 import { rootKey } from './layout.js';
 import { withVaultLock } from './locks.js';
 import type { Problem, Progress } from './tree.js';
@@ -24,8 +25,10 @@ export interface Rooted {
 }
 
 async function importRoot(fork: OpenFork, vault: VaultMeta, key: string, path: string, request: RootRequest) {
+  const known = { ...vault.known, [key]: knowRoot(fork.tree, path) };
   const { layer, problems } = await importLayer(fork, key, path, { ...request, limits: vault.limits });
-  return { vault: extendTrunk(fork, vault, [layer], new Map(), { roots: { ...vault.roots, [key]: path } }), problems };
+  const roots = { ...vault.roots, [key]: path };
+  return { vault: extendTrunk(fork, vault, [layer], new Map(), { roots, known }), problems };
 }
 
 /** The fork moves onto the trunk that holds them with its next `syncFork`. */

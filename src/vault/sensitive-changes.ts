@@ -1,15 +1,24 @@
-/** Which changes of a fork are sensitive: by their names, by their texts, and by what the person's directories are. */
-import { existsSync } from 'node:fs';
-import { posix } from 'node:path';
-import { gitConfigurationBytes } from '../base/limits.js';
+/**
+ * Which changes of a fork come home unasked: by their names, by their texts, by what the person's directories are, and by what their
+ * own git obeys. Verdicts are data, by path; what is made of repositories lies on top of the fork that is answered.
+ */
+import { mkdirSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { manifestsAtOnce } from '../base/limits.js';
 import { encodePath } from '../base/path-bytes.js';
-import { readSmallFile } from '../base/small-file.js';
 import { readChanges } from './changes.js';
-import { obeyedPaths } from './git-configuration.js';
+import { bringRepositoriesHome, type InRepository } from './git-home.js';
+import { obeyedPaths } from './git-obeyed.js';
+import { ownRepositories } from './git-own-repositories.js';
+import { isThere, makesRepository, placesBy } from './git-places.js';
+import { Git } from './git-program.js';
+import { hiddenReason } from './hidden-names.js';
+import { isUnread } from './installed-packages.js';
+import { makeLayer } from './layer-pool.js';
 import { workspaceRoot } from './layout.js';
-import type { Roots } from './root-paths.js';
-import { isDecidedByText, nameInRepository, sensitivity } from './sensitive.js';
-import type { Change } from './tree.js';
+import { isDecidedByText, sensitivity } from './sensitive.js';
+import { throwAway } from './trash.js';
+import type { Change, Problem } from './tree.js';
 import type { OpenFork } from './vault.js';
 
 export interface Sensitive {
@@ -17,59 +26,110 @@ export interface Sensitive {
   readonly why: string;
 }
 
-const contains = (outer: string, inner: string) => inner === outer || inner.startsWith(`${outer}/`);
-
-/** Asked of the person's own directories, each once. */
-function repositoriesOf(roots: Roots): (directory: string) => boolean {
-  const known = new Map<string, boolean>();
-  return (directory) => {
-    let found = known.get(directory);
-    if (found === undefined) {
-      found = existsSync(encodePath(posix.resolve(roots[workspaceRoot] ?? '/', directory, 'HEAD')));
-      known.set(directory, found);
-    }
-    return found;
-  };
+export interface SensitiveRequest {
+  /** Shown paths that are asked for; all where it is undefined. What is not asked for is not made ready. */
+  readonly only?: readonly string[] | undefined;
+  readonly allowSensitive: boolean;
 }
 
-/** Absolute paths that the configuration of the person's repositories names. Theirs to trust; what cannot be read names nothing. */
-function obeyedIn(roots: Roots): readonly string[] {
+export interface Judgement {
+  /** The fork with what its repositories bring home on top: named nowhere yet. */
+  readonly fork: OpenFork;
+  /** That on top, where anything was made. */
+  readonly layer?: string | undefined;
+  readonly sensitive: readonly Sensitive[];
+  /** Paths that neither come home nor stay in the fork: git makes them again. */
+  readonly dropped: ReadonlySet<string>;
+  /** What stays behind of files that come. */
+  readonly problems: readonly Problem[];
+  /** Where the fork is not to be named: what was made for it goes. */
+  forget(): void;
+}
+
+/** Manifests by what they run; few are in memory at once. */
+async function byNames(fork: OpenFork, all: readonly Change[]): Promise<ReadonlyMap<string, string>> {
+  const changes = all.filter((change) => !isUnread(change));
+  const found = new Map<string, string>();
+  const note = (change: Change, why: string | undefined) => why !== undefined && found.set(change.path, why);
+  const unclear = changes.filter(isDecidedByText);
+  for (let at = 0; at < unclear.length; at += manifestsAtOnce) {
+    for (const { change, before, after } of await readChanges(fork, unclear.slice(at, at + manifestsAtOnce))) {
+      note(change, sensitivity(change, before, after));
+    }
+  }
+  const read = new Set(unclear);
+  for (const change of changes) if (!read.has(change)) note(change, sensitivity(change));
+  return found;
+}
+
+/** A directory of ours, for as long as it takes. */
+async function withScratch<T>(fork: OpenFork, act: (directory: string) => Promise<T>): Promise<T> {
+  const layer = fork.paths.layer(makeLayer(fork.paths, { fork: fork.name }));
+  const scratch = join(layer, 'git.draft');
+  mkdirSync(scratch, { mode: 0o700 });
+  try {
+    return await act(scratch);
+  } finally {
+    throwAway(fork.store, layer);
+  }
+}
+
+const isAsked = (path: string, only: readonly string[] | undefined) =>
+  only === undefined || only.some((top) => top === '.' || path === top || path.startsWith(`${top}/`));
+
+/** The fork is not mounted, and the person's directories are as its trunk has them. */
+export async function judgeChanges(
+  fork: OpenFork,
+  changes: readonly Change[],
+  { only, allowSensitive }: SensitiveRequest,
+): Promise<Judgement> {
+  if (changes.length === 0) return { fork, sensitive: [], dropped: new Set(), problems: [], forget: () => undefined };
+  const { roots } = fork.vault;
   const top = roots[workspaceRoot] ?? '/';
-  const repositories = Object.values(roots).flatMap((root) => [posix.join(root, '.git'), root]);
-  return repositories.flatMap((repository) => {
-    try {
-      const text = readSmallFile(posix.join(repository, 'config'), gitConfigurationBytes);
-      const { hooks, included } = obeyedPaths(text);
-      // As git resolves them: hooks from where they run, files from the one that names them.
-      return [
-        ...hooks.map((path) => posix.resolve(top, path)),
-        ...included.map((path) => posix.resolve(repository, path)),
-      ];
-    } catch {
-      return [];
+  const placeOf = placesBy();
+  const inside: InRepository[] = [];
+  const outside: (readonly [Change, whole: string])[] = [];
+  for (const change of changes) {
+    const whole = posix.resolve(top, change.path);
+    const isItself = posix.basename(whole).toLowerCase() === '.git';
+    const place = placeOf(isItself ? posix.join(whole, 'HEAD') : whole);
+    if (place === undefined) outside.push([change, whole]);
+    else inside.push({ change, place, whole });
+  }
+  const why = new Map(await byNames(fork, changes));
+  for (const [change, whole] of outside) {
+    const { kind, path } = change;
+    const hidden = why.has(path) ? undefined : hiddenReason(change, (each) => isThere(posix.resolve(top, each)));
+    if (hidden !== undefined) why.set(path, hidden);
+    if (kind !== 'deleted' && makesRepository(whole, isThere)) {
+      why.set(path, 'git may take its directory for a repository, with programs to run');
     }
-  });
-}
-
-/** Sensitive changes among these, with the reason. Texts are read only where they decide. */
-export async function sensitiveChanges(fork: OpenFork, changes: readonly Change[]): Promise<readonly Sensitive[]> {
-  const isRepository = repositoriesOf(fork.vault.roots);
-  const named = obeyedIn(fork.vault.roots);
-  const top = fork.vault.roots[workspaceRoot] ?? '/';
-  const obeyed = ({ kind, type, path }: Change): string | undefined => {
-    if (kind === 'deleted' || type === 'directory' || named.length === 0) return undefined;
-    const whole = posix.resolve(top, path);
-    // A link above it leads git elsewhere.
-    const isNamed = named.some((each) => contains(each, whole) || (type === 'symlink' && contains(whole, each)));
-    return isNamed ? 'your git configuration names it, or the directory it is in' : undefined;
+  }
+  const git = Git.outside(Object.values(roots));
+  const repositories = await ownRepositories(fork);
+  const obeyed = await withScratch(fork, (scratch) =>
+    obeyedPaths({ git, repositories, roots: Object.values(roots), scratch, environment: process.env }),
+  );
+  for (const [{ type, path }, whole] of outside) {
+    const reason = type === 'directory' || why.has(path) ? undefined : obeyed.whyObeyed(whole, type === 'symlink');
+    if (reason !== undefined) why.set(path, reason);
+  }
+  const asked = inside.filter(({ change }) => isAsked(change.path, only));
+  const changed = new Set(changes.map(({ path }) => encodePath(posix.resolve(top, path)).toString('latin1')));
+  const home = await bringRepositoriesHome(fork, { git, changes: asked, changed, allowSensitive });
+  for (const [path, reason] of home.sensitive) why.set(path, reason);
+  const { layer } = home;
+  return {
+    fork: home.fork,
+    layer,
+    sensitive: changes.flatMap(({ path }) => {
+      const reason = why.get(path);
+      return reason === undefined ? [] : [{ path, why: reason }];
+    }),
+    dropped: home.dropped,
+    problems: home.problems,
+    forget: () => {
+      if (layer !== undefined) throwAway(fork.store, fork.paths.layer(layer));
+    },
   };
-  const names = new Map(changes.map(({ path }) => [path, nameInRepository(path, isRepository)]));
-  const nameOf = ({ path }: Change) => names.get(path) ?? path;
-  const unclear = changes.filter((change) => isDecidedByText(nameOf(change)) && change.kind !== 'deleted');
-  const texts = new Map((await readChanges(fork, unclear)).map((text) => [text.change.path, text]));
-  return changes.flatMap((change) => {
-    const text = texts.get(change.path);
-    const why = sensitivity({ ...change, path: nameOf(change) }, text?.before, text?.after) ?? obeyed(change);
-    return why === undefined ? [] : [{ path: change.path, why }];
-  });
 }

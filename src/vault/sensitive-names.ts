@@ -1,5 +1,5 @@
 /**
- * Files that programs of a developer's run or obey unasked: because a directory is entered, opened in an editor, looked at by git,
+ * Files that programs of a developer's run or obey unasked, but for repositories' own directories (`git-verdicts`): because a directory is entered, opened in an editor, looked at by git,
  * or because any word of a tool reads them. What runs only when a build or a test is started is not here. Pure.
  */
 
@@ -9,12 +9,12 @@ export interface NameRule {
 }
 
 const named = (why: string, ...names: readonly string[]): NameRule => ({
-  pattern: new RegExp(`(^|/)(${names.join('|')})$`, 'i'),
+  pattern: new RegExp(`(^|/)(${names.join('|')})$`, 'is'),
   why,
 });
 /** The name itself too: what is no directory there is a link to one, or stands in its place. */
 const below = (why: string, ...names: readonly string[]): NameRule => ({
-  pattern: new RegExp(`(^|/)(${names.join('|')})(/|$)`, 'i'),
+  pattern: new RegExp(`(^|/)(${names.join('|')})(/|$)`, 'is'),
   why,
 });
 
@@ -23,24 +23,10 @@ const data = '(json|jsonc|json5|ya?ml|toml)';
 
 const versionControl: readonly NameRule[] = [
   { pattern: /(^|\/)\.git$/i, why: 'git takes its repository, and what that runs, from where it points' },
-  { pattern: /(^|\/)\.git\/(.*\/)?(commondir|gitdir)$/i, why: 'git takes its configuration from where it points' },
-  { pattern: /(^|\/)\.git\/(.*\/)?hooks(\/(?!.*\.sample$)|$)/i, why: 'git runs it' },
-  {
-    pattern: /(^|\/)\.git\/(.*\/)?(config|config\.worktree|info\/attributes)$/i,
-    why: 'git takes programs to run from it',
-  },
-  {
-    pattern: /(^|\/)\.git\/(.*\/)?(rebase-merge|rebase-apply|sequencer)\//i,
-    why: 'git runs what it names when the person goes on with it',
-  },
-  // A directory with this file, objects and refs is a repository to git, whatever it is called.
-  {
-    pattern: /^(?!(.*\/)?\.git\/)(.*\/)?HEAD$/,
-    why: 'git may take its directory for a repository, with programs to run',
-  },
   named('git fetches and checks out what it names', '\\.gitmodules'),
   named('git takes programs to run from it, where a configuration includes it', '\\.gitconfig'),
   below('hg or sl runs hooks and extensions of it', '\\.hg', '\\.sl'),
+  named('hg runs hooks and extensions that it names', '\\.hgrc|hgrc'),
   below('jj takes programs to run from it', '\\.jj'),
 ];
 
@@ -116,6 +102,7 @@ const editors: readonly NameRule[] = [
   named(
     'an editor checks open files with what it names',
     `\\.(eslintrc|prettierrc|stylelintrc)\\.(${script})`,
+    '\\.prettierrc(\\.(json5?|ya?ml|toml))?',
     `(eslint|prettier|stylelint)\\.config\\.(${script})`,
     '\\.?pylintrc',
     '\\.?mypy\\.ini',
@@ -142,20 +129,21 @@ const buildServers: readonly NameRule[] = [
 ];
 
 const agents: readonly NameRule[] = [
-  named('an agent starts the servers it names', '\\.?mcp\\.json'),
+  named('an agent starts the servers it names', '\\.?mcp\\.(json|jsonc|toml|ya?ml)'),
   below(
     'an agent obeys it',
     '\\.(claude|cursor|codex|gemini|windsurf|continue|opencode|crush|qwen|amazonq|kiro|junie|trae|augment|factory|goose)',
-    '\\.(cline|clinerules|roo|kilocode|agents?|copilot)',
+    '\\.(cline|clinerules|roo|kilocode|agents?|copilot|amp|openhands|aider|codebuddy|rovodev|zencoder|plandex)',
     '\\.github/(instructions|prompts|chatmodes|agents|hooks)',
   ),
   named(
     'an agent obeys it',
-    '(AGENTS|CLAUDE|GEMINI|QWEN|CRUSH|WARP)(\\.(local|override))?\\.md',
+    '(AGENTS?|CLAUDE|GEMINI|QWEN|CRUSH|WARP)(\\.(local|override))?\\.md',
     '\\.(cursorrules|windsurfrules|clinerules|roorules|roomodes|goosehints|rules|aider\\.conf\\.ya?ml)',
     '\\.github/copilot-[^/]*',
     '\\.?(opencode|crush)\\.jsonc?',
     '\\.continuerc\\.json',
+    'skills/[^/]+/SKILL\\.md|SKILL\\.md',
   ),
 ];
 
@@ -176,6 +164,7 @@ const tools: readonly NameRule[] = [
   named('cargo, also an editor’s, runs the programs that it names', 'rust-toolchain(\\.toml)?'),
   below('maven, also an editor’s, obeys it', '\\.mvn'),
   named('gradle or maven, also an editor’s, runs it', '(gradle|maven)-wrapper\\.(jar|properties)'),
+  named('gradle, also an editor’s, takes the java that it runs from it', '\\.gradle/config\\.properties'),
   named('dotnet, also an editor’s, obeys it', 'Directory\\.(Build|Packages|Solution)\\.(props|targets|rsp)'),
   named('bazel obeys it, whatever it is told to do', '\\.bazelrc|\\.bazelversion|\\.bazeliskrc', 'tools/bazel'),
 ];

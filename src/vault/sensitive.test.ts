@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { obeyedPaths } from './git-configuration.js';
-import { nameInRepository, sensitivity } from './sensitive.js';
+import { sensitivity } from './sensitive.js';
 import type { Change, Content } from './tree.js';
 
 const change = (path: string, type: Change['type'] = 'file', kind: Change['kind'] = 'added'): Change => ({
@@ -24,9 +23,6 @@ test('a link in place of a directory that is obeyed is as sensitive as what woul
     '.github/workflows',
     '.config',
     '.git',
-    '.git/hooks',
-    '.git/modules',
-    '.git/objects',
   ]) {
     assert.ok(sensitivity(change(path, 'symlink')) !== undefined, path);
     assert.equal(sensitivity(change(path, 'directory')), undefined, path);
@@ -34,22 +30,13 @@ test('a link in place of a directory that is obeyed is as sensitive as what woul
   }
 });
 
-test('a file that leads git to another repository, or makes a directory one, is sensitive', () => {
-  for (const path of ['.git', 'sub/.git', '.git/commondir', '.git/worktrees/a/gitdir', 'innocent/HEAD', 'HEAD']) {
-    assert.ok(sensitivity(change(path)) !== undefined, path);
-  }
+test('a file or a link in place of a repository is sensitive, and so is a pipe wherever it is', () => {
+  for (const path of ['.git', 'sub/.git', 'a\nb/.git']) assert.ok(sensitivity(change(path)) !== undefined, path);
+  assert.ok(sensitivity(change('src/notes', 'fifo')) !== undefined);
 });
 
 test('what an ordinary commit or edit writes is not', () => {
-  for (const path of [
-    '.git/HEAD',
-    '.git/index',
-    '.git/hooks/pre-commit.sample',
-    'src/head',
-    'docs/HEADER',
-    '.gitignore',
-    '.github/CODEOWNERS',
-  ]) {
+  for (const path of ['src/head', 'docs/HEADER', '.gitignore', '.github/CODEOWNERS']) {
     assert.equal(sensitivity(change(path)), undefined, path);
   }
   assert.equal(sensitivity(change('link', 'symlink')), undefined);
@@ -57,7 +44,7 @@ test('what an ordinary commit or edit writes is not', () => {
 
 test('what a developer’s programs run or obey unasked is sensitive, wherever it stands', () => {
   for (const path of [
-    ...['.git/rebase-merge/git-rebase-todo', '.git/sequencer/todo', '.gitconfig', '.hg/hgrc', '.jj/repo/config.toml'],
+    ...['.gitconfig', '.hg/hgrc', '.jj/repo/config.toml'],
     ...['.git-hooks/x', 'lefthook-local.yml', '.lefthook.toml', '.lefthook/pre-commit/x.sh', '.lintstagedrc'],
     ...['.lintstagedrc.json', 'lint-staged.config.mjs', '.huskyrc.js', 'commitlint.config.ts', 'simple-git-hooks.cjs'],
     ...['.bash_aliases', '.zlogout', '.xprofile', '.tmux.conf', '.config/git/config', '.local/bin/ls', '.aws/config'],
@@ -69,11 +56,13 @@ test('what a developer’s programs run or obey unasked is sensitive, wherever i
     ...['AGENTS.md', 'packages/a/CLAUDE.md', 'CLAUDE.local.md', '.cursorrules', '.clinerules/a.md', 'opencode.json'],
     ...['.github/copilot-instructions.md', '.github/instructions/a.md', '.aider.conf.yml', '.roo/mcp.json'],
     ...['.yarn/releases/yarn-4.cjs', '.yarn/plugins/a.cjs', '.pnp.cjs', 'pnpm-workspace.yaml', '.pnpmfile.mjs'],
+    ...['AGENT.md', '.amp/settings.json', '.openhands/setup.sh', '.mcp.toml', '.hgrc', 'skills/a/SKILL.md'],
+    ...['packages/a/.claude/settings.json', 'packages/a/.mcp.json', '.gradle/config.properties', '.prettierrc.toml'],
     ...['binding.gyp', 'package.yaml', '.cargo/config.toml', 'rust-toolchain', '.mvn/jvm.config', '.bazelrc'],
     ...['gradle/wrapper/gradle-wrapper.jar', 'Directory.Build.props', 'NuGet.Config', '.bundle/config', 'uv.toml'],
   ]) {
     assert.ok(sensitivity(change(path)) !== undefined, path);
-    assert.ok(sensitivity(change(`sub/${path}`)) !== undefined, `sub/${path}`);
+    assert.ok(sensitivity(change(`sub\n/${path}`)) !== undefined, `sub/${path}`);
   }
 });
 
@@ -90,59 +79,16 @@ test('what a build or a test runs that the person starts is theirs to read', () 
       'hooks/pre-commit',
       '.gitattributes',
     ],
-    ...[
-      'jest.config.js',
-      'docker-compose.yml',
-      'Cargo.toml',
-      'go.mod',
-      '.editorconfig',
-      'tools/config.toml',
-      '.prettierrc',
-    ],
+    ...['jest.config.js', 'docker-compose.yml', 'Cargo.toml', 'go.mod', '.editorconfig', 'tools/config.toml'],
   ]) {
     assert.equal(sensitivity(change(path)), undefined, path);
   }
 });
 
-const file = (text: string): Content => ({ type: 'file', bytes: Buffer.from(text) });
-const configured = (before: string, after: string) =>
-  sensitivity(change('.git/config', 'file', 'modified'), file(before), file(after));
-const plain = '[core]\n\trepositoryformatversion = 0\n[remote "origin"]\n\turl = https://a.example/x.git\n';
-
-test('a repository’s configuration may get what git writes of its own, and nothing that names a program', () => {
-  for (const added of [
-    '[branch "main"]\n\tremote = origin\n\tmerge = refs/heads/main\n',
-    '[remote "mine"]\n\turl = git@b.example:y.git\n\tfetch = +refs/heads/*:refs/remotes/mine/*\n',
-    '[user]\n\tname = A B\n\temail = a@b\n# a comment\n',
-  ]) {
-    assert.equal(configured(plain, plain + added), undefined, added);
-  }
-  for (const added of [
-    '[core]\n\tfsmonitor = x\n',
-    '[core] fsmonitor = x\n',
-    '[branch "main"]\n\t[a "x.merge=y"][core]fsmonitor=x\n',
-    '[branch "main"]\n[core] ; .merge\nfsmonitor = x\n',
-    '[branch "main"]\nmerge = a \\\n[core]\n',
-    '[user]\n\tname = a\\\n',
-    '\u00a0[user]\n\tname = a\n',
-    '[remote "new"]\n\turl = ext::sh -c x\n',
-    '[remote "new"]\n\turl = ssh://-oProxyCommand=x/\n',
-    '[branch "new"]\n\tremote = ext::sh -c x\n',
-    '[include]\n\tpath = ../x\n',
-  ]) {
-    assert.ok(configured(plain, plain + added) !== undefined, added);
-  }
-});
-
-test('a remote that the person has keeps its address, and a branch its remote', () => {
-  const other = 'https://evil.example/x.git';
-  assert.ok(configured(plain, plain.replace('https://a.example/x.git', other)) !== undefined);
-  assert.ok(configured(plain, `${plain}\turl = ${other}\n`) !== undefined);
-  assert.ok(configured(plain, `${plain}\tpushurl = ${other}\n`) !== undefined);
-  const branch = `${plain}[branch "main"]\n\tremote = origin\n`;
-  assert.ok(configured(branch, branch.replace('= origin', '= evil')) !== undefined);
-});
-
+const file = (text: string): Content => {
+  const bytes = Buffer.from(text);
+  return { type: 'file', mode: 0o644, size: bytes.length, digest: '', bytes };
+};
 test('a manifest is sensitive by what is run of it', () => {
   const judged = (name: string, before: object, after: object) =>
     sensitivity(change(name, 'file', 'modified'), file(JSON.stringify(before)), file(JSON.stringify(after)));
@@ -157,24 +103,20 @@ test('a manifest is sensitive by what is run of it', () => {
   }
 });
 
-test('a repository is one by whatever name', () => {
-  const isRepository = (directory: string) => directory === 'bare' || directory === '/away/repository';
-  const named = (path: string) => nameInRepository(path, isRepository);
-  assert.equal(named('bare/hooks/pre-commit'), 'bare/.git/hooks/pre-commit');
-  assert.equal(named('/away/repository/config'), '/away/repository/.git/config');
-  assert.equal(named('other/hooks/pre-commit'), 'other/hooks/pre-commit');
-  assert.equal(
-    nameInRepository('config', (directory) => directory === ''),
-    '.git/config',
-  );
-  assert.equal(
-    nameInRepository('/away/config', (directory) => directory === ''),
-    '/away/config',
-  );
-});
-
-test('what a configuration has git obey is found in every form that git takes', () => {
-  const text = `[core]\n\thooksPath = tools/hooks ; ours\n[core] HOOKSPATH="other"\n# hooksPath = not\n[include]\n\tpath=../x.inc\n[includeIf "gitdir:~/"]\n\tpath = y\n`;
-  assert.deepEqual(obeyedPaths(text), { hooks: ['tools/hooks', 'other'], included: ['../x.inc', 'y'] });
-  assert.deepEqual(obeyedPaths(plain), { hooks: [], included: [] });
+test('a formatter’s file is sensitive where it could name code', () => {
+  const judged = (text: string) => sensitivity(change('.prettierrc'), { type: 'missing' } as Content, file(text));
+  for (const text of ['{"semi":false,"tabWidth":2}', 'semi: false\n# c\nendOfLine: "lf"\n', '']) {
+    assert.equal(judged(text), undefined, text);
+  }
+  for (const text of [
+    ...['{"plugins":["./x.js"]}', '{"\\u0070lugins":["./x.js"]}', 'plugins:\n  - ./x.js\n', '"./shared.js"', '[1]'],
+    ...[
+      '{"overrides":[{"files":"*","options":{"plugins":["./x"]}}]}',
+      '{semi: false, plugins: [./x.js]}',
+      'semi: &a x y',
+    ],
+  ]) {
+    assert.ok(judged(text) !== undefined, text);
+  }
+  assert.ok(sensitivity(change('.prettierrc')) !== undefined, 'one that was not read');
 });

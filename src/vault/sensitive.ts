@@ -2,15 +2,11 @@
  * Changes by which an agent could act later, outside of every jail: files that programs of the person's run or obey without
  * being asked. Apply shows them apart and writes them only when told so. Pure.
  */
-import { isHarmlessConfiguration } from './git-configuration.js';
+import { manifestBytes } from '../base/limits.js';
 import { sensitiveNames } from './sensitive-names.js';
 import type { Change, Content } from './tree.js';
 
-/** Git makes no links there of its own. */
-const inRepository = /(^|\/)\.git\//i;
-
 const manifest = /(^|\/)(package|composer)\.json$/i;
-const configuration = /(^|\/)\.git\/(.*\/)?config$/i;
 
 /** What of a manifest is run: as packages are installed, or by hooks of git that are there already. */
 const runKeys = [
@@ -41,36 +37,50 @@ function isHarmlessManifest(before: string, after: string): boolean {
   return now !== undefined && (now === '' || now === old);
 }
 
-/**
- * The path as the rules know it: a repository may go by any name (that of a linked worktree, one that is bare), and is called .git
- * there. No directory becomes one by a change: its HEAD is held back.
- */
-export function nameInRepository(path: string, isRepository: (directory: string) => boolean): string {
-  if (inRepository.test(path)) return path;
-  for (let slash = path.indexOf('/', 1); slash >= 0; slash = path.indexOf('/', slash + 1)) {
-    if (isRepository(path.slice(0, slash))) return `${path.slice(0, slash)}/.git/${path.slice(slash + 1)}`;
+const formatter = /(^|\/)\.prettierrc(\.(json|ya?ml))?$/i;
+
+/** Options of a formatter that are words and numbers: `plugins`, or a parser by its path, would be run by editors. */
+const formatterKeys = new Set(
+  'semi singleQuote jsxSingleQuote quoteProps tabWidth useTabs printWidth trailingComma bracketSpacing bracketSameLine arrowParens endOfLine proseWrap htmlWhitespaceSensitivity vueIndentScriptAndStyle embeddedLanguageFormatting singleAttributePerLine objectWrap experimentalTernaries $schema'.split(
+    ' ',
+  ),
+);
+
+function isHarmlessFormatter(text: string): boolean {
+  const lines = text.split(/\r?\n/).filter((line) => !/^\s*(#.*)?$/.test(line));
+  const keys = lines.map((line) => /^([A-Za-z]+):[ \t]+(?:[\w-]+|"[\w-]*"|'[\w-]*')[ \t]*$/.exec(line)?.[1] ?? '');
+  if (keys.every((key) => formatterKeys.has(key))) return true;
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+    return Object.entries(value).every(([key, each]) => formatterKeys.has(key) && typeof each !== 'object');
+  } catch {
+    return false; // Not JSON: in a form that is not read here.
   }
-  return !path.startsWith('/') && isRepository('') ? `.git/${path}` : path;
 }
 
-/** Paths whose text decides whether a change of them is sensitive. */
-export function isDecidedByText(path: string): boolean {
-  return manifest.test(path) || configuration.test(path);
+/** Changes whose text decides whether they are sensitive. One that is larger than any manifest of a person's is not read. */
+export function isDecidedByText({ path, kind, type, size }: Change): boolean {
+  return (
+    kind !== 'deleted' && type === 'file' && size <= manifestBytes && (manifest.test(path) || formatter.test(path))
+  );
 }
 
+/** Undefined for what was not read, or not to its end. */
 function textOf(content: Content | undefined): string | undefined {
-  if (content === undefined || content.type === 'missing') return '';
-  return content.type === 'file' ? content.bytes.toString('utf8') : undefined;
+  if (content === undefined) return undefined;
+  if (content.type === 'missing') return '';
+  return content.type === 'file' && content.bytes.length <= manifestBytes ? content.bytes.toString('utf8') : undefined;
 }
 
 /** Why a change is sensitive; undefined for all others. A deletion runs nothing. */
 export function sensitivity(change: Change, before?: Content, after?: Content): string | undefined {
-  if (change.kind === 'deleted' || change.type === 'directory') return undefined;
-  if (change.type === 'symlink' && inRepository.test(change.path)) return 'git follows it to what it runs or obeys';
-  const rule = sensitiveNames.find(({ pattern }) => pattern.test(change.path));
-  if (rule === undefined || !isDecidedByText(change.path)) return rule?.why;
+  const { kind, type, path } = change;
+  if (kind === 'deleted' || type === 'directory') return undefined;
+  if (type === 'fifo') return 'whoever reads it waits for somebody to write it';
+  const rule = sensitiveNames.find(({ pattern }) => pattern.test(path));
   const [old, now] = [textOf(before), textOf(after)];
-  if (old === undefined || now === undefined) return rule.why;
-  const isHarmless = manifest.test(change.path) ? isHarmlessManifest(old, now) : isHarmlessConfiguration(old, now);
-  return isHarmless ? undefined : rule.why;
+  if (formatter.test(path) && now !== undefined && isHarmlessFormatter(now)) return undefined;
+  if (rule === undefined || !manifest.test(path)) return rule?.why;
+  return old !== undefined && now !== undefined && isHarmlessManifest(old, now) ? undefined : rule.why;
 }

@@ -13,7 +13,7 @@ import { writeFileAtomic } from '../base/atomic-file.js';
 import { Blake3 } from '../base/blake3.js';
 import { ErrnoError } from '../base/errno.js';
 import { stateDigestBytes, stateDigestMostBytes } from '../base/limits.js';
-import { rootsOf } from './layer-pool.js';
+import { layerDigest } from './layer-digest.js';
 import { isLiveTouched, type OpenFork } from './vault.js';
 
 const fileName = 'digest';
@@ -40,15 +40,10 @@ function keptDigest({ paths }: OpenFork, layer: string): string | undefined {
 async function digestOf(fork: OpenFork, layer: string, most: number): Promise<string | undefined> {
   const kept = keptDigest(fork, layer);
   if (kept !== undefined) return kept === tooLarge ? undefined : kept;
-  const { paths, tree } = fork;
-  const roots = rootsOf(paths, layer).sort();
-  const trees =
-    roots.length === 0 ? [] : await tree.digest({ layers: roots.map((key) => paths.tree(layer, key)), most });
-  const isWhole = trees.every((digest) => digest !== undefined);
-  const text = roots.map((key, index) => `${key} ${trees[index]}\n`).join('');
-  const digest = isWhole ? new Blake3().hex(Buffer.from(text)) : undefined;
+  const digest = await layerDigest(fork, layer, most);
+  const isWhole = digest !== undefined;
   if (isWhole || most === stateDigestMostBytes) {
-    writeFileAtomic(paths.tree(layer, fileName), `${digest ?? tooLarge}\n`, { durable: false });
+    writeFileAtomic(fork.paths.tree(layer, fileName), `${digest ?? tooLarge}\n`, { durable: false });
   }
   return digest;
 }

@@ -21,6 +21,11 @@ describe('state that is written often', () => {
       assert.deepEqual(readState(directory), { value });
     }
     assert.deepEqual(readdirSync(directory).sort(), ['state-11.json', 'state-12.json']);
+    for (const value of [12, 13, 14]) writeState(directory, { value }, { durable: false });
+    // The last that was synced stays, until there is a newer one.
+    assert.deepEqual(readdirSync(directory).sort(), ['state-11.json', 'state-14.json', 'state-15.json']);
+    writeState(directory, { value: 15 }, { durable: true });
+    assert.deepEqual(readdirSync(directory), ['state-16.json']);
   });
 
   it('is the one before where a power cut left the newest empty or cut short', () => {

@@ -2,6 +2,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { refuseOpenAncestors } from './store-ancestors.js';
 
 /** The path without links; as it is where nothing stands there yet. */
 export function canonicalPlace(path: string): string {
@@ -19,6 +20,7 @@ export function canonicalPlace(path: string): string {
  */
 export function ownPlace(path: string, uid: number): string {
   const place = canonicalPlace(path);
+  refuseOpenAncestors(place, uid);
   const about = statSync(place, { throwIfNoEntry: false });
   if (about === undefined) return place;
   const isTheirs = about.uid !== uid;
@@ -39,6 +41,17 @@ export function ownPlace(path: string, uid: number): string {
 export const placeVariables = ['HOME', 'CTX_DATA', 'CTX_ROOT', 'XDG_DATA_HOME', 'XDG_CONFIG_HOME'] as const;
 
 type Variables = Readonly<Record<string, string | undefined>>;
+
+/** A relative one would be another in every directory, and its files would be made in the workspace. */
+export function absoluteHome(home: string): string {
+  if (isAbsolute(home)) return home;
+  throw new ErrnoError('EINVAL', {
+    operation: 'HOME',
+    path: home,
+    reason: 'expected an absolute path',
+    remedy: 'set HOME to your home directory, or unset it',
+  });
+}
 
 /** `$CTX_DATA`, else `$XDG_DATA_HOME/ctxfs`, else `~/.local/share/ctxfs`. */
 export function storeDirectory(environment: Variables, home: string): string {

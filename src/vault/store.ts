@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { readJsonFile, writeFileAtomic } from '../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { storePaths } from './layout.js';
+import { loadStoreMark } from './store-mark.js';
 
 /**
  * The overlay profile layers are written in. A store written in another one would be read wrongly: deleted files would
@@ -47,15 +48,29 @@ function make(directory: string): void {
   makeDirectory(storePaths(directory).trash);
 }
 
-export function openStore(directory: string): Store {
-  const { meta } = storePaths(directory);
+/** Where `marked` is, of a store that was copied without its attributes. */
+function refuseUnmarked(directory: string): never {
+  throw new ErrnoError('EINVAL', {
+    operation: 'open the store',
+    path: directory,
+    reason: 'this is a copy without extended attributes: files that were deleted in a fork would come back',
+    remedy: "copy it again with cp -a, rsync -aX or tar --xattrs --xattrs-include='user.*'; or set CTX_DATA to another",
+  });
+}
+
+/** `library` is `native/flock.node`; without it the store is neither marked nor is a mark looked for. */
+export function openStore(directory: string, library?: string): Store {
+  const { meta, vaults } = storePaths(directory);
   const found = atPlace(directory, () => readJsonFile(meta)) as
-    | { format?: unknown; overlay?: unknown }
+    | { format?: unknown; overlay?: unknown; marked?: unknown }
     | null
     | undefined;
   if (found === undefined) {
     atPlace(directory, () => make(directory));
-    writeFileAtomic(meta, `${JSON.stringify({ format, overlay: profile })}\n`, { durable: true });
+    // Before it is said: whoever else opens it meanwhile looks for it.
+    const marked = library !== undefined && loadStoreMark(library).put(vaults);
+    const about = { format, overlay: profile, ...(marked ? { marked } : {}) };
+    writeFileAtomic(meta, `${JSON.stringify(about)}\n`, { durable: true });
   } else if (found?.format !== format || found.overlay !== profile) {
     throw new ErrnoError('EINVAL', {
       operation: 'open the store',
@@ -63,6 +78,8 @@ export function openStore(directory: string): Store {
       reason: `expected format ${format} with overlay profile ${profile}, found ${JSON.stringify(found)}`,
       remedy: 'use the version of ctx that made it, or set CTX_DATA to another directory',
     });
+  } else if (found.marked === true && library !== undefined && !loadStoreMark(library).isOn(vaults)) {
+    refuseUnmarked(directory);
   }
   const about = statSync(directory);
   return Object.freeze({ directory, device: about.dev, inode: about.ino });

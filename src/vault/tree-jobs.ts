@@ -13,6 +13,8 @@ export interface Change {
   /** Differs when the entry was written again; empty for directories and deleted entries. Only for comparing. */
   readonly stamp: string;
   readonly path: string;
+  /** A directory that is so deep that its entries are not listed: how many there are below it, at least. Not there otherwise. */
+  readonly unlisted?: number | undefined;
 }
 
 export interface Drift {
@@ -27,10 +29,32 @@ export interface Problem {
   readonly reason: string;
 }
 
-export type Verdict = 'same' | 'different' | 'only-layers' | 'only-root';
+/** `touched`, a file that is the same but for its time, is only told where times are asked for. */
+export type Verdict = 'same' | 'touched' | 'different' | 'only-layers' | 'only-root';
+
+/** A regular file of the upper layers and when it was modified, in nanoseconds. */
+export interface FileTime {
+  readonly path: string;
+  readonly state: 'added' | 'modified' | 'same';
+  readonly modified: bigint;
+  /** Of what lies below it; 0 where nothing does. */
+  readonly before: bigint;
+  /** Equal for names of one file; undefined where it has one name. */
+  readonly links: string | undefined;
+}
 
 export interface Step {
   readonly action: 'put' | 'remove';
+  readonly path: string;
+}
+
+/**
+ * `sweep`: what a run that was killed left beside a path goes. `keep` puts an entry with its time, `age` with one that is also
+ * earlier than `before`; `touch` only gives one its time, `weigh` only counts it in the order of times, `know` says that the
+ * directory has a name of a file already that others are put as further names of.
+ */
+export interface TreeStep {
+  readonly action: Step['action'] | 'keep' | 'age' | 'touch' | 'weigh' | 'know' | 'sweep';
   readonly path: string;
 }
 
@@ -90,6 +114,17 @@ export interface DiffOptions extends Common {
   readonly whole?: boolean | undefined;
   /** Directories that may not be read are listed and not entered: for a person's directory, never for layers. */
   readonly pastClosed?: boolean | undefined;
+  /** Directories too deep to be listed are told (`unlisted`); otherwise one of them is an error (E2BIG). */
+  readonly tellsUnlisted?: boolean | undefined;
+  /** Entries that are listed; directories with more are told as those that are too deep. All where it is undefined. */
+  readonly entries?: number | undefined;
+  /** Only these paths, what is below them and the directories above them. */
+  readonly under?: readonly string[] | undefined;
+}
+
+export interface TimesOptions extends Pick<DiffOptions, 'uppers' | 'lowers' | 'pastClosed'> {
+  /** Not those that the lower layers do not have, unless they are names of one file. */
+  readonly known?: boolean | undefined;
 }
 
 export interface CompareOptions extends Common {
@@ -97,9 +132,16 @@ export interface CompareOptions extends Common {
   readonly root: string;
   readonly paths: readonly string[];
   readonly shift?: number | undefined;
+  /** Tell what was touched from what is the same. */
+  readonly times?: boolean | undefined;
 }
 
-export interface MirrorOptions extends Common {
+/** For what stays in the store: a person's directory neither gives nor gets a socket. */
+interface WithSockets {
+  readonly sockets?: boolean | undefined;
+}
+
+export interface MirrorOptions extends Common, WithSockets {
   readonly root: string;
   /** The layer that is made; it must not exist. */
   readonly into: string;
@@ -126,11 +168,19 @@ export interface MergeOptions extends Common {
 export interface ReadOptions extends Common {
   readonly layers: readonly string[];
   readonly paths: readonly string[];
+  /** Bytes of one file that are answered; one MiB where it is undefined. */
+  readonly most?: number | undefined;
+  /** Of each file, also of those that are longer. */
+  readonly digests?: boolean | undefined;
 }
 
-/** What stands at a path; a file's bytes up to one MiB. */
+/** What stands at a path; a file's bytes up to a limit: where they are fewer than its size, the rest was not read. */
 export interface Content {
-  readonly type: 'file' | 'symlink' | 'other' | 'missing';
+  readonly type: EntryType | 'missing';
+  readonly mode: number;
+  readonly size: number;
+  /** BLAKE3 of a file, all of it, where that was asked for and did not take too long; else empty. */
+  readonly digest: string;
   readonly bytes: Buffer;
 }
 
@@ -140,15 +190,35 @@ export interface DigestOptions extends Common {
   readonly most: number;
 }
 
-export interface ApplyOptions extends Common {
+export interface ApplyOptions extends Common, WithSockets {
   readonly uppers: readonly string[];
   readonly root: string;
-  readonly plan: readonly Step[];
+  readonly plan: readonly TreeStep[];
+  /**
+   * All times become later ones, in the order they have: after all that was there, or, given the answer of an earlier job,
+   * as they were given by that one. Undefined: entries keep the times they have.
+   */
+  readonly forward?: 'now' | bigint | undefined;
+  /** What is aged becomes older than this; undefined: it keeps the time it has. */
+  readonly before?: bigint | undefined;
   readonly shift?: number | undefined;
   /** Held by the program too, so that a killed caller does not free it while files are still being written. */
   readonly lock?: LockRequest | undefined;
   /** The directory holds nothing but what is put there: hard links and the times of directories come along. */
   readonly whole?: boolean | undefined;
+  /** What was looked at: a path at which the directory has anything else by now is a clash, and is left alone. */
+  readonly expected?: readonly string[] | undefined;
+  /** Wait for the disk at the end; a file's bytes are there before its name is. */
+  readonly durable?: boolean | undefined;
   /** Called as steps are done, in order; after a failure these, and no others, have happened. */
   readonly onDone?: ((path: string) => void) | undefined;
+}
+
+/** Where the person wrote at the same time; and, of `forward`, what the later times came after. */
+export interface Interference {
+  readonly after?: bigint | undefined;
+  /** Paths that hold what the person put there, and nothing of the plan. */
+  readonly clashes: readonly string[];
+  /** Files beside them, with what the person had saved before that. */
+  readonly aside: readonly string[];
 }

@@ -41,6 +41,17 @@ describe('a tree program that stays', () => {
     assert.deepEqual(found, [1, 2, 3, 300, 5000, 1, 2, 3, 300, 5000]);
   });
 
+  it('gives each job its own list, long or short', async () => {
+    const tree = new Tree({ program });
+    const layers = [layer(3000)];
+    const lists = [0, 1, 7, 3000, 2, 60_000].map((count) => Array.from({ length: count }, (_each, at) => `f${at}`));
+    const found = await Promise.all(lists.map((paths) => tree.held({ layers, paths })));
+    assert.deepEqual(
+      found.map(({ length }) => length),
+      [0, 1, 7, 3000, 2, 3000],
+    );
+  });
+
   it('is there for the next after one that failed', async () => {
     const tree = new Tree({ program });
     const [missing, fine] = [place.at('missing'), layer(2)];

@@ -2,9 +2,9 @@
  * A tree program that stays, for the small jobs that come with every command: to start a program costs this process more than
  * most of them take (`native/tree/serve.c`). It is started with the first job, ends with this process, and keeps it from nothing.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import type { Readable, Writable } from 'node:stream';
+import type { Starter } from '../base/starter.js';
+import { channelAtOnce, channelBeside, type TreeChannel } from './tree-channel.js';
 
 export interface JobEnd {
   readonly output: Buffer;
@@ -24,12 +24,14 @@ const kinds = { output: 1, errors: 2, end: 3 } as const;
 const headBytes = 9;
 const firstSignal = 128;
 
-type Held = (Readable | Writable) & { ref?(): void; unref?(): void };
+/** Words and a list that are together longer are for a program of their own: the server keeps both in memory. */
+export const servedBytes = 1024 * 1024;
 
-function jobBytes(words: Buffer): Buffer {
-  const head = Buffer.alloc(4);
+function jobBytes(words: Buffer, list: Buffer): Buffer {
+  const head = Buffer.alloc(8);
   head.writeUInt32LE(words.length);
-  return Buffer.concat([head, words]);
+  head.writeUInt32LE(list.length, 4);
+  return Buffer.concat([head, words, list]);
 }
 
 function endOf({ output, errors }: Waiting, status: number): JobEnd {
@@ -46,45 +48,59 @@ function endOf({ output, errors }: Waiting, status: number): JobEnd {
 
 export class TreeServer {
   readonly #program: string;
-  #child: ChildProcess | undefined;
+  readonly #starter: Starter | undefined;
+  #channel: TreeChannel | undefined;
   /** By their numbers: jobs are counted as they are asked for. */
   readonly #waiting = new Map<number, Waiting>();
   #asked = 0;
   #cut: Buffer = Buffer.alloc(0);
 
-  constructor(program: string) {
+  constructor(program: string, starter: Starter | undefined) {
     this.#program = program;
+    this.#starter = starter;
   }
 
-  /** `words` are the verb and its options, each NUL-terminated. Rejects where the program cannot be started, or ended before the job did. */
-  run(words: Buffer): Promise<JobEnd> {
+  /** `words` are the verb and its options, each NUL-terminated; `list` is what it reads. Rejects where the program cannot be started, or ended before the job did. */
+  run(words: Buffer, list: Buffer): Promise<JobEnd> {
     return new Promise((resolve, reject) => {
-      this.#child ??= this.#start();
+      this.#channel ??= this.#start();
       this.#waiting.set(this.#asked, { output: [], errors: [], resolve, reject });
       this.#asked = (this.#asked + 1) >>> 0;
-      this.#hold(true);
-      this.#child.stdin?.write(jobBytes(words));
+      this.#channel.hold(true);
+      this.#channel.write(jobBytes(words, list));
     });
   }
 
-  #start(): ChildProcess {
-    // From no directory of anybody's: it may stay for long.
-    const child = spawn(this.#program, ['serve'], { stdio: ['pipe', 'pipe', 'ignore'], env: {}, cwd: '/' });
-    const lose = (error: Error) => {
-      if (this.#child !== child) return;
-      this.#child = undefined;
-      this.#cut = Buffer.alloc(0);
-      this.#asked = 0;
-      const lost = [...this.#waiting.values()];
-      this.#waiting.clear();
-      for (const { reject } of lost) reject(error);
+  /** Ends it where nobody waits for it; whoever asks next starts another. */
+  release(): void {
+    if (this.#waiting.size > 0) return;
+    const channel = this.#channel;
+    this.#forget();
+    channel?.end();
+  }
+
+  #forget(): void {
+    this.#channel = undefined;
+    this.#cut = Buffer.alloc(0);
+    this.#asked = 0;
+  }
+
+  #start(): TreeChannel {
+    const heard = {
+      onChunk: (chunk: Buffer) => this.#take(chunk),
+      onEnd: (error: Error) => {
+        if (this.#channel !== channel) return;
+        this.#forget();
+        const lost = [...this.#waiting.values()];
+        this.#waiting.clear();
+        for (const { reject } of lost) reject(error);
+      },
     };
-    child.once('error', lose);
-    child.once('close', (code, signal) => lose(new Error(`the tree program ended with ${signal ?? code}`)));
-    // It has ended, and says so by its end.
-    child.stdin.on('error', () => undefined);
-    child.stdout.on('data', (chunk: Buffer) => this.#take(chunk));
-    return child;
+    const channel =
+      this.#starter === undefined
+        ? channelBeside(this.#program, heard)
+        : channelAtOnce(this.#program, this.#starter, heard);
+    return channel;
   }
 
   #take(chunk: Buffer): void {
@@ -107,18 +123,9 @@ export class TreeServer {
     else if (kind === kinds.errors) job.errors.push(bytes);
     else if (kind === kinds.end) {
       this.#waiting.delete(number);
-      if (this.#waiting.size === 0) this.#hold(false);
+      // While nobody waits for it, this process may end.
+      if (this.#waiting.size === 0) this.#channel?.hold(false);
       job.resolve(endOf(job, bytes[0] ?? 1));
-    }
-  }
-
-  /** While nobody waits for it, this process may end. */
-  #hold(wanted: boolean): void {
-    const child = this.#child;
-    if (child === undefined) return;
-    for (const each of [child, child.stdin, child.stdout] as readonly (Held | ChildProcess | null)[]) {
-      if (wanted) each?.ref?.();
-      else each?.unref?.();
     }
   }
 }

@@ -3,13 +3,16 @@
  * on top of the trunk, once, whichever fork saw it first; each fork moves onto the newer trunk when it is next used (`adopt`).
  */
 import { renameSync } from 'node:fs';
-import { readJsonFile, writeFileAtomic } from '../base/atomic-file.js';
+import { writeFileAtomic } from '../base/atomic-file.js';
+import { currentBoot } from '../base/boot.js';
+import type { Stack } from './fork-meta.js';
 import { makeLayer, treesOf } from './layer-pool.js';
 import { workspaceRoot } from './layout.js';
 import { withVaultLock } from './locks.js';
 import { discard } from './trash.js';
 import type { Problem } from './tree.js';
 import { lookAtRoot } from './trunk-look.js';
+import { readStep, type TrunkStep } from './trunk-steps.js';
 import type { OpenFork, VaultAccess } from './vault.js';
 import { refuseEdits } from './vault-limits.js';
 import { readVaultMeta, type VaultMeta, writeVaultMeta } from './vault-meta.js';
@@ -33,25 +36,32 @@ export async function lookAtRoots(fork: OpenFork, roots: readonly string[], know
   return new Map(await Promise.all(looks));
 }
 
+interface Differing {
+  readonly edits: readonly string[];
+  /** Those of the edits of which only the time is another. */
+  readonly touched: readonly string[];
+}
+
 /** Paths at which a root is not what the trunk shows. */
-async function differing(access: VaultAccess, vault: VaultMeta, key: string, paths: readonly string[]) {
+async function differing(
+  access: VaultAccess,
+  vault: VaultMeta,
+  key: string,
+  paths: readonly string[],
+): Promise<Differing> {
   const root = vault.roots[key];
-  if (paths.length === 0 || root === undefined) return [];
+  if (paths.length === 0 || root === undefined) return { edits: [], touched: [] };
   const layers = treesOf(access.paths, vault.trunk, key);
-  const compared = await access.tree.compare({ layers, root, shift: access.owner.shift, paths });
-  return paths.filter((path) => compared.get(path) !== 'same');
+  const compared = await access.tree.compare({ layers, root, shift: access.owner.shift, paths, times: true });
+  return {
+    edits: paths.filter((path) => compared.get(path) !== 'same'),
+    touched: paths.filter((path) => compared.get(path) === 'touched'),
+  };
 }
 
 export interface Advance {
   readonly vault: VaultMeta;
   readonly problems: readonly Problem[];
-}
-
-/** One change of the trunk. */
-interface TrunkStep {
-  /** The fork whose apply it was. */
-  readonly by?: string | undefined;
-  readonly paths: Readonly<Record<string, readonly string[]>>;
 }
 
 /** A layer becomes the trunk's topmost. `entered` are the paths at which it changes what a fork may have built on. */
@@ -60,27 +70,65 @@ export function extendTrunk(
   vault: VaultMeta,
   layers: readonly string[],
   entered: RootPaths,
-  more: { readonly by?: string | undefined; readonly roots?: VaultMeta['roots'] } = {},
+  more: {
+    readonly by?: string | undefined;
+    readonly roots?: VaultMeta['roots'];
+    readonly known?: VaultMeta['known'];
+    readonly touched?: RootPaths | undefined;
+  } = {},
 ): VaultMeta {
   const position = vault.position + 1;
-  const step: TrunkStep = { ...(more.by === undefined ? {} : { by: more.by }), paths: Object.fromEntries(entered) };
+  const step: TrunkStep = {
+    ...(more.by === undefined ? {} : { by: more.by }),
+    paths: Object.fromEntries(entered),
+    ...(more.touched === undefined || more.touched.size === 0 ? {} : { touched: Object.fromEntries(more.touched) }),
+  };
   const text = `${JSON.stringify(step)}\n`;
   writeFileAtomic(access.paths.edits(position), text, { durable: false });
-  const after: VaultMeta = { ...vault, roots: more.roots ?? vault.roots, trunk: [...vault.trunk, ...layers], position };
+  const after: VaultMeta = {
+    ...vault,
+    roots: more.roots ?? vault.roots,
+    known: more.known ?? vault.known,
+    trunk: [...vault.trunk, ...layers],
+    position,
+    boot: currentBoot(),
+  };
   writeVaultMeta(access.paths.meta, after);
   return after;
+}
+
+/**
+ * As enteredSince, from the layers themselves: where a record is lost it must not hide a clash. What the fork itself applied
+ * may be among it; at paths where both have the same that makes no difference.
+ */
+export async function enteredByLayers(access: VaultAccess, vault: VaultMeta, stack: Stack): Promise<RootPaths> {
+  const { paths, tree } = access;
+  const entered = new Map<string, readonly string[]>();
+  for (const key of Object.keys(vault.roots)) {
+    const shown = vault.uncopied === true && key === workspaceRoot;
+    const lowers = shown ? [] : treesOf(paths, stack.base, key);
+    const uppers = treesOf(paths, shown ? stack.deltas : vault.trunk, key);
+    if (uppers.length === 0) continue;
+    // Of a directory that is not copied nothing earlier is known: whatever the fork changed may have been edited.
+    const changes = await tree.diff({ uppers, lowers, whole: !shown });
+    entered.set(
+      key,
+      changes.map(({ path }) => path),
+    );
+  }
+  return entered;
 }
 
 function pathsOfSteps(
   access: VaultAccess,
   vault: VaultMeta,
   position: number,
-  counts: (step: TrunkStep) => boolean,
+  pathsOf: (step: TrunkStep) => TrunkStep['paths'] | undefined,
 ): RootPaths {
   const entered = new Map<string, Set<string>>();
   for (let at = position + 1; at <= vault.position; at += 1) {
-    const step = readJsonFile(access.paths.edits(at)) as TrunkStep | undefined;
-    for (const [root, paths] of step === undefined || !counts(step) ? [] : Object.entries(step.paths)) {
+    const step = readStep(access, at);
+    for (const [root, paths] of step === undefined ? [] : Object.entries(pathsOf(step) ?? {})) {
       const known = entered.get(root) ?? new Set();
       for (const path of paths) known.add(path);
       entered.set(root, known);
@@ -91,12 +139,17 @@ function pathsOfSteps(
 
 /** What entered the trunk after `position`, from the records of its steps. What the fork itself applied is no news to it. */
 export function enteredSince(access: VaultAccess, vault: VaultMeta, position: number, fork: string): RootPaths {
-  return pathsOfSteps(access, vault, position, ({ by }) => by !== fork);
+  return pathsOfSteps(access, vault, position, ({ by, paths }) => (by === fork ? undefined : paths));
+}
+
+/** What was only touched after `position`. */
+export function touchedSince(access: VaultAccess, vault: VaultMeta, position: number, fork: string): RootPaths {
+  return pathsOfSteps(access, vault, position, ({ by, touched }) => (by === fork ? undefined : touched));
 }
 
 /** What the fork itself applied after `position`. */
 export function appliedSince(access: VaultAccess, vault: VaultMeta, position: number, fork: string): RootPaths {
-  return pathsOfSteps(access, vault, position, ({ by }) => by === fork);
+  return pathsOfSteps(access, vault, position, ({ by, paths }) => (by === fork ? paths : undefined));
 }
 
 /**
@@ -112,15 +165,22 @@ export async function takeEdits(
   const { paths, tree, owner } = fork;
   const vault = readVaultMeta(paths.meta) ?? fork.vault;
   const entered = new Map<string, readonly string[]>();
+  const onlyTouched = new Map<string, readonly string[]>();
   const problems: Problem[] = [];
   let layer: string | undefined;
   for (const [key, list] of looked) {
     const root = vault.roots[key];
     // What is not copied shows its edits already: they are only written down.
     const shown = vault.uncopied === true && key === workspaceRoot;
-    const edits = shown ? list : await differing(fork, vault, key, list);
+    const { edits, touched } = shown ? { edits: list, touched: [] } : await differing(fork, vault, key, list);
     if (edits.length === 0 || root === undefined) continue;
-    entered.set(key, edits);
+    const times = new Set(touched);
+    if (times.size > 0) onlyTouched.set(key, touched);
+    if (times.size < edits.length)
+      entered.set(
+        key,
+        edits.filter((path) => !times.has(path)),
+      );
     if (shown) continue;
     layer ??= makeLayer(paths, { trunk: true });
     const layers = treesOf(paths, vault.trunk, key);
@@ -130,7 +190,8 @@ export async function takeEdits(
   }
   if (layer !== undefined) await check(vault, layer);
   const layers = layer === undefined ? [] : [layer];
-  const after = entered.size === 0 ? vault : extendTrunk(fork, vault, layers, entered, { by });
+  const same = entered.size === 0 && onlyTouched.size === 0;
+  const after = same ? vault : extendTrunk(fork, vault, layers, entered, { by, touched: onlyTouched });
   return { vault: after, problems };
 }
 

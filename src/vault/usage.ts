@@ -2,10 +2,12 @@
  * How much a fork holds, while it is being written: `native/tree usage`, which goes on looking until it is stopped. Nothing
  * is walked in this process.
  */
-import { spawn } from 'node:child_process';
+
 import { once } from 'node:events';
+import { childProcess } from '../base/child-process.js';
 import { ErrnoError } from '../base/errno.js';
 import { usagePollMilliseconds } from '../base/limits.js';
+import { endsWithUs } from './tree-program.js';
 
 export interface Usage {
   /** On disk; a hard link once. */
@@ -42,7 +44,8 @@ const numbersOfOne = 6;
 export function watchUsage(request: UsageRequest): UsageWatch {
   const wake = request.wakeBytes === undefined ? [] : ['--wake-bytes', String(Math.ceil(request.wakeBytes))];
   const words = ['usage', '--every', String(usagePollMilliseconds), ...wake, '--layer', ...request.roots];
-  const child = spawn(request.program, words, { stdio: ['ignore', 'pipe', 'ignore'], env: {} });
+  words.push(...endsWithUs());
+  const child = childProcess().spawn(request.program, words, { stdio: ['ignore', 'pipe', 'ignore'], env: {} });
   const closed = once(child, 'close').catch(() => undefined);
   let stopped = false;
   let cut = '';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -48,6 +48,19 @@ describe("a vault's own file", () => {
     const text = JSON.stringify(sound);
     for (let length = 0; length < text.length; length += 1) {
       assert.throws(() => readText(text.slice(0, length)), isRefused, text.slice(0, length));
+    }
+  });
+
+  it('keeps the last synced version beside it, also where the write after that failed and is tried again', () => {
+    const beside = join(directory, 'meta.synced.json');
+    try {
+      writeVaultMeta(path, sound);
+      linkSync(path, beside);
+      for (const boot of ['one', undefined, 'two', 'two']) writeVaultMeta(path, { ...sound, boot });
+      assert.deepEqual(readdirSync(directory).sort(), ['meta.json', 'meta.synced.json']);
+      assert.deepEqual(JSON.parse(readFileSync(beside, 'utf8')), sound);
+    } finally {
+      rmSync(beside, { force: true });
     }
   });
 

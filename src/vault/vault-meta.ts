@@ -1,6 +1,10 @@
 /** What a vault knows of itself, as one small file that is whole or absent. Forks know the rest (`fork-meta`). */
-import { readJsonFile, writeFileAtomic } from '../base/atomic-file.js';
-import { ErrnoError } from '../base/errno.js';
+import { linkSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { readJsonFile, readWholeJson, writeFileAtomic } from '../base/atomic-file.js';
+import { currentBoot } from '../base/boot.js';
+import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { isKnownRoots, type KnownRoots } from './known-roots.js';
 import { workspaceRoot } from './layout.js';
 
 export const storeFormat = 2;
@@ -23,6 +27,8 @@ export interface VaultMeta {
   readonly name?: string | undefined;
   /** The directories it holds copies of, by key; the workspace is always one. */
   readonly roots: Readonly<Record<string, string>>;
+  /** Which directories these are; absent in a store of an earlier version, until it is next opened. */
+  readonly known?: KnownRoots | undefined;
   /** Layers that show the roots as they were last looked at, oldest first. */
   readonly trunk: readonly string[];
   /** Counts the trunk's changes; `edits/N.json` says what changed at N. */
@@ -32,6 +38,8 @@ export interface VaultMeta {
   readonly limits?: VaultLimits | undefined;
   /** The workspace was never copied: the person's directory itself lies at the bottom of its forks (`uncopied`). */
   readonly uncopied?: true | undefined;
+  /** The start of the machine it was written in; absent once all that it names is on the disk. */
+  readonly boot?: string | undefined;
 }
 
 export function isNameList(value: unknown): value is readonly string[] {
@@ -76,19 +84,34 @@ function isVaultMeta(value: unknown): value is VaultMeta {
     typeof meta.created === 'string' &&
     (meta.name === undefined || typeof meta.name === 'string') &&
     isRoots(meta.roots, meta.origin) &&
+    isKnownRoots(meta.known) &&
     isNameList(meta.trunk) &&
     meta.trunk.length > 0 &&
     Number.isSafeInteger(meta.position) &&
     Number(meta.position) >= 0 &&
     isForkName(meta.current) &&
     isLimits(meta.limits) &&
-    (meta.uncopied === undefined || meta.uncopied === true)
+    (meta.uncopied === undefined || meta.uncopied === true) &&
+    (meta.boot === undefined || typeof meta.boot === 'string')
   );
 }
 
+/** The last version that was synced, beside one that is not. */
+const syncedBeside = (path: string) => join(dirname(path), 'meta.synced.json');
+
+/** Where the newest is damaged, the last synced one, which counts as of an earlier start of the machine. */
 export function readVaultMeta(path: string): VaultMeta | undefined {
-  const value = readJsonFile(path);
-  if (value === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = readJsonFile(path);
+  } catch (error) {
+    if (!hasCode(error, 'EIO')) throw error;
+  }
+  if (value === undefined) {
+    const synced = readWholeJson(syncedBeside(path));
+    if (isVaultMeta(synced)) return Object.freeze({ ...synced, boot: 'before the power cut' });
+    if (readJsonFile(path) === undefined) return undefined;
+  }
   if (isVaultMeta(value)) return Object.freeze(value);
   throw new ErrnoError('EIO', {
     operation: 'open the vault',
@@ -98,6 +121,40 @@ export function readVaultMeta(path: string): VaultMeta | undefined {
   });
 }
 
+/** Whether a power cut may have cost a part of what it names. */
+export function isSuspectVault({ boot }: VaultMeta): boolean {
+  return boot !== undefined && boot !== currentBoot();
+}
+
+/** With layers that may not be on the disk yet: the last synced version stays beside it. */
 export function writeVaultMeta(path: string, meta: VaultMeta): void {
-  writeFileAtomic(path, `${JSON.stringify(meta, undefined, 2)}\n`, { durable: true });
+  const text = `${JSON.stringify(meta, undefined, 2)}\n`;
+  if (meta.boot === undefined) {
+    writeFileAtomic(path, text, { durable: true });
+    return;
+  }
+  const before = readWholeJson(path);
+  if (isVaultMeta(before) && before.boot === undefined) keepSynced(path);
+  writeFileAtomic(path, text, { durable: false });
+}
+
+/** By a second name: nothing is written but names. */
+function keepSynced(path: string): void {
+  const draft = `${syncedBeside(path)}.${process.pid}`;
+  try {
+    // Left by one that was killed.
+    rmSync(draft, { force: true });
+    linkSync(path, draft);
+    renameSync(draft, syncedBeside(path));
+    // Where both are the same file already, since what was to be written after it failed, a rename does nothing.
+    rmSync(draft, { force: true });
+  } catch (error) {
+    throw fromSystemError(error, 'keep', path);
+  }
+}
+
+/** Layers that either version names. */
+export function trunkLayers(path: string): ReadonlySet<string> {
+  const synced = readWholeJson(syncedBeside(path));
+  return new Set([...(readVaultMeta(path)?.trunk ?? []), ...(isVaultMeta(synced) ? synced.trunk : [])]);
 }

@@ -3,7 +3,8 @@
  *
  *   layout       where things stand          store        the directory that holds all vaults
  *   vault-meta   what a vault knows          fork-meta    what a fork knows: its stack of layers, its checkpoints
- *   layer-pool   layers and their trees      locks        one a fork, and a vault's for short whiles
+ *   layer-pool   layers and their trees      locks        one a fork (fork-lock), and a vault's, for short whiles
+ *   group        who is at work on a fork
  *   vault        open, import                tree         the native walker: scan, copy, diff, compare, merge, apply, delete
  *   trunk        the person's directory as layers, and their edits to it; roots: further directories
  *   sync, adopt  a fork moves onto a newer trunk; where both changed a path, that is a clash
@@ -13,15 +14,19 @@
  *   state-digest what a fork holds, as one digest
  *   flatten, gc, fsck    few layers of many; those that nobody names; whether all is whole
  *
- * A fork is used by one process at a time: it is locked from open to close, and the jail that runs in it holds the same
- * lock. Layers are frozen: once named among a stack's layers a layer never changes. Imports only `base`.
+ * A fork's state is changed by one process at a time, which has it locked; who is at work on it is in its group, and shares one
+ * live layer. Layers are frozen: once named among a stack's layers a layer never changes. Imports only `base`.
  */
-import { closeSync, existsSync, mkdirSync } from 'node:fs';
-import { ErrnoError, fromSystemError } from '../base/errno.js';
-import { type ForkMeta, readForkMeta, writeForkMeta } from './fork-meta.js';
+import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { type ForkLock, lockInTurn } from './fork-lock.js';
+import { type ForkMeta, isSuspect, readForkMeta, writeForkMeta } from './fork-meta.js';
+import type { Worker } from './group.js';
 import { importLayer } from './import-layer.js';
+import { knowRoot, knowRoots } from './known-roots.js';
 import { give, isTouched, makeDirectoryWhole, makeLayer, makeLiveTree, type Owner, treesOf } from './layer-pool.js';
-import { type ForkPaths, mainFork, vaultId, vaultPaths, workspaceRoot } from './layout.js';
+import { type ForkPaths, mainFork, rootKey, storePaths, vaultId, vaultPaths, workspaceRoot } from './layout.js';
 import { lockWith, takeLock, withVaultLock } from './locks.js';
 import type { Store } from './store.js';
 import { discard, emptyTrash } from './trash.js';
@@ -29,7 +34,14 @@ import type { Drift, Problem, Progress, Tree } from './tree.js';
 import { lookAtRoot } from './trunk-look.js';
 import { linkOrigin } from './uncopied.js';
 import type { VaultAccess } from './vault-access.js';
-import { readVaultMeta, storeFormat, type VaultLimits, type VaultMeta, writeVaultMeta } from './vault-meta.js';
+import {
+  isSuspectVault,
+  readVaultMeta,
+  storeFormat,
+  type VaultLimits,
+  type VaultMeta,
+  writeVaultMeta,
+} from './vault-meta.js';
 
 export type { Owner } from './layer-pool.js';
 export type { VaultAccess } from './vault-access.js';
@@ -41,35 +53,36 @@ export interface VaultRequest {
   readonly owner: Owner;
   /** The fork; without one, the one in use. */
   readonly fork?: string | undefined;
-  /** Wait for another user of the fork to finish instead of refusing. */
+  /** Wait until nobody is at work on the fork, instead of refusing. */
   readonly wait?: boolean;
+  /** Or go on beside whoever is at work: `others` says who. */
+  readonly beside?: boolean | undefined;
+  /** Refuse where another process has the fork's lock for a moment, instead of waiting. */
+  readonly atOnce?: boolean | undefined;
   /** Look at the origin on the way, for `syncFork`: cheaper than looking later. */
   readonly look?: boolean;
   /** Who is asking: shown to the next one who finds the fork in use. */
   readonly purpose: string;
-  /** Takes the lock with a descriptor that others share and goes on holding, instead of one that closes with the fork. */
-  readonly sharedLock?: SharedLock | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** Of a vault that is made by this. */
   readonly vaultName?: string | undefined;
   readonly limits?: VaultLimits | undefined;
   /** Such a vault keeps no copy of the directory. */
   readonly uncopied?: boolean | undefined;
+  /** A fork whose state cannot be read starts afresh: for whoever is about to forget it anyway. */
+  readonly afresh?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
-}
-
-/** A lock by an open file that a kept jail shares: while either holds it, nobody else does. */
-export interface SharedLock {
-  readonly descriptor: number;
-  /** Throws EBUSY where somebody else holds it. */
-  take(purpose: string): void;
-  release(): void;
 }
 
 export interface OpenFork extends VaultAccess {
   readonly name: string;
   readonly place: ForkPaths;
   readonly lockDescriptor: number;
+  /** To be let go while a command runs; missing where the fork is only read. */
+  readonly lock?: ForkLock | undefined;
+  /** Who is at work on it; nobody, unless it was opened beside them. */
+  readonly others: readonly Worker[];
+  readonly dead: readonly Worker[];
   unlock(): void;
   readonly vault: VaultMeta;
   readonly meta: ForkMeta;
@@ -79,6 +92,8 @@ export interface OpenFork extends VaultAccess {
   readonly drift?: readonly Drift[] | undefined;
   /** Entries that could not be imported: sockets, devices, what may not be read. */
   readonly problems: readonly Problem[];
+  /** What opening it found lost, and what is left. */
+  readonly warnings?: readonly string[] | undefined;
 }
 
 export function vaultAccess({ store, tree, origin, owner }: VaultRequest): VaultAccess {
@@ -95,6 +110,7 @@ async function importOrigin(request: VaultRequest, access: VaultAccess): Promise
     mkdirSync(directory, { mode: 0o700 });
   try {
     const uncopied = request.uncopied === true;
+    const known = { [workspaceRoot]: knowRoot(tree, origin) };
     const { layer, problems } = uncopied
       ? { layer: await linkOrigin(access, origin, request.signal), problems: [] }
       : await importLayer(access, workspaceRoot, origin, request);
@@ -103,6 +119,7 @@ async function importOrigin(request: VaultRequest, access: VaultAccess): Promise
       origin,
       created: new Date().toISOString(),
       roots: { [workspaceRoot]: origin },
+      known,
       trunk: [layer],
       position: 0,
       current: mainFork,
@@ -110,6 +127,8 @@ async function importOrigin(request: VaultRequest, access: VaultAccess): Promise
       ...(request.limits === undefined ? {} : { limits: request.limits }),
       ...(uncopied ? { uncopied } : {}),
     };
+    // Before anything names it: a vault that is there is whole.
+    await tree.sync(store.directory);
     writeFork(access, mainFork, newForkMeta(access, mainFork, { position: 0, base: [layer], deltas: [] }), true);
     writeVaultMeta(paths.meta, meta);
     await emptyTrash(store, tree);
@@ -154,7 +173,11 @@ export function withMeta(fork: OpenFork, meta: ForkMeta, options: { readonly dur
 
 function checkedMeta(access: VaultAccess, origin: string): VaultMeta | undefined {
   const found = readVaultMeta(access.paths.meta);
-  if (found === undefined || found.origin === origin) return found;
+  if (found === undefined) return found;
+  if (found.origin === origin) {
+    knowRoots(access.tree, found.roots, found.known);
+    return found;
+  }
   throw new ErrnoError('EIO', {
     operation: 'open the vault',
     path: access.paths.meta,
@@ -171,39 +194,33 @@ function noSuchFork(name: string, origin: string): ErrnoError {
   });
 }
 
-async function lockFork(request: VaultRequest, access: VaultAccess, name: string) {
-  const { tree, origin, signal } = request;
+function lockFork(request: VaultRequest, access: VaultAccess, name: string) {
+  const { tree, origin, signal, purpose } = request;
   const place = access.paths.fork(name);
   if (!existsSync(place.directory)) throw noSuchFork(name, origin);
-  const options = { wait: request.wait ?? false, purpose: request.purpose, what: origin, signal };
-  const look = { access, key: workspaceRoot, path: origin, into: place.scanned(workspaceRoot), signal };
-  const { sharedLock } = request;
-  if (sharedLock !== undefined) {
-    sharedLock.take(request.purpose);
-    const unlock = () => sharedLock.release();
-    return lookedAt({ place, descriptor: sharedLock.descriptor, unlock }, request.look === true, () =>
-      lookAtRoot(look),
-    );
-  }
-  if (request.look !== true) {
-    const descriptor = await takeLock(tree, place.lock, options);
-    return { place, descriptor, unlock: () => closeSync(descriptor), drift: undefined };
-  }
-  const { descriptor, taken } = await lockWith(place.lock, options, (lock) => lookAtRoot({ ...look, lock }));
-  return { place, descriptor, unlock: () => closeSync(descriptor), drift: taken };
+  const options = {
+    wait: request.atOnce !== true,
+    beside: request.beside === true,
+    waitForCommands: request.wait === true,
+    purpose,
+    what: origin,
+    signal,
+  };
+  return lockInTurn(tree, place, options, async () => {
+    if (request.look !== true) return { descriptor: await takeLock(tree, place.lock, options), taken: undefined };
+    const look = { access, key: workspaceRoot, path: origin, into: place.scanned(workspaceRoot), signal };
+    return lockWith(place.lock, options, (lock) => lookAtRoot({ ...look, lock }));
+  });
 }
 
-async function lookedAt<Locked extends { unlock(): void }>(
-  locked: Locked,
-  wanted: boolean,
-  look: () => Promise<readonly Drift[]>,
-): Promise<Locked & { drift: readonly Drift[] | undefined }> {
-  try {
-    return { ...locked, drift: wanted ? await look() : undefined };
-  } catch (error) {
-    locked.unlock();
-    throw error;
-  }
+/** A store of an earlier version, or of an earlier start of the machine, learns which directories its roots are. */
+async function recordRoots({ tree, paths }: VaultAccess, { roots, known }: VaultMeta): Promise<void> {
+  if (knowRoots(tree, roots, known) === undefined) return;
+  await withVaultLock(tree, paths.lock, 'recording which directories its roots are', () => {
+    const meta = readVaultMeta(paths.meta);
+    const news = meta === undefined ? undefined : knowRoots(tree, meta.roots, meta.known);
+    if (meta !== undefined && news !== undefined) writeVaultMeta(paths.meta, { ...meta, known: news });
+  });
 }
 
 export interface Imported {
@@ -216,7 +233,10 @@ export interface Imported {
 export async function importVault(request: VaultRequest): Promise<Imported> {
   const access = vaultAccess(request);
   const found = checkedMeta(access, request.origin);
-  if (found !== undefined) return { vault: found, problems: undefined };
+  if (found !== undefined) {
+    await recordRoots(access, found);
+    return { vault: found, problems: undefined };
+  }
   try {
     return await withVaultLock(request.tree, access.paths.lock, request.purpose, async () => {
       const other = checkedMeta(access, request.origin);
@@ -243,16 +263,46 @@ async function openIn(
   { imported = false, problems = [] }: Partial<Pick<OpenFork, 'imported' | 'problems'>>,
 ): Promise<OpenFork> {
   const { origin, fork: name = current, look = false } = request;
-  const { place, descriptor, unlock, drift } = await lockFork({ ...request, look: look && !imported }, access, name);
+  const locked = await lockFork({ ...request, look: look && !imported }, access, name);
+  const { descriptor: lockDescriptor, lock, others, dead, taken: drift } = locked;
+  const place = access.paths.fork(name);
+  const unlock = () => lock.letGo();
   try {
     // Read after the scan, so that the trunk is at least as new as the signatures the scan was held against.
-    const vault = checkedMeta(access, origin);
-    const meta = readForkMeta(place.directory);
-    if (vault === undefined || meta === undefined) throw noSuchFork(name, origin);
-    return { ...access, name, place, lockDescriptor: descriptor, unlock, vault, meta, imported, drift, problems };
+    const found = checkedMeta(access, origin);
+    if (found === undefined) throw noSuchFork(name, origin);
+    // Seldom, and not cheap: the machine has stopped since.
+    const isLost = isSuspectVault(found);
+    const vault = isLost ? ((await (await import('./recover.js')).recoverVault(access)) ?? found) : found;
+    const { meta, warnings } = await metaToUse(access, request, name, place, vault);
+    if (meta === undefined) throw noSuchFork(name, origin);
+    const seen = isLost ? undefined : drift;
+    const group = { lock, others, dead, unlock };
+    const more = { lockDescriptor, vault, meta, imported, drift: seen, problems, warnings };
+    return { ...access, ...group, name, place, ...more };
   } catch (error) {
     unlock();
     throw fromSystemError(error, 'open the fork', origin);
+  }
+}
+
+/** What the fork goes on with; after the machine stopped, what is whole of it. */
+async function metaToUse(
+  access: VaultAccess,
+  request: VaultRequest,
+  name: string,
+  place: ForkPaths,
+  vault: VaultMeta,
+): Promise<{ readonly meta: ForkMeta | undefined; readonly warnings: readonly string[] }> {
+  try {
+    if (isSuspect(place.directory)) return await (await import('./recover.js')).recoverFork(access, name, place);
+    return { meta: readForkMeta(place.directory), warnings: [] };
+  } catch (error) {
+    if (request.afresh !== true || !hasCode(error, 'EIO')) throw error;
+    const stack = { position: vault.position, base: vault.trunk, deltas: [] };
+    const meta = newForkMeta(access, name, stack);
+    writeFork(access, name, meta, true);
+    return { meta, warnings: [`nothing of fork '${name}' could be read: it starts afresh`] };
   }
 }
 
@@ -260,7 +310,25 @@ async function openIn(
 export async function openExistingFork(request: VaultRequest): Promise<OpenFork | undefined> {
   const access = vaultAccess(request);
   const found = checkedMeta(access, request.origin);
-  return found === undefined ? undefined : openIn(access, request, found.current, {});
+  if (found === undefined) return undefined;
+  await recordRoots(access, found);
+  return openIn(access, request, found.current, {});
+}
+
+/**
+ * A fork as its state is written now, without its lock: only to be read. Its live layer may be mounted and written meanwhile,
+ * and a layer may go; whoever reads looks whether the state is still the same afterwards. Undefined where there is no vault.
+ */
+export function forkToRead(request: VaultRequest): OpenFork | undefined {
+  const access = vaultAccess(request);
+  const vault = checkedMeta(access, request.origin);
+  if (vault === undefined) return undefined;
+  const { origin, fork: name = vault.current } = request;
+  const place = access.paths.fork(name);
+  const meta = readForkMeta(place.directory);
+  if (meta === undefined) throw noSuchFork(name, origin);
+  const group = { others: [], dead: [], unlock: () => undefined };
+  return { ...access, ...group, name, place, lockDescriptor: -1, vault, meta, imported: false, problems: [] };
 }
 
 export function closeFork(fork: OpenFork): void {
@@ -280,7 +348,9 @@ export function prepareRoot(fork: OpenFork, root: string): void {
 /** Everything a fork's commands have written, for whoever counts it. */
 export function writtenTrees(fork: OpenFork): string[] {
   const layers = [...fork.meta.deltas, fork.meta.live];
-  return [...Object.keys(fork.vault.roots).flatMap((root) => treesOf(fork.paths, layers, root)), prepareHome(fork)];
+  const trees = Object.keys(fork.vault.roots).flatMap((root) => treesOf(fork.paths, layers, root));
+  const caches = existsSync(fork.place.caches) ? [fork.place.caches] : [];
+  return [...trees, prepareHome(fork), prepareTemporary(fork), ...caches];
 }
 
 /** As much of a fork as says what is in its live layer. */
@@ -296,4 +366,36 @@ export function isLiveTouched(fork: LiveLayer): boolean {
 export function prepareHome({ place, owner }: OpenFork): string {
   makeDirectoryWhole(place.home, (draft) => give(draft, owner));
   return place.home;
+}
+
+/** The `/tmp` of the fork's commands: one for all, so that what one leaves there the next one finds. Its owner is root inside. */
+export function prepareTemporary({ place, owner }: OpenFork): string {
+  makeDirectoryWhole(place.temporary, (draft) => {
+    give(draft, { ...owner, uid: 0, gid: 0 });
+    chmodSync(draft, 0o1777);
+  });
+  return place.temporary;
+}
+
+/** `share`: for all forks of one user, whatever the directory; nothing but its deletion forgets it. */
+export type CacheKeeping = 'fork' | 'share';
+
+/** What the fork writes into one cache of the person's, and the kernel's directory beside it. Its top is as that of theirs. */
+export function prepareCache(
+  { place, owner, store }: OpenFork,
+  source: string,
+  keeping: CacheKeeping,
+): { readonly upper: string; readonly work: string } {
+  const directory = keeping === 'share' ? join(storePaths(store.directory).caches, String(owner.uid)) : place.caches;
+  const upper = join(directory, rootKey(source));
+  const work = `${upper}.work`;
+  if (existsSync(upper)) return { upper, work };
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectoryWhole(work, (draft) => give(draft, owner));
+  makeDirectoryWhole(upper, (draft) => {
+    const like = statSync(source);
+    give(draft, { uid: like.uid, gid: like.gid, shift: owner.shift });
+    chmodSync(draft, like.mode & 0o777);
+  });
+  return { upper, work };
 }
