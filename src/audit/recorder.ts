@@ -4,6 +4,7 @@
  */
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import type { Json } from '../base/canonical-json.js';
+import { writableTime } from '../base/clock.js';
 import { sealLockMilliseconds } from '../base/limits.js';
 import { type Appended, Chain } from './chain.js';
 import { type FileLock, loadFileLock } from './file-lock.js';
@@ -44,7 +45,7 @@ export class ChainRecorder implements Recorder {
   #isAlone = false;
 
   constructor(options: RecorderOptions) {
-    this.#options = options;
+    this.#options = { ...options, now: () => writableTime(options.now()) };
   }
 
   get record(): string {

@@ -11,12 +11,19 @@
  */
 import { viewMounts } from '../base/limits.js';
 import { deriveView } from './attenuate-view.js';
-import { type Authority, type Identity, makeAuthority, mayConnect, type SupervisorGrant } from './authority.js';
+import {
+  type Authority,
+  givenNetwork,
+  type Identity,
+  makeAuthority,
+  mayConnect,
+  type SupervisorGrant,
+} from './authority.js';
 import { coachExcess, type Excess, isGrantable, sameExcess } from './excess.js';
 import { sortedUnique } from './frozen.js';
 import { isolationStrength } from './lineage.js';
 import type { Mount } from './mount.js';
-import { makeNetwork, type Network, networkExcess, noNetwork } from './network.js';
+import { type Network, networkExcess } from './network.js';
 import { printGrant } from './permission.js';
 import { type Policy, printRule } from './policy.js';
 import {
@@ -108,7 +115,7 @@ export function attenuate(parent: Authority, request: ChildRequest, context: Att
   const { label } = request.identity;
   const fault = lifetimeFault(parent.lifetime, context.now, context.used ?? 0);
   const connects = mayConnect(request.policy, label.type);
-  const network = makeNetwork(request.network ?? (connects ? parent.network : noNetwork));
+  const network = givenNetwork(request.policy, label.type, request.network, parent.network);
   const asked = { quota: makeQuota(request.quota ?? {}), lifetime: makeLifetime(request.lifetime ?? {}) };
   const requestedView = new View(makeSurface(request.surface), request.mounts ?? []);
   const derived = deriveView(parent.view, requestedView, (excess) => grantOf(excess) !== undefined);

@@ -125,13 +125,18 @@ export function mayConnect(policy: Policy, subject: string): boolean {
   return policy.allows(subject, 'network', 'default', 'connect');
 }
 
+/** Without one of its own a subject that may connect at all has what `held` reaches: its parent's, or any public host. */
+export function givenNetwork(policy: Policy, subject: string, own: Network | undefined, held: Network): Network {
+  return makeNetwork(own ?? (mayConnect(policy, subject) ? held : noNetwork));
+}
+
 export function makeAuthority(parts: AuthorityParts): Authority {
   const identity = makeIdentity(parts.identity);
   const surface = makeSurface(parts.surface);
   const mounts = makeMounts(parts.mounts ?? [], parts.policy);
   const { type } = identity.label;
   const connects = mayConnect(parts.policy, type);
-  const network = makeNetwork(parts.network ?? (connects ? anyPublicNetwork : noNetwork));
+  const network = givenNetwork(parts.policy, type, parts.network, anyPublicNetwork);
   if (network.kind !== 'none' && !connects) {
     refuse(
       'authority',

@@ -3,12 +3,12 @@
  * after a refusal are shown too, so that an operator sees all that is missing at once.
  */
 import { visible } from '../base/visible-text.js';
+import type { Authority } from './authority.js';
 import { checks, type DecisionRequest, decide } from './decide.js';
-import { decidePath, type PathRequest } from './decide-path.js';
 import { printLabel } from './label.js';
 import { permissionBit, printGrant } from './permission.js';
 import type { Policy } from './policy.js';
-import { coach, controlDirectory, type Step, type Verdict } from './refusal.js';
+import { coach, controlDirectory, type Reason, type Step, type Verdict } from './refusal.js';
 
 export interface ExplainedStep {
   readonly step: Step;
@@ -82,7 +82,6 @@ export interface ExplainedLayer {
 }
 
 export interface PathExplanation {
-  readonly verdict: Verdict;
   /** The entry of the surface, or the mount, that decided. */
   readonly source: string;
   /** The host path behind it, where the subject sees it. */
@@ -90,7 +89,15 @@ export interface PathExplanation {
   readonly layers: readonly ExplainedLayer[];
 }
 
-function pathSource(request: PathRequest): string {
+/** What was decided about a path, by `decidePath` and by whoever looked at what is there. */
+export interface DecidedPath {
+  readonly authority: Authority;
+  readonly path: string;
+  readonly access: 'read' | 'write' | 'exec';
+  readonly verdict: Verdict;
+}
+
+function pathSource(request: DecidedPath): string {
   const { view } = request.authority;
   const entry = view.covering(request.path);
   if (entry === undefined) return 'no entry of the surface or mount holds it';
@@ -98,22 +105,30 @@ function pathSource(request: PathRequest): string {
   return view.locate(request.path) === undefined ? `hidden, below ${deciding}` : deciding;
 }
 
-export function explainPath(request: PathRequest): PathExplanation {
-  const verdict = decidePath(request);
+const hookReasons: readonly Reason['kind'][] = ['outside the view', 'read-only', 'expired', 'used up'];
+const unseenByHook = 'is granted; the hook does not look further';
+
+export function explainPath(request: DecidedPath): PathExplanation {
+  const { verdict } = request;
   const said = verdict.allowed ? `may ${request.access}` : coach(verdict.reason);
   const errno = verdict.allowed ? '' : `${verdict.code}: `;
   const refusals: Readonly<Record<Exclude<Layer, 'preamble'>, string>> = {
     hook: `denies the call: ${said}`,
     guard: `${errno}${said}`,
-    jail: verdict.allowed || verdict.code !== 'ENOENT' ? `${errno}${said}` : 'ENOENT: the path is not in its namespace',
+    jail:
+      !verdict.allowed && verdict.reason.kind === 'outside the view'
+        ? 'ENOENT: the path is not in its namespace'
+        : `${errno}${said}`,
   };
+  // The hook compares with grants; what is there, and what a command is, it leaves to the jail and to `ctx exec`.
+  const isUnseenByHook = !verdict.allowed && !hookReasons.includes(verdict.reason.kind);
   const explained = layers.map((layer): ExplainedLayer => {
+    if (layer === 'hook' && isUnseenByHook) return Object.freeze({ layer, verdict: 'allow', text: unseenByHook });
     if (layer === 'preamble') return Object.freeze({ layer, verdict: 'advises', text: 'says so; it holds nobody' });
     if (verdict.allowed) return Object.freeze({ layer, verdict: 'allow', text: said });
     return Object.freeze({ layer, verdict: 'refuse', text: refusals[layer] });
   });
   return Object.freeze({
-    verdict,
     source: pathSource(request),
     host: request.authority.view.locate(request.path)?.host,
     layers: Object.freeze(explained),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../test/property/seeded.js';
-import { programPaths, showsTooMuchOf } from './program-paths.js';
+import { javaReads, linkedReads, programPaths, showsTooMuchOf } from './program-paths.js';
 
 const home = '/home/ada';
 const reads = (path: string) => programPaths(path, home).reads;
@@ -25,16 +25,43 @@ describe('the programs of a PATH', () => {
   it('bring along what an installed program reads beside its bin', () => {
     assert.deepEqual(reads('/opt/go/bin'), [
       '/opt/go/bin',
+      '/opt/go/conda-meta',
       '/opt/go/include',
       '/opt/go/lib',
       '/opt/go/lib64',
       '/opt/go/libexec',
+      '/opt/go/pyvenv.cfg',
       '/opt/go/share',
     ]);
   });
 
   it('bring along the whole tree of a version manager, and only that', () => {
     assert.deepEqual(reads(`${home}/.nvm/versions/node/v20/bin:${home}/.nvm/alias`), [`${home}/.nvm`]);
+  });
+
+  it('bring along packages that are installed beside them', () => {
+    assert.deepEqual(reads('/work/a/node_modules/.bin'), ['/work/a/node_modules']);
+    assert.deepEqual(reads(`${home}/.composer/vendor/bin`), [`${home}/.composer/vendor`]);
+  });
+
+  it('need of a link what its target needs, and of a file in no bin itself alone', () => {
+    const pipx = `${home}/.local/share/pipx/venvs/black`;
+    assert.ok(linkedReads(`${pipx}/bin/black`, home).includes(`${pipx}/pyvenv.cfg`));
+    assert.deepEqual(linkedReads(`${home}/lib/node_modules/a/b.js`, home), [`${home}/lib/node_modules`]);
+    assert.deepEqual(linkedReads(`${home}/notes/run`, home), [`${home}/notes/run`]);
+    assert.deepEqual(linkedReads(`${home}/bin/run`, home), [`${home}/bin/run`]);
+    assert.deepEqual(linkedReads(`${home}/.ssh/bin/key`, home), []);
+  });
+
+  it('need the configuration of a Java runtime, and of nothing else', () => {
+    assert.deepEqual(
+      javaReads('/opt/jdk/bin', (path) => path === '/opt/jdk/lib/modules'),
+      ['/opt/jdk/conf', '/opt/jdk/jmods', '/opt/jdk/release'],
+    );
+    assert.deepEqual(
+      javaReads('/opt/tomcat/bin', () => false),
+      [],
+    );
   });
 
   it('need nothing more where the system has them', () => {

@@ -13,8 +13,16 @@ const versionManagers = [
   '.bun',
   '.deno',
   '.fnm',
+  '.ghcup',
+  '.goenv',
+  '.jenv',
+  '.krew',
+  '.local/share/fnm',
+  '.local/share/mise',
   '.nodenv',
   '.nvm',
+  '.phpenv',
+  '.plenv',
   '.pyenv',
   '.rbenv',
   '.rustup',
@@ -22,11 +30,20 @@ const versionManagers = [
   '.volta',
 ];
 
-/** Beside `PREFIX/bin`, what an installed program reads. `share` of `~/.local` is left out: keyrings live there. */
-const prefixParts = ['include', 'lib', 'lib64', 'libexec'];
+/**
+ * Beside `PREFIX/bin`, what an installed program reads. `pyvenv.cfg` makes PREFIX a virtual environment: without it its Python is silently the
+ * system's; `pip.conf` beside it may hold a token. `share` of `~/.local` is left out: keyrings live there.
+ */
+const prefixParts = ['conda-meta', 'include', 'lib', 'lib64', 'libexec', 'pyvenv.cfg'];
+
+/** What a Java runtime reads besides. Only where it is one: another program's `conf` may hold passwords. */
+const javaParts = ['conf', 'jmods', 'release'];
 
 /** Where tools keep tokens and keys, below a home: parts of them may be shown, never the whole. */
 const secretKeepers = ['.aws', '.config', '.docker', '.gnupg', '.kube', '.local/share', '.ssh'];
+
+/** No program is installed here: a link of PATH that leads into one of these shows nothing. */
+const keptSecret = ['.aws', '.config', '.docker', '.gnupg', '.kube', '.local/share/keyrings', '.mozilla', '.ssh'];
 
 /** What a jail makes for itself: the host's own must not cover it. */
 const madePlaces = ['/dev', '/etc', '/proc', '/run', '/sys', '/tmp', '/var'];
@@ -38,13 +55,47 @@ export interface ProgramPaths {
   readonly reads: readonly string[];
 }
 
+/** Of packages that are installed side by side and read each other: their common directory. */
+function packagesAround(directory: string): string | undefined {
+  const found = /^(.*?\/node_modules)(?:\/|$)/.exec(directory) ?? /^(.*\/vendor)\/bin$/.exec(directory);
+  return found?.[1];
+}
+
+/** What the programs in `directory` need of the host: read-only paths, which need not exist. */
 function readsFor(directory: string, home: string): readonly string[] {
-  const manager = versionManagers.map((name) => posix.join(home, name)).find((root) => contains(root, directory));
-  if (manager !== undefined) return [manager];
+  const packages = packagesAround(directory);
+  if (packages !== undefined) return [packages];
+  const below = home === '/' ? '' : home;
+  const manager = versionManagers.find((name) => contains(`${below}/${name}`, directory));
+  if (manager !== undefined) return [`${below}/${manager}`];
   const prefix = posix.dirname(directory);
   if (!/^s?bin$/.test(posix.basename(directory)) || prefix === '/' || prefix === home) return [directory];
-  const parts = prefix === posix.join(home, '.local') ? prefixParts : [...prefixParts, 'share'];
-  return [directory, ...parts.map((part) => posix.join(prefix, part))];
+  const parts = prefix === `${below}/.local` ? prefixParts : [...prefixParts, 'share'];
+  return [directory, ...parts.map((part) => `${prefix}/${part}`)];
+}
+
+/** Whether a path of a home is where keys and tokens are kept: nothing that merely names it shows it. */
+export function isKeptSecret(path: string, home: string): boolean {
+  const inGit = contains(posix.join(home, '.config/git'), path) && posix.basename(path) !== 'credentials';
+  return !inGit && keptSecret.some((name) => contains(posix.join(home, name), path));
+}
+
+/**
+ * What a program needs whose name on PATH is a link: pipx, uv and npm link what they installed elsewhere. `program` is where the link leads
+ * in the end. A file that is in nobody's `bin` is shown alone: what lies beside it may be anything.
+ */
+export function linkedReads(program: string, home: string): readonly string[] {
+  if (isKeptSecret(program, home)) return [];
+  const directory = posix.dirname(program);
+  const installed = /^s?bin$/.test(posix.basename(directory)) && posix.dirname(directory) !== home;
+  return installed || packagesAround(directory) !== undefined ? readsFor(directory, home) : [program];
+}
+
+/** `exists` is asked of the host. */
+export function javaReads(directory: string, exists: (path: string) => boolean): readonly string[] {
+  const prefix = posix.dirname(directory);
+  if (posix.basename(directory) !== 'bin' || !exists(posix.join(prefix, 'lib/modules'))) return [];
+  return javaParts.map((part) => posix.join(prefix, part));
 }
 
 /** For a home: whether a directory is or holds that home, its secrets, or what a jail makes itself. */

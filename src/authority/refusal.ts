@@ -31,13 +31,24 @@ export type Reason =
   | { readonly kind: 'mode bit'; readonly grant: Grant; readonly needed: string; readonly mode: number }
   | { readonly kind: 'not visible'; readonly grant: Grant }
   | { readonly kind: 'missing'; readonly grant: Grant }
-  | { readonly kind: 'no network' }
+  | { readonly kind: 'no network'; readonly hostPort?: string }
   | { readonly kind: 'level'; readonly grant: Grant; readonly subject: number; readonly object: number }
   | { readonly kind: 'no agent rule'; readonly grant: Grant; readonly subject: string; readonly file: string }
   | { readonly kind: 'no object policy'; readonly grant: Grant }
   | { readonly kind: 'no object rule'; readonly grant: Grant; readonly subject: string; readonly file: string }
   | { readonly kind: 'outside the view'; readonly path: string; readonly access: 'read' | 'write' }
-  | { readonly kind: 'read-only'; readonly path: string; readonly entry: string };
+  | { readonly kind: 'read-only'; readonly path: string; readonly entry: string }
+  | { readonly kind: 'run read-only'; readonly path: string }
+  | { readonly kind: 'no such path'; readonly path: string }
+  | { readonly kind: 'path mode'; readonly path: string; readonly needed: string; readonly mode: number }
+  | { readonly kind: 'no program'; readonly path: string; readonly is: string }
+  | { readonly kind: 'no execution'; readonly path: string; readonly entry: string }
+  | { readonly kind: 'host not granted'; readonly hostPort: string }
+  | { readonly kind: 'host not public'; readonly hostPort: string }
+  /** By what its name resolves to. */
+  | { readonly kind: 'address refused'; readonly text: string }
+  /** By the rules about commands. */
+  | { readonly kind: 'command refused'; readonly text: string };
 
 const stepOfKind: Readonly<Record<Reason['kind'], Step>> = {
   'wrong credential': 'credential',
@@ -50,6 +61,15 @@ const stepOfKind: Readonly<Record<Reason['kind'], Step>> = {
   'no network': 'visibility',
   'outside the view': 'visibility',
   'read-only': 'visibility',
+  'run read-only': 'visibility',
+  'no such path': 'visibility',
+  'path mode': 'mode bit',
+  'no program': 'mode bit',
+  'no execution': 'visibility',
+  'host not granted': 'visibility',
+  'host not public': 'visibility',
+  'address refused': 'visibility',
+  'command refused': 'agent policy',
   level: 'label',
   'no agent rule': 'agent policy',
   'no object policy': 'object policy',
@@ -76,6 +96,10 @@ export function controlDirectory(objectClass: ObjectClass, name: string): string
   return `${objectClass}/${name}.d`;
 }
 
+function octal(mode: number): string {
+  return mode.toString(8).padStart(4, '0');
+}
+
 export function coach(reason: Reason): string {
   switch (reason.kind) {
     case 'wrong credential':
@@ -87,13 +111,13 @@ export function coach(reason: Reason): string {
     case 'mode unknown':
       return `${printGrant(reason.grant)}: the object's owner and mode are not known, so no mode bit allows it`;
     case 'mode bit':
-      return `${printGrant(reason.grant)} needs ${reason.needed} by mode bits, which are ${reason.mode.toString(8).padStart(4, '0')}; an operator would chmod or chgrp the object`;
+      return `${printGrant(reason.grant)} needs ${reason.needed} by mode bits, which are ${octal(reason.mode)}; an operator would chmod or chgrp the object`;
     case 'not visible':
       return `${reason.grant.class}:${reason.grant.name} is not in the agent's view; an operator would add its directory to the mount file or the tool path`;
     case 'missing':
       return `there is no ${reason.grant.class}:${reason.grant.name}`;
     case 'no network':
-      return 'the authority grants no network; an operator would grant hosts, or any public host';
+      return `no network is granted; an operator would grant ${reason.hostPort ?? 'hosts'}, or any public host`;
     case 'level':
       return `${reason.grant.class}:${reason.grant.name} is of level s${reason.object}, above the agent's s${reason.subject}`;
     case 'no agent rule':
@@ -108,6 +132,23 @@ export function coach(reason: Reason): string {
       return `${visible(reason.path)} is outside the surface; an operator would add \`--${reason.access} ${visible(reason.path)}\` or a line to the mount file`;
     case 'read-only':
       return `${visible(reason.path)} is read-only, by ${visible(reason.entry)}; an operator would add \`--write ${visible(reason.path)}\``;
+    case 'run read-only':
+      return `${visible(reason.path)} is part of the fork, which --readonly shows read-only`;
+    case 'no such path':
+      return `there is no ${visible(reason.path)} for a command to find`;
+    case 'path mode':
+      return `${visible(reason.path)} needs ${reason.needed} by mode bits, which are ${octal(reason.mode)}; chmod would change that`;
+    case 'no program':
+      return `${visible(reason.path)} is ${reason.is}, and cannot be executed`;
+    case 'no execution':
+      return `${visible(reason.path)} cannot be executed, by ${visible(reason.entry)}, which is mounted noexec`;
+    case 'host not granted':
+      return `${reason.hostPort} is not among the granted hosts; an operator would add ${reason.hostPort}`;
+    case 'host not public':
+      return `${reason.hostPort} is not a public host; an operator would grant it by name and list it as a private host`;
+    case 'address refused':
+    case 'command refused':
+      return reason.text;
   }
 }
 

@@ -7,7 +7,7 @@ import { resolveSurface, type SurfaceRequest } from './resolve-surface.js';
 import { resolveScope } from './scope.js';
 import { accessTo, allowedWrites, makeSurface } from './surface.js';
 import { mergeMounts, type SurfaceMode, surfaceMounts } from './surface-mounts.js';
-import { defaultToolingPaths, expandPaths, pathEnvironment } from './tooling-paths.js';
+import { cachePaths, defaultToolingPaths, expandPaths, pathEnvironment } from './tooling-paths.js';
 import { parseWorkspace } from './workspace-file.js';
 
 const refused = { code: 'EINVAL' };
@@ -207,13 +207,14 @@ describe('templates', () => {
       XDG_CONFIG_HOME: '/h/.config',
       XDG_CACHE_HOME: '/h/.cache',
     };
-    const { paths } = expandPaths(defaultToolingPaths, environment);
+    const { paths } = expandPaths([...defaultToolingPaths, ...cachePaths], environment);
     assert.ok(paths.includes('/h/.gitconfig') && paths.includes('/h/go/pkg/mod'));
     const secrets = [
       '.ssh/id_ed25519 .gnupg/private-keys-v1.d .aws/credentials .netrc .npmrc .yarnrc.yml .pypirc .git-credentials',
       '.config/git/credentials .config/gh/hosts.yml .config/gcloud/credentials.db .docker/config.json .kube/config',
       '.cargo/credentials.toml .cargo/credentials .m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties',
       '.gem/credentials .composer/auth.json .terraform.d/credentials.tfrc.json .bash_history .claude/.credentials.json',
+      '.cache/huggingface/token .config/pip/pip.conf .nuget/NuGet/NuGet.Config .local/share/keyrings .local/share/uv/credentials',
     ];
     for (const secret of secrets.flatMap((line) => line.split(' '))) {
       assert.ok(!paths.some((path) => contains(path, `/h/${secret}`)), secret);

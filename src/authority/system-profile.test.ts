@@ -8,6 +8,7 @@ import {
   protectedKernelPaths,
   systemDevices,
   systemDirectories,
+  systemFacts,
 } from './system-profile.js';
 
 const person = fc.record({
@@ -35,6 +36,10 @@ describe('the system profile', () => {
       'ssh',
       'ssl',
       'ssl/private',
+      'maven',
+      'maven/settings.xml',
+      'chromium.d',
+      'chromium.d/apikeys',
       'pki',
       'pki/tls',
       'pki/tls/private',
@@ -107,6 +112,7 @@ describe('the system profile', () => {
   it('is made of absolute paths without repeats; devices store nothing', () => {
     const paths = [
       ...systemDirectories,
+      ...systemFacts,
       ...systemDevices,
       ...protectedKernelPaths.readOnly,
       ...protectedKernelPaths.hidden,

@@ -13,11 +13,18 @@ export const systemDirectories = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/l
  */
 const systemConfiguration: readonly (string | RegExp)[] = [
   'alternatives',
+  'chromium.d/default-flags',
+  'chromium.d/dev-shm',
+  'chromium.d/extensions',
   'crypto-policies',
   'fonts',
+  'groff',
   /^java-[0-9a-z-]+$/,
   'ld.so.cache',
   'localtime',
+  'manpath.config',
+  'maven/logging',
+  'maven/m2.conf',
   'mime.types',
   'os-release',
   'pki/ca-trust',
@@ -30,8 +37,21 @@ const systemConfiguration: readonly (string | RegExp)[] = [
   'ssl/openssl.cnf',
 ];
 
-/** Directories of `/etc` of which a part is shown: private keys lie beside the certificates. */
-export const partlyShownConfiguration = ['ssl', 'pki', 'pki/tls'] as const;
+/**
+ * Shown read-only where the host has them: which processors and memory there are (`nproc`, `lscpu`, Java, allocators; /proc/cpuinfo and
+ * /proc/meminfo say the same), which package a file is of, and the index of manual pages. No other part of /sys: it has serial
+ * numbers, and files that reach devices.
+ */
+export const systemFacts = [
+  '/sys/devices/system/cpu',
+  '/sys/devices/system/node',
+  '/var/cache/man',
+  '/var/lib/dpkg',
+  '/var/lib/pacman/local',
+] as const;
+
+/** Directories of `/etc` of which a part is shown: private keys lie beside the certificates, passwords in Maven's settings, keys in Chromium's. */
+export const partlyShownConfiguration = ['ssl', 'pki', 'pki/tls', 'maven', 'chromium.d'] as const;
 
 /** Whether the entry `/etc/NAME` belongs to the profile; NAME may lie in a partly shown directory. */
 export function isSystemConfiguration(name: string): boolean {

@@ -33,18 +33,51 @@ export const defaultToolingPaths: readonly string[] = Object.freeze([
   '$XDG_CONFIG_HOME/git/ignore',
   '$HOME/.editorconfig',
   '$GOROOT',
-  '$GOPATH/pkg/mod',
-  '$HOME/go/pkg/mod',
-  '$CARGO_HOME/registry',
-  '$CARGO_HOME/git',
-  '$HOME/.cargo/registry',
-  '$HOME/.cargo/git',
   '$RUSTUP_HOME/settings.toml',
   '$RUSTUP_HOME/toolchains',
   '$HOME/.rustup/settings.toml',
   '$HOME/.rustup/toolchains',
-  '$HOME/.m2/repository',
+  // Interpreters that a project's own environment leads to, whatever PATH says.
+  '$HOME/.local/share/mise/installs',
+  '$HOME/.local/share/uv/python',
+  '$HOME/.pyenv/versions',
+]);
+
+/**
+ * Caches that tools fill: shown as the person has them, and written beside, in the fork. Each by itself, since tools keep their tokens around
+ * them: `~/.cargo/credentials.toml`, `~/.m2/settings.xml`, `~/.gradle/gradle.properties`, `~/.cache/huggingface/token`.
+ */
+export const cachePaths: readonly string[] = Object.freeze([
+  '$CARGO_HOME/git',
+  '$CARGO_HOME/registry',
+  '$GOPATH/pkg/mod',
+  '$HOME/.bun/install/cache',
+  '$HOME/.cache/Cypress',
+  '$HOME/.cache/composer',
+  '$HOME/.cache/coursier',
+  '$HOME/.cache/deno',
+  '$HOME/.cache/go-build',
+  '$HOME/.cache/ms-playwright',
+  '$HOME/.cache/node/corepack',
+  '$HOME/.cache/pip',
+  '$HOME/.cache/pnpm',
+  '$HOME/.cache/puppeteer',
+  '$HOME/.cache/uv',
+  '$HOME/.cache/yarn',
+  '$HOME/.cargo/git',
+  '$HOME/.cargo/registry',
+  '$HOME/.gradle/caches',
   '$HOME/.gradle/wrapper/dists',
+  '$HOME/.ivy2/cache',
+  '$HOME/.local/share/pnpm/store',
+  '$HOME/.m2/repository',
+  '$HOME/.npm/_cacache',
+  '$HOME/.nuget/packages',
+  '$HOME/.yarn/berry/cache',
+  '$HOME/go/pkg/mod',
+  '$XDG_CACHE_HOME/go-build',
+  '$XDG_CACHE_HOME/pip',
+  '$XDG_CACHE_HOME/uv',
 ]);
 
 /** The members of the closed set and nothing else of what a process inherited. */

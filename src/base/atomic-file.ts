@@ -58,3 +58,13 @@ export function readJsonFile(path: string): unknown {
     });
   }
 }
+
+/** As readJsonFile, for what can be done without: a file that a power cut left empty or cut short counts as none. */
+export function readWholeJson(path: string): unknown {
+  try {
+    return readJsonFile(path);
+  } catch (error) {
+    if (hasCode(error, 'EIO')) return undefined;
+    throw error;
+  }
+}

@@ -9,28 +9,37 @@ export type ErrnoCode =
   | 'E2BIG'
   | 'EACCES'
   | 'EAGAIN'
+  | 'EBADF'
   | 'EBUSY'
   | 'ECANCELED'
   | 'EDQUOT'
   | 'EEXIST'
   | 'EFBIG'
+  | 'EINTR'
   | 'EINVAL'
   | 'EIO'
   | 'EISDIR'
   | 'ELOOP'
   | 'EMFILE'
+  | 'EMLINK'
   | 'ENAMETOOLONG'
+  | 'ENODATA'
+  | 'ENODEV'
   | 'ENOENT'
   | 'ENOEXEC'
   | 'ENOMEM'
   | 'ENOSPC'
   | 'ENOSYS'
+  | 'ENOTCONN'
   | 'ENOTDIR'
   | 'ENOTEMPTY'
   | 'ENOTSUP'
+  | 'ENXIO'
   | 'EPERM'
   | 'EPIPE'
+  | 'ERANGE'
   | 'EROFS'
+  | 'ESRCH'
   | 'ESTALE'
   | 'ETIMEDOUT'
   | 'EXDEV';
@@ -51,6 +60,11 @@ export class ErrnoError extends Error {
   readonly reason: string;
   readonly remedy: string | undefined;
 
+  /** Those of another bundle are ours, too: the parts of the command line that are read when needed have this class of their own. */
+  static override [Symbol.hasInstance](value: unknown): value is ErrnoError {
+    return value instanceof Error && value.name === 'ErrnoError';
+  }
+
   constructor(code: ErrnoCode, details: ErrnoDetails) {
     super(`${code}: ${details.operation}${details.path === undefined ? '' : ` '${details.path}'`}: ${details.reason}`, {
       cause: details.cause,
@@ -68,6 +82,8 @@ export const ExitCode = {
   ok: 0,
   failed: 1,
   badInput: 2,
+  /** Done, but not all of it: `ctx apply` held something back. */
+  partly: 3,
   denied: 13,
   unavailable: 69,
   internal: 70,
@@ -108,10 +124,17 @@ export function hasCode(error: unknown, code: ErrnoCode): boolean {
   return isSystemError(error) && error.code === code;
 }
 
+/** Names of descriptors of ours, which say nothing to anybody else. */
+const descriptorPath = /^\/proc\/self\/fd\/\d+/;
+
 /** Node's text without the code and the path, where those stand in the error already. */
 function saidOf({ message, code, syscall, path, dest }: Error & SystemError, shown: string | undefined): string {
-  if (path !== shown || dest !== undefined || !message.startsWith(`${code}: `)) return message;
-  return message.slice(`${code}: `.length).split(`, ${syscall}`)[0] ?? message;
+  if (!message.startsWith(`${code}: `)) return message;
+  const whole = message.slice(`${code}: `.length);
+  if (dest !== undefined) return whole;
+  const said = whole.split(`, ${syscall}`)[0] ?? whole;
+  const isKnown = path === undefined || path === shown || descriptorPath.test(path);
+  return isKnown ? said : `${said}: '${path}'`;
 }
 
 /** Wraps what the operating system said, so that a caller sees one error type only. */

@@ -9,6 +9,9 @@ export const profileFileBytes = 16 * 1024 * 1024;
 /** Bytes of a repository's configuration that is looked into for what else git obeys. */
 export const gitConfigurationBytes = 1024 * 1024;
 
+/** Files of git's configuration that include each other. */
+export const gitConfigurationFiles = 64;
+
 /** Bytes of a workspace's own list of repositories. */
 export const workspaceFileBytes = 1024 * 1024;
 
@@ -33,26 +36,107 @@ export const groupPollMilliseconds = 100;
 /** Between two looks at a small fork whose disk is limited; a large one is looked at as often as one part in 16 of a processor allows. */
 export const usagePollMilliseconds = 20;
 
+/**
+ * What the `/tmp` of a fork may hold, bytes and files: more than builds and tests leave there, and no disk is full of it. It is looked at
+ * while a command runs, and a command that goes beyond is ended; `--disk` and `ctx vault set` limit all that a fork holds, `/tmp` included.
+ */
+export const temporaryBytes = 8 * 1024 * 1024 * 1024;
+export const temporaryFiles = 1_000_000;
+
+const mebibyte = 1024 * 1024;
+
+/**
+ * Processes and threads of a command at one time, where `--processes` says no other number: what test suites, Java and browsers need, and a
+ * fork bomb leaves a host that still answers. One takes up to a mebibyte of memory.
+ */
+export function mostProcesses(processors: number, memoryBytes: number): number {
+  const fitting = Math.floor(memoryBytes / mebibyte);
+  return Math.min(4096 + 512 * processors, Math.max(512 + 128 * processors, fitting));
+}
+
 /** Open files of one process: what the largest test suites ask for, and no more than a host can give to hundreds of them. */
 export const openFiles = 16_384;
 
 /** Between SIGTERM and SIGKILL when a command has run out of time. */
 export const terminationGraceMilliseconds = 2_000;
 
+/** For the process that keeps a session to come to its first line: where it may start no thread, Node waits for ever. */
+export const keeperStartMilliseconds = 30_000;
+
 /** Layers of a kind before some are merged: a cold lookup costs about 1.6 us a layer. */
 export const layersBeforeMerge = 16;
+
+/** Layers of a fork that go on without a merge where it fails. Those of the trunk come to them, and one mount takes about 100. */
+export const layersWithoutMerge = 64;
+
+/** Commands of a group that its checkpoint names: a day of them would make every state file longer. */
+export const commandsBesideNamed = 32;
+
+/** Commands at work on one fork at one time: each is a jail, and mostly a Node beside it. More wait, in the order they came. */
+export const commandsAtWork = 64;
+
+/** Between two tries to join a fork whose users are just beginning or ending, and how long it is tried. */
+export const joinAgainMilliseconds = 10;
+export const joinPatienceMilliseconds = 30_000;
+
+/** A lock that is taken is asked for so often and so long before a process is started that waits for it. */
+export const lockAgainMilliseconds = 3;
+export const lockAskedMilliseconds = 150;
+
+/** Between two looks of the first that waits for room in a group. */
+export const roomAgainMilliseconds = 50;
+
+/** Looks at a fork that others work on, until one finds it the same before and after. The last is taken as it is. */
+export const looksAtBusyFork = 5;
 
 /** Applies of one fork that can be undone: each holds on to what it replaced. */
 export const appliesKept = 8;
 
+/** A session that has had nothing to do for so long syncs what its commands wrote. */
+export const idleSyncMilliseconds = 5_000;
+
+/** How much of a command's text a checkpoint keeps, to be recognised by; the record has all of it. */
+export const checkpointReasonCharacters = 300;
+
 /** Automatic checkpoints kept in a fork: each holds on to what its moment was made of. */
 export const automaticCheckpoints = 64;
 
-/** Changed files listed in a report for people; `--json` and `ctx diff` always list all. */
+/** Checkpoints between two looks for layers that nothing names any more: without one, a day of commands keeps a layer each. */
+export const checkpointsBetweenCollections = 64;
+
+/** Changed files listed in a report for people; `--json` and `ctx diff` list up to `listedChanges`. */
 export const changesShownToPeople = 20;
+
+/**
+ * Of the paths of one list of changes, what is beyond the first 512 bytes of each, together: whole paths of a tree of an agent's making are
+ * its depth squared. Directories beyond it are told with how many entries they hold, can be deleted and dropped, and not applied.
+ */
+export const longPathBytes = 8 * 1024 * 1024;
+
+/**
+ * Entries of one list of changes: a command can make millions, and a list in memory follows their number. Directories whose entries would be
+ * more are listed with how many they hold; `ctx diff PATH` lists what is in one of them. Apply and undo go through all of them.
+ */
+export const listedChanges = 100_000;
+
+/** Changes that are counted before they are dropped: whoever drops more waits for the deletion of none of them, nor for their number. */
+export const countedChanges = 10_000;
+
+/** Directories that are not listed in full, in the warnings of one report. */
+export const unlistedShown = 5;
 
 /** Files whose text `ctx diff` compares; the rest are listed by name, and `ctx diff PATH...` shows them. */
 export const filesDiffedAtOnce = 300;
+
+/** Bytes of a file up to which `ctx diff` compares its lines; and with --full. Of a longer one it says sizes and digests. */
+export const diffedFileBytes = 1024 * 1024;
+export const fullyDiffedFileBytes = 16 * 1024 * 1024;
+
+/** Lines of both sides together: each costs some hundred bytes while it is compared. */
+export const diffedLines = 1_000_000;
+
+/** Contents that are in memory at once while forks are compared. */
+export const diffedBytesAtOnce = 32 * 1024 * 1024;
 
 /** Bytes of an errors-and-facts stream of a native program that are kept for its message. */
 export const nativeErrorBytes = 64 * 1024;
@@ -102,6 +186,12 @@ export const globAlternatives = 64;
 /** Agents from one that a person made down to a child: each is derived from the one before, on every command. */
 export const lineageDepth = 16;
 
+/** Read from a host at once in a tunnel: larger ones are no quicker, and each connection has one. */
+export const networkBulkBytes = 256 * 1024;
+
+/** For so long the addresses of this machine are taken as read: a second is what a person needs to add one. */
+export const networkOwnMilliseconds = 1_000;
+
 /** Connections of one jail through the network proxy at once: two descriptors each, well below a limit of 1,024. */
 export const networkConnections = 256;
 
@@ -120,6 +210,9 @@ export const networkIdleMilliseconds = 10 * 60_000;
 /** After an answer: how long the client may take to close, so that its unread bytes do not reset what it has yet to read. */
 export const networkLingerMilliseconds = 2_000;
 
+/** Links in one directory of PATH that are followed to what they lead to: several times what people install. */
+export const programLinks = 1_000;
+
 /** Addresses of one name that are tried. */
 export const networkAddressesTried = 8;
 
@@ -131,6 +224,21 @@ export const networkRepeatMilliseconds = 1_000;
 
 /** Value of one header that the network proxy adds for a host. */
 export const networkSecretCharacters = 8 * 1024;
+
+/** A file of certificate authorities: the whole bundle of a system is 250 kB. */
+export const authoritiesBytes = 4 * 1024 * 1024;
+
+/** Different parts of one secret in a host's answers: a public beginning such as `sk-live-` is one, guesses are many. */
+export const networkSecretParts = 4;
+
+/** How long bytes of an answer that may hold a secret wait for the next ones: a stream of events flows on after it. */
+export const networkRedactMilliseconds = 20;
+
+/** Names that are resolved for one jail at once. */
+export const networkLookups = 32;
+
+/** How long a name that could not be resolved is not asked for again: clients retry at once. */
+export const networkLookupRestMilliseconds = 1_000;
 
 /** Bytes of a segment of the record before another one is begun, and the head signed. */
 export const recordSegmentBytes = 8 * 1024 * 1024;
@@ -182,6 +290,18 @@ export const shellCommands = 4_096;
 
 /** Values that one word of shell text is known to take, each of which is read. */
 export const shellWordValues = 16;
+
+/** Beyond this the input of a command that needs an approval is not read before it: it counts as unknown, and is approved once. */
+export const inputDigestBytes = 256 * 1_048_576;
+
+/** So much of a command's input is shown with the question. */
+export const inputExcerptBytes = 200;
+
+/** So many paths of an apply are in the question; `ctx approvals show` has all. */
+export const approvalPathsShown = 20;
+
+/** How long an answer waits for another that is being written down. */
+export const answerLockMilliseconds = 5_000;
 
 /** How long a command that needs an approval waits for one: about as long as harnesses wait for a command. Then it is denied. */
 export const approvalWaitMilliseconds = 5 * 60_000;
@@ -237,3 +357,33 @@ export const toolRows = 500;
 
 /** Between two words to a client that waits for a tool. */
 export const toolProgressMilliseconds = 1_000;
+
+/** Memory of a git that takes over objects of an agent: what the largest packs of people need, and not what a bomb unpacks to. */
+export const gitMemoryKilobytes = 2 * 1024 * 1024;
+
+/** How long such a git may take: a pack of some gigabytes is checked in this time. */
+export const gitPatienceMilliseconds = 15 * 60_000;
+
+/** What such a git may say: a line for each of a million objects. */
+export const gitOutputBytes = 128 * 1024 * 1024;
+
+/** One small file of a repository that comes home after a look at all of it: refs, messages, configuration. */
+export const gitTextBytes = 1024 * 1024;
+
+/** The lists of a repository: packed refs, a reflog. Hundreds of thousands of lines. */
+export const gitListBytes = 64 * 1024 * 1024;
+
+/** An index: a million files and more. */
+export const gitIndexBytes = 256 * 1024 * 1024;
+
+/** All files of one repository that are in memory at once on their way home, objects apart. */
+export const gitTakenBytes = 512 * 1024 * 1024;
+
+/** Loose objects that come home as such; more become one pack. */
+export const looseObjectsAtOnce = 2_000;
+
+/** A manifest (package.json) that is read to see what of it is run; one that is larger is nobody's. */
+export const manifestBytes = 512 * 1024;
+
+/** Manifests that are in memory at once. */
+export const manifestsAtOnce = 32;

@@ -76,10 +76,6 @@ const initialState = [
   0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
 ] as const;
 
-function rotated(word: number, by: number): number {
-  return (word >>> by) | (word << (32 - by));
-}
-
 /** The message, a one bit, zeros, and its length in bits, in whole blocks. */
 function padded(message: Uint8Array): DataView {
   const size = Math.ceil((message.length + 9) / blockBytes) * blockBytes;
@@ -92,41 +88,41 @@ function padded(message: Uint8Array): DataView {
   return view;
 }
 
-/** Of a word array that is long enough. */
-function at(words: Int32Array, index: number): number {
-  return words[index] ?? 0;
-}
-
+/** Written without a call a word, since it is mostly run while V8 still interprets it. */
 function schedule(view: DataView, offset: number, words: Int32Array): void {
   for (let index = 0; index < 16; index += 1) words[index] = view.getInt32(offset + index * 4);
   for (let index = 16; index < blockBytes; index += 1) {
-    const early = at(words, index - 15);
-    const late = at(words, index - 2);
-    const low = rotated(early, 7) ^ rotated(early, 18) ^ (early >>> 3);
-    const high = rotated(late, 17) ^ rotated(late, 19) ^ (late >>> 10);
-    words[index] = at(words, index - 16) + low + at(words, index - 7) + high;
+    const early = words[index - 15] as number;
+    const late = words[index - 2] as number;
+    words[index] =
+      (words[index - 16] as number) +
+      (((early >>> 7) | (early << 25)) ^ ((early >>> 18) | (early << 14)) ^ (early >>> 3)) +
+      (words[index - 7] as number) +
+      (((late >>> 17) | (late << 15)) ^ ((late >>> 19) | (late << 13)) ^ (late >>> 10));
   }
 }
 
-/** Eight registers that turn: register `i` of a round stands at `(i - round) & 7`, so that nothing is moved. */
 function compress(state: Int32Array, words: Int32Array): void {
-  const turning = state.slice();
+  let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state;
   for (let round = 0; round < blockBytes; round += 1) {
-    const a = at(turning, -round & 7);
-    const b = at(turning, (1 - round) & 7);
-    const c = at(turning, (2 - round) & 7);
-    const e = at(turning, (4 - round) & 7);
-    const f = at(turning, (5 - round) & 7);
-    const g = at(turning, (6 - round) & 7);
-    const h = (7 - round) & 7;
-    const mixed = (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) + ((e & f) ^ (~e & g));
-    const first = at(turning, h) + mixed + at(constants, round) + at(words, round);
-    const second = (rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
-    const d = (3 - round) & 7;
-    turning[d] = at(turning, d) + first;
-    turning[h] = first + second;
+    const first =
+      h +
+      (((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7))) +
+      ((e & f) ^ (~e & g)) +
+      (constants[round] as number) +
+      (words[round] as number);
+    const second =
+      (((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10))) + ((a & b) ^ (a & c) ^ (b & c));
+    h = g;
+    g = f;
+    f = e;
+    e = (d + first) | 0;
+    d = c;
+    c = b;
+    b = a;
+    a = (first + second) | 0;
   }
-  for (let index = 0; index < 8; index += 1) state[index] = at(state, index) + at(turning, index);
+  for (const [index, value] of [a, b, c, d, e, f, g, h].entries()) state[index] = (state[index] as number) + value;
 }
 
 /** Hexadecimal. */

@@ -1,31 +1,53 @@
 /**
- * What an agent named (files, arguments) is shown to a person with its control characters escaped, so that a file name
- * can neither move the cursor, nor forge a line of a report, nor hide text by direction marks.
+ * Text of an agent's making (file names, arguments, reasons, contents) on its way to a person passes here, whatever shows it: so
+ * it can neither move the cursor, nor forge a line of a report, nor hide a part of itself, nor look like something else. What is
+ * dangerous is known by the properties that Unicode gives a character, and not by a list (`unsafe-text`); ordinary text of every
+ * script stays as it is.
+ *
+ *   visible         one line, unambiguous: a backslash is doubled, and no two texts look the same by an escape
+ *   harmlessLine    a line of a file for a terminal: tabs and backslashes as they are
+ *   harmlessOutput  everything that is printed, last of all: our own colours and line ends pass
+ *   harmlessJson    the same for JSON, which stays the same value
  */
+import { escapesOf } from './unsafe-text.js';
 
-// C0, DEL, C1, line and paragraph separators, the marks that reorder or hide text, fillers, and the letters of tags, which nobody sees
-// and a model reads.
-const unsafe =
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
-
-const shortEscapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t', '\u001b': '\\e' };
-
-function escapeCharacter(character: string): string {
-  const short = shortEscapes[character];
-  if (short !== undefined) return short;
-  const code = character.codePointAt(0) ?? 0;
-  if (code > 0xffff) return `\\u{${code.toString(16)}}`;
-  return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`;
-}
+const plain = /^[\x20-\x7e]*$/;
 
 /** One line of harmless text; a backslash is doubled so that the result is unambiguous. */
 export function visible(text: string): string {
-  return text.replaceAll('\\', '\\\\').replace(unsafe, escapeCharacter);
+  const doubled = text.replaceAll('\\', '\\\\');
+  return plain.test(doubled) ? doubled : escapesOf(doubled, { kept: '', words: true });
 }
 
 /** A line of a file for a terminal: controls escaped, tabs and backslashes as they are. */
 export function harmlessLine(text: string): string {
-  return text.replace(unsafe, (character) => (character === '\t' ? character : escapeCharacter(character)));
+  return plain.test(text) ? text : escapesOf(text, { kept: '\t\u3000', words: false });
+}
+
+/** Colours as `painter` sets them, and how a progress line is drawn over. */
+const ownSequence = /(\u001b\[(?:0|1|2|31|32|33|34)m|\r?\u001b\[K|\r?\n|^\r)/;
+
+/** Whatever is written to a person; what a line holds was escaped before, and this lets nothing through that was not. */
+export function harmlessOutput(text: string): string {
+  return text
+    .split(ownSequence)
+    .map((part, index) => (index % 2 === 1 ? part : harmlessLine(part)))
+    .join('');
+}
+
+/** JSON with everything that a terminal could obey as \uXXXX: a program reads the same value. */
+export function harmlessJson(json: string): string {
+  if (plain.test(json)) return json;
+  const units = (character: string) =>
+    Array.from({ length: character.length }, (_, index) => character.charCodeAt(index).toString(16).padStart(4, '0'));
+  return escapesOf(json, {
+    kept: '\n',
+    words: false,
+    as: (character) =>
+      units(character)
+        .map((unit) => `\\u${unit}`)
+        .join(''),
+  });
 }
 
 const plainWord = /^[A-Za-z0-9_@%+=:,./-]+$/;

@@ -1,7 +1,8 @@
 /** What the hook compares a call with, and the reasons that coach: which grant was missing, and what an operator would add. */
 import { contains } from '../authority/absolute-path.js';
+import { type HostPort, hostRefusal } from '../authority/decide-host.js';
 import { isObjectName } from '../authority/name.js';
-import { isPublicHost, type Network, parseHostPort } from '../authority/network.js';
+import { type Network, parseHostPort } from '../authority/network.js';
 import { type Access, accessTo, decidingEntry, type Surface } from '../authority/surface.js';
 import { shownPath } from './path-readings.js';
 
@@ -54,23 +55,22 @@ export function toolRefusal(grants: Grants, tool: string, name: string): string 
 
 const networkCoaching = 'an operator would add --net HOST:PORT, or grant it to the agent';
 
-function hostPortOf(url: string): string | undefined {
+function targetOf(url: string): HostPort | undefined {
   // Not only parsed: what a reader of the text and a parser could take for different hosts is refused.
   if (!/^https?:\/\/[A-Za-z0-9.[\]:_-]+(?:[/?#]|$)/i.test(url) || !URL.canParse(url)) return undefined;
   const { protocol, hostname, port } = new URL(url);
   const known = port === '' ? { 'http:': '80', 'https:': '443' }[protocol] : port;
-  return known === undefined ? undefined : parseHostPort(`${hostname}:${known}`);
+  if (known === undefined) return undefined;
+  const canonical = parseHostPort(`${hostname}:${known}`);
+  return { host: canonical.slice(0, canonical.lastIndexOf(':')), port: Number(known) };
 }
 
 export function fetchRefusal({ network }: Grants, url: string): string | undefined {
   if (network.kind === 'none') return `this task has no network; ${networkCoaching}`;
-  const hostPort = hostPortOf(url);
-  if (hostPort === undefined) return 'expected a plain http or https address';
-  const granted =
-    network.kind === 'any public'
-      ? isPublicHost(hostPort.slice(0, hostPort.lastIndexOf(':')))
-      : network.hosts.includes(hostPort);
-  return granted ? undefined : `${hostPort} is not among the hosts of this task; ${networkCoaching}`;
+  const target = targetOf(url);
+  if (target === undefined) return 'expected a plain http or https address';
+  if (hostRefusal(network, target) === undefined) return undefined;
+  return `${target.host}:${target.port} is not among the hosts of this task; ${networkCoaching}`;
 }
 
 export function searchRefusal({ network }: Grants): string | undefined {

@@ -29,4 +29,6 @@ export interface HookHost {
   /** The very Authority that `ctx exec` would give the task's commands. */
   authorityOf(task: Task): Promise<Authority>;
   now(): Date;
+  /** Lets go of the descriptors of the record. */
+  release?(): void;
 }

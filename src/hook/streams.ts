@@ -1,6 +1,6 @@
 /** The streams of a hook: a message in, an answer out. Not Node's own, which cost a tenth of a start. */
-import { writeSync } from 'node:fs';
-import { hasCode } from '../base/errno.js';
+import { harmlessJson, harmlessOutput } from '../base/visible-text.js';
+import { writeWhole } from '../base/write-whole.js';
 import { type NextChunk, stdinChunk } from './read-input.js';
 
 export interface HookStreams {
@@ -11,23 +11,13 @@ export interface HookStreams {
   endNow(): void;
 }
 
-/** To a descriptor, all of it; a harness's pipe may be one that does not block. */
-function writeAll(descriptor: number, text: string): void {
-  const bytes = Buffer.from(text);
-  for (let written = 0; written < bytes.length; ) {
-    try {
-      written += writeSync(descriptor, bytes, written);
-    } catch (error) {
-      if (!hasCode(error, 'EAGAIN')) throw error;
-    }
-  }
-}
-
 export const processStreams: HookStreams = Object.freeze({
   next: stdinChunk,
   say(stream: 'stdout' | 'stderr', text: string): boolean {
     try {
-      writeAll(stream === 'stdout' ? 1 : 2, text);
+      // What a harness reads is JSON, and stays the same value.
+      if (stream === 'stdout') writeWhole(1, Buffer.from(harmlessJson(text)));
+      else writeWhole(2, Buffer.from(harmlessOutput(text)));
       return true;
     } catch {
       return false;

@@ -17,7 +17,9 @@ const diffTool: Tool = {
   },
   effect: 'reads',
   async run(input, { workspace }) {
-    const found = await workspace.diff({ paths: input.words('paths') ?? [], since: input.optionalText('since') });
+    const style = { paint: (_colour: string, shown: string) => shown, escaped: true };
+    const asked = { paths: input.words('paths') ?? [], since: input.optionalText('since') };
+    const found = await workspace.diff({ ...asked, style });
     if (found.changes.length === 0) return { text: '[no changes]' };
     const left = found.left > 0 ? `\n[and ${counted(found.left, 'more file')}: name paths]` : '';
     return {
@@ -62,7 +64,7 @@ const rollbackTool: Tool = {
   },
 };
 
-function applied({ done, steps, undecided, heldBack }: Applied): Answer {
+function applied({ done, steps, undecided, heldBack, withheld, heldUnits, complete }: Applied): Answer {
   if (undecided.length > 0) {
     throw new ErrnoError('EBUSY', {
       operation: 'apply',
@@ -72,13 +74,15 @@ function applied({ done, steps, undecided, heldBack }: Applied): Answer {
     });
   }
   const held =
-    heldBack.length === 0
+    withheld.length === 0
       ? []
-      : [`held back, for the person alone to apply (ctx apply --allow-sensitive): ${heldBack.join(', ')}`];
+      : [`held back, for the person alone to apply (ctx apply --allow-sensitive): ${withheld.join(', ')}`];
+  const unasked = heldBack.length - withheld.length;
+  const rest = unasked > 0 ? [`still in the fork, not asked for: ${counted(unasked, 'change')}`] : [];
   const head = done ? `applied ${counted(steps.length, 'change')}` : 'nothing to apply';
   return {
-    text: [head, ...(done ? steps.map(({ action, path }) => `${action} ${path}`) : []), ...held].join('\n'),
-    facts: { done, steps: done ? steps : [], heldBack },
+    text: [head, ...(done ? steps.map(({ action, path }) => `${action} ${path}`) : []), ...held, ...rest].join('\n'),
+    facts: { done, complete, steps: done ? steps : [], heldBack, withheld, heldUnits },
   };
 }
 

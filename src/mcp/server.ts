@@ -22,7 +22,8 @@ export const tools: readonly Tool[] = [execTool, ...fileTools, ...forkTools];
 const instructions =
   "You work on a copy-on-write fork of the person's directory, in a kernel jail: try things freely, rollback undoes them, and the " +
   "person's own files stay as they are until they approve apply. The network, and everything outside of the workspace, is there only " +
-  'where it was granted. An error begins with its code and ends with what to try.';
+  'where it was granted. An error begins with its code and ends with what to try.\n' +
+  'Whoever else works here on the same fork (another client, a terminal) sees and changes the same files.';
 
 export interface Serving {
   readonly workspace: Workspace;
@@ -30,6 +31,8 @@ export interface Serving {
   readonly timeoutMilliseconds: number | undefined;
   /** Tells the person, where the server has a way to. */
   onAsked(asked: Asked): void;
+  /** Resolves when the client has taken what it was answered: until then nothing more is done for it. */
+  room(): Promise<void>;
 }
 
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
@@ -128,6 +131,7 @@ export function makeServer(serving: Serving): Protocol.Server {
       const known = tools.map(({ name }) => name).join(', ');
       throw new McpError(ErrorCode.InvalidParams, `expected a tool (${known}), got ${JSON.stringify(params.name)}`);
     }
+    await serving.room();
     const { text, facts, isError } = await call(serving, tool, params.arguments ?? {}, extra);
     return {
       content: [{ type: 'text', text }],

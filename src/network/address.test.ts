@@ -48,9 +48,34 @@ describe('an address', () => {
         `64:ff9b:1::${inner}`,
         `2002:${groups(digits)}::1`,
         `2001:0:808:808:0:0:${groups(inverted)}`,
+        ...['2600', '2a00:1450:4001', '2606:4700'].flatMap((prefix) =>
+          ['0', '200', '100', '300'].map((bits) => `${prefix}::${bits}:5efe:${groups(digits)}`),
+        ),
       ];
       for (const outer of dead) assert.equal(addressKind(outer), kind === 'public' ? 'tunnel' : kind, outer);
     }
+  });
+
+  it('is never public where anything it carries is not, whatever the prefix', () => {
+    const digits = (bytes: readonly number[]) => Buffer.from(bytes).toString('hex');
+    const part = (count: number) => fc.uint8Array({ minLength: count, maxLength: count }).map((bytes) => [...bytes]);
+    const inner = fc.oneof(
+      part(4),
+      part(3).map((rest) => [127, ...rest]),
+      part(3).map((rest) => [10, ...rest]),
+      fc.constant([169, 254, 169, 254]),
+    );
+    fc.assert(
+      fc.property(part(8), inner, fc.constantFrom(0, 1, 2, 3), (prefix, carried, bits) => {
+        const bytes = [...prefix, bits, 0, 0x5e, 0xfe, ...carried];
+        const text = digits(bytes).match(/.{4}/g)?.join(':') ?? '';
+        const kind = addressKind(text);
+        const inside = addressKind(carried.join('.'));
+        assert.notEqual(kind, 'public', text);
+        if (inside !== 'public') assert.equal(kind, inside, text);
+      }),
+      seeded(2000),
+    );
   });
 
   it('of IPv4 is as public mapped into IPv6 as it is plain', () => {

@@ -1,7 +1,7 @@
 /**
  * What kind of place an IP address is. Only `public` may be connected to without an operator's rule. An IPv6 address
  * that carries an IPv4 address is judged by what it carries, so that no notation of a private address is public; ways
- * that nobody uses any more (6to4, Teredo, compatible) are never public. The ranges are IANA's special-purpose
+ * that nobody uses any more (6to4, Teredo, ISATAP, compatible) are never public. The ranges are IANA's special-purpose
  * registries, and addresses at which clouds serve credentials to whoever asks.
  */
 import { isIPv4, isIPv6 } from 'node:net';
@@ -22,11 +22,16 @@ export type AddressKind =
   | 'tunnel'
   | 'malformed';
 
-type Range = readonly [prefix: readonly number[], bits: number, kind: AddressKind];
+export type AddressRange = readonly [prefix: readonly number[], bits: number];
+type Range = readonly [...AddressRange, kind: AddressKind];
+
+export function addressRange(address: string, bits: number): AddressRange {
+  return [addressBytes(address) ?? [], bits];
+}
 
 function range(text: string, kind: AddressKind): Range {
   const [address = '', bits = ''] = text.split('/');
-  return [addressBytes(address) ?? [], Number(bits), kind];
+  return [...addressRange(address, Number(bits)), kind];
 }
 
 function bytes4(text: string): number[] {
@@ -50,7 +55,11 @@ export function addressBytes(text: string): readonly number[] | undefined {
   return [...before, ...zeros, ...after].flatMap((group) => [group >> 8, group & 0xff]);
 }
 
-function within(address: readonly number[], [prefix, bits]: Range): boolean {
+export function isWithin(
+  address: readonly number[],
+  [prefix, bits]: readonly [...AddressRange, ...unknown[]],
+): boolean {
+  if (address.length !== prefix.length) return false;
   const whole = bits >> 3;
   for (let i = 0; i < whole; i++) if (address[i] !== prefix[i]) return false;
   const mask = (0xff00 >> (bits & 7)) & 0xff;
@@ -106,6 +115,15 @@ interface Carrier {
   readonly otherwise: 'public' | 'tunnel';
 }
 
+/**
+ * ISATAP: below any prefix the lower half is 0000:5efe or 0200:5efe and an IPv4 address, to which the packet goes. The two
+ * lowest bits of the first byte only say whether that address is unique and whether it is a group's.
+ */
+function isIsatap(address: readonly number[]): boolean {
+  const [first = 0xff, second, third, fourth] = address.slice(8);
+  return (first & 0xfc) === 0 && second === 0 && third === 0x5e && fourth === 0xfe;
+}
+
 const last4 = (address: readonly number[]) => address.slice(12);
 
 const carriers: readonly Carrier[] = [
@@ -124,18 +142,35 @@ const carriers: readonly Carrier[] = [
 ];
 
 function kind4(address: readonly number[]): AddressKind {
-  return ranges4.find((each) => within(address, each))?.[2] ?? 'public';
+  return ranges4.find((each) => isWithin(address, each))?.[2] ?? 'public';
 }
 
-function kind6(address: readonly number[]): AddressKind {
-  const exact = ranges6.find((each) => each[1] === 128 && within(address, each));
-  if (exact !== undefined) return exact[2];
-  const carrier = carriers.find((each) => within(address, each.range));
+/** By its prefix alone. */
+function kindOfPrefix(address: readonly number[]): AddressKind {
+  const carrier = carriers.find((each) => isWithin(address, each.range));
   if (carrier !== undefined) {
     const kind = kind4(carrier.carried(address));
     return kind === 'public' ? carrier.otherwise : kind;
   }
-  return ranges6.find((each) => within(address, each))?.[2] ?? 'reserved';
+  return ranges6.find((each) => isWithin(address, each))?.[2] ?? 'reserved';
+}
+
+function kind6(address: readonly number[]): AddressKind {
+  const exact = ranges6.find((each) => each[1] === 128 && isWithin(address, each));
+  if (exact !== undefined) return exact[2];
+  const kind = kindOfPrefix(address);
+  if (!isIsatap(address)) return kind;
+  const carried = kind4(last4(address));
+  if (carried !== 'public') return carried;
+  return kind === 'public' ? 'tunnel' : kind;
+}
+
+/** The IPv4 addresses that an IPv6 address carries, in plain notation: where a packet to it may arrive in the end. */
+export function carriedAddresses(text: string): readonly string[] {
+  const bytes = addressBytes(text);
+  if (bytes?.length !== 16) return [];
+  const carried = carriers.filter((each) => isWithin(bytes, each.range)).map((each) => each.carried(bytes));
+  return [...carried, ...(isIsatap(bytes) ? [last4(bytes)] : [])].map((each) => each.join('.'));
 }
 
 export function addressKind(text: string): AddressKind {

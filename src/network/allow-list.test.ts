@@ -75,9 +75,19 @@ describe('the allow-list', () => {
     assert.equal(judgeAddress(listed, target('me.example', 80), '8.8.8.8', own).allowed, true);
   });
 
-  it('lets a private host be at loopback and private addresses, at that port, and nowhere worse', () => {
+  it('lets a private host be wherever a server can be, at that port, and nowhere worse', () => {
     const rules = networkRules(hostNetwork(['registry.example:80']), ['Registry.example:80']);
-    for (const address of ['127.0.0.1', '::1', '10.0.0.1', 'fd12::1', '100.64.0.1', '::ffff:10.0.0.1']) {
+    const anywhere = ['127.0.0.1', '::1', '10.0.0.1', 'fd12::1', '100.64.0.1', '::ffff:10.0.0.1'];
+    const kept = [
+      '192.0.2.7',
+      '198.51.100.1',
+      '203.0.113.9',
+      '2001:db8::1',
+      '198.18.0.1',
+      '240.0.0.1',
+      '64:ff9b:1::808:808',
+    ];
+    for (const address of [...anywhere, ...kept]) {
       assert.equal(judgeAddress(rules, target('registry.example', 80), address, none).allowed, true, address);
       assert.equal(judgeAddress(rules, target('registry.example', 81), address, none).allowed, false, address);
     }
@@ -87,9 +97,18 @@ describe('the allow-list', () => {
       '169.254.1.1',
       '0.0.0.0',
       '224.0.0.1',
+      '255.255.255.255',
+      '::ffff:169.254.169.254',
       '::',
       'nonsense',
     ]) {
+      assert.equal(judgeAddress(rules, target('registry.example', 80), address, none).allowed, false, address);
+    }
+  });
+
+  it('refuses addresses kept for documentation to a host that is not listed as private', () => {
+    const rules = networkRules(hostNetwork(['registry.example:80']));
+    for (const address of ['203.0.113.9', '2001:db8::1', '198.18.0.1', '240.0.0.1']) {
       assert.equal(judgeAddress(rules, target('registry.example', 80), address, none).allowed, false, address);
     }
   });

@@ -2,17 +2,19 @@
  * Grant + host + port -> verdict, and after resolution, grant + address -> verdict. Pure.
  *
  * Two questions, both asked of every connection: is the host and port granted, and is every address it resolves to
- * public. An operator's rule for a private host answers the second only: the grant still has to name it. Nothing lifts
- * the refusal of metadata, link-local, multicast and unspecified addresses.
+ * public. An operator's rule for a private host answers the second only: the grant still has to name it, and then it may be
+ * at any address where a server can be, also in a range that is kept for documentation or for the future: networks use them.
+ * Nothing lifts the refusal of metadata, link-local, multicast, broadcast and unspecified addresses.
  */
-import { isPublicHost, makeNetwork, type Network, parseHostPort } from '../authority/network.js';
-import { type AddressKind, addressKind, canonicalAddress } from './address.js';
+import { hostRefusal } from '../authority/decide-host.js';
+import { makeNetwork, type Network, parseHostPort } from '../authority/network.js';
+import { coach } from '../authority/refusal.js';
+import { type AddressKind, addressKind, canonicalAddress, carriedAddresses } from './address.js';
 import type { Target } from './host-name.js';
+import type { OwnAddresses } from './own-addresses.js';
 
 export interface NetworkRules {
-  readonly kind: Network['kind'];
-  /** Granted `host:port`, canonical. Empty means none. */
-  readonly hosts: ReadonlySet<string>;
+  readonly network: Network;
   /** `host:port` that may resolve to loopback and private addresses. */
   readonly privateHosts: ReadonlySet<string>;
 }
@@ -26,45 +28,37 @@ const refused = (reason: string): Verdict => Object.freeze({ allowed: false, rea
 /** `own`: public, and of this very machine, whose firewall lets itself in everywhere. */
 type Kind = AddressKind | 'own';
 
-const lifted: readonly Kind[] = ['loopback', 'private', 'shared', 'own'];
+const lifted: readonly Kind[] = [
+  'loopback',
+  'private',
+  'shared',
+  'own',
+  'documentation',
+  'benchmark',
+  'reserved',
+  'tunnel',
+];
 
-function kindOf(address: string, own: ReadonlySet<string>): Kind {
+function kindOf(address: string, own: OwnAddresses): Kind {
   const kind = addressKind(address);
-  return kind === 'public' && own.has(canonicalAddress(address) ?? '') ? 'own' : kind;
+  if (kind !== 'public') return kind;
+  return [canonicalAddress(address) ?? '', ...carriedAddresses(address)].some((each) => own.has(each)) ? 'own' : kind;
 }
 
 export function networkRules(grant: Network, privateHosts: readonly string[] = []): NetworkRules {
-  const network = makeNetwork(grant);
   return Object.freeze({
-    kind: network.kind,
-    hosts: new Set(network.kind === 'hosts' ? network.hosts : []),
+    network: makeNetwork(grant),
     privateHosts: new Set(privateHosts.map(parseHostPort)),
   });
 }
 
-export function judgeTarget(rules: NetworkRules, { host, port }: Target): Verdict {
-  const wanted = `${host}:${port}`;
-  switch (rules.kind) {
-    case 'none':
-      return refused(`no network is granted; an operator would grant ${wanted}, or any public host`);
-    case 'any public':
-      if (isPublicHost(host)) return allowed;
-      return refused(
-        `${wanted} is not a public host; an operator would grant it by name and list it as a private host`,
-      );
-    case 'hosts':
-      if (rules.hosts.has(wanted)) return allowed;
-      return refused(`${wanted} is not among the granted hosts; an operator would add ${wanted}`);
-  }
+export function judgeTarget({ network }: NetworkRules, target: Target): Verdict {
+  const reason = hostRefusal(network, target);
+  return reason === undefined ? allowed : refused(coach(reason));
 }
 
 /** `own`: this machine's addresses, in their canonical notation. The reason does not say which address: what names mean inside the operator's network is not the subject's to learn. */
-export function judgeAddress(
-  rules: NetworkRules,
-  { host, port }: Target,
-  address: string,
-  own: ReadonlySet<string>,
-): Verdict {
+export function judgeAddress(rules: NetworkRules, { host, port }: Target, address: string, own: OwnAddresses): Verdict {
   const kind = kindOf(address, own);
   if (kind === 'public') return allowed;
   const wanted = `${host}:${port}`;
@@ -82,7 +76,7 @@ export function judgeAddresses(
   rules: NetworkRules,
   target: Target,
   addresses: readonly string[],
-  own: ReadonlySet<string>,
+  own: OwnAddresses,
 ): AddressesVerdict {
   for (const address of addresses) {
     const verdict = judgeAddress(rules, target, address, own);

@@ -84,7 +84,7 @@ export class ConnectionLog {
   }
 }
 
-/** One connection's facts as they become known; told once. */
+/** One connection's facts as they become known: told when it is open, and once when it has ended. */
 export class Attempt {
   host = '';
   port = 0;
@@ -96,16 +96,27 @@ export class Attempt {
   counted: { readonly bytesRead: number; readonly bytesWritten: number } | undefined;
   readonly #started = performance.now();
   readonly #log: ConnectionLog;
+  readonly #openings: ConnectionLog;
   #told = false;
 
-  constructor(log: ConnectionLog) {
+  constructor(log: ConnectionLog, openings: ConnectionLog) {
     this.#log = log;
+    this.#openings = openings;
+  }
+
+  /** It is open: what is told at its end alone would be lost where nobody lives to see the end. */
+  tellOpen(): void {
+    this.#openings.add(this.#event());
   }
 
   tell(): void {
     if (this.#told) return;
     this.#told = true;
-    this.#log.add({
+    this.#log.add(this.#event());
+  }
+
+  #event(): ConnectionEvent {
+    return {
       host: this.host,
       port: this.port,
       address: this.address,
@@ -116,6 +127,6 @@ export class Attempt {
       bytesOut: this.counted?.bytesWritten ?? 0,
       milliseconds: Math.round(performance.now() - this.#started),
       count: 1,
-    });
+    };
   }
 }

@@ -3,33 +3,22 @@
  * resolved once, every address judged, the connection made to a judged address itself (there is no second lookup that
  * could answer otherwise), and the address of the open socket judged again.
  */
-import { lookup } from 'node:dns/promises';
 import { connect, type Socket } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { ErrnoError } from '../base/errno.js';
 import { networkAddressesTried } from '../base/limits.js';
 import { canonicalAddress } from './address.js';
 import { judgeAddress, judgeAddresses, judgeTarget, type NetworkRules } from './allow-list.js';
 import { asErrno } from './answer.js';
+import type { BulkReader } from './bulk-reader.js';
 import type { Attempt } from './events.js';
 import { literalAddress, type Target } from './host-name.js';
-
-export type Resolve = (host: string) => Promise<readonly string[]>;
-
-/** By the host's own resolver, `/etc/hosts` included. */
-export const resolveByHost: Resolve = async (host) =>
-  (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
-
-/** Asked each time: a machine may get another address while a jail lives. */
-export function addressesOfHost(): ReadonlySet<string> {
-  const listed = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
-  return new Set(listed.flatMap(({ address }) => canonicalAddress(address) ?? []));
-}
+import type { OwnAddresses } from './own-addresses.js';
+import type { Resolve } from './resolve-name.js';
 
 export interface Gate {
   readonly rules: NetworkRules;
   /** This machine's own addresses. */
-  readonly own: () => ReadonlySet<string>;
+  readonly own: () => OwnAddresses;
   readonly resolve: Resolve;
   readonly connectMilliseconds: number;
   /** Told of every socket to a host, so that whoever stops can close what is open. */
@@ -45,8 +34,20 @@ interface Patience {
   readonly signal: AbortSignal;
 }
 
-/** Rejects at the deadline and when the client has gone; what is under way is then nobody's. */
-async function before<T>(work: Promise<T>, { deadline, signal }: Patience, what: string): Promise<T> {
+interface Opening extends Patience {
+  readonly bulk: BulkReader | undefined;
+}
+
+/** Why what was under way is told to stop, when it has ended. Without a reason each would cost an exception with its stack. */
+const settled = 'settled';
+
+/** Rejects at the deadline and when the client has gone; what is under way is told so by its signal. */
+async function before<T>(
+  work: (signal: AbortSignal) => Promise<T>,
+  { deadline, signal }: Patience,
+  what: string,
+): Promise<T> {
+  const over = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let onAbort: (() => void) | undefined;
   const late = new Promise<never>((_resolve, reject) => {
@@ -60,26 +61,33 @@ async function before<T>(work: Promise<T>, { deadline, signal }: Patience, what:
     if (signal.aborted) onAbort();
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work(over.signal), late]);
   } finally {
     clearTimeout(timer);
     if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
+    over.abort(settled);
   }
 }
 
 async function addressesOf(gate: Gate, { host }: Target, patience: Patience): Promise<readonly string[]> {
   const literal = literalAddress(host);
   if (literal !== undefined) return [literal];
-  const found = await before(gate.resolve(host), patience, `resolving ${host}`).catch((error: unknown) => {
-    if (error instanceof ErrnoError) throw error;
-    throw new ErrnoError('ENOENT', { operation: 'connect', reason: `${host} could not be resolved`, cause: error });
-  });
+  const found = await before((signal) => gate.resolve(host, signal), patience, `resolving ${host}`).catch(
+    (error: unknown) => {
+      if (error instanceof ErrnoError) throw error;
+      throw new ErrnoError('ENOENT', { operation: 'connect', reason: `${host} could not be resolved`, cause: error });
+    },
+  );
   if (found.length > 0) return found;
   throw new ErrnoError('ENOENT', { operation: 'connect', reason: `${host} has no address` });
 }
 
-async function connectTo(gate: Gate, address: string, port: number, patience: Patience): Promise<Socket> {
-  const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true });
+async function connectTo(gate: Gate, address: string, port: number, patience: Opening): Promise<Socket> {
+  const { bulk } = patience;
+  const reading = bulk === undefined ? {} : { onread: bulk.onread };
+  const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true, ...reading });
+  // Nothing is read before there is somewhere to write it.
+  if (bulk !== undefined) socket.pause();
   // Without a listener an error would end the process; `close` follows and is what is acted on.
   socket.on('error', () => undefined);
   gate.onOpen(socket);
@@ -87,7 +95,7 @@ async function connectTo(gate: Gate, address: string, port: number, patience: Pa
     socket.once('connect', resolve).once('error', reject);
   });
   try {
-    await before(opened, patience, 'connecting');
+    await before(() => opened, patience, 'connecting');
     return socket;
   } catch (error) {
     socket.destroy();
@@ -99,7 +107,7 @@ async function connectToOne(
   gate: Gate,
   addresses: readonly string[],
   port: number,
-  { deadline, signal }: Patience,
+  { deadline, signal, bulk }: Opening,
 ): Promise<readonly [socket: Socket, address: string]> {
   const tried = addresses.slice(0, networkAddressesTried);
   let failure: unknown;
@@ -108,7 +116,7 @@ async function connectToOne(
     const now = performance.now();
     const share = now + (deadline - now) / (tried.length - index);
     try {
-      return [await connectTo(gate, address, port, { deadline: share, signal }), address];
+      return [await connectTo(gate, address, port, { deadline: share, signal, bulk }), address];
     } catch (error) {
       failure = error;
       if (signal.aborted) break;
@@ -117,14 +125,23 @@ async function connectToOne(
   throw failure;
 }
 
-/** An open socket to the target, or EACCES, ENOENT, EIO, ETIMEDOUT or ECANCELED. */
-export async function open(gate: Gate, target: Target, attempt: Attempt, signal: AbortSignal): Promise<Socket> {
+/**
+ * An open socket to the target, or EACCES, ENOENT, EIO, ETIMEDOUT or ECANCELED. With `bulk` it is paused, and what comes goes to that
+ * reader instead of the stream.
+ */
+export async function open(
+  gate: Gate,
+  target: Target,
+  attempt: Attempt,
+  signal: AbortSignal,
+  bulk?: BulkReader,
+): Promise<Socket> {
   attempt.host = target.host;
   attempt.port = target.port;
   const granted = judgeTarget(gate.rules, target);
   if (!granted.allowed) return refuse(granted.reason);
 
-  const patience = { deadline: performance.now() + gate.connectMilliseconds, signal };
+  const patience = { deadline: performance.now() + gate.connectMilliseconds, signal, bulk };
   const addresses = await addressesOf(gate, target, patience);
   const own = gate.own();
   const verdict = judgeAddresses(gate.rules, target, addresses, own);
@@ -138,12 +155,12 @@ export async function open(gate: Gate, target: Target, attempt: Attempt, signal:
   attempt.counted = socket;
   const reached = socket.remoteAddress ?? '';
   // What is reached from itself is this machine, whatever its interfaces say.
-  const here =
-    canonicalAddress(socket.localAddress ?? '') === canonicalAddress(reached) ? [canonicalAddress(reached) ?? ''] : [];
-  const again = judgeAddress(gate.rules, target, reached, new Set([...own, ...here]));
+  const here = canonicalAddress(socket.localAddress ?? '') === canonicalAddress(reached);
+  const again = judgeAddress(gate.rules, target, reached, here ? { has: () => true } : own);
   if (!again.allowed || canonicalAddress(reached) !== canonicalAddress(address)) {
     socket.destroy();
     return refuse(again.allowed ? `${target.host} was reached at another address than was judged` : again.reason);
   }
+  attempt.tellOpen();
   return socket;
 }

@@ -98,8 +98,8 @@ export function parseAbsoluteTarget(text: string): ProxyTarget {
 }
 
 export interface RequestChanges {
-  /** Lower-case names of fields that the client may not send. */
-  readonly without: ReadonlySet<string>;
+  /** Fields of this name are not the client's to send. */
+  readonly drops: (name: string) => boolean;
   readonly added: readonly Field[];
 }
 
@@ -113,9 +113,7 @@ export function outgoingRequest(
   if (valuesOf(head.fields, 'host').length > 1) refuseMessage('expected one Host');
   const fields: Field[] = [
     ['Host', target.hostField],
-    ...endToEnd(head.fields).filter(
-      ([name]) => name.toLowerCase() !== 'host' && !changes.without.has(name.toLowerCase()),
-    ),
+    ...endToEnd(head.fields).filter(([name]) => name.toLowerCase() !== 'host' && !changes.drops(name)),
     ...changes.added,
     ...(framing.kind === 'chunked' ? [['Transfer-Encoding', 'chunked'] as const] : []),
     ['Connection', 'close'],

@@ -6,6 +6,7 @@ import { isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { ErrnoError, hasCode } from '../base/errno.js';
 import { asErrno, httpAnswer } from './answer.js';
+import { BulkReader } from './bulk-reader.js';
 import type { Conversation } from './conversation.js';
 import { open } from './gate.js';
 import type { Target } from './host-name.js';
@@ -64,15 +65,16 @@ async function serveConnect(conversation: Conversation, head: RequestHead, progr
     client.write(established);
     return serveInside(conversation, target, progress);
   }
-  const host = await open(gate, target, attempt, signal);
+  const bulk = new BulkReader();
+  const host = await open(gate, target, attempt, signal, bulk);
   progress.answered = true;
   client.write(established);
-  await tunnel(client, host, limits.idleMilliseconds);
+  await tunnel(client, host, bulk, limits.idleMilliseconds);
 }
 
 /** The port for `http://` of a host with secrets: its requests leave over TLS, so that a value never travels in clear. */
 const upgradedPort = 80;
-const noChanges = { without: new Set<string>(), added: [] };
+const noChanges = { drops: () => false, added: [] };
 
 /** Some clients tunnel `http://`, too: for a host with secrets, what they ask inside is served as if it had been asked plainly. */
 async function serveInside(conversation: Conversation, target: Target, progress: Progress): Promise<void> {
@@ -98,6 +100,7 @@ async function serveRequest(
   if (head.method === 'TRACE') {
     throw new ErrnoError('ENOTSUP', { operation: 'http', reason: 'TRACE is not served: it echoes what was sent' });
   }
+  own?.checkParts();
   const framing = requestFraming(head);
   const defaultPort = own === undefined ? 80 : 443;
   const hostField = target.port === defaultPort ? target.host : `${target.host}:${target.port}`;
@@ -113,15 +116,20 @@ async function serveRequest(
   const abandon = () => host.destroy();
   signal.addEventListener('abort', abandon);
   client.setTimeout(limits.idleMilliseconds, abandon);
+  const answer = new Inbox(host, { bytes: limits.headBytes, milliseconds: limits.idleMilliseconds });
+  let clientFault: ErrnoError | undefined;
   try {
     await write(host, Buffer.from(text, 'latin1'));
     // Beside the answer, which may come first. Afterwards the client's bytes mean nothing; they are read all the same,
-    // so that its going away is noticed.
-    void transferBody(client, host, framing)
-      .catch(abandon)
+    // so that its going away is noticed. While the request is on its way the host is not late with its answer.
+    void transferBody(client, host, framing, { onSent: () => answer.restartClock() })
+      .catch((error: unknown) => {
+        if (error instanceof ErrnoError && hasCode(error, 'EINVAL')) clientFault = error;
+        abandon();
+      })
       .finally(() => client.resume());
-    await relayResponse(conversation, host, head.method, own, progress).catch((error: unknown) => {
-      throw hostFault(error);
+    await relayResponse(client, host, answer, head.method, own, progress).catch((error: unknown) => {
+      throw clientFault ?? hostFault(error);
     });
   } finally {
     signal.removeEventListener('abort', abandon);
@@ -133,7 +141,7 @@ async function serveRequest(
 /** Bodies come back uncompressed, so that an echo of a value can be found in them. */
 function changesFor(own: HostSecrets) {
   return {
-    without: new Set([...own.names, 'accept-encoding']),
+    drops: (name: string) => own.isHeader(name) || name.toLowerCase() === 'accept-encoding',
     added: [['Accept-Encoding', 'identity'] as const, ...own.fields()],
   };
 }
@@ -179,13 +187,13 @@ function hostFault(error: unknown): ErrnoError {
 }
 
 async function relayResponse(
-  { client, limits }: Conversation,
+  client: Socket,
   host: Socket,
+  inbox: Inbox,
   method: string,
   own: HostSecrets | undefined,
   progress: Progress,
 ): Promise<void> {
-  const inbox = new Inbox(host, { bytes: limits.headBytes, milliseconds: limits.idleMilliseconds });
   const redactor = own?.redactor();
   for (let interim = 0; ; interim++) {
     const head = parseResponseHead(await inbox.read(headScanner()));
@@ -195,7 +203,7 @@ async function relayResponse(
     progress.answered ||= head.status >= 200;
     await write(client, Buffer.from(redactor?.text(text) ?? text, 'latin1'));
     if (head.status < 200) continue;
-    await transferBody(host, client, framing, redactor);
+    await transferBody(host, client, framing, { redactor });
     return;
   }
 }

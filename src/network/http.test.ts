@@ -112,7 +112,7 @@ describe('the length of a body', () => {
 });
 
 describe('a request that goes on', () => {
-  const none = { without: new Set<string>(), added: [] };
+  const none = { drops: () => false, added: [] };
   const target = { hostField: 'a.example', path: '/' };
 
   it('asks the host that was judged, and closes', () => {

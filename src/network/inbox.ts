@@ -21,7 +21,8 @@ const firstCapacity = 1024;
 export class Inbox {
   readonly #stream: Duplex;
   readonly #limits: InboxLimits;
-  readonly #deadline: number;
+  #deadline: number;
+  #onRestart: (() => void) | undefined;
   #buffer = Buffer.alloc(0);
   #length = 0;
 
@@ -38,18 +39,25 @@ export class Inbox {
   async read<T>(take: (bytes: Buffer) => Taken<T> | undefined): Promise<T> {
     for (;;) {
       const taken = take(this.#buffer.subarray(0, this.#length));
-      if (taken !== undefined) {
-        this.#putBack(taken.used);
-        return taken.value;
-      }
-      if (this.#length >= this.#limits.bytes) {
+      // Whatever came in one piece, a value that stands in too many bytes is as much too long as one without an end.
+      if ((taken?.used ?? this.#length) > this.#limits.bytes) {
         throw new ErrnoError('E2BIG', {
           operation: 'read',
           reason: `expected a head of at most ${this.#limits.bytes} bytes (networkHeadBytes)`,
         });
       }
+      if (taken !== undefined) {
+        this.#putBack(taken.used);
+        return taken.value;
+      }
       await this.#more();
     }
+  }
+
+  /** The time counts from now on: what is waited for could not have come before. */
+  restartClock(): void {
+    this.#deadline = performance.now() + this.#limits.milliseconds;
+    this.#onRestart?.();
   }
 
   /** At once: a stream whose last bytes are held elsewhere would end without them. */
@@ -80,26 +88,26 @@ export class Inbox {
   #readable(): Promise<void> {
     const stream = this.#stream;
     return new Promise((resolve, reject) => {
+      let timer: NodeJS.Timeout | undefined;
       const settle = (act: () => void) => {
         clearTimeout(timer);
+        this.#onRestart = undefined;
         stream.off('readable', onReadable).off('end', onGone).off('close', onGone);
         act();
       };
       const onReadable = () => settle(resolve);
       const onGone = () =>
         settle(() => reject(new ErrnoError('ECANCELED', { operation: 'read', reason: 'the peer closed early' })));
-      const timer = setTimeout(
-        () =>
-          settle(() =>
-            reject(
-              new ErrnoError('EAGAIN', {
-                operation: 'read',
-                reason: `expected a whole head within ${this.#limits.milliseconds} ms (networkHeadMilliseconds)`,
-              }),
-            ),
-          ),
-        Math.max(0, this.#deadline - performance.now()),
-      );
+      const onLate = () => {
+        const reason = `expected a whole head within ${this.#limits.milliseconds} ms (networkHeadMilliseconds)`;
+        settle(() => reject(new ErrnoError('EAGAIN', { operation: 'read', reason })));
+      };
+      const wait = () => {
+        clearTimeout(timer);
+        timer = setTimeout(onLate, Math.max(0, this.#deadline - performance.now()));
+      };
+      wait();
+      this.#onRestart = wait;
       if (stream.destroyed || stream.readableEnded) onGone();
       else stream.on('readable', onReadable).on('end', onGone).on('close', onGone);
     });

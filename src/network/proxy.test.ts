@@ -373,3 +373,47 @@ describe('the proxy', () => {
     assert.equal(server.listenerCount('connection'), 0);
   });
 });
+
+describe('whose fault it was', () => {
+  it('is the client, where the body of its request is not well formed', async () => {
+    const host = await served(listenHttp((request) => void request.resume().on('error', () => undefined)));
+    const { port, proxy } = await proxying(allowing(`a.example:${host.port}`));
+    const head = `POST http://a.example:${host.port}/ HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    const answer = (await say(port, `${head}zz\r\n`)).toString();
+    assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*expected a chunk size in hexadecimal/);
+    assert.equal((await told(proxy, 1))[0]?.verdict, 'refused');
+  });
+
+  it('is the client, where the head is too long, also in one piece', async () => {
+    const small = await proxying({ ...allowing('a.example:80'), limits: { headBytes: 1_000 } });
+    const usual = await proxying(allowing('a.example:80'));
+    for (const [{ port }, bytes] of [
+      [small, 1_200],
+      [usual, 32_768],
+      [usual, 40_000],
+    ] as const) {
+      const answer = await say(port, get('http://a.example/', `A: ${'x'.repeat(bytes)}`));
+      assert.match(answer.toString(), /^HTTP\/1\.1 431 /, String(bytes));
+    }
+  });
+
+  it('is not the host, which is given time for its answer when it has the whole request', async () => {
+    const idleMilliseconds = 1_200;
+    const host = await served(
+      listenHttp((request, response) => {
+        request.resume().on('end', () => response.end('thanks'));
+      }),
+    );
+    const { port } = await proxying({ ...allowing(`a.example:${host.port}`), limits: { idleMilliseconds } });
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.write(`POST http://a.example:${host.port}/ HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`);
+    // Longer in all than the host may take for an answer, and never silent for as long, on a busy machine either.
+    const start = performance.now();
+    while (performance.now() - start < 1.5 * idleMilliseconds) {
+      socket.write('1\r\nx\r\n');
+      await sleep(50);
+    }
+    socket.write('0\r\n\r\n');
+    assert.match((await receive(socket)).toString(), /^HTTP\/1\.1 200 [\s\S]*thanks$/);
+  });
+});

@@ -27,9 +27,11 @@ import { networkRules } from './allow-list.js';
 import { answerFor, asErrno } from './answer.js';
 import type { Conversation, ProxyLimits } from './conversation.js';
 import { Attempt, type ConnectionEvent, ConnectionLog } from './events.js';
-import { addressesOfHost, type Gate, type Resolve, resolveByHost } from './gate.js';
+import type { Gate } from './gate.js';
 import { serveHttp } from './http-server.js';
 import { Inbox } from './inbox.js';
+import { type OwnAddresses, recentAddressesOfHost } from './own-addresses.js';
+import { type Resolve, resolveByHost, sharedResolve } from './resolve-name.js';
 import { type HostSecrets, hostSecrets, type InjectedSecret } from './secret.js';
 import { socksVersion } from './socks.js';
 import { serveSocks } from './socks-server.js';
@@ -41,11 +43,12 @@ export interface NetworkProxyOptions {
   /** `host:port` that are granted and may resolve to loopback and private addresses: the operator's rule. */
   readonly privateHosts?: readonly string[];
   readonly secrets?: readonly InjectedSecret[];
-  /** One attempt, or several alike with a count. May not throw. */
+  /** One attempt that has ended, or several alike with a count. May not throw. */
   readonly onEvent?: (event: ConnectionEvent) => void;
+  /** The same of connections that were opened, and go on. */
+  readonly onOpened?: (event: ConnectionEvent) => void;
   readonly resolve?: Resolve;
-  /** This machine's addresses, in their canonical notation. */
-  readonly ownAddresses?: () => ReadonlySet<string>;
+  readonly ownAddresses?: () => OwnAddresses;
   readonly limits?: Partial<ProxyLimits>;
   /** For TLS of the proxy's own (secrets): PEM certificates to trust instead of Node's. */
   readonly authorities?: readonly string[];
@@ -54,6 +57,8 @@ export interface NetworkProxyOptions {
 export interface NetworkProxy {
   /** All attempts that have ended, repeats summed. */
   connections(): readonly ConnectionEvent[];
+  /** Tells what is known and was to be told later, with others of its kind. */
+  flush(): void;
   /** Closes server and connections; all events have been told when it resolves. */
   stop(): Promise<void>;
 }
@@ -77,6 +82,7 @@ export function startNetworkProxy(options: NetworkProxyOptions): NetworkProxy {
   server.on('error', (error) => proxy.tellTrouble(asErrno(error, 'accepting a connection')));
   return {
     connections: () => proxy.connections(),
+    flush: () => proxy.flush(),
     stop: async () => {
       const closed = new Promise<void>((resolve) => (server.listening ? server.close(() => resolve()) : resolve()));
       await proxy.stop();
@@ -87,6 +93,7 @@ export function startNetworkProxy(options: NetworkProxyOptions): NetworkProxy {
 
 class RunningProxy {
   readonly #log: ConnectionLog;
+  readonly #openings: ConnectionLog;
   readonly #gate: Gate;
   readonly #secrets: ReadonlyMap<string, HostSecrets>;
   readonly #limits: ProxyLimits;
@@ -99,8 +106,8 @@ class RunningProxy {
     this.#limits = Object.freeze({ ...defaultLimits, ...options.limits });
     this.#gate = Object.freeze({
       rules: networkRules(options.grant, options.privateHosts),
-      resolve: options.resolve ?? resolveByHost,
-      own: options.ownAddresses ?? addressesOfHost,
+      resolve: sharedResolve(options.resolve ?? resolveByHost),
+      own: options.ownAddresses ?? recentAddressesOfHost(),
       connectMilliseconds: this.#limits.connectMilliseconds,
       onOpen: (socket: Socket) => {
         this.#hosts.add(socket);
@@ -110,6 +117,7 @@ class RunningProxy {
     this.#secrets = hostSecrets(options.secrets ?? []);
     this.#authorities = options.authorities;
     this.#log = new ConnectionLog(options.onEvent ?? (() => undefined));
+    this.#openings = new ConnectionLog(options.onOpened ?? (() => undefined));
   }
 
   connections(): readonly ConnectionEvent[] {
@@ -136,25 +144,31 @@ class RunningProxy {
   }
 
   tellTrouble(error: ErrnoError): void {
-    const attempt = new Attempt(this.#log);
+    const attempt = new Attempt(this.#log, this.#openings);
     attempt.verdict = answerFor(error).verdict;
     attempt.reason = error.reason;
     attempt.tell();
+  }
+
+  flush(): void {
+    this.#openings.flush();
+    this.#log.flush();
   }
 
   async stop(): Promise<void> {
     this.#stopping = true;
     for (const socket of [...this.#served.keys(), ...this.#hosts]) socket.destroy();
     await Promise.all(this.#served.values());
-    this.#log.flush();
+    this.flush();
   }
 
   async #serve(client: Socket): Promise<void> {
     const gone = new AbortController();
-    client.once('close', () => gone.abort());
+    // With a reason: without one each costs an exception with its stack.
+    client.once('close', () => gone.abort('gone'));
     const { headBytes, headMilliseconds, lingerMilliseconds } = this.#limits;
     const inbox = new Inbox(client, { bytes: headBytes, milliseconds: headMilliseconds });
-    const attempt = new Attempt(this.#log);
+    const attempt = new Attempt(this.#log, this.#openings);
     let asked = false;
     try {
       const first = await inbox.read((bytes) => (bytes.length > 0 ? { value: bytes[0] ?? 0, used: 0 } : undefined));

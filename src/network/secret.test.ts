@@ -30,16 +30,75 @@ describe('hiding a text in a stream', () => {
     );
   });
 
-  it('holds back only what may be a beginning', () => {
-    const redactor = new Redactor(['secret']);
-    assert.equal(redactor.push(Buffer.from('data: 1\n\n')).toString(), 'data: 1\n\n');
-    assert.equal(redactor.push(Buffer.from('a se')).toString(), 'a ');
-    assert.equal(redactor.push(Buffer.from('cond')).toString(), 'second');
+  it('holds back as many bytes whatever they are, until it is asked for them', () => {
+    for (const text of ['data: 1\n\nmore', 'data: tok-01', 'tok-0123456']) {
+      const redactor = new Redactor(['tok-01234567']);
+      assert.equal(redactor.push(Buffer.from(text)).length, Math.max(0, text.length - 11), text);
+      assert.equal(redactor.flush().length, Math.min(text.length, 11), text);
+    }
+  });
+
+  it('covers a part of eight bytes or more, also where a flush has cut it', () => {
+    const secret = 'tok-0123456789abcdef';
+    for (let from = 0; from < secret.length; from++) {
+      for (let to = from + 1; to <= secret.length; to++) {
+        const part = secret.slice(from, to);
+        const shown = new Redactor([secret]).text(`<${part}>`);
+        assert.equal(shown, part.length < 8 ? `<${part}>` : `<${'*'.repeat(part.length)}>`);
+      }
+    }
+    for (let cut = 1; cut < secret.length; cut++) {
+      const redactor = new Redactor([secret]);
+      const first = `${redactor.push(Buffer.from(secret.slice(0, cut)))}${redactor.flush()}`;
+      const rest = `${redactor.push(Buffer.from(secret.slice(cut)))}${redactor.finish()}`;
+      assert.equal(first, cut < 8 ? secret.slice(0, cut) : '*'.repeat(cut));
+      assert.equal(rest, '*'.repeat(secret.length - cut));
+    }
+  });
+
+  it('gives pieces of the same size for any two secrets of one length', () => {
+    const byte = fc.constantFrom(...Buffer.from('abct-01'));
+    const secret = fc.array(byte, { minLength: 12, maxLength: 12 }).map((bytes) => Buffer.from(bytes).toString());
+    const step = fc.oneof(
+      fc.array(byte, { maxLength: 30 }),
+      fc.constant('flush' as const),
+      fc.constant('echo' as const),
+    );
+    fc.assert(
+      fc.property(secret, secret, fc.array(step, { maxLength: 12 }), (one, other, steps) => {
+        const sizes = (own: string) => {
+          const redactor = new Redactor([own]);
+          const pieces = steps.map((each) => {
+            if (each === 'flush') return redactor.flush();
+            return redactor.push(Buffer.from(each === 'echo' ? own : each));
+          });
+          return [...pieces, redactor.finish()].map(({ length }) => length);
+        };
+        assert.deepEqual(sizes(one), sizes(other));
+      }),
+      seeded(500),
+    );
   });
 });
 
 describe('a secret', () => {
   const value = 'Bearer tok-0123456789';
+
+  it('is asked with no more when its host has sent back many different parts of it', () => {
+    const held = hostSecrets([{ host: 'api.example', header: 'X-Key', value: 'tok-0123456789abcdef' }]).get(
+      'api.example',
+    );
+    assert.ok(held !== undefined);
+    const echo = (text: string) => held.redactor().text(text);
+    for (let i = 0; i < 99; i++) echo('whole: tok-0123456789abcdef; beginning: tok-0123; none: tok-012x');
+    held.checkParts();
+    // One character at a time, as a jail would guess that sees where the stars are.
+    assert.throws(() => {
+      for (let known = 'tok-0123'; known.length < 20; known += '456789abcdef'[known.length - 8]) echo(known);
+    }, /held more than 4 different parts of its secret/);
+    assert.throws(() => held.checkParts(), { code: 'EACCES' });
+    assert.ok(held.isHeader('x_KEY') && held.isHeader('X-Key') && !held.isHeader('XKey'));
+  });
 
   it('is shown by nothing', () => {
     const secrets = hostSecrets([{ host: 'API.example', header: 'Authorization', value }]);

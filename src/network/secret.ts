@@ -3,10 +3,10 @@
  * and its value. The values are private to this file's objects: no inspection, JSON or error text shows them.
  */
 import { ErrnoError } from '../base/errno.js';
-import { networkSecretCharacters } from '../base/limits.js';
+import { networkSecretCharacters, networkSecretParts } from '../base/limits.js';
 import { parseHost } from './host-name.js';
 import type { Field } from './http-head.js';
-import { Redactor } from './redact.js';
+import { Redactor, shortestRun } from './redact.js';
 
 export interface InjectedSecret {
   readonly host: string;
@@ -18,9 +18,6 @@ export interface InjectedSecret {
 
 const framingHeader =
   /^(?:host|connection|content-length|transfer-encoding|expect|accept-encoding|te|trailer|upgrade|proxy-.*)$/i;
-/** Shorter parts are too common to be searched for. */
-const shortestPart = 8;
-
 function refuse(reason: string): never {
   throw new ErrnoError('EINVAL', { operation: 'secret', reason });
 }
@@ -28,9 +25,12 @@ function refuse(reason: string): never {
 /** The secrets of one host. */
 export class HostSecrets {
   readonly port: number;
+  readonly #host: string;
   readonly #fields: Field[] = [];
+  readonly #partsSeen = new Set<string>();
 
-  constructor(port: number) {
+  constructor(host: string, port: number) {
+    this.#host = host;
     this.port = port;
   }
 
@@ -38,30 +38,54 @@ export class HostSecrets {
     if (!/^[A-Za-z0-9-]{1,64}$/.test(header) || framingHeader.test(header)) {
       refuse('expected the name of a header that does not change what a message is');
     }
-    if (this.names.has(header.toLowerCase())) refuse(`expected one value for ${header}`);
+    if (this.isHeader(header)) refuse(`expected one value for ${header}`);
     if (!/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value) || value.length > networkSecretCharacters) {
       refuse(`expected the value of ${header} to be 1 to ${networkSecretCharacters} characters of printable ASCII`);
     }
     this.#fields.push([header, value]);
   }
 
-  /** Lower-case names: the client's own fields of these names are dropped. */
-  get names(): ReadonlySet<string> {
-    return new Set(this.#fields.map(([name]) => name.toLowerCase()));
+  /** The client's own fields of these names are dropped. Many servers read `X_Key` as `X-Key`, so it is the same here. */
+  isHeader(name: string): boolean {
+    return this.#fields.some(([own]) => sameName(own, name));
   }
 
   fields(): readonly Field[] {
     return [...this.#fields];
   }
 
-  /** Hides the values in what comes back, and the part after a scheme such as `Bearer`. */
+  /** Hides the values in what comes back, and the words of them that are long enough to tell. */
   redactor(): Redactor {
-    const parts = this.#fields.flatMap(([, value]) => [
-      value,
-      ...value.split(' ').filter((p) => p.length >= shortestPart),
-    ]);
-    return new Redactor(parts);
+    return new Redactor([...this.#fields.map(([, value]) => value), ...this.#words()], (run) => this.#seen(run));
   }
+
+  /**
+   * Throws EACCES where answers have held too many different parts of a value: stars over a guess that the host sent
+   * back say that the guess was right, and so a value could be learned one character at a time.
+   */
+  checkParts(): void {
+    if (this.#partsSeen.size <= networkSecretParts) return;
+    const reason =
+      `answers of ${this.#host} held more than ${networkSecretParts} different parts of its secret, ` +
+      'as if somebody guessed at it; nothing more is asked with it here (networkSecretParts)';
+    throw new ErrnoError('EACCES', { operation: 'secret', reason });
+  }
+
+  #seen(run: string): void {
+    // An echo of a whole value says nothing; what is left of the run beside it may.
+    const parts = this.#words().reduce((rest, word) => rest.flatMap((part) => part.split(word)), [run]);
+    for (const part of parts) if (part.length >= shortestRun) this.#partsSeen.add(part);
+    this.checkParts();
+  }
+
+  #words(): string[] {
+    return this.#fields.flatMap(([, value]) => value.split(' ')).filter((word) => word.length >= shortestRun);
+  }
+}
+
+function sameName(one: string, other: string): boolean {
+  const plain = (name: string) => name.toLowerCase().replaceAll('_', '-');
+  return plain(one) === plain(other);
 }
 
 export function hostSecrets(secrets: readonly InjectedSecret[]): ReadonlyMap<string, HostSecrets> {
@@ -69,7 +93,7 @@ export function hostSecrets(secrets: readonly InjectedSecret[]): ReadonlyMap<str
   for (const { host, header, value, port = 443 } of secrets) {
     const name = parseHost(host);
     if (!Number.isInteger(port) || port < 1 || port > 65_535) refuse(`expected a port from 1 to 65535 for ${name}`);
-    const held = hosts.get(name) ?? new HostSecrets(port);
+    const held = hosts.get(name) ?? new HostSecrets(name, port);
     if (held.port !== port) refuse(`expected one port for all secrets of ${name}`);
     held.add(header, value);
     hosts.set(name, held);

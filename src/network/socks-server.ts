@@ -1,6 +1,7 @@
 /** Serves one SOCKS5 client: greeting, request, tunnel. */
 import { ErrnoError } from '../base/errno.js';
 import { answerFor, asErrno } from './answer.js';
+import { BulkReader } from './bulk-reader.js';
 import type { Conversation } from './conversation.js';
 import { open } from './gate.js';
 import { greetingReply, requestReply, takeGreeting, takeRequest } from './socks.js';
@@ -16,9 +17,10 @@ export async function serveSocks(conversation: Conversation): Promise<void> {
   }
   try {
     const target = await inbox.read(takeRequest);
-    const host = await open(gate, target, attempt, signal);
+    const bulk = new BulkReader();
+    const host = await open(gate, target, attempt, signal, bulk);
     client.write(requestReply(0));
-    await tunnel(client, host, limits.idleMilliseconds);
+    await tunnel(client, host, bulk, limits.idleMilliseconds);
   } catch (error) {
     const known = asErrno(error, 'connecting');
     if (!client.destroyed) client.write(requestReply(answerFor(known).socks));

@@ -1,5 +1,6 @@
 /** Bytes both ways between two sockets, with back-pressure; either side may end its half first. */
 import type { Socket } from 'node:net';
+import type { BulkReader } from './bulk-reader.js';
 
 /** Closes so that the peer sees an error and not an end: by a reset, where the connection is still there. */
 export function breakOff(socket: Socket): void {
@@ -7,8 +8,8 @@ export function breakOff(socket: Socket): void {
   else socket.resetAndDestroy();
 }
 
-/** Resolves when both are closed. */
-export function tunnel(client: Socket, host: Socket, idleMilliseconds: number): Promise<void> {
+/** Resolves when both are closed. The host was opened with `bulk`: most bytes come from there. */
+export function tunnel(client: Socket, host: Socket, bulk: BulkReader, idleMilliseconds: number): Promise<void> {
   return new Promise((resolve) => {
     let open = 2;
     const join = (own: Socket, other: Socket) => {
@@ -28,7 +29,7 @@ export function tunnel(client: Socket, host: Socket, idleMilliseconds: number): 
       else own.once('close', onClose);
     };
     client.pipe(host);
-    host.pipe(client);
+    bulk.join(host, client);
     join(client, host);
     join(host, client);
   });

@@ -7,3 +7,8 @@ export type Action = (typeof actions)[number];
 export function isStricter(action: Action, than: Action): boolean {
   return actions.indexOf(action) > actions.indexOf(than);
 }
+
+/** Whether it would simply run. */
+export function runsWithoutAsking({ action }: { readonly action: Action }): boolean {
+  return !isStricter(action, 'allow_with_checkpoint');
+}

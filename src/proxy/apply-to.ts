@@ -1,12 +1,15 @@
 /** `ctx apply --to`: which directory may be written, and that it is in the record before it is. */
 import { realpathSync, statSync } from 'node:fs';
+import { identityOf } from '../base/directory-identity.js';
 import { ErrnoError, fromSystemError } from '../base/errno.js';
 import type { ApplyRequest } from '../vault/apply.js';
 import { refuseBothSides } from '../vault/apply-plan.js';
 import { type AppliedTo, applyTo } from '../vault/apply-to.js';
 import { refuseForeign } from '../vault/root-paths.js';
+import { refuseForeignLinks } from './canonical-paths.js';
 import { type ForkRequest, objectOf, withFork } from './fork-verbs.js';
 import type { Host } from './host.js';
+import { recordedVerb, toldSteps } from './recorded-verb.js';
 
 const holds = (outer: string, inner: string) => inner === outer || inner.startsWith(outer === '/' ? '/' : `${outer}/`);
 
@@ -14,6 +17,7 @@ function targetOf(host: Host, asked: string, origin: string): string {
   let directory: string;
   let isDirectory: boolean;
   try {
+    refuseForeignLinks(asked, host.uid);
     directory = realpathSync.native(asked);
     isDirectory = statSync(directory).isDirectory();
   } catch (error) {
@@ -44,16 +48,14 @@ export function applyForkTo(
     refuseForeign(fork.vault.roots, [...only, ...ours, ...theirs], 'ctx apply');
     refuseBothSides(choices);
     const directory = targetOf(host, to, fork.vault.origin);
+    host.tree.know(directory, identityOf(directory, 'apply --to'));
     const object = objectOf(fork);
     const { conflicts: choice, dryRun = false, allowSensitive } = choices;
     const facts = { origin: fork.vault.origin, to: directory, choice, allowSensitive };
-    if (!dryRun) host.recorder.append({ type: 'apply', object, status: 'begin', durable: true, facts });
-    const applied = await applyTo(fork, directory, choices);
-    if (!dryRun) {
-      const steps = applied.done ? applied.steps.map(({ action, path }) => `${action} ${path}`) : [];
-      const status = applied.done ? 'ok' : 'failed';
-      host.recorder.append({ type: 'apply', object, status, facts: { ...facts, steps, conflicts: applied.conflicts } });
-    }
+    const verb = { type: 'apply', object, durable: true, facts };
+    const applied = dryRun
+      ? await applyTo(fork, directory, choices)
+      : await recordedVerb(host, verb, (more) => applyTo(fork, directory, { ...choices, ...more }), toldSteps);
     return { ...applied, to: directory };
   });
 }

@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import {
   approvalKeptMilliseconds,
   approvalSessionMilliseconds,
@@ -11,6 +12,8 @@ import {
 } from '../base/limits.js';
 import { type Answer, type Asked, type Binding, bindingDigest, holdsFor, statusOf } from './approval.js';
 import { ApprovalStore } from './approval-store.js';
+
+const lockLibrary = fileURLToPath(new URL('../../../native/flock.node', import.meta.url));
 
 const binding: Binding = {
   argv: ['git', 'push'],
@@ -32,18 +35,20 @@ const given: Omit<Asked, 'version' | 'id'> = {
   rule: 'default',
   connected: false,
   words: ['git', 'push'],
+  shown: [],
+  onceOnly: false,
   ...bindingDigest(binding),
 };
 
-const asked: Asked = { version: 1, id: '00000001', ...given };
+const asked: Asked = { version: 2, id: '00000001', ...given };
 
 function answer(said: Partial<Answer> = {}): Answer {
   return { version: 1, granted: true, scope: 'once', at: 1_500, by: 'uid 0', why: '', network: [], ...said };
 }
 
 describe('an approval', () => {
-  it('holds for the words, directory, environment, authority and fork that were asked for, and for no other', () => {
-    const approval = { asked, answer: answer(), used: false };
+  it('holds for the words, directory, environment, input, authority and asker that were asked for, and for no other', () => {
+    const approval = { asked, answer: answer({ scope: 'session' }), used: false, attended: true };
     assert.ok(holdsFor(approval, bindingDigest(binding), 1_600));
     const others: readonly Partial<Binding>[] = [
       { argv: ['git', 'push', '--force'] },
@@ -51,16 +56,34 @@ describe('an approval', () => {
       { directory: '/work/sub' },
       { environment: { HOME: '/home/me', GIT_SSH_COMMAND: 'x' } },
       { authority: 'sha256:b' },
-      { fork: 'sha256:g' },
       { live: true },
+      { input: 'sha256:i' },
+      { requester: 'MCP server 1' },
+      { forkName: 'other' },
+      { weakened: ['seccomp'] },
+      { readonly: true },
     ];
     for (const other of others) {
       assert.ok(!holdsFor(approval, bindingDigest({ ...binding, ...other }), 1_600), JSON.stringify(other));
     }
   });
 
+  it('for once is for whoever asked and for nobody else, and ends with them', () => {
+    const approval = { asked, answer: answer(), used: false, attended: true };
+    assert.ok(!holdsFor(approval, bindingDigest(binding), 1_600));
+    assert.equal(statusOf(approval, 1_600), 'granted');
+    assert.equal(statusOf({ ...approval, attended: false }, 1_600), 'expired');
+    assert.equal(statusOf({ ...approval, answer: undefined, attended: false }, 1_600), 'expired');
+  });
+
+  it('has another digest on another fork or other directories', () => {
+    const { digest } = bindingDigest(binding);
+    assert.notEqual(bindingDigest({ ...binding, fork: 'sha256:g' }).digest, digest);
+    assert.notEqual(bindingDigest({ ...binding, directories: 'sha256:d' }).digest, digest);
+  });
+
   it('for the session holds whatever the fork becomes, and for a day’s work', () => {
-    const approval = { asked, answer: answer({ scope: 'session' }), used: false };
+    const approval = { asked, answer: answer({ scope: 'session' }), used: false, attended: true };
     const changed = bindingDigest({ ...binding, fork: 'sha256:g' });
     assert.ok(holdsFor(approval, changed, 1_600));
     assert.ok(!holdsFor(approval, bindingDigest({ ...binding, argv: ['git', 'push', '-f'] }), 1_600));
@@ -70,31 +93,37 @@ describe('an approval', () => {
   });
 
   it('that nobody answers in time is expired, and one for once is over when it is used', () => {
-    assert.equal(statusOf({ asked, answer: undefined, used: false }, 1_999), 'waiting');
-    assert.equal(statusOf({ asked, answer: undefined, used: false }, 2_000), 'expired');
-    assert.equal(statusOf({ asked, answer: answer(), used: true }, 1_600), 'used');
-    assert.equal(statusOf({ asked, answer: answer({ scope: 'rule' }), used: true }, 1_600), 'used');
-    assert.equal(statusOf({ asked, answer: answer(), used: false }, 1_500 + approvalUseMilliseconds), 'expired');
-    assert.equal(statusOf({ asked, answer: answer({ granted: false }), used: false }, 1_600), 'denied');
+    assert.equal(statusOf({ asked, answer: undefined, used: false, attended: true }, 1_999), 'waiting');
+    assert.equal(statusOf({ asked, answer: undefined, used: false, attended: true }, 2_000), 'expired');
+    assert.equal(statusOf({ asked, answer: answer(), used: true, attended: true }, 1_600), 'used');
+    assert.equal(statusOf({ asked, answer: answer({ scope: 'rule' }), used: true, attended: true }, 1_600), 'used');
+    assert.equal(
+      statusOf({ asked, answer: answer(), used: false, attended: true }, 1_500 + approvalUseMilliseconds),
+      'expired',
+    );
+    assert.equal(statusOf({ asked, answer: answer({ granted: false }), used: false, attended: true }, 1_600), 'denied');
   });
 });
 
 describe('the store of approvals', () => {
   const root = mkdtempSync(join(tmpdir(), 'ctx-approvals-'));
   after(() => rmSync(root, { recursive: true }));
-  const fresh = () => new ApprovalStore(mkdtempSync(join(root, 'store-')));
+  const fresh = () => new ApprovalStore(mkdtempSync(join(root, 'store-')), lockLibrary);
 
   it('gives back what was asked and answered, to whoever opens it next', () => {
     const directory = join(root, 'shared');
-    const { id } = new ApprovalStore(directory).ask(given);
-    new ApprovalStore(directory).answer(id, answer());
-    const found = new ApprovalStore(directory).one(id);
-    assert.deepEqual(found, { asked: { version: 1, id, ...given }, answer: answer(), used: false });
+    const { asked: first, leave } = new ApprovalStore(directory, lockLibrary).ask(given);
+    const { id } = first;
+    new ApprovalStore(directory, lockLibrary).answer(id, answer());
+    const found = new ApprovalStore(directory, lockLibrary).one(id);
+    assert.deepEqual(found, { asked: { version: 2, id, ...given }, answer: answer(), used: false, attended: true });
+    leave();
+    assert.equal(new ApprovalStore(directory, lockLibrary).one(id).attended, false);
   });
 
   it('keeps the first answer', () => {
     const store = fresh();
-    const { id } = store.ask(given);
+    const { id } = store.ask(given).asked;
     assert.equal(store.answer(id, answer({ granted: false })).granted, false);
     assert.equal(store.answer(id, answer({ granted: true })).granted, false);
     assert.equal(store.one(id).answer?.granted, false);
@@ -102,15 +131,15 @@ describe('the store of approvals', () => {
 
   it('lets a grant for once be used once', () => {
     const store = fresh();
-    const { id } = store.ask(given);
+    const { id } = store.ask(given).asked;
     store.answer(id, answer());
     assert.deepEqual([store.use(id), store.use(id)], [true, false]);
   });
 
   it('leaves nothing half written to be read', () => {
     const directory = join(root, 'torn');
-    const store = new ApprovalStore(directory);
-    const { id } = store.ask(given);
+    const store = new ApprovalStore(directory, lockLibrary);
+    const { id } = store.ask(given).asked;
     writeFileSync(join(directory, id, 'answer.json.123-abc'), '{"version":1,"gran');
     assert.equal(store.one(id).answer, undefined);
     store.answer(id, answer());
@@ -122,8 +151,8 @@ describe('the store of approvals', () => {
 
   it('refuses a damaged answer instead of guessing at it', () => {
     const directory = join(root, 'damaged');
-    const store = new ApprovalStore(directory);
-    const { id } = store.ask(given);
+    const store = new ApprovalStore(directory, lockLibrary);
+    const { id } = store.ask(given).asked;
     writeFileSync(join(directory, id, 'answer.json'), '{"version":1,"granted":"yes"}');
     assert.throws(() => store.one(id), { code: 'EIO' });
   });
@@ -132,12 +161,12 @@ describe('the store of approvals', () => {
     const store = fresh();
     for (let count = 0; count < approvalsWaiting; count += 1) store.ask(given);
     assert.throws(() => store.ask(given), { code: 'EAGAIN' });
-    assert.ok(store.ask({ ...given, askedAt: 3_000, expiresAt: 4_000 }).id);
+    assert.ok(store.ask({ ...given, askedAt: 3_000, expiresAt: 4_000 }).asked.id);
   });
 
   it('forgets what has ended long ago', () => {
     const store = fresh();
-    const { id } = store.ask(given);
+    const { id } = store.ask(given).asked;
     const later = given.expiresAt + approvalKeptMilliseconds + 1;
     store.ask({ ...given, askedAt: later, expiresAt: later + 1 });
     assert.throws(() => store.one(id), { code: 'ENOENT' });

@@ -1,6 +1,6 @@
 /**
  * Approvals: a command that waits for a person. What is asked names everything that the answer will hold for, by digest: the words,
- * the directory, the environment, the Authority, the state of the fork. Nothing else can ride on it. Pure.
+ * the directory, the environment, the input, who asks, the Authority, the state of the fork. Nothing else can ride on it. Pure.
  */
 import { canonicalJson } from '../base/canonical-json.js';
 import { ErrnoError } from '../base/errno.js';
@@ -24,12 +24,30 @@ export interface Binding {
   readonly live?: true;
   /** No command, but a verb of ctx: a leave for the one is none for the other. */
   readonly verb?: 'apply';
+  /** What it reads, by digest; `unknown` for a pipe. */
+  readonly input?: string;
+  /** The server or session that asks. */
+  readonly requester?: string;
+  /** Of the changes that an apply would write. */
+  readonly steps?: string;
+  /** As the request names it. */
+  readonly forkName?: string;
+  readonly readonly?: boolean;
+  /** Layers of the jail that it does without. */
+  readonly weakened?: readonly string[];
+  readonly cache?: string;
+  readonly home?: string;
+  /** Trees of the VFS that it is shown, as they are written. */
+  readonly trees?: readonly string[];
   /** The fork's, as `forkState` says it. */
   readonly fork: string;
+  /** Of the person's own directories, as `directoryState` says it: what they edit enters the fork before the command. */
+  readonly directories?: string;
 }
 
 export interface Asked {
-  readonly version: 1;
+  /** Those of version 1 could outlive whoever asked, and are not read any more. */
+  readonly version: 2;
   readonly id: string;
   readonly askedAt: number;
   /** Without an answer by then it is denied. */
@@ -45,9 +63,15 @@ export interface Asked {
   readonly connected: boolean;
   /** The command that needs the approval, as a rule would name it; empty where none could. */
   readonly words: readonly string[];
+  /** What is bound and is not as by default: `name: value`, each to be shown on a line of its own. */
+  readonly shown: readonly string[];
+  /** It reads what nobody knows yet: the answer is for this once. */
+  readonly onceOnly: boolean;
+  /** How many paths it would write, where it is no command: `ApprovalStore.steps` has them. */
+  readonly steps?: number;
   /** Of the whole binding. */
   readonly digest: string;
-  /** Of the binding without the fork's state, for an answer that lasts. */
+  /** Of the binding without the state of fork and directories, for an answer that lasts. */
   readonly lasting: string;
 }
 
@@ -69,11 +93,16 @@ export interface Approval {
   readonly answer: Answer | undefined;
   /** Whether the command has run by it. */
   readonly used: boolean;
+  /** Whether the process that asked is there: a request ends with it, and so does a grant for once. */
+  readonly attended: boolean;
 }
 
-export function bindingDigest({ fork, ...lasting }: Binding): { readonly digest: string; readonly lasting: string } {
+export function bindingDigest({ fork, directories, ...lasting }: Binding): {
+  readonly digest: string;
+  readonly lasting: string;
+} {
   return {
-    digest: `sha256:${sha256(canonicalJson({ ...lasting, fork }))}`,
+    digest: `sha256:${sha256(canonicalJson({ ...lasting, fork, ...(directories === undefined ? {} : { directories }) }))}`,
     lasting: `sha256:${sha256(canonicalJson({ ...lasting }))}`,
   };
 }
@@ -83,21 +112,20 @@ function validUntil({ scope, at }: Answer): number {
   return at + (scope === 'session' ? approvalSessionMilliseconds : approvalUseMilliseconds);
 }
 
-export function statusOf({ asked, answer, used }: Approval, now: number): Status {
-  if (answer === undefined) return now < asked.expiresAt ? 'waiting' : 'expired';
+export function statusOf({ asked, answer, used, attended }: Approval, now: number): Status {
+  if (answer === undefined) return attended && now < asked.expiresAt ? 'waiting' : 'expired';
   if (!answer.granted) return 'denied';
   // What was granted as a rule holds by the rule from then on, and not after the rule is gone.
   if (answer.scope !== 'session' && used) return 'used';
+  if (answer.scope === 'once' && !attended) return 'expired';
   return now < validUntil(answer) ? 'granted' : 'expired';
 }
 
-/** Whether it lets a command with these digests run now, without asking again. */
-export function holdsFor(approval: Approval, binding: Pick<Asked, 'digest' | 'lasting'>, now: number): boolean {
+/** Whether it lets a command with this digest run now, without asking again. What was granted once is for whoever asked, alone. */
+export function holdsFor(approval: Approval, { lasting }: Pick<Asked, 'lasting'>, now: number): boolean {
   if (statusOf(approval, now) !== 'granted') return false;
   const { asked, answer } = approval;
-  return answer?.scope === 'session'
-    ? asked.lasting === binding.lasting
-    : asked.digest === binding.digest && !approval.used;
+  return answer?.scope === 'session' && !asked.onceOnly && asked.lasting === lasting;
 }
 
 function damaged(file: string): never {
@@ -113,7 +141,7 @@ function damaged(file: string): never {
 export function parseAsked(value: unknown, file: string): Asked {
   const asked = value as Partial<Asked> | null;
   const isWhole =
-    asked?.version === 1 &&
+    asked?.version === 2 &&
     typeof asked.id === 'string' &&
     typeof asked.askedAt === 'number' &&
     typeof asked.expiresAt === 'number' &&
@@ -122,6 +150,10 @@ export function parseAsked(value: unknown, file: string): Asked {
     Array.isArray(asked.words) &&
     Array.isArray(asked.categories) &&
     typeof asked.connected === 'boolean' &&
+    Array.isArray(asked.shown) &&
+    asked.shown.every((line) => typeof line === 'string') &&
+    typeof asked.onceOnly === 'boolean' &&
+    (asked.steps === undefined || typeof asked.steps === 'number') &&
     [asked.directory, asked.origin, asked.reason, asked.rule, asked.digest, asked.lasting].every(
       (text) => typeof text === 'string',
     );

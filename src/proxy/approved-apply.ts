@@ -4,7 +4,6 @@
  * those are the person's own to decide, with `ctx apply`.
  */
 import { ErrnoError } from '../base/errno.js';
-import { visible } from '../base/visible-text.js';
 import type { Applied } from '../vault/apply.js';
 import { resolvedFor } from './authority-for.js';
 import { type ApprovalRequest, awaitApproval } from './await-approval.js';
@@ -20,17 +19,9 @@ export interface ApprovedApplyRequest extends ForkRequest, Omit<ExecRequest, 'ar
 
 type Answer = Omit<Applied, 'fork'>;
 
-const pathsNamed = 8;
-
-/** What the person is told: which of their files would be written. */
-function whatFor({ steps }: Answer): string {
-  const named = steps.slice(0, pathsNamed).map(({ action, path }) => `${action} ${visible(path)}`);
-  const more = steps.length > pathsNamed ? `, and ${steps.length - pathsNamed} more` : '';
-  return `it would write the fork's changes into your own directory: ${named.join(', ')}${more}`;
-}
-
-function decidedOn(planned: Answer): Decided {
-  const reason = whatFor(planned);
+/** What the person is told; each path is on a line of its own, and none of them in the sentence. */
+function decidedOn({ steps }: Answer): Decided {
+  const reason = `it would write ${steps.length} ${steps.length === 1 ? 'change' : 'changes'} of the fork into your own directory`;
   return { action: 'require_approval', categories: ['mutating'], reason, rule: 'default', words: [] };
 }
 
@@ -49,6 +40,7 @@ export async function applyByApproval(host: Host, asked: ApprovedApplyRequest): 
     argv: ['ctx', 'apply', ...words],
     streams: 'capture',
     verb: 'apply',
+    steps: planned.steps.map(({ action, path }) => `${action} ${path}`),
   };
   const resolved = await resolvedFor(host, place, command, agent);
   try {

@@ -27,6 +27,8 @@ function resolved(network: Network): ResolvedAuthority {
     line: [],
     links: [],
     search: [],
+    caches: [],
+    git: { made: new Map(), environment: {}, notes: [] },
     roots: [],
     live: [],
     skipped: [],

@@ -4,7 +4,7 @@ import { ErrnoError } from '../base/errno.js';
 import type { AgentFacts } from './agent-facts.js';
 import { withNetwork } from './approved-network.js';
 import { type ResolvedAuthority, resolveAuthority } from './authority-of.js';
-import { decideRequest, type Leave } from './decide-request.js';
+import { decideRequest, type Leave, leaveToPrepare } from './decide-request.js';
 import type { ExecRequest } from './exec-request.js';
 import { commonGitDirectory } from './git-worktree.js';
 import type { Host, Place } from './host.js';
@@ -49,6 +49,7 @@ export async function authorityFor(
   place: Place,
   request: ExecRequest,
   known?: ResolvedAuthority,
+  decided: typeof decideRequest = decideRequest,
 ): Promise<Permitted> {
   let agent: AgentFacts | undefined;
   try {
@@ -58,7 +59,7 @@ export async function authorityFor(
       agent === undefined && known !== undefined ? known : await resolvedFor(host, whole, request, agent);
     assertRunnable(host, place, resolved);
     await assertUsable(request.secrets ?? [], resolved.authority.network);
-    const leave = await decideRequest(host, place, resolved, request);
+    const leave = await decided(host, place, resolved, request);
     await countUse(host, resolved.line);
     return { ...withNetwork(resolved, leave.granted), leave, heldDigest: resolved.digest };
   } catch (error) {
@@ -72,4 +73,9 @@ export async function authorityFor(
     }
     throw error;
   }
+}
+
+/** To make a jail or a fork ready: rules are about commands, and there is none yet. */
+export function authorityToPrepare(host: Host, place: Place, request: Omit<ExecRequest, 'argv'>): Promise<Permitted> {
+  return authorityFor(host, place, { ...request, argv: [] }, undefined, async () => leaveToPrepare());
 }

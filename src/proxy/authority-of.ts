@@ -8,7 +8,7 @@
 import { statSync } from 'node:fs';
 import { contains, rebase } from '../authority/absolute-path.js';
 import { attenuate } from '../authority/attenuate.js';
-import { type Authority, authorityDigest, type Identity, makeAuthority } from '../authority/authority.js';
+import { type Authority, authorityDigest, givenNetwork, type Identity, makeAuthority } from '../authority/authority.js';
 import { parseLabel } from '../authority/label.js';
 import type { Mount } from '../authority/mount.js';
 import { anyPublicNetwork, hostNetwork, type Network, noNetwork } from '../authority/network.js';
@@ -25,7 +25,7 @@ import { type RootView, rootOf, rootView } from './agent-root.js';
 import { canonicalPath } from './canonical-paths.js';
 import type { Host, Place } from './host.js';
 import { readOperatorFile } from './operator-file.js';
-import { checkedPlace, surfaceAt, type TaskPaths } from './surface-at.js';
+import { checkedPlace, type SurfaceAt, surfaceAt, type TaskPaths } from './surface-at.js';
 
 /** Whoever runs a command without naming an agent: this directory and nothing more. */
 const anonymousLabel = parseLabel('user_u:agent_r:exec_t:s0');
@@ -53,6 +53,10 @@ export interface ResolvedAuthority {
   readonly links: readonly Link[];
   /** PATH for the command. */
   readonly search: readonly string[];
+  /** Of what is read-only, what a fork may have a cache of its own of. */
+  readonly caches: readonly string[];
+  /** How git finds the person's settings. */
+  readonly git: SurfaceAt['git'];
   /** Directories outside the workspace that are part of the fork. */
   readonly roots: readonly string[];
   /** Targets outside the fork that may be written: nobody can undo what is written there. */
@@ -149,7 +153,7 @@ function derived(facts: Facts, parent: Authority, parentName: string, agent: Age
 }
 
 /** From the agent that a person made down to `agent`. */
-async function lineageOf(host: Host, agent: AgentFacts): Promise<readonly AgentFacts[]> {
+export async function lineageOf(host: Host, agent: AgentFacts): Promise<readonly AgentFacts[]> {
   const line = [agent];
   for (let at = agent; at.parent !== undefined; ) {
     const { agent: name } = at.parent;
@@ -163,6 +167,15 @@ async function lineageOf(host: Host, agent: AgentFacts): Promise<readonly AgentF
     line.unshift(at);
   }
   return line;
+}
+
+/** What the last of a line may connect to, wherever it works. */
+export function networkOfLine(line: readonly AgentFacts[]): Network {
+  if (line.length === 0) return noNetwork;
+  return line.reduce<Network>(
+    (held, { policy, identity, network }) => givenNetwork(policy, identity.label.type, network, held),
+    anyPublicNetwork,
+  );
 }
 
 function authorityOfLine(facts: Facts, line: readonly AgentFacts[]): Authority {
@@ -270,6 +283,8 @@ export async function resolveAuthority(host: Host, request: AuthorityRequest): P
     line: Object.freeze(line),
     links,
     search,
+    caches: at.caches,
+    git: at.git,
     roots: Object.freeze(roots),
     live: Object.freeze(live),
     skipped,

@@ -1,34 +1,23 @@
 /** A command that waits for a person: asked on disk, shown to whoever is there, and run or refused by the first answer. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { canonicalJson } from '../base/canonical-json.js';
 import { ErrnoError } from '../base/errno.js';
 import { approvalLookMilliseconds, approvalWaitMilliseconds } from '../base/limits.js';
-import type { InjectedSecret } from '../network/secret.js';
 import type { OpenFork } from '../vault/vault.js';
-import { answerApproval, approvalsOf, type Said } from './answer-approval.js';
-import { type Answer, type Asked, bindingDigest, holdsFor, statusOf } from './approval.js';
+import { answerApproval, approvalsOf, type Said, settledAnswer } from './answer-approval.js';
+import { type Answer, type Asked, holdsFor } from './approval.js';
+import { type Bindings, type Bound, type BoundRequest, bindingOf, directoriesOf, shownOf } from './approval-binding.js';
+import type { Attended } from './approval-store.js';
 import type { NetworkGrant } from './approved-network.js';
-import type { ResolvedAuthority } from './authority-of.js';
+import { inputOf } from './command-input.js';
 import type { Decided } from './decision.js';
-import { commandEnvironment } from './environment.js';
-import { forkState, noFork } from './fork-state.js';
-import type { Host, Place } from './host.js';
-import { secretNames } from './injected-secrets.js';
+import { noFork } from './fork-state.js';
 import { refusedBy } from './refused-decision.js';
 
 /** What a person says to a request that is shown to them while it waits. */
 export type Spoken = Pick<Said, 'granted' | 'scope' | 'network'>;
 
-export interface ApprovalRequest {
-  readonly argv: readonly string[];
-  readonly environmentAdditions: readonly string[];
-  /** What the network proxy adds to its requests. */
-  readonly secrets?: readonly InjectedSecret[];
-  /** The fork it works on; without one, the one in use. */
-  readonly fork?: string | undefined;
-  /** It works on the directory itself, and cannot be undone. */
-  readonly live?: true;
-  /** It is no command to run, but a verb of ctx that somebody asks for. */
-  readonly verb?: 'apply';
+export interface ApprovalRequest extends BoundRequest {
   /** How long to wait for an answer. */
   readonly approvalMilliseconds?: number | undefined;
   /** Shows a request to whoever is there. Their answer, or nothing; the signal ends it when another answer came. */
@@ -36,47 +25,23 @@ export interface ApprovalRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface Asking {
-  readonly host: Host;
-  readonly place: Place;
-  readonly resolved: ResolvedAuthority;
+export interface Asking extends Bound {
   readonly request: ApprovalRequest;
   readonly decided: Decided;
 }
 
 /** A fork that is locked; `imported` where it was made just now. */
-export type Opened = Pick<OpenFork, 'imported'>;
+export interface Opened extends Pick<OpenFork, 'imported'> {
+  /** Processes of earlier commands run in it: they can change what was approved while it runs. */
+  readonly hasWriters?: boolean;
+}
 
 export interface Approved extends NetworkGrant {
   readonly id: string;
-  /** To be called with the fork locked: throws ESTALE where it is not as it was when the approval was asked for. */
-  confirm(fork: Opened): void;
-}
-
-function bindingOf({ host, place, resolved, request }: Asking, fork = forkState(host, place, request.fork)) {
-  const { authority, agent, search } = resolved;
-  const { uid } = place.owner;
-  const environment = commandEnvironment({
-    inherited: host.environment,
-    search,
-    person: { uid, name: uid === 0 ? 'root' : 'user', home: host.home },
-    agent:
-      agent === undefined
-        ? undefined
-        : { uid: agent.identity.uid, toolPath: authority.toolPath, variables: agent.environment },
-    additions: request.environmentAdditions,
-  });
-  const injected = secretNames(request.secrets);
-  return bindingDigest({
-    argv: request.argv,
-    directory: place.directory,
-    environment,
-    authority: resolved.digest,
-    ...(injected.length > 0 ? { injected } : {}),
-    ...(request.live === true ? { live: true } : {}),
-    ...(request.verb === undefined ? {} : { verb: request.verb }),
-    fork,
-  });
+  /** To be called with the fork locked: throws ESTALE where it is not, or will not stay, as it was when the approval was asked for. */
+  confirm(fork: Opened): Promise<void>;
+  /** To be called right before the command, when the person's edits are in the fork: ESTALE where they are not those of then. */
+  confirmDirectories(): Promise<void>;
 }
 
 /** Until an answer is there, or the time is over: then it is denied, unless an answer came first. */
@@ -85,7 +50,7 @@ async function answerTo({ host, request }: Asking, asked: Asked): Promise<Answer
   const deny = (why: string) =>
     answerApproval(host, asked, { granted: false, scope: 'once', by: 'ctx', why, network: [] });
   for (;;) {
-    const { answer } = store.one(asked.id);
+    const answer = settledAnswer(host, store.one(asked.id));
     if (answer !== undefined) return answer;
     if (request.signal?.aborted === true) return deny('whoever asked went away');
     if (host.now().getTime() >= asked.expiresAt) return deny('nobody answered in time');
@@ -111,69 +76,81 @@ async function shownAndAnswered(asking: Asking, asked: Asked): Promise<Answer> {
   }
 }
 
-/** The same command may wait already, for somebody whose process is gone. */
-function askOrJoin(asking: Asking, bound: Pick<Asked, 'digest' | 'lasting'>): Asked {
+/** Each that asks has a request of its own: what is granted to one is for no other. */
+function ask(asking: Asking, bound: Bindings): Attended {
   const { host, place, resolved, request, decided } = asking;
   const now = host.now().getTime();
-  const store = approvalsOf(host);
-  const same = store.all().find((each) => each.asked.digest === bound.digest && statusOf(each, now) === 'waiting');
-  if (same !== undefined) return same.asked;
   const { categories, reason, rule, words } = decided;
-  const asked = store.ask({
-    askedAt: now,
-    expiresAt: now + (request.approvalMilliseconds ?? approvalWaitMilliseconds),
-    agent: resolved.agent?.name ?? null,
-    argv: request.argv,
-    directory: place.directory,
-    origin: place.origin,
-    categories,
-    reason: request.live === true ? `${reason}; it would work on the directory itself, and cannot be undone` : reason,
-    rule,
-    connected: resolved.authority.network.kind !== 'none',
-    words,
-    ...bound,
-  });
-  const facts = {
-    argv: request.argv,
-    directory: place.directory,
-    categories,
-    rule,
-    expiresAt: asked.expiresAt,
-    ...bound,
-  };
-  host.recorder.append({
-    type: 'approval',
-    object: `approval/${asked.id}`,
-    status: 'begin',
-    agent: asked.agent,
-    facts,
-  });
-  return asked;
+  const { digest, lasting, input } = bound;
+  const attended = approvalsOf(host).ask(
+    {
+      askedAt: now,
+      expiresAt: now + (request.approvalMilliseconds ?? approvalWaitMilliseconds),
+      agent: resolved.agent?.name ?? null,
+      argv: request.argv,
+      directory: place.directory,
+      origin: place.origin,
+      categories,
+      reason: request.live === true ? `${reason}; it would work on the directory itself, and cannot be undone` : reason,
+      rule,
+      connected: resolved.authority.network.kind !== 'none',
+      // A rule is of words alone: it would let the same words run with any other input.
+      words: input === undefined ? words : [],
+      shown: shownOf(asking, bound),
+      onceOnly: input?.kind === 'unknown',
+      digest,
+      lasting,
+    },
+    request.steps,
+  );
+  const { id, agent, argv, directory, expiresAt } = attended.asked;
+  const facts = { argv, directory, categories, rule, expiresAt, digest, lasting };
+  host.recorder.append({ type: 'approval', object: `approval/${id}`, status: 'begin', agent, facts });
+  return attended;
 }
 
-function approvedBy(asking: Asking, id: string, bound: string, { scope, network, by }: Answer): Approved {
+function stale({ host, place, resolved, request }: Asking, id: string, reason: string, remedy: string): ErrnoError {
+  const whose = { agent: resolved.agent?.name, parent: resolved.agent?.parent?.agent };
+  const { argv } = request;
+  const facts = { argv, directory: place.directory, origin: place.origin, approval: id, error: 'ESTALE' };
+  const object = `workspace/${place.origin}`;
+  host.recorder.append({ ...whose, type: 'exec', object, status: 'denied', layer: 'proxy', facts });
+  return new ErrnoError('ESTALE', { operation: 'decide', reason, remedy });
+}
+
+const askAgain = 'run it again, and it is asked again';
+const changed = 'changed after the approval was asked for, which holds only for';
+
+function approvedBy(asking: Asking, id: string, bound: Bindings, { scope, network, by }: Answer): Approved {
+  const refuseChanged = async () => {
+    if (bound.directories === undefined) return;
+    if ((await directoriesOf(asking)) !== bound.directories) {
+      throw stale(asking, id, `your directory ${changed} the directory as it was`, askAgain);
+    }
+    const input = await inputOf(asking.request.input ?? 'stdin');
+    if (canonicalJson(input ?? null) === canonicalJson(bound.input ?? null)) return;
+    throw stale(asking, id, `the input ${changed} the input as it was`, askAgain);
+  };
   return {
     id,
     network,
     by,
-    confirm: ({ imported }) => {
-      if (scope !== 'once' || bindingOf(asking, imported ? noFork : undefined).digest === bound) return;
-      const { host, place, resolved, request } = asking;
-      const whose = { agent: resolved.agent?.name, parent: resolved.agent?.parent?.agent };
-      const facts = {
-        argv: request.argv,
-        directory: place.directory,
-        origin: place.origin,
-        approval: id,
-        error: 'ESTALE',
-      };
-      const object = `workspace/${place.origin}`;
-      host.recorder.append({ ...whose, type: 'exec', object, status: 'denied', layer: 'proxy', facts });
-      throw new ErrnoError('ESTALE', {
-        operation: 'decide',
-        reason: 'the fork changed after the approval was asked for, which holds only for the fork as it was',
-        remedy: 'run it again, and it is asked again',
-      });
+    confirm: async ({ imported, hasWriters = false }) => {
+      if (scope !== 'once') return;
+      await refuseChanged();
+      const isSame =
+        (await bindingOf(asking, { ...bound, fork: imported ? noFork : undefined })).digest === bound.digest;
+      if (!isSame) throw stale(asking, id, `the fork ${changed} the fork as it was`, askAgain);
+      if (!hasWriters) return;
+      throw stale(
+        asking,
+        id,
+        'processes of earlier commands are running in the fork, and could change what was approved',
+        'end what runs in the background, or ctx session stop; then run it again',
+      );
+    },
+    confirmDirectories: async () => {
+      if (scope === 'once') await refuseChanged();
     },
   };
 }
@@ -182,23 +159,24 @@ function approvedBy(asking: Asking, id: string, bound: string, { scope, network,
 export async function awaitApproval(asking: Asking): Promise<Approved> {
   const { host, request, decided } = asking;
   const store = approvalsOf(host);
-  const bound = bindingOf(asking);
-  for (const { asked, answer } of store.all().filter((each) => holdsFor(each, bound, host.now().getTime()))) {
-    if (answer === undefined || (answer.scope !== 'session' && !store.use(asked.id))) continue;
-    return approvedBy(asking, asked.id, bound.digest, answer);
+  const bound = await bindingOf(asking);
+  const now = host.now().getTime();
+  for (const { asked, answer } of store.all().filter((each) => holdsFor(each, bound, now))) {
+    if (answer !== undefined) return approvedBy(asking, asked.id, bound, answer);
   }
-  const asked = askOrJoin(asking, bound);
-  const answer = await shownAndAnswered(asking, asked);
-  if (request.signal?.aborted === true) {
-    throw new ErrnoError('ECANCELED', { operation: 'exec', reason: 'interrupted before the command started' });
+  const { asked, leave } = ask(asking, bound);
+  try {
+    const answer = await shownAndAnswered(asking, asked);
+    if (request.signal?.aborted === true) {
+      throw new ErrnoError('ECANCELED', { operation: 'exec', reason: 'interrupted before the command started' });
+    }
+    if (!answer.granted) {
+      const said = answer.why === '' ? '' : `: ${answer.why}`;
+      throw refusedBy(decided, `${decided.reason}; it needs an approval, and ${answer.by} denied it${said}`);
+    }
+    if (answer.scope !== 'session') store.use(asked.id);
+    return approvedBy(asking, asked.id, bound, answer);
+  } finally {
+    leave();
   }
-  if (!answer.granted) {
-    const said = answer.why === '' ? '' : `: ${answer.why}`;
-    throw refusedBy(decided, `${decided.reason}; it needs an approval, and ${answer.by} denied it${said}`);
-  }
-  const isFirst = answer.scope === 'session' || store.use(asked.id);
-  if (answer.scope === 'once' && !isFirst) {
-    throw refusedBy(decided, 'the approval was for once, and another command has run by it', 'run it again');
-  }
-  return approvedBy(asking, asked.id, bound.digest, answer);
 }

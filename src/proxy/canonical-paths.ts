@@ -82,6 +82,23 @@ function linksOn(path: string): Link[] {
   return links;
 }
 
+/**
+ * A link says where to go in the name of whoever made it: another user's may only lead to what is theirs, or root's ctx would
+ * read and write for them where they may not. As the kernel's `protected_symlinks`, everywhere.
+ */
+export function refuseForeignLinks(path: string, uid: number): void {
+  for (const { path: named, target } of linksOn(path)) {
+    const { uid: maker } = lstatSync(named);
+    if (maker === 0 || maker === uid || lstatSync(target, { throwIfNoEntry: false })?.uid === maker) continue;
+    throw new ErrnoError('EACCES', {
+      operation: 'resolve the path',
+      path: named,
+      reason: `this link of another user (uid ${maker}) leads to a place that is not theirs`,
+      remedy: `name the place itself, if it is meant: ${target}`,
+    });
+  }
+}
+
 export function absolutePath(path: string, base: string): string {
   if (path === '' || path.includes('\0')) {
     throw new ErrnoError('EINVAL', { operation: 'resolve the path', path, reason: 'expected a path' });

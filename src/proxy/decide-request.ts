@@ -1,9 +1,10 @@
 /** From a request to the leave to run it: classify, decide, and where the decision says so wait for a person. */
-import { classify } from '../shell/classify.js';
+import type { Network } from '../authority/network.js';
+import { type Classification, classify } from '../shell/classify.js';
 import type { NetworkGrant } from './approved-network.js';
 import type { ResolvedAuthority } from './authority-of.js';
-import { type ApprovalRequest, awaitApproval, type Opened } from './await-approval.js';
-import { type Decision, decide } from './decision.js';
+import type { ApprovalRequest, Opened } from './await-approval.js';
+import { type Decided, type Decision, decide } from './decision.js';
 import type { Host, Place } from './host.js';
 import { refusedBy } from './refused-decision.js';
 import { readRules } from './rules-file.js';
@@ -14,13 +15,36 @@ export interface Leave {
   readonly approval: string | null;
   /** What it may connect to by that approval, beside its own. */
   readonly granted: NetworkGrant;
-  /** What whoever runs it should hear of it. */
-  readonly warnings: readonly string[];
+  /** What explains a failure of it. What succeeded did without. */
+  readonly hints: readonly string[];
   /** To be called with the fork locked: throws ESTALE where it is not as it was approved. */
-  confirm(fork: Opened): void;
+  confirm(fork: Opened): Promise<void>;
+  /** To be called right before the command: throws ESTALE where the person's directories are not as they were approved. */
+  confirmDirectories(): Promise<void>;
 }
 
 const nothing: NetworkGrant = Object.freeze({ network: Object.freeze([]), by: '' });
+
+function plainLeave(decision: Decision, hints: readonly string[]): Leave {
+  const holds = async () => undefined;
+  return { decision, approval: null, granted: nothing, hints, confirm: holds, confirmDirectories: holds };
+}
+
+/** To make a jail or a fork ready. No command runs by it: each is decided when it comes. */
+export function leaveToPrepare(): Leave {
+  return plainLeave({ action: 'allow', categories: ['read_only'], reason: 'runs no command', rule: 'default' }, []);
+}
+
+/** What is decided about a command by its words, asked by `exec`, `ctx rules test` and `ctx why` alike. */
+export async function judgeCommand(
+  host: Pick<Host, 'root'>,
+  { line, network }: { readonly line: ResolvedAuthority['line']; readonly network: Network },
+  argv: readonly string[],
+): Promise<{ readonly decided: Decided; readonly classification: Classification }> {
+  const classification = await classify({ argv });
+  const agents = line.map(({ name }) => name).reverse();
+  return { decided: decide({ classification, agents, network, rules: readRules(host) }), classification };
+}
 
 /** Throws where the command must not run: EACCES with the reason, and what an operator would do. */
 export async function decideRequest(
@@ -29,12 +53,11 @@ export async function decideRequest(
   resolved: ResolvedAuthority,
   request: ApprovalRequest,
 ): Promise<Leave> {
-  const decided = decide({
-    classification: await classify({ argv: request.argv }),
-    agents: resolved.line.map(({ name }) => name).reverse(),
-    network: resolved.authority.network,
-    rules: readRules(host),
-  });
+  const { decided } = await judgeCommand(
+    host,
+    { line: resolved.line, network: resolved.authority.network },
+    request.argv,
+  );
   const { words: _words, ...decision } = decided;
   const { action, categories, reason, rule } = decision;
   if (action === 'deny') {
@@ -45,9 +68,10 @@ export async function decideRequest(
     throw refusedBy(decided, reason, remedy);
   }
   const unconnected = categories.includes('networked') && resolved.authority.network.kind === 'none';
-  const warnings = unconnected ? [reason] : [];
-  if (action !== 'require_approval')
-    return { decision, approval: null, granted: nothing, warnings, confirm: () => undefined };
-  const { id, network, by, confirm } = await awaitApproval({ host, place, resolved, request, decided });
-  return { decision, approval: id, granted: { network, by }, warnings: network.length > 0 ? [] : warnings, confirm };
+  const hints = unconnected ? [reason] : [];
+  if (action !== 'require_approval') return plainLeave(decision, hints);
+  // Seldom needed, and every command would pay for it.
+  const { awaitApproval } = await import('./await-approval.js');
+  const { id, network, by, ...confirming } = await awaitApproval({ host, place, resolved, request, decided });
+  return { decision, approval: id, granted: { network, by }, hints: network.length > 0 ? [] : hints, ...confirming };
 }

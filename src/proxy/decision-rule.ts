@@ -1,12 +1,17 @@
 /** The operator's rules of what commands may do: one rule, its text, and what it matches. Pure. */
+import { posix } from 'node:path';
 import { canonicalJson } from '../base/canonical-json.js';
 import { ErrnoError } from '../base/errno.js';
 import { sha256 } from '../base/sha256.js';
 import { visibleCommand } from '../base/visible-text.js';
 import { type CommandClass, commandClasses, isCommandClass } from '../shell/classes.js';
-import { type Action, actions } from './action.js';
+import type { Reading } from '../shell/reading.js';
+import { type Action, actions, isStricter } from './action.js';
 
-export type Match = { readonly class: CommandClass } | { readonly command: readonly string[] };
+export type Match =
+  | { readonly class: CommandClass }
+  /** `prefix`: of a rule that allows, also what begins with these words; without it, exactly these. */
+  | { readonly command: readonly string[]; readonly prefix?: true };
 
 export interface Rule {
   /** Of what it says: the same rule is the same id. */
@@ -29,22 +34,26 @@ function refuse(file: string, reason: string): never {
 }
 
 export function makeRule(action: Action, agent: string, match: Match): Rule {
-  const said = 'class' in match ? { class: match.class } : { command: [...match.command] };
+  const said =
+    'class' in match
+      ? { class: match.class }
+      : { command: [...match.command], ...(match.prefix === true ? { prefix: true as const } : {}) };
   const id = sha256(canonicalJson({ action, agent, match: said })).slice(0, 8);
   return Object.freeze({ id, action, agent, match: Object.freeze(said) });
 }
 
 function parseMatch(value: unknown, file: string): Match {
-  const match = value as { class?: unknown; command?: unknown } | null | undefined;
+  const match = value as { class?: unknown; command?: unknown; prefix?: unknown } | null | undefined;
   if (typeof match?.class === 'string' && match.command === undefined && isCommandClass(match.class))
     return { class: match.class };
   const command = match?.class === undefined ? match?.command : undefined;
   if (
     Array.isArray(command) &&
     command.length > 0 &&
-    command.every((word) => typeof word === 'string' && word !== '')
+    command.every((word) => typeof word === 'string' && word !== '') &&
+    (match?.prefix === undefined || match.prefix === true)
   ) {
-    return { command: command as string[] };
+    return { command: command as string[], ...(match?.prefix === true ? { prefix: true } : {}) };
   }
   return refuse(file, `expected a match of a class (${commandClasses.join(', ')}) or of the words of a command`);
 }
@@ -71,7 +80,8 @@ export function printRules(rules: readonly Rule[]): string {
 }
 
 export function matchText(match: Match): string {
-  return 'class' in match ? `class ${match.class}` : visibleCommand(match.command);
+  if ('class' in match) return `class ${match.class}`;
+  return `${visibleCommand(match.command)}${match.prefix === true ? ' ...' : ''}`;
 }
 
 /** `-rf` is `-r` and `-f`. */
@@ -85,14 +95,54 @@ function operandsOf(words: readonly string[]): readonly string[] {
   return words.filter((word) => !word.startsWith('-') || word === '-');
 }
 
-/** The program, the operands in their order from the first, and the options anywhere. */
-export function ruleMatches(rule: readonly string[], words: readonly string[]): boolean {
-  if (words.length === 0 || rule[0] !== words[0]) return false;
-  const given = operandsOf(words);
+/** Where programs of the system are: called by such a path, a program is what its name says. */
+const systemDirectories = ['/bin', '/sbin', '/usr/bin', '/usr/sbin', '/usr/local/bin', '/usr/local/sbin'];
+
+/** The words of a command as an allowing rule names them, none left out: `./git` is not git, and `npm --registry X install` no install. */
+export function ruleWords({ words, argv = words }: Pick<Reading, 'words' | 'argv'>): readonly string[] {
+  const [program = '', ...rest] = argv;
+  if (words.length === 0) return [];
+  return systemDirectories.includes(posix.dirname(program)) ? [posix.basename(program), ...rest] : argv;
+}
+
+/** One spelling of a path: `//data/.` is `/data`. Whatever else a word may be, it stays what it is. */
+function normalised(word: string): string {
+  if (!word.includes('/')) return word;
+  const plain = posix.normalize(word.replace(/^\/+/, '/'));
+  return plain.length > 1 && plain.endsWith('/') ? plain.slice(0, -1) : plain;
+}
+
+/** What could be meant: the program however it is called, its subcommand, its options and the other operands anywhere. */
+function refuses(rule: readonly string[], { words, hasSubcommands = false }: Reading): boolean {
+  const [program = ''] = rule;
+  if (posix.basename(program) !== words[0]) return false;
   const options = new Set(optionsOf(words));
+  const given = operandsOf(words).map(normalised);
+  const wanted = operandsOf(rule).map(normalised);
+  // The program itself stands first on both sides.
+  const first = hasSubcommands ? 2 : 1;
+  const leading = wanted.slice(1, first).every((word, at) => word === given[at + 1]);
+  const others = given.slice(first);
   return (
-    operandsOf(rule).every((word, at) => word === given[at]) && optionsOf(rule).every((option) => options.has(option))
+    leading &&
+    wanted.slice(first).every((word) => others.includes(word)) &&
+    optionsOf(rule).every((option) => options.has(option))
   );
+}
+
+/** Exactly these words, or those that begin with them. */
+function allows(
+  { command, prefix = false }: { command: readonly string[]; prefix?: boolean },
+  reading: Reading,
+): boolean {
+  const words = ruleWords(reading);
+  return (prefix || words.length === command.length) && command.every((word, at) => word === words[at]);
+}
+
+/** A rule that allows says what it allows; one that asks or denies is about whatever could be meant by it. */
+export function ruleMatches({ action, match }: Pick<Rule, 'action' | 'match'>, reading: Reading): boolean {
+  if (!('command' in match) || reading.words.length === 0) return false;
+  return isStricter(action, 'allow_with_checkpoint') ? refuses(match.command, reading) : allows(match, reading);
 }
 
 /** A command says more than a class, more words say more than fewer, one agent more than all. */

@@ -5,7 +5,7 @@ import { commandClasses } from '../shell/classes.js';
 import { classify } from '../shell/classify.js';
 import { type Action, actions, isStricter } from './action.js';
 import { type Decided, decide } from './decision.js';
-import { type Match, makeRule, parseRules, printRules, type Rule, ruleMatches } from './decision-rule.js';
+import { type Match, makeRule, parseRules, printRules, type Rule } from './decision-rule.js';
 
 interface Circumstances {
   readonly agents?: readonly string[];
@@ -48,7 +48,7 @@ describe('without a rule', () => {
     const { action: what, reason, words } = await decided('cd x && git -C y push', { agents: ['coder'] });
     assert.equal(what, 'require_approval');
     assert.match(reason, /agent coder is granted no network/);
-    assert.deepEqual(words, ['git', 'push']);
+    assert.deepEqual(words, ['git', '-C', 'y', 'push']);
   });
 
   it('a person without a network is told, and the jail holds', async () => {
@@ -99,9 +99,9 @@ describe('a rule', () => {
   });
 
   it('that allows a command allows nothing beside it or in it', async () => {
-    const rules = [rule('allow', 'sudo'), rule('allow', 'bash')];
+    const rules = ['sudo', 'bash'].map((program) => rule('allow', { command: [program], prefix: true }));
     assert.equal(await action('sudo ls', { rules }), 'allow');
-    assert.equal(await action('sudo docker ps', { rules }), 'deny');
+    assert.equal(await action('sudo docker run x', { rules }), 'deny');
     assert.equal(await action('sudo ls; su', { rules }), 'deny');
     assert.equal(await action("bash -c 'su'", { rules }), 'deny');
     assert.equal(await action('bash -c "$X"', { rules, agents: ['coder'] }), 'deny');
@@ -119,7 +119,7 @@ describe('a rule', () => {
       'require_approval',
     );
     assert.equal(
-      await action('rm a', { rules: [rule('deny', { class: 'destructive' }), rule('allow', 'rm')] }),
+      await action('rm a', { rules: [rule('deny', { class: 'destructive' }), rule('allow', 'rm a')] }),
       'allow',
     );
   });
@@ -143,12 +143,58 @@ describe('a rule', () => {
     assert.equal(await action('sudo ls', { rules: [open, rule('deny', 'git push')] }), 'allow_with_checkpoint');
   });
 
-  it('matches options in any order and cluster', () => {
-    assert.ok(ruleMatches(['rm', '-rf'], ['rm', '-f', 'a', '-r']));
-    assert.ok(ruleMatches(['rm', '-r'], ['rm', '-fr', 'a']));
-    assert.ok(!ruleMatches(['rm', '-r'], ['rm', '-f', 'a']));
-    assert.ok(!ruleMatches(['git', 'push'], ['git', 'pull']));
-    assert.ok(!ruleMatches(['git'], []));
+  it('that denies is about whatever could be meant', async () => {
+    const meant: Readonly<Record<string, readonly string[]>> = {
+      'rm /data': [
+        'rm //data',
+        'rm x /data',
+        'rm -r /data/',
+        '/bin/rm /data',
+        './rm /data',
+        'rm /tmp/../data',
+        'rm -- /data',
+      ],
+      'rm -rf': ['rm -f a -r', 'rm -fr a', 'rm a -r --x -f'],
+      'git push': ['git push', 'git -c a=b push x', './git push'],
+      'npm publish': ['npm --registry http://x publish', 'npm publish .'],
+    };
+    for (const [denied, texts] of Object.entries(meant)) {
+      for (const text of texts)
+        assert.equal(await action(text, { rules: [rule('deny', denied)], networked: true }), 'deny', text);
+    }
+    const others: Readonly<Record<string, readonly string[]>> = {
+      'rm /data': ['rm data', 'rm /data2', 'ls /data', 'rm -r /data/x'],
+      'rm -r': ['rm -f a'],
+      'git push': ['git pull', 'git commit -m push', 'git log push'],
+    };
+    for (const [denied, texts] of Object.entries(others)) {
+      for (const text of texts)
+        assert.notEqual(await action(text, { rules: [rule('deny', denied)], networked: true }), 'deny', text);
+    }
+  });
+
+  it('that allows is for exactly its words, unless a prefix was asked for', async () => {
+    const asks = rule('require_approval', { class: 'networked' });
+    const allows = async (match: Match | string, text: string) =>
+      (await action(text, { rules: [asks, rule('allow', match)], networked: true })) === 'allow';
+    for (const text of ['npm install', '/usr/bin/npm install', "sh -c 'npm install'"]) {
+      assert.equal(await allows('npm install', text), true, text);
+    }
+    for (const text of [
+      'npm install left-pad --registry http://evil.example',
+      'npm --registry http://evil.example install',
+      './npm install',
+      'node_modules/.bin/npm install',
+      'npm install ""',
+    ]) {
+      assert.equal(await allows('npm install', text), false, text);
+    }
+    const prefix: Match = { command: ['npm', 'install'], prefix: true };
+    assert.ok(await allows(prefix, 'npm install left-pad'));
+    assert.ok(!(await allows(prefix, 'npm --registry http://evil.example install')));
+    assert.ok(!(await allows(prefix, './npm install')));
+    assert.ok(await allows('./git push', './git push'));
+    assert.ok(!(await allows('./git push', 'git push')));
   });
 
   it('is the same after it was written and read', () => {
@@ -167,6 +213,7 @@ describe('a rule', () => {
       { version: 1, rules: [{ action: 'deny', agent: '*', match: { class: 'harmless' } }] },
       { version: 1, rules: [{ action: 'deny', agent: '*', match: { command: [] } }] },
       { version: 1, rules: [{ action: 'deny', agent: '*', match: { command: ['ls'], class: 'mutating' } }] },
+      { version: 1, rules: [{ action: 'allow', agent: '*', match: { command: ['ls'], prefix: 'yes' } }] },
     ]) {
       assert.throws(() => parseRules(value, 'rules.json'), { code: 'EINVAL' }, JSON.stringify(value));
     }

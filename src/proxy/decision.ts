@@ -9,7 +9,7 @@ import { type CommandClass, classNames, commandClasses } from '../shell/classes.
 import type { Classification } from '../shell/classify.js';
 import { everyReading, type Reading } from '../shell/reading.js';
 import { type Action, isStricter } from './action.js';
-import { type Rule, ruleMatches, ruleWeight } from './decision-rule.js';
+import { type Rule, ruleMatches, ruleWeight, ruleWords } from './decision-rule.js';
 
 export interface Decision {
   readonly action: Action;
@@ -75,7 +75,7 @@ function decidingRule(rules: readonly Rule[]): Rule | undefined {
 
 function decideClass(reading: Reading, name: CommandClass, rules: readonly Rule[], request: DecisionRequest): Decided {
   const rule = decidingRule(rules.filter(({ match }) => 'class' in match && match.class === name));
-  const base = { categories: [name], words: reading.words };
+  const base = { categories: [name], words: ruleWords(reading) };
   if (rule !== undefined) {
     return { ...base, action: rule.action, reason: `${reading.why} (a rule on ${name})`, rule: rule.id };
   }
@@ -96,9 +96,7 @@ function mayBeRefused(reading: Reading, rules: readonly Rule[]): Decided | undef
 function decideReading(reading: Reading, request: DecisionRequest): Decided {
   const agents = request.agents.length === 0 ? ['-'] : request.agents;
   const rules = request.rules.filter(({ agent }) => agent === '*' || agents.includes(agent));
-  const named = decidingRule(
-    rules.filter((rule) => 'command' in rule.match && ruleMatches(rule.match.command, reading.words)),
-  );
+  const named = decidingRule(rules.filter((rule) => ruleMatches(rule, reading)));
   if (named !== undefined) {
     const categories = classNames(reading.classes);
     return {
@@ -106,7 +104,7 @@ function decideReading(reading: Reading, request: DecisionRequest): Decided {
       categories,
       reason: `${reading.why} (a rule on this command)`,
       rule: named.id,
-      words: reading.words,
+      words: ruleWords(reading),
     };
   }
   const decided = classNames(reading.classes)

@@ -13,6 +13,8 @@ export interface EnforcedView {
   readonly masked: readonly string[];
   /** Targets of binds from which nothing is executed. */
   readonly noExecution: readonly string[];
+  /** Certificates that the network proxy trusts besides Node's own, in PEM. */
+  readonly authorities?: readonly string[];
 }
 
 const noExecution: Attribute = 'no execution';
@@ -37,4 +39,9 @@ export function enforcedPlan(view: EnforcedView, shape: (view: JailView) => Plan
 export function mountingPlan({ jail, readOnly: paths }: EnforcedView): Plan {
   const isWhole = (path: string) => jail.overlays.some(({ target }) => target === path);
   return [...overlayPlan(jail), ...paths.filter(isWhole).map(readOnly)];
+}
+
+/** The fork's own `/tmp`, on the host; undefined where it ends with the command. */
+export function temporaryOf({ jail }: EnforcedView): string | undefined {
+  return jail.shared.find(({ target, ofFork }) => target === '/tmp' && ofFork === true)?.source;
 }

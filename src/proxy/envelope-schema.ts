@@ -47,6 +47,7 @@ const changeMembers = {
   content: flag,
   stamp: text,
   path: text,
+  unlisted: whole,
 } satisfies Members<Envelope['changes'][number]>;
 
 const connectionMembers = {
@@ -78,10 +79,18 @@ const refusalMembers = {
   why: text,
 } satisfies Members<Envelope['refusals'][number]>;
 
+const copiedMembers = {
+  directories: whole,
+  files: whole,
+  bytes: whole,
+  milliseconds: amount,
+} satisfies Members<Envelope['resources']['copiedForRename']>;
+
 const resourceMembers = {
   userMicroseconds: whole,
   systemMicroseconds: whole,
   peakMemoryKilobytes: whole,
+  copiedForRename: object(copiedMembers),
 } satisfies Members<Envelope['resources']>;
 
 const requestMembers = {
@@ -118,6 +127,7 @@ const live = {
   exitCode: orNull({ type: 'integer', minimum: 0, maximum: 255 }),
   signal: orNull({ type: 'string', pattern: '^SIG' }),
   timedOut: flag,
+  outputError: object({ stream: oneOf(['stdout', 'stderr']), code: text }),
   stdout: stream,
   stderr: stream,
   startedAt: time,
@@ -138,7 +148,9 @@ const onFork = {
   session: orNull(text),
   checkpoint: orNull(whole),
   roots: list(text),
-  changes: list(object(changeMembers)),
+  changes: list(object(changeMembers, ['unlisted'])),
+  beside: list(text),
+  besideCount: whole,
   pending: whole,
   entered: list(text),
   clashes: list(text),
@@ -150,7 +162,7 @@ const refused = object({ version: always(1), decision, error: object(errorMember
 const title = 'What ctx answers with for a command, version 1';
 
 export function envelopeSchema(): Schema {
-  const schemas = { fork: object(onFork), live: object(live), refused };
+  const schemas = { fork: object(onFork, ['outputError']), live: object(live, ['outputError']), refused };
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title,

@@ -1,6 +1,7 @@
 /** The report of one command: a versioned value that machines read as JSON and people as text made from it. */
 import type { Quota } from '../authority/quota.js';
-import type { Outcome } from '../jail/report.js';
+import { ExitCode } from '../base/errno.js';
+import type { Outcome, OutputError } from '../jail/report.js';
 import type { ConnectionEvent } from '../network/events.js';
 import type { CommandChange } from '../vault/changes.js';
 import type { Decision } from './decision.js';
@@ -78,12 +79,14 @@ export interface Envelope {
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly timedOut: boolean;
+  /** Where output could not be passed on, a full disk for one: the rest of it is lost, and the run has failed. */
+  readonly outputError?: OutputError;
   /** Null when the streams were passed through and not captured. */
   readonly stdout: CapturedStream | null;
   readonly stderr: CapturedStream | null;
   readonly startedAt: string;
   readonly durationMilliseconds: number;
-  readonly resources: Omit<Outcome, 'exitCode' | 'signal' | 'refusedCalls' | 'crowded'>;
+  readonly resources: Omit<Outcome, 'exitCode' | 'signal' | 'refusedCalls' | 'crowded' | 'outputError' | 'heldCaches'>;
   readonly refusals: readonly Refusal[];
   /** Every attempt to connect, repeats summed. */
   readonly connections: readonly ConnectionEvent[];
@@ -95,6 +98,10 @@ export interface Envelope {
   readonly weakened: readonly string[];
   /** What this command changed in the fork. */
   readonly changes: readonly CommandChange[];
+  /** Commands that were at work on the fork at the same time: what they changed meanwhile is in `changes`, too. */
+  readonly beside: readonly string[];
+  /** How many they were: `beside` names the first of them. */
+  readonly besideCount: number;
   /** How many paths of the fork differ from the directory, this command's and earlier ones'. */
   readonly pending: number;
   /** Paths of the person's own edits that entered the fork before the command ran. */
@@ -107,9 +114,11 @@ export interface Envelope {
 
 /** The exit code that passes through: the command's own, or 128 + signal as shells have it. */
 export function exitCodeOfCommand(
-  envelope: Pick<Envelope, 'exitCode' | 'signal'>,
+  envelope: Pick<Envelope, 'exitCode' | 'signal' | 'outputError'>,
   signals: Readonly<Record<string, number>>,
 ): number {
+  // Its own failure says more; that its output is cut is no success.
+  if (envelope.exitCode === 0 && envelope.outputError !== undefined) return ExitCode.failed;
   if (envelope.exitCode !== null) return envelope.exitCode;
   return 128 + (signals[envelope.signal ?? 'SIGKILL'] ?? 9);
 }

@@ -21,6 +21,8 @@ export interface EnvironmentRequest {
     | undefined;
   /** How programs find the network they are granted. */
   readonly network?: Readonly<Record<string, string>>;
+  /** What git is told besides its files. */
+  readonly git?: Readonly<Record<string, string>>;
   /** `NAME=VALUE`, or `NAME` to pass the caller's own value on. */
   readonly additions: readonly string[];
 }
@@ -71,6 +73,7 @@ export function commandEnvironment(request: EnvironmentRequest): Readonly<Record
     // Root's tar would try to give files to users it may not name.
     ...(person.uid === 0 ? { TAR_OPTIONS: '--no-same-owner' } : {}),
     ...request.network,
+    ...request.git,
     ...agentEnvironment(request.agent),
     ...Object.fromEntries(request.additions.map((text) => addition(text, inherited))),
   });

@@ -6,10 +6,12 @@ import type { RunningJail } from '../jail/launch.js';
 import type { Layer } from '../jail/plan.js';
 import type { InjectedSecret } from '../network/secret.js';
 import type { Progress } from '../vault/tree.js';
+import type { CacheKeeping } from '../vault/vault.js';
 import type { ApprovalRequest } from './await-approval.js';
 import type { LimitEvent } from './limit-events.js';
+import type { AskedTree } from './served-trees.js';
 
-export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds' | 'onApproval' | 'live'> {
+export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds' | 'onApproval' | 'live' | 'input'> {
   readonly argv: readonly string[];
   /** The text that `argv` runs, where it was asked for as one. */
   readonly shell?: string | undefined;
@@ -23,7 +25,11 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   readonly writes?: readonly string[];
   /** As `writes`, but directly and not undoable, also where the fork could hold them. */
   readonly liveWrites?: readonly string[];
+  /** Trees of the VFS to show, each served by a process of its own. */
+  readonly trees?: readonly AskedTree[] | undefined;
   readonly siblings?: boolean;
+  /** Where it writes tools' caches: in the fork, or in one place for all forks of its user. */
+  readonly cache?: CacheKeeping | undefined;
   /** Show it the workspace read-only. */
   readonly readonly?: boolean;
   /** What a command without an agent may connect to: `any`, or `host:port`. */
@@ -42,7 +48,10 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   readonly streams: 'inherit' | 'capture';
   /** Told of output as it comes, where it is captured. */
   readonly onOutput?: OutputListener | undefined;
+  /** Until nobody else is at work on the fork. */
   readonly wait: boolean;
+  /** EBUSY where somebody is, instead of joining them. */
+  readonly alone?: boolean | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** The workspace is ready; whatever is drawn of its making can go. */
   readonly onReady?: (() => void) | undefined;

@@ -15,6 +15,7 @@ import { type Host, placeOf } from './host.js';
 import { secretNames } from './injected-secrets.js';
 import { liveNote, recordInterruptedLive } from './live-runs.js';
 import { liveView, writesAsOwner } from './live-view.js';
+import { nestingHint } from './nesting-hint.js';
 import { unusedFork } from './plan-of.js';
 import { recordedRun } from './recorded-run.js';
 import { requestedOf } from './requested.js';
@@ -27,7 +28,16 @@ export type LiveRequest = Omit<ExecRequest, 'wait' | 'onProgress'>;
 /** As that of a fork, without what only a fork can say. */
 export type LiveEnvelope = Omit<
   Envelope,
-  'workspace' | 'session' | 'checkpoint' | 'roots' | 'changes' | 'pending' | 'entered' | 'clashes'
+  | 'workspace'
+  | 'session'
+  | 'checkpoint'
+  | 'roots'
+  | 'changes'
+  | 'beside'
+  | 'besideCount'
+  | 'pending'
+  | 'entered'
+  | 'clashes'
 > & {
   readonly workspace: { readonly origin: string; readonly vault: null; readonly fork: null };
 };
@@ -78,6 +88,7 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
   }
   const { argv, environmentAdditions, weakened } = request;
   const mounts = unusedFork(host, place);
+  await resolved.leave.confirmDirectories();
   const view = viewOf({ host, place, resolved, mounts, argv, environmentAdditions, weakened });
   const { agent, leave } = resolved;
   const { decision, approval } = leave;
@@ -102,7 +113,7 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
       onLimit: request.onLimit,
       signal: request.signal,
     },
-    (events) => {
+    (events, onConnection) => {
       request.onReady?.();
       return runInJail({
         program: host.jailProgram,
@@ -115,7 +126,10 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
         onOutput: request.onOutput,
         timeoutMilliseconds: shortest(request.timeoutMilliseconds, quota.wallTime),
         events,
+        onConnection,
         treeProgram: host.tree.program,
+        starter: host.starter,
+        lockLibrary: host.lockLibrary,
         counted: [],
         onStarted: request.onStarted,
       });
@@ -138,7 +152,8 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
     weakened,
     warnings: [
       ...unwritten,
-      ...leave.warnings,
+      ...nestingHint(report),
+      ...(report.exitCode === 0 ? [] : leave.hints),
       ...resolved.warnings,
       ...withheld(place, resolved),
       ...nobodyHere(owner),

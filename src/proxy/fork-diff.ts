@@ -1,9 +1,9 @@
-/** What a fork changes, chosen by paths, and as much of it as is read at once. */
-import { filesDiffedAtOnce } from '../base/limits.js';
+/** What a fork changes, chosen by paths, and each change with its contents. */
+import { diffedFileBytes, filesDiffedAtOnce, fullyDiffedFileBytes } from '../base/limits.js';
 import type { TextChange } from '../vault/changes.js';
 import { isRepositoryData } from '../vault/repository-data.js';
 import type { Change } from '../vault/tree.js';
-import { type ForkStatus, type LookRequest, lookAtFork, readFork } from './fork-verbs.js';
+import { type ForkStatus, type LookRequest, lookAtFork, readFork } from './fork-status.js';
 import { type Host, placeOf } from './host.js';
 import { shownFrom } from './shown-from.js';
 
@@ -14,9 +14,10 @@ export interface DiffRequest extends LookRequest {
 
 export interface ForkDiff {
   readonly status: ForkStatus;
-  readonly texts: readonly TextChange[];
-  /** Files that differ too, and were not read. */
+  /** Changes that are not among those that were visited, because there are too many. */
   readonly left: number;
+  /** The same, since they are git's own bookkeeping, which is not for reading; whoever names it gets it. */
+  readonly repository: number;
 }
 
 function chosen({ changes }: ForkStatus, roots: readonly string[]): readonly Change[] {
@@ -26,11 +27,11 @@ function chosen({ changes }: ForkStatus, roots: readonly string[]): readonly Cha
   );
 }
 
-/** What can be read as text. Git's bookkeeping is not for reading; whoever names it gets it. */
-function readable(status: ForkStatus, roots: readonly string[]): readonly Change[] {
-  return chosen(status, roots).filter(
-    (change) => change.type !== 'directory' && (roots.length > 0 || !isRepositoryData(change)),
-  );
+/** Those that are shown, and those of git's own. */
+function shownOf(status: ForkStatus, roots: readonly string[]): readonly [readonly Change[], readonly Change[]] {
+  const all = chosen(status, roots);
+  if (roots.length > 0) return [all, []];
+  return [all.filter((change) => !isRepositoryData(change)), all.filter(isRepositoryData)];
 }
 
 export async function changedPaths(host: Host, { paths, ...request }: DiffRequest): Promise<ForkStatus> {
@@ -39,11 +40,21 @@ export async function changedPaths(host: Host, { paths, ...request }: DiffReques
   return { ...status, changes: chosen(status, roots) };
 }
 
-export async function diffOfFork(host: Host, { paths, ...request }: DiffRequest): Promise<ForkDiff> {
+/** `visit` is given each change with both its sides, in their order. */
+export async function diffOfFork(
+  host: Host,
+  { paths, full = false, ...request }: DiffRequest & { readonly full?: boolean | undefined },
+  visit: (text: TextChange) => void | Promise<void>,
+): Promise<ForkDiff> {
   const roots = shownFrom(placeOf(host, request.cwd), paths);
-  const { status, texts } = await readFork(host, { ...request, about: roots }, (found) =>
-    readable(found, roots).slice(0, filesDiffedAtOnce),
-  );
-  const left = readable(status, roots).length - texts.length;
-  return { status: { ...status, changes: chosen(status, roots) }, texts, left };
+  const most = full ? fullyDiffedFileBytes : diffedFileBytes;
+  const files = full ? Number.POSITIVE_INFINITY : filesDiffedAtOnce;
+  const choose = (found: ForkStatus) => shownOf(found, roots)[0].slice(0, files);
+  const status = await readFork(host, { ...request, about: roots }, { choose, visit, most });
+  const [all, repository] = shownOf(status, roots);
+  return {
+    status: { ...status, changes: chosen(status, roots) },
+    left: Math.max(0, all.length - files),
+    repository: repository.length,
+  };
 }

@@ -1,9 +1,17 @@
 /** A fork as its jail mounts it: each root an overlay at its own path, all named from the vault's directory. */
 import { posix } from 'node:path';
-import type { OverlayRoot } from '../jail/plan.js';
+import type { CacheRoot, OverlayRoot } from '../jail/plan.js';
 import { treesOf } from '../vault/layer-pool.js';
 import { rootKey, type VaultPaths, workspaceRoot } from '../vault/layout.js';
-import { type OpenFork, prepareHome, prepareRoot } from '../vault/vault.js';
+import {
+  type CacheKeeping,
+  type OpenFork,
+  prepareCache,
+  prepareHome,
+  prepareRoot,
+  prepareTemporary,
+} from '../vault/vault.js';
+import { holdersOf } from './group-part.js';
 
 export interface ForkMounts {
   /** The directory that the overlays' layers are named relative to. */
@@ -11,6 +19,10 @@ export interface ForkMounts {
   readonly overlays: readonly OverlayRoot[];
   /** What stands for the person's home. */
   readonly home: string;
+  /** What takes what is written into a cache of the person's; without it caches are read-only. */
+  cache?(source: string): Pick<CacheRoot, 'upper' | 'work' | 'holders'>;
+  /** What stands for `/tmp`; without it that ends with the command. */
+  readonly temporary?: string;
 }
 
 export interface RootLayers {
@@ -32,13 +44,30 @@ export function overlayOf(paths: VaultPaths, { target, root, frozen, live }: Roo
 }
 
 /** The workspace, and the further directories that are named. Makes what is missing for them to be mounted. */
-export function mountsOf(fork: OpenFork, directories: readonly string[] = [], home?: string): ForkMounts {
+export function mountsOf(
+  fork: OpenFork,
+  directories: readonly string[] = [],
+  { home, cache = 'fork' }: { readonly home?: string | undefined; readonly cache?: CacheKeeping | undefined } = {},
+): ForkMounts {
   const { paths, meta, vault } = fork;
   const overlays = [workspaceRoot, ...directories.map(rootKey)].flatMap((root) => {
     const target = vault.roots[root];
     if (target === undefined) return [];
     prepareRoot(fork, root);
-    return [overlayOf(paths, { target, root, frozen: [...meta.base, ...meta.deltas], live: meta.live })];
+    const overlay = overlayOf(paths, { target, root, frozen: [...meta.base, ...meta.deltas], live: meta.live });
+    const holders = holdersOf(fork.others, root);
+    return [holders.length === 0 ? overlay : { ...overlay, holders }];
   });
-  return { base: paths.directory, overlays, home: home ?? prepareHome(fork) };
+  const inVault = (path: string) => posix.relative(paths.directory, path);
+  return {
+    base: paths.directory,
+    overlays,
+    home: home ?? prepareHome(fork),
+    temporary: prepareTemporary(fork),
+    cache: (source) => {
+      const { upper, work } = prepareCache(fork, source, cache);
+      const holders = fork.others.flatMap(({ jail }) => jail ?? []);
+      return { upper: inVault(upper), work: inVault(work), ...(holders.length === 0 ? {} : { holders }) };
+    },
+  };
 }

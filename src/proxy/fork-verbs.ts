@@ -1,25 +1,38 @@
 /** What a person does with a fork after a command: look, keep, forget. Each locks the fork, and is in the record. */
 import { ErrnoError } from '../base/errno.js';
+import { countedChanges } from '../base/limits.js';
 import { type Applied, type ApplyRequest, applyFork } from '../vault/apply.js';
 import { refuseBothSides } from '../vault/apply-plan.js';
-import { forkChanges, readChanges, standingClashes, type TextChange } from '../vault/changes.js';
-import { findCheckpoint } from '../vault/checkpoint.js';
+import { countForkChanges, forkChanges } from '../vault/changes.js';
+import { syncedFork } from '../vault/durable.js';
 import { flattenTrunk } from '../vault/flatten.js';
 import { dropFork } from '../vault/forks.js';
 import { collectGarbage } from '../vault/gc.js';
 import { refuseForeign } from '../vault/root-paths.js';
 import { moveOnto } from '../vault/sync.js';
-import type { Change } from '../vault/tree.js';
+import { countChanges } from '../vault/too-deep.js';
 import { closeFork, type OpenFork, openExistingFork } from '../vault/vault.js';
 import { readVaultMeta } from '../vault/vault-meta.js';
 import { type Host, placeOf } from './host.js';
 import { recordInterrupted } from './interrupted-run.js';
+import { both, recordedVerb, toldSteps } from './recorded-verb.js';
 
 export interface ForkRequest {
   readonly cwd: string;
   readonly wait: boolean;
   /** By name; without one, the one in use. */
   readonly fork?: string | undefined;
+  /** Not even for the moment that another process has the fork's lock. */
+  readonly atOnce?: boolean | undefined;
+}
+
+export function noForkHere(operation: string, path: string): ErrnoError {
+  return new ErrnoError('ENOENT', {
+    operation,
+    path,
+    reason: 'no command has run here yet, so there is no fork',
+    remedy: 'ctx exec -- COMMAND makes one',
+  });
 }
 
 export async function withFork<T>(
@@ -27,6 +40,7 @@ export async function withFork<T>(
   request: ForkRequest,
   purpose: string,
   use: (fork: OpenFork) => Promise<T>,
+  more: { readonly afresh?: boolean } = {},
 ): Promise<T> {
   const place = placeOf(host, request.cwd);
   const { store, tree } = host;
@@ -37,17 +51,13 @@ export async function withFork<T>(
     owner: place.owner,
     fork: request.fork,
     wait: request.wait,
+    atOnce: request.atOnce,
     purpose,
+    ...more,
   });
-  if (fork === undefined) {
-    throw new ErrnoError('ENOENT', {
-      operation: purpose,
-      path: place.origin,
-      reason: 'no command has run here yet, so there is no fork',
-      remedy: 'ctx exec -- COMMAND makes one',
-    });
-  }
+  if (fork === undefined) throw noForkHere(purpose, place.origin);
   try {
+    for (const text of fork.warnings ?? []) host.warn?.(text);
     await recordInterrupted(host, fork);
     return await use(fork);
   } finally {
@@ -61,60 +71,10 @@ export const objectOf = ({ id, name }: OpenFork) => `fork/${id}/${name}`;
 /** Many layers become few, and what nobody needs any more goes: of this fork too, since its lock is held. */
 export async function tidy(fork: OpenFork): Promise<void> {
   await flattenTrunk(fork);
-  await moveOnto(fork, { vault: readVaultMeta(fork.paths.meta) ?? fork.vault, problems: [] });
-  await collectGarbage(fork, new Map([[fork.name, fork.lockDescriptor]]));
-}
-
-export interface ForkStatus {
-  readonly origin: string;
-  readonly vault: string;
-  readonly fork: string;
-  readonly layers: number;
-  readonly changes: readonly Change[];
-  readonly clashes: readonly string[];
-  readonly checkpoints: number;
-}
-
-async function statusOf(fork: OpenFork, since: string | undefined): Promise<ForkStatus> {
-  const { meta } = fork;
-  return {
-    origin: fork.vault.origin,
-    vault: fork.id,
-    fork: fork.name,
-    layers: meta.base.length + meta.deltas.length,
-    changes: await forkChanges(fork, since === undefined ? undefined : findCheckpoint(fork, since)),
-    clashes: await standingClashes(fork),
-    checkpoints: meta.checkpoints.length,
-  };
-}
-
-export interface LookRequest extends ForkRequest {
-  /** Shown paths that are asked for: those of no root are refused. */
-  readonly about?: readonly string[] | undefined;
-  /** A checkpoint: only what changed after it. */
-  readonly since?: string | undefined;
-}
-
-export function lookAtFork(host: Host, request: LookRequest): Promise<ForkStatus> {
-  return withFork(host, request, 'ctx status', (fork) => {
-    refuseForeign(fork.vault.roots, request.about ?? [], 'look at the fork');
-    return statusOf(fork, request.since);
-  });
-}
-
-/** The status, and the contents on both sides of the changes that `choose` picks from it. */
-export function readFork(
-  host: Host,
-  request: LookRequest,
-  choose: (status: ForkStatus) => readonly Change[],
-): Promise<{ readonly status: ForkStatus; readonly texts: readonly TextChange[] }> {
-  return withFork(host, request, 'ctx diff', async (fork) => {
-    const { since, about = [] } = request;
-    refuseForeign(fork.vault.roots, about, 'ctx diff');
-    const status = await statusOf(fork, since);
-    const moment = since === undefined ? undefined : findCheckpoint(fork, since);
-    return { status, texts: await readChanges(fork, choose(status), moment) };
-  });
+  const moved = await moveOnto(fork, { vault: readVaultMeta(fork.paths.meta) ?? fork.vault, problems: [] });
+  // What goes must not be what a power cut would go back to.
+  await syncedFork(moved.fork);
+  await collectGarbage(fork, new Map([[fork.name, fork.lockDescriptor]]), { later: true });
 }
 
 /** `confirm` is called with the fork locked, before anything is written; it throws where that must not be. */
@@ -122,42 +82,56 @@ export function keepFork(
   host: Host,
   request: ForkRequest,
   choices: ApplyRequest,
-  confirm: (fork: OpenFork) => void = () => undefined,
+  confirm: (fork: OpenFork) => Promise<void> = async () => undefined,
 ): Promise<Omit<Applied, 'fork'>> {
   return withFork(host, request, 'ctx apply', async (fork) => {
     const { only = [], ours = [], theirs = [] } = choices;
     refuseForeign(fork.vault.roots, [...only, ...ours, ...theirs], 'ctx apply');
     refuseBothSides(choices);
-    confirm(fork);
+    await confirm(fork);
     const object = objectOf(fork);
     const { conflicts: choice, dryRun = false, allowSensitive } = choices;
     const facts = { origin: fork.vault.origin, choice, allowSensitive };
+    const apply = (more: Partial<ApplyRequest>) =>
+      applyFork(fork, { ...choices, ...more, ...both(more, choices), own: host.hidden });
+    if (dryRun) {
+      const { fork: _fork, ...planned } = await apply({});
+      return planned;
+    }
     // Your own files cannot be undone by the fork alone: that it was begun is on the disk first.
-    if (!dryRun) host.recorder.append({ type: 'apply', object, status: 'begin', durable: true, facts });
-    const { fork: after, ...applied } = await applyFork(fork, { ...choices, own: host.hidden });
-    if (dryRun) return applied;
-    host.recorder.append({
-      type: 'apply',
-      object,
-      status: applied.done ? 'ok' : 'failed',
-      facts: {
-        ...facts,
-        steps: applied.done ? applied.steps.map(({ action, path }) => `${action} ${path}`) : [],
-        conflicts: applied.conflicts,
-        heldBack: applied.heldBack,
-      },
-    });
+    const verb = { type: 'apply', object, durable: true, facts };
+    const { fork: after, ...applied } = await recordedVerb(host, verb, apply, (result) =>
+      toldSteps(result, { heldBack: result.heldBack }),
+    );
     await tidy(after);
     return applied;
   });
 }
 
-export function forgetFork(host: Host, request: ForkRequest): Promise<{ readonly dropped: number }> {
-  return withFork(host, request, 'ctx drop', async (fork) => {
-    const changes = await forkChanges(fork);
-    const facts = { origin: fork.vault.origin, changes: changes.length };
-    host.recorder.append({ type: 'drop', object: objectOf(fork), status: 'begin', makesRoom: true, facts });
-    await tidy(await dropFork(fork));
-    return { dropped: changes.length };
-  });
+export interface Dropped {
+  /** How many changes; as many as were counted, where there are more. */
+  readonly dropped: number;
+  readonly more?: true;
+}
+
+async function pendingCount(fork: OpenFork): Promise<Dropped> {
+  const dropped = await countForkChanges(fork, countedChanges);
+  return dropped < countedChanges ? { dropped: countChanges(await forkChanges(fork)) } : { dropped, more: true };
+}
+
+export function forgetFork(host: Host, request: ForkRequest): Promise<Dropped> {
+  return withFork(
+    host,
+    request,
+    'ctx drop',
+    async (fork) => {
+      const count = await pendingCount(fork);
+      const more = count.more === undefined ? {} : { more: true };
+      const facts = { origin: fork.vault.origin, changes: count.dropped, ...more };
+      const verb = { type: 'drop', object: objectOf(fork), makesRoom: true, facts };
+      await recordedVerb(host, verb, async () => tidy(await dropFork(fork)));
+      return count;
+    },
+    { afresh: true },
+  );
 }

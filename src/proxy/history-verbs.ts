@@ -3,6 +3,7 @@ import type { Json } from '../base/canonical-json.js';
 import { ErrnoError } from '../base/errno.js';
 import { forkChanges } from '../vault/changes.js';
 import { deleteCheckpoint, findCheckpoint, lastMoment, rollBack, saveCheckpoint } from '../vault/checkpoint.js';
+import { syncedFork } from '../vault/durable.js';
 import type { Checkpoint } from '../vault/fork-meta.js';
 import {
   createFork,
@@ -19,10 +20,13 @@ import {
 import { collectGarbage } from '../vault/gc.js';
 import { restorePaths } from '../vault/restore.js';
 import { refuseForeign } from '../vault/root-paths.js';
+import { countChanges } from '../vault/too-deep.js';
 import type { Change } from '../vault/tree.js';
 import { type VaultAccess, vaultAccess } from '../vault/vault.js';
 import { type ForkRequest, objectOf, tidy, withFork } from './fork-verbs.js';
 import { type Host, placeOf } from './host.js';
+import { lookIntoFork } from './look-into-fork.js';
+import { recordedVerb } from './recorded-verb.js';
 
 /** A checkpoint without the names of its layers. */
 export type Moment = Omit<Checkpoint, 'base' | 'deltas' | 'position'>;
@@ -34,14 +38,17 @@ function momentOf({ base: _base, deltas: _deltas, position: _position, ...moment
 export function saveMoment(host: Host, request: ForkRequest, name: string | undefined): Promise<Moment> {
   return withFork(host, request, 'ctx checkpoint save', async (fork) => {
     const facts = { name: name ?? null };
-    host.recorder.append({ type: 'checkpoint', object: objectOf(fork), status: 'begin', facts });
     const reason = 'ctx checkpoint save';
-    return momentOf(saveCheckpoint(fork, { name, automatic: false, reason }).checkpoint);
+    return recordedVerb(host, { type: 'checkpoint', object: objectOf(fork), facts }, async () => {
+      // First, so that a disk that is full leaves no checkpoint of which it was said that it failed.
+      const synced = await syncedFork(fork);
+      return momentOf(saveCheckpoint(synced, { name, automatic: false, reason, durable: true }).checkpoint);
+    });
   });
 }
 
 export function listMoments(host: Host, request: ForkRequest): Promise<readonly Moment[]> {
-  return withFork(host, request, 'ctx checkpoint list', async ({ meta }) => meta.checkpoints.map(momentOf));
+  return lookIntoFork(host, request, 'ctx checkpoint list', async ({ meta }) => meta.checkpoints.map(momentOf));
 }
 
 /** The moment, and what the fork changed since then. */
@@ -50,7 +57,7 @@ export function lookAtMoment(
   request: ForkRequest,
   wanted: string,
 ): Promise<{ readonly moment: Moment; readonly changes: readonly Change[] }> {
-  return withFork(host, request, 'ctx checkpoint info', async (fork) => {
+  return lookIntoFork(host, request, 'ctx checkpoint info', async (fork) => {
     const checkpoint = findCheckpoint(fork, wanted);
     return { moment: momentOf(checkpoint), changes: await forkChanges(fork, checkpoint) };
   });
@@ -61,8 +68,8 @@ export function deleteMoment(host: Host, request: ForkRequest, wanted: string): 
     const checkpoint = findCheckpoint(fork, wanted);
     const facts = { checkpoint: checkpoint.id };
     const object = objectOf(fork);
-    host.recorder.append({ type: 'checkpoint delete', object, status: 'begin', makesRoom: true, facts });
-    await tidy(deleteCheckpoint(fork, checkpoint));
+    const verb = { type: 'checkpoint delete', object, makesRoom: true, facts };
+    await recordedVerb(host, verb, () => tidy(deleteCheckpoint(fork, checkpoint)));
     return momentOf(checkpoint);
   });
 }
@@ -91,9 +98,14 @@ export function rollBackFork(host: Host, request: RollbackRequest): Promise<Roll
       paths.length === 0 || paths.some((top) => top === '.' || path === top || path.startsWith(`${top}/`));
     const undone = all.filter(({ path }) => chosen(path));
     const facts: Record<string, Json> = { checkpoint: to.id, made: to.made, paths, undone: undone.length };
-    host.recorder.append({ type: 'rollback', object: objectOf(fork), status: 'begin', makesRoom: true, facts });
-    const after = paths.length === 0 ? await rollBack(fork, to) : await restorePaths(fork, to, paths);
-    return { to: momentOf(to), undone, pending: (await forkChanges(after)).length };
+    const verb = { type: 'rollback', object: objectOf(fork), makesRoom: true, facts };
+    const after = await recordedVerb(
+      host,
+      verb,
+      () => (paths.length === 0 ? rollBack(fork, to) : restorePaths(fork, to, paths)),
+      () => ({ status: 'ok', facts: { changes: undone.map(({ kind, path }) => `${kind} ${path}`) } }),
+    );
+    return { to: momentOf(to), undone, pending: countChanges(await forkChanges(after)) };
   });
 }
 
@@ -128,13 +140,8 @@ export async function makeFork(
 ): Promise<MadeFork> {
   const access = accessAt(host, cwd);
   const source = sourceOf(access, from);
-  host.recorder.append({
-    type: 'fork',
-    object: `vault/${access.id}`,
-    status: 'begin',
-    facts: { name: name ?? null, from: from ?? null },
-  });
-  return createFork(access, name, source);
+  const verb = { type: 'fork', object: `vault/${access.id}`, facts: { name: name ?? null, from: from ?? null } };
+  return recordedVerb(host, verb, () => createFork(access, name, source));
 }
 
 export function allForks(host: Host, cwd: string): readonly ForkSummary[] {
@@ -148,7 +155,8 @@ export function chooseFork(host: Host, cwd: string, name: string): Promise<void>
 export async function removeFork(host: Host, cwd: string, name: string): Promise<void> {
   const access = accessAt(host, cwd);
   const object = `fork/${access.id}/${name}`;
-  host.recorder.append({ type: 'fork delete', object, status: 'begin', makesRoom: true, facts: {} });
-  await deleteFork(access, name);
-  await collectGarbage(access);
+  await recordedVerb(host, { type: 'fork delete', object, makesRoom: true, facts: {} }, async () => {
+    await deleteFork(access, name);
+    await collectGarbage(access, new Map(), { later: true });
+  });
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { AuditPlaces } from '../audit/places.js';
 import type { Recorder } from '../audit/record.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import type { Starter } from '../base/starter.js';
 import { identityShift } from '../jail/id-maps.js';
 import type { Architecture } from '../jail/system-calls.js';
 import { vaultId, vaultPaths } from '../vault/layout.js';
@@ -11,6 +12,7 @@ import type { Store } from '../vault/store.js';
 import type { Tree } from '../vault/tree.js';
 import type { Owner } from '../vault/vault.js';
 import type { AgentSource } from './agent-facts.js';
+import { refuseForeignLinks } from './canonical-paths.js';
 import { workspaceOf } from './workspace.js';
 
 export interface Host {
@@ -19,10 +21,13 @@ export interface Host {
   readonly recorder: Recorder;
   readonly audit: AuditPlaces;
   readonly jailProgram: string;
+  /** Of a process that runs one command and ends. */
+  readonly starter?: Starter | undefined;
   /** Path of `flock.node`. */
   readonly lockLibrary: string;
   readonly architecture: Architecture;
-  readonly processors: number;
+  /** What a command may have at one time, where nobody says otherwise. */
+  readonly processes: number;
   readonly uid: number;
   readonly gid: number;
   /** Supplementary groups of this process. */
@@ -36,7 +41,13 @@ export interface Host {
   /** Canonical paths that no jail ever shows: the store, the objects, the operator's files. */
   readonly hidden: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The server or session that asks for commands, where it is one: what a person grants it is for no other. */
+  readonly requester?: string;
   now(): Date;
+  /** Lets go of what stays open between uses: descriptors of the record, a program. Whoever uses it again opens it again. */
+  release?(): void;
+  /** What a person has to know beside the answer, such as what a power cut cost. */
+  warn?(text: string): void;
 }
 
 function exists(path: string): boolean {
@@ -57,6 +68,20 @@ export interface Place {
   readonly owner: Owner;
 }
 
+/** The kernel's name of where a process is has no links in it: one that it has by now was put there meanwhile. */
+function refuseOtherThanHere(cwd: string, directory: string, uid: number): void {
+  if (cwd !== process.cwd()) {
+    refuseForeignLinks(cwd, uid);
+    return;
+  }
+  throw new ErrnoError('ESTALE', {
+    operation: 'open the directory',
+    path: cwd,
+    reason: `the directory you are in is not the one its name leads to any more: that is ${directory}`,
+    remedy: 'go to the project you want to work on again and run the command there',
+  });
+}
+
 export function placeOf(host: Host, cwd: string): Place {
   let directory: string;
   try {
@@ -64,6 +89,7 @@ export function placeOf(host: Host, cwd: string): Place {
   } catch (error) {
     throw fromSystemError(error, 'open the directory', cwd);
   }
+  if (directory !== cwd) refuseOtherThanHere(cwd, directory, host.uid);
   const origin = workspaceOf(directory, {
     home: host.home,
     store: host.store.directory,

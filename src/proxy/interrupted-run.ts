@@ -2,21 +2,21 @@
  * A run whose owner was killed has a beginning in the record and no end. Whoever opens its fork next gives it one: that it was
  * interrupted, and what it had changed by then, which is still its own since nothing has been frozen after it.
  *
- * The fork is locked, so nothing runs in it. Once only: the record itself is asked whether it has an end.
+ * The fork is locked. What others at work changed meanwhile is among it. Once only: the record itself is asked whether it has an end.
  */
 import type { Body } from '../audit/format.js';
 import { agentChain, personChain } from '../audit/layout.js';
 import { recordsIn } from '../audit/query.js';
 import { directoryReader } from '../audit/reader.js';
 import { reportOf } from '../vault/changes.js';
+import { type BegunRun, forget } from '../vault/group.js';
 import { stateAfter } from '../vault/state-digest.js';
 import type { OpenFork } from '../vault/vault.js';
 import type { Host } from './host.js';
-import { forkNote, type LastRun, unendedRun } from './last-run.js';
 import type { Facts } from './recorded-run.js';
 
 /** How the record says that a run began; undefined where it does not, or says how it ended too. */
-export function openBeginning(host: Host, { run, agent }: LastRun): Body | undefined {
+export function openBeginning(host: Host, { run, agent }: BegunRun): Body | undefined {
   const chain = agent === null ? personChain : agentChain(agent);
   const records = [...recordsIn(directoryReader(host.audit.record), chain)]
     .map(({ body }) => body)
@@ -38,14 +38,14 @@ export function endInterrupted(host: Host, { object, session, agent, facts }: Bo
 }
 
 export async function recordInterrupted(host: Host, fork: OpenFork): Promise<void> {
-  const { lastRun } = fork.place;
-  const found = unendedRun(lastRun);
-  if (found === undefined) return;
-  const begin = openBeginning(host, found);
-  if (begin !== undefined) {
-    const [after, state] = await Promise.all([reportOf(fork), stateAfter(fork)]);
-    const changes = after.changes.map(({ kind, path }) => `${kind} ${path}`);
-    endInterrupted(host, begin, { changes, stateAfter: state });
+  const { dead, others, place } = fork;
+  for (const worker of dead) {
+    const begun = worker.runs.flatMap((run) => openBeginning(host, run) ?? []);
+    if (begun.length > 0) {
+      const [after, state] = await Promise.all([reportOf(fork), others.length === 0 ? stateAfter(fork) : null]);
+      const changes = after.changes.map(({ kind, path }) => `${kind} ${path}`);
+      for (const each of begun) endInterrupted(host, each, { changes, stateAfter: state });
+    }
+    forget(place, worker);
   }
-  forkNote(lastRun).end(found);
 }

@@ -45,3 +45,9 @@ export function jailIdentity(owner: Owner, { authority, agent }: IdentityOf): Id
 export function fitsShift(id: number): boolean {
   return id < shiftedCount;
 }
+
+/** As whose the fork's files are shown: those who share its mounts have it in common. */
+export function ownersOf({ owner }: { readonly owner: Owner }, resolved: IdentityOf): string {
+  const identity = jailIdentity(owner, resolved);
+  return identity.kind === 'shifted' && identity.owner !== undefined ? `${identity.uid}:${identity.gid}` : '';
+}

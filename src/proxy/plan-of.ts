@@ -31,7 +31,7 @@ export function unusedFork(host: Host, place: Place, roots: readonly string[] = 
     const overlay = overlayOf(paths, { target, root, frozen: [...base, ...deltas], live });
     return { ...overlay, lower: overlay.lower.length === 0 ? [`layer/import/${root}`] : overlay.lower };
   });
-  return { base: paths.directory, overlays, home: fork.home };
+  return { base: paths.directory, overlays, home: fork.home, temporary: fork.temporary };
 }
 
 export async function planOf(host: Host, request: PlanRequest): Promise<Plan> {

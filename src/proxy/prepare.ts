@@ -1,6 +1,6 @@
 /** A fork made ready before there is a command: the directory imported, the person's edits taken over, other roots added. */
 import { closeFork, openFork } from '../vault/vault.js';
-import { authorityFor } from './authority-for.js';
+import { authorityToPrepare } from './authority-for.js';
 import type { Envelope } from './envelope.js';
 import type { ExecRequest } from './exec-request.js';
 import { readyFork } from './execute.js';
@@ -20,13 +20,13 @@ export interface Prepared
 
 export async function prepareFork(host: Host, request: PrepareRequest): Promise<Prepared> {
   const place = placeOf(host, request.cwd);
-  // Nothing runs: what a command may do is decided when there is one.
-  const whole = { ...request, argv: ['true'], streams: 'capture', environmentAdditions: [] } as const;
-  const resolved = await authorityFor(host, place, whole);
+  const whole = { ...request, streams: 'capture', environmentAdditions: [] } as const;
+  const resolved = await authorityToPrepare(host, place, whole);
   const { origin, owner } = place;
   const { store, tree } = host;
   const purpose = 'ctx prepare';
   const opened = await openFork({ ...request, store, tree, origin, owner, look: true, purpose });
+  for (const text of opened.warnings ?? []) host.warn?.(text);
   try {
     const { fork, checkpoint, entered, clashes, problems } = await readyFork(host, place, opened, resolved, {
       ...whole,

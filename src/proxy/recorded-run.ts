@@ -5,6 +5,8 @@
 import type { RecordEntry } from '../audit/record.js';
 import type { Json } from '../base/canonical-json.js';
 import { ErrnoError } from '../base/errno.js';
+import type { HeldCache } from '../jail/report.js';
+import { type ConnectionListener, endedEntry, openedEntry } from './connection-records.js';
 import { denialsOf } from './denials.js';
 import type { Envelope } from './envelope.js';
 import type { Host } from './host.js';
@@ -32,6 +34,7 @@ export type RunReport = Pick<
   | 'exitCode'
   | 'signal'
   | 'timedOut'
+  | 'outputError'
   | 'stdout'
   | 'stderr'
   | 'startedAt'
@@ -47,6 +50,7 @@ export type RunReport = Pick<
 export interface RunAndSeen<Seen> {
   readonly report: RunReport;
   readonly seen: Seen;
+  readonly heldCaches: readonly HeldCache[];
   /** What could not be written of it, in words. */
   readonly unwritten: readonly string[];
 }
@@ -77,7 +81,7 @@ function outputsOf({ stdout, stderr }: Pick<JailRun, 'stdout' | 'stderr'>): Fact
 export async function recordedRun<Seen>(
   host: Host,
   { run: name, note, whose, facts: given, onLimit, signal: cancelled }: Recorded,
-  run: (events: LimitEvents) => Promise<JailRun>,
+  run: (events: LimitEvents, onConnection: ConnectionListener) => Promise<JailRun>,
   look: () => Promise<{ readonly seen: Seen; readonly facts: Facts }>,
 ): Promise<RunAndSeen<Seen>> {
   const { recorder } = host;
@@ -100,13 +104,18 @@ export async function recordedRun<Seen>(
     keepGoing(unwritten, 'a limit', () => recorder.append({ ...whose, type: 'limit', status, facts: { ...event } }));
     onLimit?.(event);
   });
-  const ran = await run(events).catch((error: unknown) => {
+  const connected = (entry: RecordEntry) => void keepGoing(unwritten, 'a connection', () => recorder.append(entry));
+  const onConnection: ConnectionListener = {
+    opened: (event) => connected(openedEntry(whose, name, event)),
+    ended: (event) => connected(endedEntry(whose, name, event)),
+  };
+  const ran = await run(events, onConnection).catch((error: unknown) => {
     fail(error instanceof ErrnoError ? error.code : 'EIO');
     throw error;
   });
   const { seen, facts: did } = await look();
   const { timedOut, connections, limitsReached } = ran;
-  const { exitCode, signal, refusedCalls, crowded: _crowded, ...resources } = ran.outcome;
+  const { exitCode, signal, refusedCalls, crowded: _crowded, outputError, heldCaches = [], ...resources } = ran.outcome;
   const refusals = refusalsOf(refusedCalls, host.architecture);
   const ended: RecordEntry = {
     ...whose,
@@ -117,6 +126,7 @@ export async function recordedRun<Seen>(
       exitCode,
       signal,
       timedOut,
+      ...(outputError === undefined ? {} : { outputError: { ...outputError } }),
       ...did,
       ...outputsOf(ran),
       refusals: refusals.map(({ call, count, firstAt, lastAt }) => ({ call, count, firstAt, lastAt })),
@@ -126,7 +136,7 @@ export async function recordedRun<Seen>(
   };
   const receipt = keepGoing(unwritten, 'how it ended', () => recorder.append(ended));
   if (receipt !== undefined) keepGoing(unwritten, 'that it ended', () => note.end(last));
-  for (const denial of denialsOf(whose, refusals, connections)) {
+  for (const denial of denialsOf(whose, refusals)) {
     keepGoing(unwritten, 'what it was refused', () => recorder.append(denial));
   }
   const report: RunReport = {
@@ -134,6 +144,7 @@ export async function recordedRun<Seen>(
     exitCode,
     signal,
     timedOut,
+    ...(outputError === undefined ? {} : { outputError }),
     stdout: ran.stdout,
     stderr: ran.stderr,
     startedAt: startedAt.toISOString(),
@@ -145,5 +156,5 @@ export async function recordedRun<Seen>(
     limitsReached,
     record: receipt?.seq === undefined ? null : { chain: receipt.chain, seq: receipt.seq },
   };
-  return { report, seen, unwritten };
+  return { report, seen, heldCaches, unwritten };
 }

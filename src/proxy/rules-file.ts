@@ -30,7 +30,11 @@ function changeRules(
     loadFileLock(host.lockLibrary, rulesLockMilliseconds, 'rules').hold(descriptor, path);
     const before = readRules(host);
     const after = change(before);
-    if (after !== before) writeFileAtomic(file, printRules(after), { durable: true });
+    if (after === before) return;
+    const text = printRules(after);
+    // What cannot be read back would refuse every command from here on.
+    parseRules(JSON.parse(text), file);
+    writeFileAtomic(file, text, { durable: true });
   } finally {
     closeSync(descriptor);
   }

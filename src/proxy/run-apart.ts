@@ -1,6 +1,6 @@
 /**
- * One command of a session in a jail of its own, on the same fork: where it was granted a network that the session has not. In the
- * session's own jail whatever earlier commands left running could use that grant, too.
+ * One command of a session in a jail of its own, on the same fork: where it was granted a network that the session has not, or
+ * runs read-only beside commands that write. In the session's own jail whatever earlier commands left running could use that grant, too.
  */
 
 import { keptPlan } from '../jail/plan.js';
@@ -16,13 +16,15 @@ export interface ApartRequest extends Omit<KeptRunRequest, 'jail' | 'network'> {
   readonly secrets: readonly InjectedSecret[];
   /** Those of the session, so that its limits hold for both together. */
   readonly controlGroups: readonly string[];
-  readonly lockDescriptor: number;
+  readonly lockDescriptor: number | undefined;
 }
 
 export const ranApart =
   'it ran in a jail of its own, for the network that was granted to it: what it left running was ended with it';
+export const readApart =
+  'it ran in a jail of its own, read-only beside commands that write, or the other way round: what it left running was ended with it';
 
-/** Nothing of the fork may be mounted. When this returns or throws, nothing is. */
+/** When this returns or throws, nothing of it is mounted. */
 export async function runApart(request: ApartRequest): Promise<JailRun> {
   const { view, program, controlGroups, lockDescriptor } = request;
   const network = await networkFor(request);
@@ -34,7 +36,8 @@ export async function runApart(request: ApartRequest): Promise<JailRun> {
       onServer: network?.onServer,
     });
     try {
-      return await runKept({ ...request, jail, network });
+      const ran = await runKept({ ...request, jail, network });
+      return { ...ran, outcome: { ...ran.outcome, heldCaches: jail.heldCaches } };
     } finally {
       await jail.end();
     }

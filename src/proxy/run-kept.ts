@@ -5,7 +5,8 @@ import { commandPlan } from '../jail/plan.js';
 import type { KeptCommand, KeptJail, RunningCommand } from '../jail/serve.js';
 import type { ConnectionEvent } from '../network/events.js';
 import { capturedStreams } from './captured-output.js';
-import type { EnforcedView } from './enforced-plan.js';
+import type { ConnectionListener } from './connection-records.js';
+import { type EnforcedView, temporaryOf } from './enforced-plan.js';
 import type { LimitEvents } from './limit-events.js';
 import type { JailNetwork, JailRun } from './run.js';
 import { reachedByOutcome, withTimeout } from './time-limit.js';
@@ -27,6 +28,7 @@ export interface KeptRunRequest {
   readonly onOutput?: OutputListener | undefined;
   readonly timeoutMilliseconds?: number | undefined;
   readonly events: LimitEvents;
+  readonly onConnection: ConnectionListener;
   readonly treeProgram: string;
   readonly counted: readonly string[];
   readonly vault?: VaultWatch | undefined;
@@ -54,6 +56,7 @@ export async function runKept(request: KeptRunRequest): Promise<JailRun> {
   const { jail, network, view, authority, conversation, events } = request;
   const captured = capturedStreams(request.outputs);
   const connectionsBefore = network?.connections() ?? [];
+  const endAttribution = network?.attribute(request.onConnection);
   let command: RunningCommand | undefined;
   const watch = await watchLimits({
     quota: authority.quota,
@@ -63,6 +66,7 @@ export async function runKept(request: KeptRunRequest): Promise<JailRun> {
     treeProgram: request.treeProgram,
     roots: request.counted,
     vault: request.vault,
+    temporary: temporaryOf(view),
     end: () => command?.kill(),
   });
   const start = process.hrtime.bigint();
@@ -90,6 +94,7 @@ export async function runKept(request: KeptRunRequest): Promise<JailRun> {
       limitsReached: [...watch.reached, ...reachedByOutcome(outcome, authority)],
     };
   } finally {
+    endAttribution?.();
     await watch.stop();
     captured.stdout.close();
     captured.stderr.close();

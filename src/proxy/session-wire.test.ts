@@ -62,6 +62,7 @@ describe('a request to a session', () => {
       directory: '/work',
       terminal: { rows: 24, columns: 80 },
       isTerminal: { stdin: true, stdout: false, stderr: true },
+      stdin: 'other',
       build: 'b',
       words: ['exec', ''],
       environment: { A: '1=2', B: '' },

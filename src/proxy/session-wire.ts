@@ -70,6 +70,8 @@ export interface ClientRequest {
   readonly terminal: TerminalSize | undefined;
   /** Which of the client's streams are terminals. */
   readonly isTerminal: Readonly<Record<'stdin' | 'stdout' | 'stderr', boolean>>;
+  /** What the client's stdin is, where that says what will come: a file's bytes are there already. */
+  readonly stdin: 'file' | 'nothing' | 'other';
   /** The build that the client would start, see native/call. */
   readonly build: string;
   /** What followed `ctx`. */
@@ -105,6 +107,7 @@ export function readRequest(payload: Buffer): ClientRequest {
       stdout: terminals.includes('1'),
       stderr: terminals.includes('2'),
     },
+    stdin: terminals.includes('f') ? 'file' : terminals.includes('n') ? 'nothing' : 'other',
     build,
     words: rest.slice(0, words),
     environment: Object.fromEntries(variables.filter(([name]) => name !== '')),

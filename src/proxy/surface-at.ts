@@ -4,13 +4,16 @@ import { programPaths, showsTooMuchOf } from '../authority/program-paths.js';
 import { resolveSurface } from '../authority/resolve-surface.js';
 import type { Scope } from '../authority/scope.js';
 import { makeSurface, type Surface } from '../authority/surface.js';
-import { defaultToolingPaths, expandPaths, pathEnvironment } from '../authority/tooling-paths.js';
+import { cachePaths, defaultToolingPaths, expandPaths, pathEnvironment } from '../authority/tooling-paths.js';
 import { ErrnoError } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
 import type { Link } from '../jail/plan.js';
 import { systemView } from '../jail/system-view.js';
-import { canonicalPath, canonicalPaths } from './canonical-paths.js';
+import { absolutePath, canonicalPath, canonicalPaths, refuseForeignLinks } from './canonical-paths.js';
+import { type GitSettings, gitSettingsAt } from './git-settings-at.js';
 import type { Host, Place } from './host.js';
+import { programRoots } from './program-roots.js';
+import { repositoryNeeds } from './repository-needs.js';
 import { repositoryFinder, workspaceMetadata } from './workspace-metadata.js';
 
 /** Paths an operator adds for one command, as written; relative ones from `cwd`. */
@@ -31,6 +34,10 @@ export interface SurfaceAt {
   readonly forkable: readonly string[];
   readonly links: readonly Link[];
   readonly search: readonly string[];
+  /** Of the tools' paths, those that a command may write beside the person's own. */
+  readonly caches: readonly string[];
+  /** How git finds the person's settings. */
+  readonly git: Pick<GitSettings, 'made' | 'environment' | 'notes'>;
   readonly skipped: readonly string[];
   readonly warnings: readonly string[];
 }
@@ -54,6 +61,7 @@ interface Granted {
 }
 
 function granted(given: readonly string[], option: string, cwd: string, hidden: readonly string[], warnings: string[]) {
+  for (const path of given) refuseForeignLinks(absolutePath(path, cwd), process.geteuid?.() ?? 0);
   const found = canonicalPaths(given, cwd);
   for (const path of found.skipped) warnings.push(`skipped ${option} ${visible(path)}: there is no such path`);
   const paths = found.paths.filter((path) => {
@@ -65,23 +73,40 @@ function granted(given: readonly string[], option: string, cwd: string, hidden: 
 }
 
 /** What the host itself adds: its system, the programs of PATH, tools' configuration. An agent with its own root has that instead. */
-function hostDefaults(host: Host) {
+function hostDefaults(host: Host, origin: string, untrusted: readonly string[]) {
   const system = systemView();
   const programs = programPaths(host.environment['PATH'], host.home);
-  const tooling = expandPaths(defaultToolingPaths, pathEnvironment({ ...host.environment, HOME: host.home }));
-  const defaults = canonicalPaths([...programs.reads, ...tooling.paths]);
+  const environment = pathEnvironment({ ...host.environment, HOME: host.home });
+  const tooling = expandPaths(defaultToolingPaths, environment);
+  const git = gitSettingsAt({
+    home: host.home,
+    configuration: environment.XDG_CONFIG_HOME ?? `${host.home}/.config`,
+    repository: `${origin}/.git/config`,
+    untrusted,
+  });
+  const caches = canonicalPaths(expandPaths(cachePaths, environment).paths);
+  const defaults = canonicalPaths([
+    ...programs.reads,
+    ...programRoots(programs, host.home, untrusted),
+    ...tooling.paths,
+    ...git.reads,
+  ]);
   return {
     system: system.shared.map(({ target }) => target),
-    tools: defaults.paths,
-    links: [...system.links, ...defaults.links],
+    tools: [...defaults.paths.filter((path) => !git.withheld.includes(path)), ...caches.paths],
+    git,
+    caches: caches.paths,
+    links: [...system.links, ...defaults.links, ...caches.links],
     search: programs.search,
-    skipped: defaults.skipped,
+    skipped: [...defaults.skipped, ...caches.skipped],
   };
 }
 
 const noDefaults = {
   system: [],
   tools: [],
+  caches: [],
+  git: { reads: [], withheld: [], made: new Map(), environment: {}, notes: [] },
   links: [],
   search: programPaths(undefined, '/').search,
   skipped: [],
@@ -142,10 +167,14 @@ export function surfaceAt(host: Host, place: Place, task: TaskPaths, scope: Scop
     });
   }
 
-  const defaults = ownRoot ? noDefaults : hostDefaults(host);
+  const covering = [origin, ...reads.paths, ...writes.paths, ...hidden];
+  const defaults = ownRoot ? noDefaults : hostDefaults(host, origin, covering);
+  if (!ownRoot) {
+    const shown = [...reads.paths, ...writes.paths, ...siblings, ...defaults.tools, ...defaults.system];
+    warnings.push(...repositoryNeeds(origin, host.home, shown));
+  }
   // Judged once more now that links are resolved: an innocent name on PATH may lead to a whole home.
   const showsTooMuch = showsTooMuchOf(host.home);
-  const covering = [origin, ...reads.paths, ...writes.paths, ...hidden];
   const isDefault = (path: string) => !showsTooMuch(path) && !covering.some((directory) => contains(directory, path));
   const surface = makeSurface({
     cwd: origin,
@@ -162,6 +191,8 @@ export function surfaceAt(host: Host, place: Place, task: TaskPaths, scope: Scop
     forkable: forkable.paths.filter((path) => !liveWrites.paths.includes(path)),
     links: Object.freeze([...defaults.links, ...reads.links, ...writes.links]),
     search: defaults.search,
+    caches: defaults.caches.filter(isDefault),
+    git: defaults.git,
     skipped: defaults.skipped,
     warnings: Object.freeze(warnings),
   });

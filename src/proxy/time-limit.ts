@@ -42,6 +42,6 @@ export function reachedByOutcome({ signal, crowded }: Outcome, { quota }: Author
       : []),
     ...(crowded === undefined
       ? []
-      : [`process limit reached: ${crowded.threads} processes and threads of at most ${crowded.most}`]),
+      : [`process limit reached: ${crowded.threads} processes and threads of at most ${crowded.most} were seen`]),
   ];
 }

@@ -1,5 +1,6 @@
 /** What a vault may hold, and what it holds. */
 import { ErrnoError } from '../base/errno.js';
+import { confirmedRoots } from '../vault/known-roots.js';
 import { withVaultLock } from '../vault/locks.js';
 import type { Usage } from '../vault/usage.js';
 import { usageOfVault } from '../vault/vault-limits.js';
@@ -40,4 +41,17 @@ export async function limitVault(host: Host, id: string, changes: LimitChanges):
     writeVaultMeta(access.paths.meta, Object.keys(limits).length === 0 ? rest : { ...rest, limits });
   });
   return limitsOfVault(host, id);
+}
+
+/** The person says that the directories that stand at the roots' paths now are the right ones. */
+export async function confirmRoots(host: Host, id: string): Promise<void> {
+  const { tree, paths } = accessTo(host, id);
+  host.recorder.append({ type: 'vault', object: `vault/${id}`, status: 'begin', facts: { moved: true } });
+  await withVaultLock(tree, paths.lock, 'ctx vault set', () => {
+    const meta = readVaultMeta(paths.meta);
+    if (meta === undefined) {
+      throw new ErrnoError('ENOENT', { operation: 'vault set', reason: 'the vault was deleted meanwhile' });
+    }
+    writeVaultMeta(paths.meta, { ...meta, known: confirmedRoots(meta.roots) });
+  });
 }

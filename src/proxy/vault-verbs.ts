@@ -1,27 +1,30 @@
 /** What an operator does with a vault as a whole: list, look, check, merge, collect, export, delete. */
 import { closeSync, existsSync, readdirSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
 import { liveOutputMilliseconds } from '../base/limits.js';
 import { forkChanges } from '../vault/changes.js';
 import { exportTree } from '../vault/export.js';
 import { flattenDeltas, flattenTrunk } from '../vault/flatten.js';
+import { lockQuietFork } from '../vault/fork-lock.js';
 import { forkNames } from '../vault/forks.js';
 import { type Fault, inspectVault } from '../vault/fsck.js';
 import { type Collected, collectGarbage } from '../vault/gc.js';
 import { storePaths, vaultPaths } from '../vault/layout.js';
-import { takeLock, withVaultLock } from '../vault/locks.js';
+import { withVaultLock } from '../vault/locks.js';
 import { syncFork } from '../vault/sync.js';
-import { emptyTrash, throwAway } from '../vault/trash.js';
+import { countChanges } from '../vault/too-deep.js';
+import { emptyTrash, emptyTrashLater, throwAway } from '../vault/trash.js';
 import type { Problem } from '../vault/tree.js';
-import { type Undone, undoApply } from '../vault/undo-apply.js';
+import { type Undone, type UndoRequest, undoApply } from '../vault/undo-apply.js';
 import type { VaultAccess } from '../vault/vault.js';
 import { readVaultMeta, type VaultMeta } from '../vault/vault-meta.js';
-import { canonicalAncestor } from './canonical-paths.js';
+import { canonicalAncestor, refuseForeignLinks } from './canonical-paths.js';
 import { type ForkRequest, objectOf, tidy, withFork } from './fork-verbs.js';
 import { accessAt } from './history-verbs.js';
 import { type Host, placeOf } from './host.js';
 import { dropOldOutputs } from './output-file.js';
+import { both, recordedVerb, toldSteps } from './recorded-verb.js';
 
 export interface VaultSummary {
   readonly id: string;
@@ -94,18 +97,20 @@ export function syncVault(host: Host, request: ForkRequest) {
 export async function deleteVault(host: Host, id: string): Promise<void> {
   const access = accessTo(host, id);
   const { paths, tree, store } = access;
-  host.recorder.append({ type: 'vault delete', object: `vault/${id}`, status: 'begin', makesRoom: true, facts: {} });
-  const purpose = 'ctx vault delete';
-  const held: number[] = [];
-  try {
-    for (const name of forkNames(access)) {
-      held.push(await takeLock(tree, paths.fork(name).lock, { wait: false, purpose, what: name }));
+  const verb = { type: 'vault delete', object: `vault/${id}`, makesRoom: true, facts: {} };
+  await recordedVerb(host, verb, async () => {
+    const purpose = 'ctx vault delete';
+    const held: number[] = [];
+    try {
+      for (const name of forkNames(access)) {
+        held.push((await lockQuietFork(tree, paths.fork(name), { wait: true, purpose, what: name })).descriptor);
+      }
+      await withVaultLock(tree, paths.lock, purpose, () => throwAway(store, paths.directory));
+    } finally {
+      for (const descriptor of held) closeSync(descriptor);
     }
-    await withVaultLock(tree, paths.lock, purpose, () => throwAway(store, paths.directory));
-  } finally {
-    for (const descriptor of held) closeSync(descriptor);
-  }
-  await emptyTrash(store, tree);
+  });
+  await emptyTrashLater(store, tree);
 }
 
 /** What a fork shows, written out: a directory that is made for it, or a tar file. */
@@ -114,19 +119,39 @@ export function exportFork(
   request: ForkRequest,
   to: string,
 ): Promise<{ readonly problems: readonly Problem[] }> {
+  refuseForeignLinks(dirname(to), host.uid);
   return withFork(host, request, 'ctx vault export', async (fork) => ({ problems: await exportTree(fork, to) }));
 }
 
 export interface Inspected {
   readonly vaults: number;
   readonly faults: readonly (Fault & { readonly vault: string })[];
+  /** What a repair did, and what it found gone. */
+  readonly repaired: readonly { readonly vault: string; readonly what: string }[];
 }
 
-/** Reads every vault of the store, and repairs nothing. */
-export function inspectStore(host: Host): Inspected {
+/** Reads every vault of the store; with `repair`, brings back what can be first, and says what was done. */
+export async function inspectStore(host: Host, { repair = false } = {}): Promise<Inspected> {
   const ids = vaultIds(host);
-  const faults = ids.flatMap((id) => inspectVault(accessTo(host, id)).map((fault) => ({ ...fault, vault: id })));
-  return { vaults: ids.length, faults };
+  const repaired: { readonly vault: string; readonly what: string }[] = [];
+  const faults: (Fault & { readonly vault: string })[] = [];
+  for (const id of ids) {
+    const access = accessTo(host, id);
+    const before = await inspectVault(access);
+    if (repair && before.length > 0) {
+      host.recorder.append({
+        type: 'repair',
+        object: `vault/${id}`,
+        status: 'begin',
+        facts: { faults: before.length },
+      });
+      const { repairVault } = await import('../vault/repair.js');
+      repaired.push(...(await repairVault(access)).map((what) => ({ vault: id, what })));
+    }
+    const left = repair && before.length > 0 ? await inspectVault(access) : before;
+    faults.push(...left.map((fault) => ({ ...fault, vault: id })));
+  }
+  return { vaults: ids.length, faults, repaired };
 }
 
 export async function collectStore(host: Host): Promise<readonly (Collected & { readonly vault: string })[]> {
@@ -134,7 +159,7 @@ export async function collectStore(host: Host): Promise<readonly (Collected & { 
   for (const id of vaultIds(host)) {
     const access = accessTo(host, id);
     if (readVaultMeta(access.paths.meta) === undefined) continue;
-    found.push({ vault: id, ...(await collectGarbage(access)) });
+    found.push({ vault: id, ...(await collectGarbage(access, new Map(), { sync: true, outputs: true })) });
   }
   dropOldOutputs(storePaths(host.store.directory).runs, host.now().getTime() - liveOutputMilliseconds);
   await emptyTrash(host.store, host.tree);
@@ -157,20 +182,19 @@ export function flattenFork(
 export function undoLastApply(
   host: Host,
   request: ForkRequest,
+  asked: UndoRequest = {},
 ): Promise<Omit<Undone, 'fork'> & { readonly pending: number }> {
   return withFork(host, request, 'ctx apply --undo', async (fork) => {
     const object = objectOf(fork);
     const facts = { origin: fork.vault.origin };
-    host.recorder.append({ type: 'apply undo', object, status: 'begin', durable: true, facts });
-    const { fork: after, ...undone } = await undoApply(fork);
-    const steps = undone.done ? undone.steps.map(({ action, path }) => `${action} ${path}`) : [];
-    const status = undone.done ? 'ok' : 'failed';
-    host.recorder.append({
-      type: 'apply undo',
-      object,
-      status,
-      facts: { ...facts, steps, conflicts: undone.conflicts },
-    });
-    return { ...undone, pending: (await forkChanges(after)).length };
+    const verb = { type: 'apply undo', object, durable: true, facts };
+    const { fork: after, ...undone } = await recordedVerb(
+      host,
+      verb,
+      (progress) => undoApply(fork, { leaves: asked.leaves, ...both(progress, asked) }),
+      // What it left is no step of its.
+      (result) => toldSteps({ ...result, steps: result.written }, { left: result.left }),
+    );
+    return { ...undone, pending: countChanges(await forkChanges(after)) };
   });
 }

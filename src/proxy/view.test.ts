@@ -35,7 +35,7 @@ async function enforced(path: readonly string[], grants: Grants = {}) {
     store: { directory: store },
     home,
     architecture: 'x64',
-    processors: 2,
+    processes: 1024,
     operatorDirectories: [],
     hidden: [store],
     environment: { PATH: path.join(':'), SECRET: 'x' },

@@ -9,14 +9,16 @@ import { contains } from '../authority/absolute-path.js';
 import type { Person } from '../authority/system-profile.js';
 import type { View, ViewEntry } from '../authority/view.js';
 import { ErrnoError, fromSystemError } from '../base/errno.js';
-import type { Layer, SharedPath } from '../jail/plan.js';
+import type { CacheRoot, Layer, SharedPath } from '../jail/plan.js';
 import { proxyEnvironment } from '../network/environment.js';
+import { authoritiesOf, noAuthorities } from './authorities.js';
 import type { ResolvedAuthority } from './authority-of.js';
 import type { EnforcedView } from './enforced-plan.js';
 import { commandEnvironment } from './environment.js';
 import type { ForkMounts } from './fork-mounts.js';
 import type { Host, Place } from './host.js';
 import { jailIdentity } from './jail-identity.js';
+import { linkedWorktrees } from './linked-worktrees.js';
 import { hasMountsInside } from './mounts-inside.js';
 
 const jailHostName = 'ctx';
@@ -94,18 +96,54 @@ function homeOf(view: View, home: string, own: string): { readonly home: string;
   return { home: view.accessTo(home) === 'write' ? home : '/tmp', shared: [] };
 }
 
+/** The fork's own `/tmp`, unless the Authority shows something there. */
+function temporaryOf(view: View, source: string | undefined): SharedPath[] {
+  if (source === undefined || view.covering('/tmp') !== undefined) return [];
+  return [{ source, target: '/tmp', access: 'read write', ofFork: true }];
+}
+
+/** Where nothing else stands, and nothing is hidden on purpose. */
+function worktreesOf(view: View, roots: readonly string[]): readonly SharedPath[] {
+  const masked = view.maskedTargets();
+  return linkedWorktrees(roots).filter(
+    ({ target }) =>
+      view.covering(target) === undefined &&
+      !roots.some((root) => contains(root, target)) &&
+      !masked.some((path) => contains(path, target)),
+  );
+}
+
+interface Cached {
+  readonly shared: readonly SharedPath[];
+  readonly caches: readonly CacheRoot[];
+}
+
+/** Caches that the Authority shows read-only, at their own path, can be written in the fork: the person's own stay as they are. */
+function cachesOf(shared: readonly SharedPath[], caches: readonly string[], { cache }: ForkMounts): Cached {
+  if (cache === undefined || caches.length === 0) return { shared, caches: [] };
+  const isCache = ({ source, target, access }: SharedPath) =>
+    source === target && access === 'read only' && caches.includes(source);
+  return {
+    shared: shared.filter((path) => !isCache(path)),
+    caches: shared.filter(isCache).map(({ source, target }) => ({ source, target, ...cache(source) })),
+  };
+}
+
 export function viewOf(request: ViewRequest): EnforcedView {
   const { host, place, mounts, resolved } = request;
   const { authority, agent, links, search } = resolved;
   const { view } = authority;
-  const { shared, readOnly } = partsOf(
-    view,
-    mounts.overlays.map((overlay) => overlay.target),
-  );
+  const roots = mounts.overlays.map((overlay) => overlay.target);
+  const { shared, readOnly } = partsOf(view, roots);
   const own = homeOf(view, host.home, mounts.home);
   const identity = jailIdentity(place.owner, resolved);
   const { uid, gid } = identity;
+  // An agent with a uid of its own would need owners exchanged in the person's directory, too: it reads.
+  const isOther = identity.kind === 'shifted' && identity.owner !== undefined;
+  const cached = cachesOf(shared, isOther ? [] : resolved.caches, mounts);
   const name = uid === 0 ? 'root' : 'user';
+  const isOffline = authority.network.kind === 'none';
+  const authorities = isOffline ? noAuthorities : authoritiesOf(host.environment, host.store.directory);
   const person: Person = { uid, gid, name, group: name, home: own.home };
   return {
     jail: {
@@ -114,15 +152,24 @@ export function viewOf(request: ViewRequest): EnforcedView {
       hostName: jailHostName,
       base: mounts.base,
       overlays: mounts.overlays,
-      shared: [...shared, ...own.shared],
+      shared: [
+        ...cached.shared,
+        ...own.shared,
+        ...temporaryOf(view, mounts.temporary),
+        ...worktreesOf(view, roots),
+        ...authorities.shared,
+      ],
+      caches: cached.caches,
       // Inside a mounted tree its own links stand.
-      links: links.filter(({ path }) => view.covering(path) === undefined && !contains(host.home, path)),
+      links: links.filter(({ path }) => view.covering(path) === undefined),
+      files: resolved.git.made,
       weakened: request.weakened,
       architecture: host.architecture,
-      processors: host.processors,
+      // Held by a control group, too, where this user may make one; its limit is reached first, and counted.
+      processes: authority.quota.pids ?? host.processes,
       // One write fills a disk sooner than anybody can look: no file alone is larger than all may be.
       fileBytes: authority.quota.disk,
-      proxyPort: authority.network.kind === 'none' ? undefined : proxyPort,
+      proxyPort: isOffline ? undefined : proxyPort,
       hidden: authority.surface.hidden,
       directory: agent?.cwd ?? place.directory,
       environment: commandEnvironment({
@@ -133,7 +180,8 @@ export function viewOf(request: ViewRequest): EnforcedView {
           agent === undefined
             ? undefined
             : { uid: agent.identity.uid, toolPath: authority.toolPath, variables: agent.environment },
-        network: authority.network.kind === 'none' ? {} : proxyEnvironment(proxyPort, authority.network),
+        network: isOffline ? {} : { ...proxyEnvironment(proxyPort, authority.network), ...authorities.environment },
+        git: resolved.git.environment,
         additions: request.environmentAdditions,
       }),
       argv: request.argv,
@@ -141,5 +189,6 @@ export function viewOf(request: ViewRequest): EnforcedView {
     readOnly,
     masked: view.maskedTargets(),
     noExecution: view.entries.filter(({ options }) => options.includes('noexec')).map(({ target }) => target),
+    authorities: authorities.trusted,
   };
 }

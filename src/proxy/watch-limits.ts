@@ -14,6 +14,7 @@ import { countedPlaces, exceeded, limitUses, refuseBeyond, together } from '../v
 import type { VaultLimits } from '../vault/vault-meta.js';
 import { HeldRoom, usedBytes } from './held-room.js';
 import type { LimitEvents } from './limit-events.js';
+import { watchTemporary } from './temporary-room.js';
 
 export interface WatchRequest {
   readonly quota: Quota;
@@ -24,6 +25,8 @@ export interface WatchRequest {
   readonly roots: readonly string[];
   /** What the vault may hold, where a person has said so, and where all of it is. */
   readonly vault?: VaultWatch | undefined;
+  /** The fork's `/tmp`, of the host; undefined where it ends with the command. */
+  readonly temporary?: string | undefined;
   /** Ends the jail at once. */
   readonly end: () => void;
 }
@@ -154,6 +157,14 @@ export async function watchLimits(request: WatchRequest): Promise<LimitWatch> {
   const reached: string[] = [];
   const fork = await watchFork(request, reached);
   const watchesGroup = quota.memory !== undefined || quota.pids !== undefined;
+  const temporary = watchTemporary({
+    directory: request.temporary,
+    treeProgram: request.treeProgram,
+    end(reason) {
+      reached.push(reason);
+      request.end();
+    },
+  });
   const timer = watchesGroup ? setInterval(() => lookAtGroup(request), groupPollMilliseconds) : undefined;
   return {
     reached,
@@ -161,6 +172,7 @@ export async function watchLimits(request: WatchRequest): Promise<LimitWatch> {
     async stop() {
       clearInterval(timer);
       lookAtGroup(request);
+      await temporary.stop();
       await fork?.stop();
     },
   };

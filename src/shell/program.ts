@@ -16,6 +16,15 @@ export interface Program {
   readonly operands?: Readonly<Record<number, string>>;
   /** Added where an operand matches. */
   readonly matching?: Readonly<Record<string, string>>;
+  /** It only looks where its operands, joined by blanks, match; options can still add to that. A computed operand is `?`. */
+  readonly asking?: string;
+  /** Added where the value of one of the options matches. */
+  readonly valued?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /**
+   * Instead of networked where it speaks to loopback, which is the jail's own: all its operands do, or the values of the options that
+   * name a host; without one of those, it speaks to a server of its own machine.
+   */
+  readonly loopback?: { readonly is: string; readonly host?: string };
   /** Added where a computed word could be an option. */
   readonly unsure?: string;
   /** Options that take a value as the next word. */

@@ -1,11 +1,13 @@
 /** One simple command, as words: which program it is, and who reads that program's words. */
 import { classesOf, mutating, readOnly } from './classes.js';
-import { leadsToHost } from './host-paths.js';
-import { named, type Programs } from './program.js';
+import { changesKernel, leadsToHost } from './host-paths.js';
+import { named, type Program, type Programs } from './program.js';
+import { devicePrograms } from './programs/devices.js';
 import { filePrograms } from './programs/files.js';
 import { hostPrograms } from './programs/host.js';
 import { networkPrograms } from './programs/network.js';
 import { packagePrograms } from './programs/packages.js';
+import { systemPackagePrograms } from './programs/system-packages.js';
 import { shellBuiltins, terminalPrograms } from './programs/terminal.js';
 import { wrapperPrograms } from './programs/wrappers.js';
 import { readDeclaration, readNames, readPrintf } from './read-builtin.js';
@@ -17,13 +19,16 @@ import { holding, type Reading, unreadable } from './reading.js';
 import type { Reader, Surroundings } from './surroundings.js';
 import { knownValue, splitValue, type Word } from './word.js';
 
-const programs: Programs = {
+/** All that is known by tables; a test goes through every row. */
+export const programs: Programs = {
   ...filePrograms,
   ...packagePrograms,
   ...networkPrograms,
   ...wrapperPrograms,
   ...terminalPrograms,
   ...hostPrograms,
+  ...devicePrograms,
+  ...systemPackagePrograms,
   ...shellBuiltins,
 };
 
@@ -33,7 +38,7 @@ function forAll(names: string, handler: Handler): Readonly<Record<string, Handle
   return { [names]: handler };
 }
 
-const handlers: Readonly<Record<string, Handler>> = {
+export const handlers: Readonly<Record<string, Handler>> = {
   ...forAll([...shells].join(' '), readShell),
   ...forAll('fish csh tcsh nu pwsh powershell elvish xonsh', readForeignShell),
   ...forAll('eval', readEval),
@@ -51,6 +56,8 @@ const handlers: Readonly<Record<string, Handler>> = {
   ...forAll('awk gawk mawk nawk', tool.readAwk),
   ...forAll('dd', tool.readDd),
   ...forAll('chmod install', tool.readModes),
+  ...forAll('mkfs mke2fs mkswap wipefs mkisofs mksquashfs', tool.readMakeFilesystem),
+  ...forAll('sudo doas pkexec', tool.readPrivileges),
   ...forAll('tar gtar bsdtar', tool.readTar),
   ...forAll('env', tool.readEnv),
   ...forAll('ssh', tool.readSsh),
@@ -62,8 +69,8 @@ const handlers: Readonly<Record<string, Handler>> = {
   ...forAll('git', tool.readGit),
 };
 
-/** What prints its words only: a path among them is text. */
-const printers = new Set(['echo', 'printf', ':', 'true', 'false', 'test', '[', 'export', 'declare', 'local']);
+/** What writes to its last operand. */
+const writers = new Set(['tee', 'cp', 'mv', 'install', 'dd', 'truncate', 'sponge', 'touch', 'ln']);
 
 /** `python3.12` is python3, `ld-linux-x86-64.so.2` the linker. */
 function canonicalName(name: string): string {
@@ -74,15 +81,23 @@ function canonicalName(name: string): string {
   return name;
 }
 
-function onlyAsksForVersion(words: readonly Word[]): boolean {
-  return words.length === 1 && /^--(?:version|help)$/.test(knownValue(words[0]) ?? '');
+/** `--version` alone, or `install --help`: of no program that runs what follows. */
+function onlyAsksForVersion(words: readonly Word[], program: Program | undefined): boolean {
+  const last = knownValue(words.at(-1)) ?? '';
+  if (words.length === 1) return /^--(?:version|help|usage)$/.test(last) || (isRisk(program) && last === '-V');
+  const subcommand = /^[a-z][a-z-]*$/.test(knownValue(words[0]) ?? '');
+  return words.length === 2 && last === '--help' && subcommand && isRisk(program) && program?.runs === undefined;
+}
+
+function isRisk(program: Program | undefined): boolean {
+  return program?.is.includes('h') === true;
 }
 
 function byName(name: string, call: ProgramCall): Reading {
   const program = named(programs, name);
   const handler = named(handlers, name);
   const known = program !== undefined || handler !== undefined;
-  if (known && onlyAsksForVersion(call.words) && !(program?.is.includes('h') === true)) {
+  if (known && onlyAsksForVersion(call.words, program)) {
     const why = `${name} says what it is`;
     return { text: call.text, words: [name], classes: readOnly, readable: true, why, parts: [] };
   }
@@ -112,8 +127,17 @@ function namedReading(
   const name = canonicalName(bareName(path));
   // Also what follows `time`, which is a keyword to one shell and a program with options to another.
   if (name === '' || name.startsWith('-')) return unreadable(text, 'the command has no name');
-  const read = byName(name, { called: [name], words, around, reader, text });
-  const leads = printers.has(name) ? undefined : words.slice(/grep$|^rg$|^ag$/.test(name) ? 1 : 0).find(leadsToHost);
+  const read = {
+    ...byName(name, { called: [name], words, around, reader, text }),
+    argv: [path, ...words.map((word) => knownValue(word) ?? word.text)],
+    hasSubcommands: name === 'git' || named(programs, name)?.subcommands !== undefined,
+  };
+  const searches = /grep$|^rg$|^ag$/.test(name) || name === 'sed' || name === 'awk';
+  const paths = searches ? words.slice(words.findIndex((word) => !word.start.startsWith('-')) + 1) : words;
+  const leads = paths.find((word, at, all) => {
+    if (leadsToHost(word, name)) return true;
+    return writers.has(name) && (at === all.length - 1 || word.start.startsWith('of=')) && changesKernel(word);
+  });
   if (leads === undefined) return read;
   return { ...read, classes: read.classes | classesOf('h'), why: `${leads.text} leads to the host, around the jail` };
 }

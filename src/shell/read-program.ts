@@ -1,5 +1,5 @@
 /** A program's words, read by its table. */
-import { type Classes, classesOf, classNames, readOnly } from './classes.js';
+import { type Classes, classesOf, classNames, networked, readOnly } from './classes.js';
 import { hasOption, names, type Options, optionsOf, optionValues } from './options.js';
 import { named, type Program } from './program.js';
 import { type Reading, unreadable } from './reading.js';
@@ -18,13 +18,32 @@ export interface ProgramCall {
 
 const assignment = /^[A-Za-z_][A-Za-z0-9_]*=/;
 
+function operandText({ operands }: Options): string {
+  return operands.map((word) => knownValue(word) ?? '?').join(' ');
+}
+
+const loopbackHost = /^(?:[a-z]+:\/\/)?(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|::1)(?:[:/].*)?$/;
+
+export function speaksToItself({ loopback }: Program, options: Options): boolean {
+  const values = (words: readonly (Word | undefined)[]) => words.map((word) => knownValue(word) ?? word?.start ?? '?');
+  if (loopback?.host !== undefined) {
+    const elsewhere = values(options.operands).some((text) => text.includes('://') && !loopbackHost.test(text));
+    const hosts = values(optionValues(loopback.host, options));
+    return !elsewhere && !options.unsure && hosts.every((host) => host.startsWith('/') || loopbackHost.test(host));
+  }
+  // A port may be computed: `localhost:$PORT`.
+  const operands = values(options.operands).filter((text) => !/^\d*$/.test(text));
+  return operands.length > 0 && operands.every((text) => loopbackHost.test(text));
+}
+
 /** Classes that the table gives to these options and operands, and the words that made them so. */
 function tableClasses(program: Program, options: Options, call: ProgramCall): { classes: Classes; because: string[] } {
   const because: string[] = [];
   const only = Object.entries(program.only ?? {}).find(([list]) => hasOption(list, options));
+  const asks = program.asking !== undefined && new RegExp(program.asking).test(operandText(options));
   const given = options.operands.length + options.options.length > 0;
   const isBare = !given && program.bare !== undefined && call.around.input.kind === 'terminal';
-  let classes = classesOf(only?.[1] ?? (isBare ? (program.bare ?? '') : program.is));
+  let classes = classesOf(only?.[1] ?? (asks ? 'r' : isBare ? (program.bare ?? '') : program.is));
   const add = (letters: string, reason: string) => {
     if ((classes | classesOf(letters)) === classes) return;
     classes |= classesOf(letters);
@@ -34,6 +53,12 @@ function tableClasses(program: Program, options: Options, call: ProgramCall): { 
     if (hasOption(list, options))
       add(letters, `with ${list.split(' ').find((name) => hasOption(name, options)) ?? list}`);
   }
+  for (const [list, patterns] of Object.entries(program.valued ?? {})) {
+    const values = optionValues(list, options).map((word) => knownValue(word) ?? '');
+    for (const [pattern, letters] of Object.entries(patterns)) {
+      if (values.some((value) => new RegExp(pattern).test(value))) add(letters, `with this value of ${list}`);
+    }
+  }
   for (const [count, letters] of Object.entries(program.operands ?? {})) {
     if (only === undefined && options.operands.length >= Number(count)) add(letters, `with ${count} operands or more`);
   }
@@ -41,6 +66,9 @@ function tableClasses(program: Program, options: Options, call: ProgramCall): { 
     const expression = new RegExp(pattern);
     const found = options.operands.find((word) => (word.values ?? [word.start]).some((text) => expression.test(text)));
     if (found !== undefined) add(letters, `with ${found.text}`);
+  }
+  if (program.loopback !== undefined && speaksToItself(program, options)) {
+    classes = (classes & ~networked) | classesOf(program.loopback.is);
   }
   if (options.unsure && program.unsure !== undefined) add(program.unsure, 'a computed word could be an option of it');
   return { classes, because };

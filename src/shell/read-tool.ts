@@ -1,12 +1,15 @@
 /** Programs whose words have a grammar of their own. */
+import { posix } from 'node:path';
 import { type Classes, classesOf, hostEscapeRisk, mutating, networked, readOnly } from './classes.js';
 import { hasOption, optionsOf, optionValues } from './options.js';
 import { named, type Program } from './program.js';
+import { makesFilesystem } from './programs/devices.js';
 import { gitProgram } from './programs/git.js';
+import { hostPrograms } from './programs/host.js';
 import { packagePrograms } from './programs/packages.js';
 import { assignedBy, assignmentReading } from './read-builtin.js';
-import { type ProgramCall, readProgram, textReading } from './read-program.js';
-import { type Reading, unreadable } from './reading.js';
+import { type ProgramCall, readProgram, speaksToItself, textReading } from './read-program.js';
+import { allClasses, type Reading, unreadable } from './reading.js';
 import { awkOnlyPrints, sedOnlyPrints } from './script-text.js';
 import { knownValue, plainWord, type Word } from './word.js';
 
@@ -50,9 +53,9 @@ export function readDd(call: ProgramCall): Reading {
   return reading(call, classesOf('d'), 'dd overwrites a file');
 }
 
-/** Modes that make a program run as its owner or group. */
+/** Modes that make a program run as its owner. A group is one that the owner is in; on a directory it is inherited by files. */
 function givesIdentity(mode: string): boolean {
-  return /^0*[2-7][0-7]{3}$/.test(mode) || /[+=][rwxXt]*s/.test(mode);
+  return /^0*[4-7][0-7]{3}$/.test(mode) || /(?:^|,)(?:[go]*[ua][ugoa]*)?[+=][rwxXt]*s/.test(mode);
 }
 
 /** `chmod MODE`, `install -m MODE`. */
@@ -62,6 +65,31 @@ export function readModes(call: ProgramCall): Reading {
   const identity = values.some(givesIdentity);
   const why = identity ? `${name} makes a file that runs as its owner` : `${name} is mutating`;
   return reading(call, mutating | (identity ? hostEscapeRisk : readOnly), why);
+}
+
+/** A filesystem in a file is a file. On a device, or on something computed that is not called like a file, it is the host's. */
+export function readMakeFilesystem(call: ProgramCall): Reading {
+  const options = optionsOf(makesFilesystem, call.words, false);
+  const onDevice = options.operands.some((word) => {
+    const value = knownValue(word);
+    return value === undefined ? !/\.[a-z0-9]+$/.test(word.end) : posix.normalize(value).startsWith('/dev/');
+  });
+  const [name = ''] = call.called;
+  return onDevice
+    ? reading(call, classesOf('hd'), `${name} works on a device of the host, of which a jail has none`)
+    : reading(call, classesOf(options.operands.length === 0 ? 'r' : 'd'), `${name} overwrites a file`);
+}
+
+/** Commands that tell only who and where one is: asking for privileges to run them is a question whether there are any. */
+const questions = new Set('true false : id whoami echo printf pwd uname date sleep test ['.split(' '));
+
+export function readPrivileges(call: ProgramCall): Reading {
+  const program = named(hostPrograms, call.called[0] ?? '');
+  if (program === undefined) return unreadable(call.text, 'a program that asks for privileges');
+  const read = readProgram(program, call);
+  const [command] = read.parts;
+  const harmless = command !== undefined && allClasses(command) === readOnly && questions.has(command.words[0] ?? '');
+  return harmless ? { ...read, classes: readOnly, why: `${call.called[0]} only finds out whether it may` } : read;
 }
 
 const tar: Program = {
@@ -135,7 +163,11 @@ export function readSsh(call: ProgramCall): Reading {
   return reading(call, networked | (alone ? classesOf('i') : readOnly), 'ssh speaks to another machine', parts);
 }
 
-const wget: Program = { is: 'mn', values: '-O --output-document -o -P --header --post-data -U -t -T' };
+const wget: Program = {
+  is: 'mn',
+  loopback: { is: 'r' },
+  values: '-O --output-document -o -P --header --post-data -U -t -T --tries --timeout',
+};
 
 export function readWget(call: ProgramCall): Reading {
   const options = optionsOf(wget, call.words, false);
@@ -143,7 +175,8 @@ export function readWget(call: ProgramCall): Reading {
     /^(?:-|\/dev\/(?:stdout|null))$/.test(knownValue(word) ?? ''),
   );
   const looks = prints || hasOption('--spider', options);
-  return reading(call, looks && !hasOption('-o', options) ? networked : mutating | networked, 'wget fetches');
+  const speaks = speaksToItself(wget, options) ? readOnly : networked;
+  return reading(call, looks && !hasOption('-o', options) ? speaks : mutating | speaks, 'wget fetches');
 }
 
 /** `python -m NAME`: some modules are programs of their own. */

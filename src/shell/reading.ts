@@ -6,6 +6,10 @@ export interface Reading {
   readonly text: string;
   /** For rules: the program's bare name, its subcommands, then its arguments. Empty for what is no command of its own. */
   readonly words: readonly string[];
+  /** All of it: the program as it was called, and every word after it. */
+  readonly argv?: readonly string[];
+  /** The first operand says what the program is to do, as in `git push`. */
+  readonly hasSubcommands?: boolean;
   /** Its own, without those of its parts. */
   readonly classes: Classes;
   /** False where something that decides is computed: it could be any command. */

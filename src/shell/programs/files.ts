@@ -2,18 +2,19 @@
 import { each, type Programs } from '../program.js';
 
 const looks =
-  'ls cat head tail wc pwd whoami id uname hostname true false : sleep seq basename dirname realpath readlink stat file du df ' +
+  'ls cat head tail wc pwd whoami id uname true false : sleep seq basename dirname realpath readlink stat file du df ' +
   'free ps uptime printenv which whereis groups users who w last arch nproc lscpu lsblk lsusb lspci lsof getconf locale tty ' +
   'grep egrep fgrep zgrep ag ack diff diff3 sdiff colordiff cmp comm md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum ' +
-  'cksum sum hexdump od strings nm objdump readelf size ldd addr2line c++filt jq yq xmllint cut tr rev tac nl fold fmt expand ' +
+  'cksum sum hexdump od strings nm objdump readelf size ldd addr2line c++filt jq xmllint cut tr rev tac nl fold fmt expand ' +
   'unexpand column paste join expr bc dc factor numfmt cal tput zcat bzcat xzcat zstdcat lz4cat base32 basenc test [ ' +
-  'echo printf shellcheck cloc tokei scc wdiff look tsort ptx pr dircolors infocmp journalctl dmesg vmstat iostat mpstat ' +
-  'pgrep pidof pstree pwdx getent namei pathchk lsattr getfacl getfattr getcap sysctl ip ifconfig ss netstat route arp ' +
-  'bat exa eza lsd delta hexyl fold csvlook apt-cache apt-mark dpkg-query';
+  'echo printf shellcheck cloc tokei scc wdiff look tsort ptx pr dircolors infocmp vmstat iostat mpstat pidstat sar ' +
+  'pgrep pidof pstree pwdx getent namei pathchk lsattr getfacl getfattr getcap ss netstat findmnt mountpoint blkid lsns lsipc ' +
+  'lslocks lsmem lslogins lsmod modinfo lsb_release pkg-config dpkg-architecture systemd-detect-virt nvidia-smi sensors atq ' +
+  'bat exa eza lsd delta hexyl fold csvlook apt-cache dpkg-query whatis apropos';
 
 const changes =
   'touch mkdir cp mv ln chown chgrp chmod install patch rmdir mktemp mkfifo split csplit bzip2 bunzip2 xz unxz zstd unzstd lz4 ' +
-  'zip cpio ar ranlib strip objcopy setfacl setfattr sponge rename mmv kill pkill killall skill renice dos2unix unix2dos ' +
+  'zip cpio ar ranlib strip objcopy setfacl setfattr sponge rename mmv kill pkill killall skill renice chattr dos2unix unix2dos ' +
   'gofmt rustfmt clang-format autopep8 isort msgfmt convert magick ffmpeg pandoc';
 
 export const filePrograms: Programs = {
@@ -31,6 +32,7 @@ export const filePrograms: Programs = {
   tee: { is: 'r', operands: { 1: 'm' } },
   tree: { is: 'r', with: { '-o': 'm' }, values: '-L -P -I -o', unsure: 'm' },
   xxd: { is: 'r', with: { '-r --revert': 'm' }, operands: { 2: 'm' }, values: '-l -s -c -g -o' },
+  yq: { is: 'r', with: { '-i --inplace --in-place': 'm' }, unsure: 'm' },
   base64: { is: 'r', values: '-w' },
   iconv: { is: 'r', with: { '-o --output': 'm' }, values: '-f -t -o', unsure: 'm' },
   rg: { is: 'r', with: { '--pre --hostname-bin': 'm' }, values: '-e -g -t -A -B -C -m', unsure: 'm' },

@@ -1,95 +1,126 @@
-/** Programs that reach for the host: privileges, namespaces, mounts, daemons, devices, the system's packages. */
+/**
+ * Programs that reach for the host: privileges, namespaces, daemons, services, the kernel, accounts. What could matter if the jail did
+ * not hold is a risk; what only asks (a status, a list, a version) is not.
+ */
 import { each, type Program, type Programs } from '../program.js';
 
 const privileges = 'asks for privileges, and nothing in a jail can gain any; run it yourself, outside';
 const namespaces = 'makes or enters namespaces, which the jail refuses; the jail is the sandbox already';
 const containers = 'speaks to a daemon that acts on the host as root; run it yourself, outside';
-const devices = 'works on mounts and devices of the host, of which a jail has none';
 const services = 'acts through services of the host, outside of the jail and after it has ended';
-const system = 'changes the system, which is read-only in a jail; install it yourself, outside, and it is there';
 const accounts = 'changes accounts of the host';
 const kernel = 'changes or traces the running kernel';
 
-const installs: Program = {
-  is: 'hn',
-  why: system,
-  subcommands: each('list show search policy depends rdepends info query files help version', { is: 'r' }),
-  otherwise: { is: 'hn', why: system },
-};
-
 const userValues = '-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot --role --type';
 
+/** What is asked of a container's daemon; everything else makes it act. */
+const containerQuestions =
+  'ps|images|version|info|inspect|logs|top|stats|port|diff|history|events|help|ls|list|df|pods|' +
+  '(container|image|network|volume|context|plugin|node|service|stack|config|secret|pod|system|buildx|builder|c|i|t|ns|' +
+  'containers|tasks|namespaces|machine) (ls|list|ps|inspect|logs|top|stats|port|diff|history|show|df|info|events|version|du)|' +
+  'compose (ps|ls|config|version|images|logs|top|port|events)|get (clusters|nodes)|status|state';
+
+const container: Program = {
+  is: 'h',
+  why: containers,
+  asking: `^$|^(${containerQuestions})( |$)`,
+  only: { '--version': 'r' },
+  with: { '-H --host': 'n' },
+  values: '-H --host --context --log-level --config -f --file --filter --format -n --tail -p --project-name --profile',
+};
+
+const service: Program = { is: 'h', why: services, values: '-t --type --state -p --property -n -o --output -M -H' };
+const serviceQuestions =
+  'status|show|show-environment|cat|help|get-default|is-active|is-enabled|is-failed|is-system-running|list|list-[a-z-]+|' +
+  'timesync-status|session-status|user-status|seat-status|show-[a-z]+|tree|introspect';
+
 export const hostPrograms: Programs = {
-  ...each('sudo doas pkexec', { is: 'h', why: privileges, runs: 0, assignments: true, values: userValues }),
+  ...each('sudo doas pkexec', {
+    is: 'h',
+    why: privileges,
+    runs: 0,
+    assignments: true,
+    values: userValues,
+    only: { '-V --version -l --list -v --validate -k --reset-timestamp -K --remove-timestamp': 'r' },
+  }),
   su: { is: 'h', why: privileges, text: '-c --command', values: '-s -g -G -w --shell' },
   ...each('runuser sg', { is: 'h', why: privileges, text: '-c --command', runs: 0, values: '-u -g -G -s' }),
   ...each('newgrp login setuidgid su-exec gosu', { is: 'h', why: privileges }),
-  ...each(
-    'docker docker-compose podman podman-compose nerdctl lxc lxc-attach lxc-start crictl ctr runc crun buildah skopeo kind minikube',
-    {
-      is: 'h',
-      why: containers,
-    },
-  ),
+  setcap: { is: 'h', why: privileges, only: { '-v': 'r' } },
+  capsh: { is: 'h', why: privileges, only: { '--print --decode --explain --supports --has-p': 'r' } },
+  ...each('docker podman nerdctl lxc crictl ctr runc crun buildah kind minikube machinectl', container),
+  ...each('docker-compose podman-compose', container),
+  ...each('lxc-attach lxc-start lxc-create', { is: 'h', why: containers }),
+  skopeo: { is: 'mn', asking: '^(inspect|list-tags)( |$)' },
   ...each('nsenter', { is: 'h', why: namespaces, runs: 0, values: '-t -S -G --target' }),
   ...each('unshare', { is: 'h', why: namespaces, runs: 0, values: '-R -w -S -G --map-user --map-group' }),
   ...each('bwrap firejail nsjail', { is: 'h', why: namespaces }),
   chroot: { is: 'h', why: namespaces, runs: 1 },
-  ...each(
-    'mount umount fusermount fusermount3 pivot_root losetup mkswap swapon swapoff fdisk sfdisk cfdisk gdisk parted',
-    {
-      is: 'h',
-      why: devices,
-    },
-  ),
-  ...each(
-    'cryptsetup lvcreate lvremove vgcreate pvcreate mdadm zpool zfs btrfs blkdiscard hdparm nvme badblocks mknod',
-    {
-      is: 'h',
-      why: devices,
-    },
-  ),
-  ...each('mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mke2fs wipefs mkswap', {
-    is: 'hd',
-    why: devices,
+  ...each('systemctl loginctl busctl timedatectl hostnamectl localectl resolvectl', {
+    ...service,
+    asking: `^$|^(${serviceQuestions})( |$)`,
   }),
-  ...each('modprobe insmod rmmod depmod kexec bpftool tcpdump tshark dumpcap gcore kmod bpftrace stap', {
-    is: 'h',
-    why: kernel,
-  }),
-  sysctl: { is: 'r', with: { '-w --write -p --load --system': 'h' }, matching: { '=': 'h' }, why: kernel },
-  ...each(
-    'systemctl service systemd-run loginctl machinectl busctl dbus-send gdbus crontab at batch atd cron initctl rc-service',
-    {
-      is: 'h',
-      why: services,
-    },
-  ),
+  ...each('service rc-service', { ...service, asking: '^\\S+ status$', only: { '--status-all': 'r' } }),
+  ...each('systemd-run dbus-send gdbus batch atd cron initctl', { is: 'h', why: services }),
+  crontab: { is: 'h', why: services, only: { '-l': 'r' }, values: '-u' },
+  at: { is: 'h', why: services, only: { '-l -V': 'r' }, values: '-q -f -t' },
   ...each('reboot shutdown poweroff halt init telinit', { is: 'h', why: services }),
-  ...each('iptables ip6tables iptables-restore nft ufw firewall-cmd tc brctl wg wg-quick openvpn', {
+  ...each('modprobe insmod rmmod depmod kexec bpftrace stap', {
     is: 'h',
     why: kernel,
+    only: { '-n --dry-run --show-depends -c --showconfig': 'r' },
   }),
+  ...each('kmod bpftool', {
+    is: 'h',
+    why: kernel,
+    asking: '^$|^(list|static-nodes|version|feature|\\S+( (show|list))?)$',
+  }),
+  ...each('tcpdump tshark dumpcap', {
+    is: 'h',
+    why: kernel,
+    only: { '-r --read-file -D --list-interfaces': 'r' },
+    values: '-r -i -w -c -Y -s',
+  }),
+  gcore: { is: 'm', matching: { '^1$': 'h' }, values: '-o', why: kernel },
+  sysctl: { is: 'r', with: { '-w --write -p --load --system': 'h' }, matching: { '=': 'h' }, why: kernel },
+  ...each('iptables ip6tables', {
+    is: 'h',
+    why: kernel,
+    only: { '-L --list -S --list-rules -C --check': 'r' },
+    with: { '-Z --zero -F --flush -A -D -I -P -X -N': 'h' },
+    values: '-t --table',
+  }),
+  ...each('iptables-restore wg-quick openvpn', { is: 'h', why: kernel }),
+  ...each('nft ufw tc brctl wg', {
+    is: 'h',
+    why: kernel,
+    asking: '^((show|list|ls|status|describe|genkey|pubkey|genpsk)( |$)|\\S+ (show|list|ls)( |$))',
+  }),
+  'firewall-cmd': {
+    is: 'h',
+    why: kernel,
+    only: { '--state --list-all --list-ports --list-services --get-zones': 'r' },
+  },
   ip: { is: 'r', matching: { '^(set|add|del|delete|flush|replace|change|exec)$': 'h' }, why: kernel },
   ifconfig: { is: 'r', operands: { 2: 'h' }, why: kernel },
-  ...each(
-    'useradd userdel usermod adduser deluser groupadd groupdel groupmod passwd chpasswd visudo vipw chage gpasswd',
-    {
-      is: 'h',
-      why: accounts,
-    },
-  ),
-  ...each('setcap capsh chattr', { is: 'h', why: privileges }),
-  ...each(
-    'apt apt-get aptitude yum dnf zypper apk pacman brew snap flatpak port emerge xbps-install nix-env',
-    installs,
-  ),
-  nix: { is: 'mn' },
-  dpkg: {
-    is: 'h',
-    why: system,
-    only: { '-l --list -L --listfiles -s --status -S --search -I --info -c --contents --print-architecture': 'r' },
+  route: { is: 'r', matching: { '^(add|del|flush)$': 'h' }, why: kernel },
+  arp: { is: 'r', with: { '-d --delete -s --set': 'h' }, why: kernel },
+  hostname: { is: 'r', operands: { 1: 'h' }, with: { '-F --file -b': 'h' }, why: kernel },
+  dmesg: {
+    is: 'r',
+    with: { '-C --clear -c --read-clear -n --console-level -D -E': 'h' },
+    values: '-l -f -s',
+    why: kernel,
   },
-  rpm: { is: 'h', why: system, only: { '-q --query -V --verify': 'r' } },
-  ...each('update-alternatives ldconfig update-grub grub-install dracut mkinitramfs', { is: 'h', why: system }),
+  journalctl: {
+    is: 'r',
+    with: { '--vacuum-size --vacuum-time --vacuum-files --rotate --flush --setup-keys': 'h' },
+    why: services,
+  },
+  ...each('useradd userdel usermod adduser deluser groupadd groupdel groupmod chpasswd visudo vipw gpasswd', {
+    is: 'h',
+    why: accounts,
+  }),
+  passwd: { is: 'h', why: accounts, only: { '-S --status': 'r' } },
+  chage: { is: 'h', why: accounts, only: { '-l --list': 'r' } },
 };

@@ -5,18 +5,16 @@ const writes =
   '-o --output -O --remote-name --remote-name-all -D --dump-header -c --cookie-jar --trace --trace-ascii --etag-save';
 
 export const networkPrograms: Programs = {
-  ...each(
-    'nc ncat netcat socat ping ping6 fping mtr traceroute tracepath dig host nslookup drill whois nmap masscan ab wrk hey',
-    {
-      is: 'n',
-    },
-  ),
-  ...each(
-    'http https xh redis-cli memcached mongosh mongo sendmail mail mailx mutt msmtp swaks rclone s3cmd youtube-dl yt-dlp',
-    {
-      is: 'n',
-    },
-  ),
+  ...each('socat fping mtr traceroute tracepath dig host nslookup drill whois nmap masscan', { is: 'n' }),
+  ...each('nc ncat netcat ping ping6 telnet', { is: 'n', loopback: { is: 'r' }, values: '-w -i -c -W -p -s -t' }),
+  ...each('ab wrk hey autocannon wscat', {
+    is: 'n',
+    loopback: { is: 'r' },
+    values: '-n -c -t -d -z -q -p -T -H -m -s',
+  }),
+  ...each('memcached mongosh mongo sendmail mail mailx mutt msmtp swaks rclone s3cmd youtube-dl yt-dlp', {
+    is: 'n',
+  }),
   ...each(
     'aws gcloud gsutil bq az gh glab hub heroku vercel netlify fly flyctl wrangler doctl linode-cli oci ibmcloud firebase',
     {
@@ -29,13 +27,16 @@ export const networkPrograms: Programs = {
       is: 'n',
     },
   ),
+  ...each('http https xh', { is: 'n' }),
+  'redis-cli': { is: 'n', loopback: { is: 'm', host: '-h -u' }, values: '-h -p -s -a -u -n -r -i' },
   ...each('proxychains proxychains4 torsocks torify tsocks', { is: 'n', runs: 0, values: '-f' }),
   curl: {
     is: 'n',
     with: { [writes]: 'm', '-K --config': 'm' },
-    values: `${writes} -H -d -X -u -A -b -e -F -T -K --unix-socket -m`,
+    loopback: { is: 'r' },
+    values: `${writes} -H -d -X -u -A -b -e -F -T -K --unix-socket -m -w -x --proxy --max-time --retry --retry-delay --data --header \
+--request --user --connect-timeout --write-out --data-raw --data-binary --resolve --connect-to --cacert`,
   },
-  telnet: { is: 'n' },
   wget: { is: 'mn', only: { '--spider': 'n' }, values: '-O --output-document -o -P --header' },
   aria2c: { is: 'mn' },
   scp: { is: 'mn', values: '-o -i -P -F -J -c -l -S' },
@@ -47,10 +48,24 @@ export const networkPrograms: Programs = {
     text: '-e --rsh --rsync-path',
     values: '-e -f --exclude --include --rsync-path',
   },
-  psql: { is: 'ni', only: { '-c --command -f --file -l --list': 'n' }, values: '-h -p -U -d -c -f' },
-  ...each('mysql mariadb', { is: 'ni', only: { '-e --execute': 'n' }, values: '-h -P -u -D -e' }),
-  ...each('pg_dump mysqldump pg_restore createdb', { is: 'n' }),
-  dropdb: { is: 'dn' },
+  psql: {
+    loopback: { is: 'm', host: '-h --host' },
+    is: 'ni',
+    only: { '-c --command -f --file -l --list': 'n' },
+    values: '-h -p -U -d -c -f',
+  },
+  ...each('mysql mariadb', {
+    loopback: { is: 'm', host: '-h --host' },
+    is: 'ni',
+    only: { '-e --execute': 'n' },
+    values: '-h -P -u -D -e',
+  }),
+  ...each('pg_dump mysqldump pg_restore createdb pg_isready', {
+    is: 'n',
+    loopback: { is: 'm', host: '-h --host' },
+    values: '-h --host -p -U -d -f',
+  }),
+  dropdb: { is: 'dn', loopback: { is: 'd', host: '-h --host' }, values: '-h --host -p -U' },
   kubectl: {
     is: 'n',
     values: '-n --namespace --context --kubeconfig',

@@ -1,6 +1,9 @@
 /** Programs that run the command they are given. Seen through: what counts is the command. */
 import { each, type Programs } from '../program.js';
 
+/** A process of the jail is the command's own to trace. The first is the jail's, or the host's if there were no jail. */
+const firstProcess = { '^0*1(,|$)': 'h' } as const;
+
 export const wrapperPrograms: Programs = {
   ...each('nohup setsid chronic unbuffer rlwrap catchsegv eatmydata fakeroot xvfb-run dbus-run-session caffeinate', {
     is: 'r',
@@ -21,7 +24,7 @@ export const wrapperPrograms: Programs = {
   ...each('strace ltrace', {
     is: 'm',
     runs: 0,
-    with: { '-p --attach': 'h' },
+    valued: { '-p --attach': firstProcess },
     values: '-e -o -p -s -u -a -S -P -E -I -O -X -l -n',
     why: 'traces other processes',
   }),
@@ -32,7 +35,8 @@ export const wrapperPrograms: Programs = {
       ...each('stat record trace', {
         is: 'm',
         runs: 0,
-        with: { '-a --all-cpus -p --pid -t --tid': 'h' },
+        with: { '-a --all-cpus': 'h' },
+        valued: { '-p --pid -t --tid': firstProcess },
         values: '-e -o -F -c -p -t -C -G -r -I',
       }),
     },
@@ -41,8 +45,9 @@ export const wrapperPrograms: Programs = {
   ...each('gdb lldb', {
     is: 'mi',
     runsAfter: '--args --',
-    with: { '-p --pid --attach-pid -pid': 'h' },
-    values: '-x -ex -p -pid -c',
+    valued: { '-p --pid --attach-pid -pid': firstProcess },
+    only: { '-batch --batch': 'm' },
+    values: '-x -ex -p -pid -c --pid --command --eval-command',
     why: 'can attach to other processes',
   }),
   hyperfine: { is: 'm', runsText: true, values: '-w -r -m -M -p -c -s -n -L -P -u' },

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { seeded } from '../../test/property/seeded.js';
+import { gitKey, gitPath, gitSettingsText, isSigning, parseGitSettings } from './git-settings.js';
+
+const read = (text: string) => parseGitSettings(text)?.map((setting) => `${gitKey(setting)}=${setting.value}`);
+
+describe('a file of git’s configuration', () => {
+  it('is read as git reads it', () => {
+    const text = `\ufeff# comment
+[Core] bare = false ; comment
+\tquoted = "a # b" c  ; d
+\tlong = one \\
+two
+  flag
+[URL "https://x\\"y\\\\"]
+\tinsteadOf=gh:
+[branch.Main]merge = x`;
+    assert.deepEqual(read(text), [
+      'core.bare=false',
+      'core.quoted=a # b c',
+      'core.long=one two',
+      'core.flag=true',
+      'url.https://x"y\\.insteadof=gh:',
+      'branch.main.merge=x',
+    ]);
+  });
+
+  it('is refused where git refuses it', () => {
+    for (const text of ['key = x', '[a\nkey = x', '[a]\nkey = "open', '[a]\n1key = x', '[a]\nkey = \\x', '[a] ]'])
+      assert.equal(parseGitSettings(text), undefined, text);
+  });
+
+  it('says the same when it is written and read again', () => {
+    const word = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}$/);
+    const value = fc.string().filter((text) => !/[\0\r\f\v]/.test(text));
+    const setting = fc.record({
+      section: word,
+      subsection: fc.option(
+        value.filter((text) => !text.includes('\n')),
+        { nil: undefined },
+      ),
+      key: word,
+      value,
+    });
+    fc.assert(
+      fc.property(fc.array(setting), (settings) => {
+        const plain = settings.map((each) => ({ ...each }));
+        assert.deepEqual(parseGitSettings(gitSettingsText(plain)), plain);
+      }),
+      seeded(200),
+    );
+  });
+
+  it('names paths of the home and beside itself, and knows what signs', () => {
+    assert.equal(gitPath('~/x', '/h'), '/h/x');
+    assert.equal(gitPath('x', '/h', '/h/d'), '/h/d/x');
+    assert.equal(gitPath('~other/x', '/h', '/h'), undefined);
+    const signs = (value: string) => isSigning({ section: 'commit', key: 'gpgsign', value });
+    assert.deepEqual(['true', 'yes', '1', 'false', 'Off', '0'].map(signs), [true, true, true, false, false, false]);
+  });
+});

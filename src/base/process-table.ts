@@ -1,0 +1,64 @@
+/** Processes of this machine as /proc shows them at one moment: who started whom, since when, and what they hold in memory. */
+import { readdirSync, readFileSync } from 'node:fs';
+
+export interface ProcessEntry {
+  readonly parent: number;
+  /** ISO 8601. */
+  readonly since: string;
+}
+
+export type ProcessTable = ReadonlyMap<number, ProcessEntry>;
+
+/** Of what the kernel tells in ticks: the same on every Linux, whatever its own clock. */
+const ticksPerSecond = 100;
+const startField = 19;
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return ''; // ended meanwhile, or not ours to look into
+  }
+}
+
+function bootMilliseconds(): number {
+  return Number(/^btime (\d+)$/m.exec(textOf('/proc/stat'))?.[1] ?? 0) * 1000;
+}
+
+export function readProcessTable(): ProcessTable {
+  const boot = bootMilliseconds();
+  const table = new Map<number, ProcessEntry>();
+  for (const name of readdirSync('/proc').filter((each) => /^\d+$/.test(each))) {
+    const stat = textOf(`/proc/${name}/stat`);
+    // A name may hold spaces and brackets: fields begin after the last one.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [, parent = '', ...rest] = fields;
+    const ticks = Number(rest[startField - 2]);
+    if (parent === '' || Number.isNaN(ticks)) continue;
+    const since = new Date(boot + (ticks * 1000) / ticksPerSecond).toISOString();
+    table.set(Number(name), { parent: Number(parent), since });
+  }
+  return table;
+}
+
+/** A process and all that it and its children started. */
+export function familyOf(table: ProcessTable, pid: number): readonly number[] {
+  const family = table.has(pid) ? [pid] : [];
+  for (const member of family) {
+    for (const [other, { parent }] of table) if (parent === member && !family.includes(other)) family.push(other);
+  }
+  return family;
+}
+
+/** What would be free if it ended: shared pages count in part, where the kernel lets us see that, and else in full. */
+export function memoryOf(pid: number): number {
+  const kilobytes =
+    /^Pss: +(\d+) kB$/m.exec(textOf(`/proc/${pid}/smaps_rollup`))?.[1] ??
+    /^VmRSS:\s+(\d+) kB$/m.exec(textOf(`/proc/${pid}/status`))?.[1];
+  return Number(kilobytes ?? 0) * 1024;
+}
+
+/** The words that a process was started with. */
+export function wordsOf(pid: number): readonly string[] {
+  return textOf(`/proc/${pid}/cmdline`).split('\0').slice(0, -1);
+}

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { hear, type ProgramStream, Starter } from './starter.js';
+
+const starter = new Starter(fileURLToPath(new URL('../../../native/start.node', import.meta.url)));
+const words = (...all: readonly string[]) => Buffer.from(all.map((word) => `${word}\0`).join(''));
+/** The three that every program has, and those beyond. */
+const standard = ([input = 'nothing', output = 'nothing', errors = 'nothing', ...others]: readonly ProgramStream[]) => [
+  input,
+  output,
+  errors,
+  ...others,
+];
+const shell = (script: string, ...streams: readonly ProgramStream[]) =>
+  starter.start('/bin/sh', words('sh', '-c', script), standard(streams));
+
+async function heardFrom(descriptor: number): Promise<string> {
+  let text = '';
+  await hear(descriptor, (chunk) => {
+    text += chunk.toString();
+  });
+  return text;
+}
+
+describe('a program that is started without a copy of this process', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'ctx-starter-'));
+  after(() => rmSync(directory, { recursive: true, force: true }));
+
+  test('says what it has to say, more than a pipe holds, and how it ended', async () => {
+    const program = shell('seq 100000; echo problem >&2; exit 7', 'nothing', 'heard', 'heard');
+    const [output, errors] = await Promise.all([heardFrom(program.end(1)), heardFrom(program.end(2))]);
+    assert.equal(output.split('\n').length, 100_001);
+    assert.equal(errors, 'problem\n');
+    assert.deepEqual(program.wait(), { code: 7, signal: null });
+  });
+
+  test('reads what it is told until we close', async () => {
+    const program = shell('cat', 'told', 'heard');
+    const heard = heardFrom(program.end(1));
+    writeSync(program.end(0), 'hello');
+    closeSync(program.end(0));
+    assert.equal(await heard, 'hello');
+    assert.deepEqual(program.wait(), { code: 0, signal: null });
+  });
+
+  test('gets signals, and none after its end was taken', async () => {
+    const program = shell('echo ready; exec sleep 1000', 'nothing', 'heard');
+    await hear(program.end(1), () => program.signal('SIGKILL'));
+    assert.deepEqual(program.wait(), { code: null, signal: 'SIGKILL' });
+    program.signal('SIGKILL');
+  });
+
+  test('has the default for every signal, no environment, and no descriptor but those it is given', async () => {
+    const other = openSync('/dev/null', 'r');
+    const run = async (program: string, ...args: readonly string[]) => {
+      const started = starter.start(program, words(program, ...args), standard(['nothing', 'heard']));
+      const text = await heardFrom(started.end(1));
+      assert.equal(started.wait().code, 0);
+      return text.trim().split('\n');
+    };
+    const signals = await run('/bin/grep', '-E', '^Sig(Blk|Ign)', '/proc/self/status');
+    assert.deepEqual(
+      signals.map((line) => line.replace(/\s/, ' ')),
+      ['SigBlk: 0000000000000000', 'SigIgn: 0000000000000000'],
+    );
+    assert.deepEqual(await run('/usr/bin/env'), ['']);
+    // The last is the directory that it looks at.
+    assert.deepEqual(await run('/bin/ls', '/proc/self/fd'), ['0', '1', '2', '3']);
+    closeSync(other);
+  });
+
+  test('gets each descriptor at its place, however they cross, and leaves none open here', async () => {
+    const before = readdirSync('/proc/self/fd').length;
+    const files = ['a', 'b', 'c', 'd'].map((name) => openSync(join(directory, name), 'w'));
+    const [a = 0, b = 0, c = 0, d = 0] = files;
+    const program = shell(
+      'echo 1 >&3; echo 2 >&4; echo 3 >&5; echo 4 >&6',
+      'nothing',
+      'nothing',
+      'nothing',
+      d,
+      c,
+      b,
+      a,
+    );
+    assert.equal(program.wait().code, 0);
+    for (const file of files) closeSync(file);
+    const written = ['a', 'b', 'c', 'd'].map((name) => readFileSync(join(directory, name), 'utf8'));
+    assert.deepEqual(written, ['4\n', '3\n', '2\n', '1\n']);
+    assert.equal(readdirSync('/proc/self/fd').length, before);
+  });
+
+  test('that cannot be started is the error it would be elsewhere, and leaves nothing open', () => {
+    const before = readdirSync('/proc/self/fd').length;
+    const start = (program: string, ...streams: readonly ProgramStream[]) =>
+      starter.start(program, words('x'), standard(streams));
+    assert.throws(() => start('/no/such/program', 'heard', 'told'), { code: 'ENOENT' });
+    assert.throws(() => start('/etc/passwd', 'heard'), { code: 'EACCES' });
+    assert.throws(() => start('/bin/true', 'heard', 999_999), { code: 'EBADF' });
+    assert.throws(() => starter.start('/bin/true', words('true'), ['nothing', 'heard']), { code: 'EINVAL' });
+    assert.throws(() => starter.start('/bin/true', Buffer.from('cut'), standard([])), { code: 'EINVAL' });
+    assert.equal(readdirSync('/proc/self/fd').length, before);
+  });
+});

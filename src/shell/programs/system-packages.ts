@@ -1,0 +1,53 @@
+/** The system's package managers: what they look up is harmless, what they change is the host's. */
+import { each, type Program, type Programs } from '../program.js';
+
+const system = 'changes the system, which is read-only in a jail; install it yourself, outside, and it is there';
+
+const questions =
+  'list|ls|leaves|show|showpkg|showsrc|search|find|policy|depends|rdepends|info|query|files|help|version|moo|why|why-not|provides|' +
+  'whatprovides|repolist|check|check-update|list-updates|outdated|deps|uses|config|doctor|shellenv|se|if|lr|history|dot|audit|connections';
+
+const installs: Program = {
+  is: 'hn',
+  why: system,
+  asking: `^$|^(${questions})( |$)`,
+  only: { '--version --prefix --cellar --repository': 'r' },
+  values: '-c -o -t -q --config-file --option --target-release --host-architecture',
+};
+
+const simulates = {
+  '--version -v -h -s --simulate --just-print --dry-run --no-act --recon --print-uris': 'r',
+} as const;
+
+const apt: Program = {
+  ...installs,
+  only: simulates,
+  subcommands: {
+    ...each(questions.replaceAll('|', ' '), { is: 'r' }),
+    ...each('download source changelog', { is: 'mn' }),
+  },
+  otherwise: { is: 'hn', why: system, only: simulates, values: installs.values ?? '' },
+};
+
+export const systemPackagePrograms: Programs = {
+  ...each('apt apt-get aptitude', apt),
+  ...each('yum dnf zypper apk brew snap flatpak port emerge xbps-install', installs),
+  pacman: { is: 'hn', why: system, only: { '-Q --query -T --deptest -V': 'r' } },
+  'nix-env': { is: 'hn', why: system, only: { '-q --query': 'r' } },
+  nix: { is: 'mn' },
+  'apt-mark': { is: 'r', matching: { '^(auto|manual|hold|unhold|minimize-manual)$': 'h' }, why: system },
+  dpkg: {
+    is: 'h',
+    why: system,
+    only: {
+      '-l --list -L --listfiles -s --status -S --search -I --info -c --contents --print-architecture --get-selections':
+        'r',
+      '--print-foreign-architectures --compare-versions -V --verify -C --audit -p --print-avail --field -f': 'r',
+      '-x --extract -X --vextract -e --control -b --build -R --raw-extract': 'm',
+    },
+  },
+  rpm: { is: 'h', why: system, only: { '-q --query -V --verify -E --eval --showrc -K --checksig': 'r' } },
+  'update-alternatives': { is: 'h', why: system, only: { '--list --display --query --get-selections': 'r' } },
+  ldconfig: { is: 'h', why: system, only: { '-p --print-cache': 'r', '-n': 'm' } },
+  ...each('update-grub grub-install dracut mkinitramfs', { is: 'h', why: system }),
+};
