@@ -2,6 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { RunningJail } from '../src/jail/launch.js';
 import { execute } from '../src/proxy/execute.js';
 import { coldStartNote, measure, print, type Subject } from './measure.js';
 import { bubblewrapArguments, bubblewrapVersion } from './stage/bubblewrap.js';
@@ -43,6 +44,44 @@ async function starts(stage: Stage): Promise<void> {
         'namespaces, a bind in place of the overlay, and neither masks nor Landlock nor seccomp.',
         'The library is ctx without its Node start: lock and scan, jail, diff, record.',
       ],
+    }),
+  );
+}
+
+/** A command that finds another at work on its fork gets a clone of its mount. */
+async function joins(stage: Stage): Promise<void> {
+  const request = {
+    cwd: stage.project,
+    environmentAdditions: [],
+    wait: false,
+    weakened: [],
+    streams: 'capture',
+  } as const;
+  const exec = () => execute(stage.host, { ...request, argv: [command] });
+  let other: { readonly done: Promise<unknown>; end(): void } | undefined;
+  const before = () =>
+    new Promise<void>((resolve) => {
+      const onStarted = (jail: RunningJail) => {
+        other = { done: jail.done, end: () => jail.kill() };
+        void jail.started.then(() => setTimeout(resolve, 5));
+      };
+      void execute(stage.host, { ...request, argv: ['sleep', '1000'], onStarted }).catch(() => undefined);
+    });
+  const after = async () => {
+    other?.end();
+    await other?.done.catch(() => undefined);
+  };
+  print(
+    await measure({
+      title: `Running ${command} alone on the fork, and beside another command`,
+      anchor: 'alone',
+      rounds: 41,
+      directory: stage.directory,
+      subjects: [
+        { name: 'alone', run: exec },
+        { name: 'joined', run: exec, before, after },
+      ],
+      notes: ['ctx as a library, without its Node start. The other command is started before, and not measured.'],
     }),
   );
 }
@@ -126,6 +165,7 @@ try {
   makeProject(stage);
   await useOnce(stage);
   await starts(stage);
+  await joins(stage);
   for (const task of tasks) await work(stage, task);
 } finally {
   stage.end();

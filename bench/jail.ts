@@ -77,6 +77,11 @@ const works: readonly Work[] = [
     script: 'gcc -std=gnu11 -O2 -pthread -D_GNU_SOURCE -o program tree/*.c',
     needs: ['gcc'],
   },
+  {
+    title: '10,000 renames of a file, each told to the owner',
+    script: `perl -e 'open F, ">x0"; for (0..9999) { rename "x".($_ % 2), "x".(($_ + 1) % 2) or die $! }'`,
+    needs: ['perl'],
+  },
 ];
 
 async function work(stage: Stage, { title, script, needs }: Work): Promise<void> {

@@ -1,11 +1,19 @@
 /** The composition root of the hook: what `composeHost` makes, without what starts programs. It runs for every tool call. */
 import { homedir } from 'node:os';
 import { auditPlaces } from './audit/places.js';
+import { keepOwnRights } from './base/own-umask.js';
 import { composeRecorder } from './compose-recorder.js';
 import type { HookHost, Task } from './hook/hook-host.js';
 import { storePaths } from './vault/layout.js';
 import { openStore } from './vault/store.js';
-import { canonicalPlace, configurationDirectory, objectRoot, ownPlace, storeDirectory } from './vault/store-place.js';
+import {
+  absoluteHome,
+  canonicalPlace,
+  configurationDirectory,
+  objectRoot,
+  ownPlace,
+  storeDirectory,
+} from './vault/store-place.js';
 
 /** A file of the checkout that the bundle and the compiled files stand in. */
 function inCheckout(path: string): string {
@@ -15,15 +23,19 @@ function inCheckout(path: string): string {
 
 export function composeHookHost(): HookHost {
   const { env } = process;
-  const home = canonicalPlace(homedir());
+  keepOwnRights();
+  const home = canonicalPlace(absoluteHome(homedir()));
   const uid = process.geteuid?.() ?? 0;
-  const store = canonicalPlace(openStore(ownPlace(storeDirectory(env, home), uid)).directory);
+  const library = inCheckout('dist/native/flock.node');
+  const store = canonicalPlace(openStore(ownPlace(storeDirectory(env, home), uid), library).directory);
   const root = ownPlace(objectRoot(env, store), uid);
   const configuration = ownPlace(configurationDirectory(env, home), uid);
-  const audit = auditPlaces(storePaths(store).record, configuration, inCheckout('dist/native/flock.node'));
+  const audit = auditPlaces(storePaths(store).record, configuration, library);
+  const recorder = composeRecorder(audit, { root, uid });
   return Object.freeze({
     store,
-    recorder: composeRecorder(audit, { root, uid }),
+    recorder,
+    release: () => recorder.close(),
     home,
     hidden: Object.freeze([store, root, configuration]),
     operatorDirectories: Object.freeze([root, configuration]),

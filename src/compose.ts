@@ -1,23 +1,30 @@
 /** The composition root: the only place where defaults are wired. */
-import { availableParallelism, homedir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+
+import { availableParallelism, homedir, totalmem } from 'node:os';
 import { auditPlaces } from './audit/places.js';
+import { writableTime } from './base/clock.js';
 import { ErrnoError } from './base/errno.js';
+import { mostProcesses } from './base/limits.js';
+import { nativeProgram } from './base/native-program.js';
+import { keepOwnRights } from './base/own-umask.js';
+import { Starter } from './base/starter.js';
+import { harmlessOutput } from './base/visible-text.js';
 import { composeRecorder } from './compose-recorder.js';
 import type { Host } from './proxy/host.js';
 import { storePaths } from './vault/layout.js';
 import { openStore } from './vault/store.js';
-import { canonicalPlace, configurationDirectory, objectRoot, ownPlace, storeDirectory } from './vault/store-place.js';
+import {
+  absoluteHome,
+  canonicalPlace,
+  configurationDirectory,
+  objectRoot,
+  ownPlace,
+  storeDirectory,
+} from './vault/store-place.js';
 import { Tree } from './vault/tree.js';
 
-/** `dist/native`, beside the bundle and beside the compiled files alike. */
-function nativeProgram(name: string): string {
-  const here = fileURLToPath(import.meta.url);
-  return join(here.slice(0, here.lastIndexOf('/dist/')), 'dist', 'native', name);
-}
-
-export function composeHost(env: Host['environment'] = process.env): Host {
+/** `alone`: for a process that runs one command and ends. */
+export function composeHost(env: Host['environment'] = process.env, alone = false): Host {
   const { geteuid, getegid, getgroups } = process;
   if (process.platform !== 'linux' || !geteuid || !getegid || !getgroups) {
     throw new ErrnoError('ENOSYS', { operation: 'ctx', reason: 'expected Linux: the jail is made of its namespaces' });
@@ -26,21 +33,27 @@ export function composeHost(env: Host['environment'] = process.env): Host {
   if (arch !== 'x64' && arch !== 'arm64') {
     throw new ErrnoError('ENOSYS', { operation: 'ctx', reason: `expected x86_64 or arm64, got ${arch}` });
   }
-  const home = canonicalPlace(homedir());
+  keepOwnRights();
+  writableTime(); // before anything is written
+  const home = canonicalPlace(absoluteHome(homedir()));
   const uid = geteuid();
-  const store = openStore(ownPlace(storeDirectory(env, home), uid));
+  const store = openStore(ownPlace(storeDirectory(env, home), uid), nativeProgram('flock.node'));
   const root = ownPlace(objectRoot(env, store.directory), uid);
   const configuration = ownPlace(configurationDirectory(env, home), uid);
   const audit = auditPlaces(storePaths(store.directory).record, configuration, nativeProgram('flock.node'));
+  const starter = alone ? new Starter(nativeProgram('start.node')) : undefined;
+  const tree = new Tree({ program: nativeProgram('tree'), lockLibrary: nativeProgram('flock.node'), starter });
+  const recorder = composeRecorder(audit, { root, uid });
   return Object.freeze({
     store,
-    tree: new Tree({ program: nativeProgram('tree'), lockLibrary: nativeProgram('flock.node') }),
-    recorder: composeRecorder(audit, { root, uid }),
+    tree,
+    recorder,
     audit,
     jailProgram: nativeProgram('jail'),
+    starter,
     lockLibrary: nativeProgram('flock.node'),
     architecture: arch,
-    processors: availableParallelism(),
+    processes: mostProcesses(availableParallelism(), totalmem()),
     uid,
     gid: getegid(),
     groups: getgroups(),
@@ -50,6 +63,11 @@ export function composeHost(env: Host['environment'] = process.env): Host {
     operatorDirectories: Object.freeze([root, configuration]),
     hidden: Object.freeze([store.directory, root, configuration]),
     environment: env,
-    now: () => new Date(),
+    now: () => writableTime(),
+    release: () => {
+      tree.release();
+      recorder.close();
+    },
+    warn: (text: string) => process.stderr.write(harmlessOutput(`ctx: ${text}\n`)),
   });
 }

@@ -7,16 +7,25 @@
  *   workspace-session    a kept jail of the caller's own; sessions: those that outlive a call
  *   operator             the person's side: rules, approvals, objects (agents, tools), vaults, harness (profiles), sessions, doctor,
  *   record               and what happened, with blame and runs; record-proof: seals, keys, exports, the verifier
+ *   vfs/                 trees of the VFS with the calls of `fs.promises`: createVfs
  *   judge, hook          a harness's tool calls; hook-settings: its entry in the harness's settings
  *   classify, permissions, report, changes, words    what the others speak of: types and pure functions
  */
 import { resolve } from 'node:path';
+import { nativeProgram } from './base/native-program.js';
+import { closed, optional, word } from './base/shape.js';
 import { composeHost } from './compose.js';
+import { checkArguments, checkedFace } from './sdk/checked-face.js';
 import { currentDirectory } from './sdk/current-directory.js';
+import { operatorEntries, workspaceEntries } from './sdk/entries.js';
 import type { ChangedSettings, SettingsPlace } from './sdk/hook-settings.js';
 import type { HarnessTask, Judged, ToolCall } from './sdk/judge.js';
 import type { Operator } from './sdk/operator.js';
 import type { WorkspaceOptions } from './sdk/options.js';
+import { workspaceMembers } from './sdk/shapes.js';
+import type { VfsOptions } from './sdk/vfs/create.js';
+import { vfsEntries, vfsOptions } from './sdk/vfs/entries.js';
+import type { Vfs } from './sdk/vfs/vfs.js';
 import { Workspace } from './sdk/workspace.js';
 
 export { type ErrnoCode, ErrnoError } from './base/errno.js';
@@ -51,6 +60,7 @@ export type {
 } from './sdk/fork.js';
 export type { Harnessed, HarnessOptions, Need, Profile, Profiles } from './sdk/harness.js';
 export { projectSettings, uninstallHook, userSettings } from './sdk/hook-settings.js';
+export type { Living } from './sdk/living.js';
 export type { ListedObject, NewObject, Objects, ShownObject, Spec } from './sdk/objects.js';
 export type { Operator } from './sdk/operator.js';
 export type {
@@ -68,6 +78,7 @@ export type {
   Preamble,
   ResolvedAuthority,
   Verdict,
+  WhyHost,
   WhyObject,
   WhyPath,
 } from './sdk/permissions.js';
@@ -87,9 +98,13 @@ export type { CapturedStream, ConnectionEvent, Envelope, LimitEvent, LiveEnvelop
 export type { Action, Decision, Match as RuleMatch, NewRule, Rule, Rules, Tried } from './sdk/rules.js';
 export type { Keeping, SessionFacts, SessionSpot, Sessions } from './sdk/sessions.js';
 export type { LimitChanges, LimitedVault, MadeVault, NewVault, VaultSummary, Vaults } from './sdk/vaults.js';
+export type { FileSystem, VfsMount } from './sdk/vfs/create.js';
+export type { VfsFileHandle } from './sdk/vfs/file-handle.js';
+export type { Grants as VfsGrants, Quota as VfsQuota, QuotaEvent, Refusal as VfsRefusal } from './sdk/vfs/grants.js';
+export type { VfsEntry, VfsStats } from './sdk/vfs/stats.js';
 export type { AskedApplyOptions, Plan, Prepared, Workspace } from './sdk/workspace.js';
 export type { FileOptions, Found, Listing, WorkspaceSession } from './sdk/workspace-session.js';
-export type { ChangedSettings, HarnessTask, Judged, SettingsPlace, ToolCall };
+export type { ChangedSettings, HarnessTask, Judged, SettingsPlace, ToolCall, Vfs, VfsOptions };
 
 export interface OperateOptions {
   /** The store, as `CTX_DATA`. */
@@ -101,6 +116,9 @@ export interface OpenOptions extends OperateOptions, WorkspaceOptions {
   readonly directory?: string | undefined;
 }
 
+const operateOptions = closed<OperateOptions>({ data: optional(word) });
+const openOptions = closed<OpenOptions>({ ...workspaceMembers, data: optional(word), directory: optional(word) });
+
 function hostOf({ data }: OperateOptions) {
   return composeHost(
     data === undefined ? process.env : { ...process.env, CTX_DATA: resolve(currentDirectory(), data) },
@@ -108,14 +126,18 @@ function hostOf({ data }: OperateOptions) {
 }
 
 /** A workspace on a directory. Nothing is made until something is asked of it; `close` it at the end. */
-export async function open({ directory = '.', data, ...options }: OpenOptions = {}): Promise<Workspace> {
-  return new Workspace(hostOf({ data }), resolve(currentDirectory(), directory), options);
+export async function open(options: OpenOptions = {}): Promise<Workspace> {
+  checkArguments('open', [openOptions], [options]);
+  const { directory = '.', data, ...rest } = options;
+  const workspace = new Workspace(hostOf({ data }), resolve(currentDirectory(), directory), rest);
+  return checkedFace(workspace, workspaceEntries);
 }
 
 /** What the person governs with. It is for programs that act for the person, and never for a model. */
 export async function operate(options: OperateOptions = {}): Promise<Operator> {
+  checkArguments('operate', [operateOptions], [options]);
   const { Operator } = await import('./sdk/operator.js');
-  return new Operator(hostOf(options));
+  return checkedFace(new Operator(hostOf(options)), operatorEntries);
 }
 
 /** Whether a tool call of a harness may happen, and how; what cannot be decided is denied. */
@@ -128,4 +150,11 @@ export async function judge(call: ToolCall, task: HarnessTask = {}): Promise<Jud
 export async function installHook(place: SettingsPlace, options: readonly string[] = []): Promise<ChangedSettings> {
   const [hook, settings] = [await import('./compose-hook.js'), await import('./sdk/hook-settings.js')];
   return settings.installHook(hook.composeHookHost(), place, options);
+}
+
+/** A tree of directories, each of them memory, a directory of the host or a chunk store, with the calls of `fs.promises`. */
+export async function createVfs(options: VfsOptions = {}): Promise<Vfs> {
+  checkArguments('createVfs', [vfsOptions], [options]);
+  const { makeVfs } = await import('./sdk/vfs/create.js');
+  return checkedFace(await makeVfs(options, nativeProgram('flock.node')), vfsEntries);
 }

@@ -5,7 +5,7 @@
 import { ErrnoError } from './base/errno.js';
 import { decideCalls } from './cli/hook-calls.js';
 import { hookVerb } from './cli/hook-verb.js';
-import { errorText, painter } from './cli/output.js';
+import { errorText, painter, printError } from './cli/output.js';
 import { parseArguments } from './cli/parse-arguments.js';
 import { processCaller } from './cli/process-caller.js';
 import { composeHookHost } from './compose-hook.js';
@@ -16,7 +16,7 @@ async function main(given: readonly string[]): Promise<number> {
     return await decideCalls(parseArguments(hookVerb, given.slice(1)), async () => composeHookHost(), processCaller);
   } catch (error) {
     const text = error instanceof ErrnoError ? errorText(error, painter(process.stderr)) : 'ctx: a defect of ctx\n';
-    process.stderr.write(text);
+    printError(text);
     return blockingExitCode;
   }
 }

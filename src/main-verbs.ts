@@ -1,4 +1,4 @@
-/** Every call but `ctx --version`: a bundle of its own, so that the version costs a start of Node and no more. */
+/** Every call but `ctx --version` and `ctx exec`: a bundle of its own, so that those two do not read it. */
 import { runCommandLine } from './cli/command-line.js';
 
 export function run(given: readonly string[]): Promise<number> {

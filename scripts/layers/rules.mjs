@@ -28,6 +28,7 @@ const topFiles = [
   'compose-hook.ts',
   'compose-recorder.ts',
   'main.ts',
+  'main-exec.ts',
   'main-hook.ts',
   'main-verbs.ts',
   'index.ts',

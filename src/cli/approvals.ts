@@ -32,9 +32,11 @@ export const list: Run = async (call, hostOf, _hookHost, { stdout, environment }
 };
 
 export const show: Run = async (call, hostOf, _hookHost, { stdout, environment }) => {
-  const approval = new Approvals(await hostOf()).one(call.words[0] ?? '');
+  const approvals = new Approvals(await hostOf());
+  const approval = approvals.one(call.words[0] ?? '');
+  const steps = approvals.steps(approval.asked.id);
   if (call.flag('json')) {
-    printJson({ version: 1, approval: approvalJson(approval) }, stdout);
+    printJson({ version: 1, approval: { ...approvalJson(approval), steps } }, stdout);
     return ExitCode.ok;
   }
   const paint = painter(stdout, environment);
@@ -44,7 +46,9 @@ export const show: Run = async (call, hostOf, _hookHost, { stdout, environment }
       ? []
       : [`  ${answer.granted ? 'granted' : 'denied'} by ${visible(answer.by)} ${visible(answer.why)}`.trimEnd()];
   const status = `  ${standing}, asked ${new Date(asked.askedAt).toISOString()}, until ${new Date(asked.expiresAt).toISOString()}`;
-  stdout.write(`${[...askedLines(asked, paint), status, ...answered, `  ${paint('dim', asked.digest)}`].join('\n')}\n`);
+  stdout.write(
+    `${[...askedLines(asked, paint, steps, steps.length), status, ...answered, `  ${paint('dim', asked.digest)}`].join('\n')}\n`,
+  );
   return ExitCode.ok;
 };
 

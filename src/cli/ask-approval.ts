@@ -1,19 +1,42 @@
 /** A command that waits for an approval, shown to whoever is at the terminal. What an agent wrote is shown escaped. */
+
 import { constants, openSync, readSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { ReadStream } from 'node:tty';
 import { hasCode } from '../base/errno.js';
-import { visible, visibleCommand } from '../base/visible-text.js';
-import type { Asked, Spoken } from '../sdk/approvals.js';
+import { approvalPathsShown } from '../base/limits.js';
+import { harmlessOutput, visible, visibleCommand } from '../base/visible-text.js';
+import { type Asked, type Spoken, terminalTurn } from '../sdk/approvals.js';
+import type { Host } from '../sdk/host.js';
 import type { Paint } from './output.js';
+import { printError } from './output.js';
 
-export function askedLines({ id, agent, argv, directory, categories, reason }: Asked, paint: Paint): readonly string[] {
+/** As a shell would read it, so that a name can be taken for nothing else. */
+const quotedPath = (path: string) => `'${visible(path).replaceAll("'", "'\\''")}'`;
+
+/** `action path`, with the path quoted. */
+function stepLine(step: string): string {
+  const space = step.indexOf(' ');
+  return `    ${visible(step.slice(0, space))} ${quotedPath(step.slice(space + 1))}`;
+}
+
+/** All that the answer will hold for; of many paths the first, where not all are wanted. */
+export function askedLines(
+  { id, agent, argv, directory, categories, reason, shown, steps: count = 0 }: Asked,
+  paint: Paint,
+  steps: readonly string[] = [],
+  most = approvalPathsShown,
+): readonly string[] {
   const who = agent === null ? 'a command' : `agent ${visible(agent)}`;
+  const left = count - Math.min(most, steps.length);
   return [
     `${paint('bold', 'ctx')}  ${who} asks for approval ${paint('bold', id)}`,
     `  ${visibleCommand(argv)}`,
     `  ${paint('dim', 'in')} ${visible(directory)}`,
+    ...shown.map((line) => `  ${visible(line)}`),
     `  ${paint('yellow', categories.join(', '))}: ${visible(reason)}`,
+    ...steps.slice(0, most).map(stepLine),
+    ...(left > 0 ? [`    ${left === count ? 'all' : `and ${left} more`}: ctx approvals show ${id}`] : []),
   ];
 }
 
@@ -61,7 +84,7 @@ async function askAtTerminal(question: string, signal: AbortSignal): Promise<str
   forgetTyped(input, descriptor);
   const lines = createInterface({ input, output: process.stderr, terminal: false });
   try {
-    return await lines.question(question, { signal });
+    return await lines.question(harmlessOutput(question), { signal });
   } catch (error) {
     if (error instanceof Error && error.name === 'AbortError') return undefined;
     throw error;
@@ -71,30 +94,53 @@ async function askAtTerminal(question: string, signal: AbortSignal): Promise<str
   }
 }
 
-function choicesFor(asked: Asked): { readonly network: boolean; readonly always: boolean } {
-  return { network: asked.categories.includes('networked') && !asked.connected, always: asked.words.length > 0 };
+function choicesFor(asked: Asked): Readonly<Record<'network' | 'lasting' | 'always', boolean>> {
+  return {
+    network: asked.categories.includes('networked') && !asked.connected,
+    lasting: !asked.onceOnly,
+    always: asked.words.length > 0 && !asked.onceOnly,
+  };
 }
 
 /** What is asked of whoever sits there. */
 export function questionFor(asked: Asked): string {
-  const { network, always } = choicesFor(asked);
-  const more = `${network ? ', w: once, with a network' : ''}, s: this session${always ? ', a: always, as a rule' : ''}`;
-  return `  run it? y: once${more}, else no: `;
+  const { network, lasting, always } = choicesFor(asked);
+  const more = `${network ? ', w: once, with a network' : ''}${lasting ? ', s: this session' : ''}${always ? ', a: always, as a rule' : ''}`;
+  return `  run it (${asked.id})? y: once${more}, else no: `;
 }
 
 /** What was not offered is no yes either. */
 export function answerOf(line: string, asked: Asked): Spoken {
-  const { network, always } = choicesFor(asked);
+  const { network, lasting, always } = choicesFor(asked);
   const spoken = spokenAnswer(line);
-  return (spoken.scope === 'rule' && !always) || (spoken.network.length > 0 && !network) ? no : spoken;
+  return (spoken.scope === 'session' && !lasting) ||
+    (spoken.scope === 'rule' && !always) ||
+    (spoken.network.length > 0 && !network)
+    ? no
+    : spoken;
 }
 
-export async function askApproval(asked: Asked, signal: AbortSignal, paint: Paint): Promise<Spoken | undefined> {
-  const present = process.stdin.isTTY === true && process.stderr.isTTY === true;
-  process.stderr.write(waitingText(asked, paint));
-  if (!present) return undefined;
-  const line = await askAtTerminal(questionFor(asked), signal);
-  if (line !== undefined) return answerOf(line, asked);
-  process.stderr.write('\n');
-  return undefined;
+export async function askApproval(
+  host: () => Promise<Host>,
+  asked: Asked,
+  signal: AbortSignal,
+  paint: Paint,
+): Promise<Spoken | undefined> {
+  if (process.stderr.isTTY !== true) {
+    printError(waitingText(asked, paint));
+    return undefined;
+  }
+  const turn = await terminalTurn(await host(), signal);
+  if (turn === undefined) return undefined;
+  try {
+    // Also what is answered elsewhere: it must not come between another question and its answer.
+    printError(waitingText(asked, paint));
+    if (process.stdin.isTTY !== true) return undefined;
+    const line = await askAtTerminal(questionFor(asked), signal);
+    if (line !== undefined) return answerOf(line, asked);
+    printError('\n');
+    return undefined;
+  } finally {
+    turn.end();
+  }
 }

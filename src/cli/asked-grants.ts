@@ -27,11 +27,15 @@ export function grantsOf(call: Arguments, environment: NodeJS.ProcessEnv = proce
     writes: call.values('write'),
     liveWrites: call.values('write-live'),
     siblings: call.flag('siblings'),
+    cache: call.value('cache') as Grants['cache'],
     readonly: call.flag('readonly'),
     network: [...call.values('net'), ...call.values('allow-host')].map(withDefaultPort),
     privateHosts: call.values('net-private'),
     secrets: call.values('secret').map((text) => parseSecret(text, environment)),
     quota: quotaOf(call),
-    weakened: call.values('weaken') as readonly Layer[],
+    weakened: [
+      ...(call.values('weaken') as readonly Layer[]),
+      ...(call.flag('nested-namespaces') ? (['nested-namespaces'] as const) : []),
+    ],
   } satisfies Grants;
 }

@@ -4,7 +4,7 @@ import { visible } from '../base/visible-text.js';
 import { AuditRecord, type Sealed } from '../sdk/record.js';
 import { publicPem } from '../sdk/record-proof.js';
 import { counted } from './change-text.js';
-import { painter, printJson } from './output.js';
+import { painter, print, printError, printJson } from './output.js';
 import type { Run } from './verb.js';
 
 function hasFailed({ anchors }: Sealed): boolean {
@@ -19,14 +19,11 @@ export const seal: Run = async (call, hostOf) => {
     const { chains, anchors, key } = sealed;
     const what =
       chains.length === 0 ? 'nothing new to seal' : `sealed ${counted(chains.length, 'chain')} with key ${key}`;
-    process.stdout.write(`${paint('green', what)}\n`);
-    for (const { chain, seq, head } of chains) process.stdout.write(`  ${chain}:${seq}  ${paint('dim', head)}\n`);
+    print(`${paint('green', what)}\n`);
+    for (const { chain, seq, head } of chains) print(`  ${chain}:${seq}  ${paint('dim', head)}\n`);
     for (const { name, error } of anchors) {
-      if (error === undefined) process.stdout.write(`  anchored: ${visible(name)}\n`);
-      else
-        process.stderr.write(
-          `${painter(process.stderr)('red', 'ctx:')} not anchored: ${visible(name)}: ${visible(error)}\n`,
-        );
+      if (error === undefined) print(`  anchored: ${visible(name)}\n`);
+      else printError(`${painter(process.stderr)('red', 'ctx:')} not anchored: ${visible(name)}: ${visible(error)}\n`);
     }
   }
   return hasFailed(sealed) ? ExitCode.failed : ExitCode.ok;
@@ -45,15 +42,13 @@ export const keys: Run = async (call, hostOf) => {
   }
   const known = await record.keys();
   if (call.flag('json')) printJson({ version: 1, ...known });
-  else if (call.flag('pem')) for (const { publicKey } of known.keys) process.stdout.write(publicPem(publicKey));
+  else if (call.flag('pem')) for (const { publicKey } of known.keys) print(publicPem(publicKey));
   else {
     const paint = painter(process.stdout);
-    if (known.keys.length === 0) process.stdout.write('no key yet: ctx audit seal makes one\n');
+    if (known.keys.length === 0) print('no key yet: ctx audit seal makes one\n');
     for (const { id: name, publicKey, state, since } of known.keys) {
       const colour = state === 'in use' ? 'green' : state === 'revoked' ? 'red' : 'dim';
-      process.stdout.write(
-        `${name}  ${paint(colour, state.padEnd(7))}  ${publicKey}  ${paint('dim', `host:${since}`)}\n`,
-      );
+      print(`${name}  ${paint(colour, state.padEnd(7))}  ${publicKey}  ${paint('dim', `host:${since}`)}\n`);
     }
   }
   return ExitCode.ok;
@@ -64,8 +59,8 @@ export const exportRecord: Run = async (call, hostOf) => {
   const { directory, chains, key } = await new AuditRecord(await hostOf()).exportTo(to);
   if (call.flag('json')) printJson({ version: 1, directory, chains, key });
   else {
-    process.stdout.write(`exported ${counted(chains.length, 'chain')} to ${visible(directory)}\n`);
-    process.stdout.write(`verify it: ctx audit verify --record ${visible(to)}\n`);
+    print(`exported ${counted(chains.length, 'chain')} to ${visible(directory)}\n`);
+    print(`verify it: ctx audit verify --record ${visible(to)}\n`);
   }
   return ExitCode.ok;
 };

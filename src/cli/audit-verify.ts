@@ -3,7 +3,7 @@ import { ExitCode } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
 import { AuditRecord, type Finding, type Verification } from '../sdk/record.js';
 import { counted } from './change-text.js';
-import { type Paint, painter, printJson } from './output.js';
+import { type Paint, painter, print, printJson } from './output.js';
 import type { Run } from './verb.js';
 
 function where({ chain, seq, segment, line }: Finding): string {
@@ -35,6 +35,6 @@ export const run: Run = async (call, hostOf) => {
   const record = new AuditRecord(await hostOf(), { directory: call.value('record') });
   const verification = await record.verify({ key: call.value('key') });
   if (call.flag('json')) printJson(verification);
-  else process.stdout.write(text(verification, painter(process.stdout)));
+  else print(text(verification, painter(process.stdout)));
   return verification.ok ? ExitCode.ok : ExitCode.failed;
 };

@@ -2,7 +2,7 @@
 import { ExitCode } from '../base/errno.js';
 import type { Host } from '../sdk/host.js';
 import { AuditRecord, type FoundRecord } from '../sdk/record.js';
-import { painter, printJson } from './output.js';
+import { painter, print, printJson } from './output.js';
 import { parseCount } from './parse-arguments.js';
 import { parseWhen } from './parse-when.js';
 import { recordDetails, recordLine } from './record-text.js';
@@ -18,11 +18,11 @@ function jsonOf({ chain, head, body }: FoundRecord) {
   return { chain, head, ...body };
 }
 
-function print(call: Arguments, records: readonly FoundRecord[]): void {
+function printRecords(call: Arguments, records: readonly FoundRecord[]): void {
   const paint = painter(process.stdout);
   for (const record of records) {
     if (call.flag('json')) printJson(jsonOf(record));
-    else process.stdout.write(`${recordLine(record, paint)}\n`);
+    else print(`${recordLine(record, paint)}\n`);
   }
 }
 
@@ -32,8 +32,8 @@ export const tail: Run = async (call, host) => {
   const count = given === undefined ? tailCount : parseCount(given, '--count', true);
   const all = call.flag('all');
   const seen = await record.find({ all });
-  print(call, seen.slice(-count));
-  if (call.flag('follow')) for await (const each of record.follow(seen, { all })) print(call, [each]);
+  printRecords(call, seen.slice(-count));
+  if (call.flag('follow')) for await (const each of record.follow(seen, { all })) printRecords(call, [each]);
   return ExitCode.ok;
 };
 
@@ -54,13 +54,13 @@ export const query: Run = async (call, host) => {
     until: when('until'),
     all: call.flag('all'),
   });
-  print(call, found);
+  printRecords(call, found);
   return ExitCode.ok;
 };
 
 export const show: Run = async (call, host) => {
   const { previous, ...record } = await (await recordOf(call, host)).at(call.words[0] ?? '');
   if (call.flag('json')) printJson({ version: 1, ...jsonOf(record), prev: previous });
-  else process.stdout.write(recordDetails(record, previous, painter(process.stdout)));
+  else print(recordDetails(record, previous, painter(process.stdout)));
   return ExitCode.ok;
 };

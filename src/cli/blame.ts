@@ -4,7 +4,7 @@ import { ExitCode } from '../base/errno.js';
 import { visible, visibleCommand } from '../base/visible-text.js';
 import { currentDirectory } from '../sdk/current-directory.js';
 import { AuditRecord } from '../sdk/record.js';
-import { painter, printJson } from './output.js';
+import { painter, print, printJson } from './output.js';
 import type { Run } from './verb.js';
 
 /** Enough of it to compare by eye; `ctx audit show` has all. */
@@ -50,12 +50,12 @@ export const run: Run = async (call, hostOf) => {
     ['record', `${chain}:${body.seq}`],
     ['state', state === 'pending' ? 'pending in the fork' : `applied ${applied?.body.ts ?? ''}`],
   ];
-  process.stdout.write(`${paint('bold', visible(path))} ${change} by\n`);
-  for (const [name, value] of rows) process.stdout.write(`  ${paint('dim', name.padEnd(9))}  ${value}\n`);
+  print(`${paint('bold', visible(path))} ${change} by\n`);
+  for (const [name, value] of rows) print(`  ${paint('dim', name.padEnd(9))}  ${value}\n`);
   if (live !== undefined) {
     const where = `${live.chain}:${live.body.seq}`;
-    process.stdout.write(`  ${paint('yellow', `since then a command ran on the directory itself: ${where}`)}\n`);
+    print(`  ${paint('yellow', `since then a command ran on the directory itself: ${where}`)}\n`);
   }
-  if (changedSince) process.stdout.write(`  ${paint('yellow', 'changed since, by nobody the record knows')}\n`);
+  if (changedSince) print(`  ${paint('yellow', 'changed since, by nobody the record knows')}\n`);
   return ExitCode.ok;
 };

@@ -43,7 +43,12 @@ describe('a change as people read it', () => {
   });
 
   it("sums git's own files up in one line, first", () => {
-    const changes = [change('a'), change('.git/index'), change('.git/objects/aa/b'), change('.gitignore')];
+    const changes = [
+      change('a'),
+      change('.git/index'),
+      change(`.git/objects/aa/${'b'.repeat(38)}`),
+      change('.gitignore'),
+    ];
     assert.deepEqual(changeLines(changes, plain), ['  M .git/  2 paths', '  A a  12 B', '  A .gitignore  12 B']);
   });
 

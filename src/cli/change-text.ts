@@ -22,7 +22,8 @@ export function sizeText(bytes: number): string {
   return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
-function remark({ kind, type, size, content, mode }: CommandChange): string {
+function remark({ kind, type, size, content, mode, unlisted }: CommandChange): string {
+  if (unlisted !== undefined) return `${unlisted} or more entries below it, too many or too deep to be listed`;
   if (kind === 'modified' && !content) return `mode ${mode.toString(8)}`;
   if (type === 'directory') return '';
   if (type !== 'file') return type;
@@ -36,12 +37,21 @@ function repositoryLine(changes: readonly CommandChange[], paint: Paint): string
     : [`  ${paint('yellow', 'M .git/')}  ${paint('dim', counted(changes.length, 'path'))}`];
 }
 
+const nameCharacters = 500;
+
+/** In a list that is cut, so is a path that would fill the screen. */
+function nameOf(path: string, most: number): string {
+  if (path.length <= nameCharacters || most === Number.POSITIVE_INFINITY) return visible(path);
+  const half = nameCharacters / 2;
+  return `${visible(path.slice(0, half))} ... ${visible(path.slice(-half))}`;
+}
+
 export function changeLines(all: readonly CommandChange[], paint: Paint, most = Number.POSITIVE_INFINITY): string[] {
   const changes = all.filter((change) => !isRepositoryData(change));
   const repository = all.filter(isRepositoryData);
   const lines = changes.slice(0, most).map((change) => {
     const [colour, letter] = marks[change.kind];
-    const name = `${visible(change.path)}${change.type === 'directory' ? '/' : ''}`;
+    const name = `${nameOf(change.path, most)}${change.type === 'directory' ? '/' : ''}`;
     const note = remark(change);
     return `  ${paint(colour, `${letter} ${name}`)}${note === '' ? '' : `  ${paint('dim', note)}`}`;
   });
@@ -51,4 +61,10 @@ export function changeLines(all: readonly CommandChange[], paint: Paint, most = 
 
 export function counted(count: number, noun: string, plural = `${noun}s`): string {
   return `${count} ${count === 1 ? noun : plural}`;
+}
+
+/** Said with what was read beside commands that ran. */
+export function incompleteText(running: readonly { readonly pid: number; readonly command: string }[]): string {
+  const commands = running.map(({ pid, command }) => `${visible(command)} (process ${pid})`).join(', ');
+  return `ctx: still running: ${commands}; what it is writing is shown as far as it has come`;
 }

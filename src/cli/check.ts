@@ -2,11 +2,11 @@
 import { parseMounts, parsePolicy } from '../sdk/authority-files.js';
 import { counted } from './change-text.js';
 import { inputText } from './input-text.js';
-import { painter, printJson } from './output.js';
+import { painter, print, printJson } from './output.js';
 import type { Run } from './verb.js';
 
 function say(text: string): void {
-  process.stdout.write(`${painter(process.stdout)('green', 'ok')}  ${text}\n`);
+  print(`${painter(process.stdout)('green', 'ok')}  ${text}\n`);
 }
 
 export const checkPolicy: Run = async (call) => {

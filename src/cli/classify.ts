@@ -3,7 +3,7 @@ import { ExitCode } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
 import { type Classification, classify, classNames, type Reading } from '../sdk/classify.js';
 import { commandForm } from './command-form.js';
-import { type Paint, painter, printJson } from './output.js';
+import { type Paint, painter, print, printJson } from './output.js';
 import type { Run } from './verb.js';
 
 function readingJson({ text, words, classes, readable, why, parts }: Reading): unknown {
@@ -40,6 +40,6 @@ export function classificationText({ classes, reading }: Classification, paint: 
 export const run: Run = async (call) => {
   const found = await classify(commandForm(call, 'classify'));
   if (call.flag('json')) printJson({ version: 1, ...classificationJson(found) });
-  else process.stdout.write(classificationText(found, painter(process.stdout)));
+  else print(classificationText(found, painter(process.stdout)));
   return ExitCode.ok;
 };

@@ -1,7 +1,7 @@
 /** Completion scripts for bash, zsh and fish, made from the table of verbs. */
 import { ErrnoError } from '../base/errno.js';
 import { groupOf, verbsOfGroup } from './find-verb.js';
-import { printJson } from './output.js';
+import { print, printJson } from './output.js';
 import type { Run, Verb } from './verb.js';
 
 function optionNames(verb: Verb): string {
@@ -101,7 +101,7 @@ export function completion(verbs: readonly Verb[]): Run {
       });
     }
     if (call.flag('json')) printJson({ shell, script });
-    else process.stdout.write(script);
+    else print(script);
     return 0;
   };
 }

@@ -1,27 +1,8 @@
 /** The verbs of what commands may do: how they are classified and decided, and who approves. */
 import { commandClasses, scopes } from '../sdk/words.js';
+import { shellText } from './command-options.js';
 import { json } from './common-options.js';
 import type { Option, Verb } from './verb.js';
-
-const shellText: Option = {
-  name: 'shell',
-  value: 'TEXT',
-  summary: 'a text for the shell, instead of a command and its arguments',
-};
-
-export const approvalWait: Option = {
-  name: 'approval-wait',
-  value: 'DURATION',
-  summary: 'how long to wait where an approval is needed, before it is denied: 5m',
-};
-
-/** What `exec` is given beside a command and what it may use. */
-export const formOptions: readonly Option[] = [
-  shellText,
-  { name: 'cwd', value: 'DIRECTORY', summary: 'where it starts, and whose workspace it is; else here' },
-  { name: 'readonly', summary: 'show it the workspace read-only' },
-  { name: 'allow-host', value: 'HOST[:PORT]', repeated: true, summary: 'the same as --net' },
-];
 
 const why: Option = { name: 'why', value: 'TEXT', summary: 'told to whoever asked' };
 
@@ -114,10 +95,12 @@ export const decisionVerbs: readonly Verb[] = [
       { name: 'class', value: 'CLASS', choices: commandClasses, summary: 'every command of a class' },
       { name: 'agent', value: 'NAME', summary: 'for one agent and its children; without it, for everybody' },
       { name: 'nobody', summary: 'for commands without an agent' },
+      { name: 'prefix', summary: 'of a rule that allows: also every command that begins with these words' },
     ],
     details: [
-      'ACTION is allow, allow_with_checkpoint, require_approval or deny. A command matches by its program, its first operands',
-      'and its options, in any order and however it is wrapped. Of several rules the most specific decides, then the strictest.',
+      'ACTION is allow, allow_with_checkpoint, require_approval or deny. A rule that allows is for exactly these words, or with',
+      '--prefix for every command that begins with them. A rule that asks or denies matches the program however it is called,',
+      'with these operands and options anywhere. Of several rules the most specific decides, then the strictest.',
     ],
     examples: [
       'ctx rules add deny -- git push --force',

@@ -1,7 +1,8 @@
 /** `ctx diff`: the fork against the directory. */
-import { changeLines } from './change-text.js';
+import { encodePath } from '../base/path-bytes.js';
+import { changeLines, counted, incompleteText } from './change-text.js';
 import { forkHere } from './fork-here.js';
-import { painter, printJson } from './output.js';
+import { painter, printError, printExact, printJson } from './output.js';
 import { pagerFor, showText } from './pager.js';
 import type { Run } from './verb.js';
 
@@ -22,8 +23,20 @@ export const run: Run = async (call, host) => {
     return 0;
   }
   const style = { paint, escaped: process.stdout.isTTY === true };
-  const { text, left } = await (await forkHere(call, host)).diff({ ...asked, style });
-  await showText(text, pager);
-  if (left > 0) process.stderr.write(`and ${left} more files: ctx diff --names lists them, ctx diff PATH shows them\n`);
+  // A byte that is no UTF-8 goes out as it is.
+  const exactly = (text: string) => printExact(style.escaped ? text : encodePath(text));
+  const full = call.flag('full');
+  const fork = await forkHere(call, host);
+  const streamed = full ? { onText: exactly } : {};
+  const { text, left, repository, running } = await fork.diff({ ...asked, style, full, ...streamed });
+  if (pager === undefined) exactly(text);
+  else await showText(text, pager);
+  if (running.length > 0) printError(`${incompleteText(running)}\n`);
+  if (left > 0) {
+    printError(
+      `and ${counted(left, 'more change')}: ctx diff --names lists them, ctx diff --full or ctx diff PATH shows them\n`,
+    );
+  }
+  if (repository > 0) printError(`and ${counted(repository, 'path')} of git's own: ctx diff .git shows them\n`);
   return 0;
 };

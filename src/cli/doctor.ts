@@ -1,7 +1,7 @@
 /** `ctx doctor`: can this host hold a jail, and what to do where it cannot. */
 import { ExitCode } from '../base/errno.js';
 import { examine } from '../sdk/doctor.js';
-import { painter, printJson } from './output.js';
+import { painter, print, printJson } from './output.js';
 import type { Run } from './verb.js';
 
 const marks = { ok: ['green', '✓'], missing: ['red', '✗'], optional: ['yellow', '–'] } as const;
@@ -16,11 +16,9 @@ export const run: Run = async (call, host) => {
   const width = Math.max(...checks.map(({ name }) => name.length));
   for (const { name, state, found, remedy } of checks) {
     const [colour, mark] = marks[state];
-    process.stdout.write(`${paint(colour, mark)} ${name.padEnd(width)}  ${found}\n`);
-    if (remedy !== undefined) process.stdout.write(`  ${' '.repeat(width)}  ${paint('dim', remedy)}\n`);
+    print(`${paint(colour, mark)} ${name.padEnd(width)}  ${found}\n`);
+    if (remedy !== undefined) print(`  ${' '.repeat(width)}  ${paint('dim', remedy)}\n`);
   }
-  process.stdout.write(
-    ready ? 'This host can run ctx exec.\n' : 'This host cannot run ctx exec yet: see the remedies above.\n',
-  );
+  print(ready ? 'This host can run ctx exec.\n' : 'This host cannot run ctx exec yet: see the remedies above.\n');
   return ready ? ExitCode.ok : ExitCode.unavailable;
 };

@@ -1,12 +1,15 @@
 /** `ctx drop`: as if the commands had never run. */
 import { counted } from './change-text.js';
 import { forkHere } from './fork-here.js';
-import { painter, printJson } from './output.js';
+import { painter, print, printJson } from './output.js';
 import type { Run } from './verb.js';
 
 export const run: Run = async (call, host) => {
-  const { dropped } = await (await forkHere(call, host)).drop();
-  if (call.flag('json')) printJson({ version: 1, dropped });
-  else process.stdout.write(`${painter(process.stdout)('green', 'dropped')} ${counted(dropped, 'change')}\n`);
+  const { dropped, more } = await (await forkHere(call, host)).drop();
+  if (call.flag('json')) printJson({ version: 1, dropped, ...(more === undefined ? {} : { more }) });
+  else
+    print(
+      `${painter(process.stdout)('green', 'dropped')} ${more === true ? 'at least ' : ''}${counted(dropped, 'change')}\n`,
+    );
   return 0;
 };

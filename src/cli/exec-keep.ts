@@ -6,6 +6,7 @@ import { ExitCode } from '../base/errno.js';
 import { currentDirectory } from '../sdk/current-directory.js';
 import { grantsOf } from './asked-grants.js';
 import { commandOf } from './exec.js';
+import { refuseMounts } from './exec-shape.js';
 import { startSession } from './session.js';
 import { sessionGrants } from './session-grants.js';
 import type { Arguments, Option, Run } from './verb.js';
@@ -30,6 +31,7 @@ function passSignalsTo(child: ReturnType<typeof spawn>): void {
 export function keep(options: readonly Option[]): Run {
   return async (call, hostOf) => {
     // Before anything is started: a call that is refused leaves nothing behind.
+    refuseMounts(call, 'keep');
     commandOf(call);
     grantsOf(call);
     const host = await hostOf();

@@ -1,13 +1,47 @@
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { version } from '../base/version.js';
 import { overview, usage } from './help.js';
+import { manualPage, markdownReference } from './reference.js';
+import { everyday, verbGroups } from './verb-groups.js';
 import { verbs } from './verbs.js';
 
 describe('help', () => {
-  it('shows every verb with its summary, and the version', () => {
+  it('shows the version, the eight verbs of every day first, and every other by what it is about', () => {
     const text = overview(verbs, '1.2.3');
     assert.match(text, /^ctx 1\.2\.3: /);
-    for (const { name, summary } of verbs) assert.match(text, new RegExp(`^  ${name} +${escaped(summary)}$`, 'm'));
+    for (const { name, summary } of verbs) {
+      const [noun, own] = name.split(' ');
+      const line = own === undefined ? escaped(summary) : `(?:.*, )?${own}(?:, .*)?`;
+      assert.match(text, new RegExp(`^  ${noun} +${line}$`, 'm'));
+    }
+    const [first, ...rest] = verbGroups(verbs);
+    assert.deepEqual(
+      first?.verbs.map(({ name }) => name),
+      everyday,
+    );
+    assert.deepEqual(
+      rest.filter(({ title }) => title === 'more'),
+      [],
+      'each verb has its group',
+    );
+    const grouped = verbGroups(verbs).flatMap((group) => group.verbs);
+    assert.deepEqual([grouped.length, new Set(grouped).size], [verbs.length, verbs.length]);
+  });
+
+  it('is, as a reference and a manual page, what docs has; CTX_WRITE_VECTORS=1 writes it', () => {
+    for (const [name, text] of [
+      ['cli.md', markdownReference(verbs)],
+      ['ctx.1', manualPage(verbs, version)],
+    ] as const) {
+      const file = new URL(`../../../../docs/${name}`, import.meta.url);
+      if (process.env['CTX_WRITE_VECTORS'] === '1') writeFileSync(file, text);
+      assert.ok(
+        readFileSync(file, 'utf8') === text,
+        `docs/${name} is out of date: CTX_WRITE_VECTORS=1 npm test -- cli/help`,
+      );
+    }
   });
 
   it('shows every option of a verb with its value and summary, its operands, details and examples', () => {

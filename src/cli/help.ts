@@ -1,8 +1,12 @@
 /** Help texts, made from the table of verbs. Pure. */
+import { groupOf } from './find-verb.js';
 import type { Option, Verb } from './verb.js';
+import { type VerbGroup, verbGroups } from './verb-groups.js';
 
-function columns(rows: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...rows.map(([left]) => left.length));
+function columns(
+  rows: readonly (readonly [string, string])[],
+  width = Math.max(...rows.map(([left]) => left.length)),
+): string {
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n');
 }
 
@@ -10,12 +14,26 @@ function optionUsage({ name, value }: Option): string {
   return value === undefined ? `--${name}` : `--${name} ${value}`;
 }
 
+/** One line a noun: a verb with its summary, or the verbs of the noun. */
+function groupRows({ verbs }: VerbGroup): readonly (readonly [string, string])[] {
+  const nouns = [...new Set(verbs.map((verb) => groupOf(verb) ?? verb.name))];
+  return nouns.map((noun) => {
+    const own = verbs.filter((verb) => groupOf(verb) === noun);
+    const single = verbs.find((verb) => verb.name === noun);
+    return [noun, single?.summary ?? own.map(({ name }) => name.slice(noun.length + 1)).join(', ')];
+  });
+}
+
 export function overview(verbs: readonly Verb[], version: string): string {
+  const groups = verbGroups(verbs);
+  const rows = groups.map(groupRows);
+  const width = Math.max(...rows.flat().map(([left]) => left.length));
+  const sections = groups.map(({ title }, index) => `${title}:\n${columns(rows[index] ?? [], width)}`);
   return `ctx ${version}: run agents and their commands behind one boundary
 
 usage: ctx VERB [OPTION...] [OPERAND...]
 
-${columns(verbs.map((verb) => [verb.name, verb.summary]))}
+${sections.join('\n\n')}
 
   ctx VERB --help   more on a verb        ctx --version   the version
 

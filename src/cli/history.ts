@@ -3,7 +3,7 @@ import { visible } from '../base/visible-text.js';
 import type { Moment } from '../sdk/fork.js';
 import { changeLines, counted } from './change-text.js';
 import { forkHere } from './fork-here.js';
-import { painter, printJson } from './output.js';
+import { painter, print, printError, printJson } from './output.js';
 import type { Arguments, Run } from './verb.js';
 
 const changesShown = 20;
@@ -11,7 +11,7 @@ const changesShown = 20;
 /** `{ version: 1, ... }` on one line, or the lines for people. */
 function answer(call: Arguments, value: Readonly<Record<string, unknown>>, lines: readonly string[]): number {
   if (call.flag('json')) printJson({ version: 1, ...value });
-  else for (const line of lines) process.stdout.write(`${line}\n`);
+  else for (const line of lines) print(`${line}\n`);
   return 0;
 }
 
@@ -22,7 +22,8 @@ function momentLine(moment: Moment): string {
   const { id, name, made, reason, automatic, undone } = moment;
   const when = made.replace('T', ' ').slice(0, 19);
   const what = automatic ? `before: ${visible(reason)}` : visible(name ?? reason);
-  const text = `  ${String(id).padStart(4)}  ${when}  ${what}`;
+  const beside = moment.beside === undefined ? '' : ` and ${counted(moment.beside.length, 'other')} beside it`;
+  const text = `  ${String(id).padStart(4)}  ${when}  ${what}${beside}`;
   return undone === true ? paint('dim', `${text}  (undone)`) : text;
 }
 
@@ -32,8 +33,10 @@ export const rollback: Run = async (call, host) => {
   const rolled = await (await forkHere(call, host)).rollback({ checkpoint: first, paths: rest });
   const paint = painter(process.stdout);
   const { undone, pending, to } = rolled;
+  const together = [to.reason, ...(to.beside ?? [])].map((command) => visible(command)).join('; ');
   return answer(call, { ...rolled }, [
     `${paint('green', 'rolled back')} to ${nameOf(to)}: ${counted(undone.length, 'change')} undone, ${pending} pending`,
+    ...(to.beside === undefined ? [] : [`  these ran at the same time and were undone together: ${together}`]),
     ...changeLines(undone, paint, changesShown),
   ]);
 };
@@ -68,7 +71,7 @@ export const forkCreate: Run = async (call, host) => {
   const made = (await forkHere(call, host)).createFork(call.words[0], { from: call.value('from') });
   const { name, meta, problems } = await made;
   for (const { path, reason } of problems) {
-    process.stderr.write(`  ${painter(process.stderr)('yellow', `${visible(path)}: ${visible(reason)}`)}\n`);
+    printError(`  ${painter(process.stderr)('yellow', `${visible(path)}: ${visible(reason)}`)}\n`);
   }
   const paint = painter(process.stdout);
   return answer(call, { fork: name, from: meta.from ?? null, problems }, [

@@ -5,7 +5,7 @@ import { ExitCode } from '../base/errno.js';
 import type { HookHost } from '../sdk/hook.js';
 import { installHook, projectSettings, type SettingsPlace, uninstallHook, userSettings } from '../sdk/hook-settings.js';
 import { decideCalls, isDecision, refuseHook } from './hook-calls.js';
-import { printJson } from './output.js';
+import { print, printError, printJson } from './output.js';
 import type { Arguments, Run } from './verb.js';
 
 function settingsPlace(call: Arguments): SettingsPlace {
@@ -36,8 +36,8 @@ async function change(call: Arguments, host: () => Promise<HookHost>): Promise<n
   if (call.flag('json')) printJson({ path, changed, installed: installing, warnings });
   else {
     const done = installing ? 'installed in' : 'removed from';
-    process.stdout.write(changed ? `${done} ${path}\n` : `nothing to do: ${path}\n`);
-    for (const warning of warnings) process.stderr.write(`ctx: ${warning}\n`);
+    print(changed ? `${done} ${path}\n` : `nothing to do: ${path}\n`);
+    for (const warning of warnings) printError(`ctx: ${warning}\n`);
   }
   return ExitCode.ok;
 }

@@ -3,16 +3,17 @@ import { existsSync } from 'node:fs';
 import { ExitCode } from '../base/errno.js';
 import { visible, visibleCommand } from '../base/visible-text.js';
 import type { InspectedRun } from '../sdk/fork.js';
+import { optionsOf } from './asked-options.js';
 import { counted, sizeText } from './change-text.js';
 import { forkHere } from './fork-here.js';
-import { type Paint, painter, printJson } from './output.js';
+import { type Paint, painter, print, printError, printJson, terminal } from './output.js';
 import { progressLine } from './progress.js';
 import type { Run } from './verb.js';
-import { optionsOf, workspaceHere } from './workspace-here.js';
+import { workspaceHere } from './workspace-here.js';
 
 export const prepare: Run = async (call, host) => {
   const options = optionsOf(call);
-  const progress = progressLine(process.stderr, 'ctx: importing this directory');
+  const progress = progressLine(terminal('stderr'), 'ctx: importing this directory');
   try {
     const workspace = await workspaceHere(host, { ...options, onProgress: progress.update });
     const prepared = await workspace.prepare();
@@ -24,10 +25,10 @@ export const prepare: Run = async (call, host) => {
     const { workspace: made, imported, entered, clashes, problems } = prepared;
     const paint = painter(process.stdout);
     const what = imported ? 'imported' : counted(entered.length, 'edit of yours', 'edits of yours');
-    process.stdout.write(`${paint('green', 'ready')}  fork ${made.fork} of ${visible(made.origin)}, ${what}\n`);
-    for (const path of clashes) process.stdout.write(`  both you and the fork changed ${visible(path)}\n`);
+    print(`${paint('green', 'ready')}  fork ${made.fork} of ${visible(made.origin)}, ${what}\n`);
+    for (const path of clashes) print(`  both you and the fork changed ${visible(path)}\n`);
     for (const { path, reason } of problems) {
-      process.stderr.write(`  not in the fork: ${visible(path)} (${visible(reason)})\n`);
+      printError(`  not in the fork: ${visible(path)} (${visible(reason)})\n`);
     }
     return ExitCode.ok;
   } finally {
@@ -90,11 +91,11 @@ export const inspect: Run = async (call, hostOf) => {
   const runs = wanted === undefined ? undefined : await fork.runs(wanted);
   if (runs !== undefined) {
     if (call.flag('json')) printJson({ version: 1, fork: wanted, runs });
-    else for (const run of runs) process.stdout.write(lineOf(run, paint));
+    else for (const run of runs) print(lineOf(run, paint));
     return ExitCode.ok;
   }
   const found = await fork.findRun(wanted);
   if (call.flag('json')) printJson({ version: 1, ...found });
-  else process.stdout.write(detailsOf(found, paint));
+  else print(detailsOf(found, paint));
   return ExitCode.ok;
 };

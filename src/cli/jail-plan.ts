@@ -2,9 +2,10 @@
 import { ErrnoError } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
 import type { Operation } from '../sdk/workspace.js';
-import { painter, printJson } from './output.js';
+import { optionsOf } from './asked-options.js';
+import { painter, print, printJson } from './output.js';
 import type { Run } from './verb.js';
-import { optionsOf, workspaceHere } from './workspace-here.js';
+import { workspaceHere } from './workspace-here.js';
 
 /** Numbers as people write them; the filter's bytes are for the kernel. */
 function readable(key: string, value: unknown): unknown {
@@ -39,7 +40,7 @@ export const run: Run = async (call, host) => {
   const paint = painter(process.stdout);
   for (const { do: name, ...fields } of lines) {
     const rest = Object.entries(fields).map(([key, value]) => `${paint('dim', key)} ${fieldText(value)}`);
-    process.stdout.write(`${paint('bold', name.padEnd(18))}${rest.join('  ')}\n`);
+    print(`${paint('bold', name.padEnd(18))}${rest.join('  ')}\n`);
   }
   return 0;
 };

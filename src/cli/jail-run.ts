@@ -4,14 +4,16 @@ import { ErrnoError } from '../base/errno.js';
 import { currentDirectory } from '../sdk/current-directory.js';
 import type { Host } from '../sdk/host.js';
 import type { Command } from '../sdk/options.js';
+import { optionsOf } from './asked-options.js';
 import { commandOf } from './exec.js';
+import { refuseMounts } from './exec-shape.js';
 import { liveReportText } from './report-text.js';
 import { runCommand, wantsReport } from './run-command.js';
 import type { Arguments, Run } from './verb.js';
-import { optionsOf, workspaceHere } from './workspace-here.js';
+import { workspaceHere } from './workspace-here.js';
 
 /** What only a fork can do. */
-const ofForks = ['fork', 'wait', 'keep', 'readonly'];
+const ofForks = ['fork', 'alone', 'wait', 'keep', 'readonly'];
 
 /** `ctx exec --live`: for hooks, whose commands are to work where the harness does. */
 export const execLive: Run = async (call, host) => {
@@ -23,6 +25,7 @@ export const execLive: Run = async (call, host) => {
       remedy: 'without --live the command runs on a fork',
     });
   }
+  refuseMounts(call, 'live');
   const directory = resolve(currentDirectory(), call.value('cwd') ?? '.');
   return runLive(call, host, commandOf(call), directory);
 };
@@ -32,6 +35,7 @@ export const run: Run = async (call, host) => runLive(call, host, call.words, ca
 function runLive(call: Arguments, host: () => Promise<Host>, command: Command, directory: string): Promise<number> {
   const options = optionsOf(call);
   return runCommand(call, {
+    host,
     report: wantsReport(call.value('report')),
     text: liveReportText,
     perform: async (asked) => (await workspaceHere(host, options, directory)).execLive(command, asked),

@@ -1,13 +1,17 @@
 /** `ctx mcp`: the server on stdin and stdout. What is for people goes to stderr, which clients keep as its log. */
 import { resolve } from 'node:path';
 import { ExitCode } from '../base/errno.js';
+import { uniqueName } from '../base/unique-name.js';
+import { readWithRoom, roomOf } from '../mcp/room.js';
 import { makeServer } from '../mcp/server.js';
+import { Approvals } from '../sdk/approvals.js';
 import { currentDirectory } from '../sdk/current-directory.js';
 import { askedLines } from './ask-approval.js';
-import { painter } from './output.js';
+import { optionsOf } from './asked-options.js';
+import { painter, printError } from './output.js';
 import { parseDuration } from './parse-arguments.js';
 import type { Arguments, Run } from './verb.js';
-import { optionsOf, workspaceHere } from './workspace-here.js';
+import { workspaceHere } from './workspace-here.js';
 
 function durationOf(call: Arguments, name: string): number | undefined {
   const given = call.value(name);
@@ -26,25 +30,36 @@ function ended(): Promise<void> {
 
 export const run: Run = async (call, host) => {
   const options = { ...optionsOf(call), approvalMilliseconds: durationOf(call, 'approval-wait') };
-  const workspace = await workspaceHere(host, options, resolve(currentDirectory(), call.value('cwd') ?? '.'));
+  // What a person grants this server is for no other, and ends with it.
+  const requester = `MCP server ${process.pid}, ${uniqueName()}`;
+  const asking = { ...(await host()), requester };
+  const approvals = new Approvals(asking);
+  const workspace = await workspaceHere(
+    async () => asking,
+    options,
+    resolve(currentDirectory(), call.value('cwd') ?? '.'),
+  );
   // A client shows why a server did not start, and seldom why its tools fail.
   await workspace.check();
   const paint = painter(process.stderr);
   const protocol = await import('../mcp/mcp-protocol.js');
+  const input = readWithRoom(process.stdin, process.stdout);
   const server = makeServer({
     workspace,
     protocol,
     timeoutMilliseconds: durationOf(call, 'timeout'),
+    room: roomOf(input, process.stdout),
     onAsked: (asked) => {
       const how = `  ctx approvals grant ${asked.id}, or deny`;
-      process.stderr.write(`${[...askedLines(asked, paint), how].join('\n')}\n`);
+      printError(`${[...askedLines(asked, paint, approvals.steps(asked.id)), how].join('\n')}\n`);
     },
   });
-  if (process.stdin.isTTY === true)
-    process.stderr.write('ctx mcp: expects an MCP client on stdin; docs/mcp.md tells\n');
+  if (process.stdin.isTTY === true) printError('ctx mcp: expects an MCP client on stdin; docs/mcp.md tells\n');
+  // Each answer that waits for room listens for it.
+  process.stdout.setMaxListeners(0);
   const end = ended();
   try {
-    await server.connect(new protocol.StdioServerTransport());
+    await server.connect(new protocol.StdioServerTransport(input, process.stdout));
     await end;
   } finally {
     await workspace.close();

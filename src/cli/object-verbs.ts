@@ -1,20 +1,7 @@
 /** The verbs of agents, tools and what they may do. */
-import { json } from './common-options.js';
+import { authorityOptions, networkOptions, readonly } from './command-options.js';
+import { fork, json } from './common-options.js';
 import type { Option, Verb } from './verb.js';
-
-/** Whose authority, and what it is given beyond its own for one call. */
-export const authorityOptions: readonly Option[] = [
-  { name: 'agent', value: 'NAME', summary: 'the agent it is for; without one, this directory and no more' },
-  { name: 'read', value: 'PATH', repeated: true, summary: 'a further path it may read' },
-  {
-    name: 'write',
-    value: 'PATH',
-    repeated: true,
-    summary: 'a further path it may write; a directory becomes part of the fork',
-  },
-  { name: 'write-live', value: 'PATH', repeated: true, summary: 'as --write, but directly: it cannot be undone' },
-  { name: 'siblings', summary: 'show the repositories that .ctx/workspace.json lists, read-only' },
-];
 
 const spec: Option = {
   name: 'spec',
@@ -89,11 +76,18 @@ function objectVerbsOf(kind: ObjectKind, made: Pick<Verb, 'options' | 'details' 
 export const whyVerb: Verb = {
   name: 'why',
   summary: 'whether something is allowed, and by which line of what',
-  operands: 'read|write|exec PATH  or  CLASS:NAME PERMISSION',
+  operands: 'read|write|exec PATH  or  connect HOST[:PORT]  or  CLASS:NAME PERMISSION',
   words: { least: 2, most: 2 },
-  options: [json, ...authorityOptions],
-  details: ['Every layer and every step says its own. The exit code is 0 where it is allowed and 13 where it is not.'],
-  examples: ['ctx why read ~/.ssh/id_ed25519', 'ctx why --agent coder tool:fs.read execute'],
+  options: [json, fork, readonly, ...authorityOptions, ...networkOptions],
+  details: [
+    'What `ctx exec` with the same options would do, asked of the same code: the grants, the file as it is in the fork, its',
+    'mode bits, and for `exec` the rules about commands. The exit code is 0 where it is allowed and 13 where it is not.',
+  ],
+  examples: [
+    'ctx why read ~/.ssh/id_ed25519',
+    'ctx why --net registry.npmjs.org connect registry.npmjs.org',
+    'ctx why --agent coder tool:fs.read execute',
+  ],
   load: async () => (await import('./why.js')).run,
 };
 

@@ -4,7 +4,7 @@ import { visible } from '../base/visible-text.js';
 import { currentDirectory } from '../sdk/current-directory.js';
 import { type ObjectKind, Objects, parseSpec, type Tier } from '../sdk/objects.js';
 import { inputText } from './input-text.js';
-import { painter, printJson } from './output.js';
+import { painter, print, printJson } from './output.js';
 import type { Arguments, Run } from './verb.js';
 
 export interface ObjectRuns {
@@ -17,7 +17,7 @@ export interface ObjectRuns {
 
 function done(call: Arguments, answer: Readonly<Record<string, unknown>>, text: string): number {
   if (call.flag('json')) printJson({ version: 1, ...answer });
-  else process.stdout.write(`${painter(process.stdout)('green', text)}\n`);
+  else print(`${painter(process.stdout)('green', text)}\n`);
   return ExitCode.ok;
 }
 
@@ -54,7 +54,7 @@ function show(kind: ObjectKind): Run {
         ...shown,
         ...problems.map((reason) => paint('red', `  ${reason}`)),
       ];
-      process.stdout.write(`${lines.join('\n')}\n`);
+      print(`${lines.join('\n')}\n`);
     }
     return problems.length === 0 ? ExitCode.ok : ExitCode.failed;
   };
@@ -77,7 +77,7 @@ function list(kind: ObjectKind): Run {
     const width = Math.max(0, ...objects.map(({ name }) => name.length));
     for (const { name, tier, status, about } of objects) {
       const line = `${name.padEnd(width)}  ${tier.padEnd(6)}  ${status.padEnd(8)}  ${visible(about)}`;
-      process.stdout.write(`${line.trimEnd()}\n`);
+      print(`${line.trimEnd()}\n`);
     }
     return ExitCode.ok;
   };

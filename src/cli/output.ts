@@ -1,11 +1,53 @@
 /** How things are printed: JSON for machines, colour on terminals only. */
+import { fstatSync } from 'node:fs';
 import { ErrnoError, ExitCode, exitCodeFor, fromSystemError } from '../base/errno.js';
-import { visible } from '../base/visible-text.js';
+import { harmlessJson, harmlessOutput, visible } from '../base/visible-text.js';
+import { writeWhole } from '../base/write-whole.js';
 import { decisionOf } from '../sdk/report.js';
 import type { Caller, Shown } from './caller.js';
 
-export function printJson(value: unknown, to: Pick<Shown, 'write'> = process.stdout): void {
-  to.write(`${JSON.stringify(value)}\n`);
+/**
+ * To one of our streams, whole or an error. What Node has for a file takes a write of a part for all of it: what did not go onto a full
+ * disk would be missing, and nobody would know.
+ */
+function put(stream: NodeJS.WriteStream & { readonly fd: number }, text: string | Buffer): void {
+  const about = fstatSync(stream.fd);
+  if (stream.isTTY === true || about.isFIFO() || about.isSocket()) stream.write(text);
+  else writeWhole(stream.fd, Buffer.from(text));
+}
+
+/**
+ * Our stream where it is a terminal. Found without touching the stream: that costs milliseconds, and a pipe that the command has
+ * too would be made one that does not wait.
+ */
+export function terminal(name: 'stdout' | 'stderr'): NodeJS.WriteStream | undefined {
+  if (!fstatSync(name === 'stdout' ? 1 : 2).isCharacterDevice()) return undefined;
+  const stream = process[name];
+  return stream.isTTY === true ? stream : undefined;
+}
+
+/**
+ * The way to a person: whatever a verb prints goes out here, and what an agent made of it is harmless by then. A test holds
+ * the other files of this folder to it.
+ */
+export function print(text: string): void {
+  put(process.stdout, harmlessOutput(text));
+}
+
+export function printError(text: string): void {
+  put(process.stderr, harmlessOutput(text));
+}
+
+/** Exactly these bytes, for a program that reads them: to a terminal they go as everything does. */
+export function printExact(text: string | Buffer): void {
+  if (process.stdout.isTTY === true) print(text.toString());
+  else put(process.stdout, text);
+}
+
+const ownStdout: Pick<Shown, 'write'> = { write: (text) => put(process.stdout, text) };
+
+export function printJson(value: unknown, to: Pick<Shown, 'write'> = ownStdout): void {
+  to.write(`${harmlessJson(JSON.stringify(value))}\n`);
 }
 
 type Colour = 'red' | 'green' | 'yellow' | 'blue' | 'dim' | 'bold';
@@ -64,13 +106,19 @@ function isUnprinted(error: unknown): boolean {
 
 /** Whatever went wrong, as one clear message; the exit code. */
 export function complain(thrown: unknown, json: boolean, { stdout, stderr, environment }: Caller): number {
-  const error = isUnprinted(thrown) ? fromSystemError(thrown, 'print') : thrown;
+  const unprinted = isUnprinted(thrown);
+  const error = unprinted ? fromSystemError(thrown, 'print') : thrown;
   if (!(error instanceof ErrnoError)) {
     const what = error instanceof Error ? error.stack : error;
     stderr.write(`ctx: this is a defect of ctx, please report it\n${what}\n`);
     return ExitCode.internal;
   }
-  if (json) printJson(errorJson(error), stdout);
-  else stderr.write(errorText(error, painter(stderr, environment)));
+  try {
+    if (json && !unprinted) printJson(errorJson(error), stdout);
+    else stderr.write(errorText(error, painter(stderr, environment)));
+  } catch (failed) {
+    // Where nothing can be said the exit code has to.
+    if (!isUnprinted(failed)) throw failed;
+  }
   return exitCodeFor(error);
 }

@@ -3,6 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
+import { harmlessOutput } from '../base/visible-text.js';
+import { printExact } from './output.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -28,7 +30,7 @@ export function pagerFor(stream: Pick<NodeJS.WriteStream, 'isTTY'>, environment:
 /** The text shown, and the pager ended. A person who leaves it early has seen enough. */
 export async function showText(text: string, pager: string | undefined): Promise<void> {
   if (pager === undefined || text === '') {
-    process.stdout.write(text);
+    printExact(text);
     return;
   }
   const ignore = () => undefined;
@@ -37,10 +39,10 @@ export async function showText(text: string, pager: string | undefined): Promise
   try {
     const child = spawn('/bin/sh', ['-c', pager], { stdio: ['pipe', 'inherit', 'inherit'] });
     child.stdin.on('error', ignore);
-    child.stdin.end(text);
+    child.stdin.end(harmlessOutput(text));
     const [code] = (await once(child, 'close')) as [number | null];
     // 126 and 127: the shell found nothing to run, so nothing was shown.
-    if (code === 126 || code === 127) process.stdout.write(text);
+    if (code === 126 || code === 127) printExact(text);
   } finally {
     process.off('SIGINT', ignore);
   }

@@ -3,15 +3,16 @@
 import { currentDirectory } from '../sdk/current-directory.js';
 import { processStreams } from '../sdk/hook-streams.js';
 import type { Caller } from './caller.js';
+import { print, printError } from './output.js';
 
 export const processCaller: Caller = Object.freeze({
   directory: currentDirectory,
   environment: process.env,
   get stdout() {
-    return process.stdout;
+    return { isTTY: process.stdout.isTTY === true, write: print };
   },
   get stderr() {
-    return process.stderr;
+    return { isTTY: process.stderr.isTTY === true, write: printError };
   },
   hook: processStreams,
 });

@@ -35,8 +35,9 @@ export function progressText(progress: Progress, seconds: number): string {
   return `${bar}  ${sum}${share === 0 ? '' : `, ${restText((seconds * (1 - share)) / share)}`}`;
 }
 
-export function progressLine(stream: NodeJS.WriteStream, title: string): ProgressLine {
-  if (stream.isTTY !== true) return { update: undefined, clear: () => undefined };
+/** Without a terminal nobody is shown anything. */
+export function progressLine(stream: NodeJS.WriteStream | undefined, title: string): ProgressLine {
+  if (stream === undefined) return { update: undefined, clear: () => undefined };
   const start = Date.now();
   let drawn = false;
   return {

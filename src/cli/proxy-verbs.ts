@@ -1,6 +1,7 @@
 /** The verbs around a command: making its fork ready, and looking at what a run did. */
+
+import { authorityOptions } from './command-options.js';
 import { fork, json, wait } from './common-options.js';
-import { authorityOptions } from './object-verbs.js';
 import type { Verb } from './verb.js';
 
 export const proxyVerbs: readonly Verb[] = [

@@ -3,6 +3,7 @@
  * could come out otherwise than from a Node of the client's own is left to that.
  */
 
+import { harmlessOutput } from '../base/visible-text.js';
 import type { HookHost } from '../sdk/hook.js';
 import { type Host, isHostOf } from '../sdk/host.js';
 import type { ClientRequest } from '../sdk/session-wire.js';
@@ -28,7 +29,7 @@ function callerOf(
 ): Caller {
   const shown = (stream: 'stdout' | 'stderr'): Shown => ({
     isTTY: isTerminal[stream],
-    write: (text) => connection.print(stream, text),
+    write: (text) => connection.print(stream, harmlessOutput(text)),
   });
   return {
     directory: () => directory,

@@ -13,6 +13,8 @@ function change(path: string, kind: CommandChange['kind'] = 'added'): CommandCha
   return { kind, type: 'file', mode: 0o644, size: 12, content: true, stamp: '', path } as CommandChange;
 }
 
+const none = { directories: 0, files: 0, bytes: 0, milliseconds: 0 };
+
 const nothing = {
   version: 1,
   argv: ['true'],
@@ -25,7 +27,7 @@ const nothing = {
   stderr: null,
   startedAt: '1970-01-01T00:00:00.000Z',
   durationMilliseconds: 12.4,
-  resources: { userMicroseconds: 0, systemMicroseconds: 0, peakMemoryKilobytes: 0 },
+  resources: { userMicroseconds: 0, systemMicroseconds: 0, peakMemoryKilobytes: 0, copiedForRename: none },
   refusals: [],
   connections: [],
   limitEvents: [],
@@ -35,6 +37,8 @@ const nothing = {
   pending: 0,
   entered: [],
   clashes: [],
+  beside: [],
+  besideCount: 0,
   warnings: [],
 };
 
@@ -85,6 +89,14 @@ describe('the report of a command', () => {
     const text = report({ refusals: [once, often] });
     assert.match(text, /^ {2}refused mount once after 12 ms \(another view of the filesystem\)$/m);
     assert.match(text, /^ {2}refused bpf 3 times after 12 ms to 2\.5 s \(large attack surface\)$/m);
+  });
+
+  it('says what a rename of a large directory cost, and nothing of a small one', () => {
+    const copied = (files: number) => ({
+      resources: { ...nothing.resources, copiedForRename: { directories: 1, files, bytes: 5, milliseconds: 2 } },
+    });
+    assert.match(report(copied(1000)), /^ {2}copied the files of 1 renamed directory: 1000 files, 5 B, 2 ms$/m);
+    assert.equal(report(copied(3)), report());
   });
 
   it('says how long it took as people would', () => {

@@ -8,7 +8,16 @@ import type { Paint } from './output.js';
 
 type Common = Omit<
   Envelope,
-  'session' | 'checkpoint' | 'roots' | 'workspace' | 'changes' | 'pending' | 'entered' | 'clashes'
+  | 'session'
+  | 'checkpoint'
+  | 'roots'
+  | 'workspace'
+  | 'changes'
+  | 'beside'
+  | 'besideCount'
+  | 'pending'
+  | 'entered'
+  | 'clashes'
 >;
 
 function ending({ exitCode, signal, timedOut }: Common, paint: Paint): string {
@@ -26,6 +35,11 @@ function durationText(milliseconds: number): string {
 function enteredText(entered: readonly string[]): string[] {
   const edits = entered.filter((path) => path !== '.git/index');
   return edits.length === 0 ? [] : [`${counted(edits.length, 'edit')} of yours entered the fork first`];
+}
+
+/** Whose a change is cannot be told then: all of them write the same layer. */
+function besideText(count: number): string {
+  return count === 0 ? '' : ` while ${counted(count, 'other')} ran: ctx rollback undoes all of them`;
 }
 
 function pendingText(pending: number): string[] {
@@ -59,6 +73,21 @@ function headline(envelope: Common, summary: string, paint: Paint): string {
   return `${paint('bold', 'ctx')}  ${ending(envelope, paint)}  ${durationText(durationMilliseconds)}  ${summary}`;
 }
 
+/** Worth a line where somebody has waited for it. */
+const slowRename = { files: 1000, milliseconds: 250 } as const;
+
+function renameLines({ resources }: Common, paint: Paint): readonly string[] {
+  const { directories, files, bytes, milliseconds } = resources.copiedForRename;
+  if (files < slowRename.files && milliseconds < slowRename.milliseconds) return [];
+  const what = `${counted(directories, 'renamed directory', 'renamed directories')}`;
+  const copied = `${counted(files, 'file')}, ${sizeText(bytes)}, ${durationText(milliseconds)}`;
+  return [paint('dim', `  copied the files of ${what}: ${copied}`)];
+}
+
+function weakenedText(layer: string): string {
+  return layer === 'nested-namespaces' ? 'it could make namespaces of its own' : `ran without ${layer}`;
+}
+
 /** What every command's report says of refusals, connections and limits. */
 function refusalsAndLimits(envelope: Common, paint: Paint): readonly string[] {
   const { refusals, connections, limitEvents, limitsReached, weakened, startedAt } = envelope;
@@ -67,7 +96,7 @@ function refusalsAndLimits(envelope: Common, paint: Paint): readonly string[] {
     ...connections.map((event) => connectionLine(event, paint)),
     ...nearMisses(limitEvents).map((event) => paint('yellow', `  ${limitText(event)}`)),
     ...limitsReached.map((text) => paint('red', `  ${text}`)),
-    ...weakened.map((layer) => paint('red', `  ran without ${layer}: you asked for it`)),
+    ...weakened.map((layer) => paint('red', `  ${weakenedText(layer)}: you asked for it`)),
   ];
 }
 
@@ -77,10 +106,12 @@ function warningLines(warnings: readonly string[], paint: Paint): readonly strin
 
 export function reportText(envelope: Envelope, paint: Paint): string {
   const { changes, entered, clashes, warnings } = envelope;
-  const summary = changes.length === 0 ? 'no files changed' : `${counted(changes.length, 'path')} changed in the fork`;
+  const changed = changes.length === 0 ? 'no files changed' : `${counted(changes.length, 'path')} changed in the fork`;
+  const summary = `${changed}${besideText(envelope.besideCount)}`;
   const lines = [
     headline(envelope, summary, paint),
     ...changeLines(changes, paint, changesShownToPeople),
+    ...renameLines(envelope, paint),
     ...refusalsAndLimits(envelope, paint),
     ...enteredText(entered),
     ...clashes

@@ -5,7 +5,7 @@ import type { CommandClass } from '../sdk/classify.js';
 import { actions, type Match, matchText, type Rule, Rules } from '../sdk/rules.js';
 import { classificationJson, classificationText } from './classify.js';
 import { commandForm } from './command-form.js';
-import { painter, printJson } from './output.js';
+import { painter, print, printJson } from './output.js';
 import type { Arguments, Run } from './verb.js';
 
 function line({ id, action, agent, match }: Rule): string {
@@ -15,7 +15,7 @@ function line({ id, action, agent, match }: Rule): string {
 export const list: Run = async (call, hostOf) => {
   const rules = new Rules(await hostOf()).list();
   if (call.flag('json')) printJson({ version: 1, rules });
-  else for (const rule of rules) process.stdout.write(`${line(rule)}\n`);
+  else for (const rule of rules) print(`${line(rule)}\n`);
   return ExitCode.ok;
 };
 
@@ -30,7 +30,8 @@ function matchOf(call: Arguments): Match {
       remedy: 'ctx rules add deny -- git push --force',
     });
   }
-  return named === undefined ? { command } : { class: named as CommandClass };
+  const prefix = call.flag('prefix') ? { prefix: true as const } : {};
+  return named === undefined ? { command, ...prefix } : { class: named as CommandClass };
 }
 
 export const add: Run = async (call, hostOf) => {
@@ -45,7 +46,7 @@ export const add: Run = async (call, hostOf) => {
   const whose = { agent: call.value('agent'), nobody: call.flag('nobody') };
   const rule = await rules.add({ action, ...whose, match: matchOf(call) });
   if (call.flag('json')) printJson({ version: 1, rule });
-  else process.stdout.write(`${line(rule)}\n`);
+  else print(`${line(rule)}\n`);
   return ExitCode.ok;
 };
 
@@ -53,7 +54,7 @@ export const remove: Run = async (call, hostOf) => {
   const [id = ''] = call.words;
   new Rules(await hostOf()).remove(id);
   if (call.flag('json')) printJson({ version: 1, removed: id });
-  else process.stdout.write(`${painter(process.stdout)('green', `removed rule ${id}`)}\n`);
+  else print(`${painter(process.stdout)('green', `removed rule ${id}`)}\n`);
   return ExitCode.ok;
 };
 
@@ -69,10 +70,8 @@ export const test: Run = async (call, hostOf) => {
     const paint = painter(process.stdout);
     const by = decision.rule === 'default' ? 'by default' : `by rule ${decision.rule}`;
     const shown = 'argv' in form ? visibleCommand(form.argv) : visible(form.text);
-    process.stdout.write(
-      `${shown}\n${paint(runs ? 'green' : 'red', decision.action)} ${by}: ${visible(decision.reason)}\n`,
-    );
-    process.stdout.write(classificationText(classification, paint));
+    print(`${shown}\n${paint(runs ? 'green' : 'red', decision.action)} ${by}: ${visible(decision.reason)}\n`);
+    print(classificationText(classification, paint));
   }
   return runs ? ExitCode.ok : ExitCode.denied;
 };

@@ -1,10 +1,12 @@
 /** A command of the command line, from its start to its exit code: signals, output as it comes, the report, a refusal. */
 import { constants } from 'node:os';
 import { ErrnoError } from '../base/errno.js';
+import { terminationGraceMilliseconds } from '../base/limits.js';
+import type { Host } from '../sdk/host.js';
 import type { JailOptions, Started, WorkspaceOptions } from '../sdk/options.js';
 import { type Envelope, exitCodeOfCommand } from '../sdk/report.js';
 import { limitText } from './limit-text.js';
-import { errorJson, errorText, type Paint, painter, printJson } from './output.js';
+import { errorJson, errorText, type Paint, painter, printError, printJson, terminal } from './output.js';
 import { parseDuration } from './parse-arguments.js';
 import { progressLine } from './progress.js';
 import { StreamEvents } from './stream-events.js';
@@ -14,7 +16,10 @@ import type { Arguments } from './verb.js';
 const commandNotFound = 127;
 const commandNotExecutable = 126;
 
-/** Ctrl-C asks the command to stop; asked again it is told, and the third time everything inside is killed. */
+/**
+ * Ctrl-C asks the command to stop; asked again it is told, and the third time everything inside is killed. Where the terminal is
+ * gone nobody can ask again: a command that does not end by itself is killed after a grace, since others wait for the fork.
+ */
 class Interrupts {
   readonly #beforeCommand = new AbortController();
   #command: Started | undefined;
@@ -38,6 +43,7 @@ class Interrupts {
     else if (this.#count === 1) this.#command.signal(name);
     else if (this.#count === 2) this.#command.signal('SIGTERM');
     else this.#command.kill();
+    if (name === 'SIGHUP') setTimeout(() => this.#command?.kill(), terminationGraceMilliseconds).unref();
   }
 }
 
@@ -48,12 +54,16 @@ export function exitCodeOfRefusal(error: unknown): number | undefined {
   return error.code === 'ECANCELED' ? 128 + constants.signals.SIGINT : undefined;
 }
 
+function lostOutputText({ stream, code }: NonNullable<Envelope['outputError']>): string {
+  return `ctx: ${stream} of the command could not be written, the rest of it is lost (${code})\n`;
+}
+
 const reportChoices = ['auto', 'always', 'never'];
 
 export function wantsReport(
   chosen: string | undefined,
   environment: Readonly<Record<string, string | undefined>> = process.env,
-  toTerminal = process.stderr.isTTY === true,
+  toTerminal = terminal('stderr') !== undefined,
 ): boolean {
   const when = chosen ?? environment['CTX_REPORT'] ?? 'auto';
   if (!reportChoices.includes(when)) {
@@ -68,6 +78,7 @@ export function wantsReport(
 /** How long to wait for an approval, and how it is asked for. */
 function approvalsFor(
   call: Arguments,
+  host: () => Promise<Host>,
   clear: () => void,
 ): Pick<WorkspaceOptions, 'approvalMilliseconds' | 'onApproval'> {
   const wait = call.value('approval-wait');
@@ -75,7 +86,7 @@ function approvalsFor(
     approvalMilliseconds: wait === undefined ? undefined : parseDuration(wait),
     onApproval: async (asked, signal) => {
       clear();
-      return (await import('./ask-approval.js')).askApproval(asked, signal, painter(process.stderr));
+      return (await import('./ask-approval.js')).askApproval(host, asked, signal, painter(process.stderr));
     },
   };
 }
@@ -108,6 +119,7 @@ export function streamOf(call: Arguments, print: (line: unknown) => void | Promi
 
 /** A command's own way to run, and the text of its report. */
 export interface CommandRun<Ended> {
+  host(): Promise<Host>;
   /** Where nothing is printed as JSON: whether the report is. */
   readonly report: boolean;
   text(envelope: Ended, paint: Paint): string;
@@ -115,26 +127,26 @@ export interface CommandRun<Ended> {
 }
 
 /** The exit code. What the call grants is to be read before: a call that is refused leaves nothing behind. */
-export async function runCommand<Ended extends Pick<Envelope, 'exitCode' | 'signal'>>(
+export async function runCommand<Ended extends Pick<Envelope, 'exitCode' | 'signal' | 'outputError'>>(
   call: Arguments,
-  { report, text, perform }: CommandRun<Ended>,
+  { host, report, text, perform }: CommandRun<Ended>,
 ): Promise<number> {
   const json = call.flag('json');
   const told = streamOf(call, printJson);
   const timeout = call.value('timeout');
   const timeoutMilliseconds = timeout === undefined ? undefined : parseDuration(timeout);
   const interrupts = new Interrupts();
-  const progress = progressLine(process.stderr, 'ctx: first use here, importing this directory');
+  const progress = progressLine(terminal('stderr'), 'ctx: first use here, importing this directory');
   const options: JailOptions = {
     timeoutMilliseconds,
     streams: json ? 'capture' : 'inherit',
     onReady: progress.clear,
-    ...approvalsFor(call, progress.clear),
+    ...approvalsFor(call, host, progress.clear),
     onStarted: (started) => interrupts.started(started),
     // The terminal may be raw while the command has it.
     onLimit: (event) => {
       told?.onLimit?.(event);
-      if (report) process.stderr.write(`\r${limitText(event)}\r\n`);
+      if (report) printError(`\r${limitText(event)}\r\n`);
     },
     onOutput: told?.onOutput,
     signal: interrupts.signal,
@@ -143,14 +155,15 @@ export async function runCommand<Ended extends Pick<Envelope, 'exitCode' | 'sign
     const envelope = await perform(options, progress.update);
     await told?.end();
     if (json) printJson(envelope);
-    else if (report) process.stderr.write(text(envelope, painter(process.stderr)));
+    else if (report) printError(text(envelope, painter(process.stderr)));
+    if (envelope.outputError !== undefined) printError(lostOutputText(envelope.outputError));
     return exitCodeOfCommand(envelope, constants.signals);
   } catch (error) {
     progress.clear();
     const exitCode = exitCodeOfRefusal(error);
     if (exitCode === undefined || !(error instanceof ErrnoError)) throw error;
     if (json) printJson(errorJson(error));
-    else process.stderr.write(errorText(error, painter(process.stderr)));
+    else printError(errorText(error, painter(process.stderr)));
     return exitCode;
   }
 }

@@ -1,8 +1,7 @@
 /** The verb for whole harnesses. */
 
+import { approvalWait, runOptions } from './command-options.js';
 import { fork, json, wait } from './common-options.js';
-import { approvalWait } from './decision-verbs.js';
-import { runOptions } from './jail-verbs.js';
 import type { Verb } from './verb.js';
 
 export const runVerb: Verb = {

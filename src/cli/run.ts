@@ -4,11 +4,12 @@ import { visible } from '../base/visible-text.js';
 import { currentDirectory } from '../sdk/current-directory.js';
 import { type Harnessed, type Need, type Profile, Profiles } from '../sdk/harness.js';
 import type { Envelope } from '../sdk/report.js';
-import { type Paint, painter, printJson } from './output.js';
+import { optionsOf } from './asked-options.js';
+import { type Paint, painter, print, printError, printJson } from './output.js';
 import { reportText } from './report-text.js';
 import { runCommand } from './run-command.js';
 import type { Arguments, Run } from './verb.js';
-import { optionsOf, workspaceHere } from './workspace-here.js';
+import { workspaceHere } from './workspace-here.js';
 
 function profileText({ name, summary, command, keys = [], ...needs }: Profile, paint: Paint): string {
   const line = (verb: string) => (need: Need) =>
@@ -28,7 +29,7 @@ function profileText({ name, summary, command, keys = [], ...needs }: Profile, p
 
 function list(call: Arguments, profiles: readonly Profile[]): number {
   if (call.flag('json')) printJson({ version: 1, profiles });
-  else process.stdout.write(profiles.map((profile) => profileText(profile, painter(process.stdout))).join('\n'));
+  else print(profiles.map((profile) => profileText(profile, painter(process.stdout))).join('\n'));
   return ExitCode.ok;
 }
 
@@ -40,10 +41,8 @@ async function widened(call: Arguments, profiles: Profiles, profile: Profile): P
     fresh: call.flag('fresh'),
     keyOutside: call.flag('key-outside'),
   });
-  if (harnessed.withoutSecrets) {
-    process.stderr.write(
-      `ctx: the home of ${profile.name} is there already and stays as it is; --fresh makes a new one\n`,
-    );
+  if (harnessed.homeEnds) {
+    printError(`ctx: your credentials are there for this run only; what it writes to its home is deleted with them\n`);
   }
   return harnessed;
 }
@@ -78,6 +77,7 @@ export const run: Run = async (call, makeHost) => {
   let harnessed: Harnessed | undefined;
   try {
     return await runCommand<Envelope>(call, {
+      host: makeHost,
       report: call.value('report') !== 'never',
       text: (envelope, paint) => reportText(envelope, paint) + ways(envelope, call),
       perform: async (asked, onProgress) => {
@@ -88,6 +88,6 @@ export const run: Run = async (call, makeHost) => {
       },
     });
   } finally {
-    harnessed?.release();
+    await harnessed?.release();
   }
 };

@@ -5,6 +5,7 @@ import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { ErrnoError, exitCodeFor } from '../base/errno.js';
 import { terminationGraceMilliseconds } from '../base/limits.js';
+import { harmlessJson, harmlessOutput } from '../base/visible-text.js';
 import type { Asked, Spoken } from '../sdk/approvals.js';
 import { formOf } from '../sdk/options.js';
 import { exitCodeOfCommand } from '../sdk/report.js';
@@ -24,6 +25,7 @@ import {
 import { answerOf, questionFor, waitingText } from './ask-approval.js';
 import { commandOf } from './exec.js';
 import { findVerb } from './find-verb.js';
+import { HeldInput } from './held-input.js';
 import { errorJson, errorText, painter } from './output.js';
 import { ownWords, parseArguments, parseDuration } from './parse-arguments.js';
 import type { VerbRelay } from './relayed-verb.js';
@@ -45,6 +47,8 @@ export interface Offered extends Served {
 
 const otherBuild =
   'ctx: another build of ctx keeps the session here, so this runs without it: ctx session stop, then ctx session start\n';
+
+const questionBytes = 32_768;
 
 const signalNames = new Map(
   Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),
@@ -138,7 +142,7 @@ export class SessionClient {
   }
 
   async #print(kind: 'O' | 'E', text: string): Promise<void> {
-    for (const frame of encodeBytes(kind, Buffer.from(text))) await this.#send(frame);
+    for (const frame of encodeBytes(kind, Buffer.from(harmlessOutput(text)))) await this.#send(frame);
   }
 
   #end(exitCode: number): void {
@@ -163,13 +167,15 @@ export class SessionClient {
       const call = parseArguments(verb, rest);
       // Another fork, other grants, other rules: that is no command for this jail, and runs in one of its own.
       if ((call.value('fork') ?? session.fork) !== session.fork) return this.#refuse();
-      if (isExec && (call.flag('live') || !mayRunWith(call, grants))) return this.#refuse();
+      if (isExec && (call.flag('alone') || call.values('mount').length > 0)) return this.#refuse();
+      if (isExec && (call.flag('live') || !mayRunWith(call, request.environment, grants))) return this.#refuse();
       if (isExec && !this.#served.relay.standsFor(request)) return this.#refuse();
       this.#end(await this.#exec(call, request));
     } catch (error) {
       if (!(error instanceof ErrnoError)) throw error;
       const paint = painter({ isTTY: request.isTerminal.stderr }, request.environment);
-      if (request.words.includes('--json')) await this.#print('O', `${JSON.stringify(errorJson(error))}\n`);
+      if (request.words.includes('--json'))
+        await this.#print('O', `${harmlessJson(JSON.stringify(errorJson(error)))}\n`);
       else await this.#print('E', errorText(error, paint));
       this.#end(exitCodeOfRefusal(error) ?? exitCodeFor(error));
     }
@@ -187,12 +193,18 @@ export class SessionClient {
     if (!relay.takes(verb, call, request)) return this.#refuse();
     return relay.run(verb, call, request, {
       print: (stream, text) => void this.#print(stream === 'stdout' ? 'O' : 'E', text),
-      nextInput: () =>
-        new Promise((resolve) => {
-          this.#reader = resolve;
-          void this.#send(encodeFrame(wireKind.more));
-        }),
+      nextInput: () => this.#nextInput(),
       end: (exitCode) => this.#end(exitCode),
+    });
+  }
+
+  #nextInput(): Promise<Buffer> {
+    return new Promise((resolve) => {
+      this.#reader = resolve;
+      // A client that has gone sends no more.
+      if (this.#socket.destroyed) resolve(Buffer.alloc(0));
+      else this.#socket.once('close', () => resolve(Buffer.alloc(0)));
+      void this.#send(encodeFrame(wireKind.more));
     });
   }
 
@@ -209,7 +221,7 @@ export class SessionClient {
   }
 
   /** Of whoever sits at the client's terminal; undefined where it was answered elsewhere. */
-  #ask(asked: Asked, signal: AbortSignal): Promise<Spoken | undefined> {
+  #ask(asked: Asked, text: string, signal: AbortSignal): Promise<Spoken | undefined> {
     return new Promise((resolve) => {
       this.#answering = (line) => resolve(answerOf(line, asked));
       signal.addEventListener(
@@ -222,8 +234,16 @@ export class SessionClient {
         },
         { once: true },
       );
-      void this.#send(encodeFrame(wireKind.question, Buffer.from(questionFor(asked))));
+      // The client shows it when the terminal is its own to ask at; what no frame can hold is shown by itself.
+      const whole = Buffer.from(harmlessOutput(text) + questionFor(asked));
+      const fits = whole.length <= questionBytes;
+      if (!fits) void this.#print('E', text);
+      void this.#send(encodeFrame(wireKind.question, fits ? whole : Buffer.from(questionFor(asked))));
     });
+  }
+
+  async #beginInput(command: RunningCommand, held: HeldInput | undefined): Promise<void> {
+    if ((await held?.giveTo(command)) !== true) void this.#send(encodeFrame(wireKind.more));
   }
 
   async #exec(call: Arguments, request: ClientRequest): Promise<number> {
@@ -232,19 +252,25 @@ export class SessionClient {
     const timeout = call.value('timeout');
     const approvalWait = call.value('approval-wait');
     const paint = painter({ isTTY: request.isTerminal.stderr }, request.environment);
-    const told = streamOf(call, (line) => this.#print('O', `${JSON.stringify(line)}\n`));
+    const told = streamOf(call, (line) => this.#print('O', `${harmlessJson(JSON.stringify(line))}\n`));
+    const held = request.stdin === 'file' && !json ? new HeldInput(() => this.#nextInput()) : undefined;
     const envelope = await this.#served.session.exec({
       ...formOf(commandOf(call)),
       cwd: resolve(request.directory, call.value('cwd') ?? '.'),
       environmentAdditions: call.values('env'),
       readonly: call.flag('readonly'),
+      // Of a pipe the client sends what comes, and nobody knows it before.
+      ...(request.isTerminal.stdin || request.stdin === 'nothing' || json ? { input: 'nothing' as const } : {}),
+      ...(held === undefined ? {} : { input: held }),
       environment: request.environment,
       timeoutMilliseconds: timeout === undefined ? undefined : parseDuration(timeout),
       approvalMilliseconds: approvalWait === undefined ? undefined : parseDuration(approvalWait),
       onApproval: async (asked, signal) => {
-        await this.#print('E', waitingText(asked, paint));
         const { stdin, stderr } = request.isTerminal;
-        return stdin && stderr ? this.#ask(asked, signal) : undefined;
+        const text = waitingText(asked, paint);
+        if (stdin && stderr) return this.#ask(asked, text, signal);
+        await this.#print('E', text);
+        return undefined;
       },
       signal: this.#beforeCommand.signal,
       onOutput: told?.onOutput,
@@ -253,12 +279,12 @@ export class SessionClient {
       onStarted: (command) => {
         this.#command = command as RunningCommand;
         if (this.#beforeCommand.signal.aborted) this.#hangUp();
-        if (!json) void this.#send(encodeFrame(wireKind.more));
+        if (!json) void this.#beginInput(command as RunningCommand, held);
       },
     });
     this.#command = undefined;
     await told?.end();
-    if (json) await this.#print('O', `${JSON.stringify(envelope)}\n`);
+    if (json) await this.#print('O', `${harmlessJson(JSON.stringify(envelope))}\n`);
     else if (report) {
       const text = reportText(envelope, paint);
       // The client's terminal is raw until the call has ended.

@@ -2,7 +2,8 @@
 
 import { fork, json } from './common-options.js';
 import { approvalVerbs } from './decision-verbs.js';
-import { execVerb, stream } from './exec-verb.js';
+import { stream } from './exec-shape.js';
+import { execVerb } from './exec-verb.js';
 import { hookVerb } from './hook-verb.js';
 import { whyVerb } from './object-verbs.js';
 import { perCommand, sessionGrants } from './session-grants.js';
@@ -58,4 +59,16 @@ export const sessionVerbs: readonly Verb[] = [
     load: async () => (await import('./session.js')).list,
   },
   stop,
+  {
+    name: 'ps',
+    summary: 'what goes on running: commands, kept jails, background deletion; and how to end each',
+    words: 'none',
+    options: [json],
+    details: [
+      'Of the whole store, oldest first, with all processes of each and their memory. A kept jail is one of ctx session, of',
+      'an MCP server or of a program that uses the SDK; idle ones hold no fork.',
+    ],
+    examples: ['ctx ps', 'ctx ps --json'],
+    load: async () => (await import('./ps.js')).run,
+  },
 ];

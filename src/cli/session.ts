@@ -1,41 +1,63 @@
 /** `ctx session`: start, ask after and stop sessions. Commands reach them by the native client, not through here. */
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
-import { ErrnoError, ExitCode } from '../base/errno.js';
-import { sessionIdleMilliseconds } from '../base/limits.js';
+import { closeSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { ErrnoError, ExitCode, fromSystemError } from '../base/errno.js';
+import { closeInherited } from '../base/inherited.js';
+import { keeperStartMilliseconds, sessionIdleMilliseconds } from '../base/limits.js';
 import { visible } from '../base/visible-text.js';
 import { currentDirectory } from '../sdk/current-directory.js';
 import type { Host } from '../sdk/host.js';
 import { type SessionSpot, Sessions } from '../sdk/sessions.js';
 import { grantsOf } from './asked-grants.js';
+import { optionsOf } from './asked-options.js';
 import { buildOf } from './build.js';
-import { painter, printJson } from './output.js';
+import { painter, print, printError, printJson, terminal } from './output.js';
 import { parseDuration } from './parse-arguments.js';
 import { progressLine } from './progress.js';
 import { VerbRelay } from './relayed-verb.js';
 import { type Offered, SessionClient } from './session-client.js';
 import { grantWords } from './session-grants.js';
 import type { Arguments, Run, Verb } from './verb.js';
-import { optionsOf } from './workspace-here.js';
 
 async function keepHere(
   call: Arguments,
   host: Host,
   { idleMilliseconds, ...offered }: Pick<Offered, 'relay' | 'verbs'> & { readonly idleMilliseconds: number },
 ): Promise<number> {
-  const progress = progressLine(process.stderr, 'ctx: first use here, importing this directory');
+  closeInherited();
+  const progress = progressLine(terminal('stderr'), 'ctx: first use here, importing this directory');
   const options = { ...optionsOf(call), wait: false, onProgress: progress.update };
   const build = buildOf(process.argv[1] ?? '');
   await new Sessions(host).keep(currentDirectory(), options, {
     idleMilliseconds,
-    serve: (socket, served) => new SessionClient(socket, { ...served, ...offered, build, grants: grantWords(call) }),
+    serve: (socket, served) =>
+      new SessionClient(socket, { ...served, ...offered, build, grants: grantWords(call, process.env) }),
     onReady: ({ origin, fork }) => {
       progress.clear();
       if (call.flag('json')) printJson({ version: 1, pid: process.pid, origin, fork });
-      else process.stdout.write(`session on fork ${fork} of ${visible(origin)}, kept by process ${process.pid}\n`);
+      else print(`session on fork ${fork} of ${visible(origin)}, kept by process ${process.pid}\n`);
     },
   });
   return ExitCode.ok;
+}
+
+/** By this name it knows that somebody waits for a sign that it has begun, and where. What comes then may take long: an import. */
+const keeperName = 'ctx-session';
+const begunDescriptor = 3;
+
+function sayBegun(): void {
+  if (process.argv0 !== keeperName) return;
+  writeSync(begunDescriptor, '.');
+  closeSync(begunDescriptor);
+}
+
+function keeperHangs(): ErrnoError {
+  return new ErrnoError('EAGAIN', {
+    operation: 'session start',
+    reason: `the process that keeps the session did not begin within ${keeperStartMilliseconds / 1000} seconds`,
+    remedy: 'you may have too few processes and threads left: raise ulimit -u, or end others of yours',
+  });
 }
 
 /**
@@ -53,18 +75,30 @@ async function keepInBackground(
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...words, '--foreground'], {
     cwd: directory,
     detached: true,
-    stdio: ['ignore', 'pipe', complaints],
+    argv0: keeperName,
+    stdio: ['ignore', 'pipe', complaints, 'pipe'],
   });
   closeSync(complaints);
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
+    child.once('error', (error) => reject(fromSystemError(error, 'start the process that keeps the session')));
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL');
+      reject(keeperHangs());
+    }, keeperStartMilliseconds);
+    const begun = child.stdio[begunDescriptor] as Readable | undefined;
+    begun?.once('data', () => clearTimeout(timer));
+    begun?.once('data', () => begun.destroy());
     child.stdout?.once('data', (chunk: Buffer) => {
+      // What it has to say of its fork, such as what a power cut cost.
+      printError(readFileSync(spot.complaints, 'utf8'));
       told.write(chunk);
       child.unref();
       child.stdout?.destroy();
       resolve(ExitCode.ok);
     });
     child.once('exit', (code) => {
-      process.stderr.write(readFileSync(spot.complaints));
+      clearTimeout(timer);
+      printError(readFileSync(spot.complaints, 'utf8'));
       resolve(code ?? ExitCode.internal);
     });
   });
@@ -89,6 +123,7 @@ export async function startSession(host: Host, { directory, fork, grants }: Want
 /** `verbs` are those that a client of the session may ask for. */
 export function start(verbs: readonly Verb[]): Run {
   return async (call, host, hookHost) => {
+    if (call.flag('foreground')) sayBegun();
     const idle = call.value('idle');
     const idleMilliseconds = idle === undefined ? sessionIdleMilliseconds : parseDuration(idle);
     // Before another process is started: a call that is refused leaves nothing behind.
@@ -120,7 +155,7 @@ export const exec: Run = async (call, host) => {
 export const stop: Run = async (call, host) => {
   const { origin } = await new Sessions(await host()).stop(currentDirectory(), call.value('fork'));
   if (call.flag('json')) printJson({ version: 1, stopped: origin });
-  else process.stdout.write('stopped\n');
+  else print('stopped\n');
   return ExitCode.ok;
 };
 
@@ -132,8 +167,8 @@ export const list: Run = async (call, host) => {
   }
   const paint = painter(process.stdout);
   for (const { origin, fork, pid, started } of found) {
-    process.stdout.write(`${paint('bold', visible(origin))}  fork ${fork}, process ${pid}, since ${started}\n`);
+    print(`${paint('bold', visible(origin))}  fork ${fork}, process ${pid}, since ${started}\n`);
   }
-  if (found.length === 0) process.stdout.write('no session lives\n');
+  if (found.length === 0) print('no session lives\n');
   return ExitCode.ok;
 };

@@ -1,9 +1,10 @@
 /** `ctx surface` and `ctx preamble`: what a command here is shown, for people and for a system prompt. */
 import { visible } from '../base/visible-text.js';
 import { authorityJson, printLabel } from '../sdk/permissions.js';
-import { painter, printJson } from './output.js';
+import { optionsOf } from './asked-options.js';
+import { painter, print, printJson } from './output.js';
 import type { Run } from './verb.js';
-import { optionsOf, workspaceHere } from './workspace-here.js';
+import { workspaceHere } from './workspace-here.js';
 
 export const showSurface: Run = async (call, host) => {
   const workspace = await workspaceHere(host, optionsOf(call));
@@ -27,7 +28,7 @@ export const showSurface: Run = async (call, host) => {
     ...warnings.map((warning) => paint('yellow', `  ${visible(warning)}`)),
     paint('dim', `  ${digest}`),
   ];
-  process.stdout.write(`${lines.join('\n')}\n`);
+  print(`${lines.join('\n')}\n`);
   return 0;
 };
 
@@ -35,6 +36,6 @@ export const showPreamble: Run = async (call, host) => {
   const workspace = await workspaceHere(host, optionsOf(call));
   const { text, digest, warnings } = await workspace.preamble();
   if (call.flag('json')) printJson({ version: 1, digest, preamble: text, warnings });
-  else process.stdout.write(text);
+  else print(text);
   return 0;
 };

@@ -73,14 +73,22 @@ export const vaultVerbs: readonly Verb[] = [
     summary: 'what a vault is called, and what it may hold, all its forks together',
     operands: '[VAULT]',
     words: one,
-    options: [json, { name: 'name', value: 'NAME', summary: 'what to call it from now on' }, ...limits],
+    options: [
+      json,
+      { name: 'name', value: 'NAME', summary: 'what to call it from now on' },
+      { name: 'moved', summary: 'another directory stands at its path, and is the right one' },
+      ...limits,
+    ],
     details: [
+      'A vault knows its directories by device and inode. Where another one stands at the path (a new clone, a link, an empty',
+      'mount point) every verb refuses with ESTALE, until --moved says that it is the right one.',
       '`none` takes a limit away. Counted when your directory or edits come in, before a command, and of its fork while it',
       'runs: a command that goes beyond is ended, so it can be a moment’s writing above.',
     ],
     examples: [
       'ctx vault set --max-bytes 20G --max-files 2000000',
       'ctx vault set --name api',
+      'ctx vault set --moved',
       'ctx vault set api --max-file-bytes none',
     ],
     load: async () => (await load()).set,
@@ -113,10 +121,10 @@ export const vaultVerbs: readonly Verb[] = [
   },
   {
     name: 'fsck',
-    summary: 'whether every vault is whole; only reads',
+    summary: 'check that every vault is whole; only reads, unless told to repair',
     words: 'none',
-    options: [json],
-    examples: ['ctx fsck'],
+    options: [json, { name: 'repair', summary: 'bring back what can be, and say what is gone' }],
+    examples: ['ctx fsck', 'ctx fsck --repair'],
     load: async () => (await load()).fsck,
   },
   {

@@ -7,14 +7,14 @@ import { currentDirectory } from '../sdk/current-directory.js';
 import { type LimitChanges, type LimitedVault, type VaultSummary, Vaults } from '../sdk/vaults.js';
 import { counted, sizeText } from './change-text.js';
 import { forkHere } from './fork-here.js';
-import { painter, printJson } from './output.js';
+import { painter, print, printError, printJson, terminal } from './output.js';
 import { parseCount, parseSize } from './parse-arguments.js';
 import { progressLine } from './progress.js';
 import type { Arguments, Run } from './verb.js';
 
 function answer(call: Arguments, value: Readonly<Record<string, unknown>>, lines: readonly string[]): number {
   if (call.flag('json')) printJson({ version: 1, ...value });
-  else for (const line of lines) process.stdout.write(`${line}\n`);
+  else for (const line of lines) print(`${line}\n`);
   return ExitCode.ok;
 }
 
@@ -22,7 +22,7 @@ function tell(call: Arguments, problems: readonly Problem[]): void {
   if (call.flag('json')) return;
   const paint = painter(process.stderr);
   for (const { path, reason } of problems) {
-    process.stderr.write(`  ${paint('yellow', `left out: ${visible(path)} (${visible(reason)})`)}\n`);
+    printError(`  ${paint('yellow', `left out: ${visible(path)} (${visible(reason)})`)}\n`);
   }
 }
 
@@ -54,7 +54,7 @@ function limitLines({ limits, usage }: LimitedVault): readonly string[] {
 
 export const create: Run = async (call, host) => {
   const from = resolve(currentDirectory(), call.value('from') ?? '.');
-  const progress = progressLine(process.stderr, 'ctx: importing');
+  const progress = progressLine(terminal('stderr'), 'ctx: importing');
   try {
     const { outcome, vault, problems } = await new Vaults(await host()).create(from, {
       name: call.words[0],
@@ -89,12 +89,15 @@ export const set: Run = async (call, host) => {
   const changes = limitsOf(call);
   const name = call.value('name');
   const isLimited = Object.values(changes).some((most) => most !== undefined);
-  if (!isLimited && name === undefined) {
-    const reason = 'expected --name NAME, or --max-bytes, --max-files or --max-file-bytes with a number or none';
+  const isMoved = call.flag('moved');
+  if (!isLimited && name === undefined && !isMoved) {
+    const reason =
+      'expected --name NAME, --moved, or --max-bytes, --max-files or --max-file-bytes with a number or none';
     throw new ErrnoError('EINVAL', { operation: 'vault set', reason, remedy: 'ctx vault info shows what is set' });
   }
   const vaults = new Vaults(await host());
   const found = vaults.find(call.words[0], currentDirectory());
+  if (isMoved) await vaults.confirm(found.id);
   const vault = name === undefined ? found : await vaults.rename(found.id, name);
   const limited = isLimited ? await vaults.limit(vault.id, changes) : await vaults.limits(vault.id);
   return answer(call, { vault, ...limited }, [lineOf(vault), ...limitLines(limited)]);
@@ -139,9 +142,14 @@ export const gc: Run = async (call, host) => {
 };
 
 export const fsck: Run = async (call, host) => {
-  const { vaults, faults } = new Vaults(await host()).inspect();
+  const { vaults, faults, repaired } = await new Vaults(await host()).inspect({ repair: call.flag('repair') });
+  const done = repaired.map(({ vault, what }) => `  ${vault}  repaired: ${visible(what)}`);
   const lines = faults.map(({ vault, what, where }) => `  ${vault}  ${what}: ${visible(where)}`);
-  answer(call, { vaults, faults }, [...lines, `${counted(vaults, 'vault')}, ${counted(faults.length, 'fault')}`]);
+  answer(call, { vaults, faults, repaired }, [
+    ...done,
+    ...lines,
+    `${counted(vaults, 'vault')}, ${counted(faults.length, 'fault')}`,
+  ]);
   return faults.length === 0 ? ExitCode.ok : ExitCode.failed;
 };
 

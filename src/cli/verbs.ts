@@ -14,6 +14,7 @@ import { runVerb } from './run-verb.js';
 import { sessionVerbs } from './session-verbs.js';
 import { vaultVerbs } from './vault-verbs.js';
 import type { Verb } from './verb.js';
+import { vfsVerbs } from './vfs-verbs.js';
 
 export const verbs: readonly Verb[] = [
   execVerb,
@@ -26,12 +27,14 @@ export const verbs: readonly Verb[] = [
       json,
       { name: 'names', summary: 'list the paths, with what happened to each' },
       { name: 'since', value: 'CHECKPOINT', summary: 'only what changed after it' },
+      { name: 'full', summary: 'every change, and files up to 16 MiB line by line' },
       { name: 'no-pager', summary: 'on a terminal: all at once, not through $PAGER or less' },
       fork,
       wait,
     ],
     details: [
       'A unified diff; in a pipe its text is exact, so that `git apply` takes it. PATHs are files or directories here.',
+      'Every change has a line; of what is not compared line by line it says sizes and digests. What it leaves out it says.',
     ],
     examples: ['ctx diff', 'ctx diff --names', 'ctx diff src README.md'],
     load: async () => (await import('./diff.js')).run,
@@ -69,7 +72,8 @@ export const verbs: readonly Verb[] = [
     details: [
       'Your own edits are looked at first. With a conflict nothing is written unless you choose a side; --ours and --theirs',
       'hold for what is below a PATH too, and the longest decides. Sensitive changes (git hooks and configuration, shell,',
-      'editor, CI, MCP files, package scripts) stay in the fork until you allow them. --undo goes with nothing else.',
+      'editor, CI, MCP files, package scripts) stay in the fork until you allow them. --undo goes with --conflicts ours',
+      'alone, which leaves what you changed since.',
       'With --to a path that is not there as your directory had it is a conflict; what is replaced is not kept for --undo.',
     ],
     examples: ['ctx apply --dry-run', 'ctx apply src', 'ctx apply --conflicts theirs', 'ctx apply --to ../release'],
@@ -87,6 +91,7 @@ export const verbs: readonly Verb[] = [
   ...decisionVerbs,
   ...historyVerbs,
   ...vaultVerbs,
+  ...vfsVerbs,
   runVerb,
   ...sessionVerbs,
   ...objectVerbs,

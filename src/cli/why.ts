@@ -1,11 +1,12 @@
 /** `ctx why`: the verdict of every layer or step, and where it came from. */
 import { ExitCode } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
-import { type Access, accesses, objectQuestion, type Verdict } from '../sdk/permissions.js';
+import { type Access, accesses, coach, objectQuestion, type Verdict } from '../sdk/permissions.js';
+import { optionsOf } from './asked-options.js';
 import type { Caller } from './caller.js';
 import { painter, printJson } from './output.js';
 import type { Run } from './verb.js';
-import { optionsOf, workspaceHere } from './workspace-here.js';
+import { workspaceHere } from './workspace-here.js';
 
 interface Row {
   readonly name: string;
@@ -47,6 +48,30 @@ const whyPath =
     return print(caller, `${access} ${path}`, verdict, [{ name: 'source', verdict: '', text: source }, ...rows]);
   };
 
+const whyHost: Run = async (call, host, _hookHost, caller) => {
+  const asked = call.words[1] ?? '';
+  const workspace = await workspaceHere(host, optionsOf(call), caller.directory());
+  const { hostPort, verdict, source, addresses, digest } = await workspace.whyHost(asked);
+  if (call.flag('json')) {
+    const { allowed } = verdict;
+    const code = verdict.allowed ? null : verdict.code;
+    const reason = verdict.allowed ? null : coach(verdict.reason);
+    const question = { access: 'connect', host: asked };
+    printJson({ version: 1, question, hostPort, allowed, code, reason, source, addresses, digest }, caller.stdout);
+    return allowed ? ExitCode.ok : ExitCode.denied;
+  }
+  const found = addresses.length === 0 ? 'not looked up, or not known now' : addresses.join(', ');
+  return print(caller, `connect ${hostPort}`, verdict, [
+    { name: 'source', verdict: '', text: source },
+    { name: 'addresses', verdict: '', text: found },
+    {
+      name: 'proxy',
+      verdict: verdict.allowed ? 'allow' : 'refuse',
+      text: verdict.allowed ? 'may connect' : coach(verdict.reason),
+    },
+  ]);
+};
+
 const whyObject: Run = async (call, host, _hookHost, caller) => {
   const [object = '', asked = ''] = call.words;
   const question = objectQuestion(object, asked);
@@ -65,5 +90,6 @@ const whyObject: Run = async (call, host, _hookHost, caller) => {
 
 export const run: Run = (...asked) => {
   const [first = ''] = asked[0].words;
+  if (first === 'connect') return whyHost(...asked);
   return (isAccess(first) ? whyPath(first) : whyObject)(...asked);
 };

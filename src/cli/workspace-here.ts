@@ -4,14 +4,6 @@ import { currentDirectory } from '../sdk/current-directory.js';
 import type { Host } from '../sdk/host.js';
 import type { WorkspaceOptions } from '../sdk/options.js';
 import { Workspace } from '../sdk/workspace.js';
-import { grantsOf } from './asked-grants.js';
-import type { Arguments } from './verb.js';
-
-/** The options of a call as the SDK takes them. */
-export function optionsOf(call: Arguments): WorkspaceOptions {
-  const environment = call.values('env');
-  return { ...grantsOf(call), fork: call.value('fork'), wait: call.flag('wait'), environment };
-}
 
 /** `options` are read before the host is made: a call that is refused leaves nothing behind. */
 export async function workspaceHere(

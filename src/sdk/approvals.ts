@@ -1,11 +1,12 @@
 /** Commands that wait for a person, and the answers: `ctx approvals`. Nothing in a jail can get here: it has no store. */
 import { ErrnoError } from '../base/errno.js';
-import { answerApproval, approvalsOf } from '../proxy/answer-approval.js';
+import { answerApproval, approvalsOf, settledAnswer } from '../proxy/answer-approval.js';
 import { type Answer, type Approval, type Asked, type Scope, type Status, statusOf } from '../proxy/approval.js';
 import type { NetworkNames } from '../proxy/approved-network.js';
 import type { Spoken } from '../proxy/await-approval.js';
 import type { Host } from '../proxy/host.js';
 
+export { terminalTurn } from '../proxy/terminal-turn.js';
 export type { Answer, Asked, Scope, Spoken, Status };
 
 /** One request, as it stands now. */
@@ -34,6 +35,7 @@ export class Approvals {
   }
 
   #standing(approval: Approval): Waiting {
+    settledAnswer(this.#host, approval);
     return { ...approval, status: statusOf(approval, this.#host.now().getTime()) };
   }
 
@@ -48,6 +50,11 @@ export class Approvals {
   /** ENOENT where there is none of that name. */
   one(id: string): Waiting {
     return this.#standing(approvalsOf(this.#host).one(id));
+  }
+
+  /** What an apply would write, each as `action path`; nothing of a command. */
+  steps(id: string): readonly string[] {
+    return approvalsOf(this.#host).steps(id);
   }
 
   /** The first answer holds, and is what is returned: it may be somebody else's. ESTALE where it waits no more. */

@@ -1,9 +1,25 @@
 /** Where the person stands. A directory that was deleted meanwhile is their trouble, not a defect of ours. */
+import { lstatSync, statSync } from 'node:fs';
 import { ErrnoError, hasCode } from '../base/errno.js';
+
+/** What Node cannot say as text comes out as the name of another directory, or of none. */
+function isHere(path: string): boolean {
+  const named = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  const here = statSync('.', { bigint: true });
+  return named !== undefined && named.dev === here.dev && named.ino === here.ino;
+}
 
 export function currentDirectory(): string {
   try {
-    return process.cwd();
+    const path = process.cwd();
+    if (isHere(path)) return path;
+    throw new ErrnoError('ESTALE', {
+      operation: 'open the directory',
+      path,
+      reason: 'the directory you are in has another name by now, or one that is not UTF-8',
+      remedy:
+        'go to the project again by its name; a directory on the way whose name is not UTF-8 has to be renamed first',
+    });
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw error;
     throw new ErrnoError('ENOENT', {

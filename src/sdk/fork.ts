@@ -4,11 +4,12 @@
  * it is called: whoever asks for the status does not pay for the rest.
  */
 import { resolve } from 'node:path';
-import type { ForkStatus } from '../proxy/fork-verbs.js';
+import type { ForkStatus } from '../proxy/fork-status.js';
+import type { Dropped } from '../proxy/fork-verbs.js';
 import type { Moment, RolledBack } from '../proxy/history-verbs.js';
 import { type Host, type Place, placeOf } from '../proxy/host.js';
 import { shownFrom } from '../proxy/shown-from.js';
-import type { Applied } from '../vault/apply.js';
+import type { Applied, ApplyRequest } from '../vault/apply.js';
 import type { ConflictChoice } from '../vault/apply-plan.js';
 
 import type { DiffStyle } from '../vault/diff-text.js';
@@ -41,13 +42,40 @@ export interface ChangeOptions {
 export interface DiffOptions extends ChangeOptions {
   /** For a terminal; without it the text is as `git apply` takes it. */
   readonly style?: DiffStyle | undefined;
+  /** All changes, and larger files line by line. */
+  readonly full?: boolean | undefined;
+  /** Given the text of each change as it is made, instead of all of it at the end. */
+  readonly onText?: ((text: string) => void | Promise<void>) | undefined;
 }
 
 export interface Diff extends ForkStatus {
   /** A unified diff. */
   readonly text: string;
-  /** Files that differ too, and are not in the text. */
+  /** Changes that are not in the text: there are too many, or they are git's own bookkeeping and nobody named it. */
   readonly left: number;
+  readonly repository: number;
+}
+
+export type OnProgress = (done: number, of: number) => void;
+
+/** As the verbs tell it. */
+function told(onProgress: OnProgress | undefined): Pick<ApplyRequest, 'onPlan' | 'onStep'> {
+  if (onProgress === undefined) return {};
+  let [done, of, fails] = [0, 0, false];
+  return {
+    onPlan(steps) {
+      [done, of] = [0, steps.length];
+    },
+    onStep() {
+      done += 1;
+      if (fails) return;
+      try {
+        onProgress(done, of);
+      } catch {
+        fails = true; // Half of the changes are written: whoever only looks on must not end it here.
+      }
+    },
+  };
 }
 
 export interface ApplyOptions {
@@ -60,8 +88,14 @@ export interface ApplyOptions {
   /** Write files that programs outside run or obey, too. */
   readonly allowSensitive?: boolean;
   readonly dryRun?: boolean;
+  /** Told how many changes of how many are written, each time one more is. */
+  readonly onProgress?: OnProgress | undefined;
   /** Another directory to write onto; the fork stays as it is, and nothing of it can be undone. */
   readonly to?: string | undefined;
+}
+
+export interface UndoOptions extends Pick<ApplyOptions, 'onProgress'> {
+  readonly conflicts?: Exclude<ConflictChoice, 'theirs'> | undefined;
 }
 
 export type Answer = Omit<Applied, 'fork'>;
@@ -104,16 +138,24 @@ export class Fork {
     return work();
   }
 
-  /** What is pending. ENOENT before the first command. */
-  status({ paths = [], since }: ChangeOptions = {}): Promise<ForkStatus> {
-    return this.inTurn(async () => (await forkDiff()).changedPaths(this.#host, { ...this.#request, since, paths }));
+  /** What only looks waits for no command: of one that runs it shows what it has written so far. */
+  protected atOnce<T>(work: () => Promise<T>): Promise<T> {
+    return work();
   }
 
-  diff({ paths = [], since, style = plainText }: DiffOptions = {}): Promise<Diff> {
-    return this.inTurn(async () => {
+  /** What is pending. ENOENT before the first command. */
+  status({ paths = [], since }: ChangeOptions = {}): Promise<ForkStatus> {
+    return this.atOnce(async () => (await forkDiff()).changedPaths(this.#host, { ...this.#request, since, paths }));
+  }
+
+  diff({ paths = [], since, style = plainText, full, onText }: DiffOptions = {}): Promise<Diff> {
+    return this.atOnce(async () => {
       const [{ diffOfFork }, { diffText }] = [await forkDiff(), await import('../vault/diff-text.js')];
-      const { status, texts, left } = await diffOfFork(this.#host, { ...this.#request, since, paths });
-      return { ...status, text: texts.map((text) => diffText(text, style)).join(''), left };
+      const parts: string[] = [];
+      const take = onText ?? ((text: string) => void parts.push(text));
+      const asked = { ...this.#request, since, paths, full };
+      const found = await diffOfFork(this.#host, asked, (text) => take(diffText(text, style)));
+      return { ...found.status, text: parts.join(''), left: found.left, repository: found.repository };
     });
   }
 
@@ -128,6 +170,7 @@ export class Fork {
       only: paths === undefined ? undefined : this.#shown(paths),
       allowSensitive,
       dryRun,
+      ...told(options.onProgress),
     };
     return this.inTurn(async () => {
       if (to === undefined) return (await forkVerbs()).keepFork(this.#host, this.#request, choices);
@@ -136,13 +179,20 @@ export class Fork {
     });
   }
 
-  /** Takes back the last apply: the directory as it was, the changes pending again. */
-  undoApply(): Promise<Omit<Undone, 'fork'> & { readonly pending: number }> {
-    return this.inTurn(async () => (await vaultVerbs()).undoLastApply(this.#host, this.#request));
+  /**
+   * Takes back the last apply: the directory as it was, the changes pending again. With paths that the person has changed since nothing is
+   * written, unless `conflicts` is `ours`: these stay as they are (`left`), the rest is undone.
+   */
+  undoApply({
+    onProgress,
+    conflicts = 'refuse',
+  }: UndoOptions = {}): Promise<Omit<Undone, 'fork'> & { readonly pending: number }> {
+    const asked = { leaves: conflicts === 'ours', ...told(onProgress) };
+    return this.inTurn(async () => (await vaultVerbs()).undoLastApply(this.#host, this.#request, asked));
   }
 
-  /** Forgets the fork's changes, its checkpoints and its home. */
-  drop(): Promise<{ readonly dropped: number }> {
+  /** Forgets the fork's changes, its checkpoints and its home. Of very many changes only some are counted: `more` then. */
+  drop(): Promise<Dropped> {
     return this.inTurn(async () => (await forkVerbs()).forgetFork(this.#host, this.#request));
   }
 
@@ -152,12 +202,12 @@ export class Fork {
   }
 
   checkpoints(): Promise<readonly Moment[]> {
-    return this.inTurn(async () => (await historyVerbs()).listMoments(this.#host, this.#request));
+    return this.atOnce(async () => (await historyVerbs()).listMoments(this.#host, this.#request));
   }
 
   /** One of them, by number or name, and what the fork changed since. */
   lookAtCheckpoint(wanted: string): Promise<{ readonly moment: Moment; readonly changes: readonly Change[] }> {
-    return this.inTurn(async () => (await historyVerbs()).lookAtMoment(this.#host, this.#request, wanted));
+    return this.atOnce(async () => (await historyVerbs()).lookAtMoment(this.#host, this.#request, wanted));
   }
 
   deleteCheckpoint(wanted: string): Promise<Moment> {
@@ -174,7 +224,7 @@ export class Fork {
   }
 
   forks(): Promise<readonly ForkSummary[]> {
-    return this.inTurn(async () => (await historyVerbs()).allForks(this.#host, this.directory));
+    return this.atOnce(async () => (await historyVerbs()).allForks(this.#host, this.directory));
   }
 
   /** Another fork, of this one unless `from` says otherwise: `FORK`, `FORK@CHECKPOINT` or `origin`. `open` it by its name. */

@@ -24,10 +24,10 @@ export interface HarnessOptions {
 export interface Harnessed {
   /** What a workspace for it is opened with. */
   readonly options: WorkspaceOptions;
-  /** Secrets were asked for, and the home that is there stays without them. */
-  readonly withoutSecrets: boolean;
+  /** Secrets lie over the home for this run: what is written there ends with it. */
+  readonly homeEnds: boolean;
   /** When it is not used any more: until then nobody makes a fresh home in place of this one. */
-  release(): void;
+  release(): Promise<void>;
 }
 
 /** Those of the profile's keys that the person has. */
@@ -64,13 +64,15 @@ export class Profiles {
     const { directory, credentials = false, fresh = false } = asked;
     const outside = asked.keyOutside === true ? keysOutside(profile, environment) : [];
     const needs = needsOf(profile, credentials);
-    const { path, made, release } = await profileHome({
+    const secretCopies = needs.copies.filter(({ secret }) => secret === true).map(({ what }) => what);
+    const { path, release } = await profileHome({
       store,
       tree,
       name: profile.name,
       owner: placeOf(this.#host, directory).owner,
       source,
-      copies: needs.copies.map(({ what }) => what),
+      copies: needs.copies.filter(({ secret }) => secret !== true).map(({ what }) => what),
+      secrets: secretCopies,
       fresh,
     });
     const isSet = ({ what }: Need) => environment[what] !== undefined && environment[what] !== '';
@@ -95,7 +97,7 @@ export class Profiles {
         secrets: [...(granted.secrets ?? []), ...secrets],
         home: path,
       },
-      withoutSecrets: credentials && !made && profile.copies.some(({ secret }) => secret === true),
+      homeEnds: secretCopies.length > 0,
       release,
     };
   }

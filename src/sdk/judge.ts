@@ -41,12 +41,17 @@ export async function judgeCall(host: () => Promise<HookHost>, call: ToolCall, t
   const directory = resolve(currentDirectory(), task.directory ?? '.');
   const absolute = (paths: readonly string[]) => paths.map((path) => resolve(directory, path));
   const granted = { agent, reads: absolute(reads), writes: absolute(writes), network, tools };
+  let used: HookHost | undefined;
   const { text } = await answerTo(Promise.resolve(JSON.stringify({ version: 1, cwd: directory, ...call })), {
     protocol: protocolOf('json', false),
     commands,
     task: { directory, ...granted, environment: process.env },
-    host,
+    host: async () => {
+      used = await host();
+      return used;
+    },
   });
+  used?.release?.();
   const { version: _version, ...judged } = JSON.parse(text) as Judged & { readonly version: 1 };
   return judged;
 }

@@ -6,6 +6,7 @@ import type { Host } from '../proxy/host.js';
 import { Approvals } from './approvals.js';
 import { type Diagnosis, examine } from './doctor.js';
 import { Profiles } from './harness.js';
+import type { Living } from './living.js';
 import { Objects } from './objects.js';
 import { AuditRecord, type RecordOptions } from './record.js';
 import { Rules } from './rules.js';
@@ -37,6 +38,11 @@ export class Operator {
   /** Of this host, or one that was exported; all of it, or what an agent may read. */
   record(options: RecordOptions = {}): AuditRecord {
     return new AuditRecord(this.#host, options);
+  }
+
+  /** What goes on running: commands, kept jails, background deletion; oldest first. */
+  async running(): Promise<readonly Living[]> {
+    return (await import('./living.js')).listLiving(this.#host);
   }
 
   /** Can this host hold a jail, and what to do where it cannot. */

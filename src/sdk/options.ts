@@ -15,6 +15,7 @@ export type Grants = Pick<
   | 'writes'
   | 'liveWrites'
   | 'siblings'
+  | 'cache'
   | 'readonly'
   | 'network'
   | 'privateHosts'
@@ -34,6 +35,8 @@ export interface WorkspaceOptions
   readonly home?: string | undefined;
   /** Wait while another process uses the fork, instead of EBUSY. */
   readonly wait?: boolean;
+  /** EBUSY where other commands are at work on the fork, instead of joining them. */
+  readonly alone?: boolean | undefined;
 }
 
 /** As the proxy takes them. */

@@ -1,5 +1,6 @@
 /** What a command in a directory may do, asked without running one: `ctx surface`, `ctx preamble`, `ctx why`. */
 import { authorityJson } from '../authority/authority.js';
+import { decideHost, type HostPort } from '../authority/decide-host.js';
 import { type ExplainedLayer, type ExplainedStep, explainDecision, explainPath } from '../authority/explain.js';
 import { printLabel } from '../authority/label.js';
 import {
@@ -11,19 +12,29 @@ import {
   permissionTable,
 } from '../authority/permission.js';
 import { preamble } from '../authority/preamble.js';
-import type { Verdict } from '../authority/refusal.js';
+import { coach, type Reason, stepOf, type Verdict } from '../authority/refusal.js';
 import { ErrnoError } from '../base/errno.js';
+import { networkConnectMilliseconds } from '../base/limits.js';
+import { judgeAddresses, networkRules } from '../network/allow-list.js';
+import { literalAddress, parseTarget } from '../network/host-name.js';
+import { addressesOfHost } from '../network/own-addresses.js';
+import { resolveByHost } from '../network/resolve-name.js';
 import { objectFacts } from '../objects/object-facts.js';
-import { type ResolvedAuthority, resolveAuthority } from '../proxy/authority-of.js';
+import { runsWithoutAsking } from '../proxy/action.js';
+import { resolvedFor } from '../proxy/authority-for.js';
+import type { ResolvedAuthority } from '../proxy/authority-of.js';
+import { judgeCommand } from '../proxy/decide-request.js';
+import { foundInView } from '../proxy/found-in-view.js';
 import type { Host, Place } from '../proxy/host.js';
-import { pathInView } from '../proxy/path-in-view.js';
-import type { Grants } from './options.js';
+import { type Access, accesses, pathVerdict } from '../proxy/path-verdict.js';
+import { requestOf, type WorkspaceOptions } from './options.js';
 
 export type { ResolvedAuthority, Verdict };
-export { authorityJson, printLabel };
+export { authorityJson, coach, printLabel };
 
-export const accesses = ['read', 'write', 'exec'] as const;
-export type Access = (typeof accesses)[number];
+const httpsPort = 443;
+
+export { type Access, accesses };
 
 export interface ObjectQuestion {
   readonly class: ObjectClass;
@@ -63,6 +74,17 @@ export interface WhyPath {
   readonly digest: string;
 }
 
+export interface WhyHost {
+  /** In canonical form. */
+  readonly hostPort: string;
+  readonly verdict: Verdict;
+  /** The grant that decides. */
+  readonly source: string;
+  /** What its name resolves to now; empty where it was not looked up or is not known. */
+  readonly addresses: readonly string[];
+  readonly digest: string;
+}
+
 export interface WhyObject {
   readonly verdict: Verdict;
   readonly steps: readonly ExplainedStep[];
@@ -76,45 +98,86 @@ export interface Preamble {
   readonly warnings: readonly string[];
 }
 
-export async function surfaceOf(host: Host, place: Place, grants: Grants): Promise<ResolvedAuthority> {
-  const { agent: name, reads = [], writes = [], liveWrites = [], siblings = false } = grants;
-  const agent = name === undefined ? undefined : await host.agents(name);
-  return resolveAuthority(host, { place, agent, reads, writes, liveWrites, siblings });
+/** The same Authority that a command here would have. */
+export async function surfaceOf(host: Host, place: Place, options: WorkspaceOptions): Promise<ResolvedAuthority> {
+  const { agent } = options;
+  const facts = agent === undefined ? undefined : await host.agents(agent);
+  const request = requestOf(place.directory, options);
+  return resolvedFor(host, place, { ...request, argv: ['true'], streams: 'capture' }, facts);
 }
 
-export async function preambleOf(host: Host, place: Place, grants: Grants): Promise<Preamble> {
-  const { authority, digest, warnings } = await surfaceOf(host, place, grants);
+export async function preambleOf(host: Host, place: Place, options: WorkspaceOptions): Promise<Preamble> {
+  const { authority, digest, warnings } = await surfaceOf(host, place, options);
   return { text: preamble(authority), digest, warnings };
+}
+
+const now = (host: Host) => host.now().getTime();
+
+/** What the operator's rules and the defaults say of running `path` as a command. */
+async function commandReason(host: Host, resolved: ResolvedAuthority, path: string): Promise<Reason | undefined> {
+  const { line, authority } = resolved;
+  const { decided } = await judgeCommand(host, { line, network: authority.network }, [path]);
+  if (runsWithoutAsking(decided)) return undefined;
+  const by = decided.rule === 'default' ? 'by default' : `by rule ${decided.rule}`;
+  return { kind: 'command refused', text: `as a command: ${decided.action} ${by}: ${decided.reason}` };
 }
 
 export async function whyPath(
   host: Host,
   place: Place,
-  grants: Grants,
+  options: WorkspaceOptions,
   access: Access,
   asked: string,
 ): Promise<WhyPath> {
-  const { authority, digest } = await surfaceOf(host, place, grants);
-  const path = pathInView(authority.view, asked, place.directory);
-  const now = host.now().getTime();
-  const found = explainPath({ authority, path, access: access === 'write' ? 'write' : 'read', now, used: 0 });
-  const { layers, host: behind = null } = found;
-  const entry = authority.view.covering(path);
-  if (access !== 'exec' || !found.verdict.allowed || entry?.options.includes('noexec') !== true) {
-    return { path, verdict: found.verdict, source: found.source, host: behind, layers, digest };
-  }
-  const reason = { kind: 'read-only', path, entry: entry.target } as const;
-  const verdict: Verdict = { allowed: false, step: 'visibility', code: 'EACCES', reason };
-  return { path, verdict, source: `${found.source}, noexec`, host: behind, layers, digest };
+  const resolved = await surfaceOf(host, place, options);
+  const { authority, digest } = resolved;
+  const found = await foundInView(host, place, resolved, asked, options.fork);
+  const use = { host, place, resolved, readonly: options.readonly === true, now: now(host) };
+  const given = pathVerdict(use, access, found);
+  const reason = access === 'exec' && given.allowed ? await commandReason(host, resolved, found.path) : undefined;
+  const verdict: Verdict =
+    reason === undefined ? given : { allowed: false, step: stepOf(reason), code: 'EACCES', reason };
+  const { path } = found;
+  const { source, layers, host: behind = null } = explainPath({ authority, path, access, verdict });
+  return { path, verdict, source, host: behind, layers, digest };
+}
+
+/** A name that cannot be looked up now is judged by its name: whoever connects finds the same. */
+async function addressesOf({ host }: HostPort): Promise<readonly string[]> {
+  const literal = literalAddress(host);
+  if (literal !== undefined) return [literal];
+  return resolveByHost(host, AbortSignal.timeout(networkConnectMilliseconds)).catch(() => []);
+}
+
+export async function whyHost(host: Host, place: Place, options: WorkspaceOptions, asked: string): Promise<WhyHost> {
+  const target = parseTarget(asked, httpsPort);
+  const { authority, digest } = await surfaceOf(host, place, options);
+  const hostPort = `${target.host}:${target.port}`;
+  const { network } = authority;
+  const listed = network.kind === 'hosts' ? ` (${network.hosts.join(', ')})` : '';
+  const source = `network ${network.kind}${listed}`;
+  const named = decideHost(authority, target, now(host), 0);
+  if (!named.allowed) return { hostPort, verdict: named, source, addresses: [], digest };
+  const addresses = await addressesOf(target);
+  const judged = judgeAddresses(
+    networkRules(network, options.privateHosts ?? []),
+    target,
+    addresses,
+    addressesOfHost(),
+  );
+  if (judged.allowed) return { hostPort, verdict: named, source, addresses, digest };
+  const reason = { kind: 'address refused', text: judged.reason } as const;
+  const verdict: Verdict = { allowed: false, step: stepOf(reason), code: 'EACCES', reason };
+  return { hostPort, verdict, source, addresses, digest };
 }
 
 export async function whyObject(
   host: Host,
   place: Place,
-  grants: Grants,
+  options: WorkspaceOptions,
   { class: objectClass, name, permission }: ObjectQuestion,
 ): Promise<WhyObject> {
-  const { authority, digest } = await surfaceOf(host, place, grants);
+  const { authority, digest } = await surfaceOf(host, place, options);
   const { uid, gid } = authority.identity;
   const { verdict, steps } = explainDecision({
     authority,
@@ -123,7 +186,7 @@ export async function whyObject(
     name,
     permission,
     object: objectFacts({ root: host.root, uid }, authority, objectClass, name),
-    now: host.now().getTime(),
+    now: now(host),
     used: 0,
   });
   return { verdict, steps, digest };

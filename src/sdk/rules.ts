@@ -1,12 +1,13 @@
 /** What the operator lets commands do beyond the defaults: `ctx rules`. Each change is in the record before it happens. */
-import { anyPublicNetwork, noNetwork } from '../authority/network.js';
+import { anyPublicNetwork } from '../authority/network.js';
 import { ErrnoError } from '../base/errno.js';
-import { type Action, actions } from '../proxy/action.js';
-import { type Decision, decide } from '../proxy/decision.js';
+import { type Action, actions, runsWithoutAsking } from '../proxy/action.js';
+import type { Decision } from '../proxy/decision.js';
 import { type Match, makeRule, matchText, type Rule } from '../proxy/decision-rule.js';
 import type { Host } from '../proxy/host.js';
 import { addRule, readRules, removeRule } from '../proxy/rules-file.js';
-import { type Classification, type CommandForm, classify } from '../shell/classify.js';
+import { shellCommand } from '../proxy/shell-command.js';
+import type { Classification, CommandForm } from '../shell/classify.js';
 
 export { type Action, actions, type Decision, type Match, matchText, type Rule };
 
@@ -66,16 +67,15 @@ export class Rules {
     command: CommandForm,
     { agent, networked = false }: { readonly agent?: string | undefined; readonly networked?: boolean } = {},
   ): Promise<Tried> {
-    const classification = await classify(command);
-    const network = agent === undefined ? undefined : (await this.#host.agents(agent)).network;
-    const granted = networked || (network !== undefined && network.kind !== 'none');
-    const { words: _words, ...decision } = decide({
-      classification,
-      agents: agent === undefined ? [] : [agent],
-      network: granted ? anyPublicNetwork : noNetwork,
-      rules: this.list(),
-    });
-    const runs = decision.action === 'allow' || decision.action === 'allow_with_checkpoint';
-    return { decision, classification, runs };
+    const [{ judgeCommand }, { lineageOf, networkOfLine }] = await Promise.all([
+      import('../proxy/decide-request.js'),
+      import('../proxy/authority-of.js'),
+    ]);
+    const line = agent === undefined ? [] : await lineageOf(this.#host, await this.#host.agents(agent));
+    const granted = networked ? anyPublicNetwork : networkOfLine(line);
+    const argv = 'text' in command ? shellCommand(command.text) : command.argv;
+    const { decided, classification } = await judgeCommand(this.#host, { line, network: granted }, argv);
+    const { words: _words, ...decision } = decided;
+    return { decision, classification, runs: runsWithoutAsking(decision) };
   }
 }

@@ -3,6 +3,7 @@ import type { Host } from '../proxy/host.js';
 import { type MadeVault, makeVault, renameVault } from '../proxy/make-vault.js';
 import {
   changedLimits,
+  confirmRoots,
   type LimitChanges,
   type LimitedVault,
   limitsOfVault,
@@ -68,6 +69,11 @@ export class Vaults {
     return limitVault(this.#host, this.find(wanted).id, changes);
   }
 
+  /** The directories that stand at its paths now are the right ones, although they are others than before. */
+  confirm(wanted?: string): Promise<void> {
+    return confirmRoots(this.#host, this.find(wanted).id);
+  }
+
   /** Another name for one, or its first. */
   rename(wanted: string | undefined, name: string): Promise<VaultSummary> {
     return renameVault(this.#host, this.find(wanted).id, name);
@@ -85,8 +91,8 @@ export class Vaults {
     return collectStore(this.#host);
   }
 
-  /** Reads every vault, and repairs nothing. */
-  inspect(): Inspected {
-    return inspectStore(this.#host);
+  /** Reads every vault; with `repair`, brings back what can be, and says what is gone. */
+  inspect(options: { readonly repair?: boolean } = {}): Promise<Inspected> {
+    return inspectStore(this.#host, options);
   }
 }

@@ -22,6 +22,7 @@ import {
   searchCommand,
   writeCommand,
 } from './file-answers.js';
+import { GuardedCallbacks } from './guarded-callbacks.js';
 import { type Command, formOf, type RunOptions } from './options.js';
 import { startingPlace } from './place.js';
 
@@ -70,7 +71,20 @@ export class WorkspaceSession {
   }
 
   /** Runs a command after those before it. What it leaves running goes on until the session ends. */
-  async exec(command: Command, options: RunOptions = {}): Promise<Envelope> {
+  exec(command: Command, options: RunOptions = {}): Promise<Envelope> {
+    const callbacks = new GuardedCallbacks();
+    const onApproval = callbacks.guard('onApproval', options.onApproval);
+    const guarded: RunOptions = {
+      ...options,
+      signal: callbacks.signalWith(options.signal),
+      onOutput: callbacks.guard('onOutput', options.onOutput),
+      onLimit: callbacks.guard('onLimit', options.onLimit),
+      onApproval: onApproval && (async (...asked) => onApproval(...asked)),
+    };
+    return callbacks.during(this.#captured(command, guarded));
+  }
+
+  async #captured(command: Command, options: RunOptions): Promise<Envelope> {
     const { input, onOutput } = options;
     if (input === undefined && onOutput === undefined) return this.#run(command, options, undefined);
     const kept = { stdout: new CapturedOutput(capturedOutputBytes), stderr: new CapturedOutput(capturedOutputBytes) };
@@ -86,6 +100,7 @@ export class WorkspaceSession {
     const endOn = endedBy(signal);
     return this.#session.exec({
       ...rest,
+      input: input === undefined ? 'nothing' : typeof input === 'string' ? Buffer.from(input) : input,
       ...formOf(command),
       cwd: startingPlace(this.#host, this.#place, directory),
       environmentAdditions: environment,
@@ -96,7 +111,11 @@ export class WorkspaceSession {
         if (input === undefined) return;
         const running = jail as RunningCommand;
         const bytes = typeof input === 'string' ? Buffer.from(input) : Buffer.from(input);
-        void running.write(bytes).then(() => running.endInput());
+        // A command that reads no more has ended, or closed its input: that is not the caller's business.
+        running.write(bytes).then(
+          () => running.endInput(),
+          () => undefined,
+        );
       },
     });
   }

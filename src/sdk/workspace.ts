@@ -4,10 +4,11 @@
  * Nothing here writes to a stream of the process (but a command that is given them), ends it, or keeps anything beside the
  * object. What a method needs is loaded when it is called: a start of `ctx exec` reads no more than it uses.
  *
- * Methods run one after the other, since a fork that is at work cannot be looked at; sessions that a caller starts have a
- * turn of their own.
+ * Commands run beside each other, and beside what only looks. What changes the fork as a whole, such as an apply, waits for the
+ * commands that were asked for before it, and those that come later wait for it; sessions that a caller starts are apart.
  */
 import { ErrnoError } from '../base/errno.js';
+import { SharedTurns, Turns } from '../base/turns.js';
 import type { Operation, Plan } from '../jail/operation.js';
 import type { Asked } from '../proxy/approval.js';
 import type { Envelope } from '../proxy/envelope.js';
@@ -16,21 +17,28 @@ import type { LiveEnvelope } from '../proxy/execute-live.js';
 import { type Host, type Place, placeOf } from '../proxy/host.js';
 import type { Prepared } from '../proxy/prepare.js';
 import { shownFrom } from '../proxy/shown-from.js';
-import { endedBy } from './cancellation.js';
+import { commandOf, execIn, refuseEnded } from './command.js';
 import type { Edit } from './edit.js';
 import type { SearchOptions } from './file-answers.js';
 import { type Answer, Fork } from './fork.js';
+import { GuardedCallbacks } from './guarded-callbacks.js';
 import {
   argvOf,
   type Command,
-  formOf,
   type JailOptions,
   type RunOptions,
   requestOf,
   type WorkspaceOptions,
 } from './options.js';
-import type { Access, ObjectQuestion, Preamble, ResolvedAuthority, WhyObject, WhyPath } from './permissions.js';
-import { startingPlace } from './place.js';
+import type {
+  Access,
+  ObjectQuestion,
+  Preamble,
+  ResolvedAuthority,
+  WhyHost,
+  WhyObject,
+  WhyPath,
+} from './permissions.js';
 import type { FileOptions, Found, Listing, WorkspaceSession } from './workspace-session.js';
 
 export type { Envelope, LiveEnvelope, Operation, Plan, Prepared };
@@ -46,9 +54,12 @@ export class Workspace extends Fork {
   readonly #host: Host;
   readonly #options: WorkspaceOptions;
   readonly #place: Place;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new SharedTurns();
+  readonly #edits = new Turns();
   /** The jail for files and for `run`, from its first use on. */
-  #kept: WorkspaceSession | undefined;
+  #kept: Promise<WorkspaceSession> | undefined;
+  /** From when it is made: whoever closes the workspace waits for nothing else before it ends. */
+  #made: WorkspaceSession | undefined;
   readonly #closing = new AbortController();
 
   /** Callers of the package use `open`. */
@@ -62,15 +73,29 @@ export class Workspace extends Fork {
 
   /** After what was asked before it; not at all where the signal came first. */
   protected override inTurn<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    const done = this.#turn.then(() => {
+    return this.#turns.alone(this.#unlessEnded(work, signal));
+  }
+
+  /** Commands run beside each other, as in one directory; what changes the fork as a whole has its turn between them. */
+  #beside<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#turns.shared(this.#unlessEnded(work, signal));
+  }
+
+  #unlessEnded<T>(work: () => Promise<T>, signal: AbortSignal | undefined): () => Promise<T> {
+    return async () => {
       this.#refuseClosed();
-      if (signal?.aborted === true) {
-        throw new ErrnoError('ECANCELED', { operation: 'workspace', reason: 'interrupted before its turn' });
-      }
+      refuseEnded(signal);
       return work();
-    });
-    this.#turn = done.catch(() => undefined);
-    return done;
+    };
+  }
+
+  /** After the files that were written before it, and what changed the fork as a whole; commands go on meanwhile. */
+  protected override async atOnce<T>(work: () => Promise<T>): Promise<T> {
+    const written = this.#edits.take();
+    await this.#turns.quiet();
+    (await written)();
+    this.#refuseClosed();
+    return work();
   }
 
   #refuseClosed(): void {
@@ -85,6 +110,10 @@ export class Workspace extends Fork {
 
   get #request() {
     return requestOf(this.directory, this.#options);
+  }
+
+  get #commands() {
+    return { host: this.#host, place: this.#place, options: this.#options };
   }
 
   /** Throws what a first command would for what the workspace was opened with: an agent or a grant that is none. */
@@ -115,6 +144,11 @@ export class Workspace extends Fork {
     return (await permissions()).whyPath(this.#host, this.#place, this.#options, access, path);
   }
 
+  /** Whether it may connect to a `host:port`, and what says so. A granted name is looked up, and its addresses are judged. */
+  async whyHost(hostPort: string): Promise<WhyHost> {
+    return (await permissions()).whyHost(this.#host, this.#place, this.#options, hostPort);
+  }
+
   /** Whether it may use an object such as a tool or an agent, and what says so. */
   async whyObject(question: ObjectQuestion): Promise<WhyObject> {
     return (await permissions()).whyObject(this.#host, this.#place, this.#options, question);
@@ -128,44 +162,19 @@ export class Workspace extends Fork {
     return planOf(this.#host, { argv: argvOf(command), cwd: this.directory, ...asked });
   }
 
-  /** A command of this workspace, as the proxy takes it. */
-  #commandOf(
-    command: Command,
-    { directory, environment = [], streams = 'capture', ...rest }: JailOptions,
-  ): ExecRequest {
-    const request = this.#request;
-    const signal = this.#endOf(rest.signal);
-    const endOn = endedBy(signal);
-    return {
-      ...request,
-      ...rest,
-      approvalMilliseconds: rest.approvalMilliseconds ?? request.approvalMilliseconds,
-      onApproval: rest.onApproval ?? request.onApproval,
-      ...formOf(command),
-      cwd: startingPlace(this.#host, this.#place, directory),
-      environmentAdditions: [...request.environmentAdditions, ...environment],
-      streams,
-      signal,
-      onStarted: (jail) => {
-        endOn(jail);
-        rest.onStarted?.(jail);
-      },
-    };
-  }
-
   /** Runs a command in a jail of its own; its report when it has ended. */
   exec(command: Command, options: JailOptions = {}): Promise<Envelope> {
-    return this.inTurn(async () => {
-      const { execute } = await import('../proxy/execute.js');
-      return execute(this.#host, this.#commandOf(command, options));
-    }, options.signal);
+    const signal = this.#endOf(options.signal);
+    return this.#beside(() => execIn(this.#commands, command, { ...options, signal }), options.signal);
   }
 
   /** The same on the directory itself, without a fork: nothing that it does can be undone. */
   execLive(command: Command, options: JailOptions = {}): Promise<LiveEnvelope> {
     return this.inTurn(async () => {
       const { executeLive } = await import('../proxy/execute-live.js');
-      return executeLive(this.#host, this.#commandOf(command, options));
+      const callbacks = new GuardedCallbacks();
+      const asked = { ...options, signal: this.#endOf(options.signal) };
+      return callbacks.during(executeLive(this.#host, commandOf(this.#commands, command, asked, callbacks)));
     }, options.signal);
   }
 
@@ -178,33 +187,48 @@ export class Workspace extends Fork {
     return new WorkspaceSession(this.#host, this.#place, await Session.start(this.#host, this.#request));
   }
 
-  async #keptSession(): Promise<WorkspaceSession> {
-    if (this.#kept !== undefined) return this.#kept;
-    const kept = await this.session();
-    this.#kept = kept;
-    this.#refuseClosed();
-    void kept.ended.then(() => {
-      // It ended by itself: what it held is let go of, and the next use makes another.
-      return this.#kept === kept ? this.#leaveKept() : undefined;
+  /** One for all that ask while it is being made. */
+  #keptSession(): Promise<WorkspaceSession> {
+    this.#kept ??= this.#keep();
+    return this.#kept;
+  }
+
+  async #keep(): Promise<WorkspaceSession> {
+    const making = this.session();
+    void making.catch(() => {
+      this.#kept = undefined;
     });
+    const kept = await making;
+    this.#made = kept;
+    // It ended by itself: what it held is let go of, and the next use makes another.
+    void kept.ended.then(() => this.#leave(kept));
+    this.#refuseClosed();
     return kept;
   }
 
+  async #leave(kept: WorkspaceSession): Promise<void> {
+    if (this.#made === kept) {
+      this.#made = undefined;
+      this.#kept = undefined;
+    }
+    await kept.end();
+  }
+
   async #leaveKept(): Promise<void> {
-    const kept = this.#kept;
-    this.#kept = undefined;
-    await kept?.end();
+    const kept = this.#made ?? (await this.#kept?.catch(() => undefined));
+    if (kept !== undefined) await this.#leave(kept);
   }
 
   /** In the kept jail. Where what its agent may do has changed since, nothing ran, and another jail takes its place. */
   #inKept<T>(use: (session: WorkspaceSession) => Promise<T>, signal: AbortSignal | undefined, again = () => true) {
-    return this.inTurn(async () => {
+    return this.#beside(async () => {
+      const kept = await this.#keptSession();
       try {
-        return await use(await this.#keptSession());
+        return await use(kept);
       } catch (error) {
         const isLost = error instanceof ErrnoError && error.code === 'ESTALE' && error.operation === 'session';
         if (!isLost) throw error;
-        await this.#leaveKept();
+        await this.#leave(kept);
         if (!again()) throw error;
         return use(await this.#keptSession());
       }
@@ -234,16 +258,30 @@ export class Workspace extends Fork {
     );
   }
 
+  /** An edit reads and writes: no other comes between. */
+  async #oneByOne<T>(work: (before: Promise<unknown>) => Promise<T>): Promise<T> {
+    const turn = this.#edits.take();
+    try {
+      return await work(turn);
+    } finally {
+      (await turn)();
+    }
+  }
+
   read(path: string, options: FileOptions = {}): Promise<Buffer> {
     return this.#inKept((session) => session.read(path, options), options.signal);
   }
 
   write(path: string, content: string | Uint8Array, options: FileOptions = {}): Promise<Envelope> {
-    return this.#inKept((session) => session.write(path, content, options), options.signal);
+    return this.#oneByOne((turn) =>
+      this.#inKept((session) => turn.then(() => session.write(path, content, options)), options.signal),
+    );
   }
 
   edit(path: string, edit: Edit, options: FileOptions = {}): Promise<{ readonly count: number }> {
-    return this.#inKept((session) => session.edit(path, edit, options), options.signal);
+    return this.#oneByOne((turn) =>
+      this.#inKept((session) => turn.then(() => session.edit(path, edit, options)), options.signal),
+    );
   }
 
   list(path = '.', options: FileOptions & { readonly depth?: number | undefined } = {}): Promise<Listing> {
@@ -275,8 +313,9 @@ export class Workspace extends Fork {
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#leaveKept();
-    await this.#turn;
+    await this.#turns.alone(async () => undefined);
     // One that was being made meanwhile.
     await this.#leaveKept();
+    this.#host.release?.();
   }
 }

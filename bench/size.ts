@@ -1,0 +1,142 @@
+/**
+ * Trees of every shape: each verb's time and peak memory, against `cp -a`, `find` and `rm -rf` of the same tree.
+ *
+ * Small by default; `CTX_BENCH_FULL=1` makes the trees those of an attack: minutes, and some gigabytes of disk. The peak is the most that
+ * one process had, of ctx and all that it waited for.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { performance } from 'node:perf_hooks';
+
+const isFull = process.env['CTX_BENCH_FULL'] === '1';
+const program = resolve(import.meta.dirname, '../../../bin/ctx');
+
+/** Made by a command inside, and once more outside for those it is compared with. */
+interface Shape {
+  readonly name: string;
+  readonly script: string;
+}
+
+const chain = (levels: number, bytes: number) => `
+for level in range(${levels}):
+    os.mkdir("d" * ${bytes})
+    os.chdir("d" * ${bytes})
+open("bottom", "w").close()`;
+
+const files = (count: number, each: number, body: string) => `
+for number in range(${count}):
+    directory = f"d{number // ${each}}"
+    if number % ${each} == 0:
+        os.mkdir(directory)
+    ${body}`;
+
+const size = (small: number, full: number) => (isFull ? full : small);
+
+const shapes: readonly Shape[] = [
+  { name: `deep: ${size(1_000, 20_000)} levels, names of 200 bytes`, script: chain(size(1_000, 20_000), 200) },
+  { name: `shallow names: ${size(1_000, 20_000)} levels, names of 2 bytes`, script: chain(size(1_000, 20_000), 2) },
+  {
+    name: `wide: ${size(5_000, 1_000_000)} names in one directory`,
+    script: files(size(5_000, 1_000_000), 1e9, 'open(f"{directory}/{number}", "w").close()'),
+  },
+  {
+    name: `long: ${size(2_000, 100_000)} names of 250 bytes`,
+    script: files(size(2_000, 100_000), 100, 'open(f"{directory}/{number:0250}", "w").close()'),
+  },
+  {
+    name: `tiny: ${size(5_000, 150_000)} files of 200 bytes`,
+    script: files(size(5_000, 150_000), 100, 'open(f"{directory}/{number}", "w").write("x" * 200)'),
+  },
+  {
+    name: `hard links: ${size(2_000, 1_000_000)} names of files with 100 each`,
+    script: files(
+      size(2_000, 1_000_000),
+      100,
+      'os.link(f"{directory}/0", f"{directory}/{number}") if number % 100 else open(f"{directory}/0", "w").write("x")',
+    ),
+  },
+  {
+    name: `sparse: ${size(4, 20)} files of 1 GiB with 1 byte each`,
+    script: `
+for number in range(${size(4, 20)}):
+    with open(f"sparse{number}", "w") as file:
+        file.seek((1 << 30) - 1)
+        file.write("x")`,
+  },
+];
+
+interface Measured {
+  readonly seconds: number;
+  readonly megabytes: number;
+  readonly code: number | null;
+}
+
+const measure = `import resource, subprocess, sys
+code = subprocess.call(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+open(sys.argv[1], "w").write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
+sys.exit(code)`;
+
+function run(place: string, cwd: string, argv: readonly string[]): Measured {
+  const note = join(place, 'peak');
+  const env = { ...process.env, CTX_DATA: join(place, 'store') };
+  const start = performance.now();
+  const { status } = spawnSync('python3', ['-c', measure, note, ...argv], { cwd, env });
+  return {
+    seconds: (performance.now() - start) / 1000,
+    megabytes: Number(readFileSync(note, 'utf8')) / 1024,
+    code: status,
+  };
+}
+
+const verbs: readonly (readonly string[])[] = [
+  ['status'],
+  ['diff', '--names'],
+  ['apply'],
+  ['apply', '--undo'],
+  ['checkpoint', 'save', 'here'],
+  ['rollback', 'here'],
+  ['fsck'],
+  ['drop'],
+  ['gc'],
+];
+
+function rowsOf(shape: Shape): readonly (readonly [string, Measured])[] {
+  const place = mkdtempSync(join(process.env['CTX_BENCH_DIRECTORY'] ?? tmpdir(), 'ctx-size-'));
+  try {
+    const [project, plain] = [join(place, 'project'), join(place, 'plain')];
+    for (const directory of [project, plain]) mkdirSync(directory);
+    writeFileSync(join(project, 'mine'), 'mine\n');
+    const making = ['python3', '-c', `import os${shape.script}`];
+    const rows: [string, Measured][] = [['outside', run(place, plain, making)]];
+    const row = (name: string, cwd: string, argv: readonly string[]) => void rows.push([name, run(place, cwd, argv)]);
+    row('cp -a', place, ['cp', '-a', 'plain', 'copy']);
+    row('find', place, ['find', 'plain', '-ls']);
+    row('rm -rf', place, ['rm', '-rf', 'copy']);
+    row('ctx exec', project, [program, 'exec', '--', ...making]);
+    for (const words of verbs) row(`ctx ${words.join(' ')}`, project, [program, ...words]);
+    return rows;
+  } finally {
+    // Node's own removal knows no path that is longer than the kernel takes.
+    spawnSync('rm', ['-rf', place]);
+    rmSync(place, { recursive: true, force: true });
+  }
+}
+
+const wanted = process.argv.slice(2).filter((word) => !word.startsWith('--'));
+const chosen = shapes.filter(({ name }) => wanted.length === 0 || wanted.some((word) => name.startsWith(word)));
+const table = chosen.map((shape) => {
+  const rows = rowsOf(shape);
+  if (!process.argv.includes('--json')) {
+    console.log(`\n${shape.name}`);
+    for (const [name, { seconds, megabytes, code }] of rows) {
+      const end = code === 0 ? '' : `  ended with ${code}`;
+      console.log(
+        `  ${name.padEnd(26)} ${seconds.toFixed(2).padStart(8)} s ${megabytes.toFixed(0).padStart(6)} MB${end}`,
+      );
+    }
+  }
+  return { shape: shape.name, rows: rows.map(([name, measured]) => ({ name, ...measured })) };
+});
+if (process.argv.includes('--json')) console.log(JSON.stringify(table));

@@ -1,0 +1,25 @@
+/**
+ * `ctx exec`: a bundle of its own, since to read every verb costs a tenth of a cold command. What makes it more than one command
+ * on a fork is left to `main-verbs`, which parses the call anew: nothing has happened before.
+ */
+import { callVerb, endOnDefects } from './cli/call-verb.js';
+import { run as runExec } from './cli/exec.js';
+import { execShape, otherForms } from './cli/exec-shape.js';
+import { composeHost } from './compose.js';
+
+export function run(given: readonly string[]): Promise<number> {
+  endOnDefects();
+  const verb = {
+    ...execShape,
+    load:
+      async () =>
+      async (...[call, ...hosts]: Parameters<typeof runExec>) => {
+        if (otherForms.some((name) => call.flag(name))) return (await import('./main-verbs.js')).run(given);
+        return runExec(call, ...hosts);
+      },
+  };
+  const noHook = () => Promise.reject(new Error('ctx exec asks no hook'));
+  // To hear its programs takes a thread of Node's pool for each of their pipes; whoever set its size may have set it to one.
+  const alone = process.env['UV_THREADPOOL_SIZE'] === undefined;
+  return callVerb(verb, given.slice(1), async () => composeHost(process.env, alone), noHook);
+}

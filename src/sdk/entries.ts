@@ -1,0 +1,271 @@
+/** Every call of the SDK and what it takes: the closed list that `checked-face` goes by. */
+import {
+  abortSignal,
+  bytes,
+  callback,
+  closed,
+  either,
+  flag,
+  integer,
+  list,
+  milliseconds,
+  oneOf,
+  optional,
+  type Shape,
+  text,
+  word,
+} from '../base/shape.js';
+import { commandClasses } from '../shell/classes.js';
+import type { Leave, Reply } from './approvals.js';
+import { atOnce, type Entries, giving, later } from './checked-face.js';
+import type { HarnessOptions } from './harness.js';
+import type { NewObject } from './objects.js';
+import type { FindOptions, RecordOptions } from './record.js';
+import { actions, type NewRule } from './rules.js';
+import {
+  anObject,
+  applyOptions,
+  askedApplyOptions,
+  changeOptions,
+  command,
+  commandWords,
+  diffOptions,
+  edit,
+  fileOptions,
+  jailOptions,
+  listOptions,
+  runOptions,
+  searchOptions,
+  words,
+  workspaceOptions,
+} from './shapes.js';
+import type { LimitChanges, NewVault } from './vaults.js';
+
+const name = optional(word);
+const files = {
+  read: later(word, optional(fileOptions)),
+  write: later(word, bytes, optional(fileOptions)),
+  edit: later(word, edit, optional(fileOptions)),
+  list: later(name, optional(listOptions)),
+  search: later(word, optional(searchOptions)),
+};
+
+const session: Entries = {
+  name: 'session',
+  methods: { ...files, exec: later(command, optional(runOptions)), end: later() },
+};
+
+export const workspaceEntries: Entries = {
+  name: 'workspace',
+  methods: {
+    ...files,
+    check: later(),
+    prepare: later(),
+    surface: later(),
+    preamble: later(),
+    whyPath: later(oneOf('read', 'write', 'exec'), word),
+    whyHost: later(word),
+    whyObject: later(
+      closed<{ class: string; name: string; permission: string }>({ class: word, name: word, permission: word }),
+    ),
+    plan: later(optional(command)),
+    exec: later(command, optional(jailOptions)),
+    execLive: later(command, optional(jailOptions)),
+    session: giving(later(), session),
+    run: later(command, optional(runOptions)),
+    askToApply: later(optional(askedApplyOptions)),
+    close: later(),
+    status: later(optional(changeOptions)),
+    diff: later(optional(diffOptions)),
+    apply: later(optional(applyOptions)),
+    undoApply: later(
+      optional(
+        closed<{ onProgress?: unknown; conflicts?: string }>({
+          onProgress: optional(callback),
+          conflicts: optional(oneOf('refuse', 'ours')),
+        }),
+      ),
+    ),
+    drop: later(),
+    checkpoint: later(name),
+    checkpoints: later(),
+    lookAtCheckpoint: later(word),
+    deleteCheckpoint: later(word),
+    rollback: later(
+      optional(
+        closed<{ checkpoint?: string; paths?: readonly string[] }>({ checkpoint: name, paths: optional(words) }),
+      ),
+    ),
+    forks: later(),
+    createFork: later(name, optional(closed<{ from?: string }>({ from: name }))),
+    useFork: later(word),
+    deleteFork: later(word),
+    runs: later(word),
+    findRun: later(name),
+    sync: later(),
+    exportTo: later(word),
+    flatten: later(),
+  },
+};
+
+const reply = closed<Reply>({ by: name, why: optional(text) });
+const grant = closed<Leave>({
+  by: name,
+  why: optional(text),
+  scope: optional(oneOf('once', 'session', 'rule')),
+  network: optional(words),
+});
+const has = (member: string) => (value: unknown) => typeof value === 'object' && value !== null && member in value;
+const commandForm = either(has('text'), closed<{ text: string }>({ text }), closed<{ argv: unknown }>({ argv: words }));
+const ruleMatch = either(
+  has('class'),
+  closed<{ class: unknown }>({ class: oneOf(...commandClasses) }),
+  closed<{ command: unknown; prefix?: true }>({ command: commandWords, prefix: optional(flag) }),
+);
+const newObject = closed<NewObject>({
+  spec: optional(anObject),
+  file: name,
+  tier: name,
+  parent: name,
+  directory: name,
+});
+const objects = (kind: string): Entries => ({
+  name: kind,
+  methods: {
+    make: later(word, optional(newObject)),
+    show: atOnce(word),
+    list: atOnce(),
+    set: later(word, word, text, name),
+    remove: atOnce(word),
+  },
+});
+
+const findMembers = {
+  agent: name,
+  session: name,
+  type: name,
+  status: name,
+  path: name,
+  since: name,
+  until: name,
+  all: optional(flag),
+};
+
+const record: Entries = {
+  name: 'record',
+  methods: {
+    find: later(optional(closed<FindOptions>(findMembers))),
+    follow: atOnce(
+      list(anObject),
+      optional(closed<FindOptions & { signal?: AbortSignal }>({ ...findMembers, signal: optional(abortSignal) })),
+    ),
+    at: later(word),
+    blame: later(word),
+    verify: later(optional(closed<{ key?: string }>({ key: name }))),
+    seal: later(),
+    keys: later(),
+    rotateKey: later(),
+    revokeKey: later(word),
+    exportTo: later(word),
+  },
+};
+
+const limit: Shape = (value, at) => (value === null ? undefined : optional(integer(1))(value, at));
+const limits = closed<LimitChanges>({ maxBytes: limit, maxFiles: limit, maxFileBytes: limit });
+
+export const operatorEntries: Entries = {
+  name: 'operator',
+  methods: {
+    record: giving(atOnce(optional(closed<RecordOptions>({ directory: name, as: name }))), record),
+    doctor: atOnce(),
+  },
+  parts: {
+    rules: {
+      name: 'rules',
+      methods: {
+        list: atOnce(),
+        add: later(
+          closed<NewRule>({ action: oneOf(...actions), match: ruleMatch, agent: name, nobody: optional(flag) }),
+        ),
+        remove: atOnce(word),
+        test: later(
+          commandForm,
+          optional(closed<{ agent?: string; networked?: boolean }>({ agent: name, networked: optional(flag) })),
+        ),
+      },
+    },
+    approvals: {
+      name: 'approvals',
+      methods: {
+        list: atOnce(optional(closed<{ all?: boolean }>({ all: optional(flag) }))),
+        one: atOnce(word),
+        steps: atOnce(word),
+        grant: atOnce(word, optional(grant)),
+        deny: atOnce(word, optional(reply)),
+      },
+    },
+    agents: objects('agents'),
+    tools: objects('tools'),
+    vaults: {
+      name: 'vaults',
+      methods: {
+        list: atOnce(),
+        find: atOnce(name, name),
+        create: later(
+          word,
+          optional(
+            closed<NewVault>({
+              name,
+              limits: optional(limits),
+              uncopied: optional(flag),
+              exactly: optional(flag),
+              onProgress: optional(callback),
+            }),
+          ),
+        ),
+        limits: later(name),
+        limit: later(name, limits),
+        rename: later(name, word),
+        delete: later(name),
+        confirm: later(name),
+        collect: later(),
+        inspect: atOnce(),
+      },
+    },
+    profiles: {
+      name: 'profiles',
+      methods: {
+        list: later(),
+        widen: later(
+          anObject,
+          workspaceOptions,
+          closed<HarnessOptions>({
+            directory: word,
+            credentials: optional(flag),
+            keyOutside: optional(flag),
+            fresh: optional(flag),
+          }),
+        ),
+      },
+    },
+    sessions: {
+      name: 'sessions',
+      methods: {
+        at: atOnce(word, name),
+        isLive: later(word, name),
+        missing: atOnce(word, name),
+        list: later(),
+        stop: later(word, name),
+        keep: later(
+          word,
+          workspaceOptions,
+          closed<{ idleMilliseconds: number; onReady: unknown; serve: unknown }>({
+            idleMilliseconds: milliseconds,
+            onReady: callback,
+            serve: callback,
+          }),
+        ),
+      },
+    },
+  },
+};
