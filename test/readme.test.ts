@@ -1,7 +1,7 @@
-/** What the README shows is run: each `console` block's commands in one sample project, their output compared. */
+/** What the README and the tour show is run: each `console` block's commands in one sample project, their output compared. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 const here = fileURLToPath(import.meta.url);
 const checkout = here.slice(0, here.lastIndexOf('/dist/'));
-const readme = readFileSync(join(checkout, 'README.md'), 'utf8');
+const readme = ['README.md', 'docs/tour.md'].map((name) => readFileSync(join(checkout, name), 'utf8')).join('\n');
 
 interface Step {
   readonly command: string;
@@ -71,7 +71,7 @@ function settled(text: string): string {
     .replace(/\d+(\.\d+)? (ms|s)\b/g, 'TIME')
     .replace(/^✓ kernel( +).*$/m, '✓ kernel$1VERSION')
     .replace(/ABI \d+/, 'ABI N')
-    .replace(/^[✓–] (FUSE|cgroup|Landlock)( +).*$(\n {5,}.*$)?/gm, '✓ $1$2FOUND');
+    .replace(/^[✓–] (FUSE|cgroup|limits|Landlock|vfs mounts)( +).*$(\n {5,}.*$)?/gm, '✓ $1$2FOUND');
 }
 
 describe('the README', () => {
@@ -84,6 +84,22 @@ describe('the README', () => {
   for (const { command, output } of blocks.flat()) {
     it(`shows what \`${command}\` prints`, () => assert.equal(settled(shell(command)), settled(output)));
   }
+
+  it('is short, and no line of it is long', () => {
+    const lines = readFileSync(join(checkout, 'README.md'), 'utf8').split('\n');
+    assert.ok(lines.length <= 110, String(lines.length));
+    for (const line of lines) assert.ok(line.length <= 120, line);
+  });
+
+  it('links to files that exist', () => {
+    for (const [file, folder] of [
+      ['README.md', '.'],
+      ['docs/tour.md', 'docs'],
+    ] as const) {
+      for (const [, target = ''] of readFileSync(join(checkout, file), 'utf8').matchAll(/\]\(([^)#:]+)\)/g))
+        assert.ok(existsSync(join(checkout, folder, target)), `${file}: ${target}`);
+    }
+  });
 
   it('names scripts that exist', () => {
     const { scripts } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'));

@@ -1,8 +1,8 @@
 /**
- * `dist/cli/ctx.cjs` with `verbs.cjs`: the CLI and what it imports; and `hook.cjs`, the part that harnesses start for every
- * tool call. Modules run when they are first imported, so a verb pays for what it uses. CommonJS, since Node's ES module
+ * `dist/cli/ctx.cjs` with `exec.cjs`, the verb on everybody's way, and `verbs.cjs`, all others; and `hook.cjs`, the part that
+ * harnesses start for every tool call. Modules run when they are first imported, so a verb pays for what it uses. CommonJS, since Node's ES module
  * loader alone costs a quarter of a start. What is seldom needed, `authority.cjs` of the hook's
- * and `shell.cjs`, the shell parser, and `mcp.cjs`, the official MCP SDK, is read when it is imported.
+ * and `shell.cjs`, the shell parser, `mcp.cjs`, the official MCP SDK, and `vfs.cjs`, the virtual filesystem, is read when it is imported.
  */
 
 import { existsSync } from 'node:fs';
@@ -14,11 +14,13 @@ import { filesBelow, fingerprint } from './files.mjs';
 const options = {
   entryPoints: {
     ctx: 'src/main.ts',
+    exec: 'src/main-exec.ts',
     verbs: 'src/main-verbs.ts',
     hook: 'src/main-hook.ts',
     authority: 'src/compose-authority.ts',
     shell: 'src/shell/shell-parser.ts',
     mcp: 'src/mcp/mcp-protocol.ts',
+    vfs: 'src/sdk/vfs/virtual-files.ts',
   },
   outExtension: { '.js': '.cjs' },
   bundle: true,
@@ -43,10 +45,12 @@ const options = {
 
 /** Modules that are read when they are imported, from a bundle of their own. */
 const parts = {
+  'main-exec.js': './exec.cjs',
   'main-verbs.js': './verbs.cjs',
   'compose-authority.js': './authority.cjs',
   'shell-parser.js': './shell.cjs',
   'mcp-protocol.js': './mcp.cjs',
+  'virtual-files.js': './vfs.cjs',
 };
 
 const partsPlugin = {
@@ -60,15 +64,15 @@ const partsPlugin = {
 
 /** What each bundle does most, for the cache of its compiled code. */
 const usualWork = {
-  verbs: {
+  exec: {
     calls: [
       ['exec', '--', 'true'],
       ['exec', '--', 'touch', 'file'],
       ['exec', '--', 'sh', '-c', 'cd . && cat file > /dev/null'],
-      ['diff'],
-      ['apply'],
     ],
   },
+  // By then `exec` is there to make what they look at.
+  verbs: { before: ['exec', '--', 'touch', 'file'], calls: [['status'], ['diff'], ['apply']] },
   shell: {
     entry: 'parse',
     calls: [
@@ -78,6 +82,7 @@ const usualWork = {
   },
   // What it does when it is read is most of it: schemas are made then.
   mcp: {},
+  vfs: {},
   hook: {
     words: ['hook', 'claude-code'],
     input: '{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"cwd":"PROJECT"}',

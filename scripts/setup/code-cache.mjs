@@ -7,15 +7,17 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { SetupFailure } from './failure.mjs';
 import { plainEnvironment } from './run.mjs';
 
 const wrapper = ['(function(exports,require,module,__filename,__dirname){', '\n})'];
 const patience = 20_000;
 
+// As one byte a character: the bundler writes ASCII alone, and anything else costs V8 twice the memory.
 const loader = (name) => `'use strict';
 const { readFileSync } = require('node:fs');
 const { Script } = require('node:vm');
@@ -24,26 +26,39 @@ let cachedData;
 try {
   cachedData = readFileSync(__dirname + '/${name}.cache');
 } catch {}
-const source = ${JSON.stringify(wrapper[0])} + readFileSync(filename, 'utf8') + ${JSON.stringify(wrapper[1])};
-new Script(source, { filename, cachedData }).runInThisContext()(exports, require, module, filename, __dirname);
+const script = new Script(readFileSync(filename, 'latin1'), { filename, cachedData });
+script.runInThisContext()(exports, require, module, filename, __dirname);
 `;
 
-/** `calls` are what the bundle's `entry` is called with, each by itself; without one, the bundle runs by itself on `input`. */
-export function addCodeCache(directory, name, { entry = 'run', calls = [], words = [], input = '' }) {
-  renameSync(join(directory, `${name}.cjs`), join(directory, `${name}.code.cjs`));
+/** The bundle as the function that Node's own loader would make of it. */
+function wrap(path, published) {
+  const code = readFileSync(path, 'latin1');
+  if (/[^\x00-\x7f]/.test(code)) throw new SetupFailure(`${path}: expected a bundle of ASCII alone.`);
+  writeFileSync(published, wrapper[0] + code + wrapper[1]);
+  rmSync(path);
+}
+
+/**
+ * `calls` are what the bundle's `entry` is called with, each by itself; without one, the bundle runs by itself on `input`.
+ * `before` is a call of the whole CLI that comes first, in a process of its own: nothing of it is in this cache.
+ */
+export function addCodeCache(directory, name, { entry = 'run', before, calls = [], words = [], input = '' }) {
+  wrap(join(directory, `${name}.cjs`), join(directory, `${name}.code.cjs`));
   writeFileSync(join(directory, `${name}.cjs`), loader(name));
   const scratch = mkdtempSync(join(tmpdir(), 'ctx-setup-'));
   const project = join(scratch, 'project');
   mkdirSync(project);
   try {
     const maker = fileURLToPath(new URL('make-code-cache.mjs', import.meta.url));
-    spawnSync(process.execPath, [maker, directory, name, JSON.stringify({ entry, calls, wrapper }), ...words], {
+    const options = {
       cwd: project,
       env: { ...plainEnvironment(), HOME: scratch, CTX_DATA: join(scratch, 'store'), CTX_ROOT: join(scratch, 'ctx') },
       input: input.replaceAll('PROJECT', project),
       stdio: ['pipe', 'ignore', 'ignore'],
       timeout: patience,
-    });
+    };
+    if (before !== undefined) spawnSync(process.execPath, [join(directory, 'ctx.cjs'), ...before], options);
+    spawnSync(process.execPath, [maker, directory, name, JSON.stringify({ entry, calls }), ...words], options);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }

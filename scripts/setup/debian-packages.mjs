@@ -30,6 +30,9 @@ const packages = [
   { name: 'git', purpose: 'the sample project and the tests', gives: 'git', neededBy: ['start', 'test', 'bench'] },
   { name: 'python3', purpose: 'a program for tests to confine', gives: ['/usr/bin/python3'], neededBy: ['test'] },
   { name: 'curl', purpose: 'a program for tests to connect with', gives: 'curl', neededBy: ['test', 'bench'] },
+  { name: 'make', purpose: 'the judge of times in tests', gives: 'make', neededBy: ['test'] },
+  { name: 'gdb', purpose: 'a debugger to run inside', gives: 'gdb', neededBy: ['test'], optional: true },
+  { name: 'strace', purpose: 'a tracer to run inside', gives: 'strace', neededBy: ['test'], optional: true },
   { name: 'attr', purpose: 'extended attributes for tests', gives: 'setfattr', neededBy: ['test'] },
   { name: 'clang', purpose: 'a fuzzer that is guided', gives: 'clang', neededBy: ['test'], optional: true },
   {
@@ -56,6 +59,7 @@ const packages = [
     neededBy: ['bench'],
     optional: true,
   },
+  { name: 'fuse3', purpose: 'mounts trees of the VFS', gives: 'fusermount3', neededBy: ['test'], optional: true },
   { name: 'bubblewrap', purpose: 'what ctx is compared with', gives: 'bwrap', neededBy: ['test', 'bench'] },
 ];
 

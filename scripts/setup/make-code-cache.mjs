@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { Script } from 'node:vm';
 
 const [, , directory, name, text] = process.argv;
-const { entry, calls, wrapper } = JSON.parse(text);
+const { entry, calls } = JSON.parse(text);
 const filename = join(directory, `${name}.code.cjs`);
 // Stack traces show the name that a cache was made with: that of the file where it will stand.
 const published = filename.replace('/.staging-', '/');
-const script = new Script(wrapper[0] + readFileSync(filename, 'utf8') + wrapper[1], { filename: published });
+const script = new Script(readFileSync(filename, 'latin1'), { filename: published });
 process.on('exit', () => writeFileSync(join(directory, `${name}.cache`), script.createCachedData()));
 
 const made = { exports: {} };

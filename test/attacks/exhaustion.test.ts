@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { countedChanges, listedChanges } from '../../src/base/limits.js';
 import type { Envelope } from '../../src/proxy/envelope.js';
 import { inSession } from '../support/session.js';
 import { cannotMountSmallDisk, onSmallDisk, overlayWorksOn } from '../support/small-disk.js';
@@ -14,9 +15,11 @@ import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
 
 const soaking = process.env['CTX_SOAK'] === '1';
-const levels = soaking ? 4_000 : 300;
-const entries = soaking ? 1_000_000 : 4_000;
-const refusedCalls = soaking ? 2_000_000 : 20_000;
+/** Deeper ones are told and dropped, and not applied: deep-trees.test.ts. */
+const levels = soaking ? 1_200 : 120;
+const entries = soaking ? 1_000_000 : 1_500;
+const crowdSize = soaking ? 2_000 : 800;
+const refusedCalls = soaking ? 2_000_000 : 5_000;
 
 /** Takes 1 MiB so many times in files without a name, says so, and keeps them for so many seconds. */
 const holdFiles = [
@@ -83,31 +86,46 @@ forEachUser((user) => {
   test('a fork bomb is held to its processes and ends with the command', async () => {
     const project = stage.project();
     const bomb = 'bomb() { bomb & bomb & }; bomb 2>/dev/null; sleep 1';
-    const options = mayLimit ? ['--processes', '60'] : [];
-    const envelope = await whileRunning(project, options, ['sh', '-c', bomb]);
+    const envelope = await whileRunning(project, ['--processes', '60'], ['sh', '-c', bomb]);
+    // Without a control group nobody counts what is refused, and a bomb that is held is never seen full.
     if (mayLimit) assert.match(envelope.limitsReached.join(), /process limit reached: \d+ forks refused/);
     await answersMeanwhile(stage);
   });
 
   test('a crowd is held to the kernel’s limit where there is no control group, and the report names it', async () => {
     // None of the crowd ends by itself: on a slow machine the first would be gone before the last has come.
-    const crowd = '(for i in $(seq 2000); do sleep 100 & done) 2>/dev/null; sleep 2';
-    const envelope = await whileRunning(stage.project(), [], ['sh', '-c', crowd]);
-    assert.match(envelope.limitsReached.join(), /process limit reached: \d+ processes and threads of at most \d+/);
+    const crowd = `(for i in $(seq ${crowdSize}); do sleep 100 & done) 2>/dev/null; sleep 2`;
+    const envelope = await whileRunning(stage.project(), ['--processes', '500'], ['sh', '-c', crowd]);
+    assert.match(envelope.limitsReached.join(), /process limit reached: \d+ (forks refused|processes and threads)/);
   });
 
-  test('memory is held to its limit, in processes and in /tmp alike, and the report names it', {
+  test('memory is held to its limit, in processes and in /dev/shm alike, and the report names it', {
     skip: mayLimit ? false : 'this user may make no control group',
   }, async () => {
     const eaters = [
       ['node', '-e', 'const kept = []; for (;;) kept.push(Buffer.alloc(2 ** 22, 1));'],
-      ['sh', '-c', 'cat /dev/zero > /tmp/large'],
       ['sh', '-c', 'cat /dev/zero > /dev/shm/large'],
     ];
     for (const eater of eaters) {
       const envelope = await whileRunning(stage.project(), ['--memory', '80M'], eater);
       assert.match(envelope.limitsReached.join(), /memory limit reached/, eater.join(' '));
     }
+  });
+
+  test('a thousand threads are no crowd, and a program that has one too many is told of in the report', async () => {
+    // Refused, it stays for a moment: without a control group the kernel counts no refusal, and what is gone at once is not seen.
+    const threads = `import threading, time, sys
+try:
+  for number in range(int(sys.argv[1])): threading.Thread(target=time.sleep, args=(9,), daemon=True).start()
+except RuntimeError:
+  time.sleep(3)
+  raise`;
+    const program = (count: string) => ['/usr/bin/python3', '-c', threads, count];
+    const many = await stage.exec(stage.project(), program('1500'));
+    assert.equal(many.exitCode, 0, many.stderr?.text);
+    const envelope = await whileRunning(stage.project(), ['--processes', '400'], program('1500'));
+    assert.equal(envelope.exitCode, 1);
+    assert.match(envelope.limitsReached.join(), /process limit reached: \d+ (forks refused|processes and threads)/);
   });
 
   test('disk and files are held to their limits, however fast they are filled', async () => {
@@ -218,18 +236,21 @@ forEachUser((user) => {
     const script = `mkdir wide; cd wide; seq ${entries} | xargs touch`;
     const words = ['exec', '--json', '--', 'sh', '-c', script];
     const { stdout, stderr } = await stage.ctx(project, words, { timeoutSeconds: 300 });
-    assert.equal((parseJson(stdout, stderr) as Envelope).changes.length, entries + 1);
+    const { changes, pending } = parseJson(stdout, stderr) as Envelope;
+    const listed = entries < listedChanges ? entries + 1 : 1;
+    assert.deepEqual([changes.length, pending], [listed, entries + 1]);
     const names = await stage.ctx(project, ['diff', '--names'], { timeoutSeconds: 300 });
-    assert.equal(names.stdout.split('\n').length, entries + 2);
+    assert.equal(names.stdout.split('\n').length, listed + 1);
     const dropped = await stage.ctx(project, ['drop'], { timeoutSeconds: 300 });
-    assert.equal(dropped.stdout, `dropped ${entries + 1} changes\n`);
+    const count = entries < countedChanges ? entries + 1 : `at least ${countedChanges}`;
+    assert.equal(dropped.stdout, `dropped ${count} changes\n`);
     await answersMeanwhile(stage);
   });
 
   test('a file of a terabyte that takes no room takes none in the report, in diff and when applied', async () => {
     const project = stage.project();
     await stage.inside(project, 'truncate -s 1T vast');
-    assert.match((await stage.ctx(project, ['diff'])).stdout, /Binary files differ/);
+    assert.match((await stage.ctx(project, ['diff'])).stdout, /Binary files .* differ: nothing -> 1099511627776 bytes/);
     assert.equal((await stage.json(project, ['apply']))['done'], true);
     const { size, blocks } = statSync(join(project, 'vast'));
     assert.deepEqual([size, blocks < 100], [2 ** 40, true]);

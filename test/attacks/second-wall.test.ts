@@ -1,15 +1,17 @@
 /**
- * Landlock is a wall behind the namespaces, so in a whole jail nothing ever meets it. Here the first wall is taken away: plans
- * without a pid or network namespace, or with a bind that is writable by mistake. Without Landlock each attack works.
+ * Walls that stand behind others, so that in a whole jail nothing ever meets them. Here the first wall is taken away: plans without
+ * a pid or network namespace, with a bind or a `/dev` that is writable by mistake, without Landlock, without the filter of system
+ * calls. Each attack works where the second wall is not.
  */
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { describe, it } from 'node:test';
 import type { Namespace, Operation } from '../../src/jail/operation.js';
 import type { JailView } from '../../src/jail/plan.js';
+import { cannotCompile, compileAttackProgram } from '../support/attack-program.js';
 import { bareJail, bareUser } from '../support/bare-jail.js';
 
 const jail = bareJail();
@@ -94,9 +96,62 @@ s.accept(); os.kill(child, signal.SIGTERM); os.waitpid(child, 0)`;
     assert.deepEqual([codes.without, codes.with !== 0], [0, true]);
   });
 
+  it('a /dev that is writable by mistake gets no new names', async () => {
+    const writable = { do: 'tmpfs', path: '/dev', mode: 0o777, attributes: ['no setuid'] } as const;
+    const mistaken = (script: string) => (weakened: JailView['weakened']) =>
+      planWith(all, weakened, ['sh', '-c', script]).map(
+        (operation): Operation => (operation.do === 'directory' && operation.path === '/dev' ? writable : operation),
+      );
+    for (const script of [
+      'echo x > /dev/new',
+      'mkdir /dev/new',
+      'ln -s /x /dev/new',
+      'mkfifo /dev/new',
+      'rm /dev/fd',
+    ]) {
+      const codes = await attack(mistaken(script));
+      assert.deepEqual([codes.without, codes.with !== 0], [0, true], script);
+    }
+    assert.equal(await jail.run(mistaken('echo x > /dev/null && : > /dev/shm/own')(['seccomp'])), 0);
+  });
+
   it('a server on the jail’s own loopback is bound and connected to, on any port', async () => {
     const script = `import socket
 s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); socket.create_connection(s.getsockname()).close(); s.accept()`;
     assert.equal(await jail.run(planWith(all, ['seccomp'], ['/usr/bin/python3', '-c', script])), 0);
+  });
+});
+
+describe('without Landlock and without the filter', () => {
+  const run = (...argv: readonly string[]) => jail.run(planWith(all, ['landlock', 'seccomp'], argv));
+
+  it('the new root is read-only: nothing of it changes its mode or its time', async () => {
+    for (const script of [
+      'chmod 700 /etc',
+      'chmod 777 /',
+      'touch /etc',
+      'chmod 600 /etc/passwd',
+      'mkdir /new',
+      'rm /bin',
+    ])
+      assert.notEqual(await run('sh', '-c', script), 0, script);
+    assert.equal(await run('sh', '-c', 'chmod 700 /tmp && touch /dev/shm'), 0);
+  });
+
+  it('the first process shows a user nothing of itself', async () => {
+    const own = 'sleep 60 & ls /proc/$!/fd && readlink /proc/$!/root && kill $!';
+    assert.equal(await run('sh', '-c', own), 0, 'an ordinary process shows it');
+    for (const look of ['ls /proc/1/fd', 'readlink /proc/1/root', 'cat /proc/1/environ', 'cat /proc/1/maps'])
+      assert.notEqual(await run('sh', '-c', look), 0, look);
+  });
+
+  it('keys of the session stay outside', { skip: cannotCompile }, async (context) => {
+    const program = compileAttackProgram(join(jail.base, 'shown'));
+    const shown = { source: join(jail.base, 'shown'), target: '/shown', access: 'read only' } as const;
+    const given = [program, 'with-key', 'a-secret-of-the-session'] as const;
+    const outside = spawnSync(given[0], [...given.slice(1), program, 'read-key'], { encoding: 'utf8', ...bareUser });
+    if (outside.status !== 0) return context.skip(`this host gives nobody a keyring: ${outside.stderr}`);
+    const plan = jail.plan(['/shown/attack', 'read-key'], { weakened: ['landlock', 'seccomp'], shared: [shown] });
+    assert.notEqual(await jail.run(plan, given), 0);
   });
 });

@@ -23,6 +23,13 @@ forEachUser(
       return (parseJson(stdout, stderr) as { approval: { status: string } }).approval.status;
     };
 
+    const waitingIn = async (project: string) => {
+      const { approvals } = (await stage.json(project, ['approvals', 'list'])) as {
+        approvals: readonly { id: string; directory: string }[];
+      };
+      return approvals.filter(({ directory }) => directory === project);
+    };
+
     /** A project with a session, the native client in it, and a command of an agent that waits. */
     const waiting = (use: (project: string, id: string, ask: string) => Promise<void>) => {
       const project = stage.project();
@@ -35,9 +42,7 @@ forEachUser(
         async () => {
           const running = stage.startCtx(project, ['exec', '--agent', 'agent', '--', 'curl', 'https://example.org/']);
           await running.printed('asks for approval');
-          const { stdout } = await stage.ctx(project, ['approvals', 'list', '--json']);
-          const { approvals } = parseJson(stdout) as { approvals: readonly { id: string; directory: string }[] };
-          const id = approvals.find(({ directory }) => directory === project)?.id ?? '';
+          const id = (await waitingIn(project))[0]?.id ?? '';
           try {
             await use(project, id, `CTX_DATA=${stage.store} ${client} approvals grant ${id}`);
           } finally {
@@ -115,6 +120,37 @@ forEachUser(
           } finally {
             plain.close();
             asked.close();
+          }
+        };
+        await (kept ? inSession(stage, use, { project, options: ['--agent', 'agent'] }) : use());
+      });
+    }
+
+    for (const kept of [false, true]) {
+      test(`of two questions on one terminal one is asked at a time, for commands ${kept ? 'of a session' : 'of their own'}`, {
+        skip: cannotType ?? false,
+      }, async () => {
+        const project = stage.project();
+        const ask = (name: string) =>
+          `(${stage.program} exec --wait --agent agent --report never -- sh -c "true || curl ${name}; echo ran-${name}" < /dev/tty; echo "ended-${name} $?")`;
+        const use = async () => {
+          const name = `two-${kept}`;
+          const terminal = new TypedTerminal(stage, name, project, `sh -c '${ask('a')} & ${ask('b')}; wait'`);
+          try {
+            const screen = await terminal.shows(/else no:/);
+            const first = /curl ([ab]);/.exec(screen)?.[1] ?? '';
+            const second = first === 'a' ? 'b' : 'a';
+            while ((await waitingIn(project)).length < 2);
+            assert.equal(terminal.screen().match(/run it/g)?.length, 1, 'the other question is not there yet');
+            terminal.type('y', 'Enter');
+            await terminal.shows(new RegExp(`ended-${first} 0`));
+            // What the first prints may stand over the end of the second question.
+            await terminal.shows(/run it[\s\S]*run it/);
+            terminal.type('n', 'Enter');
+            const end = await terminal.shows(new RegExp(`ended-${second} 13`));
+            assert.ok(end.includes(`ran-${first}`));
+          } finally {
+            terminal.close();
           }
         };
         await (kept ? inSession(stage, use, { project, options: ['--agent', 'agent'] }) : use());

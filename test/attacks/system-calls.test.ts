@@ -33,9 +33,6 @@ const refused = {
   umount2: 'unmount',
   chroot: 'change the root',
   name_to_handle_at: 'name a file by its handle',
-  ptrace: 'trace a process',
-  process_vm_readv: "read another process's memory",
-  process_vm_writev: "write another process's memory",
   pidfd_getfd: "take another process's descriptor",
   kcmp: 'compare with the insides of another process',
   keyctl: 'join a keyring',
@@ -107,7 +104,7 @@ const audit: Readonly<Record<Architecture, number>> = { x64: 0xc000003e, arm64: 
 
 for (const architecture of ['x64', 'arm64'] as const) {
   describe(`the filter of ${architecture}`, () => {
-    const program = seccompProgram(architecture);
+    const program = seccompProgram({ architecture, overlays: true, renumbers: true, nesting: false });
     const calls = systemCalls[architecture];
     const numberOf = (name: string) => calls.get(name) ?? assert.fail(name);
     /** Passes `without`, a filter that lacks what the sentence is about, and is stopped by ours. */
@@ -135,7 +132,8 @@ for (const architecture of ['x64', 'arm64'] as const) {
           stops(anySocket, { number: numberOf('socketpair'), arguments: [family, 1, 0] }, fail(errno.EAFNOSUPPORT));
       }
       for (let protocol = 1; protocol < 32; protocol += 1)
-        stops(anySocket, { number: numberOf('socket'), arguments: [16, 3, protocol] }, fail(errno.EPROTONOSUPPORT));
+        if (protocol !== 4)
+          stops(anySocket, { number: numberOf('socket'), arguments: [16, 3, protocol] }, fail(errno.EPROTONOSUPPORT));
       for (let protocol = 0; protocol < 300; protocol += 1)
         if (![0, 1, 6, 17, 58].includes(protocol))
           stops(anySocket, { number: numberOf('socket'), arguments: [2, 1, protocol] }, fail(errno.EPROTONOSUPPORT));

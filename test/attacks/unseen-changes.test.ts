@@ -48,7 +48,7 @@ forEachUser((user) => {
     assert.equal(shown.stdout, 'token\n');
     const other = stage.project('echo x > x');
     await stage.inside(other, `mkdir .ctx; echo '${list}' > .ctx/workspace.json; echo y > x`);
-    const applied = await stage.json(other, ['apply']);
+    const applied = await stage.json(other, ['apply'], 3);
     assert.equal(applied['done'], true);
     assert.equal(stage.shell(other, 'cat x; ls -a | grep -c .ctx || true'), 'y\n0\n');
   });

@@ -31,6 +31,31 @@ forEachUser((user) => {
     assert.equal(await stage.inside(project, 'git status --short; git log --format=%s | head -1'), 'topic\n');
   });
 
+  test('packed refs, a stash and a merge arrive, are undone, and arrive again; flags that hide a file do not', async () => {
+    const project = stage.project(
+      `${git} init -q; git config user.name a; git config user.email a@b; echo a > a; git add a; git commit -qm first; git branch old; git pack-refs --all`,
+    );
+    await stage.inside(
+      project,
+      `git checkout -qb topic; echo t > t; git add t; git commit -qm topic; git checkout -q main; echo m > a; git commit -qam main
+      git merge -qm merge topic; git branch -qD topic old; git tag -a v -m v; echo s > a; git stash -q; ${git} gc -q
+      git update-index --assume-unchanged t`,
+    );
+    const look =
+      'git status --short; git fsck --strict 2>&1; git log --format=%s; git branch; git tag; git stash list | wc -l';
+    const home = 'merge\nmain\ntopic\nfirst\n* main\nv\n1\n';
+    const { problems } = (await stage.json(project, ['apply'], 3)) as { problems: { path: string }[] };
+    assert.deepEqual(
+      problems.map(({ path }) => path),
+      ['.git/index'],
+    );
+    assert.equal(stage.shell(project, look), home);
+    await stage.json(project, ['apply', '--undo']);
+    assert.equal(stage.shell(project, look.replace('git fsck --strict 2>&1; ', '')), 'first\n* main\n  old\n0\n');
+    await stage.json(project, ['apply'], 3);
+    assert.equal(stage.shell(project, `${look}; echo x > t; git status --short`), `${home} M t\n`);
+  });
+
   test('submodules: initialised in a fork, committed to, and both commits arrive by apply', async () => {
     const local = `${git} -c protocol.file.allow=always`;
     const library = stage.project(`${git} init -q; echo l > l; git add l; ${git} commit -qm library`);
@@ -44,7 +69,7 @@ forEachUser((user) => {
     const { code, stdout, stderr } = await stage.ctx(project, words);
     assert.deepEqual([code, stdout], [0, ' \n'], stderr);
     // Where a repository's directory is, and what it runs, is for the person to see.
-    const held = (await stage.json(project, ['apply']))['heldBack'] as string[];
+    const held = (await stage.json(project, ['apply'], 3))['heldBack'] as string[];
     assert.ok(held.includes('sub/.git') && held.includes('.git/modules/sub/config'), held.join());
     assert.equal((await stage.json(project, ['apply', '--allow-sensitive']))['done'], true);
     const look = `git status --short; git log --format=%s; git submodule status | cut -c1; cd sub; git status --short

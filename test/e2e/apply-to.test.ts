@@ -37,10 +37,10 @@ forEachUser((user) => {
     const refused = await stage.json(project, ['apply', '--to', other], 1);
     assert.deepEqual([...(refused['conflicts'] as string[])].sort(), ['a', 'd']);
     assert.deepEqual(snapshot(other), before);
-    const dry = await stage.json(project, ['apply', '--dry-run', '--conflicts', 'theirs', '--to', other]);
+    const dry = await stage.json(project, ['apply', '--dry-run', '--conflicts', 'theirs', '--to', other], 3);
     assert.equal(dry['done'], false);
     assert.deepEqual(snapshot(other), before);
-    const taken = await stage.json(project, ['apply', '--conflicts', 'theirs', '--to', other]);
+    const taken = await stage.json(project, ['apply', '--conflicts', 'theirs', '--to', other], 3);
     assert.equal(taken['done'], true);
     assert.deepEqual(
       (taken['problems'] as { path: string; code: string }[]).map(({ path, code }) => [path, code]),
@@ -78,7 +78,7 @@ forEachUser((user) => {
       assert.match(`${stdout}${stderr}`, new RegExp(`\\(${code}\\)`), to);
     }
     const other = stage.project('echo a > a');
-    const applied = await stage.json(project, ['apply', '--to', other]);
+    const applied = await stage.json(project, ['apply', '--to', other], 3);
     assert.deepEqual(applied['heldBack'], ['.envrc']);
     assert.equal(stage.shell(other, 'cat a; ls -A'), 'b\na\n');
   });

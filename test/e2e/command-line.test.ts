@@ -1,9 +1,9 @@
 /** What scripts rely on: exit codes, JSON, help, and messages that say what to do. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { checkout } from '../support/program.js';
 import { parseJson, useStage } from '../support/stage.js';
@@ -115,6 +115,26 @@ asOneUser((user) => {
       assert.match(stderr, /^ctx: .+\(EINVAL\)/, words.join(' '));
     }
     stage.shell(project, `test ! -e ${env.CTX_DATA}`);
+  });
+
+  test('a clock that no record can hold the time of is refused before anything is written', async () => {
+    const project = stage.project();
+    await stage.inside(project, 'echo b > b');
+    const clock = join(stage.directory, 'year-10000.cjs');
+    const text = `const Own = Date, late = Own.UTC(10000, 0, 1);
+      globalThis.Date = class extends Own {
+        constructor(...given) { super(...(given.length === 0 ? [late] : given)); }
+        static now() { return late; }
+      };`;
+    writeFileSync(clock, text, { mode: 0o644 });
+    const bundle = join(dirname(stage.program), '..', 'dist', 'cli', 'ctx.cjs');
+    for (const words of [['exec', '--', 'touch', 'ran'], ['apply'], ['session', 'start'], ['drop']]) {
+      const late = await stage.start(project, ['node', '--require', clock, bundle, ...words]).finished;
+      assert.equal(late.code, 2, `${words} ${late.stdout}${late.stderr}`);
+      assert.match(late.stderr, /expected a year from 0 to 9999, got 10000 \(EINVAL\)\n {2}try: set the clock/);
+    }
+    assert.equal(await stage.inside(project, 'ls'), 'b\n');
+    assert.equal((await stage.ctx(project, ['audit', 'verify'])).code, 0);
   });
 
   test('no command, a bad variable or a relative CTX_DATA give 2', async () => {

@@ -13,7 +13,7 @@ import { snapshot } from '../support/snapshot.js';
 import { type Stage, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
-const rounds = process.env['CTX_SOAK'] === '1' ? 160 : 8;
+const rounds = process.env['CTX_SOAK'] === '1' ? 160 : 5;
 
 const count = 30;
 const lines = 3000;

@@ -153,7 +153,8 @@ forEachUser((user) => {
     const entries = recordsOf(stage.store).filter(({ object }) => object === `fork/${workspace.vault}/main`);
     assert.deepEqual(
       entries.map(({ type, status }) => `${type} ${status}`),
-      ['exec begin', 'exec ok', 'apply begin', 'apply ok', 'drop begin'],
+      // An apply begins twice: before it does anything, and with what it will write.
+      ['exec begin', 'exec ok', 'apply begin', 'apply begin', 'apply ok', 'drop begin'],
     );
   });
 });

@@ -42,6 +42,20 @@ forEachUser((user) => {
     assert.equal(stdout, 'ended 1\ncode 0\ndropped 3 changes\ncode 0\nsmall\ncode 0\n', stderr);
   });
 
+  test('where one of a group fills the disk the others go on, and it is all of its own doing', {
+    skip,
+  }, async (context) => {
+    const disk = stage.makeDirectory('disk-of-group');
+    if (!(await overlayWorksOn(stage, disk))) return context.skip('no overlay on a tmpfs here');
+    const project = stage.project('echo base > a');
+    const script = `cd ${project}; export CTX_DATA=${disk}/store
+      $CTX exec -- sh -c 'echo 1 > one; until test -e stop; do sleep 0.02; done; echo 2 >> one' & first=$!
+      $CTX exec -- sh -c 'until test -e one; do sleep 0.02; done; dd if=/dev/zero of=fill bs=64k 2> /dev/null; echo "dd $?"; rm fill'
+      $CTX exec -- sh -c 'touch stop'; echo "touch $?"; wait $first; echo "first $?"; $CTX exec -- cat one`;
+    const { stdout, stderr } = await onSmallDisk(stage, disk, 'size=16m', script);
+    assert.equal(stdout, 'dd 1\ntouch 0\nfirst 0\n1\n2\n', stderr);
+  });
+
   test('the report of a command that fills the disk still comes', { skip }, async (context) => {
     const disk = stage.makeDirectory('small-report');
     if (!(await overlayWorksOn(stage, disk))) return context.skip('this kernel has no overlay on tmpfs');

@@ -18,8 +18,19 @@ forEachUser((user) => {
       } finally {
         process.kill(pid, 'SIGCONT');
       }
-      assert.equal((await stage.ctx(project, ['why', 'read', 'x'])).code, 0);
+      assert.equal((await stage.ctx(project, ['why', 'read', '.'])).code, 0);
     }));
+
+  test('a session holds no descriptor of whoever started it', () => {
+    const project = stage.project();
+    const ctx = stage.program;
+    // By a shell that hands on descriptors of any number.
+    const start = `exec 30> ../held-lock; flock 30; ${ctx} session start`;
+    stage.shell(
+      project,
+      `bash -c '${start}'; free=0; flock -n ../held-lock true || free=1; ${ctx} session stop; exit $free`,
+    );
+  });
 
   test('a message that never ends is denied, and the session lives', () =>
     inSession(stage, async ({ project, pid }) => {

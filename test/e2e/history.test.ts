@@ -52,6 +52,27 @@ forEachUser((user) => {
     assert.equal(await stage.inside(project, 'cat a'), 'one\n');
   });
 
+  test('the moment that a rollback went to is one that a later rollback can go to', async () => {
+    const project = stage.project('echo base > a');
+    for (const text of ['one', 'two', 'three']) await stage.inside(project, `echo ${text} > a`);
+    const ids = async () =>
+      (
+        (await stage.json(project, ['checkpoint', 'list'])) as unknown as {
+          checkpoints: { id: number; undone?: boolean }[];
+        }
+      ).checkpoints;
+    const [, second] = await ids();
+    await stage.json(project, ['rollback', String(second?.id)]);
+    assert.equal(await stage.inside(project, 'cat a'), 'one\n');
+    const undone = (await ids()).filter((each) => each.undone === true).map(({ id }) => id);
+    assert.ok(undone.every((id) => id > (second?.id ?? 0)) && undone.length > 0, JSON.stringify(undone));
+    await stage.inside(project, 'echo four > a');
+    await stage.json(project, ['rollback']);
+    assert.equal(await stage.inside(project, 'cat a'), 'one\n');
+    await stage.json(project, ['rollback']);
+    assert.equal(await stage.inside(project, 'cat a'), 'base\n');
+  });
+
   test('a saved checkpoint is found by its name, shows what changed since, and can be restored and deleted', async () => {
     const project = stage.project('echo base > a');
     await stage.inside(project, 'echo one > a');
@@ -147,7 +168,7 @@ forEachUser((user) => {
     assert.equal(stage.shell(project, 'cat a c'), 'base\nclean\n');
   });
 
-  test('forks of one vault run at the same time, one fork does not, and a fork can be made of one in use', async () => {
+  test('forks of one vault run at the same time, and a fork can be made of one in use', async () => {
     const project = stage.project('echo base > a');
     await stage.inside(project, 'true');
     await stage.json(project, ['fork', 'create', 'other']);
@@ -155,7 +176,7 @@ forEachUser((user) => {
     const running = stage.startCtx(project, ['exec', '--timeout', '30s', '--', 'sh', '-c', wait]);
     await running.printed('ready');
     assert.equal(await insideFork(stage, project, 'other', 'cat a; ls'), 'base\na\n');
-    assert.match(await refusal(stage, project, ['exec', '--', 'true'], 69), /is using it: sh -c.*\(EBUSY\)/);
+    assert.match(await refusal(stage, project, ['exec', '--alone', '--', 'true'], 69), /is using it: sh -c.*\(EBUSY\)/);
     await stage.json(project, ['fork', 'create', 'of-running']);
     assert.equal(await insideFork(stage, project, 'of-running', 'cat live; touch stop; ls'), 'here\na\nlive\nstop\n');
     running.child.kill('SIGTERM');

@@ -74,6 +74,63 @@ forEachUser((user) => {
     assert.ok(!seen.includes('Bearer own'));
   });
 
+  test('authorities of the person are trusted outside, and inside as certificates alone', { skip }, async () => {
+    const project = stage.project();
+    const mixed = join(stage.directory, 'mixed.pem');
+    writeFileSync(
+      mixed,
+      `-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n${readFileSync(certificates)}`,
+    );
+    chmodSync(mixed, 0o644);
+    // As the launcher leaves it: Node itself has not read it.
+    const env = { NODE_EXTRA_CA_CERTS: '', CTX_NODE_EXTRA_CA_CERTS: mixed, CURL_CA_BUNDLE: mixed };
+    const script = `${ask}; echo; curl -sS https://api.test:${api.port}/; echo; cat $NODE_EXTRA_CA_CERTS; echo more >>$NODE_EXTRA_CA_CERTS`;
+    const { stdout, stderr } = await start(project, words(), script, env);
+    const text = (parseJson(stdout) as Envelope).stdout?.text ?? '';
+    assert.match(text, /^you sent \*+$/m, `${text}${stderr}`);
+    assert.match(text, /^you sent nothing$/m, 'by TLS of its own, which the authority vouches for');
+    assert.match(text, /BEGIN CERTIFICATE/);
+    assert.ok(!text.includes('PRIVATE KEY'));
+    assert.match((parseJson(stdout) as Envelope).stderr?.text ?? '', /Read-only file system/);
+    const alone = await start(project, [], 'echo "[$NODE_EXTRA_CA_CERTS$CURL_CA_BUNDLE]"', env);
+    assert.equal(
+      (parseJson(alone.stdout) as Envelope).stdout?.text,
+      '[]\n',
+      'without a network there is nothing to trust',
+    );
+  });
+
+  test('a call with another token does not run in a kept jail that has the first', { skip }, async () => {
+    const project = stage.project();
+    // The Node that the native client starts has the test's resolver, too. Inside there is no such file.
+    const programs = join(stage.directory, 'programs');
+    stage.makeDirectory('programs');
+    const [, , resolver = ''] = ctx;
+    const node = `#!/bin/sh\n[ ! -f '${resolver}' ] || set -- --require '${resolver}' "$@"\nexec '${process.execPath}' "$@"\n`;
+    writeFileSync(join(programs, 'node'), node);
+    chmodSync(join(programs, 'node'), 0o755);
+    const kept = async (value: string) => {
+      const env = {
+        NODE_EXTRA_CA_CERTS: certificates,
+        API_TOKEN: value,
+        PATH: `${programs}:${stage.environment['PATH']}`,
+      };
+      const call = [...ctx, 'exec', '--keep', ...words(), '--', 'sh', '-c', ask];
+      const { code, stdout, stderr } = await stage.start(project, call, { env }).finished;
+      assert.deepEqual([code, /^you sent \*+$/.test(stdout)], [0, true], `${stdout}${stderr}`);
+    };
+    const tokens = ['kept-first-1f', 'kept-second-2e', 'kept-first-1f'];
+    try {
+      for (const value of tokens) await kept(value);
+    } finally {
+      await stage.ctx(project, ['session', 'stop']);
+    }
+    assert.deepEqual(
+      seen.filter((value) => value?.includes('kept-')),
+      tokens.map((value) => `Bearer ${value}`),
+    );
+  });
+
   test('what cannot be used is refused before anything runs', { skip }, async () => {
     const project = stage.project();
     const refused = async (given: readonly string[], reason: RegExp, env?: Record<string, string>) => {

@@ -97,8 +97,8 @@ forEachUser((user) => {
       const running = stage.startCtx(project, ['exec', '--', 'true'], { detached: true, env: { CTX_DATA: data } });
       await sleep(delay);
       toGroup(running, 'SIGINT');
-      const { code, signal } = await running.finished;
-      assert.ok(code === 130 || signal === 'SIGINT' || code === 0, `${code} ${signal}`);
+      const { code, signal, stderr } = await running.finished;
+      assert.ok(code === 130 || signal === 'SIGINT' || code === 0, `${code} ${signal} ${stderr}`);
       if (existsSync(join(data, 'trash'))) assert.deepEqual(readdirSync(join(data, 'trash')), []);
       const next = await stage.ctx(project, ['exec', '--', 'sh', '-c', 'ls | wc -l'], { env: { CTX_DATA: data } });
       assert.equal(next.stdout.trim(), '1500');
@@ -147,11 +147,11 @@ forEachUser((user) => {
     await nothingRuns(project);
   });
 
-  test('while one command runs another is refused with 69, or waits when told to', async () => {
+  test('while one command runs another that wants the fork alone is refused with 69, or waits when told to', async () => {
     const project = stage.project();
     const first = startIn(project, `trap 'echo first > order; exit 0' TERM; ${working}`);
     await first.printed('started');
-    const refused = await stage.ctx(project, ['exec', '--', 'true']);
+    const refused = await stage.ctx(project, ['exec', '--alone', '--', 'true']);
     assert.equal(refused.code, 69);
     assert.match(refused.stderr, /process \d+ is using it: .*\(EBUSY\)\n {2}try: wait for it to end, or pass --wait/);
     for (const verb of ['apply', 'drop']) assert.equal((await stage.ctx(project, [verb])).code, 69, verb);
@@ -186,6 +186,16 @@ forEachUser((user) => {
       stage.shell(project, `${stage.program} exec -- sh -c 'yes; echo "ended $?" >&2' 2>/dev/null | head -1`),
       'y\n',
     );
+    await nothingRuns(project);
+    await worksAgain(stage, project);
+  });
+
+  test('a command that ignores the end of its terminal is killed, and the fork is free', async () => {
+    const project = stage.project();
+    const running = startIn(project, `trap '' HUP; ${working}`);
+    await running.printed('started');
+    running.child.kill('SIGHUP');
+    assert.equal((await running.finished).code, 137);
     await nothingRuns(project);
     await worksAgain(stage, project);
   });

@@ -171,7 +171,8 @@ forEachUser((user) => {
   test('a client that goes away takes its command with it', () =>
     served(stage, async ({ client }) => {
       const seconds = user.uid === 0 ? '86543' : '86544';
-      const lost = assert.rejects(client.callTool({ name: 'exec', arguments: { argv: ['sleep', seconds] } }));
+      // Whether the server still answers before it ends is a race that nobody hears the end of.
+      const lost = client.callTool({ name: 'exec', arguments: { argv: ['sleep', seconds] } }).catch(() => undefined);
       await until(() => processesCalled('sleep', seconds).length > 0, 'the command runs');
       await client.close();
       await lost;
@@ -216,6 +217,39 @@ forEachUser((user) => {
         assert.match(done, /^applied \d+ changes?\n[\s\S]*put file/);
         assert.match(done, /held back.*\.git\/hooks\/pre-commit/);
         assert.equal(readFileSync(join(project, 'file'), 'utf8'), 'two\n');
+      },
+      { script: 'echo one > file' },
+    ));
+
+  test('each path is on a line of its own, and what one server is granted is for no other', () =>
+    served(
+      stage,
+      async ({ call, project }) => {
+        const forged = 'a.txt, put docs (and nothing else)';
+        await call('exec', { shell: `touch '${forged}'; touch f$(seq -s ' f' 1 25)` });
+        const first = call('apply', { paths: [forged] });
+        const id = await waitingApproval(stage, project);
+        const { stdout: shown } = await stage.ctx(project, ['approvals', 'show', id]);
+        assert.match(shown, /^ {2}mutating: it would write 1 change of the fork into your own directory$/m);
+        assert.match(shown, /^ {4}put 'a\.txt, put docs \(and nothing else\)'$/m);
+        assert.match(shown, /^ {2}asked by: MCP server \d+/m);
+        assert.equal((await stage.ctx(project, ['approvals', 'grant', id, '--for', 'session'])).code, 0);
+        assert.match((await first).text, /^applied 1 change/);
+        const all = call('apply');
+        const whole = await waitingApproval(stage, project);
+        const lines = (await stage.ctx(project, ['approvals', 'show', whole])).stdout.match(/^ {4}put 'f\d+'$/gm);
+        assert.equal(lines?.length, 25);
+        await stage.ctx(project, ['approvals', 'deny', whole]);
+        await all;
+        await call('exec', { shell: `echo more > '${forged}'` });
+        // The same words, of another server.
+        const other = stage.startCtx(project, ['mcp', '--approval-wait', '1s'], { stdio: ['pipe', 'pipe', 'pipe'] });
+        const client = new Client({ name: 'other', version: '1' });
+        await client.connect(new ProcessTransport(other));
+        const asked = told(await client.callTool({ name: 'apply', arguments: { paths: [forged] } }));
+        await client.close();
+        assert.match(asked.text, /^EACCES: .*nobody answered in time/);
+        assert.equal(readFileSync(join(project, forged), 'utf8'), '');
       },
       { script: 'echo one > file' },
     ));
@@ -291,7 +325,7 @@ forEachUser((user) => {
     }
   });
 
-  test('what a model asks for at once is done in turn', () =>
+  test('what a model writes at once is written in turn, and seen by what it asks for afterwards', () =>
     served(stage, async ({ call }) => {
       const calls = ['a', 'b', 'c'].map((name) => call('write_file', { path: name, content: name }));
       const [, , , diff] = await Promise.all([...calls, call('diff')]);

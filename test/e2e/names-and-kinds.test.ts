@@ -174,7 +174,7 @@ forEachUser((user) => {
       envelope.changes.map(({ type, path }) => [type, path]),
       [['fifo', 'made']],
     );
-    assert.equal((await stage.json(project, ['apply']))['done'], true);
+    assert.equal((await stage.json(project, ['apply', '--allow-sensitive']))['done'], true);
     stage.shell(project, 'test -p made; test -S socket');
   });
 

@@ -19,6 +19,19 @@ forEachUser((user) => {
     }
   });
 
+  test('a relative HOME is refused, and nothing is made in the workspace', async () => {
+    const project = stage.project('mkdir there');
+    const { CTX_DATA: _store, ...environment } = stage.environment;
+    for (const home of ['rel', 'there', '']) {
+      const env = Object.entries({ ...environment, HOME: home }).map(([name, value]) => `${name}=${value}`);
+      const { code, stderr } = await stage.start(project, ['env', '-i', ...env, stage.program, 'exec', '--', 'true'])
+        .finished;
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, /HOME.*expected an absolute path/);
+    }
+    assert.equal(stage.shell(project, 'find . | sort'), '.\n./there\n');
+  });
+
   test('the store itself is refused', async () => {
     await stage.inside(stage.project(), 'true');
     const { code, stderr } = await stage.ctx(join(stage.store, 'vault'), ['exec', '--', 'true']);

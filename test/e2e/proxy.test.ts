@@ -29,18 +29,26 @@ function linesOf(stdout: string): readonly Line[] {
     .map((line) => JSON.parse(line) as Line);
 }
 
-/** Each run changed its own file and no other, in its report and in the record. */
-function assertAttributed(stage: Stage, envelopes: readonly Envelope[]): void {
+/** Each run changed its own file, and no other but those of commands it names as beside it, in its report and in the record. */
+function assertAttributed(stage: Stage, envelopes: readonly Envelope[], ran: 'alone' | 'beside others'): void {
   const records = recordsOf(stage.store);
-  for (const [number, { run, exitCode, changes, stderr }] of envelopes.entries()) {
+  for (const [number, { run, exitCode, changes, beside, besideCount, stderr }] of envelopes.entries()) {
     assert.equal(exitCode, 0, stderr?.text);
-    const own = [`added made-${number}`];
-    assert.deepEqual(
-      changes.map(({ kind, path }) => `${kind} ${path}`),
-      own,
-    );
+    if (ran === 'alone') assert.deepEqual(beside, []);
+    const told = changes.map(({ kind, path }) => `${kind} ${path}`);
+    const own = `added made-${number}`;
+    assert.ok(told.includes(own), `${own}: ${told}`);
+    // Of very many only the first are named, and how many they were.
+    const isNamed = besideCount === beside.length;
+    for (const other of isNamed ? told.filter((text) => text !== own) : []) {
+      const path = other.replace(/^added /, '');
+      assert.ok(
+        beside.some((command) => command.endsWith(`> ${path}`) || command.endsWith(`> ${path}'`)),
+        `${own}: ${other}, beside ${beside}`,
+      );
+    }
     const [begin, end, ...more] = records.filter(({ type, facts }) => type === 'exec' && facts?.['run'] === run);
-    assert.deepEqual([begin?.status, end?.status, end?.facts?.['changes'], more], ['begin', 'ok', own, []]);
+    assert.deepEqual([begin?.status, end?.status, end?.facts?.['changes'], more], ['begin', 'ok', told, []]);
   }
   assert.equal(new Set(envelopes.map(({ run }) => run)).size, envelopes.length);
   assert.equal(new Set(envelopes.map(({ record }) => record?.seq)).size, envelopes.length);
@@ -177,7 +185,7 @@ forEachUser(
         const { stdout, stderr } = await stage.ctx(project, words, { timeoutSeconds: 240 });
         return parseJson(stdout, stderr) as Envelope;
       });
-      assertAttributed(stage, await Promise.all(calls));
+      assertAttributed(stage, await Promise.all(calls), 'alone');
       assert.equal(existsSync(join(project, 'made-0')), false);
     });
 
@@ -188,11 +196,11 @@ forEachUser(
         const { stdout, stderr } = await stage.ctx(project, words, { timeoutSeconds: 240 });
         return parseJson(stdout, stderr) as Envelope;
       });
-      assertAttributed(stage, await Promise.all(calls));
+      assertAttributed(stage, await Promise.all(calls), 'alone');
       assert.equal((await stage.inside(project, 'ls')).split('\n').length - 1, many);
     });
 
-    test('a hundred commands at once in one session: every change is its own run’s', async () => {
+    test('a hundred commands at once in one session: every change is its own run’s, or of one that is named as beside it', async () => {
       const project = stage.project();
       assert.equal((await stage.ctx(project, ['session', 'start'])).code, 0);
       try {
@@ -202,7 +210,7 @@ forEachUser(
           return parseJson(stdout, stderr) as Envelope;
         });
         const envelopes = await Promise.all(calls);
-        assertAttributed(stage, envelopes);
+        assertAttributed(stage, envelopes, 'beside others');
         assert.equal(new Set(envelopes.map(({ session }) => session)).size, 1);
       } finally {
         await stage.ctx(project, ['session', 'stop']);
@@ -232,7 +240,7 @@ forEachUser(
       );
       const running = stage.start(project, [process.execPath, script], { timeoutSeconds: 300 });
       const { stdout, stderr } = await running.finished;
-      assertAttributed(stage, parseJson(stdout, stderr) as readonly Envelope[]);
+      assertAttributed(stage, parseJson(stdout, stderr) as readonly Envelope[], 'alone');
     });
 
     test('much output costs no more memory than the report holds', async () => {

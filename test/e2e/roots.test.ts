@@ -50,7 +50,8 @@ forEachUser((user) => {
     await ctx(stage, project, ['rollback', '--json']);
     const seen = await execWith(stage, project, ['--write', data], `cat ${data}/d; ls ${data} ${data}/sub`);
     assert.equal(seen.stdout?.text, `data\nmore\n${data}:\nd\nsub\n\n${data}/sub:\n`);
-    const unseen = await execWith(stage, project, [], `ls ${data} 2>/dev/null || echo hidden`);
+    // The empty directory that it was mounted on may be left in the fork's /tmp; nothing that was in it is.
+    const unseen = await execWith(stage, project, [], `ls -A ${data} 2>/dev/null; cat ${data}/d || echo hidden`);
     assert.equal(unseen.stdout?.text, 'hidden\n');
     await ctx(stage, project, ['apply', '--json']);
     assert.equal(stage.shell(data, 'cat d; ls; stat -c %a sub'), 'data\nmore\nd\nsub\n750\n');
@@ -147,11 +148,45 @@ forEachUser((user) => {
     stage.shell(repository, `git worktree add -q -b topic ${worktree}`);
     const hook = join(repository, '.git/hooks/post-checkout');
     await execWith(stage, worktree, [], `printf '#!/bin/sh\\necho owned\\n' > ${hook}; chmod 755 ${hook}; echo b > b`);
-    const applied = await ctx(stage, worktree, ['apply', '--json']);
+    const applied = await ctx(stage, worktree, ['apply', '--json'], 3);
     assert.deepEqual(pathsOf(applied['sensitive']), [hook]);
     assert.equal(stage.shell(worktree, `cat b; test ! -e ${hook}`), 'b\n');
     assert.deepEqual(pathsOf((await ctx(stage, worktree, ['diff', '--json']))['changes']), [hook]);
     await ctx(stage, worktree, ['apply', '--json', '--allow-sensitive']);
     stage.shell(worktree, `test -x ${hook}`);
+  });
+
+  test('git gc and prune inside take no linked worktree for gone, and see nothing else of it', async () => {
+    const repository = stage.project(`${git} init -q; echo a > a; git add a; ${git} commit -qm first`);
+    const worktree = join(stage.directory, `elsewhere-${user.uid}`);
+    stage.shell(
+      repository,
+      `git worktree add -q --detach ${worktree}; cd ${worktree}; echo b > b; git add b; ${git} commit -qm only`,
+    );
+    const gone = join(stage.directory, `gone-${user.uid}`);
+    stage.shell(repository, `git worktree add -q --detach ${gone}; rm -r ${gone}`);
+    const script = `git worktree prune --expire now -v 2>&1 | cut -d: -f1; git -c gc.worktreePruneExpire=now gc -q --prune=now
+      ls .git/worktrees; ls -A ${worktree}; echo x 2>/dev/null > ${worktree}/.git || echo read-only`;
+    const { stdout } = await execWith(stage, repository, [], script);
+    const name = `elsewhere-${user.uid}`;
+    assert.equal(stdout?.text, `Removing worktrees/gone-${user.uid}\n${name}\n.git\nread-only\n`);
+    await ctx(stage, repository, ['apply', '--json', '--allow-sensitive']);
+    assert.equal(stage.shell(worktree, 'git log --format=%s; git fsck 2>&1; git status --short'), 'only\nfirst\n');
+  });
+
+  test('a file that a repository names as a worktree, and that does not name the repository, is not shown', async () => {
+    const secret = stage.project('echo "gitdir: /elsewhere" > .git; echo s > s');
+    const repository = stage.project(`${git} init -q; mkdir -p .git/worktrees/w .git/worktrees/v`);
+    stage.shell(
+      repository,
+      `echo ${secret}/.git > .git/worktrees/w/gitdir; echo ${secret}/s > .git/worktrees/v/gitdir`,
+    );
+    const { stdout } = await execWith(
+      stage,
+      repository,
+      [],
+      `cat ${secret}/.git ${secret}/s 2>/dev/null || echo hidden`,
+    );
+    assert.equal(stdout?.text, 'hidden\n');
   });
 });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Envelope } from '../../src/proxy/envelope.js';
 import { parseJson, useStage } from '../support/stage.js';
 import { cannotType, TypedTerminal } from '../support/typed-terminal.js';
@@ -36,7 +37,11 @@ forEachUser((user) => {
       terminal.type(':echo "now" &columns &lines', 'Enter');
       await terminal.shows(/now 80 2\d/);
       terminal.resize(100, 30);
-      terminal.type(':echo "now" &columns &lines', 'Enter');
+      // What it says is wiped where the new size comes a moment later: it is asked until it is seen.
+      for (let asked = 0; asked < 20 && !/now 100/.test(terminal.screen()); asked += 1) {
+        terminal.type(':echo "now" &columns &lines', 'Enter');
+        await sleep(300);
+      }
       await terminal.shows(/now 100 (29|30)/);
       terminal.type('G', 'o', 'two', 'Escape', ':wq', 'Enter');
       const screen = await terminal.shows(/drop it: ctx drop/);
@@ -76,6 +81,26 @@ forEachUser((user) => {
       await terminal.shows(/exit 3/);
     }),
   );
+
+  test('Ctrl-Z stops a command and ctx with it, and fg lets both go on', { skip }, async () => {
+    const terminal = new TypedTerminal(stage, 'job', stage.project(), 'bash --norc');
+    try {
+      await terminal.shows(/[$#]$/m);
+      const script = 'echo be$((1))gan; read line; echo "got $line"';
+      terminal.type(`${stage.program} exec -- sh -c '${script}'; echo "end $?"`, 'Enter');
+      await terminal.shows(/^be1gan$/m);
+      terminal.type('C-z');
+      await terminal.shows(/Stopped/);
+      terminal.type('echo "out$((1))side"', 'Enter');
+      await terminal.shows(/^out1side$/m);
+      terminal.type('fg', 'Enter');
+      await terminal.shows(/^\S*ctx exec|^\/.* exec --/m);
+      terminal.type('hello', 'Enter');
+      await terminal.shows(/^got hello$/m);
+    } finally {
+      terminal.close();
+    }
+  });
 
   test('the home of a profile stays from run to run and from directory to directory, until a fresh one is asked for', async () => {
     const [first, second] = [stage.project(), stage.project()];
@@ -165,9 +190,14 @@ forEachUser((user) => {
     const env = { PATH: `${stage.home}/bin:${stage.environment['PATH']}`, ANTHROPIC_API_KEY: 'sk' };
     const claude = (...words: readonly string[]) => stage.ctx(project, ['run', ...words], { env });
     assert.equal((await claude('claude', ':')).stdout, 'rules\nkey \n');
-    assert.equal((await claude('--fresh', '--credentials', 'claude', ':')).stdout, 'rules\ntoken\nkey sk\n');
+    assert.equal(
+      (await claude('--credentials', 'claude', 'cp ~/.claude/.credentials.json ~/mine')).stdout,
+      'rules\ntoken\nkey sk\n',
+    );
+    assert.equal((await claude('claude', 'ls ~/mine')).stdout, 'rules\nkey \n');
+    stage.shell(stage.store, 'if grep -rqx token home trash; then exit 1; fi');
     await claude('claude', `rm -r ~/.claude; ln -s ${outside} ~/.claude`);
-    await claude('--credentials', 'claude', ':');
+    assert.match((await claude('--credentials', 'claude', ':')).stdout, /token\n/);
     assert.equal(stage.shell(outside, 'ls'), 'precious\n');
     assert.equal((await claude('--fresh', 'claude', ':')).stdout, 'rules\nkey \n');
     assert.equal(stage.shell(stage.home, 'cat .claude/.credentials.json'), 'token\n');

@@ -42,6 +42,32 @@ forEachUser((user) => {
     assert.equal(await stage.inside(project, 'cat made'), 'x\n');
   });
 
+  test('output that cannot be written is a failure of the run, and a reader that has gone is none', async () => {
+    const project = stage.project('echo a > a');
+    await stage.inside(project, 'seq 100000 > a');
+    const failing = [
+      'exec -- echo x > /dev/full',
+      'exec -- sh -c \'trap "" PIPE; seq 100000; exit 0\' > /dev/full',
+      "exec -- sh -c 'echo x >&2' 2> /dev/full",
+      'exec --json -- true > /dev/full',
+      'exec --report always -- true 2> /dev/full',
+      'diff > /dev/full',
+      'status --json > /dev/full',
+      '--version > /dev/full',
+      '--help > /dev/full',
+    ];
+    for (const words of failing) {
+      const script = `code=0; ${stage.program} ${words} || code=$?; echo $code`;
+      assert.notEqual(stage.shell(project, script).trim().split('\n').at(-1), '0', words);
+    }
+    // A disk that takes a part of it.
+    const part = `code=0; (ulimit -f 64; ${stage.program} diff > ../part 2> ../said) || code=$?; echo $code; cat ../said`;
+    assert.match(stage.shell(project, part), /^1\nctx: print: write failed/);
+    stage.shell(project, `${stage.program} exec -- seq 100000 | head -n 1 | grep -qx 1`);
+    const said = stage.shell(project, `${stage.program} exec -- echo x 2>&1 > /dev/full || true`);
+    assert.equal(said, 'ctx: stdout of the command could not be written, the rest of it is lost (ENOSPC)\n');
+  });
+
   test('endless output with --json is kept up to the limit and counted beyond', async () => {
     const project = stage.project();
     const envelope = await stage.exec(project, ['sh', '-c', 'head -c 30000000 /dev/zero | tr "\\0" x; echo err >&2']);

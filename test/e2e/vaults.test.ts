@@ -131,11 +131,32 @@ forEachUser((user) => {
     assert.equal(stage.shell(project, 'cat d/a; ls d'), 'mine\na\n');
   });
 
+  test('an installed package comes home whole, or stays whole where something in it is held back', async () => {
+    const project = stage.project('echo "{}" > package.json');
+    const install = `mkdir -p node_modules/.bin node_modules/a/lib node_modules/@s/b/.vscode; cd node_modules
+      echo '{"scripts":{"install":"node-gyp rebuild","prepare":"x"}}' | tee a/package.json > @s/b/package.json
+      echo a > a/lib/a.js; echo b > @s/b/b.js; echo '{}' > @s/b/.vscode/tasks.json; ln -s ../a/lib/a.js .bin/a; echo '{}' > .package-lock.json`;
+    await stage.inside(project, install);
+    const applied = await stage.json(project, ['apply'], 3);
+    assert.deepEqual([applied['complete'], applied['done']], [false, true]);
+    const because = ['node_modules/@s/b/.vscode/tasks.json'];
+    assert.deepEqual(applied['heldUnits'], [{ path: 'node_modules/@s/b', because }]);
+    const found = stage.shell(project, 'cd node_modules; cat a/package.json .bin/a; find . ! -type d | sort');
+    assert.match(
+      found,
+      /node-gyp rebuild.*\na\n\.\/\.bin\/a\n\.\/\.package-lock\.json\n\.\/a\/lib\/a\.js\n\.\/a\/package\.json\n$/,
+    );
+    const { code, stderr } = await stage.ctx(project, ['apply']);
+    assert.equal(code, 3);
+    assert.match(stderr, /5 changes held back.*\n.*tasks\.json .*node_modules\/@s\/b\/ is held back whole/);
+    assert.equal((await stage.json(project, ['apply', '--allow-sensitive']))['complete'], true);
+  });
+
   test('a dry run says what an apply would do, and writes nothing', async () => {
     const project = stage.project(sample);
     await stage.inside(project, 'echo b > a; rm gone; echo x > .envrc');
     const before = snapshot(project);
-    const plan = await stage.json(project, ['apply', '--dry-run']);
+    const plan = await stage.json(project, ['apply', '--dry-run'], 3);
     assert.deepEqual(plan['planned'], [
       { action: 'remove', path: 'gone' },
       { action: 'put', path: 'a' },
@@ -144,13 +165,36 @@ forEachUser((user) => {
     assert.deepEqual(snapshot(project), before);
   });
 
+  test('a dry run ends as the apply would: well, in part, or not at all', async () => {
+    const project = stage.project('echo a > a; echo b > b');
+    const ends = async (code: number, ...choices: readonly string[]) => {
+      for (const format of [[], ['--json']]) {
+        const words = ['apply', '--dry-run', ...format, ...choices];
+        const done = await stage.ctx(project, words);
+        assert.equal(done.code, code, `${words.join(' ')}\n${done.stdout}${done.stderr}`);
+      }
+    };
+    await stage.inside(project, 'echo theirs > a');
+    await ends(0);
+    stage.shell(project, 'echo mine > a');
+    await ends(1);
+    await ends(0, '--conflicts', 'theirs');
+    await ends(0, '--ours', 'a');
+    await stage.inside(project, 'echo x > .envrc');
+    await ends(1);
+    await ends(3, '--conflicts', 'ours');
+    await ends(0, '--conflicts', 'ours', '--allow-sensitive');
+    assert.equal(stage.shell(project, 'cat a b; ls -A'), 'mine\nb\na\nb\n');
+  });
+
   test('what could act later outside is held back until it is allowed, and stays pending', async () => {
     const project = stage.project('mkdir .git; echo "{}" > package.json; echo x > plain');
     const plant = `mkdir -p .git/hooks .github/workflows .vscode sub; printf '#!/bin/sh\\n' > .git/hooks/pre-commit; echo s > .git/hooks/x.sample
       printf '[core]\\n\\tfsmonitor = evil\\n' > .git/config; echo y > .github/workflows/ci.yml; echo '{}' > .vscode/tasks.json
       echo '{"scripts":{"postinstall":"evil"}}' > package.json; echo z > sub/.bashrc; echo '{}' > .mcp.json; echo more >> plain`;
     await stage.inside(project, plant);
-    const applied = await stage.json(project, ['apply']);
+    const applied = await stage.json(project, ['apply'], 3);
+    assert.equal(applied['complete'], false);
     const held = [
       '.git/config',
       '.git/hooks/pre-commit',
@@ -199,7 +243,7 @@ forEachUser((user) => {
     const project = stage.project('echo 0 > a');
     await stage.inside(project, 'echo 1 > a; echo z > .bashrc');
     await stage.json(project, ['apply', 'nothing']);
-    await stage.json(project, ['apply', '.bashrc']);
+    await stage.json(project, ['apply', '.bashrc'], 3);
     await stage.json(project, ['rollback']);
     assert.deepEqual((await stage.json(project, ['diff']))['changes'], []);
   });
@@ -208,7 +252,7 @@ forEachUser((user) => {
     const project = stage.project('echo 0 > a');
     await stage.inside(project, 'echo 1 > a');
     await stage.json(project, ['apply']);
-    for (const words of [['a'], ['--dry-run'], ['--theirs', 'a'], ['--conflicts', 'ours'], ['--to', '..']]) {
+    for (const words of [['a'], ['--dry-run'], ['--theirs', 'a'], ['--conflicts', 'theirs'], ['--to', '..']]) {
       const { code, stderr } = await stage.ctx(project, ['apply', '--undo', ...words]);
       assert.equal(code, 2, stderr);
       assert.match(stderr, /expected --undo alone, got (PATH|--[a-z-]+) too.*\(EINVAL\)/);
@@ -251,7 +295,7 @@ forEachUser((user) => {
     }
     assert.match(
       (await stage.ctx(project, ['vault', 'export', '/none/x'])).stderr,
-      /mkdir failed: no such file or directory \(ENOENT\)/,
+      /export \/none\/x: there is no directory \/none \(ENOENT\)/,
     );
     stage.shell('/', `chmod -R u+rwX ${copy} ${project}`);
   });

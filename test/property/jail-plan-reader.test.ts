@@ -37,7 +37,7 @@ for (const name of ['.', 'layer', 'upper', 'work', 'home']) chownSync(join(store
 const layers = {
   weakened: ['seccomp'],
   architecture: process.arch === 'arm64' ? 'arm64' : 'x64',
-  processors: 2,
+  processes: 1024,
 } as const;
 
 function sound(argv: readonly string[]): Buffer {

@@ -31,8 +31,8 @@ export interface BareJail {
     argv: readonly string[],
     options: { readonly weakened: JailView['weakened']; readonly shared?: readonly SharedPath[] },
   ): Plan;
-  /** Executes it. The command's exit code, or what the jail said why there is none. */
-  run(plan: readonly Operation[]): Promise<number | string>;
+  /** Executes it, started by `wrapper` where there is one. The command's exit code, or what the jail said why there is none. */
+  run(plan: readonly Operation[], wrapper?: readonly string[]): Promise<number | string>;
 }
 
 /** To be called at the top of a file: what it makes is gone after the tests. */
@@ -56,7 +56,7 @@ export function bareJail(): BareJail {
       return jailPlan({
         weakened,
         architecture: process.arch === 'arm64' ? 'arm64' : 'x64',
-        processors: 2,
+        processes: 1024,
         identity: { kind: 'self', uid, gid },
         person: { uid, gid, name: 'user', group: 'user', home: '/home/user' },
         hostName: 'ctx',
@@ -70,9 +70,10 @@ export function bareJail(): BareJail {
         argv,
       });
     },
-    async run(plan) {
+    async run(plan, wrapper = []) {
+      const [first = program, ...words] = [...wrapper, program];
       const stdio = ['ignore', 'ignore', 'ignore', 'pipe', 'pipe', 'ignore'] as const;
-      const child = spawn(program, [], { stdio: [...stdio], env: {}, ...bareUser });
+      const child = spawn(first, words, { stdio: [...stdio], env: {}, ...bareUser });
       const [, , , input, output] = child.stdio as unknown as readonly Duplex[];
       let reports = '';
       output?.on('data', (chunk: Buffer) => {

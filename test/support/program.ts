@@ -1,5 +1,5 @@
 /** The built product, at a place that the user of a suite can reach. */
-import { cpSync, mkdirSync, statSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestUser } from './users.js';
@@ -25,9 +25,29 @@ export function ctxProgramFor(user: TestUser, directory: string): string {
   return join(copyOfProduct(join(directory, 'ctxfs')), 'bin', 'ctx');
 }
 
+/** Packages with a compiled part, which no bundle holds. */
+const unbundled = [
+  'lmdb',
+  '@lmdb',
+  '@harperfast',
+  'msgpackr',
+  'msgpackr-extract',
+  '@msgpackr-extract',
+  'node-addon-api',
+  'node-gyp-build-optional-packages',
+  'detect-libc',
+  'ordered-binary',
+  'weak-lru-cache',
+].map((name) => `node_modules/${name}`);
+
 /** The product at a place of its own, where its parts can be broken. */
 export function copyOfProduct(copy: string): string {
-  for (const part of ['bin', 'dist/cli', 'dist/native']) {
+  for (const part of [
+    'bin',
+    'dist/cli',
+    'dist/native',
+    ...unbundled.filter((name) => existsSync(join(checkout, name))),
+  ]) {
     mkdirSync(join(copy, dirname(part)), { recursive: true, mode: 0o755 });
     cpSync(join(checkout, part), join(copy, part), { recursive: true });
   }

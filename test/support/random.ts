@@ -12,3 +12,6 @@ export function randomFrom(start: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
+
+/** For long random sequences of real commands: the same in every short run, so that a failure there is of what was changed. */
+export const soakSeed = process.env['CTX_SOAK'] === '1' ? testSeed : 1;

@@ -5,17 +5,21 @@ import type { Stage } from './stage.js';
 
 /** Loaded into ctx's own Node, as a host's resolver would be beneath it. */
 const replacement = (answers: Readonly<Record<string, readonly string[]>>) => `
-  const dns = require('node:dns/promises');
+  const { Resolver } = require('node:dns/promises');
   const answers = ${JSON.stringify(answers)};
   const asked = {};
-  const real = dns.lookup;
-  dns.lookup = async (host, options) => {
-    const known = answers[host];
-    if (known === undefined) return real(host, options);
-    asked[host] = (asked[host] ?? -1) + 1;
-    const address = known[Math.min(asked[host], known.length - 1)];
-    return [{ address, family: address.includes(':') ? 6 : 4 }];
-  };`;
+  const real = { 4: Resolver.prototype.resolve4, 6: Resolver.prototype.resolve6 };
+  for (const family of [4, 6]) {
+    Resolver.prototype['resolve' + family] = async function (host) {
+      const known = answers[host];
+      if (known === undefined) return real[family].call(this, host);
+      // Both families are asked for in one lookup: the first question counts it.
+      if (family === 4) asked[host] = (asked[host] ?? -1) + 1;
+      const address = known[Math.min(asked[host], known.length - 1)];
+      if ((family === 6) === address.includes(':')) return [address];
+      throw Object.assign(new Error('no such answer'), { code: 'ENODATA' });
+    };
+  }`;
 
 /** The words that run ctx with these names: the last address of each stays. */
 export function ctxResolving(stage: Stage, answers: Readonly<Record<string, readonly string[]>>): readonly string[] {

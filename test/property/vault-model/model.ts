@@ -130,9 +130,13 @@ export function applyOutcome(tree: Model, origin: Model, clashes: readonly strin
   const changes = difference(origin, tree);
   const { ours, theirs, only } = choices;
   const among = (path: string, tops: readonly string[]) => tops.some((top) => isAtOrBelow(path, top));
+  // A pipe, a file of that name, and a new file in a new directory of that name.
   const isSensitive = (path: string) => {
     const type = tree.get(path)?.type;
-    return type !== undefined && type !== 'd' && path.split('/').at(-1) === sensitiveName;
+    if (type === undefined || type === 'd') return false;
+    const isHidden = (each: string) => each.split('/').at(-1) === sensitiveName;
+    const isInNew = !origin.has(path) && ancestorsOf(path).some((each) => isHidden(each) && !origin.has(each));
+    return type === 'p' || isHidden(path) || isInNew;
   };
   const isWanted = (path: string) =>
     (only === undefined || among(path, only)) && (choices.allowSensitive || !isSensitive(path));

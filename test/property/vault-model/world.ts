@@ -23,6 +23,7 @@ import {
   type Choices,
   clashesOf,
   difference,
+  isAtOrBelow,
   isBelow,
   type Model,
   parentOf,
@@ -211,14 +212,16 @@ export class World {
     this.#forks.set(name, { ...model, moments: new Map([...model.moments].filter(([each]) => each !== id)) });
   }
 
-  /** On a trunk; what the fork itself applied since then is as it was at that moment. */
+  /** On a trunk; what the fork itself applied since then is as it was at that moment, but for what others put into it. */
   #backAt(name: string, moment: Moment, trunk: Model, position: number): Model {
     const view = adopted(moment.tree, moment.base, trunk);
-    const applied = this.#steps
-      .slice(moment.position, position)
-      .filter(({ by }) => by === name)
-      .flatMap(({ paths }) => paths);
-    return withPaths(view, moment.tree, withBelow(applied, view, moment.tree));
+    const since = this.#steps.slice(moment.position, position);
+    const applied = since.filter(({ by }) => by === name).flatMap(({ paths }) => paths);
+    const entered = since.filter(({ by }) => by !== name).flatMap(({ paths }) => paths);
+    const back = withBelow(applied, view, moment.tree).filter(
+      (path) => applied.includes(path) || !entered.some((top) => isAtOrBelow(path, top)),
+    );
+    return withPaths(view, moment.tree, back);
   }
 
   #rolledBack(name: string, model: ForkModel, moment: Moment, fork: OpenFork): ForkModel {
@@ -351,7 +354,7 @@ export class World {
   async collect(): Promise<void> {
     this.done.push('gc');
     await collectGarbage(this.#access);
-    assert.deepEqual(inspectVault(this.#access), []);
+    assert.deepEqual(await inspectVault(this.#access), []);
   }
 
   async start(): Promise<void> {

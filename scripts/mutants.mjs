@@ -1,0 +1,89 @@
+#!/usr/bin/env node
+/**
+ * `npm run mutants [-- WORD...]`: would the tests notice? Each row of scripts/mutants/table.mjs is a small fault, planted alone in a
+ * scratch copy of this checkout, built, and tried against the tests that should shout. Words choose rows by file or reason.
+ *
+ * `npm run mutants -- --pure [ROOM...]` changes the pure rooms by StrykerJS instead (scripts/mutants/pure.mjs).
+ *
+ * Ends with 1 where a fault went unnoticed. The checkout itself is never changed.
+ */
+
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { table } from './mutants/table.mjs';
+import { root } from './setup/checkout.mjs';
+import { setupOrExit } from './setup.mjs';
+
+const copies = { recursive: true, verbatimSymlinks: true, preserveTimestamps: true };
+
+const { values, positionals: words } = parseArgs({
+  allowPositionals: true,
+  options: { pure: { type: 'boolean', default: false } },
+});
+
+await setupOrExit('test');
+if (values.pure) {
+  const { tryPureRooms } = await import('./mutants/pure.mjs');
+  process.exitCode = await tryPureRooms(words);
+} else {
+  process.exitCode = tryTable();
+}
+
+function tryTable() {
+  const rows = table.filter(
+    ({ file, why }) => words.length === 0 || words.some((word) => `${file} ${why}`.includes(word)),
+  );
+  const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'ctx-mutants-')));
+  const results = { caught: 0, survived: [] };
+  process.once('SIGINT', () => {
+    rmSync(scratch, { recursive: true, force: true });
+    process.exit(130);
+  });
+  try {
+    for (const part of checkoutParts()) cpSync(join(root, part), join(scratch, part), copies);
+    for (const row of rows) {
+      const started = performance.now();
+      const noticed = tryRow(scratch, row);
+      const seconds = ((performance.now() - started) / 1000).toFixed(0);
+      console.log(`${noticed ? `caught (${noticed})` : 'SURVIVED'}  ${row.file}: ${row.why} (${seconds} s)`);
+      if (noticed) results.caught += 1;
+      else results.survived.push(row);
+    }
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+  console.log(`\n${results.caught} of ${rows.length} faults were noticed`);
+  for (const { file, from, to } of results.survived) console.log(`survived in ${file}:\n- ${from}\n+ ${to}`);
+  return results.survived.length === 0 ? 0 : 1;
+}
+
+/** By whom it was noticed; undefined where it was not. */
+function tryRow(scratch, { file, from, to, tests }) {
+  const path = join(scratch, file);
+  const original = readFileSync(path, 'utf8');
+  if (original.split(from).length !== 2) throw new Error(`expected exactly once in ${file}: ${from}`);
+  writeFileSync(
+    path,
+    original.replace(from, () => to),
+  );
+  try {
+    if (!passes(scratch, ['scripts/setup.mjs', 'test'])) return 'the build';
+    return passes(scratch, ['scripts/test.mjs', ...tests]) ? undefined : 'a test';
+  } finally {
+    writeFileSync(path, original);
+  }
+}
+
+function passes(cwd, argv) {
+  const { status, error } = spawnSync(process.execPath, argv, { cwd, stdio: 'ignore' });
+  if (error) throw error;
+  return status === 0;
+}
+
+function checkoutParts() {
+  const { stdout } = spawnSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' });
+  return [...stdout.split('\0').filter(Boolean), 'node_modules', 'dist'];
+}

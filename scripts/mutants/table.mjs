@@ -1,0 +1,100 @@
+/**
+ * Small faults in code that acts: C, and TypeScript that touches the kernel or the disk. Each is one change that somebody could make
+ * by mistake, why it would matter, and the words of the test files that have to notice. `from` stands exactly once in the file.
+ */
+export const table = [
+  // Walls that stand behind others.
+  {
+    file: 'src/jail/landlock.ts',
+    from: "['/dev', reading | right.writeFile | right.truncate | right.deviceRequest]",
+    to: "['/dev', right.all]",
+    why: 'a command could make names in a /dev that is writable by mistake',
+    tests: ['second-wall', 'jail/plan.test'],
+  },
+  {
+    file: 'native/jail/operations.c',
+    from: '\t\tleave_session_keyring();\n',
+    to: '',
+    why: 'keys of the person’s session would be inside, if the filter did not hold',
+    tests: ['second-wall'],
+  },
+  {
+    file: 'native/jail/start.c',
+    from: 'if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_PDEATHSIG',
+    to: 'if (prctl(PR_SET_PDEATHSIG',
+    why: 'descriptors and memory of the first process could be listed',
+    tests: ['second-wall'],
+  },
+  {
+    file: 'native/jail/mounts.c',
+    from: 'if (sys_mount_setattr(root_fd, "", AT_EMPTY_PATH, &set) != 0)',
+    to: 'if (set.attr_set == 0)',
+    why: 'modes of the new root could be changed',
+    tests: ['second-wall'],
+  },
+  // Rows of tables.
+  {
+    file: 'src/authority/excess.ts',
+    from: "    case 'label':\n    case 'parent is over':",
+    to: "    case 'parent is over':",
+    why: 'a supervisor could change the label of a child',
+    tests: ['authority/excess'],
+  },
+  {
+    file: 'src/shell/programs/wrappers.ts',
+    from: "nodemon: { is: 'm', text: '-x --exec'",
+    to: "nodemon: { is: 'm', text: '--exec'",
+    why: 'a command behind an option would not be read',
+    tests: ['shell/tables'],
+  },
+  {
+    file: 'src/jail/seccomp.ts',
+    from: '[0x5412, 0x541c, 0x5423]',
+    to: '[0x5412, 0x541c]',
+    why: 'a terminal’s line discipline loads kernel modules',
+    tests: ['jail/seccomp'],
+  },
+  // Rare states.
+  {
+    file: 'native/tree/merge.c',
+    from: 'if (children->from.stopped && hides && !has_lower && fsetxattr',
+    to: 'if (children->from.stopped && hides && !has_lower && children->from.count > 1 && fsetxattr',
+    why: 'an emptied directory would show again what was deleted in it',
+    tests: ['vault/tree-overlay'],
+  },
+  {
+    file: 'src/vault/apply-plan.ts',
+    from: "(kind === 'deleted' || type !== 'directory') && own.some",
+    to: "(kind !== 'deleted' && type !== 'directory') && own.some",
+    why: 'deleting a directory above ctx’s own files would delete them',
+    tests: ['vault/apply-plan'],
+  },
+  {
+    file: 'src/audit/host-history.ts',
+    from: "if (known === undefined || known.state !== 'in use')",
+    to: "if (known === undefined || known.state === 'revoked')",
+    why: 'a key that was replaced could still seal',
+    tests: ['audit/host-history'],
+  },
+  {
+    file: 'src/vault/checkpoint.ts',
+    from: 'undone: each.id > to.id ? true : undefined',
+    to: 'undone: each.id >= to.id ? true : undefined',
+    why: 'the moment that was rolled back to would count as undone',
+    tests: ['e2e/history'],
+  },
+  {
+    file: 'native/tree/delete.c',
+    from: 'RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,',
+    to: 'RESOLVE_NO_MAGICLINKS,',
+    why: 'a mount inside a tree that is dropped would be emptied',
+    tests: ['vault/tree-mounts'],
+  },
+  {
+    file: 'src/cli/apply.ts',
+    from: 'if (!done && !(dryRun && undecided.length === 0)) return',
+    to: 'if (!done && !(dryRun && undecided.length >= 0)) return',
+    why: 'apply --dry-run would call a conflict a success',
+    tests: ['e2e/vaults'],
+  },
+];

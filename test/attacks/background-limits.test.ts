@@ -1,0 +1,37 @@
+/** A process that a command of a session leaves, against the limits of the fork, while no command runs. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { until } from '../support/process.js';
+import { recordsOf } from '../support/record.js';
+import { inSession, isAlive } from '../support/session.js';
+import { useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
+
+forEachUser((user) => {
+  const stage = useStage(user);
+  const writers: readonly (readonly [string, readonly string[], string])[] = [
+    ['disk', ['--disk', '20M'], 'while :; do head -c 1000000 /dev/zero >> big; done'],
+    ['files', ['--files', '200'], 'i=0; while :; do i=$((i+1)); : > f$i; done'],
+  ];
+  for (const [what, options, script] of writers) {
+    test(`${what}: what goes on writing between two commands is ended`, () =>
+      inSession(
+        stage,
+        async ({ project, pid }) => {
+          await stage.ctx(project, [
+            'session',
+            'exec',
+            '--',
+            'sh',
+            '-c',
+            `setsid sh -c '${script}' > /dev/null 2>&1 &`,
+          ]);
+          await until(() => !isAlive(pid), 'the session has ended');
+          const kilobytes = Number(stage.shell(stage.store, 'du -sk vault | cut -f1'));
+          assert.ok(kilobytes < 200_000, `${kilobytes} kB`);
+          assert.ok(recordsOf(stage.store).some(({ type, status }) => type === 'limit' && status === 'failed'));
+        },
+        { options },
+      ));
+  }
+});

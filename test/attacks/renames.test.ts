@@ -1,0 +1,117 @@
+/** Renames that the owner prepares: nothing gains a right by them, and nothing is lost whoever interferes. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { inSession } from '../support/session.js';
+import { cannotMountSmallDisk, onSmallDisk, overlayWorksOn } from '../support/small-disk.js';
+import { useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
+
+const soak = process.env['CTX_SOAK'] === '1';
+const fill = (count: number) => `mkdir -p d/sub; for n in $(seq ${count}); do echo $n >d/$n; echo $n >d/sub/$n; done`;
+/** Every file is there, once, with what was in it. */
+const whole = (where: string, count: number) =>
+  `cat ${where}/[0-9]* ${where}/sub/[0-9]* | sort -n | uniq -c | awk '$1 == 2' | wc -l | grep -qx ${count}`;
+
+/** A program that forbids itself everything but reading, by Landlock, and then renames. */
+const restricted = `
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+class Rules(ctypes.Structure): _fields_ = [('files', ctypes.c_uint64)]
+rules = Rules((1 << 13) - 1)
+ruleset = libc.syscall(444, ctypes.byref(rules), 8, 0)
+assert ruleset >= 0 and libc.syscall(446, ruleset, 0) == 0
+try: os.rename('d', 'e')
+except OSError as error: print(error.strerror)
+`;
+
+/** Ends the hunt, whatever comes of it. */
+const renamed = `
+import os
+try: os.rename("d", "e")
+except OSError: pass
+os.remove("go")
+`;
+
+/** Renames a directory to and fro while another thread puts links and other directories where some of it was. */
+const swapping = (rounds: number) => `
+import os, threading
+stop = threading.Event()
+def tried(call, *names):
+    try: call(*names)
+    except OSError: pass
+def swap():
+    while not stop.is_set():
+        tried(os.rename, 'd/a/b', 'd/a/was')
+        tried(os.symlink, os.path.abspath('target'), 'd/a/b')
+        tried(os.remove, 'd/a/b')
+        tried(os.rename, 'd/a/was', 'd/a/b')
+thread = threading.Thread(target=swap)
+thread.start()
+for _ in range(${rounds}):
+    tried(os.rename, 'd', 'e')
+    tried(os.rename, 'e', 'd')
+stop.set()
+thread.join()
+print(open('target/file').read(), end='')
+`;
+
+forEachUser((user) => {
+  const stage = useStage(user);
+
+  test('a program that has restricted itself gets no rename by asking for it', async () => {
+    const project = stage.project(fill(3));
+    const said = await stage.inside(project, `python3 -c "${restricted}"; ls; ${whole('d', 3)} && echo whole`);
+    assert.equal(said, 'Permission denied\nd\nwhole\n');
+  });
+
+  test('whoever kills what is at work on it loses nothing but the rename', async () => {
+    const count = soak ? 2000 : 100;
+    const project = stage.project(fill(count));
+    await inSession(
+      stage,
+      async () => {
+        const run = (script: string) => stage.ctx(project, ['session', 'exec', '--', 'sh', '-c', script]);
+        // In a session an earlier command may signal it: by the name that it has until a program is started.
+        const kill = 'test "$n" = jail && test $p != /proc/1 && test -e go && kill -9 $(basename $p)';
+        await run(
+          `touch go; while test -e go; do for p in /proc/[0-9]*; do read n <$p/comm && ${kill}; done 2>/dev/null; done >/dev/null 2>&1 &`,
+        );
+        await run(`python3 -c '${renamed}'`);
+        // Every command has that name before its program is started: this one is tried until it comes through.
+        for (let tries = 0; tries < 100 && (await run('rm -f go')).code !== 0; tries++);
+        // All of it is at one of the places, or parted between a place and what was being made.
+        const { stdout, stderr } = await run(
+          'cat $(find . -name "[0-9]*" -type f | sort -u) | sort -n | uniq | wc -l; find . -name "[0-9]*" -type f | sed "s,.*/sub/,sub/,;t;s,.*/,," | sort -u | wc -l',
+        );
+        assert.equal(stdout, `${count}\n${2 * count}\n`, stderr);
+      },
+      { project },
+    );
+  });
+
+  test('where the disk is full all stays at its place', { skip: cannotMountSmallDisk ?? false }, async (context) => {
+    const disk = stage.makeDirectory('small-rename');
+    if (!(await overlayWorksOn(stage, disk))) return context.skip('this kernel has no overlay on tmpfs');
+    const project = stage.project(
+      `${fill(20)}; for n in $(seq 20); do head -c 100000 /dev/urandom >d/large$n; done; chmod 555 d/sub`,
+    );
+    const script =
+      'python3 -c "import os; os.rename(\\"d\\", \\"e\\")" 2>&1 | tail -1; ls -a; stat -c %a d/sub; ls d | wc -l; cat d/large* | wc -c';
+    const { stdout, stderr } = await onSmallDisk(
+      stage,
+      disk,
+      'size=3500k',
+      `cd ${project}; export CTX_DATA=${disk}/store; $CTX exec -- true; $CTX exec -- sh -c '${script}'; $CTX diff --names | grep -v '^. d/'`,
+    );
+    assert.match(stdout, /^OSError: .*\n\.\n\.\.\nd\n555\n41\n2000000\n$/, stderr);
+  });
+
+  test('names and links that change all the while lead it nowhere', async () => {
+    const project = stage.project('mkdir -p d/a/b target; echo x >d/a/b/c; echo kept >target/file; chmod 700 target');
+    writeFileSync(join(project, 'swap.py'), swapping(soak ? 500 : 20));
+    const said = await stage.inside(project, 'python3 swap.py; find . -name c | wc -l; stat -c %a target');
+    assert.equal(said, 'kept\n1\n700\n');
+  });
+});

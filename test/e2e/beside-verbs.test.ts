@@ -1,0 +1,109 @@
+/** Verbs of the person while commands are at work on the fork: what must end first is said, what waits is said, and `ctx ps` shows who lives. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Living } from 'ctxfs';
+import type { Envelope } from '../../src/proxy/envelope.js';
+import { inSession } from '../support/session.js';
+import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { asOneUser } from '../support/users.js';
+
+const untilStopped = 'until test -e stop; do sleep 0.02; done';
+
+async function runningOf(stage: Stage, project: string): Promise<readonly Living[]> {
+  const { running } = (await stage.json(project, ['ps'])) as unknown as { running: readonly Living[] };
+  return running.filter(({ origin }) => origin === project);
+}
+
+asOneUser((user) => {
+  const stage = useStage(user);
+  const start = (project: string, script: string, ...options: string[]) =>
+    stage.startCtx(project, ['exec', ...options, '--timeout', '90s', '--', 'sh', '-c', script]);
+
+  test('writing verbs name every command that must end first, change nothing, and with --wait act after the last', async () => {
+    const project = stage.project('echo base > a');
+    await stage.inside(project, 'echo first > first');
+    const servers = [start(project, `echo up; echo 1 > one; ${untilStopped}`, '--json', '--stream')];
+    await servers[0]?.printed('up');
+    servers.push(start(project, `echo up; echo 2 > two; ${untilStopped}`, '--json', '--stream'));
+    await servers[1]?.printed('up');
+    stage.shell(project, 'echo mine > mine');
+
+    for (const words of [
+      ['apply'],
+      ['apply', '--to', project],
+      ['rollback'],
+      ['checkpoint', 'save', 'now'],
+      ['checkpoint', 'delete', '1'],
+      ['drop'],
+      ['flatten'],
+    ]) {
+      const { code, stderr } = await stage.ctx(project, words);
+      assert.notEqual(code, 0, words.join(' '));
+      for (const [pid, command] of [
+        [servers[0]?.pid, 'echo 1 > one'],
+        [servers[1]?.pid, 'echo 2 > two'],
+      ]) {
+        assert.match(
+          stderr,
+          new RegExp(`process ${pid} is using it: sh -c echo up; ${command}.*\\(since 2`),
+          words.join(),
+        );
+      }
+      assert.match(
+        stderr,
+        /EBUSY\)\n {2}try: wait for all of them to end, or pass --wait; ctx ps shows how to end each/,
+      );
+    }
+    const status = await stage.json(project, ['status']);
+    assert.equal(status['waiting'], 1);
+    assert.match((await stage.ctx(project, ['status'])).stdout, /waiting {3}1 edit of yours: picked up when/);
+
+    const living = await runningOf(stage, project);
+    assert.deepEqual(
+      living.map(({ kind, pid, holdsFork, end }) => [kind, pid, holdsFork, end]),
+      servers.map(({ pid }) => ['command', pid, true, `kill ${pid}`]),
+    );
+    assert.ok(living.every(({ bytes, processes }) => bytes > 0 && processes > 1));
+
+    const waiting = stage.ctx(project, ['apply', '--wait', '--json']);
+    const third = parseJson((await stage.ctx(project, ['exec', '--json', '--', 'sh', '-c', 'ls; touch stop'])).stdout);
+    assert.equal((third as Envelope).stdout?.text, 'a\nfirst\none\ntwo\n', 'the edit waits');
+    for (const { finished } of servers) {
+      const { stdout } = await finished;
+      assert.match(stdout, /1 of your own edits enter the fork when all commands that are at work on it have ended/);
+    }
+    assert.equal((await waiting).code, 0);
+    assert.equal(stage.shell(project, 'ls'), 'a\nfirst\nmine\none\nstop\ntwo\n');
+    assert.equal(await stage.inside(project, 'cat mine'), 'mine\n');
+    assert.deepEqual(await runningOf(stage, project), []);
+  });
+
+  test('ctx ps shows a kept jail, idle and at work, and ends by what it says', () =>
+    inSession(stage, async ({ project, pid }) => {
+      const [idle, ...none] = await runningOf(stage, project);
+      assert.deepEqual(none, []);
+      assert.deepEqual([idle?.kind, idle?.pid, idle?.what, idle?.holdsFork], ['kept jail', pid, 'idle', false]);
+      assert.ok((idle?.processes ?? 0) >= 3 && (idle?.bytes ?? 0) > 0);
+      const server = stage.startCtx(project, ['exec', '--', 'sh', '-c', `echo up; ${untilStopped}`]);
+      await server.printed('up');
+      const [busy] = await runningOf(stage, project);
+      assert.deepEqual([busy?.kind, busy?.pid, busy?.holdsFork], ['kept jail', pid, true]);
+      assert.match(busy?.what ?? '', /^sh -c echo up/);
+      const [verb = '', ...words] = (busy?.end ?? '').replace(/ in that directory$/, '').split(' ');
+      assert.equal(verb, 'ctx');
+      assert.equal((await stage.ctx(project, words)).code, 0);
+      await server.finished;
+      assert.deepEqual(await runningOf(stage, project), []);
+    }));
+
+  test('a command that ctx ps says how to end is ended by that', async () => {
+    const project = stage.project();
+    const server = start(project, 'echo up; sleep 1000');
+    await server.printed('up');
+    const [found] = await runningOf(stage, project);
+    assert.equal(found?.end, `kill ${server.pid}`);
+    stage.shell(project, found?.end ?? 'false');
+    assert.notEqual((await server.finished).code, 0);
+    assert.match((await stage.ctx(project, ['ps'])).stdout, /nothing of ctx is running|^\d+ {2}/);
+  });
+});

@@ -1,0 +1,166 @@
+/**
+ * A day in one fork: commands cold, kept and joined, at full speed and paced, some of them killed. What the store, the process and the
+ * machine hold at its end is what they held in its morning, and every checkpoint that is kept leads back to what was there.
+ */
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { open, type Workspace } from 'ctxfs';
+import { processesMounting, trashIsEmptied } from '../support/leftovers.js';
+import { randomFrom, testSeed } from '../support/random.js';
+import { useStage } from '../support/stage.js';
+import { asOneUser } from '../support/users.js';
+
+const isSoak = process.env['CTX_SOAK'] === '1';
+const commands = isSoak ? Number(process.env['CTX_DAY'] ?? 100_000) : 144;
+const partSize = isSoak ? 100 : 12;
+const files = 8;
+/** 64 checkpoints and the layers of their stacks, and what 64 more leave before it is collected. */
+const mostLayers = 64 + 64 + 2 * 34 + 16;
+
+type Part = 'cold' | 'kept' | 'joined' | 'paced' | 'killed';
+const parts: readonly Part[] = ['cold', 'kept', 'joined', 'paced', 'killed'];
+
+/** What the commands have to have left: the last number in each file, and how many lines were appended. */
+class Expected {
+  readonly last: string[] = Array.from({ length: files }, () => 'none');
+  lines = 0;
+
+  /** One command of the day. */
+  command(number: number): string {
+    this.last[number % files] = String(number);
+    this.lines += 1;
+    return `echo ${number} > n${number % files}; echo ${number} >> log`;
+  }
+
+  toString(): string {
+    return `${this.last.map((each) => `${each}\n`).join('')}${this.lines}\n`;
+  }
+}
+
+const look = `cat ${Array.from({ length: files }, (_, number) => `n${number}`).join(' ')}; wc -l < log`;
+
+asOneUser((user) => {
+  const stage = useStage(user);
+
+  const day = async (context: TestContext, project: string, workspace: Workspace) => {
+    const random = randomFrom(testSeed);
+    const expected = new Expected();
+    const moments = new Map<number, string>();
+    const latencies: number[] = [];
+    const remember = (checkpoint: number | null, before: string) => {
+      if (checkpoint !== null && !moments.has(checkpoint)) moments.set(checkpoint, before);
+    };
+    type Run = (script: string) => Promise<{ exitCode: number | null; checkpoint: number | null }>;
+    const timed = async (run: Run, number: number) => {
+      const before = String(expected);
+      const begun = performance.now();
+      const { exitCode, checkpoint } = await run(expected.command(number));
+      latencies.push(performance.now() - begun);
+      assert.equal(exitCode, 0);
+      remember(checkpoint, before);
+    };
+    const cold: Run = (script) => workspace.exec({ shell: script }, { streams: 'capture' });
+    let number = 0;
+    const each = async (run: Run, pause: () => Promise<unknown> = async () => undefined) => {
+      for (const end = number + partSize; number < end; number++) {
+        await timed(run, number);
+        await pause();
+      }
+    };
+    const play: Record<Part, () => Promise<void>> = {
+      cold: () => each(cold),
+      paced: () => each(cold, () => sleep(random() * (isSoak ? 50 : 5))),
+      kept: async () => {
+        const session = await workspace.session();
+        try {
+          await each((script) => session.exec({ shell: script }));
+        } finally {
+          await session.end();
+        }
+      },
+      joined: async () => {
+        const script = 'echo up; until test -e stop; do sleep 0.02; done; rm stop';
+        const server = stage.startCtx(project, ['exec', '--', 'sh', '-c', script], { timeoutSeconds: 3_600 });
+        await server.printed('up');
+        // Several at once, with numbers of one turn of the files: their order says nothing about the result.
+        const most = Math.min(4, files);
+        for (const end = number + partSize; number < end; number += most) {
+          await Promise.all(Array.from({ length: most }, (_, at) => timed(cold, number + at)));
+        }
+        await cold('touch stop');
+        assert.equal((await server.finished).code, 0);
+      },
+      killed: async () => {
+        const before = String(expected);
+        const victim = stage.startCtx(project, ['exec', '--', 'sh', '-c', 'echo ready; echo half > half; sleep 1000']);
+        await victim.printed('ready');
+        await sleep(random() * 20);
+        victim.child.kill('SIGKILL');
+        await victim.finished;
+        // It may still have been in its group: then the next one joins what is left of nobody.
+        const first = await cold('rm -f half');
+        remember(first.checkpoint, before);
+        await each(cold);
+      },
+    };
+    const inMorning = () => readdirSync('/proc/self/fd').length;
+    await play.cold();
+    await play.joined();
+    const descriptors = inMorning();
+    while (number < commands) {
+      const part = parts[Math.floor(random() * parts.length)] ?? 'cold';
+      await play[part]();
+      if (isSoak && number % 1000 < partSize) process.stderr.write(`${number} commands; ${latencyText(latencies)}\n`);
+    }
+    context.diagnostic(`${number} commands, CTX_TEST_SEED=${testSeed}; ${latencyText(latencies)}`);
+    assert.equal((await cold(look)).exitCode, 0);
+    assert.ok(inMorning() <= descriptors + 4, `${descriptors} descriptors in the morning, ${inMorning()} at the end`);
+    return { expected: String(expected), moments, random, latencies };
+  };
+
+  test('a day of commands leaves what its checkpoints need, and each of them leads back', async (context) => {
+    const project = stage.project(`: > log; for i in $(seq 0 ${files - 1}); do echo none > n$i; done`);
+    const workspace = await open({ directory: project, data: stage.store });
+    try {
+      const { expected, moments, random, latencies } = await day(context, project, workspace);
+      const seen = async () => (await workspace.exec({ shell: look }, { streams: 'capture' })).stdout?.text;
+      assert.equal(await seen(), expected);
+
+      const [vault = ''] = readdirSync(join(stage.store, 'vault'));
+      const place = join(stage.store, 'vault', vault);
+      const layers = readdirSync(join(place, 'layer')).length;
+      context.diagnostic(`${layers} layers, ${Math.round(process.memoryUsage().rss / 1e6)} MB`);
+      assert.ok(layers <= mostLayers, `${layers} layers at the end of the day`);
+      const own = readdirSync(join(place, 'fork', 'main'));
+      assert.ok(own.length < 32, own.join(' '));
+      assert.ok(readdirSync(join(place, 'fork', 'main', 'group')).length <= 16);
+      assert.deepEqual(processesMounting(project), []);
+      await trashIsEmptied(stage.store);
+
+      const kept = (await workspace.checkpoints()).filter(({ id }) => moments.has(id));
+      assert.ok(kept.length > 16, 'checkpoints are kept');
+      for (let time = 0; time < (isSoak ? 40 : 5); time++) {
+        const { id } = kept[Math.floor(random() * kept.length)] ?? { id: 0 };
+        await workspace.rollback({ checkpoint: String(id) });
+        assert.equal(await seen(), moments.get(id), `checkpoint ${id}`);
+      }
+      // A machine that others use may be slow at any time: only where somebody asked for the whole day.
+      if (isSoak) assert.ok(medianOf(latencies.slice(-1000)) < 3 * medianOf(latencies.slice(0, 1000)) + 10);
+    } finally {
+      await workspace.close();
+    }
+  });
+});
+
+function medianOf(numbers: readonly number[]): number {
+  return numbers.toSorted((left, right) => left - right)[numbers.length >> 1] ?? 0;
+}
+
+function latencyText(latencies: readonly number[]): string {
+  const part = Math.ceil(latencies.length / 10);
+  const [first, last] = [latencies.slice(0, part), latencies.slice(-part)].map(medianOf);
+  return `median of the first tenth ${first?.toFixed(1)} ms, of the last ${last?.toFixed(1)} ms`;
+}

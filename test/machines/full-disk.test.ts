@@ -1,0 +1,94 @@
+/**
+ * Every write of every verb fails in turn, or is cut short: a verb that says it is done has done it; one that says it failed has
+ * done nothing half; and the same verb works when there is room again.
+ *
+ * `npm test` fails one write of each verb in one of the ways, chosen by CTX_TEST_SEED; CTX_SOAK=1 every write in every way.
+ */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { checkout } from '../support/program.js';
+import { randomFrom, testSeed } from '../support/random.js';
+import { useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
+
+const isSoak = process.env['CTX_SOAK'] === '1';
+const triesOfOne = isSoak ? Number.POSITIVE_INFINITY : 1;
+const noSpace = '28';
+const ways: readonly string[] = [noSpace, 'short'];
+const notSoMany = 99;
+
+const verbs: readonly (readonly string[])[] = [
+  ['apply'],
+  ['apply', '--undo'],
+  ['checkpoint', 'save', 'named'],
+  ['rollback'],
+  ['exec', '--', 'sh', '-c', 'echo next > a'],
+  ['flatten'],
+];
+
+forEachUser((user) => {
+  const stage = useStage(user);
+
+  test(`a verb whose write fails has not half happened, CTX_TEST_SEED=${testSeed}`, async (context) => {
+    const random = randomFrom(testSeed + user.uid);
+    const injector = join(stage.directory, 'fail-call');
+    const source = join(checkout, 'test', 'support', 'fail-call.c');
+    const built = spawnSync('gcc', ['-O1', '-o', injector, source], { encoding: 'utf8' });
+    if (built.status !== 0) return context.skip(`needs gcc on x86-64: ${built.stderr}`);
+    const world = stage.makeDirectory('world');
+    const project = join(world, 'project');
+    const env = { CTX_DATA: join(world, 'store') };
+    const ctx = (words: readonly string[]) => stage.ctx(project, words, { env });
+    const failing = (number: number, how: string, words: readonly string[]) =>
+      stage.start(project, [injector, String(number), how, stage.program, ...words], { env }).finished;
+    stage.shell(world, 'mkdir project; cd project; echo old > a; echo old > b; echo old > c');
+    const ready = async (words: readonly string[]) => assert.equal((await ctx(words)).code, 0, words.join(' '));
+    await ready(['exec', '--', 'sh', '-c', 'echo new > a; rm b']);
+    await ready(['apply']);
+    await ready(['exec', '--', 'sh', '-c', 'echo newer > a; echo newer > c; echo newer > d']);
+    // Not as the user: what is copied has every owner and mode. The project stays the directory it is, as its vault knows it.
+    const copy = (from: string, to: string) => {
+      const script = `mkdir -p ${to}/project; rm -rf ${to}/store; find ${to}/project -mindepth 1 -delete
+        cp -a ${from}/store ${to}/store && cp -a ${from}/project/. ${to}/project/`;
+      const { status, stderr } = spawnSync('sh', ['-c', script], { cwd: stage.directory, encoding: 'utf8' });
+      assert.equal(status, 0, stderr);
+    };
+    copy('world', 'saved');
+    const probe = await failing(1, noSpace, ['--version']);
+    if (probe.code === null || probe.signal !== null) return context.skip('this host does not let a program be traced');
+
+    for (const verb of verbs) {
+      for (const how of isSoak ? ways : [ways[Math.floor(random() * ways.length)] ?? noSpace]) {
+        let number = isSoak ? 1 : 1 + Math.floor(random() * 20);
+        for (let tries = 0; tries < triesOfOne; tries++) {
+          copy('saved', 'world');
+          const label = `write ${number} of ctx ${verb.join(' ')}: ${how === 'short' ? 'cut short' : 'no space'}`;
+          const ended = await failing(number, how, verb);
+          if (ended.code === notSoMany) break;
+          number += isSoak ? 1 : 1 + Math.floor(random() * 14);
+          const said = `${label}\n${ended.stdout}${ended.stderr}`;
+          // The person's files are old or new, each whole, and all of them new where the verb says so.
+          const text = (name: string) => stage.shell(project, `cat ${name} 2>/dev/null || true`).trimEnd();
+          const state = ['a', 'b', 'c', 'd'].map(text).join(',');
+          if (verb[0] !== 'apply') assert.equal(state, 'new,,old,', said);
+          else if (ended.code === 0)
+            assert.equal(state, verb[1] === undefined ? 'newer,,newer,newer' : 'old,old,old,', said);
+          for (const name of ['a', 'b', 'c', 'd']) assert.match(text(name), /^(old|new|newer)?$/, said);
+          // A short write is no failure to anybody who goes on after it.
+          if (how === 'short' && ended.code !== null && verb[0] === 'checkpoint') assert.equal(ended.code, 0, said);
+          const repaired = await stage.json(project, ['fsck', '--repair'], 0, { env });
+          assert.deepEqual(repaired['faults'], [], said);
+          if (ended.code !== 0 || verb[0] === 'exec') {
+            const again = await ctx(verb);
+            assert.equal(again.code, 0, `${said}\nagain: ${again.stdout}${again.stderr}`);
+          }
+          if (verb[0] === 'apply' && verb[1] === undefined)
+            assert.equal(readFileSync(join(project, 'a'), 'utf8'), 'newer\n', said);
+        }
+      }
+    }
+  });
+});

@@ -1,0 +1,75 @@
+/**
+ * A disk whose power can be cut: a journaled ext4 in a file, mounted by a loop device. What a cut leaves is what the kernel has
+ * written to the file by then; a copy of it is mounted elsewhere, and recovers its journal as after a real one.
+ */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, copyFileSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { isRoot, type TestUser } from './users.js';
+
+function run(argv: readonly string[]): string | undefined {
+  const { status, stderr, error } = spawnSync(argv[0] ?? '', argv.slice(1), { encoding: 'utf8' });
+  return status === 0 ? undefined : `${argv.join(' ')}: ${error?.message ?? stderr}`;
+}
+
+function required(argv: readonly string[]): void {
+  const problem = run(argv);
+  if (problem !== undefined) throw new Error(problem);
+}
+
+export class CutDisk {
+  readonly #directory: string;
+  readonly #image: string;
+  readonly #user: TestUser;
+  #cuts = 0;
+
+  /** `directory` is on a fast disk or in memory: the machine's own cache must not stand for the disk's. */
+  constructor(directory: string, user: TestUser) {
+    this.#directory = directory;
+    this.#image = join(directory, 'disk.img');
+    this.#user = user;
+    chmodSync(directory, 0o755);
+    mkdirSync(this.mounted, { recursive: true });
+  }
+
+  get mounted(): string {
+    return join(this.#directory, 'disk');
+  }
+
+  /** Why it cannot be, or undefined. The journal is committed often, so that cuts meet names without their bytes. */
+  make(): string | undefined {
+    if (!isRoot) return 'needs root to mount a disk image';
+    const made =
+      run(['truncate', '-s', '48M', this.#image]) ??
+      run(['mkfs.ext4', '-q', '-F', '-N', '12000', '-J', 'size=4', '-E', 'lazy_itable_init=0', this.#image]) ??
+      this.#mount();
+    if (made === undefined) chownSync(this.mounted, this.#user.uid, this.#user.gid);
+    return made;
+  }
+
+  #mount(): string | undefined {
+    return run(['mount', '-o', 'loop,commit=1', this.#image, this.mounted]);
+  }
+
+  /** What a cut right now would leave. */
+  copy(): string {
+    this.#cuts += 1;
+    const copy = join(this.#directory, `cut-${this.#cuts}.img`);
+    copyFileSync(this.#image, copy);
+    return copy;
+  }
+
+  /** The power comes back: the disk is what had reached it. Nothing may be running on it. */
+  restore(copy: string): void {
+    required(['umount', this.mounted]);
+    rmSync(this.#image);
+    required(['mv', copy, this.#image]);
+    const problem = this.#mount();
+    if (problem !== undefined) throw new Error(problem);
+  }
+
+  remove(): void {
+    run(['umount', this.mounted]);
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}

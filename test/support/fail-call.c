@@ -1,0 +1,99 @@
+/*
+ * fail-call N ERROR|short PROGRAM ARGS...: the N-th call that writes to a file, of the program and of all it starts, fails with the
+ * errno, or, with `short`, writes one byte. Exit code 99: there were not so many. Traces; so it works for static programs.
+ * Writes to pipes, sockets and terminals are not counted: these are no disk.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const struct {
+  long number;
+  int descriptor; /* the argument that is written to; -1: none, it counts always */
+  int length;     /* the argument that says how much; -1: cannot be short */
+} calls[] = {
+    {SYS_write, 0, 2},       {SYS_pwrite64, 0, 2}, {SYS_writev, 0, -1},     {SYS_copy_file_range, 2, 4},
+    {SYS_ftruncate, 0, -1},  {SYS_fsync, 0, -1},   {SYS_fdatasync, 0, -1},  {SYS_syncfs, 0, -1},
+    {SYS_rename, -1, -1},    {SYS_renameat, -1, -1}, {SYS_renameat2, -1, -1}, {SYS_mkdir, -1, -1},
+    {SYS_mkdirat, -1, -1},   {SYS_linkat, -1, -1}, {SYS_symlinkat, -1, -1}, {SYS_fallocate, 0, -1},
+};
+
+static unsigned long long argument(const struct user_regs_struct *at, int index) {
+  const unsigned long long all[] = {at->rdi, at->rsi, at->rdx, at->r10, at->r8, at->r9};
+  return all[index];
+}
+
+static int is_file(pid_t process, int descriptor) {
+  char path[64];
+  struct stat status;
+  snprintf(path, sizeof path, "/proc/%d/fd/%d", process, descriptor);
+  return stat(path, &status) == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
+}
+
+static int entering[1 << 22]; /* by pid: in a call, and what to do at its end */
+
+int main(int count, char **words) {
+  if (count < 4) return 2;
+  long left = atol(words[1]);
+  int is_short = strcmp(words[2], "short") == 0, error = is_short ? 0 : atoi(words[2]), hit = 0, code = 1;
+  pid_t first = fork();
+  if (first == 0) {
+    ptrace(PTRACE_TRACEME, 0, 0, 0);
+    raise(SIGSTOP);
+    execvp(words[3], words + 3);
+    _exit(127);
+  }
+  int status;
+  waitpid(first, &status, 0);
+  const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+                       PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
+  ptrace(PTRACE_SETOPTIONS, first, 0, options);
+  ptrace(PTRACE_SYSCALL, first, 0, 0);
+  for (pid_t process; (process = waitpid(-1, &status, __WALL)) > 0;) {
+    if (WIFEXITED(status) || WIFSIGNALED(status)) {
+      if (process == first) code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      entering[process] = 0;
+      continue;
+    }
+    int signal_number = WSTOPSIG(status);
+    if (signal_number == (SIGTRAP | 0x80)) {
+      struct user_regs_struct at;
+      ptrace(PTRACE_GETREGS, process, 0, &at);
+      if (entering[process] == 0) {
+        entering[process] = 1;
+        for (size_t i = 0; i < sizeof calls / sizeof *calls && !hit; i++) {
+          if ((long)at.orig_rax != calls[i].number) continue;
+          if (calls[i].descriptor >= 0 && !is_file(process, (int)argument(&at, calls[i].descriptor))) continue;
+          if (is_short && (calls[i].length < 0 || argument(&at, calls[i].length) < 2)) continue;
+          if (--left > 0) continue;
+          hit = 1;
+          if (is_short && calls[i].length == 2) at.rdx = 1;
+          else if (is_short) at.r8 = 1;
+          else at.orig_rax = (unsigned long long)-1;
+          entering[process] = is_short ? 1 : 2;
+          ptrace(PTRACE_SETREGS, process, 0, &at);
+        }
+      } else {
+        if (entering[process] == 2) {
+          at.rax = (unsigned long long)-error;
+          ptrace(PTRACE_SETREGS, process, 0, &at);
+        }
+        entering[process] = 0;
+      }
+      signal_number = 0;
+    } else if (signal_number == SIGTRAP || signal_number == SIGSTOP) {
+      signal_number = 0;
+    }
+    ptrace(PTRACE_SYSCALL, process, 0, signal_number);
+  }
+  return hit ? code : 99;
+}
