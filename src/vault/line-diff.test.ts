@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { testSeed } from '../../test/support/random.js';
 import { type Edit, hunks, lineEdits, linesOf } from './line-diff.js';
 
-const seed = Number(process.env['CTX_TEST_SEED'] ?? 1);
 const text = fc
   .array(fc.constantFrom('a\n', 'b\n', 'c\n', '\n', 'long line\n'), { maxLength: 30 })
   .map((lines) => lines.join(''));
@@ -24,7 +24,7 @@ describe('line diff', () => {
         const kept = edits.filter(({ kind }) => kind === 'same').length;
         assert.equal(kept, longestCommon(linesOf(before), linesOf(after)));
       }),
-      { seed },
+      { seed: testSeed },
     );
   });
 

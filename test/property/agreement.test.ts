@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { checkout } from '../support/program.js';
-import { soakSeed } from '../support/random.js';
+import { testSeed } from '../support/random.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -23,7 +23,7 @@ const timeoutSeconds = isSoak ? 4 * 3600 : 900;
 forEachUser((user) => {
   const stage = useStage(user);
 
-  test(`what why, rules test and the hook say is what happens, CTX_TEST_SEED=${soakSeed}`, async (context) => {
+  test(`what why, rules test and the hook say is what happens, CTX_TEST_SEED=${testSeed}`, async (context) => {
     if (dirname(dirname(stage.program)) !== checkout) return context.skip('this user cannot enter the checkout');
     const argv = [
       process.execPath,
@@ -32,7 +32,7 @@ forEachUser((user) => {
       String(user.gid),
       stage.makeDirectory('places'),
       String(places),
-      String(soakSeed),
+      String(testSeed),
     ];
     const { code, stdout, stderr } = await stage.start('/', argv, { timeoutSeconds }).finished;
     assert.equal(code, 0, `${stdout}${stderr}`);

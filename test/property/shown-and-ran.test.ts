@@ -10,7 +10,7 @@ import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { checkout } from '../support/program.js';
-import { soakSeed } from '../support/random.js';
+import { testSeed } from '../support/random.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -22,10 +22,10 @@ const timeoutSeconds = isSoak ? 4 * 3600 : 900;
 forEachUser((user) => {
   const stage = useStage(user);
 
-  test(`what was shown is what ran, CTX_TEST_SEED=${soakSeed}`, async (context) => {
+  test(`what was shown is what ran, CTX_TEST_SEED=${testSeed}`, async (context) => {
     if (dirname(dirname(stage.program)) !== checkout) return context.skip('this user cannot enter the checkout');
     const identity = [String(user.uid), String(user.gid)];
-    const argv = [process.execPath, main, ...identity, stage.project(), String(rounds), String(soakSeed)];
+    const argv = [process.execPath, main, ...identity, stage.project(), String(rounds), String(testSeed)];
     const { code, stdout, stderr } = await stage.start('/', argv, { timeoutSeconds }).finished;
     assert.equal(code, 0, `${stdout}${stderr}`);
     assert.equal((JSON.parse(stdout) as { readonly rounds: number }).rounds, rounds);

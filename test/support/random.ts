@@ -1,6 +1,10 @@
 /** The run's seed and a generator from it, for tests that choose moments and shapes rather than values. */
 
-export const testSeed = Number(process.env['CTX_TEST_SEED'] ?? 20_240_229) >>> 0;
+/** Of every short run: `npm test` makes the same choices each time, so that a failure there is of what was changed. */
+export const fixedSeed = 20_240_229;
+
+/** `npm run soak` draws one and passes it here. */
+export const testSeed = Number(process.env['CTX_TEST_SEED'] ?? fixedSeed) >>> 0;
 
 /** Mulberry32: small, and the same everywhere. */
 export function randomFrom(start: number): () => number {
@@ -12,6 +16,3 @@ export function randomFrom(start: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
-
-/** For long random sequences of real commands: the same in every short run, so that a failure there is of what was changed. */
-export const soakSeed = process.env['CTX_SOAK'] === '1' ? testSeed : 1;
