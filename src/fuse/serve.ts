@@ -6,7 +6,7 @@
  */
 import { readSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
-import { hasCode } from '../base/errno.js';
+import { ErrnoError, hasCode } from '../base/errno.js';
 import type { FileSystem } from '../vfs/filesystem.js';
 import type { Dispatch } from './dispatch.js';
 import type { FuseLibrary } from './mount.js';
@@ -23,26 +23,55 @@ export interface Serving {
 
 const idleMilliseconds = 1_000;
 const requestsBetweenTurns = 512;
+/** Answers of a remote engine come on the event loop, so the thread sleeps in the kernel for no longer than this while one is awaited. */
+const turnMilliseconds = 1;
+/** Of requests that wait for a remote engine; what comes beyond them waits in the kernel. */
+const mostAwaited = 64;
 
 /** Until the mount is gone or the signal aborts. */
 export async function serve({ descriptor, library, dispatch, filesystem, signal }: Serving): Promise<void> {
   const request = Buffer.allocUnsafeSlow(requestBytes);
+  const { immediate } = filesystem.capabilities;
+  const awaited = new Set<Promise<void>>();
   let served = 0;
   while (!signal.aborted) {
-    const ready = library.wait(descriptor, idleMilliseconds);
-    if (ready === 0 || ready === -constants.errno.EINTR || served >= requestsBetweenTurns) {
-      if (ready === 0) await filesystem.sync();
+    const ready = library.wait(descriptor, awaited.size === 0 ? idleMilliseconds : turnMilliseconds);
+    if (ready !== 1 || awaited.size > 0 || served >= requestsBetweenTurns) {
+      if (ready === 0 && awaited.size === 0) await syncedWhileIdle(filesystem);
       served = 0;
       await new Promise((resolve) => setImmediate(resolve));
-      if (ready !== 1) continue;
+      if (isPause(ready) || awaited.size >= mostAwaited) continue;
     }
     const length = received(descriptor, request);
-    if (length === undefined) return;
+    if (length === undefined) break;
     if (length === 0) continue;
     served += 1;
-    const answered = dispatch.answer(request, length);
-    const reply = answered instanceof Promise ? await answered : answered;
-    if (reply !== undefined) send(descriptor, reply);
+    const answered = dispatch.answer(immediate ? request : Buffer.from(request.subarray(0, length)), length);
+    if (!(answered instanceof Promise)) {
+      if (answered !== undefined) send(descriptor, answered);
+      continue;
+    }
+    const sent: Promise<void> = answered.then((reply) => {
+      awaited.delete(sent);
+      if (reply !== undefined) send(descriptor, reply);
+    });
+    awaited.add(sent);
+    if (immediate) await sent;
+  }
+  await Promise.all(awaited);
+}
+
+/** Nothing came, or a signal did; whatever else it is, the next read says. */
+function isPause(ready: number): boolean {
+  return ready === 0 || ready === -constants.errno.EINTR;
+}
+
+/** What cannot be written now stays in memory, and `fsync` or the end says so: nobody waits for this one. */
+async function syncedWhileIdle(filesystem: FileSystem): Promise<void> {
+  try {
+    await filesystem.sync();
+  } catch (error) {
+    if (!(error instanceof ErrnoError)) throw error;
   }
 }
 

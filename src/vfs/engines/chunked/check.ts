@@ -4,7 +4,7 @@
  */
 import { Blake3 } from '../../../base/blake3.js';
 import { textFromName } from '../../names.js';
-import { chunkBytes } from './chunked-store.js';
+import { chunkBytes } from './chunk-content.js';
 import type { ChunkDatabase } from './database.js';
 import { decodePage, type Page } from './page.js';
 import { type ChunkedRecord, decodeRecord, unpacked } from './records.js';

@@ -2,19 +2,18 @@
  * An inode store in one file: records and names in a copy-on-write tree, content in chunks by digest, equal ones once. What was
  * changed is in memory until `sync`, or until there is much of it, and then goes to the disk in one transaction.
  */
-import { Blake3 } from '../../../base/blake3.js';
 import { ErrnoError } from '../../../base/errno.js';
 import type { Creation, Inode } from '../../filesystem.js';
 import type { Name } from '../../names.js';
 import type { InodeRecord, InodeStore, Usage } from '../inodes/inode-store.js';
 import { now } from '../inodes/inode-time.js';
+import { ChunkContent, chunkBytes } from './chunk-content.js';
 import type { ChunkDatabase, Heading, Root } from './database.js';
 import { decodePage, emptyPage, encodePage, type Page, type PageNumber } from './page.js';
 import {
   after,
   type ChunkedRecord,
   childKey,
-  chunkKey,
   decodeRecord,
   encodeRecord,
   inodeKey,
@@ -24,25 +23,15 @@ import {
 } from './records.js';
 import { type PageStore, SortedTree } from './sorted-tree.js';
 
-export const chunkBytes = 64 * 1024;
 /** Of content that is only in memory. */
 const mostDirtyBytes = 16 * 1024 * 1024;
 const mostDirtyPages = 4_096;
 const mostCachedPages = 16_384;
 const mostCachedRecords = 65_536;
-const mostCachedChunks = 128;
 /** Between two transactions that nobody asked for. */
 const commitMilliseconds = 1_000;
 /** How old a reader's look at what another process writes may be. */
 const lookMilliseconds = 20;
-
-interface DirtyChunk {
-  readonly inode: Inode;
-  readonly index: number;
-  readonly bytes: Buffer;
-  /** Bytes of it that were ever written; zeros follow. */
-  used: number;
-}
 
 export class ChunkedStore implements InodeStore, PageStore {
   readonly root: Inode = 1;
@@ -51,14 +40,12 @@ export class ChunkedStore implements InodeStore, PageStore {
   /** A snapshot never changes. */
   readonly #snapshot: string | undefined;
   readonly #tree: SortedTree;
-  readonly #hash = new Blake3();
   readonly #pages = new Map<PageNumber, Page>();
   readonly #dirtyPages = new Map<PageNumber, Page>();
   readonly #droppedPages = new Set<PageNumber>();
   readonly #records = new Map<Inode, ChunkedRecord>();
   readonly #dirtyRecords = new Set<Inode>();
-  readonly #dirtyChunks = new Map<string, DirtyChunk>();
-  readonly #chunks = new Map<string, Buffer>();
+  readonly #content: ChunkContent;
   #heading: Heading;
   #head: Root;
   #dirtySince: number | undefined;
@@ -84,6 +71,7 @@ export class ChunkedStore implements InodeStore, PageStore {
     }
     this.#head = named;
     this.#tree = new SortedTree(this, named.page);
+    this.#content = new ChunkContent(database, this.#tree, (inode, by) => this.#recount(inode, by));
     if (found === undefined) this.#begin(root);
     else if (writable) this.#forgetOrphans();
   }
@@ -170,46 +158,20 @@ export class ChunkedStore implements InodeStore, PageStore {
     return this.children(directory).next().done === true;
   }
 
+  read(inode: Inode, offset: number, length: number): Buffer {
+    return this.#content.read(inode, offset, length);
+  }
+
   write(inode: Inode, offset: number, bytes: Uint8Array): void {
-    for (let done = 0; done < bytes.length; ) {
-      const index = Math.floor((offset + done) / chunkBytes);
-      const within = offset + done - index * chunkBytes;
-      const count = Math.min(bytes.length - done, chunkBytes - within);
-      const chunk = this.#dirty(inode, index);
-      chunk.bytes.set(bytes.subarray(done, done + count), within);
-      chunk.used = Math.max(chunk.used, within + count);
-      done += count;
-    }
+    this.#content.write(inode, offset, bytes);
   }
 
   erase(inode: Inode, offset: number, end: number): void {
-    const record = this.get(inode);
-    if (record === undefined || end <= offset) return;
-    const [first, last] = [Math.floor(offset / chunkBytes), Math.floor((end - 1) / chunkBytes)];
-    for (const index of this.#indexes(inode, first, last)) {
-      const from = Math.max(0, offset - index * chunkBytes);
-      const to = Math.min(chunkBytes, end - index * chunkBytes);
-      const used = this.#used(inode, index);
-      if (from === 0 && to >= used) this.#removeChunk(record, index);
-      else if (from < used) {
-        const chunk = this.#dirty(inode, index);
-        chunk.bytes.fill(0, from, to);
-        if (to >= chunk.used) chunk.used = from;
-      }
-    }
+    this.#content.erase(inode, offset, end);
   }
 
   seek(inode: Inode, offset: number, size: number, wanted: 'data' | 'hole'): number | undefined {
-    const first = Math.floor(offset / chunkBytes);
-    let expected = first;
-    for (const index of this.#indexes(inode, first, Math.floor((size - 1) / chunkBytes))) {
-      if (wanted === 'data') return Math.max(offset, index * chunkBytes);
-      if (index !== expected) break;
-      expected += 1;
-    }
-    if (wanted === 'data') return undefined;
-    const found = Math.max(offset, expected * chunkBytes);
-    return found < size ? found : undefined;
+    return this.#content.seek(inode, offset, size, wanted);
   }
 
   stored(inode: Inode): number {
@@ -224,7 +186,7 @@ export class ChunkedStore implements InodeStore, PageStore {
   settled(): void {
     if (!this.#writable) return;
     this.#dirtySince ??= Date.now();
-    const bytes = this.#dirtyChunks.size * chunkBytes;
+    const bytes = this.#content.changed * chunkBytes;
     const isOld = Date.now() - this.#dirtySince > commitMilliseconds;
     if (bytes > mostDirtyBytes || this.#dirtyPages.size > mostDirtyPages || isOld) this.sync();
     else if (!this.#isDirty) this.#trim();
@@ -232,7 +194,7 @@ export class ChunkedStore implements InodeStore, PageStore {
 
   sync(): void {
     if (!this.#writable || !this.#isDirty) return;
-    const chunks = this.#flushed();
+    const chunks = this.#content.flushed();
     for (const inode of this.#dirtyRecords) {
       const record = this.#records.get(inode);
       if (record !== undefined) this.#tree.set(inodeKey(inode), encodeRecord(record));
@@ -249,7 +211,7 @@ export class ChunkedStore implements InodeStore, PageStore {
       chunks,
     });
     this.#dirtyRecords.clear();
-    this.#dirtyChunks.clear();
+    this.#content.settled();
     this.#dirtyPages.clear();
     this.#droppedPages.clear();
     this.#dirtySince = undefined;
@@ -287,7 +249,7 @@ export class ChunkedStore implements InodeStore, PageStore {
   }
 
   get #isDirty(): boolean {
-    return this.#dirtyRecords.size + this.#dirtyChunks.size + this.#dirtyPages.size + this.#droppedPages.size > 0;
+    return this.#dirtyRecords.size + this.#content.changed + this.#dirtyPages.size + this.#droppedPages.size > 0;
   }
 
   #begin({ mode, uid, gid }: Creation): void {
@@ -342,95 +304,11 @@ export class ChunkedStore implements InodeStore, PageStore {
     return page;
   }
 
-  read(inode: Inode, offset: number, length: number): Buffer {
-    const bytes = Buffer.alloc(length);
-    for (let done = 0; done < length; ) {
-      const index = Math.floor((offset + done) / chunkBytes);
-      const within = offset + done - index * chunkBytes;
-      const count = Math.min(length - done, chunkBytes - within);
-      const key = chunkKey(inode, index);
-      const content = this.#dirtyChunks.get(key)?.bytes ?? this.#clean(key);
-      if (content !== undefined && within < content.length) content.copy(bytes, done, within, within + count);
-      done += count;
-    }
-    return bytes;
-  }
-
-  /** The chunk as it is on the disk, and checked: EIO where it is not what its digest says. */
-  #clean(key: string): Buffer | undefined {
-    const value = this.#tree.get(key);
-    if (value === undefined) return undefined;
-    const digest = value.toString('latin1');
-    const cached = this.#chunks.get(digest);
-    if (cached !== undefined) return cached;
-    const bytes = this.#database.chunk(digest);
-    if (bytes === undefined || this.#hash.digest(bytes).toString('latin1') !== digest) {
-      throw new ErrnoError('EIO', {
-        operation: 'read',
-        path: this.#database.file,
-        reason: `chunk ${value.toString('hex').slice(0, 16)} is ${bytes === undefined ? 'missing' : 'damaged'}`,
-        remedy: 'ctx vfs check says what is damaged; an earlier snapshot may be whole',
-      });
-    }
-    if (this.#chunks.size >= mostCachedChunks) this.#chunks.delete(this.#chunks.keys().next().value ?? '');
-    this.#chunks.set(digest, bytes);
-    return bytes;
-  }
-
-  #used(inode: Inode, index: number): number {
-    const key = chunkKey(inode, index);
-    return this.#dirtyChunks.get(key)?.used ?? this.#clean(key)?.length ?? 0;
-  }
-
-  #dirty(inode: Inode, index: number): DirtyChunk {
-    const key = chunkKey(inode, index);
-    const known = this.#dirtyChunks.get(key);
-    if (known !== undefined) return known;
-    const clean = this.#clean(key);
-    const chunk: DirtyChunk = { inode, index, bytes: Buffer.alloc(chunkBytes), used: clean?.length ?? 0 };
-    clean?.copy(chunk.bytes);
-    this.#dirtyChunks.set(key, chunk);
-    if (clean === undefined) this.#recount(inode, 1);
-    return chunk;
-  }
-
-  #removeChunk(record: ChunkedRecord, index: number): void {
-    const key = chunkKey(record.inode, index);
-    const known = this.#dirtyChunks.delete(key);
-    const onDisk = this.#tree.get(key) !== undefined;
-    if (onDisk) this.#tree.delete(key);
-    if (known || onDisk) this.#recount(record.inode, -1);
-  }
-
   #recount(inode: Inode, by: number): void {
     const record = this.get(inode);
     if (record !== undefined) record.chunks += by;
     this.#dirtyRecords.add(inode);
     this.#count(0, by);
-  }
-
-  /** Numbers of the chunks there are, in order. */
-  #indexes(inode: Inode, first: number, last: number): readonly number[] {
-    const found = new Set<number>();
-    for (const [key] of this.#tree.range(chunkKey(inode, first), chunkKey(inode, last + 1)))
-      found.add(unpacked(key, 7));
-    for (const { inode: of, index } of this.#dirtyChunks.values()) {
-      if (of === inode && index >= first && index <= last) found.add(index);
-    }
-    return [...found].sort((one, other) => one - other);
-  }
-
-  /** New chunks by digest; the tree has their digests. */
-  #flushed(): ReadonlyMap<string, Buffer> {
-    const chunks = new Map<string, Buffer>();
-    for (const [key, { bytes, used }] of this.#dirtyChunks) {
-      const content = bytes.subarray(0, used);
-      const digest = this.#hash.digest(content);
-      const name = digest.toString('latin1');
-      this.#tree.set(key, Buffer.from(digest));
-      if (!chunks.has(name) && !this.#database.hasChunk(name)) chunks.set(name, content);
-    }
-    return chunks;
   }
 
   /** Between calls nobody holds what is cached. */

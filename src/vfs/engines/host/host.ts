@@ -3,7 +3,6 @@
  * host-nodes. It acts with the rights of this process and gives new files its owner, or the asked one where it is root.
  */
 import {
-  type BigIntStats,
   chmodSync,
   chownSync,
   closeSync,
@@ -13,7 +12,6 @@ import {
   fsyncSync,
   lchownSync,
   linkSync,
-  lstatSync,
   lutimesSync,
   mkdirSync,
   openSync,
@@ -29,7 +27,7 @@ import {
   utimesSync,
   writeSync,
 } from 'node:fs';
-import { fromSystemError, hasCode } from '../../../base/errno.js';
+import { fromSystemError } from '../../../base/errno.js';
 import { failure } from '../../failure.js';
 import type {
   Attributes,
@@ -41,11 +39,11 @@ import type {
   Inode,
   Kind,
   OpenMode,
-  Time,
 } from '../../filesystem.js';
 import { checkName, type Name, nameBytes, nameFromBytes, textFromName } from '../../names.js';
 import { readOnly } from '../readonly/readonly.js';
 import { entryPath, openEntry, openRoot, ownPath, statOf, using } from './anchored.js';
+import { accessOf, entryStat, kindOf, seconds, shown } from './host-attributes.js';
 import { HostNodes } from './host-nodes.js';
 
 export interface HostOptions {
@@ -365,51 +363,4 @@ class HostFileSystem implements FileSystem {
     if (mode === undefined) throw failure('EBADF', operation);
     return mode;
   }
-}
-
-function entryStat(directory: number, name: Name): BigIntStats | undefined {
-  try {
-    return lstatSync(entryPath(directory, name), { bigint: true });
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
-}
-
-function accessOf({ read, write, append }: OpenMode): number {
-  const access = write ? (read ? constants.O_RDWR : constants.O_WRONLY) : constants.O_RDONLY;
-  return access | (append === true ? constants.O_APPEND : 0) | constants.O_NONBLOCK;
-}
-
-/** Node takes times in seconds, which keeps microseconds of them. */
-function seconds(time: Time | 'now' | undefined, before: Time): number {
-  if (time === 'now') return Date.now() / 1000;
-  // The middle of the microsecond, which no rounding takes it out of.
-  return (Number((time ?? before) / 1000n) + 0.5) / 1e6;
-}
-
-function kindOf(stat: BigIntStats): Kind {
-  if (stat.isFile()) return 'file';
-  if (stat.isDirectory()) return 'directory';
-  if (stat.isSymbolicLink()) return 'symlink';
-  if (stat.isFIFO()) return 'fifo';
-  if (stat.isSocket()) return 'socket';
-  return stat.isBlockDevice() ? 'block' : 'character';
-}
-
-function shown(inode: Inode, stat: BigIntStats): Attributes {
-  return {
-    inode,
-    kind: kindOf(stat),
-    mode: Number(stat.mode) & 0o7777,
-    links: Number(stat.nlink),
-    uid: Number(stat.uid),
-    gid: Number(stat.gid),
-    device: Number(stat.rdev),
-    size: Number(stat.size),
-    blocks: Number(stat.blocks),
-    accessed: stat.atimeNs,
-    modified: stat.mtimeNs,
-    changed: stat.ctimeNs,
-  };
 }

@@ -24,6 +24,7 @@ import type {
 } from '../../filesystem.js';
 import { checkName, type Name, nameBytes, pathBytes } from '../../names.js';
 import { type ExtendedAttributes, extendedAttributes } from './extended-attributes.js';
+import { InodeRecords, mostLinks } from './inode-records.js';
 import type { InodeRecord, InodeStore } from './inode-store.js';
 import { now } from './inode-time.js';
 import { type OpenFile, OpenFiles } from './open-files.js';
@@ -43,8 +44,9 @@ export interface InodeOptions {
 const blockSize = 4096;
 /** Whole numbers stay exact in JavaScript up to here, and chunk numbers in 32 bits. */
 export const largestFile = 2 ** 46;
-const mostLinks = 65_000;
 const endless = 2 ** 40;
+
+type MakeArguments = readonly [creation: Creation, kind: Kind, device: number, target?: Name];
 
 export class InodeFileSystem implements FileSystem {
   readonly label: string;
@@ -54,11 +56,13 @@ export class InodeFileSystem implements FileSystem {
   readonly #options: InodeOptions;
   readonly #open = new OpenFiles();
   readonly #watchers = new Set<(change: Change) => void>();
+  readonly #records: InodeRecords;
   readonly #attributes: ExtendedAttributes;
 
   constructor(store: InodeStore, options: InodeOptions) {
     this.#store = store;
     this.#options = options;
+    this.#records = new InodeRecords(store, this.#open, options);
     this.label = options.label;
     this.root = store.root;
     this.capabilities = {
@@ -74,23 +78,23 @@ export class InodeFileSystem implements FileSystem {
       durable: options.durable,
       immediate: true,
     };
-    this.#attributes = extendedAttributes(store, (inode, operation) => this.#record(inode, operation));
+    this.#attributes = extendedAttributes(store, (inode, operation) => this.#records.record(inode, operation));
   }
 
   lookup(directory: Inode, name: Name): Attributes | undefined {
-    this.#directory(directory, 'lookup');
+    this.#records.directory(directory, 'lookup');
     if (name.length > nameBytes) checkName('lookup', name);
     const found = this.#store.child(directory, name);
     return found === undefined ? undefined : this.getattr(found);
   }
 
   getattr(inode: Inode): Attributes {
-    return this.#shown(this.#record(inode, 'getattr'));
+    return this.#records.shown(this.#records.record(inode, 'getattr'));
   }
 
   setattr(inode: Inode, { mode, uid, gid, size, accessed, modified }: Changes): Attributes {
     this.#writable('setattr');
-    const record = this.#record(inode, 'setattr');
+    const record = this.#records.record(inode, 'setattr');
     const time = now();
     if (size !== undefined) this.#resize(record, size, time);
     if (mode !== undefined) record.mode = mode & 0o7777;
@@ -101,7 +105,7 @@ export class InodeFileSystem implements FileSystem {
     record.changed = time;
     this.#store.put(record);
     this.#store.settled();
-    return this.#shown(record);
+    return this.#records.shown(record);
   }
 
   create(directory: Inode, name: Name, creation: Creation, mode: OpenMode): Opened {
@@ -119,7 +123,7 @@ export class InodeFileSystem implements FileSystem {
   }
 
   open(inode: Inode, mode: OpenMode): Handle {
-    const record = this.#record(inode, 'open');
+    const record = this.#records.record(inode, 'open');
     if (record.kind === 'directory' && mode.write) throw failure('EISDIR', 'open');
     if (record.kind === 'symlink') throw failure('ELOOP', 'open');
     if (record.kind !== 'file' && record.kind !== 'directory') throw failure('ENXIO', 'open');
@@ -132,7 +136,7 @@ export class InodeFileSystem implements FileSystem {
     const { inode, read } = this.#open.at(handle, 'read');
     if (!read) throw failure('EBADF', 'read');
     if (offset < 0 || length < 0) throw failure('EINVAL', 'read', undefined, 'expected a place in the file');
-    const { kind, size } = this.#record(inode, 'read');
+    const { kind, size } = this.#records.record(inode, 'read');
     if (kind === 'directory') throw failure('EISDIR', 'read');
     const end = Math.min(size, offset + length);
     return end <= offset ? Buffer.alloc(0) : this.#store.read(inode, offset, end - offset);
@@ -141,7 +145,7 @@ export class InodeFileSystem implements FileSystem {
   write(handle: Handle, offset: number, bytes: Uint8Array): number {
     const file = this.#writing(handle, 'write');
     if (offset < 0) throw failure('EINVAL', 'write', undefined, 'expected a place in the file');
-    const record = this.#record(file.inode, 'write');
+    const record = this.#records.record(file.inode, 'write');
     if (bytes.length === 0) return 0;
     const from = file.append === true ? record.size : offset;
     const end = from + bytes.length;
@@ -159,7 +163,7 @@ export class InodeFileSystem implements FileSystem {
   allocate(handle: Handle, offset: number, length: number, how: 'extend' | 'keep' | 'punch'): void {
     const { inode } = this.#writing(handle, 'allocate');
     if (offset < 0 || length <= 0) throw failure('EINVAL', 'allocate', undefined, 'expected a part of the file');
-    const record = this.#record(inode, 'allocate');
+    const record = this.#records.record(inode, 'allocate');
     const end = offset + length;
     this.#checkSize('allocate', end);
     if (how === 'punch') this.#store.erase(inode, offset, Math.min(end, record.size));
@@ -175,7 +179,7 @@ export class InodeFileSystem implements FileSystem {
 
   seek(handle: Handle, offset: number, wanted: 'data' | 'hole'): number {
     const { inode } = this.#open.at(handle, 'seek');
-    const { size } = this.#record(inode, 'seek');
+    const { size } = this.#records.record(inode, 'seek');
     if (offset < 0 || offset >= size) throw failure('ENXIO', 'seek');
     const found = this.#store.seek(inode, offset, size, wanted);
     if (found === undefined && wanted === 'data') throw failure('ENXIO', 'seek');
@@ -191,51 +195,51 @@ export class InodeFileSystem implements FileSystem {
     const { inode } = this.#open.at(handle, 'release');
     this.#open.remove(handle);
     const record = this.#store.get(inode);
-    if (record !== undefined && record.links === 0) this.#forgetOrphan(record);
+    if (record !== undefined && record.links === 0) this.#records.forgetOrphan(record);
     this.#store.settled();
   }
 
   readdir(directory: Inode): readonly Entry[] {
-    this.#directory(directory, 'readdir');
+    this.#records.directory(directory, 'readdir');
     return Array.from(this.#store.children(directory), ([name, inode]) => ({
       name,
       inode,
-      kind: this.#record(inode, 'readdir').kind,
+      kind: this.#records.record(inode, 'readdir').kind,
     }));
   }
 
   unlink(directory: Inode, name: Name): void {
     this.#writable('unlink');
-    const from = this.#directory(directory, 'unlink');
-    const record = this.#child(directory, name, 'unlink');
+    const from = this.#records.directory(directory, 'unlink');
+    const record = this.#records.child(directory, name, 'unlink');
     if (record.kind === 'directory') throw failure('EISDIR', 'unlink', name);
     this.#store.removeChild(directory, name);
-    this.#touch(from);
-    this.#dropLink(record);
+    this.#records.touch(from);
+    this.#records.dropLink(record);
     this.#changed('rename', directory, name);
   }
 
   rmdir(directory: Inode, name: Name): void {
     this.#writable('rmdir');
-    const from = this.#directory(directory, 'rmdir');
-    const record = this.#child(directory, name, 'rmdir');
+    const from = this.#records.directory(directory, 'rmdir');
+    const record = this.#records.child(directory, name, 'rmdir');
     if (record.kind !== 'directory') throw failure('ENOTDIR', 'rmdir', name);
     if (!this.#store.isEmpty(record.inode)) throw failure('ENOTEMPTY', 'rmdir', name);
     this.#store.removeChild(directory, name);
-    this.#dropDirectory(record, from);
+    this.#records.dropDirectory(record, from);
     this.#changed('rename', directory, name);
   }
 
   rename(directory: Inode, name: Name, to: Inode, newName: Name, rule: RenameRule): void {
     this.#writable('rename');
-    const from = this.#directory(directory, 'rename');
-    const target = this.#directory(to, 'rename');
+    const from = this.#records.directory(directory, 'rename');
+    const target = this.#records.directory(to, 'rename');
     checkName('rename', newName);
     if (target.links === 0) throw failure('ENOENT', 'rename', newName);
-    const moved = this.#child(directory, name, 'rename');
+    const moved = this.#records.child(directory, name, 'rename');
     const replacedInode = this.#store.child(to, newName);
-    const replaced = replacedInode === undefined ? undefined : this.#record(replacedInode, 'rename');
-    const parent = (inode: Inode) => this.#record(inode, 'rename').parent;
+    const replaced = replacedInode === undefined ? undefined : this.#records.record(replacedInode, 'rename');
+    const parent = (inode: Inode) => this.#records.record(inode, 'rename').parent;
     if (isWithin(moved, to, this.root, parent))
       throw failure('EINVAL', 'rename', name, 'it cannot be moved into itself');
     if (rule === 'exchange') {
@@ -243,7 +247,7 @@ export class InodeFileSystem implements FileSystem {
       if (isWithin(replaced, directory, this.root, parent))
         throw failure('EINVAL', 'rename', newName, 'it cannot be moved into itself');
       this.#store.setChild(directory, name, replaced.inode);
-      this.#reparent(replaced, to, directory);
+      this.#records.reparent(replaced, to, directory);
     } else if (replaced !== undefined) {
       if (rule === 'keep') throw failure('EEXIST', 'rename', newName);
       if (replaced.inode === moved.inode) return; // Two names of one file: nothing is done, as POSIX says.
@@ -251,13 +255,13 @@ export class InodeFileSystem implements FileSystem {
     }
     this.#store.setChild(to, newName, moved.inode);
     if (rule !== 'exchange') this.#store.removeChild(directory, name);
-    this.#reparent(moved, directory, to);
+    this.#records.reparent(moved, directory, to);
     if (rule !== 'exchange' && replaced !== undefined) {
-      if (replaced.kind === 'directory') this.#dropDirectory(replaced, target);
-      else this.#dropLink(replaced);
+      if (replaced.kind === 'directory') this.#records.dropDirectory(replaced, target);
+      else this.#records.dropLink(replaced);
     }
-    this.#touch(from);
-    this.#touch(target);
+    this.#records.touch(from);
+    this.#records.touch(target);
     this.#store.settled();
     this.#changed('rename', directory, name);
     this.#changed('rename', to, newName);
@@ -265,9 +269,9 @@ export class InodeFileSystem implements FileSystem {
 
   link(inode: Inode, directory: Inode, name: Name): Attributes {
     this.#writable('link');
-    const into = this.#directory(directory, 'link');
+    const into = this.#records.directory(directory, 'link');
     checkName('link', name);
-    const record = this.#record(inode, 'link');
+    const record = this.#records.record(inode, 'link');
     if (into.links === 0 || record.links === 0) throw failure('ENOENT', 'link', name);
     if (record.kind === 'directory') throw failure('EPERM', 'link', name, 'a directory has one name only');
     if (this.#store.child(directory, name) !== undefined) throw failure('EEXIST', 'link', name);
@@ -276,10 +280,10 @@ export class InodeFileSystem implements FileSystem {
     record.changed = now();
     this.#store.put(record);
     this.#store.setChild(directory, name, inode);
-    this.#touch(into);
+    this.#records.touch(into);
     this.#store.settled();
     this.#changed('rename', directory, name);
-    return this.#shown(record);
+    return this.#records.shown(record);
   }
 
   symlink(directory: Inode, name: Name, target: Name, creation: Creation): Attributes {
@@ -290,7 +294,7 @@ export class InodeFileSystem implements FileSystem {
   }
 
   readlink(inode: Inode): Name {
-    const { target } = this.#record(inode, 'readlink');
+    const { target } = this.#records.record(inode, 'readlink');
     if (target === undefined) throw failure('EINVAL', 'readlink', undefined, 'expected a symbolic link');
     return target;
   }
@@ -345,22 +349,11 @@ export class InodeFileSystem implements FileSystem {
     return closed instanceof Promise ? closed.finally(ended) : ended();
   }
 
-  #record(inode: Inode, operation: string): InodeRecord {
-    const record = this.#store.get(inode);
-    if (record === undefined) throw failure('ESTALE', operation);
-    return record;
-  }
-
-  #directory(inode: Inode, operation: string): InodeRecord {
-    const record = this.#record(inode, operation);
-    if (record.kind !== 'directory') throw failure('ENOTDIR', operation);
-    return record;
-  }
-
-  #child(directory: Inode, name: Name, operation: string): InodeRecord {
-    const inode = this.#store.child(directory, name);
-    if (inode === undefined) throw failure('ENOENT', operation, name);
-    return this.#record(inode, operation);
+  #make(operation: string, directory: Inode, name: Name, ...made: MakeArguments): Attributes {
+    this.#writable(operation);
+    const attributes = this.#records.make(operation, directory, name, ...made);
+    this.#changed('rename', directory, name);
+    return attributes;
   }
 
   #writable(operation: string): void {
@@ -393,104 +386,7 @@ export class InodeFileSystem implements FileSystem {
     record.modified = time;
   }
 
-  #make(
-    operation: string,
-    directory: Inode,
-    name: Name,
-    { mode, uid, gid }: Creation,
-    kind: Kind,
-    device: number,
-    target?: Name,
-  ): Attributes {
-    this.#writable(operation);
-    const into = this.#directory(directory, operation);
-    checkName(operation, name);
-    if (into.links === 0) throw failure('ENOENT', operation, name, 'its directory was removed');
-    if (this.#store.child(directory, name) !== undefined) throw failure('EEXIST', operation, name);
-    if (kind === 'directory' && into.links >= mostLinks) throw failure('EMLINK', operation, name);
-    const { inodes } = this.#options;
-    if (inodes !== undefined && this.#store.usage().inodes >= inodes) {
-      throw failure('ENOSPC', operation, name, `the filesystem holds ${inodes} files`, 'raise its number of files');
-    }
-    const time = now();
-    // A directory with set-gid hands its group on, as on Linux.
-    const inherits = (into.mode & 0o2000) !== 0;
-    const record: InodeRecord = {
-      inode: this.#store.newInode(),
-      kind,
-      mode: (mode & 0o7777) | (inherits && kind === 'directory' ? 0o2000 : 0),
-      links: kind === 'directory' ? 2 : 1,
-      uid,
-      gid: inherits ? into.gid : gid,
-      device: kind === 'character' || kind === 'block' ? device : 0,
-      size: target === undefined ? 0 : target.length,
-      accessed: time,
-      modified: time,
-      changed: time,
-      parent: directory,
-      target,
-      attributes: undefined,
-    };
-    this.#store.put(record);
-    this.#store.setChild(directory, name, record.inode);
-    if (kind === 'directory') into.links += 1;
-    this.#touch(into);
-    this.#store.settled();
-    this.#changed('rename', directory, name);
-    return this.#shown(record);
-  }
-
-  /** A directory that moves takes a link from the one and gives it to the other. */
-  #reparent(moved: InodeRecord, from: Inode, to: Inode): void {
-    moved.changed = now();
-    if (moved.kind === 'directory' && from !== to) {
-      moved.parent = to;
-      this.#relink(from, -1);
-      this.#relink(to, 1);
-    }
-    this.#store.put(moved);
-  }
-
-  #relink(directory: Inode, by: number): void {
-    const record = this.#record(directory, 'rename');
-    record.links += by;
-    this.#store.put(record);
-  }
-
-  #dropDirectory(record: InodeRecord, parent: InodeRecord): void {
-    parent.links -= 1;
-    this.#touch(parent);
-    record.links = 1;
-    this.#dropLink(record);
-  }
-
-  #dropLink(record: InodeRecord): void {
-    record.links -= 1;
-    record.changed = now();
-    if (record.links === 0) this.#forgetOrphan(record);
-    else this.#store.put(record);
-    this.#store.settled();
-  }
-
-  /** Its last name is gone: it stays as long as it is open. */
-  #forgetOrphan(record: InodeRecord): void {
-    if (this.#open.has(record.inode)) this.#store.put(record);
-    else this.#store.remove(record.inode);
-  }
-
-  #touch(directory: InodeRecord): void {
-    directory.modified = now();
-    directory.changed = directory.modified;
-    this.#store.put(directory);
-  }
-
   #changed(kind: Change['kind'], directory: Inode, name: Name): void {
     for (const watcher of this.#watchers) watcher({ kind, directory, name });
-  }
-
-  #shown(record: InodeRecord): Attributes {
-    const { inode, kind, mode, links, uid, gid, device, size, accessed, modified, changed } = record;
-    const blocks = kind === 'file' ? Math.ceil(this.#store.stored(inode) / 512) : 0;
-    return { inode, kind, mode, links, uid, gid, device, size, blocks, accessed, modified, changed };
   }
 }

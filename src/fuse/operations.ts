@@ -1,0 +1,341 @@
+/**
+ * What each request of the kernel asks of an engine, and how its answer is written. Each is one method, which returns where the reply
+ * ends. A mount's whole state is here and in the engine.
+ */
+import { constants as openConstants } from 'node:fs';
+import { type Answer, ask, type Steps } from '../vfs/answer.js';
+import { failure } from '../vfs/failure.js';
+import type { Attributes, Changes, Creation, Entry, FileSystem, Handle, Inode, OpenMode } from '../vfs/filesystem.js';
+import { bytesFromName } from '../vfs/names.js';
+import { staysWithin } from './links.js';
+import { Nodes } from './nodes.js';
+import {
+  exchanged,
+  inHeaderBytes,
+  initFlags,
+  mostWriteBytes,
+  type Owners,
+  outHeaderBytes,
+  type Presentation,
+  readName,
+  readNumber,
+  writeAttributesReply,
+  writeDirectoryEntry,
+  writeEntry,
+  writeInit,
+  writeNegativeEntry,
+  writeNumber,
+  writeSpace,
+} from './wire.js';
+
+export interface DispatchOptions {
+  readonly filesystem: FileSystem;
+  /** Where whoever uses it sees it: absolute links are compared with this. */
+  readonly mountedAt: string;
+  /** Others may change the tree: the kernel keeps nothing. */
+  readonly shared: boolean;
+  /** Of owners: 0, or what root's jails add to them. */
+  readonly shift: number;
+  /** Whose files of the tree are shown as whose. */
+  readonly owners?: Owners | undefined;
+  /** No file becomes set-uid or set-gid: for those who are not trusted with the rights of whoever serves. */
+  readonly plainModes?: boolean | undefined;
+}
+
+/** What is known of a request before its own part. */
+export interface Request {
+  readonly bytes: Buffer;
+  readonly end: number;
+  readonly inode: Inode;
+  readonly uid: number;
+  readonly gid: number;
+  /** Where its reply is written; nobody else's before that is sent. */
+  readonly reply: Buffer;
+}
+
+/** Where a request's own part begins. */
+export const body = inHeaderBytes;
+const hourSeconds = 3_600;
+
+const { O_WRONLY, O_RDWR, O_APPEND, O_TRUNC, O_EXCL } = openConstants;
+
+export class Operations {
+  readonly nodes: Nodes;
+  readonly #fs: FileSystem;
+  readonly #options: DispatchOptions;
+  readonly #valid: number;
+  readonly #modeBits: number;
+  readonly #listings = new Map<number, readonly Entry[]>();
+  #nextListing = 1;
+
+  constructor(options: DispatchOptions) {
+    this.#options = options;
+    this.#fs = options.filesystem;
+    this.nodes = new Nodes(options.filesystem);
+    this.#valid = options.shared ? 0 : hourSeconds;
+    this.#modeBits = options.plainModes === true ? 0o1777 : 0o7777;
+  }
+
+  inside(id: number, whose: 'uid' | 'gid'): number {
+    const { shift, owners } = this.#options;
+    return exchanged(id >= shift ? id - shift : id, owners?.[whose]);
+  }
+
+  #shown({ inode }: Attributes): Presentation {
+    const { shift, owners } = this.#options;
+    return { node: this.nodes.number(inode), shift, owners, valid: this.#valid };
+  }
+
+  #entry({ reply }: Request, directory: Inode, attributes: Attributes): number {
+    this.nodes.told(attributes.inode, directory);
+    return writeEntry(reply, attributes, this.#shown(attributes), outHeaderBytes);
+  }
+
+  #opened({ reply }: Request, handle: Handle, start: number): number {
+    const at = writeNumber(reply, handle, start);
+    return writeNumber(reply, 0, at);
+  }
+
+  creation({ uid, gid }: Request, mode: number): Creation {
+    return { mode: mode & this.#modeBits, uid, gid };
+  }
+
+  *done(act: () => Answer<void>): Steps<number> {
+    yield* ask(act());
+    return outHeaderBytes;
+  }
+
+  init({ bytes, reply }: Request): number {
+    const [major, minor, offered] = [
+      bytes.readUInt32LE(body),
+      bytes.readUInt32LE(body + 4),
+      bytes.readUInt32LE(body + 12),
+    ];
+    if (major !== 7 || minor < 31) throw failure('ENOSYS', 'init', undefined, `FUSE ${major}.${minor} is too old`);
+    const { asyncRead, atomicTruncate, bigWrites, autoInvalidateData } = initFlags;
+    const { readdirPlus, readdirPlusAuto, parallelDirectories, maxPages } = initFlags;
+    const wanted =
+      asyncRead | atomicTruncate | bigWrites | readdirPlus | readdirPlusAuto | parallelDirectories | maxPages;
+    const flags = (wanted | (this.#options.shared ? autoInvalidateData : 0)) & offered;
+    return writeInit(reply, { minor: Math.min(minor, 38), flags }, outHeaderBytes);
+  }
+
+  *lookup(request: Request): Steps<number> {
+    const found = yield* ask(this.#fs.lookup(request.inode, readName(request.bytes, body, request.end)));
+    if (found !== undefined) return this.#entry(request, request.inode, found);
+    if (this.#valid === 0) throw failure('ENOENT', 'lookup');
+    return writeNegativeEntry(request.reply, this.#valid, outHeaderBytes);
+  }
+
+  forget({ bytes, inode }: Request): undefined {
+    this.nodes.forgotten(inode, readNumber(bytes, body));
+    return undefined;
+  }
+
+  batchForget({ bytes }: Request): undefined {
+    const count = bytes.readUInt32LE(body);
+    for (let index = 0; index < count; index += 1) {
+      const at = body + 8 + index * 16;
+      this.nodes.forgotten(this.nodes.number(readNumber(bytes, at)), readNumber(bytes, at + 8));
+    }
+    return undefined;
+  }
+
+  *attributes({ reply }: Request, act: () => Answer<Attributes>): Steps<number> {
+    const attributes = yield* ask(act());
+    return writeAttributesReply(reply, attributes, this.#shown(attributes), outHeaderBytes);
+  }
+
+  *made(request: Request, act: () => Answer<Attributes>): Steps<number> {
+    return this.#entry(request, request.inode, yield* ask(act()));
+  }
+
+  changes({ bytes }: Request): Changes {
+    const valid = bytes.readUInt32LE(body);
+    const has = (bit: number) => (valid & bit) !== 0;
+    const time = (at: number, rest: number) =>
+      bytes.readBigInt64LE(body + at) * 1_000_000_000n + BigInt(bytes.readUInt32LE(body + rest));
+    return {
+      mode: has(1) ? bytes.readUInt32LE(body + 68) & this.#modeBits : undefined,
+      uid: has(2) ? this.inside(bytes.readUInt32LE(body + 76), 'uid') : undefined,
+      gid: has(4) ? this.inside(bytes.readUInt32LE(body + 80), 'gid') : undefined,
+      size: has(8) ? readNumber(bytes, body + 16) : undefined,
+      accessed: has(128) ? 'now' : has(16) ? time(32, 56) : undefined,
+      modified: has(256) ? 'now' : has(32) ? time(40, 60) : undefined,
+    };
+  }
+
+  *readlink({ inode, reply }: Request): Steps<number> {
+    const text = yield* ask(this.#fs.readlink(inode));
+    const { links } = yield* ask(this.#fs.getattr(inode));
+    // Of a link with several names it is not known which one is followed.
+    const depth = links > 1 ? 0 : this.nodes.depth(inode);
+    if (!staysWithin(text, depth, this.#options.mountedAt)) {
+      throw failure('ENOENT', 'readlink', undefined, 'the link leads out of the tree it is in');
+    }
+    return outHeaderBytes + reply.write(text, outHeaderBytes, 'latin1');
+  }
+
+  *rename(request: Request, flags: number, at: number): Steps<number> {
+    const to = this.nodes.number(readNumber(request.bytes, body));
+    const from = readName(request.bytes, at, request.end);
+    const newName = readName(request.bytes, at + from.length + 1, request.end);
+    if ((flags & ~3) !== 0 || flags === 3) throw failure('EINVAL', 'rename', from, 'expected flags that are known');
+    const rule = flags === 1 ? 'keep' : flags === 2 ? 'exchange' : 'replace';
+    yield* ask(this.#fs.rename(request.inode, from, to, newName, rule));
+    const moved = yield* ask(this.#fs.lookup(to, newName));
+    if (moved !== undefined) this.nodes.placed(moved.inode, to);
+    if (rule === 'exchange') {
+      const other = yield* ask(this.#fs.lookup(request.inode, from));
+      if (other !== undefined) this.nodes.placed(other.inode, request.inode);
+    }
+    return outHeaderBytes;
+  }
+
+  *open(request: Request): Steps<number> {
+    const { bytes, inode } = request;
+    const handle = yield* ask(this.#fs.open(inode, openMode(bytes.readUInt32LE(body))));
+    return this.#opened(request, handle, outHeaderBytes);
+  }
+
+  *create(request: Request): Steps<number> {
+    const { bytes, inode } = request;
+    const flags = bytes.readUInt32LE(body);
+    const name = readName(bytes, body + 16, request.end);
+    const mode = openMode(flags);
+    const there = (flags & O_EXCL) === 0 ? yield* ask(this.#fs.lookup(inode, name)) : undefined;
+    if (there !== undefined) {
+      const handle = yield* ask(this.#fs.open(there.inode, mode));
+      return this.#opened(request, handle, this.#entry(request, inode, yield* ask(this.#fs.getattr(there.inode))));
+    }
+    const creation = this.creation(request, bytes.readUInt32LE(body + 4));
+    const { attributes, handle } = yield* ask(this.#fs.create(inode, name, creation, mode));
+    return this.#opened(request, handle, this.#entry(request, inode, attributes));
+  }
+
+  *read({ bytes, reply }: Request): Steps<number> {
+    const size = Math.min(bytes.readUInt32LE(body + 16), mostWriteBytes);
+    const found = yield* ask(this.#fs.read(readNumber(bytes, body), readNumber(bytes, body + 8), size));
+    return outHeaderBytes + found.copy(reply, outHeaderBytes);
+  }
+
+  *write({ bytes, end, reply }: Request): Steps<number> {
+    const [handle, offset] = [readNumber(bytes, body), readNumber(bytes, body + 8)];
+    const size = bytes.readUInt32LE(body + 16);
+    const data = bytes.subarray(body + 40, Math.min(end, body + 40 + size));
+    const written = yield* ask(this.#fs.write(handle, offset, data));
+    return writeNumber(reply, written, outHeaderBytes);
+  }
+
+  *statfs({ reply }: Request): Steps<number> {
+    return writeSpace(reply, yield* ask(this.#fs.statfs()), outHeaderBytes);
+  }
+
+  *setxattr({ bytes, inode, end }: Request): Steps<number> {
+    const [size, flags] = [bytes.readUInt32LE(body), bytes.readUInt32LE(body + 4)];
+    const name = readName(bytes, body + 8, end);
+    const from = body + 8 + name.length + 1;
+    const rule = flags === 1 ? 'create' : flags === 2 ? 'replace' : 'any';
+    yield* ask(this.#fs.setxattr(inode, name, Buffer.from(bytes.subarray(from, from + size)), rule));
+    return outHeaderBytes;
+  }
+
+  /** Its size where no room is given, itself where there is enough. */
+  *bytes({ bytes, reply }: Request, steps: Steps<Buffer>): Steps<number> {
+    const room = bytes.readUInt32LE(body);
+    const value = yield* steps;
+    if (room === 0) return writeNumber(reply, value.length, outHeaderBytes);
+    if (value.length > room) throw failure('ERANGE', 'getxattr');
+    return outHeaderBytes + value.copy(reply, outHeaderBytes);
+  }
+
+  *opendir(request: Request): Steps<number> {
+    const entries = yield* ask(this.#fs.readdir(request.inode));
+    const handle = this.#nextListing;
+    this.#nextListing += 1;
+    this.#listings.set(handle, entries);
+    return this.#opened(request, handle, outHeaderBytes);
+  }
+
+  releasedir({ bytes }: Request): number {
+    this.#listings.delete(readNumber(bytes, body));
+    return outHeaderBytes;
+  }
+
+  /** A listing is what it was when the directory was opened, or rewound; places in it are numbers. */
+  *readdir(request: Request, plus: boolean): Steps<number> {
+    const { bytes, inode, reply } = request;
+    const handle = readNumber(bytes, body);
+    const offset = readNumber(bytes, body + 8);
+    const end = outHeaderBytes + Math.min(bytes.readUInt32LE(body + 16), mostWriteBytes);
+    if (offset === 0) this.#listings.set(handle, yield* ask(this.#fs.readdir(inode)));
+    const entries = this.#listings.get(handle) ?? [];
+    const dots: readonly Entry[] = [
+      { name: '.', inode, kind: 'directory' },
+      { name: '..', inode, kind: 'directory' },
+    ];
+    let at = outHeaderBytes;
+    for (let index = offset; index < entries.length + 2; index += 1) {
+      const entry = dots[index] ?? entries[index - 2];
+      if (entry === undefined) break;
+      const head = plus ? 128 : 0;
+      if (at + head > end) break;
+      const shown = { node: this.nodes.number(entry.inode), offset: index + 1, kind: entry.kind, name: entry.name };
+      const next = writeDirectoryEntry(reply, shown, at + head, end);
+      if (next === undefined) break;
+      if (plus) yield* this.#entryPlus(request, entry, at, index < 2);
+      at = next;
+    }
+    return at;
+  }
+
+  /** Number 0 says that nothing is known of it: of `.` and `..`, and of what is gone since. */
+  *#entryPlus({ inode: directory, reply }: Request, entry: Entry, at: number, isDot: boolean): Steps<void> {
+    const found = isDot ? undefined : yield* ask(this.#fs.lookup(directory, entry.name));
+    if (found === undefined || found.inode !== entry.inode) {
+      reply.fill(0, at, at + 128);
+      return;
+    }
+    this.nodes.told(found.inode, directory);
+    writeEntry(reply, found, this.#shown(found), at);
+  }
+
+  *fallocate({ bytes }: Request): Steps<number> {
+    const [handle, offset, length] = [
+      readNumber(bytes, body),
+      readNumber(bytes, body + 8),
+      readNumber(bytes, body + 16),
+    ];
+    const mode = bytes.readUInt32LE(body + 24);
+    const how = mode === 0 ? 'extend' : mode === 1 ? 'keep' : mode === 3 ? 'punch' : undefined;
+    if (how === undefined) throw failure('ENOTSUP', 'allocate');
+    yield* ask(this.#fs.allocate(handle, offset, length, how));
+    return outHeaderBytes;
+  }
+
+  *lseek({ bytes, reply }: Request): Steps<number> {
+    const whence = bytes.readUInt32LE(body + 16);
+    if (whence !== 3 && whence !== 4) throw failure('EINVAL', 'seek');
+    const wanted = whence === 3 ? 'data' : 'hole';
+    const found = yield* ask(this.#fs.seek(readNumber(bytes, body), readNumber(bytes, body + 8), wanted));
+    return writeNumber(reply, found, outHeaderBytes);
+  }
+}
+
+function openMode(flags: number): OpenMode {
+  const access = flags & (O_WRONLY | O_RDWR);
+  return {
+    read: access !== O_WRONLY,
+    write: access !== 0,
+    append: (flags & O_APPEND) !== 0 && access !== 0,
+    truncate: (flags & O_TRUNC) !== 0,
+  };
+}
+
+export function* valued(act: () => Answer<Buffer>): Steps<Buffer> {
+  return yield* ask(act());
+}
+
+export function* listed(act: () => Answer<readonly string[]>): Steps<Buffer> {
+  return Buffer.concat((yield* ask(act())).map((name) => Buffer.concat([bytesFromName(name), Buffer.alloc(1)])));
+}
