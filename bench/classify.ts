@@ -1,8 +1,8 @@
 /** What it costs to look at a command before it runs: reading and deciding a thousand, against as many parses of JSON. */
 import { readFileSync } from 'node:fs';
 import { noNetwork } from '../src/authority/network.js';
-import { decide } from '../src/proxy/decision.js';
-import { makeRule } from '../src/proxy/decision-rule.js';
+import { decide } from '../src/proxy/approval/decision.js';
+import { makeRule } from '../src/proxy/approval/decision-rule.js';
 import { classify } from '../src/shell/classify.js';
 import { plainWordsOf } from '../src/shell/reader.js';
 import { measure, print } from './measure.js';

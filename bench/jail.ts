@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { commandPlan, keptPlan } from '../src/jail/plan.js';
 import { KeptJail } from '../src/jail/serve.js';
-import { enforcedPlan } from '../src/proxy/enforced-plan.js';
+import { enforcedPlan } from '../src/proxy/grants/enforced-plan.js';
 import { coldStartNote, measure, print, type Subject } from './measure.js';
 import { bubblewrapArguments, bubblewrapVersion } from './stage/bubblewrap.js';
 import { inJail, planFor, run, type Stage, setStage, useOnce, viewFor } from './stage/stage.js';

@@ -1,8 +1,8 @@
 /** What the SDK and `ctx mcp` add to a command of a session: a turn, a message there and one back. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { Session } from '../src/proxy/session.js';
-import { Workspace } from '../src/sdk/workspace.js';
+import { Workspace } from '../src/sdk/workspace/workspace.js';
+import { Session } from '../src/session/session.js';
 import { measure, print } from './measure.js';
 import { ctxProgram, run, setStage, useOnce } from './stage/stage.js';
 

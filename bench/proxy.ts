@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { commandPlan, keptPlan } from '../src/jail/plan.js';
 import { KeptJail } from '../src/jail/serve.js';
-import { enforcedPlan } from '../src/proxy/enforced-plan.js';
-import { Session } from '../src/proxy/session.js';
+import { enforcedPlan } from '../src/proxy/grants/enforced-plan.js';
+import { Session } from '../src/session/session.js';
 import { coldStartNote, measure, print, type Subject } from './measure.js';
 import { bubblewrapArguments, bubblewrapVersion } from './stage/bubblewrap.js';
 import { ctxProgram, planFor, run, type Stage, setStage, useOnce, viewFor } from './stage/stage.js';

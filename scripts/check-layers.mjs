@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `npm run check:layers`: fails where a file of `src/` imports upward, sideways or in a circle, or is not as pure as promised. */
+/** `npm run check:layers`: fails where a file of `src/` imports upward, sideways or in a circle, or is not as pure as promised, and where a folder is crowded. */
 
 import { readFileSync } from 'node:fs';
 import { checkLayers } from './layers/rules.mjs';

@@ -65,6 +65,40 @@ describe('the layers of src', () => {
     assert.deepEqual(check({ ...below, 'cli/exec.test.ts': "import { x } from '../proxy/host.js';" }), []);
   });
 
+  it('let the rooms of a folder import what is below them, and fail what points up or sideways', () => {
+    const files = {
+      'proxy/host.ts': '',
+      'proxy/grants/authority-of.ts': "import '../host.js';",
+      'proxy/run/run.ts': "import '../grants/authority-of.js';\nimport './view.js';",
+      'proxy/run/view.ts': '',
+      'proxy/execute.ts': "import './run/run.js';\nimport './host.js';\nimport './prepare.js';",
+      'proxy/prepare.ts': '',
+    };
+    assert.deepEqual(check(files), []);
+    const failed = (path, source) => check({ ...files, 'sdk/vfs/vfs.ts': '', [path]: source });
+    assert.deepEqual(failed('proxy/grants/uses.ts', "import '../run/view.js';"), [
+      'src/proxy/grants/uses.ts:1 upward import',
+    ]);
+    assert.deepEqual(failed('proxy/workspace.ts', "import './execute.js';"), [
+      'src/proxy/workspace.ts:1 upward import',
+    ]);
+    assert.deepEqual(failed('sdk/workspace/fork.ts', "import '../vfs/vfs.js';"), [
+      'src/sdk/workspace/fork.ts:1 sideways import',
+    ]);
+    assert.deepEqual(failed('proxy/run/view.test.ts', "import '../execute.js';"), []);
+  });
+
+  it('fail a room that has no rank', () => {
+    assert.deepEqual(check({ 'vault/drawer/x.ts': '' }), ['src/vault/drawer/x.ts:1 unknown room']);
+  });
+
+  it('fail a folder of more than forty sources, tests not counted', () => {
+    const names = Array.from({ length: 40 }, (_, index) => [`x${index}.ts`, `x${index}.test.ts`]).flat();
+    const files = Object.fromEntries(names.map((name) => [`vault/tree/${name}`, '']));
+    assert.deepEqual(check(files), []);
+    assert.deepEqual(check({ ...files, 'vault/tree/y.ts': '' }), ['src/vault/tree:1 crowded folder']);
+  });
+
   it('fail a folder and a top file that have no rank', () => {
     assert.deepEqual(check({ 'utils/x.ts': '', 'helper.ts': '' }), [
       'src/helper.ts:1 unknown file',

@@ -2,7 +2,7 @@
 import type { Authority } from './authority/authority.js';
 import { composeHost } from './compose.js';
 import type { Task } from './hook/hook-host.js';
-import { resolveAuthority } from './proxy/authority-of.js';
+import { resolveAuthority } from './proxy/grants/authority-of.js';
 import { placeOf } from './proxy/host.js';
 
 export async function authorityOf({ directory, agent, reads, writes, network, environment }: Task): Promise<Authority> {

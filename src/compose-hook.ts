@@ -4,8 +4,8 @@ import { auditPlaces } from './audit/places.js';
 import { keepOwnRights } from './base/own-umask.js';
 import { composeRecorder } from './compose-recorder.js';
 import type { HookHost, Task } from './hook/hook-host.js';
-import { storePaths } from './vault/layout.js';
-import { openStore } from './vault/store.js';
+import { storePaths } from './vault/store/layout.js';
+import { openStore } from './vault/store/store.js';
 import {
   absoluteHome,
   canonicalPlace,
@@ -13,7 +13,7 @@ import {
   objectRoot,
   ownPlace,
   storeDirectory,
-} from './vault/store-place.js';
+} from './vault/store/store-place.js';
 
 /** A file of the checkout that the bundle and the compiled files stand in. */
 function inCheckout(path: string): string {

@@ -11,8 +11,8 @@ import { Starter } from './base/starter.js';
 import { harmlessOutput } from './base/visible-text.js';
 import { composeRecorder } from './compose-recorder.js';
 import type { Host } from './proxy/host.js';
-import { storePaths } from './vault/layout.js';
-import { openStore } from './vault/store.js';
+import { storePaths } from './vault/store/layout.js';
+import { openStore } from './vault/store/store.js';
 import {
   absoluteHome,
   canonicalPlace,
@@ -20,8 +20,8 @@ import {
   objectRoot,
   ownPlace,
   storeDirectory,
-} from './vault/store-place.js';
-import { Tree } from './vault/tree.js';
+} from './vault/store/store-place.js';
+import { Tree } from './vault/tree/tree.js';
 
 /** `alone`: for a process that runs one command and ends. */
 export function composeHost(env: Host['environment'] = process.env, alone = false): Host {

@@ -19,16 +19,20 @@ import { checkArguments, checkedFace } from './sdk/checked-face.js';
 import { currentDirectory } from './sdk/current-directory.js';
 import { operatorEntries, workspaceEntries } from './sdk/entries.js';
 import type { ChangedSettings, SettingsPlace } from './sdk/hook-settings.js';
-import type { HarnessTask, Judged, ToolCall } from './sdk/judge.js';
-import type { Operator } from './sdk/operator.js';
+import type { Operator } from './sdk/operator/operator.js';
 import type { WorkspaceOptions } from './sdk/options.js';
 import { workspaceMembers } from './sdk/shapes.js';
 import type { VfsOptions } from './sdk/vfs/create.js';
 import { vfsEntries, vfsOptions } from './sdk/vfs/entries.js';
 import type { Vfs } from './sdk/vfs/vfs.js';
-import { Workspace } from './sdk/workspace.js';
+import type { HarnessTask, Judged, ToolCall } from './sdk/workspace/judge.js';
+import { Workspace } from './sdk/workspace/workspace.js';
 
 export { type ErrnoCode, ErrnoError } from './base/errno.js';
+export { type Mount, type Policy, parseMounts, parsePolicy } from './sdk/authority-files.js';
+export type { Change, CommandChange, Problem, Progress } from './sdk/changes.js';
+export { type Classification, type CommandClass, type CommandForm, classify, type Reading } from './sdk/classify.js';
+export { projectSettings, uninstallHook, userSettings } from './sdk/hook-settings.js';
 export type {
   Answer as ApprovalAnswer,
   Approvals,
@@ -38,13 +42,42 @@ export type {
   Scope,
   Spoken,
   Waiting,
-} from './sdk/approvals.js';
-export { type Mount, type Policy, parseMounts, parsePolicy } from './sdk/authority-files.js';
-export type { Change, CommandChange, Problem, Progress } from './sdk/changes.js';
-export { type Classification, type CommandClass, type CommandForm, classify, type Reading } from './sdk/classify.js';
-export type { Check, Diagnosis } from './sdk/doctor.js';
-export type { Edit } from './sdk/edit.js';
-export type { Entry, Match, SearchOptions } from './sdk/file-answers.js';
+} from './sdk/operator/approvals.js';
+export type { Check, Diagnosis } from './sdk/operator/doctor.js';
+export type { Harnessed, HarnessOptions, Need, Profile, Profiles } from './sdk/operator/harness.js';
+export type { Living } from './sdk/operator/living.js';
+export type { ListedObject, NewObject, Objects, ShownObject, Spec } from './sdk/operator/objects.js';
+export type { Operator } from './sdk/operator/operator.js';
+export type {
+  AuditRecord,
+  Blamed,
+  Exported,
+  FindOptions,
+  FoundRecord,
+  KnownKeys,
+  PlacedRecord,
+  RecordOptions,
+  Sealed,
+  Verification,
+} from './sdk/operator/record.js';
+export type { Action, Decision, Match as RuleMatch, NewRule, Rule, Rules, Tried } from './sdk/operator/rules.js';
+export type { LimitChanges, LimitedVault, MadeVault, NewVault, VaultSummary, Vaults } from './sdk/operator/vaults.js';
+export type {
+  Command,
+  ExecOptions,
+  Grants,
+  JailOptions,
+  RunOptions,
+  Started,
+  WorkspaceOptions,
+} from './sdk/options.js';
+export type { CapturedStream, ConnectionEvent, Envelope, LimitEvent, LiveEnvelope, Refusal } from './sdk/report.js';
+export type { FileSystem, VfsMount } from './sdk/vfs/create.js';
+export type { VfsFileHandle } from './sdk/vfs/file-handle.js';
+export type { Grants as VfsGrants, Quota as VfsQuota, QuotaEvent, Refusal as VfsRefusal } from './sdk/vfs/grants.js';
+export type { VfsEntry, VfsStats } from './sdk/vfs/stats.js';
+export type { Edit } from './sdk/workspace/edit.js';
+export type { Entry, Match, SearchOptions } from './sdk/workspace/file-answers.js';
 export type {
   Answer,
   ApplyOptions,
@@ -57,21 +90,7 @@ export type {
   MadeFork,
   Moment,
   RolledBack,
-} from './sdk/fork.js';
-export type { Harnessed, HarnessOptions, Need, Profile, Profiles } from './sdk/harness.js';
-export { projectSettings, uninstallHook, userSettings } from './sdk/hook-settings.js';
-export type { Living } from './sdk/living.js';
-export type { ListedObject, NewObject, Objects, ShownObject, Spec } from './sdk/objects.js';
-export type { Operator } from './sdk/operator.js';
-export type {
-  Command,
-  ExecOptions,
-  Grants,
-  JailOptions,
-  RunOptions,
-  Started,
-  WorkspaceOptions,
-} from './sdk/options.js';
+} from './sdk/workspace/fork.js';
 export type {
   Access,
   ObjectQuestion,
@@ -81,29 +100,10 @@ export type {
   WhyHost,
   WhyObject,
   WhyPath,
-} from './sdk/permissions.js';
-export type {
-  AuditRecord,
-  Blamed,
-  Exported,
-  FindOptions,
-  FoundRecord,
-  KnownKeys,
-  PlacedRecord,
-  RecordOptions,
-  Sealed,
-  Verification,
-} from './sdk/record.js';
-export type { CapturedStream, ConnectionEvent, Envelope, LimitEvent, LiveEnvelope, Refusal } from './sdk/report.js';
-export type { Action, Decision, Match as RuleMatch, NewRule, Rule, Rules, Tried } from './sdk/rules.js';
-export type { Keeping, SessionFacts, SessionSpot, Sessions } from './sdk/sessions.js';
-export type { LimitChanges, LimitedVault, MadeVault, NewVault, VaultSummary, Vaults } from './sdk/vaults.js';
-export type { FileSystem, VfsMount } from './sdk/vfs/create.js';
-export type { VfsFileHandle } from './sdk/vfs/file-handle.js';
-export type { Grants as VfsGrants, Quota as VfsQuota, QuotaEvent, Refusal as VfsRefusal } from './sdk/vfs/grants.js';
-export type { VfsEntry, VfsStats } from './sdk/vfs/stats.js';
-export type { AskedApplyOptions, Plan, Prepared, Workspace } from './sdk/workspace.js';
-export type { FileOptions, Found, Listing, WorkspaceSession } from './sdk/workspace-session.js';
+} from './sdk/workspace/permissions.js';
+export type { Keeping, SessionFacts, SessionSpot, Sessions } from './sdk/workspace/sessions.js';
+export type { AskedApplyOptions, Plan, Prepared, Workspace } from './sdk/workspace/workspace.js';
+export type { FileOptions, Found, Listing, WorkspaceSession } from './sdk/workspace/workspace-session.js';
 export type { ChangedSettings, HarnessTask, Judged, SettingsPlace, ToolCall, Vfs, VfsOptions };
 
 export interface OperateOptions {
@@ -136,13 +136,13 @@ export async function open(options: OpenOptions = {}): Promise<Workspace> {
 /** What the person governs with. It is for programs that act for the person, and never for a model. */
 export async function operate(options: OperateOptions = {}): Promise<Operator> {
   checkArguments('operate', [operateOptions], [options]);
-  const { Operator } = await import('./sdk/operator.js');
+  const { Operator } = await import('./sdk/operator/operator.js');
   return checkedFace(new Operator(hostOf(options)), operatorEntries);
 }
 
 /** Whether a tool call of a harness may happen, and how; what cannot be decided is denied. */
 export async function judge(call: ToolCall, task: HarnessTask = {}): Promise<Judged> {
-  const { judgeCall } = await import('./sdk/judge.js');
+  const { judgeCall } = await import('./sdk/workspace/judge.js');
   return judgeCall(async () => (await import('./compose-hook.js')).composeHookHost(), call, task);
 }
 

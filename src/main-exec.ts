@@ -3,8 +3,8 @@
  * on a fork is left to `main-verbs`, which parses the call anew: nothing has happened before.
  */
 import { callVerb, endOnDefects } from './cli/call-verb.js';
-import { run as runExec } from './cli/exec.js';
-import { execShape, otherForms } from './cli/exec-shape.js';
+import { run as runExec } from './cli/exec/exec.js';
+import { execShape, otherForms } from './cli/exec/exec-shape.js';
 import { composeHost } from './compose.js';
 
 export function run(given: readonly string[]): Promise<number> {

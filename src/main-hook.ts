@@ -3,11 +3,11 @@
  * its own, since reading the whole CLI would cost half as much as a start of Node. Every other call is `main.ts`'s.
  */
 import { ErrnoError } from './base/errno.js';
-import { decideCalls } from './cli/hook-calls.js';
-import { hookVerb } from './cli/hook-verb.js';
-import { errorText, painter, printError } from './cli/output.js';
-import { parseArguments } from './cli/parse-arguments.js';
+import { parseArguments } from './cli/input/parse-arguments.js';
 import { processCaller } from './cli/process-caller.js';
+import { errorText, painter, printError } from './cli/text/output.js';
+import { decideCalls } from './cli/verbs/hook-calls.js';
+import { hookVerb } from './cli/verbs/hook-verb.js';
 import { composeHookHost } from './compose-hook.js';
 import { blockingExitCode } from './hook/hook.js';
 

@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { placeOf } from '../../src/proxy/host.js';
-import { rollBack, saveCheckpoint } from '../../src/vault/checkpoint.js';
-import { createFork, deleteFork } from '../../src/vault/forks.js';
-import { workspaceRoot } from '../../src/vault/layout.js';
+import { rollBack, saveCheckpoint } from '../../src/vault/forks/checkpoint.js';
+import { createFork, deleteFork } from '../../src/vault/forks/forks.js';
+import { workspaceRoot } from '../../src/vault/store/layout.js';
 import { closeFork, openFork, prepareRoot, type VaultAccess, vaultAccess } from '../../src/vault/vault.js';
 import { measure, print, type Subject } from '../measure.js';
 import { loopImage } from '../stage/loop-image.js';

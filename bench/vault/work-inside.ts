@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { execute } from '../../src/proxy/execute.js';
 import { placeOf } from '../../src/proxy/host.js';
-import { lastMoment, rollBack } from '../../src/vault/checkpoint.js';
+import { lastMoment, rollBack } from '../../src/vault/forks/checkpoint.js';
 import { closeFork, isLiveTouched, openFork } from '../../src/vault/vault.js';
 import { measure, print, type Report, type Subject } from '../measure.js';
 import { run, type Stage, setStage, useOnce } from '../stage/stage.js';

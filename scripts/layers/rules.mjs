@@ -9,11 +9,33 @@ const ranks = [
   ['authority', 'shell', 'audit', 'vfs', 'vault'],
   ['guard', 'jail', 'network', 'fuse'],
   ['proxy', 'objects'],
-  ['hook'],
+  ['hook', 'session', 'workspace'],
   ['agent', 'tool', 'model', 'guest', 'sdk'],
   ['mcp', 'console'],
   ['cli'],
 ];
+
+/**
+ * Rooms of the larger folders, lowest first: between them imports point down, too. `.` is what stands at the folder's own top; a file
+ * that is named stands there and has a rank of its own.
+ */
+const rooms = {
+  vault: [['tree'], ['store'], ['.'], ['git'], ['forks'], ['apply'], ['upkeep']],
+  proxy: [['.'], ['grants'], ['approval'], ['report'], ['run'], ['execute.ts', 'execute-live.ts', 'prepare.ts']],
+  sdk: [['.'], ['workspace', 'vfs'], ['operator'], ['shapes.ts', 'entries.ts']],
+  cli: [
+    ['.'],
+    ['text'],
+    ['input'],
+    ['exec'],
+    ['session'],
+    ['verbs'],
+    ['verbs.ts', 'call-verb.ts', 'process-caller.ts', 'command-line.ts'],
+  ],
+};
+
+/** A folder with more sources than this is a drawer: nobody finds anything in it. Tests stand beside their files and are not counted. */
+const sourcesInOneFolder = 40;
 
 /**
  * The command line and the MCP server are faces: they reach the product through the SDK, types included, so that a program
@@ -61,11 +83,18 @@ export function checkLayers(files) {
   for (const module of modules.values()) {
     const report = (line, rule, message) => violations.push({ file: `src/${module.path}`, line, rule, message });
     if (module.rank === undefined) reportUnknown(module, report);
+    if (module.room !== undefined && module.roomRank === undefined) {
+      report(
+        1,
+        'unknown room',
+        `src/${module.folder}/${module.room} has no rank; give it one in scripts/layers/rules.mjs`,
+      );
+    }
     for (const edge of module.imports) checkEdge(module, edge, modules, report);
     if (!module.isTest) checkFace(module, modules, report);
     if (pureFolders.includes(module.folder) && !module.isTest) checkPurity(module, modules, report);
   }
-  violations.push(...findCycles(modules));
+  violations.push(...findCycles(modules), ...findCrowdedFolders(modules));
   return violations.sort((left, right) => left.file.localeCompare(right.file) || left.line - right.line);
 }
 
@@ -76,6 +105,7 @@ function readModule(path, source) {
     path,
     folder,
     rank: rankOf(path, folder),
+    ...roomOf(path, folder),
     isTest: /\.test\.[cm]?ts$/.test(path),
     imports: importsOf(source, masked).map((found) => ({ ...found, target: targetOf(path, found.specifier) })),
     impurities: impureGlobals.flatMap(({ pattern, what }) =>
@@ -88,6 +118,17 @@ function rankOf(path, folder) {
   if (folder === undefined) return topFiles.includes(path.replace(/\.test\.ts$/, '.ts')) ? topRank : undefined;
   const rank = ranks.findIndex((folders) => folders.includes(folder));
   return rank === -1 ? undefined : rank;
+}
+
+/** The room of a file and its rank among those of its folder; none for folders that have no rooms. */
+function roomOf(path, folder) {
+  const order = rooms[folder];
+  if (order === undefined) return {};
+  const [, first, ...rest] = path.split('/');
+  const room = rest.length > 0 ? first : '.';
+  const named = order.findIndex((members) => members.includes(first.replace(/\.test\.ts$/, '.ts')));
+  const roomRank = rest.length === 0 && named === -1 ? order.findIndex((members) => members.includes('.')) : named;
+  return { room, roomRank: roomRank === -1 ? undefined : roomRank };
 }
 
 /** The path below `src/` that a relative import means; undefined for packages. It may begin with `../`. */
@@ -132,6 +173,16 @@ function checkEdge(module, edge, modules, report) {
       'sideways import',
       `${nameOf(module)} may not import its sibling ${nameOf(imported)}: let a higher layer join them`,
     );
+  } else if (imported.folder === module.folder) checkRooms(module, imported, line, report);
+}
+
+function checkRooms(module, imported, line, report) {
+  if (module.roomRank === undefined || imported.roomRank === undefined) return;
+  const names = `src/${module.path} may not import src/${imported.path}`;
+  if (imported.roomRank > module.roomRank) {
+    report(line, 'upward import', `${names}: between the rooms of a folder, too, imports point down only`);
+  } else if (imported.roomRank === module.roomRank && imported.room !== module.room) {
+    report(line, 'sideways import', `${names}: their rooms have one rank`);
   }
 }
 
@@ -187,6 +238,21 @@ function impureChain(path, modules, visited) {
     if (rest) return [`src/${path}:${edge.line}`, ...rest];
   }
   return undefined;
+}
+
+function findCrowdedFolders(modules) {
+  const folders = new Map();
+  for (const { path, isTest } of modules.values()) {
+    if (!isTest) folders.set(dirname(path), (folders.get(dirname(path)) ?? 0) + 1);
+  }
+  return [...folders]
+    .filter(([, count]) => count > sourcesInOneFolder)
+    .map(([folder, count]) => ({
+      file: `src/${folder}`,
+      line: 1,
+      rule: 'crowded folder',
+      message: `${count} sources, more than ${sourcesInOneFolder}: give what belongs together a room of its own`,
+    }));
 }
 
 /** Every cycle once, reported at the import that closes it. */

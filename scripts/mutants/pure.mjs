@@ -27,8 +27,8 @@ export const rooms = {
   audit: { change: ['src/audit/format.ts', 'src/audit/denials.ts', 'src/audit/redact.ts'], ask: ['src/audit/'] },
   jail: { change: ['plan', 'landlock', 'seccomp', 'id-maps'].map((name) => `src/jail/${name}.ts`), ask: ['src/jail/'] },
   plans: {
-    change: ['src/vault/apply-plan.ts', 'src/vault/held-units.ts'],
-    ask: ['src/vault/apply-plan', 'src/vault/held-'],
+    change: ['src/vault/apply/apply-plan.ts', 'src/vault/apply/held-units.ts'],
+    ask: ['src/vault/apply/apply-plan', 'src/vault/apply/held-'],
   },
 };
 

@@ -4,9 +4,9 @@ import { ExitCode, hasCode } from '../base/errno.js';
 import type { HookHost } from '../sdk/hook.js';
 import type { Host } from '../sdk/host.js';
 import { usage } from './help.js';
-import { complain, print } from './output.js';
-import { ownWords, parseArguments } from './parse-arguments.js';
+import { ownWords, parseArguments } from './input/parse-arguments.js';
 import { processCaller } from './process-caller.js';
+import { complain, print } from './text/output.js';
 import type { Verb } from './verb.js';
 
 /**

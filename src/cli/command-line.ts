@@ -6,9 +6,9 @@ import type { Host } from '../sdk/host.js';
 import { asksForHelp, callVerb, endOnDefects } from './call-verb.js';
 import { findVerb, refuseVerb, verbsOfGroup } from './find-verb.js';
 import { groupUsage, overview, usage } from './help.js';
-import { complain, print } from './output.js';
-import { ownWords } from './parse-arguments.js';
+import { ownWords } from './input/parse-arguments.js';
 import { processCaller } from './process-caller.js';
+import { complain, print } from './text/output.js';
 import { verbs } from './verbs.js';
 
 /** On a verb, on all verbs of a group such as `agent`, or on everything. */

@@ -3,7 +3,7 @@
 import { currentDirectory } from '../sdk/current-directory.js';
 import { processStreams } from '../sdk/hook-streams.js';
 import type { Caller } from './caller.js';
-import { print, printError } from './output.js';
+import { print, printError } from './text/output.js';
 
 export const processCaller: Caller = Object.freeze({
   directory: currentDirectory,

@@ -1,20 +1,20 @@
 /** Every verb of `ctx`. */
 
-import { auditVerbs } from './audit-verbs.js';
-import { fork, json, wait } from './common-options.js';
-import { decisionVerbs } from './decision-verbs.js';
-import { execVerb } from './exec-verb.js';
-import { historyVerbs } from './history-verbs.js';
-import { hookVerb } from './hook-verb.js';
-import { jailVerbs } from './jail-verbs.js';
-import { mcpVerb } from './mcp-verb.js';
-import { objectVerbs } from './object-verbs.js';
-import { proxyVerbs } from './proxy-verbs.js';
-import { runVerb } from './run-verb.js';
-import { sessionVerbs } from './session-verbs.js';
-import { vaultVerbs } from './vault-verbs.js';
+import { fork, json, wait } from './input/common-options.js';
 import type { Verb } from './verb.js';
-import { vfsVerbs } from './vfs-verbs.js';
+import { auditVerbs } from './verbs/audit-verbs.js';
+import { decisionVerbs } from './verbs/decision-verbs.js';
+import { execVerb } from './verbs/exec-verb.js';
+import { historyVerbs } from './verbs/history-verbs.js';
+import { hookVerb } from './verbs/hook-verb.js';
+import { jailVerbs } from './verbs/jail-verbs.js';
+import { mcpVerb } from './verbs/mcp-verb.js';
+import { objectVerbs } from './verbs/object-verbs.js';
+import { proxyVerbs } from './verbs/proxy-verbs.js';
+import { runVerb } from './verbs/run-verb.js';
+import { sessionVerbs } from './verbs/session-verbs.js';
+import { vaultVerbs } from './verbs/vault-verbs.js';
+import { vfsVerbs } from './verbs/vfs-verbs.js';
 
 export const verbs: readonly Verb[] = [
   execVerb,
@@ -37,7 +37,7 @@ export const verbs: readonly Verb[] = [
       'Every change has a line; of what is not compared line by line it says sizes and digests. What it leaves out it says.',
     ],
     examples: ['ctx diff', 'ctx diff --names', 'ctx diff src README.md'],
-    load: async () => (await import('./diff.js')).run,
+    load: async () => (await import('./verbs/diff.js')).run,
   },
   {
     name: 'status',
@@ -45,7 +45,7 @@ export const verbs: readonly Verb[] = [
     words: 'none',
     options: [json, fork, wait],
     examples: ['ctx status'],
-    load: async () => (await import('./status.js')).run,
+    load: async () => (await import('./verbs/status.js')).run,
   },
   {
     name: 'apply',
@@ -77,7 +77,7 @@ export const verbs: readonly Verb[] = [
       'With --to a path that is not there as your directory had it is a conflict; what is replaced is not kept for --undo.',
     ],
     examples: ['ctx apply --dry-run', 'ctx apply src', 'ctx apply --conflicts theirs', 'ctx apply --to ../release'],
-    load: async () => (await import('./apply.js')).run,
+    load: async () => (await import('./verbs/apply.js')).run,
   },
   {
     name: 'drop',
@@ -85,7 +85,7 @@ export const verbs: readonly Verb[] = [
     words: 'none',
     options: [json, fork, wait],
     examples: ['ctx drop'],
-    load: async () => (await import('./drop.js')).run,
+    load: async () => (await import('./verbs/drop.js')).run,
   },
   ...proxyVerbs,
   ...decisionVerbs,
@@ -102,7 +102,7 @@ export const verbs: readonly Verb[] = [
     words: 'none',
     options: [json],
     examples: ['ctx doctor'],
-    load: async () => (await import('./doctor.js')).run,
+    load: async () => (await import('./verbs/doctor.js')).run,
   },
   hookVerb,
   mcpVerb,
@@ -114,6 +114,6 @@ export const verbs: readonly Verb[] = [
     words: { least: 1, most: 1 },
     options: [json],
     examples: ['eval "$(ctx completion bash)"', 'ctx completion fish > ~/.config/fish/completions/ctx.fish'],
-    load: async () => (await import('./completion.js')).completion(verbs),
+    load: async () => (await import('./verbs/completion.js')).completion(verbs),
   },
 ];

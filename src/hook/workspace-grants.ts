@@ -11,7 +11,7 @@ import { makeSurface } from '../authority/surface.js';
 import { systemDirectories } from '../authority/system-profile.js';
 import { fromSystemError } from '../base/errno.js';
 import { workspaceOf } from '../proxy/workspace.js';
-import { vaultId, vaultPaths } from '../vault/layout.js';
+import { vaultId, vaultPaths } from '../vault/store/layout.js';
 import { type Grants, surfaceGrants } from './grants.js';
 import type { HookHost } from './hook-host.js';
 import { protectedPaths, withProtected } from './protected-paths.js';

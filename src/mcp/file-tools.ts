@@ -1,7 +1,7 @@
 /** Files, as commands in the jail see them. */
 import { ErrnoError } from '../base/errno.js';
 import { toolLineCharacters, toolRows, toolTextCharacters } from '../base/limits.js';
-import type { Entry } from '../sdk/file-answers.js';
+import type { Entry } from '../sdk/workspace/file-answers.js';
 import { count, flag, text } from './input.js';
 import { counted } from './texts.js';
 import type { Tool } from './tool.js';

@@ -1,6 +1,6 @@
 /** The fork: what it changes, moments of it, and the request that a person keep it. */
 import { ErrnoError } from '../base/errno.js';
-import type { Answer as Applied } from '../sdk/fork.js';
+import type { Answer as Applied } from '../sdk/workspace/fork.js';
 import { text, words } from './input.js';
 import { counted, shortened } from './texts.js';
 import type { Answer, Tool } from './tool.js';

@@ -7,8 +7,8 @@ import type { CallToolResult, ServerNotification, ServerRequest } from '@modelco
 import { ErrnoError } from '../base/errno.js';
 import { toolProgressMilliseconds } from '../base/limits.js';
 import { version } from '../base/version.js';
-import type { Asked } from '../sdk/approvals.js';
-import type { Workspace } from '../sdk/workspace.js';
+import type { Asked } from '../sdk/operator/approvals.js';
+import type { Workspace } from '../sdk/workspace/workspace.js';
 import { execTool } from './exec-tool.js';
 import { fileTools } from './file-tools.js';
 import { forkTools } from './fork-tools.js';

@@ -1,6 +1,6 @@
 /** Tools as data: what the client is told of them, and what they do. */
-import type { Asked } from '../sdk/approvals.js';
-import type { Workspace } from '../sdk/workspace.js';
+import type { Asked } from '../sdk/operator/approvals.js';
+import type { Workspace } from '../sdk/workspace/workspace.js';
 import type { Input, InputSchema } from './input.js';
 
 export interface Context {

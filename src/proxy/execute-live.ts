@@ -6,41 +6,24 @@ import { join } from 'node:path';
 import { contains } from '../authority/absolute-path.js';
 import { ErrnoError } from '../base/errno.js';
 import { uniqueName } from '../base/unique-name.js';
-import { storePaths } from '../vault/layout.js';
+import { storePaths } from '../vault/store/layout.js';
 import type { Owner } from '../vault/vault.js';
-import { authorityFor } from './authority-for.js';
-import type { Envelope } from './envelope.js';
-import { type ExecRequest, refuseNoCommand, shortest } from './exec-request.js';
+import { secretNames } from './grants/injected-secrets.js';
+import { withheld } from './grants/runnable.js';
 import { type Host, placeOf } from './host.js';
-import { secretNames } from './injected-secrets.js';
-import { liveNote, recordInterruptedLive } from './live-runs.js';
-import { liveView, writesAsOwner } from './live-view.js';
-import { nestingHint } from './nesting-hint.js';
-import { unusedFork } from './plan-of.js';
-import { recordedRun } from './recorded-run.js';
-import { requestedOf } from './requested.js';
-import { runInJail } from './run.js';
-import { withheld } from './runnable.js';
-import { viewOf } from './view.js';
+import type { LiveEnvelope } from './report/envelope.js';
+import { nestingHint } from './report/nesting-hint.js';
+import { authorityFor } from './run/authority-for.js';
+import { type ExecRequest, refuseNoCommand, shortest } from './run/exec-request.js';
+import { liveNote, recordInterruptedLive } from './run/live-runs.js';
+import { liveView, writesAsOwner } from './run/live-view.js';
+import { unusedFork } from './run/plan-of.js';
+import { recordedRun } from './run/recorded-run.js';
+import { requestedOf } from './run/requested.js';
+import { runInJail } from './run/run.js';
+import { viewOf } from './run/view.js';
 
 export type LiveRequest = Omit<ExecRequest, 'wait' | 'onProgress'>;
-
-/** As that of a fork, without what only a fork can say. */
-export type LiveEnvelope = Omit<
-  Envelope,
-  | 'workspace'
-  | 'session'
-  | 'checkpoint'
-  | 'roots'
-  | 'changes'
-  | 'beside'
-  | 'besideCount'
-  | 'pending'
-  | 'entered'
-  | 'clashes'
-> & {
-  readonly workspace: { readonly origin: string; readonly vault: null; readonly fork: null };
-};
 
 function nobodyHere(owner: Owner): readonly string[] {
   if (owner.shift === 0 || writesAsOwner(owner)) return [];

@@ -16,12 +16,13 @@ import {
   word,
 } from '../base/shape.js';
 import { commandClasses } from '../shell/classes.js';
-import type { Leave, Reply } from './approvals.js';
 import { atOnce, type Entries, giving, later } from './checked-face.js';
-import type { HarnessOptions } from './harness.js';
-import type { NewObject } from './objects.js';
-import type { FindOptions, RecordOptions } from './record.js';
-import { actions, type NewRule } from './rules.js';
+import type { Leave, Reply } from './operator/approvals.js';
+import type { HarnessOptions } from './operator/harness.js';
+import type { NewObject } from './operator/objects.js';
+import type { FindOptions, RecordOptions } from './operator/record.js';
+import { actions, type NewRule } from './operator/rules.js';
+import type { LimitChanges, NewVault } from './operator/vaults.js';
 import {
   anObject,
   applyOptions,
@@ -39,7 +40,6 @@ import {
   words,
   workspaceOptions,
 } from './shapes.js';
-import type { LimitChanges, NewVault } from './vaults.js';
 
 const name = optional(word);
 const files = {

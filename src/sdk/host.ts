@@ -1,6 +1,6 @@
 /** The machine and the person, as everything of the SDK takes them. The composition root makes one; to callers it is a token. */
 import type { Host } from '../proxy/host.js';
-import { placeVariables } from '../vault/store-place.js';
+import { placeVariables } from '../vault/store/store-place.js';
 
 export type { Host };
 

@@ -2,8 +2,8 @@
 import type { Quota } from '../authority/quota.js';
 import type { RunningJail } from '../jail/launch.js';
 import type { Layer } from '../jail/plan.js';
-import type { ExecRequest } from '../proxy/exec-request.js';
-import { shellCommand } from '../proxy/shell-command.js';
+import type { ExecRequest } from '../proxy/run/exec-request.js';
+import { shellCommand } from '../proxy/run/shell-command.js';
 
 export type { Layer, Quota };
 

@@ -1,6 +1,7 @@
 /** What a client of a session and the process that keeps it say to each other, and the command that they speak with. */
 export type { RunningCommand } from '../jail/serve.js';
-export type { Conversation } from '../proxy/run-kept.js';
+export type { Conversation } from '../session/run-kept.js';
+export type { Served } from '../session/session-keeper.js';
 export {
   type ClientRequest,
   encodeBytes,
@@ -10,4 +11,4 @@ export {
   readSize,
   type WireFrame,
   wireKind,
-} from '../proxy/session-wire.js';
+} from '../session/session-wire.js';

@@ -17,12 +17,12 @@ import {
   text,
   word,
 } from '../base/shape.js';
-import type { Edit } from './edit.js';
-import type { SearchOptions } from './file-answers.js';
-import type { ApplyOptions, ChangeOptions, DiffOptions } from './fork.js';
 import type { Grants, JailOptions, Quota, RunOptions, WorkspaceOptions } from './options.js';
-import type { AskedApplyOptions } from './workspace.js';
-import type { FileOptions } from './workspace-session.js';
+import type { Edit } from './workspace/edit.js';
+import type { SearchOptions } from './workspace/file-answers.js';
+import type { ApplyOptions, ChangeOptions, DiffOptions } from './workspace/fork.js';
+import type { AskedApplyOptions } from './workspace/workspace.js';
+import type { FileOptions } from './workspace/workspace-session.js';
 
 export const words = list(word);
 

@@ -1,18 +1,21 @@
 /**
- * Vaults, forks, checkpoints. The map of this layer:
+ * Vaults, forks, checkpoints. The map of this layer, lowest room first:
  *
- *   layout       where things stand          store        the directory that holds all vaults
- *   vault-meta   what a vault knows          fork-meta    what a fork knows: its stack of layers, its checkpoints
- *   layer-pool   layers and their trees      locks        one a fork (fork-lock), and a vault's, for short whiles
- *   group        who is at work on a fork
- *   vault        open, import                tree         the native walker: scan, copy, diff, compare, merge, apply, delete
- *   trunk        the person's directory as layers, and their edits to it; roots: further directories
- *   sync, adopt  a fork moves onto a newer trunk; where both changed a path, that is a clash
- *   checkpoint   save, roll back             forks        make, list, delete
- *   changes      what a fork changes         sensitive    which of it programs outside would run or obey
- *   apply        write it back               undo-apply   take that back
- *   state-digest what a fork holds, as one digest
- *   flatten, gc, fsck    few layers of many; those that nobody names; whether all is whole
+ *   tree/     the native walker: scan, copy, diff, compare, merge, apply, delete; which changes meet (clashing)
+ *   store/    layout       where things stand          store        the directory that holds all vaults
+ *             vault-meta   what a vault knows          fork-meta    what a fork knows: its stack of layers, its checkpoints
+ *             layer-pool   layers and their trees      locks        one a fork (fork-lock), and a vault's, for short whiles
+ *             group        who is at work on a fork    recover      after the machine stopped
+ *   vault     open, import
+ *   git/      what of a repository comes home, and how
+ *   forks/    trunk        the person's directory as layers, and their edits to it; roots: further directories
+ *             sync, adopt  a fork moves onto a newer trunk; where both changed a path, that is a clash
+ *             checkpoint   save, roll back             forks        make, list, delete
+ *             changes      what a fork changes         state-digest what a fork holds, as one digest
+ *             flatten      few layers of many
+ *   apply/    apply        write it back               undo-apply   take that back
+ *             sensitive    which of it programs outside would run or obey
+ *   upkeep/   gc, fsck     layers that nobody names; whether all is whole
  *
  * A fork's state is changed by one process at a time, which has it locked; who is at work on it is in its group, and shares one
  * live layer. Layers are frozen: once named among a stack's layers a layer never changes. Imports only `base`.
@@ -20,20 +23,27 @@
 import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
-import { type ForkLock, lockInTurn } from './fork-lock.js';
-import { type ForkMeta, isSuspect, readForkMeta, writeForkMeta } from './fork-meta.js';
-import type { Worker } from './group.js';
-import { importLayer } from './import-layer.js';
-import { knowRoot, knowRoots } from './known-roots.js';
-import { give, isTouched, makeDirectoryWhole, makeLayer, makeLiveTree, type Owner, treesOf } from './layer-pool.js';
-import { type ForkPaths, mainFork, rootKey, storePaths, vaultId, vaultPaths, workspaceRoot } from './layout.js';
-import { lockWith, takeLock, withVaultLock } from './locks.js';
-import type { Store } from './store.js';
-import { discard, emptyTrash } from './trash.js';
-import type { Drift, Problem, Progress, Tree } from './tree.js';
-import { lookAtRoot } from './trunk-look.js';
-import { linkOrigin } from './uncopied.js';
-import type { VaultAccess } from './vault-access.js';
+import { type ForkLock, lockInTurn } from './store/fork-lock.js';
+import { type ForkMeta, isSuspect, readForkMeta, writeForkMeta } from './store/fork-meta.js';
+import type { Worker } from './store/group.js';
+import { importLayer } from './store/import-layer.js';
+import { knowRoot, knowRoots } from './store/known-roots.js';
+import {
+  give,
+  isTouched,
+  makeDirectoryWhole,
+  makeLayer,
+  makeLiveTree,
+  type Owner,
+  treesOf,
+} from './store/layer-pool.js';
+import { type ForkPaths, mainFork, rootKey, storePaths, vaultId, vaultPaths, workspaceRoot } from './store/layout.js';
+import { lockWith, takeLock, withVaultLock } from './store/locks.js';
+import type { Store } from './store/store.js';
+import { discard, emptyTrash } from './store/trash.js';
+import { lookAtRoot } from './store/trunk-look.js';
+import { linkOrigin } from './store/uncopied.js';
+import type { VaultAccess } from './store/vault-access.js';
 import {
   isSuspectVault,
   readVaultMeta,
@@ -41,10 +51,11 @@ import {
   type VaultLimits,
   type VaultMeta,
   writeVaultMeta,
-} from './vault-meta.js';
+} from './store/vault-meta.js';
+import type { Drift, Problem, Progress, Tree } from './tree/tree.js';
 
-export type { Owner } from './layer-pool.js';
-export type { VaultAccess } from './vault-access.js';
+export type { Owner } from './store/layer-pool.js';
+export type { VaultAccess } from './store/vault-access.js';
 
 export interface VaultRequest {
   readonly store: Store;
@@ -273,7 +284,7 @@ async function openIn(
     if (found === undefined) throw noSuchFork(name, origin);
     // Seldom, and not cheap: the machine has stopped since.
     const isLost = isSuspectVault(found);
-    const vault = isLost ? ((await (await import('./recover.js')).recoverVault(access)) ?? found) : found;
+    const vault = isLost ? ((await (await import('./store/recover.js')).recoverVault(access)) ?? found) : found;
     const { meta, warnings } = await metaToUse(access, request, name, place, vault);
     if (meta === undefined) throw noSuchFork(name, origin);
     const seen = isLost ? undefined : drift;
@@ -295,7 +306,7 @@ async function metaToUse(
   vault: VaultMeta,
 ): Promise<{ readonly meta: ForkMeta | undefined; readonly warnings: readonly string[] }> {
   try {
-    if (isSuspect(place.directory)) return await (await import('./recover.js')).recoverFork(access, name, place);
+    if (isSuspect(place.directory)) return await (await import('./store/recover.js')).recoverFork(access, name, place);
     return { meta: readForkMeta(place.directory), warnings: [] };
   } catch (error) {
     if (request.afresh !== true || !hasCode(error, 'EIO')) throw error;

@@ -8,7 +8,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { countedChanges, listedChanges } from '../../src/base/limits.js';
-import type { Envelope } from '../../src/proxy/envelope.js';
+import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { inSession } from '../support/session.js';
 import { cannotMountSmallDisk, onSmallDisk, overlayWorksOn } from '../support/small-disk.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';

@@ -10,7 +10,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { after, before, test } from 'node:test';
-import type { Envelope } from '../../src/proxy/envelope.js';
+import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { cannotCompile } from '../support/attack-program.js';
 import { fooledBy, startCareless } from '../support/careless-proxy.js';
 import { ctxResolving } from '../support/resolver.js';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { before, test } from 'node:test';
-import { sessionPlace } from '../../src/proxy/session-place.js';
+import { sessionPlace } from '../../src/session/session-place.js';
 import { recordsOf } from '../support/record.js';
 import { inSession } from '../support/session.js';
 import { parseJson, useStage } from '../support/stage.js';

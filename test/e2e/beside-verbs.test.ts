@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Living } from 'ctxfs';
-import type { Envelope } from '../../src/proxy/envelope.js';
+import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { inSession } from '../support/session.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { asOneUser } from '../support/users.js';

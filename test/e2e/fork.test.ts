@@ -1,7 +1,7 @@
 /** The main job: a command works on a fork, the report says what it did, and the person keeps it or forgets it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Envelope } from '../../src/proxy/envelope.js';
+import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { recordsOf } from '../support/record.js';
 import { snapshot } from '../support/snapshot.js';
 import { useStage } from '../support/stage.js';

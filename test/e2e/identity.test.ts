@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { Envelope } from '../../src/proxy/envelope.js';
+import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { processesCalled, until } from '../support/process.js';
 import { envelopeOf, inSession } from '../support/session.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { makeCertificate, withoutOpenssl } from '../../src/network/certificate-fixture.js';
 import { type Listening, listen } from '../../src/network/proxy-fixture.js';
-import type { Envelope } from '../../src/proxy/envelope.js';
+import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { recordsOf } from '../support/record.js';
 import { ctxResolving } from '../support/resolver.js';
 import { parseJson, useStage } from '../support/stage.js';

@@ -1,7 +1,7 @@
 /** What a command is refused and held to: seen in the report, in the record, and while it runs. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Envelope } from '../../src/proxy/envelope.js';
+import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';

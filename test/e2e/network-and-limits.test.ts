@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
-import type { Envelope } from '../../src/proxy/envelope.js';
+import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { watchTemporary } from '../../src/proxy/temporary-room.js';
+import { watchTemporary } from '../../src/proxy/run/temporary-room.js';
 import { checkout, temporaryRoot } from '../support/program.js';
 import { useStage } from '../support/stage.js';
 import { asOneUser, forEachUser } from '../support/users.js';

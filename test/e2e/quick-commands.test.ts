@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readForkMeta } from '../../src/vault/fork-meta.js';
+import { readForkMeta } from '../../src/vault/store/fork-meta.js';
 import { envelopeOf, inSession, isAlive } from '../support/session.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';

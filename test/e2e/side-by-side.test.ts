@@ -1,7 +1,7 @@
 /** Commands side by side on one fork: the same files as in one directory, and jails of their own. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Envelope } from '../../src/proxy/envelope.js';
+import type { Envelope } from '../../src/proxy/report/envelope.js';
 import type { Running } from '../support/process.js';
 import { envelopeOf, inSession } from '../support/session.js';
 import { parseJson, useStage } from '../support/stage.js';

@@ -11,8 +11,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Tree } from '../../src/vault/tree.js';
-import type { Step } from '../../src/vault/tree-jobs.js';
+import { Tree } from '../../src/vault/tree/tree.js';
+import type { Step } from '../../src/vault/tree/tree-jobs.js';
 import { checkout, temporaryRoot } from '../support/program.js';
 import { randomFrom, testSeed } from '../support/random.js';
 

@@ -1,6 +1,6 @@
 /** Where the store keeps what a fork writes: for tests that plant there what no command could. */
-import { readForkMeta } from '../../src/vault/fork-meta.js';
-import { vaultId, vaultPaths, workspaceRoot } from '../../src/vault/layout.js';
+import { readForkMeta } from '../../src/vault/store/fork-meta.js';
+import { vaultId, vaultPaths, workspaceRoot } from '../../src/vault/store/layout.js';
 import type { Stage } from './stage.js';
 
 /** The directory that the next command of the fork writes into. */

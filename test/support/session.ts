@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { buildOf } from '../../src/cli/build.js';
-import type { Envelope } from '../../src/proxy/envelope.js';
+import { buildOf } from '../../src/cli/session/build.js';
+import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { parseJson, type Stage } from './stage.js';
 
 export interface Started {

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import type { Envelope } from '../../src/proxy/envelope.js';
+import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { type AttackProgram, compileAttackProgram } from './attack-program.js';
 import { snapshot } from './snapshot.js';
 import { parseJson, type Stage } from './stage.js';

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { Envelope } from '../../src/proxy/envelope.js';
+import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { until } from '../support/process.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { asOneUser, forEachUser, spawnIdentity, type TestUser } from '../support/users.js';

@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
 import { fuseLibrary } from '../../fuse/mount.js';
 import type { Identity } from '../../jail/plan.js';
-import type { AskedTree, TreeServer } from '../../proxy/served-trees.js';
+import type { AskedTree, TreeServer } from '../../proxy/grants/served-trees.js';
 import { engineForms, parseSpecification, type Specification } from '../../vfs/specification.js';
 
 export interface TreePrograms {

@@ -1,6 +1,6 @@
 /** Commands, rules and agents to ask about: what is decided beforehand is what happens. All harmless in a jail. */
 import { ErrnoError, judge, type Operator, type Workspace } from 'ctxfs';
-import { decisionOf } from '../../../src/proxy/refused-decision.js';
+import { decisionOf } from '../../../src/proxy/approval/refused-decision.js';
 import { pick, type Random } from './place.js';
 
 const programs = ['true', '/bin/true', './true', 'ls', 'git', 'rm', 'curl', 'sudo', 'mkfs', 'env', 'sh'];

@@ -6,7 +6,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { identityShift } from '../../../src/jail/id-maps.js';
-import { Tree } from '../../../src/vault/tree.js';
+import { Tree } from '../../../src/vault/tree/tree.js';
 import { seeded } from '../seeded.js';
 import type { Choice } from './work.js';
 import { World } from './world.js';

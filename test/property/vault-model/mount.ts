@@ -1,8 +1,8 @@
 /** A fork's tree through its own overlay, in a mount namespace that ends with the script. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { overlayOf } from '../../../src/proxy/fork-mounts.js';
-import { workspaceRoot } from '../../../src/vault/layout.js';
+import { overlayOf } from '../../../src/proxy/run/fork-mounts.js';
+import { workspaceRoot } from '../../../src/vault/store/layout.js';
 import { type OpenFork, prepareRoot } from '../../../src/vault/vault.js';
 import type { Entry, Model } from './model.js';
 

@@ -1,0 +1,43 @@
+/** `ctx jail run`: as `ctx exec`, on the directory itself. */
+import { resolve } from 'node:path';
+import { ErrnoError } from '../../base/errno.js';
+import { currentDirectory } from '../../sdk/current-directory.js';
+import type { Host } from '../../sdk/host.js';
+import type { Command } from '../../sdk/options.js';
+import { optionsOf } from '../input/asked-options.js';
+import { workspaceHere } from '../input/workspace-here.js';
+import { liveReportText } from '../text/report-text.js';
+import type { Arguments, Run } from '../verb.js';
+import { commandOf } from './exec.js';
+import { refuseMounts } from './exec-shape.js';
+import { runCommand, wantsReport } from './run-command.js';
+
+/** What only a fork can do. */
+const ofForks = ['fork', 'alone', 'wait', 'keep', 'readonly'];
+
+/** `ctx exec --live`: for hooks, whose commands are to work where the harness does. */
+export const execLive: Run = async (call, host) => {
+  const asked = ofForks.find((name) => call.flag(name));
+  if (asked !== undefined) {
+    throw new ErrnoError('EINVAL', {
+      operation: 'ctx exec',
+      reason: `--live and --${asked} do not go together: there is no fork`,
+      remedy: 'without --live the command runs on a fork',
+    });
+  }
+  refuseMounts(call, 'live');
+  const directory = resolve(currentDirectory(), call.value('cwd') ?? '.');
+  return runLive(call, host, commandOf(call), directory);
+};
+
+export const run: Run = async (call, host) => runLive(call, host, call.words, call.value('dir') ?? currentDirectory());
+
+function runLive(call: Arguments, host: () => Promise<Host>, command: Command, directory: string): Promise<number> {
+  const options = optionsOf(call);
+  return runCommand(call, {
+    host,
+    report: wantsReport(call.value('report')),
+    text: liveReportText,
+    perform: async (asked) => (await workspaceHere(host, options, directory)).execLive(command, asked),
+  });
+}

@@ -1,0 +1,41 @@
+/** What a call says its command may do, as the SDK takes it. */
+import { withDefaultPort } from '../../sdk/network-name.js';
+import type { Grants, Layer, Quota } from '../../sdk/options.js';
+import type { Arguments } from '../verb.js';
+import { parseSecret } from './asked-secrets.js';
+import { parseCount, parseSize } from './parse-arguments.js';
+
+function quotaOf(call: Arguments): Quota {
+  const memory = call.value('memory');
+  const pids = call.value('processes');
+  const cpu = call.value('cpus');
+  const disk = call.value('disk');
+  const inodes = call.value('files');
+  return {
+    ...(memory === undefined ? {} : { memory: parseSize(memory) }),
+    ...(pids === undefined ? {} : { pids: parseCount(pids, '--processes', true) }),
+    ...(cpu === undefined ? {} : { cpu: parseCount(cpu, '--cpus', false) }),
+    ...(disk === undefined ? {} : { disk: parseSize(disk) }),
+    ...(inodes === undefined ? {} : { inodes: parseCount(inodes, '--files', true) }),
+  };
+}
+
+export function grantsOf(call: Arguments, environment: NodeJS.ProcessEnv = process.env) {
+  return {
+    agent: call.value('agent'),
+    reads: call.values('read'),
+    writes: call.values('write'),
+    liveWrites: call.values('write-live'),
+    siblings: call.flag('siblings'),
+    cache: call.value('cache') as Grants['cache'],
+    readonly: call.flag('readonly'),
+    network: [...call.values('net'), ...call.values('allow-host')].map(withDefaultPort),
+    privateHosts: call.values('net-private'),
+    secrets: call.values('secret').map((text) => parseSecret(text, environment)),
+    quota: quotaOf(call),
+    weakened: [
+      ...(call.values('weaken') as readonly Layer[]),
+      ...(call.flag('nested-namespaces') ? (['nested-namespaces'] as const) : []),
+    ],
+  } satisfies Grants;
+}

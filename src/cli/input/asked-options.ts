@@ -1,0 +1,15 @@
+/** What a call says of its command and its fork, as the SDK takes it. */
+import type { WorkspaceOptions } from '../../sdk/options.js';
+import type { Arguments } from '../verb.js';
+import { grantsOf } from './asked-grants.js';
+
+export function optionsOf(call: Arguments): WorkspaceOptions {
+  const environment = call.values('env');
+  return {
+    ...grantsOf(call),
+    fork: call.value('fork'),
+    alone: call.flag('alone'),
+    wait: call.flag('wait'),
+    environment,
+  };
+}

@@ -1,0 +1,13 @@
+/** Options that many verbs share, each in the same words. */
+import type { Option } from '../verb.js';
+
+export const json: Option = { name: 'json', summary: 'print JSON for machines' };
+export const fork: Option = { name: 'fork', value: 'NAME', summary: 'a fork of this directory; else the one in use' };
+export const wait: Option = { name: 'wait', summary: 'wait until no other command uses the fork, instead of refusing' };
+export const alone: Option = {
+  name: 'alone',
+  summary: 'refuse to run beside other commands on the fork; with --wait, wait for them',
+};
+
+/** Of every verb that works on one fork. */
+export const onFork: readonly Option[] = [json, fork, wait];

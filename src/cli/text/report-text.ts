@@ -1,0 +1,134 @@
+/** The report of a command as people read it. Pure. */
+import { changesShownToPeople } from '../../base/limits.js';
+import { visible } from '../../base/visible-text.js';
+import type { ConnectionEvent, Envelope, LimitEvent, LiveEnvelope, Refusal } from '../../sdk/report.js';
+import { changeLines, counted, sizeText } from './change-text.js';
+import { limitText } from './limit-text.js';
+import type { Paint } from './output.js';
+
+type Common = Omit<
+  Envelope,
+  | 'session'
+  | 'checkpoint'
+  | 'roots'
+  | 'workspace'
+  | 'changes'
+  | 'beside'
+  | 'besideCount'
+  | 'pending'
+  | 'entered'
+  | 'clashes'
+>;
+
+function ending({ exitCode, signal, timedOut }: Common, paint: Paint): string {
+  if (timedOut) return paint('red', 'timed out');
+  if (signal !== null) return paint('red', `killed by ${signal}`);
+  return exitCode === 0 ? paint('green', 'exit 0') : paint('red', `exit ${exitCode}`);
+}
+
+function durationText(milliseconds: number): string {
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  return milliseconds < 60_000 ? `${(milliseconds / 1000).toFixed(1)} s` : `${Math.round(milliseconds / 1000)} s`;
+}
+
+/** Git writes its own index whenever somebody looks: that is no edit. */
+function enteredText(entered: readonly string[]): string[] {
+  const edits = entered.filter((path) => path !== '.git/index');
+  return edits.length === 0 ? [] : [`${counted(edits.length, 'edit')} of yours entered the fork first`];
+}
+
+/** Whose a change is cannot be told then: all of them write the same layer. */
+function besideText(count: number): string {
+  return count === 0 ? '' : ` while ${counted(count, 'other')} ran: ctx rollback undoes all of them`;
+}
+
+function pendingText(pending: number): string[] {
+  if (pending === 0) return [];
+  return [`${counted(pending, 'change')} pending, your directory untouched: ctx diff, ctx apply, ctx drop`];
+}
+
+function connectionLine({ verdict, host, port, count, bytesIn, reason }: ConnectionEvent, paint: Paint): string {
+  const where = `${visible(host)}:${port}${count === 1 ? '' : ` ${count} times`}`;
+  if (verdict === 'allowed') return paint('dim', `  connected to ${where}, ${sizeText(bytesIn)} received`);
+  const why = reason === null ? '' : `: ${visible(reason)}`;
+  return paint('yellow', `  ${verdict === 'refused' ? 'refused to connect' : 'could not connect'} to ${where}${why}`);
+}
+
+/** Times are told from the command's start on: that is what a person watched. */
+function refusalLine({ call, count, firstAt, lastAt, why }: Refusal, startedAt: string): string {
+  const after = (at: string) => durationText(Math.max(0, Date.parse(at) - Date.parse(startedAt)));
+  const [first, last] = [after(firstAt), after(lastAt)];
+  const when = first === last ? `after ${first}` : `after ${first} to ${last}`;
+  return `  refused ${call} ${count === 1 ? 'once' : `${count} times`} ${when} (${why})`;
+}
+
+/** A limit that was reached has a line of its own. */
+function nearMisses(events: readonly LimitEvent[]): readonly LimitEvent[] {
+  const reached = new Set(events.filter(({ percent }) => percent === 100).map(({ limit }) => limit));
+  return events.filter(({ limit }) => !reached.has(limit));
+}
+
+function headline(envelope: Common, summary: string, paint: Paint): string {
+  const { durationMilliseconds } = envelope;
+  return `${paint('bold', 'ctx')}  ${ending(envelope, paint)}  ${durationText(durationMilliseconds)}  ${summary}`;
+}
+
+/** Worth a line where somebody has waited for it. */
+const slowRename = { files: 1000, milliseconds: 250 } as const;
+
+function renameLines({ resources }: Common, paint: Paint): readonly string[] {
+  const { directories, files, bytes, milliseconds } = resources.copiedForRename;
+  if (files < slowRename.files && milliseconds < slowRename.milliseconds) return [];
+  const what = `${counted(directories, 'renamed directory', 'renamed directories')}`;
+  const copied = `${counted(files, 'file')}, ${sizeText(bytes)}, ${durationText(milliseconds)}`;
+  return [paint('dim', `  copied the files of ${what}: ${copied}`)];
+}
+
+function weakenedText(layer: string): string {
+  return layer === 'nested-namespaces' ? 'it could make namespaces of its own' : `ran without ${layer}`;
+}
+
+/** What every command's report says of refusals, connections and limits. */
+function refusalsAndLimits(envelope: Common, paint: Paint): readonly string[] {
+  const { refusals, connections, limitEvents, limitsReached, weakened, startedAt } = envelope;
+  return [
+    ...refusals.map((refusal) => paint('yellow', refusalLine(refusal, startedAt))),
+    ...connections.map((event) => connectionLine(event, paint)),
+    ...nearMisses(limitEvents).map((event) => paint('yellow', `  ${limitText(event)}`)),
+    ...limitsReached.map((text) => paint('red', `  ${text}`)),
+    ...weakened.map((layer) => paint('red', `  ${weakenedText(layer)}: you asked for it`)),
+  ];
+}
+
+function warningLines(warnings: readonly string[], paint: Paint): readonly string[] {
+  return warnings.slice(0, changesShownToPeople).map((warning) => paint('yellow', `  ${visible(warning)}`));
+}
+
+export function reportText(envelope: Envelope, paint: Paint): string {
+  const { changes, entered, clashes, warnings } = envelope;
+  const changed = changes.length === 0 ? 'no files changed' : `${counted(changes.length, 'path')} changed in the fork`;
+  const summary = `${changed}${besideText(envelope.besideCount)}`;
+  const lines = [
+    headline(envelope, summary, paint),
+    ...changeLines(changes, paint, changesShownToPeople),
+    ...renameLines(envelope, paint),
+    ...refusalsAndLimits(envelope, paint),
+    ...enteredText(entered),
+    ...clashes
+      .slice(0, changesShownToPeople)
+      .map((path) => paint('red', `  both you and the fork changed ${visible(path)}`)),
+    ...warningLines(warnings, paint),
+    ...pendingText(envelope.pending).map((line) => paint('dim', line)),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+export function liveReportText(envelope: LiveEnvelope, paint: Paint): string {
+  const where = visible(envelope.workspace.origin);
+  const lines = [
+    headline(envelope, `on ${where} itself: not undoable`, paint),
+    ...refusalsAndLimits(envelope, paint),
+    ...warningLines(envelope.warnings, paint),
+  ];
+  return `${lines.join('\n')}\n`;
+}

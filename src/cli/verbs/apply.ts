@@ -1,0 +1,191 @@
+/** `ctx apply`: the fork's changes become the person's. */
+import { ErrnoError, ExitCode } from '../../base/errno.js';
+import { visible } from '../../base/visible-text.js';
+import type { Answer, ApplyOptions, ConflictChoice, Fork } from '../../sdk/workspace/fork.js';
+import { forkHere } from '../input/fork-here.js';
+import { applyProgress } from '../text/apply-progress.js';
+import { counted } from '../text/change-text.js';
+import { painter, print, printError, printJson } from '../text/output.js';
+import type { Arguments, Run } from '../verb.js';
+
+function printSensitive({ sensitive, withheld, heldUnits }: Answer): void {
+  if (withheld.length === 0) return;
+  const held = new Set(withheld);
+  const unitOf = new Map(heldUnits.flatMap(({ path, because }) => because.map((each) => [each, path] as const)));
+  const paint = painter(process.stderr);
+  const whole = (path: string) => {
+    const unit = unitOf.get(path);
+    return unit === undefined ? '' : `; ${visible(unit)}/ is held back whole`;
+  };
+  const left = sensitive.filter(({ path }) => held.has(path));
+  const lines = [
+    paint('yellow', `  ${counted(withheld.length, 'change')} held back, still in the fork:`),
+    ...left.map(({ path, why }) => `    ${visible(path)}  ${paint('dim', `${why}${whole(path)}`)}`),
+    `${paint('dim', '  try:')} look at them with ctx diff, then ctx apply --allow-sensitive`,
+  ];
+  printError(`${lines.join('\n')}\n`);
+}
+
+/** Undecided conflicts and what could not be done are failures; what is held back is not, but must not look like all of it. */
+function exitCodeOf({ done, undecided, complete }: Answer, dryRun: boolean): number {
+  if (!done && !(dryRun && undecided.length === 0)) return ExitCode.failed;
+  return complete ? ExitCode.ok : ExitCode.partly;
+}
+
+function printDone(answer: Answer, choice: ConflictChoice): void {
+  const paint = painter(process.stdout);
+  const { steps, conflicts, problems } = answer;
+  const kept = conflicts.length > 0 && choice === 'ours' ? `, ${counted(conflicts.length, 'path')} left as yours` : '';
+  print(`${paint('green', 'applied')} ${counted(steps.length, 'change')}${kept}\n`);
+  for (const { path, reason } of problems) {
+    printError(`  ${painter(process.stderr)('yellow', `left out: ${visible(path)} (${visible(reason)})`)}\n`);
+  }
+}
+
+function printPlan({ steps, undecided }: Answer): void {
+  const paint = painter(process.stdout);
+  for (const { action, path } of steps) {
+    print(`  ${paint(action === 'put' ? 'green' : 'red', action)} ${visible(path)}\n`);
+  }
+  for (const path of undecided) print(`  ${paint('red', 'conflict')} ${visible(path)}\n`);
+  print(`${counted(steps.length, 'step')}, nothing was written\n`);
+}
+
+const asideLines = (aside: readonly string[]) =>
+  aside.map((path) => `  an earlier save of yours is in ${visible(path)}`);
+
+/** Their saves stay; the rest was written. */
+function printSaved({ undecided, written, aside }: Answer): void {
+  const paint = painter(process.stderr);
+  const lines = [
+    `${paint('red', 'ctx:')} apply: you saved ${counted(undecided.length, 'path')} while it was written; yours stay, ${counted(written.length, 'other change')} applied (EBUSY)`,
+    ...undecided.map((path) => `  ${visible(path)}`),
+    ...asideLines(aside),
+    `${paint('dim', '  try:')} ctx apply again, with --conflicts ours or --conflicts theirs; a program that keeps a file open has to close it`,
+  ];
+  printError(`${lines.join('\n')}\n`);
+}
+
+function printRefusal(answer: Answer): void {
+  const { undecided } = answer;
+  if (answer.written.length > 0 || answer.aside.length > 0) {
+    printSaved(answer);
+    return;
+  }
+  const paint = painter(process.stderr);
+  const lines = [
+    `${paint('red', 'ctx:')} apply: both you and the fork changed ${counted(undecided.length, 'path')}; nothing was written (EBUSY)`,
+    ...undecided.map((path) => `  ${visible(path)}`),
+    `${paint('dim', '  try:')} --conflicts ours keeps yours, --conflicts theirs takes the fork's`,
+  ];
+  printError(`${lines.join('\n')}\n`);
+}
+
+/** An undo takes back all of the last apply: whatever chooses or only looks would be passed over. Your own changes may be left. */
+function refuseChoices(call: Arguments): void {
+  const isLeaving = call.value('conflicts') === 'ours';
+  const choices = ['to', ...(isLeaving ? [] : ['conflicts']), 'ours', 'theirs'];
+  const named = choices.find((name) => call.values(name).length > 0);
+  const switched = ['dry-run', 'allow-sensitive'].find((name) => call.flag(name));
+  const chosen = named ?? switched;
+  const extra = call.words.length > 0 ? 'PATH' : chosen === undefined ? undefined : `--${chosen}`;
+  if (extra === undefined) return;
+  const reason = `expected --undo alone, got ${extra} too: it takes back the whole of the last apply into this directory`;
+  throw new ErrnoError('EINVAL', { operation: 'apply', reason, remedy: 'ctx apply --undo' });
+}
+
+/** Paths that were asked for and have no change. */
+function printUnmatched({ unmatched }: Answer): void {
+  const paint = painter(process.stderr);
+  for (const path of unmatched) {
+    printError(`  ${paint('yellow', `nothing is pending at ${visible(path)}`)}\n`);
+  }
+}
+
+function choicesOf(call: Arguments) {
+  return {
+    conflicts: (call.value('conflicts') ?? 'refuse') as ConflictChoice,
+    ours: call.values('ours'),
+    theirs: call.values('theirs'),
+    paths: call.words.length === 0 ? undefined : call.words,
+    allowSensitive: call.flag('allow-sensitive'),
+    dryRun: call.flag('dry-run'),
+    to: call.value('to'),
+  } satisfies ApplyOptions;
+}
+
+async function shown<T>(title: string, act: (onProgress: ApplyOptions['onProgress']) => Promise<T>): Promise<T> {
+  const progress = applyProgress(process.stderr, title);
+  try {
+    return await act(progress.onProgress);
+  } finally {
+    progress.clear();
+  }
+}
+
+async function undo(call: Arguments, fork: Fork): Promise<number> {
+  const isChosen = call.value('conflicts') === 'ours';
+  const { done, conflicts, pending, written, left, aside } = await shown('undoing', (onProgress) =>
+    fork.undoApply({ onProgress, conflicts: isChosen ? 'ours' : 'refuse' }),
+  );
+  const exitCode = done && (left.length === 0 || isChosen) ? ExitCode.ok : ExitCode.failed;
+  if (call.flag('json')) {
+    printJson({ version: 1, done, undone: written, conflicts, left, aside, pending });
+    return exitCode;
+  }
+  const paint = painter(process.stderr);
+  if (!done) {
+    const lines = [
+      `${paint('red', 'ctx:')} apply --undo: you changed ${counted(conflicts.length, 'path')} since; nothing was written (EBUSY)`,
+      ...conflicts.map((path) => `  ${visible(path)}`),
+      `${paint('dim', '  try:')} ctx apply --undo --conflicts ours keeps yours and undoes the rest`,
+    ];
+    printError(`${lines.join('\n')}\n`);
+    return exitCode;
+  }
+  print(`${painter(process.stdout)('green', 'undone')} ${counted(written.length, 'step')}, ${pending} pending again\n`);
+  if (left.length > 0) {
+    const lines = [
+      `  ${paint('yellow', `left as you saved ${left.length === 1 ? 'it' : 'them'}, a conflict for the next apply:`)}`,
+      ...left.map((path) => `    ${visible(path)}`),
+      ...asideLines(aside),
+    ];
+    printError(`${lines.join('\n')}\n`);
+  }
+  return exitCode;
+}
+
+export const run: Run = async (call, host) => {
+  const choices = choicesOf(call);
+  if (call.flag('undo')) refuseChoices(call);
+  const fork = await forkHere(call, host);
+  if (call.flag('undo')) return undo(call, fork);
+  const answer = await shown('applying', (onProgress) => fork.apply({ ...choices, onProgress }));
+  const exitCode = exitCodeOf(answer, choices.dryRun);
+  if (call.flag('json')) {
+    const { done, steps, conflicts, undecided, sensitive, heldBack, withheld, heldUnits, complete } = answer;
+    const { unmatched, problems, written, aside } = answer;
+    printJson({
+      version: 1,
+      done,
+      complete,
+      [done ? 'applied' : 'planned']: steps,
+      ...(done ? {} : { applied: written }),
+      conflicts: [...new Set([...conflicts, ...(written.length > 0 ? undecided : [])])],
+      aside,
+      sensitive,
+      heldBack,
+      withheld,
+      heldUnits,
+      unmatched,
+      problems,
+    });
+    return exitCode;
+  }
+  if (choices.dryRun) printPlan(answer);
+  else if (answer.done) printDone(answer, choices.conflicts);
+  else printRefusal(answer);
+  printUnmatched(answer);
+  printSensitive(answer);
+  return exitCode;
+};

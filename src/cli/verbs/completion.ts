@@ -1,0 +1,107 @@
+/** Completion scripts for bash, zsh and fish, made from the table of verbs. */
+import { ErrnoError } from '../../base/errno.js';
+import { groupOf, verbsOfGroup } from '../find-verb.js';
+import { print, printJson } from '../text/output.js';
+import type { Run, Verb } from '../verb.js';
+
+function optionNames(verb: Verb): string {
+  return [...verb.options.map(({ name }) => `--${name}`), '--help'].join(' ');
+}
+
+function lastWord(verb: Verb): string {
+  return verb.name.slice(verb.name.indexOf(' ') + 1);
+}
+
+function firstWords(verbs: readonly Verb[]): readonly string[] {
+  return [...new Set(verbs.map((verb) => groupOf(verb) ?? verb.name))];
+}
+
+function bashCase(word: string, verbs: readonly Verb[]): string {
+  const group = verbsOfGroup(verbs, word);
+  const verb = verbs.find(({ name }) => name === word);
+  if (verb !== undefined) return `    ${word}) words='${optionNames(verb)}' ;;`;
+  const inner = group.map((each) => `${lastWord(each)}) words='${optionNames(each)}' ;;`).join(' ');
+  return `    ${word})
+      words='${group.map(lastWord).join(' ')} --help'
+      if ((COMP_CWORD > 2)); then case \${COMP_WORDS[2]} in ${inner} esac; fi ;;`;
+}
+
+function bash(verbs: readonly Verb[]): string {
+  const cases = firstWords(verbs)
+    .map((word) => bashCase(word, verbs))
+    .join('\n');
+  return `_ctx() {
+  local current=\${COMP_WORDS[COMP_CWORD]} words=''
+  local index
+  for ((index = 2; index < COMP_CWORD; index++)); do
+    if [[ \${COMP_WORDS[index]} == -- ]]; then
+      COMPREPLY=($(compgen -c -f -- "$current"))
+      return
+    fi
+  done
+  if ((COMP_CWORD == 1)); then
+    COMPREPLY=($(compgen -W '${firstWords(verbs).join(' ')} --help --version' -- "$current"))
+    return
+  fi
+  case \${COMP_WORDS[1]} in
+${cases}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -F _ctx ctx
+`;
+}
+
+function zsh(verbs: readonly Verb[]): string {
+  return `#compdef ctx\nautoload -U +X bashcompinit && bashcompinit\n${bash(verbs)}`;
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "\\'")}'`;
+}
+
+function fishCondition(verb: Verb): string {
+  return verb.name
+    .split(' ')
+    .map((word) => `__fish_seen_subcommand_from ${word}`)
+    .join('; and ');
+}
+
+function fishVerb(verb: Verb): string {
+  const group = groupOf(verb);
+  const when = group === undefined ? '__fish_use_subcommand' : `'__fish_seen_subcommand_from ${group}'`;
+  return `complete -c ctx -f -n ${when} -a ${lastWord(verb)} -d ${quoted(verb.summary)}`;
+}
+
+function fish(verbs: readonly Verb[]): string {
+  const groups = firstWords(verbs).filter((word) => verbsOfGroup(verbs, word).length > 0);
+  const lines = verbs.flatMap((verb) => [
+    fishVerb(verb),
+    ...verb.options.map(
+      (option) =>
+        `complete -c ctx -f -n '${fishCondition(verb)}' -l ${option.name}${
+          option.value === undefined ? '' : ' -r'
+        }${option.choices === undefined ? '' : ` -a '${option.choices.join(' ')}'`} -d ${quoted(option.summary)}`,
+    ),
+  ]);
+  const nouns = groups.map((group) => `complete -c ctx -f -n __fish_use_subcommand -a ${group}`);
+  return `${[...nouns, ...lines].join('\n')}\n`;
+}
+
+const scripts: Readonly<Record<string, (verbs: readonly Verb[]) => string>> = { bash, zsh, fish };
+
+export function completion(verbs: readonly Verb[]): Run {
+  return async (call) => {
+    const shell = call.words[0] ?? '';
+    const script = scripts[shell]?.(verbs);
+    if (script === undefined) {
+      throw new ErrnoError('EINVAL', {
+        operation: 'ctx completion',
+        reason: `expected bash, zsh or fish, got '${shell}'`,
+      });
+    }
+    if (call.flag('json')) printJson({ shell, script });
+    else print(script);
+    return 0;
+  };
+}

@@ -1,0 +1,16 @@
+/** The verb that the others are about. */
+
+import { execShape } from '../exec/exec-shape.js';
+import type { Verb } from '../verb.js';
+
+export const execVerb: Verb = {
+  ...execShape,
+  load:
+    async () =>
+    async (...asked) => {
+      const [call] = asked;
+      if (call.flag('live')) return (await import('../exec/jail-run.js')).execLive(...asked);
+      if (call.flag('keep')) return (await import('../session/exec-keep.js')).keep(execShape.options)(...asked);
+      return (await import('../exec/exec.js')).run(...asked);
+    },
+};

@@ -1,0 +1,121 @@
+/** The verbs of checkpoints and forks. */
+import { json, onFork, wait } from '../input/common-options.js';
+import type { Verb } from '../verb.js';
+
+const load = async () => import('./history.js');
+const any = { least: 0, most: Number.POSITIVE_INFINITY };
+
+const rollbackDetails = [
+  'Without a CHECKPOINT (a number or a name): undoes the last command that changed anything. With PATHs only they go back.',
+  'Your own edits stay. The state before the rollback is kept as a checkpoint too, so a rollback can be undone.',
+];
+
+export const historyVerbs: readonly Verb[] = [
+  {
+    name: 'rollback',
+    summary: 'undo the last command, or go back to a checkpoint',
+    operands: '[CHECKPOINT] [PATH...]',
+    words: any,
+    options: onFork,
+    details: rollbackDetails,
+    examples: ['ctx rollback', 'ctx rollback 3', 'ctx rollback before-upgrade src/parser.ts'],
+    load: async () => (await load()).rollback,
+  },
+  {
+    name: 'checkpoint save',
+    summary: 'remember this moment of the fork',
+    operands: '[NAME]',
+    words: { least: 0, most: 1 },
+    options: onFork,
+    examples: ['ctx checkpoint save before-upgrade'],
+    load: async () => (await load()).save,
+  },
+  {
+    name: 'checkpoint list',
+    summary: 'the moments there are: one before every command, and your own',
+    words: 'none',
+    options: onFork,
+    examples: ['ctx checkpoint list'],
+    load: async () => (await load()).list,
+  },
+  {
+    name: 'checkpoint info',
+    summary: 'one moment, and what changed since',
+    operands: 'CHECKPOINT',
+    words: { least: 1, most: 1 },
+    options: onFork,
+    examples: ['ctx checkpoint info 3'],
+    load: async () => (await load()).info,
+  },
+  {
+    name: 'checkpoint restore',
+    summary: 'as ctx rollback CHECKPOINT',
+    operands: 'CHECKPOINT [PATH...]',
+    words: { least: 1, most: Number.POSITIVE_INFINITY },
+    options: onFork,
+    details: rollbackDetails,
+    examples: ['ctx checkpoint restore before-upgrade'],
+    load: async () => (await load()).rollback,
+  },
+  {
+    name: 'checkpoint delete',
+    summary: 'forget a moment; what only it held is freed',
+    operands: 'CHECKPOINT',
+    words: { least: 1, most: 1 },
+    options: onFork,
+    examples: ['ctx checkpoint delete 3'],
+    load: async () => (await load()).remove,
+  },
+  {
+    name: 'fork create',
+    summary: 'a further fork, of this one as it is now, of a checkpoint or of your directory',
+    operands: '[NAME]',
+    words: { least: 0, most: 1 },
+    options: [
+      json,
+      {
+        name: 'from',
+        value: 'FORK[@CHECKPOINT]',
+        summary: '@CHECKPOINT of the fork in use; or origin, or the vault’s name: your directory',
+      },
+    ],
+    details: ['It costs the same whatever the fork holds, and works while a command is running in it.'],
+    examples: ['ctx fork create idea', 'ctx fork create retry --from main@3', 'ctx fork create clean --from origin'],
+    load: async () => (await load()).forkCreate,
+  },
+  {
+    name: 'fork list',
+    summary: 'the forks of this directory',
+    words: 'none',
+    options: [json],
+    examples: ['ctx fork list'],
+    load: async () => (await load()).forkList,
+  },
+  {
+    name: 'fork info',
+    summary: 'one fork: where it is from, what it changes',
+    operands: '[NAME]',
+    words: { least: 0, most: 1 },
+    options: [json, wait],
+    examples: ['ctx fork info idea'],
+    load: async () => (await load()).forkInfo,
+  },
+  {
+    name: 'fork use',
+    summary: 'commands here that name no fork work on this one',
+    operands: 'NAME',
+    words: { least: 1, most: 1 },
+    options: [json],
+    examples: ['ctx fork use idea'],
+    load: async () => (await load()).forkUse,
+  },
+  {
+    name: 'fork delete',
+    summary: 'forget a fork; what other forks stand on stays',
+    operands: 'NAME',
+    words: { least: 1, most: 1 },
+    options: [json],
+    examples: ['ctx fork delete idea'],
+    load: async () => (await load()).forkDelete,
+  },
+];

@@ -1,0 +1,112 @@
+/** `ctx rollback`, `ctx checkpoint ...`, `ctx fork ...`. */
+import { visible } from '../../base/visible-text.js';
+import type { Moment } from '../../sdk/workspace/fork.js';
+import { forkHere } from '../input/fork-here.js';
+import { changeLines, counted } from '../text/change-text.js';
+import { painter, print, printError, printJson } from '../text/output.js';
+import type { Arguments, Run } from '../verb.js';
+
+const changesShown = 20;
+
+/** `{ version: 1, ... }` on one line, or the lines for people. */
+function answer(call: Arguments, value: Readonly<Record<string, unknown>>, lines: readonly string[]): number {
+  if (call.flag('json')) printJson({ version: 1, ...value });
+  else for (const line of lines) print(`${line}\n`);
+  return 0;
+}
+
+const nameOf = ({ id, name }: Moment) => (name === undefined ? String(id) : `${id} ${name}`);
+
+function momentLine(moment: Moment): string {
+  const paint = painter(process.stdout);
+  const { id, name, made, reason, automatic, undone } = moment;
+  const when = made.replace('T', ' ').slice(0, 19);
+  const what = automatic ? `before: ${visible(reason)}` : visible(name ?? reason);
+  const beside = moment.beside === undefined ? '' : ` and ${counted(moment.beside.length, 'other')} beside it`;
+  const text = `  ${String(id).padStart(4)}  ${when}  ${what}${beside}`;
+  return undone === true ? paint('dim', `${text}  (undone)`) : text;
+}
+
+/** The first word is always the checkpoint; what follows are paths. */
+export const rollback: Run = async (call, host) => {
+  const [first, ...rest] = call.words;
+  const rolled = await (await forkHere(call, host)).rollback({ checkpoint: first, paths: rest });
+  const paint = painter(process.stdout);
+  const { undone, pending, to } = rolled;
+  const together = [to.reason, ...(to.beside ?? [])].map((command) => visible(command)).join('; ');
+  return answer(call, { ...rolled }, [
+    `${paint('green', 'rolled back')} to ${nameOf(to)}: ${counted(undone.length, 'change')} undone, ${pending} pending`,
+    ...(to.beside === undefined ? [] : [`  these ran at the same time and were undone together: ${together}`]),
+    ...changeLines(undone, paint, changesShown),
+  ]);
+};
+
+export const save: Run = async (call, host) => {
+  const moment = await (await forkHere(call, host)).checkpoint(call.words[0]);
+  return answer(call, { checkpoint: moment }, [
+    `${painter(process.stdout)('green', 'saved')} checkpoint ${nameOf(moment)}`,
+  ]);
+};
+
+export const list: Run = async (call, host) => {
+  const moments = await (await forkHere(call, host)).checkpoints();
+  return answer(call, { checkpoints: moments }, moments.map(momentLine));
+};
+
+export const info: Run = async (call, host) => {
+  const { moment, changes } = await (await forkHere(call, host)).lookAtCheckpoint(call.words[0] ?? '');
+  const since = `  ${counted(changes.length, 'change')} since then`;
+  const lines = [momentLine(moment), since, ...changeLines(changes, painter(process.stdout), changesShown)];
+  return answer(call, { checkpoint: moment, changes }, lines);
+};
+
+export const remove: Run = async (call, host) => {
+  const moment = await (await forkHere(call, host)).deleteCheckpoint(call.words[0] ?? '');
+  return answer(call, { deleted: moment }, [
+    `${painter(process.stdout)('green', 'deleted')} checkpoint ${nameOf(moment)}`,
+  ]);
+};
+
+export const forkCreate: Run = async (call, host) => {
+  const made = (await forkHere(call, host)).createFork(call.words[0], { from: call.value('from') });
+  const { name, meta, problems } = await made;
+  for (const { path, reason } of problems) {
+    printError(`  ${painter(process.stderr)('yellow', `${visible(path)}: ${visible(reason)}`)}\n`);
+  }
+  const paint = painter(process.stdout);
+  return answer(call, { fork: name, from: meta.from ?? null, problems }, [
+    `${paint('green', 'made')} fork ${name} of ${meta.from ?? 'your directory'}: ctx exec --fork ${name}, ctx fork use ${name}`,
+  ]);
+};
+
+export const forkList: Run = async (call, host) => {
+  const forks = await (await forkHere(call, host)).forks();
+  const lines = forks.map(({ name, current, from, checkpoints }) => {
+    const source = from === undefined ? '' : `  of ${from}`;
+    return `${current ? '*' : ' '} ${name}${source}  ${counted(checkpoints, 'checkpoint')}`;
+  });
+  return answer(call, { forks }, lines);
+};
+
+export const forkInfo: Run = async (call, host) => {
+  const fork = await forkHere(call, host, call.words[0]);
+  const status = await fork.status();
+  const summary = (await fork.forks()).find(({ name }) => name === status.fork);
+  const { changes, layers, clashes } = status;
+  return answer(call, { ...summary, ...status, changes: changes.length }, [
+    `${status.fork}${summary?.from === undefined ? '' : ` of ${summary.from}`}, ${counted(layers, 'layer')}`,
+    `  ${counted(changes.length, 'change')}, ${counted(clashes.length, 'clash', 'clashes')}, ${counted(status.checkpoints, 'checkpoint')}`,
+  ]);
+};
+
+export const forkUse: Run = async (call, host) => {
+  const [name = ''] = call.words;
+  await (await forkHere(call, host)).useFork(name);
+  return answer(call, { current: name }, [`commands here now work on fork ${name}`]);
+};
+
+export const forkDelete: Run = async (call, host) => {
+  const [name = ''] = call.words;
+  await (await forkHere(call, host)).deleteFork(name);
+  return answer(call, { deleted: name }, [`${painter(process.stdout)('green', 'deleted')} fork ${name}`]);
+};

@@ -1,0 +1,148 @@
+/** The verbs of agents, tools and what they may do. */
+import { authorityOptions, networkOptions, readonly } from '../input/command-options.js';
+import { fork, json } from '../input/common-options.js';
+import type { Option, Verb } from '../verb.js';
+
+const spec: Option = {
+  name: 'spec',
+  value: 'FILE',
+  summary: 'a JSON file that names control files and what they hold',
+};
+const from: Option = { name: 'from', value: 'FILE', summary: 'take the text from a file, or from stdin: -' };
+const tier: Option = {
+  name: 'tier',
+  value: 'TIER',
+  choices: ['system', 'user'],
+  summary: 'keep it for everybody who uses this root (default), or for you alone',
+};
+
+type ObjectKind = 'agent' | 'tool';
+
+function objectVerbsOf(kind: ObjectKind, made: Pick<Verb, 'options' | 'details' | 'examples'>): readonly Verb[] {
+  const article = kind === 'agent' ? 'an' : 'a';
+  const example = kind === 'agent' ? 'coder' : 'fs.read';
+  const load = async () => (await import('./objects.js')).objectRuns(kind);
+  return [
+    {
+      name: `${kind} new`,
+      summary: `make ${article} ${kind}: the files of ${kind}/NAME.d`,
+      operands: 'NAME',
+      words: { least: 1, most: 1 },
+      ...made,
+      load: async () => (await load()).make,
+    },
+    {
+      name: `${kind} show`,
+      summary: `its control files, and what is wrong with them`,
+      operands: 'NAME',
+      words: { least: 1, most: 1 },
+      options: [json],
+      examples: [`ctx ${kind} show ${example}`],
+      load: async () => (await load()).show,
+    },
+    {
+      name: `${kind} ls`,
+      summary: `the ${kind}s there are`,
+      words: 'none',
+      options: [json],
+      examples: [`ctx ${kind} ls`],
+      load: async () => (await load()).list,
+    },
+    {
+      name: `${kind} set`,
+      summary: 'replace one control file, checked first',
+      operands: 'NAME FILE [TEXT]',
+      words: { least: 2, most: 3 },
+      options: [json, from],
+      details: ['A text that is wrong is refused with its line and column, and nothing changes.'],
+      examples: [
+        kind === 'agent' ? "ctx agent set coder env 'LANG=C'" : "ctx tool set fs.read description 'reads a file'",
+        `ctx ${kind} set ${example} policy --from ${example}.policy`,
+      ],
+      load: async () => (await load()).set,
+    },
+    {
+      name: `${kind} rm`,
+      summary: `remove ${article} ${kind}`,
+      operands: 'NAME',
+      words: { least: 1, most: 1 },
+      options: [json],
+      examples: [`ctx ${kind} rm ${example}`],
+      load: async () => (await load()).remove,
+    },
+  ];
+}
+
+export const whyVerb: Verb = {
+  name: 'why',
+  summary: 'whether something is allowed, and by which line of what',
+  operands: 'read|write|exec PATH  or  connect HOST[:PORT]  or  CLASS:NAME PERMISSION',
+  words: { least: 2, most: 2 },
+  options: [json, fork, readonly, ...authorityOptions, ...networkOptions],
+  details: [
+    'What `ctx exec` with the same options would do, asked of the same code: the grants, the file as it is in the fork, its',
+    'mode bits, and for `exec` the rules about commands. The exit code is 0 where it is allowed and 13 where it is not.',
+  ],
+  examples: [
+    'ctx why read ~/.ssh/id_ed25519',
+    'ctx why --net registry.npmjs.org connect registry.npmjs.org',
+    'ctx why --agent coder tool:fs.read execute',
+  ],
+  load: async () => (await import('./why.js')).run,
+};
+
+export const objectVerbs: readonly Verb[] = [
+  ...objectVerbsOf('agent', {
+    options: [
+      json,
+      spec,
+      { name: 'parent', value: 'AGENT', summary: 'the agent it is a child of, and never exceeds' },
+      tier,
+    ],
+    details: [
+      'Without a spec it has no permission, no mount and no network: only the workspace it is run in. A child is within its',
+      'parent, now and whenever it runs; a refusal names everything it asks for beyond that. See docs/objects.md.',
+    ],
+    examples: ['ctx agent new coder', 'ctx agent new reviewer --parent coder --spec reviewer.json'],
+  }),
+  ...objectVerbsOf('tool', {
+    options: [json, spec, tier],
+    details: ['Without a spec its own policy is empty, and allows nobody.'],
+    examples: ['ctx tool new fs.read --spec fs.read.json'],
+  }),
+  {
+    name: 'policy check',
+    summary: 'whether a policy file is right, and where it is not',
+    operands: 'FILE|-',
+    words: { least: 1, most: 1 },
+    options: [json],
+    examples: ['ctx policy check coder.policy'],
+    load: async () => (await import('./check.js')).checkPolicy,
+  },
+  {
+    name: 'mount check',
+    summary: 'whether a mount file is right, and where it is not',
+    operands: 'FILE|-',
+    words: { least: 1, most: 1 },
+    options: [json],
+    examples: ['ctx mount check coder.mount'],
+    load: async () => (await import('./check.js')).checkMounts,
+  },
+  whyVerb,
+  {
+    name: 'surface',
+    summary: 'which paths a command here may read and write',
+    words: 'none',
+    options: [json, ...authorityOptions],
+    examples: ['ctx surface', 'ctx surface --agent coder --json'],
+    load: async () => (await import('./surface.js')).showSurface,
+  },
+  {
+    name: 'preamble',
+    summary: 'the same as text for a system prompt',
+    words: 'none',
+    options: [json, ...authorityOptions],
+    examples: ['ctx preamble --agent coder'],
+    load: async () => (await import('./surface.js')).showPreamble,
+  },
+];

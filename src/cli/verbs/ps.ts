@@ -1,0 +1,28 @@
+/** `ctx ps`: what of ours goes on running, what it costs, and how to end it. */
+import { visible } from '../../base/visible-text.js';
+import { type Living, listLiving } from '../../sdk/operator/living.js';
+import { counted, sizeText } from '../text/change-text.js';
+import { painter, print, printJson } from '../text/output.js';
+import type { Run } from '../verb.js';
+
+function where({ origin, fork }: Living): string {
+  return origin === null ? 'the store' : `${visible(origin)}, fork ${fork}`;
+}
+
+export const run: Run = async (call, host) => {
+  const living = await listLiving(await host());
+  if (call.flag('json')) {
+    printJson({ version: 1, running: living });
+    return 0;
+  }
+  const paint = painter(process.stdout);
+  for (const each of living) {
+    const { kind, pid, since, what, processes, bytes, end } = each;
+    print(`${paint('bold', `${pid}`)}  ${kind}  ${where(each)}: ${visible(what)}\n`);
+    print(
+      `  since ${since}, ${counted(processes, 'process', 'processes')}, ${sizeText(bytes)}; end it: ${visible(end)}\n`,
+    );
+  }
+  if (living.length === 0) print('nothing of ctx is running\n');
+  return 0;
+};

@@ -1,0 +1,118 @@
+/**
+ * `ctx vfs mount SPEC DIR` and `ctx vfs unmount DIR`. The server is a process of its own: this call again with --foreground, which says
+ * one line when it is mounted and then serves until it is unmounted or ended.
+ */
+import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+import { ErrnoError, ExitCode, fromSystemError } from '../../base/errno.js';
+import { nativeProgram } from '../../base/native-program.js';
+import { visible } from '../../base/visible-text.js';
+import { currentDirectory } from '../../sdk/current-directory.js';
+import { painter, print, printError, printJson } from '../text/output.js';
+import type { Arguments, Run } from '../verb.js';
+
+const part = async () => import('../../sdk/vfs/virtual-files.js');
+const endings = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
+function sayMounted(call: Arguments, directory: string): void {
+  const [specification = ''] = call.words;
+  if (call.flag('json')) printJson({ version: 1, specification, directory, writable: call.flag('writable') });
+  else print(`${painter(process.stdout)('green', `mounted ${visible(specification)} at ${visible(directory)}`)}\n`);
+}
+
+async function serveHere(call: Arguments): Promise<number> {
+  const { mountTree } = await part();
+  const [specification = '', target = ''] = call.words;
+  const ending = new AbortController();
+  for (const name of endings) process.on(name, () => ending.abort());
+  await mountTree({
+    specification,
+    target: resolve(currentDirectory(), target),
+    directory: currentDirectory(),
+    lockLibrary: nativeProgram('flock.node'),
+    library: nativeProgram('fuse.node'),
+    writable: call.flag('writable'),
+    signal: ending.signal,
+    mounted: (directory) => sayMounted(call, directory),
+  });
+  return ExitCode.ok;
+}
+
+/** What `ctx exec --mount` starts: it has opened the tree when it says a word, and ends with the jail. */
+async function serveJailHere(call: Arguments, text: string): Promise<number> {
+  const { mountTreeInJail } = await part();
+  const [uid, gid, shift] = text.split(':').map(Number);
+  if (uid === undefined || gid === undefined || shift === undefined || !/^\d+:\d+:\d+$/.test(text)) {
+    throw new ErrnoError('EINVAL', {
+      operation: 'ctx vfs mount',
+      reason: `--jail: expected UID:GID:SHIFT, got '${text}'`,
+    });
+  }
+  const [specification = '', mountedAt = ''] = call.words;
+  const ending = new AbortController();
+  for (const name of endings) process.on(name, () => ending.abort());
+  await mountTreeInJail({
+    specification,
+    directory: currentDirectory(),
+    lockLibrary: nativeProgram('flock.node'),
+    library: nativeProgram('fuse.node'),
+    writable: call.flag('writable'),
+    signal: ending.signal,
+    ready: () => printJson({ version: 1, specification, directory: mountedAt, writable: call.flag('writable') }),
+    channel: 3,
+    mountedAt,
+    shift,
+    uid,
+    gid,
+  });
+  return ExitCode.ok;
+}
+
+/** Its first words are its answer; it holds no stream of ours afterwards. */
+function serveInBackground(call: Arguments): Promise<number> {
+  const flags = ['writable', 'json'].filter((name) => call.flag(name)).map((name) => `--${name}`);
+  const words = ['vfs', 'mount', ...flags, '--foreground', '--', ...call.words];
+  const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...words], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let complaints = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    complaints += chunk.toString();
+  });
+  return new Promise((resolved, reject) => {
+    child.once('error', (error) => reject(fromSystemError(error, 'start the server of the mount')));
+    child.stdout.once('data', (chunk: Buffer) => {
+      print(chunk.toString());
+      child.stdout.destroy();
+      child.stderr.destroy();
+      child.unref();
+      resolved(ExitCode.ok);
+    });
+    child.once('close', (code) => {
+      printError(complaints);
+      resolved(code ?? ExitCode.internal);
+    });
+  });
+}
+
+export const mount: Run = async (call) => {
+  const jail = call.value('jail');
+  if (jail !== undefined) return serveJailHere(call, jail);
+  if (call.flag('foreground')) return serveHere(call);
+  const { checkTreeText, mountPoint } = await part();
+  const [specification = '', target = ''] = call.words;
+  // Before another process is started: what is refused is refused here.
+  checkTreeText({ specification, directory: currentDirectory() });
+  mountPoint(resolve(currentDirectory(), target));
+  return serveInBackground(call);
+};
+
+export const unmountTree: Run = async (call) => {
+  const { unmount } = await part();
+  const directory = resolve(currentDirectory(), call.words[0] ?? '');
+  await unmount(directory);
+  if (call.flag('json')) printJson({ version: 1, directory });
+  else print(`${painter(process.stdout)('green', `unmounted ${visible(directory)}`)}\n`);
+  return ExitCode.ok;
+};

@@ -1,0 +1,113 @@
+/** The verbs of the virtual filesystem. */
+import { json } from '../input/common-options.js';
+import type { Option, Verb } from '../verb.js';
+
+const load = async () => import('./vfs.js');
+const loadMount = async () => import('./vfs-mount.js');
+const specification = 'SPEC is memory:, host:PATH or chunked:FILE[@SNAPSHOT]; PATH begins at the root of that tree.';
+
+const writable: Option = { name: 'writable', summary: 'a host: directory may be written to' };
+
+export const vfsVerbs: readonly Verb[] = [
+  {
+    name: 'vfs ls',
+    summary: 'list a directory of a tree',
+    operands: 'SPEC [PATH]',
+    words: { least: 1, most: 2 },
+    options: [json],
+    details: [specification],
+    examples: ['ctx vfs ls host:/srv/data', 'ctx vfs ls chunked:notes.ctx@monday /drafts'],
+    load: async () => (await load()).list,
+  },
+  {
+    name: 'vfs cat',
+    summary: 'print a file of a tree',
+    operands: 'SPEC PATH',
+    words: { least: 2, most: 2 },
+    options: [json],
+    details: [specification, 'A link leads within its tree or nowhere. --json has the bytes in base64.'],
+    examples: ['ctx vfs cat chunked:notes.ctx /todo'],
+    load: async () => (await load()).cat,
+  },
+  {
+    name: 'vfs stat',
+    summary: 'kind, size, mode and times of an entry',
+    operands: 'SPEC PATH',
+    words: { least: 2, most: 2 },
+    options: [json],
+    details: [specification, 'Of a link: the link itself.'],
+    examples: ['ctx vfs stat host:/srv/data /readme.txt --json'],
+    load: async () => (await load()).stat,
+  },
+  {
+    name: 'vfs put',
+    summary: 'write stdin to a file of a tree',
+    operands: 'SPEC PATH',
+    words: { least: 2, most: 2 },
+    options: [json, writable, { name: 'parents', summary: 'make the directories it is in' }],
+    details: [specification, 'Replaces what is there. A chunked: file that is not there is made.'],
+    examples: ['echo milk | ctx vfs put chunked:notes.ctx /todo'],
+    load: async () => (await load()).put,
+  },
+  {
+    name: 'vfs rm',
+    summary: 'remove an entry of a tree',
+    operands: 'SPEC PATH',
+    words: { least: 2, most: 2 },
+    options: [json, writable, { name: 'recursive', summary: 'a directory with everything in it' }],
+    details: [specification],
+    examples: ['ctx vfs rm chunked:notes.ctx /drafts --recursive'],
+    load: async () => (await load()).remove,
+  },
+  {
+    name: 'vfs snapshot',
+    summary: 'keep a chunked tree as it is now, under a name',
+    operands: 'SPEC NAME',
+    words: { least: 2, most: 2 },
+    options: [json],
+    details: ['It costs the same whatever the tree holds. chunked:FILE@NAME is the tree as it was, read-only.'],
+    examples: ['ctx vfs snapshot chunked:notes.ctx monday'],
+    load: async () => (await load()).snapshot,
+  },
+  {
+    name: 'vfs check',
+    summary: 'whether a tree is whole: every page, chunk, name and count',
+    operands: 'SPEC',
+    words: { least: 1, most: 1 },
+    options: [json, { name: 'collect', summary: 'give back the space of what nothing leads to' }],
+    details: ['It only reads, unless --collect is given. The exit code is 1 where something is damaged.'],
+    examples: ['ctx vfs check chunked:notes.ctx'],
+    load: async () => (await load()).check,
+  },
+  {
+    name: 'vfs mount',
+    summary: 'show a tree at an empty directory of this machine',
+    operands: 'SPEC DIR',
+    words: { least: 2, most: 2 },
+    options: [
+      json,
+      { name: 'writable', summary: 'it may be written to; a chunked: file that is not there is made' },
+      { name: 'foreground', summary: 'serve it in this process, until it is unmounted or ended' },
+      {
+        name: 'jail',
+        value: 'UID:GID:SHIFT',
+        summary: 'for ctx exec --mount, which starts this: serve the jail at the other end of descriptor 3',
+      },
+    ],
+    details: [
+      'Returns when it is mounted; one process serves it, and nothing stays mounted without that one. As root, every user',
+      'may use it; otherwise you alone. A link leads within its tree or nowhere. What memory: held is gone with it.',
+    ],
+    examples: ['ctx vfs mount chunked:notes.ctx ~/notes --writable', 'ctx vfs mount memory: /tmp/scratch --writable'],
+    load: async () => (await loadMount()).mount,
+  },
+  {
+    name: 'vfs unmount',
+    summary: 'take a mount of ctx away; what was written is on the disk when it returns',
+    operands: 'DIR',
+    words: { least: 1, most: 1 },
+    options: [json],
+    examples: ['ctx vfs unmount ~/notes'],
+    load: async () => (await loadMount()).unmountTree,
+  },
+];

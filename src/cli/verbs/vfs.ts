@@ -1,0 +1,200 @@
+/** `ctx vfs ls|cat|stat|put|rm|snapshot|check SPEC ...`: one tree, by its specification. */
+import { readSync } from 'node:fs';
+import { ExitCode, fromSystemError, hasCode } from '../../base/errno.js';
+import { nativeProgram } from '../../base/native-program.js';
+import { visible } from '../../base/visible-text.js';
+import { currentDirectory } from '../../sdk/current-directory.js';
+import { painter, print, printExact, printJson } from '../text/output.js';
+import type { Arguments, Run } from '../verb.js';
+
+const part = async () => import('../../sdk/vfs/virtual-files.js');
+const pieceBytes = 1024 * 1024;
+
+function placeOf({ words }: Arguments) {
+  return {
+    specification: words[0] ?? '',
+    directory: currentDirectory(),
+    lockLibrary: nativeProgram('flock.node'),
+  };
+}
+
+/** Host directories only where that was asked for in so many words; what is ours, always. */
+function writing(call: Arguments) {
+  return { writable: !call.words[0]?.startsWith('host:') || call.flag('writable'), create: true };
+}
+
+const kinds = [
+  ['isDirectory', 'directory', 'd'],
+  ['isSymbolicLink', 'symlink', 'l'],
+  ['isFIFO', 'fifo', 'p'],
+  ['isSocket', 'socket', 's'],
+  ['isCharacterDevice', 'character', 'c'],
+  ['isBlockDevice', 'block', 'b'],
+  ['isFile', 'file', '-'],
+] as const;
+
+type Kinded = Readonly<Record<(typeof kinds)[number][0], () => boolean>>;
+
+function kindOf(entry: Kinded): readonly [string, string] {
+  const found = kinds.find(([question]) => entry[question]());
+  return [found?.[1] ?? 'file', found?.[2] ?? '-'];
+}
+
+function permissions(mode: number): string {
+  return [6, 3, 0]
+    .map((shift) => ['r', 'w', 'x'].map((letter, bit) => ((mode >> (shift + 2 - bit)) & 1 ? letter : '-')).join(''))
+    .join('');
+}
+
+export const list: Run = async (call) => {
+  const { withTree } = await part();
+  const path = call.words[1] ?? '/';
+  const rows = await withTree(placeOf(call), { writable: false }, async (tree) => {
+    const about = await tree.lstat(path);
+    const names = about.isDirectory() ? ((await tree.readdir(path)) as string[]) : [];
+    const below = path.endsWith('/') ? path : `${path}/`;
+    const entries = await Promise.all(
+      names.map(async (name) => ({ name, stats: await tree.lstat(`${below}${name}`) })),
+    );
+    return about.isDirectory() ? entries : [{ name: path, stats: about }];
+  });
+  if (call.flag('json')) {
+    const entries = rows.map(({ name, stats }) => ({
+      name,
+      kind: kindOf(stats)[0],
+      size: stats.size,
+      mode: stats.mode & 0o7777,
+      modified: stats.mtime.toISOString(),
+    }));
+    printJson({ version: 1, path, entries });
+    return ExitCode.ok;
+  }
+  const width = Math.max(0, ...rows.map(({ stats }) => String(stats.size).length));
+  const paint = painter(process.stdout);
+  for (const { name, stats } of rows) {
+    const facts = `${kindOf(stats)[1]}${permissions(stats.mode)}  ${String(stats.size).padStart(width)}`;
+    print(`${paint('dim', `${facts}  ${stats.mtime.toISOString().slice(0, 19)}Z`)}  ${visible(name)}\n`);
+  }
+  return ExitCode.ok;
+};
+
+export const cat: Run = async (call) => {
+  const { withTree } = await part();
+  const path = call.words[1] ?? '';
+  await withTree(placeOf(call), { writable: false }, async (tree) => {
+    if (call.flag('json')) {
+      const bytes = Buffer.from(await tree.readFile(path));
+      printJson({ version: 1, path, size: bytes.length, base64: bytes.toString('base64') });
+      return;
+    }
+    const file = await tree.open(path);
+    for (;;) {
+      const { bytesRead, buffer } = await file.read({ buffer: Buffer.alloc(pieceBytes) });
+      if (bytesRead === 0) return;
+      printExact(Buffer.from(buffer.buffer, buffer.byteOffset, bytesRead));
+    }
+  });
+  return ExitCode.ok;
+};
+
+export const stat: Run = async (call) => {
+  const { withTree } = await part();
+  const path = call.words[1] ?? '';
+  const { stats, target } = await withTree(placeOf(call), { writable: false }, async (tree) => {
+    const found = await tree.lstat(path);
+    return { stats: found, target: found.isSymbolicLink() ? await tree.readlink(path) : undefined };
+  });
+  const [kind] = kindOf(stats);
+  const facts = {
+    kind,
+    size: stats.size,
+    mode: stats.mode & 0o7777,
+    uid: stats.uid,
+    gid: stats.gid,
+    links: stats.nlink,
+    inode: stats.ino,
+    blocks: stats.blocks,
+    accessed: stats.atime.toISOString(),
+    modified: stats.mtime.toISOString(),
+    changed: stats.ctime.toISOString(),
+    ...(target === undefined ? {} : { target }),
+  };
+  if (call.flag('json')) printJson({ version: 1, path, ...facts });
+  else {
+    const paint = painter(process.stdout);
+    print(`${paint('bold', visible(path))}\n`);
+    for (const [name, value] of Object.entries(facts)) {
+      const text = name === 'mode' ? `0${Number(value).toString(8)}` : visible(String(value));
+      print(`  ${paint('dim', name.padEnd(9))}  ${text}\n`);
+    }
+  }
+  return ExitCode.ok;
+};
+
+function* stdin(): Generator<Buffer> {
+  const bytes = Buffer.allocUnsafe(pieceBytes);
+  for (;;) {
+    let count = 0;
+    try {
+      count = readSync(0, bytes);
+    } catch (error) {
+      if (hasCode(error, 'EAGAIN')) continue;
+      throw fromSystemError(error, 'read', 'stdin');
+    }
+    if (count === 0) return;
+    yield Buffer.from(bytes.subarray(0, count));
+  }
+}
+
+export const put: Run = async (call) => {
+  const { withTree } = await part();
+  const path = call.words[1] ?? '';
+  let written = 0;
+  await withTree(placeOf(call), writing(call), async (tree) => {
+    const directory = path.slice(0, Math.max(0, path.lastIndexOf('/')));
+    if (call.flag('parents') && directory !== '') await tree.mkdir(directory, { recursive: true });
+    const file = await tree.open(path, 'w');
+    for (const piece of stdin()) {
+      await file.writeFile(piece);
+      written += piece.length;
+    }
+    await file.sync();
+    await file.close();
+  });
+  if (call.flag('json')) printJson({ version: 1, path, bytes: written });
+  return ExitCode.ok;
+};
+
+export const remove: Run = async (call) => {
+  const { withTree } = await part();
+  const path = call.words[1] ?? '';
+  await withTree(placeOf(call), { ...writing(call), create: false }, async (tree) => {
+    await tree.rm(path, { recursive: call.flag('recursive') });
+  });
+  if (call.flag('json')) printJson({ version: 1, path });
+  return ExitCode.ok;
+};
+
+export const snapshot: Run = async (call) => {
+  const { snapshotTree } = await part();
+  const { name, made, files } = await snapshotTree(placeOf(call), call.words[1] ?? '');
+  if (call.flag('json')) printJson({ version: 1, name, made, files });
+  else print(`${painter(process.stdout)('green', `made snapshot ${name} of ${files} files`)}\n`);
+  return ExitCode.ok;
+};
+
+export const check: Run = async (call) => {
+  const { checkTree, collectTree } = await part();
+  const found = await checkTree(placeOf(call));
+  const whole = found.problems.length === 0;
+  const freed = call.flag('collect') && whole ? await collectTree(placeOf(call)) : undefined;
+  if (call.flag('json')) printJson({ version: 1, ...found, ...(freed === undefined ? {} : { freed }) });
+  else {
+    const paint = painter(process.stdout);
+    for (const problem of found.problems) print(`${paint('red', visible(problem))}\n`);
+    if (whole) print(`${paint('green', 'whole')}: ${found.files} files, ${found.chunks} chunks\n`);
+    for (const { name, made, files } of found.snapshots) print(`  snapshot ${name}  ${made}  ${files} files\n`);
+    if (freed !== undefined) print(`freed ${freed} bytes\n`);
+  }
+  return whole ? ExitCode.ok : ExitCode.failed;
+};

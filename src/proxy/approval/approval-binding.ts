@@ -1,0 +1,140 @@
+/** What an approval of a command holds for, gathered: the words and options, and what the command will see when it runs. */
+
+import { sha256 } from '../../base/sha256.js';
+import type { Layer } from '../../jail/plan.js';
+import type { InjectedSecret } from '../../network/secret.js';
+import type { CacheKeeping } from '../../vault/vault.js';
+import type { ResolvedAuthority } from '../grants/authority-of.js';
+import { commandEnvironment } from '../grants/environment.js';
+import { secretNames } from '../grants/injected-secrets.js';
+import { type AskedTree, treeText } from '../grants/served-trees.js';
+import type { Host, Place } from '../host.js';
+import { type Binding, bindingDigest } from './approval.js';
+import { type Input, type InputSource, inputOf } from './command-input.js';
+import { directoryState } from './directory-state.js';
+import { forkState, noFork } from './fork-state.js';
+
+/** What of a request is bound. */
+export interface BoundRequest {
+  readonly argv: readonly string[];
+  readonly environmentAdditions: readonly string[];
+  /** What the network proxy adds to its requests. */
+  readonly secrets?: readonly InjectedSecret[];
+  /** The fork it works on; without one, the one in use. */
+  readonly fork?: string | undefined;
+  /** It works on the directory itself, and cannot be undone. */
+  readonly live?: true;
+  /** It is no command to run, but a verb of ctx that somebody asks for. */
+  readonly verb?: 'apply';
+  /** What it reads; without one, the stdin of this process. */
+  readonly input?: InputSource | undefined;
+  /** What an apply would write: `action path`. */
+  readonly steps?: readonly string[];
+  readonly readonly?: boolean;
+  readonly weakened?: readonly Layer[];
+  readonly cache?: CacheKeeping | undefined;
+  /** A directory that stands for the person's home. */
+  readonly home?: string | undefined;
+  readonly trees?: readonly AskedTree[] | undefined;
+}
+
+export interface Bound {
+  readonly host: Host;
+  readonly place: Place;
+  readonly resolved: ResolvedAuthority;
+  readonly request: BoundRequest;
+}
+
+/** Of the directories whose contents enter the fork, or are written without one. */
+export function directoriesOf({ host, place, resolved }: Bound): Promise<string> {
+  return directoryState(host, [place.origin, ...resolved.roots, ...resolved.live]);
+}
+
+/** Digests of the whole binding, and of the parts of it that are looked at again. */
+export interface Bindings {
+  readonly digest: string;
+  readonly lasting: string;
+  readonly input: Input | undefined;
+  /** Of an apply there is none: it refuses what the person changed too, and their other edits do not concern it. */
+  readonly directories: string | undefined;
+}
+
+/** `known`: what is not to be read again. */
+export async function bindingOf(
+  bound: Bound,
+  known: { readonly fork?: string | undefined; readonly directories?: string | undefined } = {},
+): Promise<Bindings> {
+  const { host, place, request } = bound;
+  const directories = request.verb === undefined ? (known.directories ?? (await directoriesOf(bound))) : undefined;
+  // On the directory itself no fork is seen.
+  const fork =
+    known.fork ?? (request.live === true ? noFork : await forkState(host, place, request.fork, request.home));
+  const input = request.verb === undefined ? await inputOf(request.input ?? 'stdin') : undefined;
+  const binding = { ...lastingOf(bound, input), fork, ...(directories === undefined ? {} : { directories }) };
+  return { ...bindingDigest(binding), directories, input };
+}
+
+function lastingOf(
+  { host, place, resolved, request }: Bound,
+  input: Input | undefined,
+): Omit<Binding, 'fork' | 'directories'> {
+  const { authority, agent, search } = resolved;
+  const { uid } = place.owner;
+  const environment = commandEnvironment({
+    inherited: host.environment,
+    search,
+    person: { uid, name: uid === 0 ? 'root' : 'user', home: host.home },
+    agent:
+      agent === undefined
+        ? undefined
+        : { uid: agent.identity.uid, toolPath: authority.toolPath, variables: agent.environment },
+    additions: request.environmentAdditions,
+  });
+  const injected = secretNames(request.secrets);
+  const { weakened = [], cache, home, readonly = false, fork, trees = [] } = request;
+  return {
+    argv: request.argv,
+    directory: place.directory,
+    environment,
+    authority: resolved.digest,
+    ...(injected.length > 0 ? { injected } : {}),
+    ...(request.live === true ? { live: true } : {}),
+    ...(request.verb === undefined ? {} : { verb: request.verb }),
+    ...(input === undefined ? {} : { input: input.kind === 'known' ? input.digest : input.kind }),
+    ...(host.requester === undefined ? {} : { requester: host.requester }),
+    ...(request.steps === undefined ? {} : { steps: sha256(request.steps.join('\0')) }),
+    ...(fork === undefined ? {} : { forkName: fork }),
+    ...(readonly ? { readonly } : {}),
+    ...(weakened.length > 0 ? { weakened } : {}),
+    ...(cache === undefined ? {} : { cache }),
+    ...(home === undefined ? {} : { home }),
+    ...(trees.length > 0 ? { trees: trees.map(treeText) } : {}),
+  };
+}
+
+function shownInput(input: Input | undefined): readonly string[] {
+  if (input === undefined) return [];
+  if (input.kind === 'unknown') return ['input: not known yet (a pipe), so it can be granted once only'];
+  const { size, digest, excerpt } = input;
+  return [`input: ${size} bytes, ${digest}, beginning with: ${excerpt}`];
+}
+
+/** What is bound and is not as by default, as a person is shown it. A variable that is passed on is named without its value. */
+export function shownOf({ host, request }: Bound, { input }: Pick<Bindings, 'input'>): readonly string[] {
+  const { environmentAdditions, weakened = [], cache, home, readonly = false, fork, trees = [] } = request;
+  const named = (name: string, value: string | undefined) => (value === undefined ? [] : [`${name}: ${value}`]);
+  return [
+    ...named('asked by', host.requester),
+    ...named('fork', fork),
+    ...environmentAdditions.map(
+      (text) => `environment: ${text.includes('=') ? text : `${text}, as the caller has it`}`,
+    ),
+    ...shownInput(input),
+    ...secretNames(request.secrets).map((name) => `adds a secret: ${name}`),
+    ...(readonly ? ['read-only: yes'] : []),
+    ...(weakened.length > 0 ? [`without these layers of the jail: ${weakened.join(', ')}`] : []),
+    ...named('cache', cache),
+    ...named('home', home),
+    ...trees.map((tree) => `mounts: ${treeText(tree)}`),
+  ];
+}

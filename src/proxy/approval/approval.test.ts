@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import {
+  approvalKeptMilliseconds,
+  approvalSessionMilliseconds,
+  approvalsWaiting,
+  approvalUseMilliseconds,
+} from '../../base/limits.js';
+import { type Answer, type Asked, type Binding, bindingDigest, holdsFor, statusOf } from './approval.js';
+import { ApprovalStore } from './approval-store.js';
+
+const lockLibrary = fileURLToPath(new URL('../../../../native/flock.node', import.meta.url));
+
+const binding: Binding = {
+  argv: ['git', 'push'],
+  directory: '/work',
+  environment: { HOME: '/home/me' },
+  authority: 'sha256:a',
+  fork: 'sha256:f',
+};
+
+const given: Omit<Asked, 'version' | 'id'> = {
+  askedAt: 1_000,
+  expiresAt: 2_000,
+  agent: 'coder',
+  argv: binding.argv,
+  directory: binding.directory,
+  origin: binding.directory,
+  categories: ['networked'],
+  reason: 'git push is networked',
+  rule: 'default',
+  connected: false,
+  words: ['git', 'push'],
+  shown: [],
+  onceOnly: false,
+  ...bindingDigest(binding),
+};
+
+const asked: Asked = { version: 2, id: '00000001', ...given };
+
+function answer(said: Partial<Answer> = {}): Answer {
+  return { version: 1, granted: true, scope: 'once', at: 1_500, by: 'uid 0', why: '', network: [], ...said };
+}
+
+describe('an approval', () => {
+  it('holds for the words, directory, environment, input, authority and asker that were asked for, and for no other', () => {
+    const approval = { asked, answer: answer({ scope: 'session' }), used: false, attended: true };
+    assert.ok(holdsFor(approval, bindingDigest(binding), 1_600));
+    const others: readonly Partial<Binding>[] = [
+      { argv: ['git', 'push', '--force'] },
+      { argv: ['git push'] },
+      { directory: '/work/sub' },
+      { environment: { HOME: '/home/me', GIT_SSH_COMMAND: 'x' } },
+      { authority: 'sha256:b' },
+      { live: true },
+      { input: 'sha256:i' },
+      { requester: 'MCP server 1' },
+      { forkName: 'other' },
+      { weakened: ['seccomp'] },
+      { readonly: true },
+    ];
+    for (const other of others) {
+      assert.ok(!holdsFor(approval, bindingDigest({ ...binding, ...other }), 1_600), JSON.stringify(other));
+    }
+  });
+
+  it('for once is for whoever asked and for nobody else, and ends with them', () => {
+    const approval = { asked, answer: answer(), used: false, attended: true };
+    assert.ok(!holdsFor(approval, bindingDigest(binding), 1_600));
+    assert.equal(statusOf(approval, 1_600), 'granted');
+    assert.equal(statusOf({ ...approval, attended: false }, 1_600), 'expired');
+    assert.equal(statusOf({ ...approval, answer: undefined, attended: false }, 1_600), 'expired');
+  });
+
+  it('has another digest on another fork or other directories', () => {
+    const { digest } = bindingDigest(binding);
+    assert.notEqual(bindingDigest({ ...binding, fork: 'sha256:g' }).digest, digest);
+    assert.notEqual(bindingDigest({ ...binding, directories: 'sha256:d' }).digest, digest);
+  });
+
+  it('for the session holds whatever the fork becomes, and for a day’s work', () => {
+    const approval = { asked, answer: answer({ scope: 'session' }), used: false, attended: true };
+    const changed = bindingDigest({ ...binding, fork: 'sha256:g' });
+    assert.ok(holdsFor(approval, changed, 1_600));
+    assert.ok(!holdsFor(approval, bindingDigest({ ...binding, argv: ['git', 'push', '-f'] }), 1_600));
+    // What may be done to a fork may not be done to the directory itself.
+    assert.ok(!holdsFor(approval, bindingDigest({ ...binding, live: true }), 1_600));
+    assert.ok(!holdsFor(approval, changed, 1_500 + approvalSessionMilliseconds));
+  });
+
+  it('that nobody answers in time is expired, and one for once is over when it is used', () => {
+    assert.equal(statusOf({ asked, answer: undefined, used: false, attended: true }, 1_999), 'waiting');
+    assert.equal(statusOf({ asked, answer: undefined, used: false, attended: true }, 2_000), 'expired');
+    assert.equal(statusOf({ asked, answer: answer(), used: true, attended: true }, 1_600), 'used');
+    assert.equal(statusOf({ asked, answer: answer({ scope: 'rule' }), used: true, attended: true }, 1_600), 'used');
+    assert.equal(
+      statusOf({ asked, answer: answer(), used: false, attended: true }, 1_500 + approvalUseMilliseconds),
+      'expired',
+    );
+    assert.equal(statusOf({ asked, answer: answer({ granted: false }), used: false, attended: true }, 1_600), 'denied');
+  });
+});
+
+describe('the store of approvals', () => {
+  const root = mkdtempSync(join(tmpdir(), 'ctx-approvals-'));
+  after(() => rmSync(root, { recursive: true }));
+  const fresh = () => new ApprovalStore(mkdtempSync(join(root, 'store-')), lockLibrary);
+
+  it('gives back what was asked and answered, to whoever opens it next', () => {
+    const directory = join(root, 'shared');
+    const { asked: first, leave } = new ApprovalStore(directory, lockLibrary).ask(given);
+    const { id } = first;
+    new ApprovalStore(directory, lockLibrary).answer(id, answer());
+    const found = new ApprovalStore(directory, lockLibrary).one(id);
+    assert.deepEqual(found, { asked: { version: 2, id, ...given }, answer: answer(), used: false, attended: true });
+    leave();
+    assert.equal(new ApprovalStore(directory, lockLibrary).one(id).attended, false);
+  });
+
+  it('keeps the first answer', () => {
+    const store = fresh();
+    const { id } = store.ask(given).asked;
+    assert.equal(store.answer(id, answer({ granted: false })).granted, false);
+    assert.equal(store.answer(id, answer({ granted: true })).granted, false);
+    assert.equal(store.one(id).answer?.granted, false);
+  });
+
+  it('lets a grant for once be used once', () => {
+    const store = fresh();
+    const { id } = store.ask(given).asked;
+    store.answer(id, answer());
+    assert.deepEqual([store.use(id), store.use(id)], [true, false]);
+  });
+
+  it('leaves nothing half written to be read', () => {
+    const directory = join(root, 'torn');
+    const store = new ApprovalStore(directory, lockLibrary);
+    const { id } = store.ask(given).asked;
+    writeFileSync(join(directory, id, 'answer.json.123-abc'), '{"version":1,"gran');
+    assert.equal(store.one(id).answer, undefined);
+    store.answer(id, answer());
+    assert.deepEqual(
+      readdirSync(join(directory, id)).filter((name) => name === 'answer.json'),
+      ['answer.json'],
+    );
+  });
+
+  it('refuses a damaged answer instead of guessing at it', () => {
+    const directory = join(root, 'damaged');
+    const store = new ApprovalStore(directory, lockLibrary);
+    const { id } = store.ask(given).asked;
+    writeFileSync(join(directory, id, 'answer.json'), '{"version":1,"granted":"yes"}');
+    assert.throws(() => store.one(id), { code: 'EIO' });
+  });
+
+  it('lets only so many wait', () => {
+    const store = fresh();
+    for (let count = 0; count < approvalsWaiting; count += 1) store.ask(given);
+    assert.throws(() => store.ask(given), { code: 'EAGAIN' });
+    assert.ok(store.ask({ ...given, askedAt: 3_000, expiresAt: 4_000 }).asked.id);
+  });
+
+  it('forgets what has ended long ago', () => {
+    const store = fresh();
+    const { id } = store.ask(given).asked;
+    const later = given.expiresAt + approvalKeptMilliseconds + 1;
+    store.ask({ ...given, askedAt: later, expiresAt: later + 1 });
+    assert.throws(() => store.one(id), { code: 'ENOENT' });
+  });
+
+  it('has no request by a name that is none', () => {
+    assert.throws(() => fresh().one('../../x'), { code: 'ENOENT' });
+  });
+});

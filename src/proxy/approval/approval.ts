@@ -1,0 +1,175 @@
+/**
+ * Approvals: a command that waits for a person. What is asked names everything that the answer will hold for, by digest: the words,
+ * the directory, the environment, the input, who asks, the Authority, the state of the fork. Nothing else can ride on it. Pure.
+ */
+import { canonicalJson } from '../../base/canonical-json.js';
+import { ErrnoError } from '../../base/errno.js';
+import { approvalSessionMilliseconds, approvalUseMilliseconds } from '../../base/limits.js';
+import { sha256 } from '../../base/sha256.js';
+import type { CommandClass } from '../../shell/classes.js';
+
+export const scopes = ['once', 'session', 'rule'] as const;
+export type Scope = (typeof scopes)[number];
+
+/** What an approval holds for. */
+export interface Binding {
+  readonly argv: readonly string[];
+  readonly directory: string;
+  readonly environment: Readonly<Record<string, string>>;
+  /** The Authority's digest. */
+  readonly authority: string;
+  /** `host:port header` of what the network proxy adds: a leave without a token is none with it. */
+  readonly injected?: readonly string[];
+  /** On the directory itself and not on a fork: a leave for the one is none for the other. */
+  readonly live?: true;
+  /** No command, but a verb of ctx: a leave for the one is none for the other. */
+  readonly verb?: 'apply';
+  /** What it reads, by digest; `unknown` for a pipe. */
+  readonly input?: string;
+  /** The server or session that asks. */
+  readonly requester?: string;
+  /** Of the changes that an apply would write. */
+  readonly steps?: string;
+  /** As the request names it. */
+  readonly forkName?: string;
+  readonly readonly?: boolean;
+  /** Layers of the jail that it does without. */
+  readonly weakened?: readonly string[];
+  readonly cache?: string;
+  readonly home?: string;
+  /** Trees of the VFS that it is shown, as they are written. */
+  readonly trees?: readonly string[];
+  /** The fork's, as `forkState` says it. */
+  readonly fork: string;
+  /** Of the person's own directories, as `directoryState` says it: what they edit enters the fork before the command. */
+  readonly directories?: string;
+}
+
+export interface Asked {
+  /** Those of version 1 could outlive whoever asked, and are not read any more. */
+  readonly version: 2;
+  readonly id: string;
+  readonly askedAt: number;
+  /** Without an answer by then it is denied. */
+  readonly expiresAt: number;
+  readonly agent: string | null;
+  readonly argv: readonly string[];
+  readonly directory: string;
+  readonly origin: string;
+  readonly categories: readonly CommandClass[];
+  readonly reason: string;
+  readonly rule: string;
+  /** Whether it has a network as it is. */
+  readonly connected: boolean;
+  /** The command that needs the approval, as a rule would name it; empty where none could. */
+  readonly words: readonly string[];
+  /** What is bound and is not as by default: `name: value`, each to be shown on a line of its own. */
+  readonly shown: readonly string[];
+  /** It reads what nobody knows yet: the answer is for this once. */
+  readonly onceOnly: boolean;
+  /** How many paths it would write, where it is no command: `ApprovalStore.steps` has them. */
+  readonly steps?: number;
+  /** Of the whole binding. */
+  readonly digest: string;
+  /** Of the binding without the state of fork and directories, for an answer that lasts. */
+  readonly lasting: string;
+}
+
+export interface Answer {
+  readonly version: 1;
+  readonly granted: boolean;
+  readonly scope: Scope;
+  readonly at: number;
+  readonly by: string;
+  readonly why: string;
+  /** What it may connect to beside its own: `any`, or `host:port`. */
+  readonly network: readonly string[];
+}
+
+export type Status = 'waiting' | 'granted' | 'used' | 'denied' | 'expired';
+
+export interface Approval {
+  readonly asked: Asked;
+  readonly answer: Answer | undefined;
+  /** Whether the command has run by it. */
+  readonly used: boolean;
+  /** Whether the process that asked is there: a request ends with it, and so does a grant for once. */
+  readonly attended: boolean;
+}
+
+export function bindingDigest({ fork, directories, ...lasting }: Binding): {
+  readonly digest: string;
+  readonly lasting: string;
+} {
+  return {
+    digest: `sha256:${sha256(canonicalJson({ ...lasting, fork, ...(directories === undefined ? {} : { directories }) }))}`,
+    lasting: `sha256:${sha256(canonicalJson({ ...lasting }))}`,
+  };
+}
+
+/** From when on an answer holds no more. */
+function validUntil({ scope, at }: Answer): number {
+  return at + (scope === 'session' ? approvalSessionMilliseconds : approvalUseMilliseconds);
+}
+
+export function statusOf({ asked, answer, used, attended }: Approval, now: number): Status {
+  if (answer === undefined) return attended && now < asked.expiresAt ? 'waiting' : 'expired';
+  if (!answer.granted) return 'denied';
+  // What was granted as a rule holds by the rule from then on, and not after the rule is gone.
+  if (answer.scope !== 'session' && used) return 'used';
+  if (answer.scope === 'once' && !attended) return 'expired';
+  return now < validUntil(answer) ? 'granted' : 'expired';
+}
+
+/** Whether it lets a command with this digest run now, without asking again. What was granted once is for whoever asked, alone. */
+export function holdsFor(approval: Approval, { lasting }: Pick<Asked, 'lasting'>, now: number): boolean {
+  if (statusOf(approval, now) !== 'granted') return false;
+  const { asked, answer } = approval;
+  return answer?.scope === 'session' && !asked.onceOnly && asked.lasting === lasting;
+}
+
+function damaged(file: string): never {
+  throw new ErrnoError('EIO', {
+    operation: 'approvals',
+    path: file,
+    reason: 'expected an approval; the file is damaged',
+    remedy: 'remove its directory',
+  });
+}
+
+/** Both files are written by ctx alone: what does not have their form is damaged. */
+export function parseAsked(value: unknown, file: string): Asked {
+  const asked = value as Partial<Asked> | null;
+  const isWhole =
+    asked?.version === 2 &&
+    typeof asked.id === 'string' &&
+    typeof asked.askedAt === 'number' &&
+    typeof asked.expiresAt === 'number' &&
+    (asked.agent === null || typeof asked.agent === 'string') &&
+    Array.isArray(asked.argv) &&
+    Array.isArray(asked.words) &&
+    Array.isArray(asked.categories) &&
+    typeof asked.connected === 'boolean' &&
+    Array.isArray(asked.shown) &&
+    asked.shown.every((line) => typeof line === 'string') &&
+    typeof asked.onceOnly === 'boolean' &&
+    (asked.steps === undefined || typeof asked.steps === 'number') &&
+    [asked.directory, asked.origin, asked.reason, asked.rule, asked.digest, asked.lasting].every(
+      (text) => typeof text === 'string',
+    );
+  return isWhole ? (asked as Asked) : damaged(file);
+}
+
+export function parseAnswer(value: unknown, file: string): Answer {
+  const answer = value as Partial<Answer> | null;
+  const isWhole =
+    answer?.version === 1 &&
+    typeof answer.granted === 'boolean' &&
+    scopes.some((scope) => scope === answer.scope) &&
+    typeof answer.at === 'number' &&
+    typeof answer.by === 'string' &&
+    typeof answer.why === 'string' &&
+    Array.isArray(answer.network) &&
+    answer.network.every((name) => typeof name === 'string');
+  return isWhole ? (answer as Answer) : damaged(file);
+}

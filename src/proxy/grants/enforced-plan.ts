@@ -1,0 +1,47 @@
+/**
+ * The jail's plan, with what an Authority says inside the trees that are mounted: parts that are read-only, masked, or
+ * without execution. Done last before the new root is entered, when everything stands that could show them.
+ */
+import type { Attribute, Operation, Plan } from '../../jail/operation.js';
+import { type JailView, jailPlan, overlayPlan } from '../../jail/plan.js';
+
+export interface EnforcedView {
+  readonly jail: JailView;
+  /** Read-only inside something writable. */
+  readonly readOnly: readonly string[];
+  /** Nothing of the host is seen here, under whatever name it came. */
+  readonly masked: readonly string[];
+  /** Targets of binds from which nothing is executed. */
+  readonly noExecution: readonly string[];
+  /** Certificates that the network proxy trusts besides Node's own, in PEM. */
+  readonly authorities?: readonly string[];
+}
+
+const noExecution: Attribute = 'no execution';
+const readOnly = (path: string): Operation => ({ do: 'make read only', path });
+
+/** `shape` makes the plan of the jail: for one command, or to be kept. */
+export function enforcedPlan(view: EnforcedView, shape: (view: JailView) => Plan = jailPlan): Plan {
+  const plan = shape(view.jail);
+  const isMasked = new Set(plan.flatMap((operation) => (operation.do === 'mask' ? [operation.path] : [])));
+  const last: Operation[] = [
+    ...view.readOnly.map(readOnly),
+    ...view.masked.filter((path) => !isMasked.has(path)).map((path): Operation => ({ do: 'mask', path })),
+  ];
+  return plan.flatMap((operation): Operation[] => {
+    if (operation.do === 'pivot') return [...last, operation];
+    if (operation.do !== 'bind' || !view.noExecution.includes(operation.target)) return [operation];
+    return [{ ...operation, attributes: [...operation.attributes, noExecution] }];
+  });
+}
+
+/** The overlays for one command of a kept jail. What the jail has inside them comes back by itself; whether one is read-only is the command's. */
+export function mountingPlan({ jail, readOnly: paths }: EnforcedView): Plan {
+  const isWhole = (path: string) => jail.overlays.some(({ target }) => target === path);
+  return [...overlayPlan(jail), ...paths.filter(isWhole).map(readOnly)];
+}
+
+/** The fork's own `/tmp`, on the host; undefined where it ends with the command. */
+export function temporaryOf({ jail }: EnforcedView): string | undefined {
+  return jail.shared.find(({ target, ofFork }) => target === '/tmp' && ofFork === true)?.source;
+}

@@ -1,0 +1,182 @@
+/**
+ * What a command would find at a path, asked without running one: in the fork where the fork has changed it, else on the host.
+ * Links are followed as the kernel would, in the fork too. Nothing is locked, mounted or changed.
+ */
+import { type BigIntStats, lstatSync, readlinkSync } from 'node:fs';
+import { posix } from 'node:path';
+import { contains } from '../../authority/absolute-path.js';
+import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import { rootKey, workspaceRoot } from '../../vault/store/layout.js';
+import type { Content } from '../../vault/tree/tree.js';
+import { forkToRead, frozenTrees, type OpenFork } from '../../vault/vault.js';
+import { absolutePath } from '../canonical-paths.js';
+import type { Host, Place } from '../host.js';
+import type { ResolvedAuthority } from './authority-of.js';
+
+export interface FoundEntry {
+  readonly type: 'file' | 'directory' | 'symlink' | 'other';
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  /** Where a symbolic link leads, as it is written. */
+  readonly target: string;
+  /** Whether it is the fork's: its modes are what counts, since the overlay is mounted for its owner. */
+  readonly inFork: boolean;
+}
+
+export interface FoundInView {
+  /** The path of the view that it leads to. */
+  readonly path: string;
+  /** Undefined where nothing is there. */
+  readonly entry: FoundEntry | undefined;
+  /** The directory that it is in, or would be made in; undefined where that is not there, or no directory. */
+  readonly above: FoundEntry | undefined;
+  /** Directories on the way, the last first. */
+  readonly way: readonly (readonly [path: string, entry: FoundEntry])[];
+}
+
+/** As many as the kernel follows. */
+const mostLinks = 40;
+
+type Look = (path: string) => FoundEntry | undefined;
+
+function typeOf(stats: BigIntStats): FoundEntry['type'] {
+  if (stats.isFile()) return 'file';
+  if (stats.isDirectory()) return 'directory';
+  return stats.isSymbolicLink() ? 'symlink' : 'other';
+}
+
+function onHost(path: string, inFork: boolean): FoundEntry | undefined {
+  try {
+    const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    if (stats === undefined) return undefined;
+    const type = typeOf(stats);
+    const target = type === 'symlink' ? readlinkSync(path) : '';
+    const mode = Number(stats.mode & 0o7777n);
+    return { type, mode, uid: Number(stats.uid), gid: Number(stats.gid), target, inFork };
+  } catch (error) {
+    if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR') || hasCode(error, 'EACCES')) return undefined;
+    if (hasCode(error, 'EINVAL') || hasCode(error, 'ENAMETOOLONG') || hasCode(error, 'ELOOP')) return undefined;
+    throw fromSystemError(error, 'look at', path);
+  }
+}
+
+function walkThrough(look: Look, start: string): FoundInView {
+  const pending = start.split('/');
+  const isDirectoryMeant = /\/\.{0,2}$/.test(start);
+  const top = look('/');
+  const way: [string, FoundEntry][] = top === undefined ? [] : [['/', top]];
+  let at = '/';
+  for (let links = 0; ; ) {
+    const part = pending.shift();
+    if (part === undefined) break;
+    if (part === '' || part === '.') continue;
+    if (part === '..') {
+      if (at !== '/') way.shift();
+      at = posix.dirname(at);
+      continue;
+    }
+    const path = posix.join(at, part);
+    const isLast = pending.every((rest) => rest === '' || rest === '.');
+    const entry = look(path);
+    if (entry?.type === 'symlink') {
+      links += 1;
+      if (links > mostLinks) {
+        const reason = 'it leads through too many links';
+        throw new ErrnoError('ELOOP', { operation: 'resolve the path', path: start, reason });
+      }
+      if (entry.target.startsWith('/')) {
+        at = '/';
+        way.splice(0, way.length - 1);
+      }
+      pending.unshift(...entry.target.split('/'));
+      continue;
+    }
+    const above = way[0]?.[1];
+    if (isLast) {
+      // No file can be made by such a name either.
+      if (isDirectoryMeant && entry?.type !== 'directory') return { path, entry: undefined, above: undefined, way };
+      return { path, entry, above, way };
+    }
+    if (entry?.type !== 'directory') {
+      return { path: posix.join(path, ...pending), entry: undefined, above: undefined, way };
+    }
+    way.unshift([path, entry]);
+    at = path;
+  }
+  return { path: at, entry: way[0]?.[1], above: way[1]?.[1], way: way.slice(1) };
+}
+
+/** Of one root of the fork: what its layers show at paths, where that is not what they show of the person's own. */
+async function changedIn(fork: OpenFork, key: string, paths: readonly string[]): Promise<readonly (Content | null)[]> {
+  const { tree, paths: vault, meta } = fork;
+  const own = frozenTrees({ paths: vault, meta: { ...meta, deltas: [] } }, key);
+  const all = [vault.tree(meta.live, key), ...frozenTrees(fork, key)].filter(
+    (each) => lstatSync(each, { throwIfNoEntry: false }) !== undefined,
+  );
+  if (own.length === 0) return paths.map(() => null);
+  const [shown, before] = await Promise.all(
+    [all, own].map((layers) => tree.read({ layers, paths, most: 1, digests: false })),
+  );
+  return paths.map((_, index) => {
+    const [now, then] = [shown?.[index], before?.[index]];
+    if (now === undefined || then === undefined) return null;
+    const isSame = now.type === then.type && now.mode === then.mode && now.bytes.equals(then.bytes);
+    return isSame ? null : now;
+  });
+}
+
+function forkHere(host: Host, { origin, owner }: Place, fork: string | undefined): OpenFork | undefined {
+  const { store, tree } = host;
+  return forkToRead({ store, tree, origin, owner, fork, purpose: 'look at a path' });
+}
+
+function entryOf({ type, mode, bytes }: Content, { owner }: Place): FoundEntry | undefined {
+  if (type === 'missing') return undefined;
+  const known = type === 'file' || type === 'directory' || type === 'symlink' ? type : 'other';
+  const target = known === 'symlink' ? bytes.toString() : '';
+  return { type: known, mode, uid: owner.uid, gid: owner.gid, target, inFork: true };
+}
+
+/** `path` as somebody names it, relative to where the command starts. */
+export async function foundInView(
+  host: Host,
+  place: Place,
+  { authority: { view }, roots }: ResolvedAuthority,
+  path: string,
+  forkName?: string | undefined,
+): Promise<FoundInView> {
+  const start = absolutePath(path, place.directory);
+  const fork = forkHere(host, place, forkName);
+  const forked = [place.origin, ...roots];
+  const known = new Map<string, FoundEntry | undefined>();
+  const wanted = new Set<string>();
+  const look: Look = (at) => {
+    const located = view.locate(at);
+    const root = forked.find((each) => contains(each, at));
+    if (fork !== undefined && root !== undefined && root !== at) {
+      if (known.has(at)) return known.get(at);
+      wanted.add(at);
+    }
+    return onHost(located?.host ?? at, root !== undefined);
+  };
+  // The layers are asked for all that one walk came by, and the walk is taken again with what they say.
+  for (;;) {
+    const found = walkThrough(look, start);
+    if (fork === undefined || wanted.size === 0) return found;
+    for (const root of forked) {
+      const key = root === place.origin ? workspaceRoot : rootKey(root);
+      const asked = [...wanted].filter((each) => forked.find((other) => contains(other, each)) === root);
+      const changed = await changedIn(
+        fork,
+        key,
+        asked.map((each) => posix.relative(root, each)),
+      );
+      for (const [index, each] of asked.entries()) {
+        const content = changed[index] ?? null;
+        known.set(each, content === null ? onHost(each, true) : entryOf(content, place));
+      }
+    }
+    wanted.clear();
+  }
+}

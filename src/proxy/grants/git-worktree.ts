@@ -1,0 +1,42 @@
+/**
+ * A linked git worktree keeps its commits in another directory: without it no command inside could commit. It is part of the
+ * fork then, as the workspace is.
+ */
+import { join, posix } from 'node:path';
+import { contains } from '../../authority/absolute-path.js';
+import { hasCode } from '../../base/errno.js';
+import { readSmallFile } from '../../base/small-file.js';
+import { canonicalPath } from '../canonical-paths.js';
+
+/** Longer than any path, shorter than anything that is no such file. */
+const mostBytes = 16 * 1024;
+
+function textOf(path: string): string | undefined {
+  try {
+    return readSmallFile(path, mostBytes).replace(/\n$/, '');
+  } catch (error) {
+    const codes = ['ENOENT', 'EACCES', 'ENOTDIR', 'EINVAL', 'EFBIG'] as const;
+    if (codes.some((code) => hasCode(error, code))) return undefined;
+    throw error;
+  }
+}
+
+const from = (base: string, path: string) => canonicalPath(posix.resolve(base, path));
+
+/**
+ * The common directory of the repository that `origin` is a linked worktree of. The `.git` file comes with the workspace,
+ * and a command can have written it: it is believed only where the repository, which no command of this workspace could
+ * write, points back to it.
+ */
+export function commonGitDirectory(origin: string): string | undefined {
+  const link = join(origin, '.git');
+  const named = /^gitdir: (.+)$/.exec(textOf(link) ?? '')?.[1];
+  const own = named === undefined ? undefined : from(origin, named);
+  if (own === undefined) return undefined;
+  const common = from(own, textOf(join(own, 'commondir')) ?? '');
+  const back = textOf(join(own, 'gitdir'));
+  if (common === undefined || back === undefined || from(own, back) !== canonicalPath(link)) return undefined;
+  const isWorktree =
+    posix.dirname(own) === join(common, 'worktrees') && canonicalPath(join(common, 'HEAD')) !== undefined;
+  return isWorktree && !contains(common, origin) && !contains(origin, common) ? common : undefined;
+}

@@ -1,0 +1,103 @@
+/**
+ * Whether a command could use a path as it would find it: what its Authority says of the path, then what is there, and the mode
+ * bits. What the jail is made of is asked, not a copy of it: the same view, the same read-only places.
+ */
+import { accessSync, constants } from 'node:fs';
+import { contains } from '../../authority/absolute-path.js';
+import { decidePath } from '../../authority/decide-path.js';
+import { type Reason, stepOf, type Verdict } from '../../authority/refusal.js';
+import type { ErrnoCode } from '../../base/errno.js';
+import type { Host, Place } from '../host.js';
+import type { ResolvedAuthority } from './authority-of.js';
+import type { FoundEntry, FoundInView } from './found-in-view.js';
+import { jailIdentity } from './jail-identity.js';
+import { readOnlyByRequest } from './read-only-by-request.js';
+
+export const accesses = ['read', 'write', 'exec'] as const;
+export type Access = (typeof accesses)[number];
+
+export interface PathUse {
+  readonly host: Pick<Host, 'uid' | 'groups'>;
+  readonly place: Place;
+  readonly resolved: ResolvedAuthority;
+  /** As `--readonly`. */
+  readonly readonly: boolean;
+  readonly now: number;
+}
+
+const bits = { read: 4, write: 2, exec: 1 } as const;
+const hostModes = { read: constants.R_OK, write: constants.W_OK, exec: constants.X_OK } as const;
+const needs = { read: 'read', write: 'write', exec: 'execute' } as const;
+
+function hostAllows(path: string, access: Access): boolean {
+  try {
+    accessSync(path, hostModes[access]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** By mode bits. The host's own files are asked of the kernel: access lists count there, and the command has our ids. */
+function mayByMode(use: PathUse, path: string, entry: FoundEntry, access: Access): boolean {
+  const { host, place, resolved } = use;
+  const { view, identity } = resolved.authority;
+  const located = view.locate(path);
+  if (!entry.inFork && located !== undefined) {
+    // Root's commands are nobody to what is the host's, and write what everybody may; what is read-only they read as root does.
+    if (host.uid === 0 && access === 'write') return (entry.mode & bits.write) !== 0;
+    return hostAllows(located.host, access);
+  }
+  const { uid, gid } = jailIdentity(place.owner, resolved);
+  const groups = host.uid === 0 ? identity.groups : host.groups;
+  const shift = entry.uid === uid ? 6 : entry.gid === gid || groups.includes(entry.gid) ? 3 : 0;
+  return ((entry.mode >> shift) & bits[access]) !== 0;
+}
+
+function wayReason(use: PathUse, { way }: FoundInView): Reason | undefined {
+  // Directories that only lead to a grant are the jail's own.
+  const seen = way.filter(([path]) => use.resolved.authority.view.locate(path) !== undefined);
+  const closed = seen.find(([path, entry]) => !mayByMode(use, path, entry, 'exec'));
+  if (closed === undefined) return undefined;
+  return { kind: 'path mode', path: closed[0], needed: 'search', mode: closed[1].mode };
+}
+
+function foundReason(use: PathUse, access: Access, found: FoundInView): Reason | undefined {
+  const { path, entry, above, way } = found;
+  if (entry === undefined && (access !== 'write' || above === undefined)) return { kind: 'no such path', path };
+  if (entry === undefined) {
+    const [directory = path] = way[0] ?? [];
+    if (above === undefined || mayByMode(use, directory, above, 'write')) return undefined;
+    return { kind: 'path mode', path: directory, needed: 'write', mode: above.mode };
+  }
+  if (access === 'exec' && entry.type !== 'file') {
+    return { kind: 'no program', path, is: entry.type === 'directory' ? 'a directory' : 'not a file' };
+  }
+  if (mayByMode(use, path, entry, access)) return undefined;
+  return { kind: 'path mode', path, needed: needs[access], mode: entry.mode };
+}
+
+function codeOf({ kind }: Reason): ErrnoCode {
+  if (kind === 'no such path') return 'ENOENT';
+  return kind === 'run read-only' ? 'EROFS' : 'EACCES';
+}
+
+export function pathVerdict(use: PathUse, access: Access, found: FoundInView): Verdict {
+  const { place, resolved, now } = use;
+  const { authority } = resolved;
+  const { path } = found;
+  const granted = decidePath({ authority, path, access: access === 'write' ? 'write' : 'read', now, used: 0 });
+  if (!granted.allowed) return granted;
+  const entry = authority.view.covering(path);
+  const isShownReadOnly =
+    access === 'write' && readOnlyByRequest(place, resolved, use).some((at) => contains(at, path));
+  const reason: Reason | undefined =
+    (isShownReadOnly ? ({ kind: 'run read-only', path } as const) : undefined) ??
+    wayReason(use, found) ??
+    foundReason(use, access, found) ??
+    (access === 'exec' && entry?.options.includes('noexec') === true
+      ? ({ kind: 'no execution', path, entry: entry.target } as const)
+      : undefined);
+  if (reason === undefined) return granted;
+  return Object.freeze({ allowed: false, step: stepOf(reason), code: codeOf(reason), reason });
+}

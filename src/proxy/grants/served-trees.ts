@@ -1,0 +1,154 @@
+/**
+ * Trees of the VFS in a jail: where one may stand and what it may show, decided before anything is started; then a server for each,
+ * outside of the jail, which ends with it.
+ */
+import { closeSync } from 'node:fs';
+import { contains, isNormalPath, normalPathRule } from '../../authority/absolute-path.js';
+import { systemDirectories } from '../../authority/system-profile.js';
+import { ErrnoError } from '../../base/errno.js';
+import { terminationGraceMilliseconds } from '../../base/limits.js';
+import type { Identity } from '../../jail/plan.js';
+import { planLimits } from '../../jail/plan-bytes.js';
+import type { Host } from '../host.js';
+import type { EnforcedView } from './enforced-plan.js';
+
+export interface TreeServer {
+  /** The jail's end of the channel by which the server is given the kernel's. */
+  readonly channel: number;
+  /** Resolves when what was written is on the disk and the process has ended; one that does not end is killed. */
+  ended(): Promise<void>;
+  kill(): void;
+}
+
+export interface AskedTree {
+  /** As it was written. */
+  readonly specification: string;
+  readonly target: string;
+  readonly writable: boolean;
+  /** What of the host it shows or keeps its content in; undefined for memory. */
+  readonly backing?: { readonly path: string; readonly kind: 'directory' | 'file' } | undefined;
+  /** Opens the tree, so that what is wrong with it is said before there is a jail. */
+  start(identity: Identity): Promise<TreeServer>;
+  /** What became of the server, where it did not end well. */
+  problem(): string | undefined;
+}
+
+export interface TreeServers {
+  readonly channels: readonly number[];
+  /** The jail is being killed. Whoever waits for an answer cannot be: a server that owes one goes, too, after a grace. */
+  jailKilled(): void;
+  /** `handedOver`: whether the channels are the jail's by now. */
+  end(handedOver: boolean): Promise<void>;
+}
+
+/** Of the jail itself: nothing else may stand there, or above. */
+const reserved = ['/proc', '/sys', '/dev', '/etc', '/run', '/var/tmp', '/ctx', ...systemDirectories];
+
+export function treeText({ specification, target, writable }: AskedTree): string {
+  return `${specification}=${target}${writable ? ':rw' : ''}`;
+}
+
+function refuse(tree: AskedTree, reason: string, remedy = 'choose a path where nothing is, such as /mnt/data'): never {
+  throw new ErrnoError('EINVAL', { operation: '--mount', path: treeText(tree), reason, remedy });
+}
+
+function overlaps(one: string, other: string): boolean {
+  return contains(one, other) || contains(other, one);
+}
+
+/** Places of the fork's own in which a mount point can be made: nothing of the person's is touched by that. */
+function ownPlaces({ jail }: EnforcedView): readonly string[] {
+  const ofFork = jail.shared.filter(({ ofFork, access }) => ofFork === true && access === 'read write');
+  return ['/tmp', ...(jail.temporary ?? []), ...ofFork.map(({ target }) => target)];
+}
+
+function checkTarget(view: EnforcedView, tree: AskedTree, others: readonly AskedTree[]): void {
+  const { target } = tree;
+  const { jail } = view;
+  if (!isNormalPath(target) || target === '/') refuse(tree, `expected ${normalPathRule}, and not /, after the =`);
+  const system = reserved.find((path) => overlaps(path, target));
+  if (system !== undefined) refuse(tree, `the jail needs ${system} itself`);
+  const own = [...jail.hidden, ...view.masked].find((path) => overlaps(path, target));
+  if (own !== undefined) refuse(tree, `${own} is hidden from every command`);
+  const writable = ownPlaces(view);
+  const shown = [...jail.overlays, ...jail.shared, ...(jail.caches ?? [])].map(({ target: place }) => place);
+  const covered = [...writable, ...shown, ...jail.links.map(({ path }) => path)].find((place) =>
+    contains(target, place),
+  );
+  if (covered !== undefined) refuse(tree, `${covered} is there already`);
+  const above = [...shown, ...jail.links.map(({ path }) => path)].find(
+    (place) => contains(place, target) && !writable.includes(place),
+  );
+  if (above !== undefined) refuse(tree, `it is inside ${above}, which is shown to the command`);
+  const other = others.find((each) => each !== tree && overlaps(each.target, target));
+  if (other !== undefined) refuse(tree, `${treeText(other)} is there, too`, 'choose paths beside each other');
+}
+
+/** What no command may see is not shown by a server that may see it, either. */
+function checkBacking(host: Host, { jail }: EnforcedView, tree: AskedTree): void {
+  const { backing } = tree;
+  if (backing === undefined) return;
+  const hidden = [...host.hidden, ...jail.hidden].find(
+    (path) => contains(path, backing.path) || (backing.kind === 'directory' && contains(backing.path, path)),
+  );
+  if (hidden === undefined) return;
+  refuse(tree, `it would show ${hidden}, which is hidden from every command`, 'name a directory that does not have it');
+}
+
+/** The view with the trees in it. EINVAL where one cannot stand where it shall, or shows what must stay hidden. */
+export function withTrees<View extends EnforcedView>(host: Host, view: View, trees: readonly AskedTree[]): View {
+  if (trees.length === 0) return view;
+  const [first] = trees.slice(planLimits.channels);
+  if (first !== undefined) refuse(first, `expected at most ${planLimits.channels} mounts`, 'mount fewer');
+  for (const tree of trees) {
+    checkTarget(view, tree, trees);
+    checkBacking(host, view, tree);
+  }
+  const served = trees.map(({ target, writable }) => ({ target, writable }));
+  return { ...view, jail: { ...view.jail, served } };
+}
+
+async function startServers(identity: Identity, trees: readonly AskedTree[]): Promise<TreeServers> {
+  const servers: TreeServer[] = [];
+  let grace: NodeJS.Timeout | undefined;
+  const jailKilled = () => {
+    grace ??= setTimeout(() => {
+      for (const server of servers) server.kill();
+    }, terminationGraceMilliseconds);
+  };
+  const end = async (handedOver: boolean) => {
+    clearTimeout(grace);
+    // One whose channel ends has nothing to serve, and ends.
+    if (!handedOver) for (const { channel } of servers) closeSync(channel);
+    await Promise.all(servers.map((server) => server.ended()));
+  };
+  const started = await Promise.allSettled(trees.map((tree) => tree.start(identity)));
+  for (const one of started) if (one.status === 'fulfilled') servers.push(one.value);
+  const failed = started.find((one) => one.status === 'rejected');
+  if (failed !== undefined) {
+    await end(false);
+    throw failed.reason;
+  }
+  return { channels: servers.map(({ channel }) => channel), jailKilled, end };
+}
+
+/** Undefined where there is nothing to serve. */
+export function serversOf(
+  { jail }: EnforcedView,
+  trees: readonly AskedTree[] = [],
+): (() => Promise<TreeServers>) | undefined {
+  return trees.length === 0 ? undefined : () => startServers(jail.identity, trees);
+}
+
+/** For the report: the fork's history has nothing of these trees. */
+export function treeWarnings(trees: readonly AskedTree[]): readonly string[] {
+  return trees.flatMap((tree) => {
+    const { specification, target, writable, backing } = tree;
+    const problem = tree.problem();
+    const lasting =
+      backing === undefined
+        ? `what it wrote to ${target} (${specification}) has ended with it`
+        : `what it changed in ${target} (${specification}) is not undone by ctx rollback or ctx drop`;
+    return [...(problem === undefined ? [] : [problem]), ...(writable ? [lasting] : [])];
+  });
+}

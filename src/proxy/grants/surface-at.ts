@@ -1,0 +1,199 @@
+/** The surface of a command at a place of this host: the workspace, what the task adds, tooling, programs, the system. */
+import { contains } from '../../authority/absolute-path.js';
+import { programPaths, showsTooMuchOf } from '../../authority/program-paths.js';
+import { resolveSurface } from '../../authority/resolve-surface.js';
+import type { Scope } from '../../authority/scope.js';
+import { makeSurface, type Surface } from '../../authority/surface.js';
+import { cachePaths, defaultToolingPaths, expandPaths, pathEnvironment } from '../../authority/tooling-paths.js';
+import { ErrnoError } from '../../base/errno.js';
+import { visible } from '../../base/visible-text.js';
+import type { Link } from '../../jail/plan.js';
+import { systemView } from '../../jail/system-view.js';
+import { absolutePath, canonicalPath, canonicalPaths, refuseForeignLinks } from '../canonical-paths.js';
+import type { Host, Place } from '../host.js';
+import { type GitSettings, gitSettingsAt } from './git-settings-at.js';
+import { programRoots } from './program-roots.js';
+import { repositoryNeeds } from './repository-needs.js';
+import { repositoryFinder, workspaceMetadata } from './workspace-metadata.js';
+
+/** Paths an operator adds for one command, as written; relative ones from `cwd`. */
+export interface TaskPaths {
+  readonly cwd?: string;
+  readonly reads?: readonly string[];
+  /** Directories of these are part of the fork. */
+  readonly writes?: readonly string[];
+  /** Written directly, beside any fork. */
+  readonly liveWrites?: readonly string[];
+  /** Show the sibling repositories that the workspace's own file lists. */
+  readonly siblings?: boolean;
+}
+
+export interface SurfaceAt {
+  readonly surface: Surface;
+  /** Paths outside the workspace that may be written, and need not be written directly. */
+  readonly forkable: readonly string[];
+  readonly links: readonly Link[];
+  readonly search: readonly string[];
+  /** Of the tools' paths, those that a command may write beside the person's own. */
+  readonly caches: readonly string[];
+  /** How git finds the person's settings. */
+  readonly git: Pick<GitSettings, 'made' | 'environment' | 'notes'>;
+  readonly skipped: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** The kernel shows itself here, and a jail has its own of each; the host's would show every process and device. */
+const kernelPlaces = ['/proc', '/sys', '/dev'];
+
+export function checkedPlace(path: string, what: string): string {
+  if (path !== '/' && !kernelPlaces.some((place) => contains(place, path))) return path;
+  throw new ErrnoError('EINVAL', {
+    operation: 'surface',
+    path,
+    reason: `expected ${what} to be a directory or file below /, and not of ${kernelPlaces.join(', ')}`,
+    remedy: 'name the directories that are needed, one by one',
+  });
+}
+
+interface Granted {
+  readonly paths: readonly string[];
+  readonly links: readonly Link[];
+}
+
+function granted(given: readonly string[], option: string, cwd: string, hidden: readonly string[], warnings: string[]) {
+  for (const path of given) refuseForeignLinks(absolutePath(path, cwd), process.geteuid?.() ?? 0);
+  const found = canonicalPaths(given, cwd);
+  for (const path of found.skipped) warnings.push(`skipped ${option} ${visible(path)}: there is no such path`);
+  const paths = found.paths.filter((path) => {
+    if (!hidden.some((directory) => contains(directory, checkedPlace(path, option)))) return true;
+    warnings.push(`skipped ${option} ${visible(path)}: ctx keeps its own files there, and shows them to nobody`);
+    return false;
+  });
+  return { paths, links: found.links } satisfies Granted;
+}
+
+/** What the host itself adds: its system, the programs of PATH, tools' configuration. An agent with its own root has that instead. */
+function hostDefaults(host: Host, origin: string, untrusted: readonly string[]) {
+  const system = systemView();
+  const programs = programPaths(host.environment['PATH'], host.home);
+  const environment = pathEnvironment({ ...host.environment, HOME: host.home });
+  const tooling = expandPaths(defaultToolingPaths, environment);
+  const git = gitSettingsAt({
+    home: host.home,
+    configuration: environment.XDG_CONFIG_HOME ?? `${host.home}/.config`,
+    repository: `${origin}/.git/config`,
+    untrusted,
+  });
+  const caches = canonicalPaths(expandPaths(cachePaths, environment).paths);
+  const defaults = canonicalPaths([
+    ...programs.reads,
+    ...programRoots(programs, host.home, untrusted),
+    ...tooling.paths,
+    ...git.reads,
+  ]);
+  return {
+    system: system.shared.map(({ target }) => target),
+    tools: [...defaults.paths.filter((path) => !git.withheld.includes(path)), ...caches.paths],
+    git,
+    caches: caches.paths,
+    links: [...system.links, ...defaults.links, ...caches.links],
+    search: programs.search,
+    skipped: [...defaults.skipped, ...caches.skipped],
+  };
+}
+
+const noDefaults = {
+  system: [],
+  tools: [],
+  caches: [],
+  git: { reads: [], withheld: [], made: new Map(), environment: {}, notes: [] },
+  links: [],
+  search: programPaths(undefined, '/').search,
+  skipped: [],
+} as const satisfies ReturnType<typeof hostDefaults>;
+
+/** `ownRoot`: the system is the agent's own, and nothing of the host's is added. */
+export function surfaceAt(host: Host, place: Place, task: TaskPaths, scope: Scope, ownRoot = false): SurfaceAt {
+  const { origin } = place;
+  const warnings: string[] = [];
+  const hidden = host.hidden;
+  const cwd = task.cwd ?? place.directory;
+  const reads = granted(task.reads ?? [], '--read', cwd, hidden, warnings);
+  const forkable = granted(task.writes ?? [], '--write', cwd, hidden, warnings);
+  const liveWrites = granted(task.liveWrites ?? [], '--write-live', cwd, hidden, warnings);
+  const writes = {
+    paths: [...new Set([...forkable.paths, ...liveWrites.paths])],
+    links: [...forkable.links, ...liveWrites.links],
+  };
+
+  const metadata = workspaceMetadata(origin);
+  const { surface: asked, dropped } = resolveSurface({
+    scope,
+    cwd: place.directory,
+    projectRoot: origin,
+    repositoryRoot: canonicalPath(`${origin}/.git`) === undefined ? undefined : origin,
+    workspace: metadata.workspace,
+    workspaceMetadata: metadata.directory,
+    canonicalRepository: repositoryFinder(metadata.workspace),
+    environment: {},
+    toolingTemplates: [],
+    systemReads: [],
+    hidden,
+  });
+  for (const { template, reason } of dropped) warnings.push(`dropped ${visible(template)}: ${reason}`);
+  if (asked.cwd !== origin) {
+    throw new ErrnoError('ENOTSUP', {
+      operation: 'surface',
+      path: asked.cwd,
+      reason: `scope ${scope} means this directory, but the workspace here is ${origin}: a fork of a part of it is not supported yet`,
+      remedy: `ctx agent set NAME scope project`,
+    });
+  }
+
+  // The workspace file comes with the workspace, perhaps from a stranger: what it asks for is given when somebody says so.
+  const siblings = task.siblings === true ? asked.siblingReads : [];
+  if (siblings.length < asked.siblingReads.length) {
+    const names = asked.siblingReads.map(visible).join(', ');
+    warnings.push(`.ctx/workspace.json asks to show ${names}: --siblings shows them, read-only`);
+  }
+  // Renaming a directory above what is hidden would bring it to light at the next launch.
+  const above = writes.paths.find((path) => hidden.some((inside) => inside !== path && contains(path, inside)));
+  if (above !== undefined) {
+    throw new ErrnoError('EINVAL', {
+      operation: '--write',
+      path: above,
+      reason: 'expected a directory that does not hold the files of ctx itself',
+      remedy: 'name the directories inside it that are to be written',
+    });
+  }
+
+  const covering = [origin, ...reads.paths, ...writes.paths, ...hidden];
+  const defaults = ownRoot ? noDefaults : hostDefaults(host, origin, covering);
+  if (!ownRoot) {
+    const shown = [...reads.paths, ...writes.paths, ...siblings, ...defaults.tools, ...defaults.system];
+    warnings.push(...repositoryNeeds(origin, host.home, shown));
+  }
+  // Judged once more now that links are resolved: an innocent name on PATH may lead to a whole home.
+  const showsTooMuch = showsTooMuchOf(host.home);
+  const isDefault = (path: string) => !showsTooMuch(path) && !covering.some((directory) => contains(directory, path));
+  const surface = makeSurface({
+    cwd: origin,
+    additionalWrites: writes.paths,
+    siblingReads: siblings,
+    workspaceMetadata: asked.workspaceMetadata,
+    toolingPaths: defaults.tools.filter(isDefault),
+    additionalReads: reads.paths,
+    systemReads: defaults.system,
+    hidden,
+  });
+  return Object.freeze({
+    surface,
+    forkable: forkable.paths.filter((path) => !liveWrites.paths.includes(path)),
+    links: Object.freeze([...defaults.links, ...reads.links, ...writes.links]),
+    search: defaults.search,
+    caches: defaults.caches.filter(isDefault),
+    git: defaults.git,
+    skipped: defaults.skipped,
+    warnings: Object.freeze(warnings),
+  });
+}

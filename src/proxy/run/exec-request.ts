@@ -1,0 +1,78 @@
+/** What is asked of the proxy. */
+import type { Quota } from '../../authority/quota.js';
+import { ErrnoError } from '../../base/errno.js';
+import type { OutputListener } from '../../jail/command-streams.js';
+import type { RunningJail } from '../../jail/launch.js';
+import type { Layer } from '../../jail/plan.js';
+import type { InjectedSecret } from '../../network/secret.js';
+import type { Progress } from '../../vault/tree/tree.js';
+import type { CacheKeeping } from '../../vault/vault.js';
+import type { ApprovalRequest } from '../approval/await-approval.js';
+import type { AskedTree } from '../grants/served-trees.js';
+import type { LimitEvent } from '../report/limit-events.js';
+
+export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds' | 'onApproval' | 'live' | 'input'> {
+  readonly argv: readonly string[];
+  /** The text that `argv` runs, where it was asked for as one. */
+  readonly shell?: string | undefined;
+  readonly cwd: string;
+  /** The fork it works on; without one, the one in use. */
+  readonly fork?: string | undefined;
+  /** The agent it runs for; without one, for nobody: this directory and nothing more. */
+  readonly agent?: string | undefined;
+  /** Paths to show beyond that, as written; directories to write are part of the fork. */
+  readonly reads?: readonly string[];
+  readonly writes?: readonly string[];
+  /** As `writes`, but directly and not undoable, also where the fork could hold them. */
+  readonly liveWrites?: readonly string[];
+  /** Trees of the VFS to show, each served by a process of its own. */
+  readonly trees?: readonly AskedTree[] | undefined;
+  readonly siblings?: boolean;
+  /** Where it writes tools' caches: in the fork, or in one place for all forks of its user. */
+  readonly cache?: CacheKeeping | undefined;
+  /** Show it the workspace read-only. */
+  readonly readonly?: boolean;
+  /** What a command without an agent may connect to: `any`, or `host:port`. */
+  readonly network?: readonly string[];
+  /** `host:port` that may be reached although they are private or loopback, named by the operator. */
+  readonly privateHosts?: readonly string[];
+  /** Headers that the network proxy adds for a host, so that the command uses a token without holding it. */
+  readonly secrets?: readonly InjectedSecret[];
+  readonly quota?: Quota;
+  readonly environmentAdditions: readonly string[];
+  /** A directory that stands for the person's home; without it the fork has one of its own. */
+  readonly home?: string | undefined;
+  /** Layers of the jail to do without, named by the operator; in the record and in the report. */
+  readonly weakened: readonly Layer[];
+  readonly timeoutMilliseconds?: number | undefined;
+  readonly streams: 'inherit' | 'capture';
+  /** Told of output as it comes, where it is captured. */
+  readonly onOutput?: OutputListener | undefined;
+  /** Until nobody else is at work on the fork. */
+  readonly wait: boolean;
+  /** EBUSY where somebody is, instead of joining them. */
+  readonly alone?: boolean | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** The workspace is ready; whatever is drawn of its making can go. */
+  readonly onReady?: (() => void) | undefined;
+  /** The command is starting: its signals can be passed on from here. */
+  readonly onStarted?: ((jail: RunningJail) => void) | undefined;
+  /** A threshold of a limit was reached: called while the command runs, and once for each. */
+  readonly onLimit?: ((event: LimitEvent) => void) | undefined;
+  /** Cancels what comes before the command. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export function refuseNoCommand({ argv }: Pick<ExecRequest, 'argv'>, verb: string): void {
+  if (argv.length > 0 && argv[0] !== '') return;
+  throw new ErrnoError('EINVAL', {
+    operation: verb,
+    reason: 'expected a command',
+    remedy: `for example: ctx ${verb} -- npm test`,
+  });
+}
+
+export function shortest(...times: readonly (number | undefined)[]): number | undefined {
+  const given = times.filter((time) => time !== undefined);
+  return given.length === 0 ? undefined : Math.min(...given);
+}

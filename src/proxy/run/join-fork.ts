@@ -1,0 +1,90 @@
+/**
+ * A fork that others are at work on, made ready for one more command: it gets clones of their mounts, and nothing is frozen. What
+ * the person edited since they began waits until they have ended. What it was before the group is one checkpoint for all of it.
+ */
+import { ErrnoError } from '../../base/errno.js';
+import { commandsBesideNamed } from '../../base/limits.js';
+import { liveChanges } from '../../vault/forks/changes.js';
+import { addRoots } from '../../vault/forks/roots.js';
+import type { Synced } from '../../vault/forks/sync.js';
+import { type ForkMeta, restacked } from '../../vault/store/fork-meta.js';
+import { busyWith, commandText } from '../../vault/store/group.js';
+import { rootsOf, treesOf } from '../../vault/store/layer-pool.js';
+import type { Change } from '../../vault/tree/tree.js';
+import { type OpenFork, withMeta } from '../../vault/vault.js';
+import type { Host } from '../host.js';
+import type { Permitted } from './authority-for.js';
+import type { ExecRequest } from './exec-request.js';
+import { recordInterrupted } from './interrupted-run.js';
+
+/** A fork that is ready for a command, and the moment to go back to. */
+export interface Ready extends Synced {
+  readonly checkpoint: number | null;
+  /** What others at work had written by then; undefined where there is nobody else. */
+  readonly before?: readonly Change[] | undefined;
+  /** Paths of the person's that enter when the others have ended. */
+  readonly waiting?: readonly string[] | undefined;
+}
+
+/**
+ * The trunk's layers of directories that the fork has not used yet. They come to its own, below nothing that is mounted; where
+ * they hold edits of other directories too, those would change under whoever has them mounted.
+ */
+function layersOfNew(fork: OpenFork, keys: readonly string[]): readonly string[] {
+  const { meta, paths, vault } = fork;
+  const fresh = keys.filter((key) => treesOf(paths, meta.base, key).length === 0);
+  const needed = vault.trunk.filter(
+    (layer) => !meta.base.includes(layer) && rootsOf(paths, layer).some((key) => fresh.includes(key)),
+  );
+  const mixed = needed.some((layer) => rootsOf(paths, layer).some((key) => !fresh.includes(key)));
+  if (mixed) throw busyWith(vault.origin, fork.others);
+  return needed;
+}
+
+function namedBeside(meta: ForkMeta, checkpoint: number | null, command: string): ForkMeta {
+  const checkpoints = meta.checkpoints.map((each) => {
+    const beside = each.beside ?? [];
+    if (each.id !== checkpoint || beside.length >= commandsBesideNamed) return each;
+    return { ...each, beside: [...beside, command] };
+  });
+  return { ...meta, checkpoints };
+}
+
+/** A mount shows the fork's files as one user's: where an agent has a uid of its own, whoever joins must be that agent. */
+export function refuseOtherOwners({ others, vault }: OpenFork, owners: string): void {
+  const different = others.filter((other) => other.owners !== owners);
+  if (different.length === 0) return;
+  const busy = busyWith(vault.origin, different);
+  throw new ErrnoError('EBUSY', {
+    operation: busy.operation,
+    path: vault.origin,
+    reason: `${busy.reason}; it runs with another uid, so that both cannot share the fork`,
+    remedy: busy.remedy,
+  });
+}
+
+export async function joinedFork(
+  host: Host,
+  opened: OpenFork,
+  { leave, roots }: Permitted,
+  request: Pick<ExecRequest, 'argv' | 'signal' | 'onProgress'>,
+): Promise<Ready> {
+  await leave.confirm({ ...opened, hasWriters: true });
+  await recordInterrupted(host, opened);
+  const rooted = await addRoots(opened, { ...request, paths: roots });
+  const { meta } = rooted.fork;
+  const added = layersOfNew(rooted.fork, rooted.keys);
+  const based = added.length === 0 ? meta : restacked(meta, { ...meta, base: [...meta.base, ...added] });
+  const after = namedBeside(based, opened.others[0]?.checkpoint ?? null, commandText(request.argv));
+  const fork = withMeta({ ...rooted.fork, drift: undefined }, after, { durable: false });
+  return {
+    fork,
+    entered: [],
+    clashes: meta.clashes,
+    problems: rooted.problems,
+    // There is none before it alone.
+    checkpoint: null,
+    before: await liveChanges(fork),
+    waiting: (opened.drift ?? []).map(({ path }) => path),
+  };
+}

@@ -1,0 +1,27 @@
+/** A request as the envelope says it. Pure. */
+
+import { secretNames } from '../grants/injected-secrets.js';
+import type { Requested } from '../report/envelope.js';
+import type { ExecRequest } from './exec-request.js';
+
+export function requestedOf(request: Omit<ExecRequest, 'wait'>, live: boolean): Requested {
+  const { argv, shell, cwd, agent, fork, timeoutMilliseconds, environmentAdditions } = request;
+  return {
+    argv,
+    shell: shell ?? null,
+    cwd,
+    agent: agent ?? null,
+    fork: fork ?? null,
+    readonly: request.readonly === true,
+    live,
+    timeoutMilliseconds: timeoutMilliseconds ?? null,
+    reads: request.reads ?? [],
+    writes: request.writes ?? [],
+    liveWrites: request.liveWrites ?? [],
+    siblings: request.siblings === true,
+    network: request.network ?? [],
+    injected: secretNames(request.secrets),
+    environment: environmentAdditions.map((addition) => addition.split('=', 1)[0] ?? ''),
+    quota: request.quota ?? {},
+  };
+}

@@ -1,0 +1,103 @@
+/** A fork opened beside whoever is at work, when each of them has its mounts, or has let go of them. */
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonic } from '../../base/clock.js';
+import { ErrnoError, hasCode } from '../../base/errno.js';
+import {
+  commandsAtWork,
+  joinAgainMilliseconds,
+  joinPatienceMilliseconds,
+  roomAgainMilliseconds,
+} from '../../base/limits.js';
+import { busyWith, readGroup } from '../../vault/store/group.js';
+import { takeLock } from '../../vault/store/locks.js';
+import { closeFork, type OpenFork } from '../../vault/vault.js';
+import { isUnsettled } from './group-part.js';
+
+/** Where those who had the fork mounted were just ending. */
+function isGone(error: unknown): boolean {
+  return error instanceof ErrnoError && error.code === 'ESRCH' && error.operation.startsWith('jail');
+}
+
+/** Opens the fork beside others; `look` says whether the person's directory is looked at on the way, which starts a process. */
+export type Opening = (look: boolean) => Promise<OpenFork>;
+
+/** Those who end need a moment each, and the fork's lock for it: others keep away from it meanwhile. */
+async function whenSettled(roots: readonly string[], { tree, place, vault }: OpenFork): Promise<void> {
+  const until = monotonic() + joinPatienceMilliseconds;
+  for (;;) {
+    await sleep(joinAgainMilliseconds);
+    const { live } = await readGroup(tree, place);
+    if (!isUnsettled(live, roots)) return;
+    if (monotonic() > until) throw busyWith(vault.origin, live);
+  }
+}
+
+/** One look is enough for a command that joins: its report says what it found. One that comes first takes in what it finds, and looks again. */
+async function openWhenSettled(roots: readonly string[], open: Opening): Promise<OpenFork> {
+  const until = monotonic() + joinPatienceMilliseconds;
+  let opened = await open(true);
+  const { drift } = opened;
+  while (isUnsettled(opened.others, roots)) {
+    closeFork(opened);
+    if (monotonic() > until) throw busyWith(opened.vault.origin, opened.others);
+    await whenSettled(roots, opened);
+    opened = await open(false);
+    if (opened.others.length > 0) opened = { ...opened, drift };
+    else {
+      closeFork(opened);
+      opened = await open(true);
+    }
+  }
+  return opened;
+}
+
+const isFull = ({ others }: OpenFork) => others.length >= commandsAtWork;
+
+/** Whether somebody waits for room: whoever comes later waits behind. */
+async function isQueued({ tree, place }: OpenFork): Promise<boolean> {
+  if (!existsSync(place.queue)) return false;
+  const descriptor = openSync(place.queue, 'r');
+  try {
+    await tree.lock({ descriptor, wait: false });
+    return false;
+  } catch (error) {
+    if (hasCode(error, 'EBUSY')) return true;
+    throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** In the order in which they came, where there is no room for one more. */
+export async function openSettled(roots: readonly string[], open: Opening): Promise<OpenFork> {
+  const first = await openWhenSettled(roots, open);
+  if (!isFull(first) && (first.others.length === 0 || !(await isQueued(first)))) return first;
+  closeFork(first);
+  const { tree, place, name } = first;
+  const waiting = { wait: true, purpose: 'waiting for room', what: name };
+  const queue = await takeLock(tree, place.queue, waiting);
+  try {
+    for (;;) {
+      const opened = await openWhenSettled(roots, open);
+      if (!isFull(opened)) return opened;
+      closeFork(opened);
+      await sleep(roomAgainMilliseconds);
+    }
+  } finally {
+    closeSync(queue);
+  }
+}
+
+/** Tries again where what was to be joined had ended by then. */
+export async function untilJoined<T>(attempt: () => Promise<T>): Promise<T> {
+  const until = monotonic() + joinPatienceMilliseconds;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isGone(error) || monotonic() > until) throw error;
+    }
+    await sleep(joinAgainMilliseconds);
+  }
+}

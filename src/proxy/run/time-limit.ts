@@ -1,0 +1,47 @@
+/** The clock of one command: warned about, then asked to end, then made to. */
+import type { Authority } from '../../authority/authority.js';
+import { limitWarningPercent, terminationGraceMilliseconds } from '../../base/limits.js';
+import type { RunningJail } from '../../jail/launch.js';
+import type { Outcome } from '../../jail/report.js';
+import type { LimitEvents } from '../report/limit-events.js';
+
+/** Resolves with the outcome, and whether the time was up. */
+export async function withTimeout(
+  jail: RunningJail,
+  milliseconds: number | undefined,
+  events: LimitEvents,
+): Promise<[Outcome, boolean]> {
+  if (milliseconds === undefined) return [await jail.done, false];
+  let timedOut = false;
+  let timer: NodeJS.Timeout | undefined;
+  let warning: NodeJS.Timeout | undefined;
+  const warned = (milliseconds * limitWarningPercent) / 100;
+  // Making the jail is our time, not the command's.
+  void jail.started.then(() => {
+    warning = setTimeout(() => events.observe('wallTime', warned, milliseconds), warned);
+    timer = setTimeout(() => {
+      timedOut = true;
+      events.observe('wallTime', milliseconds, milliseconds);
+      jail.signal('SIGTERM');
+      timer = setTimeout(() => jail.kill(), terminationGraceMilliseconds);
+    }, milliseconds);
+  });
+  try {
+    return [await jail.done, timedOut];
+  } finally {
+    clearTimeout(warning);
+    clearTimeout(timer);
+  }
+}
+
+/** What is known of limits only from how the command ended. */
+export function reachedByOutcome({ signal, crowded }: Outcome, { quota }: Authority): readonly string[] {
+  return [
+    ...(signal === 'SIGXFSZ' && quota.disk !== undefined
+      ? [`disk limit reached: one file alone was to hold more than ${quota.disk} bytes`]
+      : []),
+    ...(crowded === undefined
+      ? []
+      : [`process limit reached: ${crowded.threads} processes and threads of at most ${crowded.most} were seen`]),
+  ];
+}

@@ -1,0 +1,194 @@
+/**
+ * From an Authority to what its jail shows. The surface and the mounts decide, and nothing beside them: so the jail agrees
+ * with whoever asks the Authority. What the jail makes of its own (private home, /tmp, /dev, /proc, parts of /etc) stands
+ * only where the Authority says nothing; docs/agreement.md lists the differences that follow.
+ */
+import { lstatSync } from 'node:fs';
+import { posix } from 'node:path';
+import { contains } from '../../authority/absolute-path.js';
+import type { Person } from '../../authority/system-profile.js';
+import type { View, ViewEntry } from '../../authority/view.js';
+import { ErrnoError, fromSystemError } from '../../base/errno.js';
+import type { CacheRoot, Layer, SharedPath } from '../../jail/plan.js';
+import { proxyEnvironment } from '../../network/environment.js';
+import { authoritiesOf, noAuthorities } from '../grants/authorities.js';
+import type { ResolvedAuthority } from '../grants/authority-of.js';
+import type { EnforcedView } from '../grants/enforced-plan.js';
+import { commandEnvironment } from '../grants/environment.js';
+import { jailIdentity } from '../grants/jail-identity.js';
+import { linkedWorktrees } from '../grants/linked-worktrees.js';
+import { hasMountsInside } from '../grants/mounts-inside.js';
+import type { Host, Place } from '../host.js';
+import type { ForkMounts } from './fork-mounts.js';
+
+const jailHostName = 'ctx';
+
+/** Of the jail's own loopback; the usual one of proxies. */
+const proxyPort = 3128;
+
+export interface ViewRequest {
+  readonly host: Host;
+  readonly place: Place;
+  readonly resolved: ResolvedAuthority;
+  readonly mounts: ForkMounts;
+  readonly argv: readonly string[];
+  readonly environmentAdditions: readonly string[];
+  readonly weakened: readonly Layer[];
+}
+
+function refuse(entry: ViewEntry, reason: string): never {
+  throw new ErrnoError('ENOTSUP', { operation: 'view', path: entry.target, reason: `${reason} is not supported yet` });
+}
+
+interface Parts {
+  readonly shared: readonly SharedPath[];
+  readonly readOnly: readonly string[];
+}
+
+/**
+ * What was granted by name is that thing, not whatever stands at its path a moment later. The system and tools' own files are
+ * written anew by updates, at any time and rightly.
+ */
+function identityOf({ source, origin }: ViewEntry): { readonly identity?: string } {
+  if (origin === 'systemReads' || origin === 'toolingPaths') return {};
+  try {
+    const about = lstatSync(source, { bigint: true, throwIfNoEntry: false });
+    return about === undefined ? {} : { identity: `${about.dev}:${about.ino}` };
+  } catch (error) {
+    throw fromSystemError(error, 'look at what is granted', source);
+  }
+}
+
+/** What stands in the workspace at its own path is the fork's: it is narrowed there, never shown from the host. */
+function partsOf(view: View, roots: readonly string[]): Parts {
+  const shared: SharedPath[] = [];
+  const readOnly: string[] = [];
+  for (const entry of view.entries) {
+    const { source, target, access } = entry;
+    if (view.locate(target) === undefined) continue;
+    const root = roots.find((each) => contains(each, target));
+    const inFork = root !== undefined;
+    const within = inFork ? readOnly.find((path) => contains(path, target)) : undefined;
+    if (access === 'write' && within !== undefined) refuse(entry, `writing inside ${within}, which is read-only,`);
+    if (inFork && source === target) {
+      const above = target === root ? undefined : view.covering(posix.dirname(target));
+      if (above !== undefined && above.source !== above.target)
+        refuse(entry, `a grant below the mount ${above.target}`);
+      if (access === 'read' && within === undefined) readOnly.push(target);
+      continue;
+    }
+    if (roots.some((each) => contains(each, source))) {
+      refuse(entry, `a directory of the fork, or a part of it, at another path than ${source}`);
+    }
+    if (!entry.options.includes('rbind') && hasMountsInside(source)) {
+      refuse(entry, `a mount of ${source} without the file systems that are mounted inside it`);
+    }
+    shared.push({ source, target, access: access === 'write' ? 'read write' : 'read only', ...identityOf(entry) });
+  }
+  return { shared, readOnly };
+}
+
+/** The home a command may write: the private one, unless the Authority shows the host's own. */
+function homeOf(view: View, home: string, own: string): { readonly home: string; readonly shared: SharedPath[] } {
+  if (view.covering(home) === undefined) {
+    return { home, shared: [{ source: own, target: home, access: 'read write', ofFork: true }] };
+  }
+  return { home: view.accessTo(home) === 'write' ? home : '/tmp', shared: [] };
+}
+
+/** The fork's own `/tmp`, unless the Authority shows something there. */
+function temporaryOf(view: View, source: string | undefined): SharedPath[] {
+  if (source === undefined || view.covering('/tmp') !== undefined) return [];
+  return [{ source, target: '/tmp', access: 'read write', ofFork: true }];
+}
+
+/** Where nothing else stands, and nothing is hidden on purpose. */
+function worktreesOf(view: View, roots: readonly string[]): readonly SharedPath[] {
+  const masked = view.maskedTargets();
+  return linkedWorktrees(roots).filter(
+    ({ target }) =>
+      view.covering(target) === undefined &&
+      !roots.some((root) => contains(root, target)) &&
+      !masked.some((path) => contains(path, target)),
+  );
+}
+
+interface Cached {
+  readonly shared: readonly SharedPath[];
+  readonly caches: readonly CacheRoot[];
+}
+
+/** Caches that the Authority shows read-only, at their own path, can be written in the fork: the person's own stay as they are. */
+function cachesOf(shared: readonly SharedPath[], caches: readonly string[], { cache }: ForkMounts): Cached {
+  if (cache === undefined || caches.length === 0) return { shared, caches: [] };
+  const isCache = ({ source, target, access }: SharedPath) =>
+    source === target && access === 'read only' && caches.includes(source);
+  return {
+    shared: shared.filter((path) => !isCache(path)),
+    caches: shared.filter(isCache).map(({ source, target }) => ({ source, target, ...cache(source) })),
+  };
+}
+
+export function viewOf(request: ViewRequest): EnforcedView {
+  const { host, place, mounts, resolved } = request;
+  const { authority, agent, links, search } = resolved;
+  const { view } = authority;
+  const roots = mounts.overlays.map((overlay) => overlay.target);
+  const { shared, readOnly } = partsOf(view, roots);
+  const own = homeOf(view, host.home, mounts.home);
+  const identity = jailIdentity(place.owner, resolved);
+  const { uid, gid } = identity;
+  // An agent with a uid of its own would need owners exchanged in the person's directory, too: it reads.
+  const isOther = identity.kind === 'shifted' && identity.owner !== undefined;
+  const cached = cachesOf(shared, isOther ? [] : resolved.caches, mounts);
+  const name = uid === 0 ? 'root' : 'user';
+  const isOffline = authority.network.kind === 'none';
+  const authorities = isOffline ? noAuthorities : authoritiesOf(host.environment, host.store.directory);
+  const person: Person = { uid, gid, name, group: name, home: own.home };
+  return {
+    jail: {
+      identity,
+      person,
+      hostName: jailHostName,
+      base: mounts.base,
+      overlays: mounts.overlays,
+      shared: [
+        ...cached.shared,
+        ...own.shared,
+        ...temporaryOf(view, mounts.temporary),
+        ...worktreesOf(view, roots),
+        ...authorities.shared,
+      ],
+      caches: cached.caches,
+      // Inside a mounted tree its own links stand.
+      links: links.filter(({ path }) => view.covering(path) === undefined),
+      files: resolved.git.made,
+      weakened: request.weakened,
+      architecture: host.architecture,
+      // Held by a control group, too, where this user may make one; its limit is reached first, and counted.
+      processes: authority.quota.pids ?? host.processes,
+      // One write fills a disk sooner than anybody can look: no file alone is larger than all may be.
+      fileBytes: authority.quota.disk,
+      proxyPort: isOffline ? undefined : proxyPort,
+      hidden: authority.surface.hidden,
+      directory: agent?.cwd ?? place.directory,
+      environment: commandEnvironment({
+        inherited: host.environment,
+        search,
+        person,
+        agent:
+          agent === undefined
+            ? undefined
+            : { uid: agent.identity.uid, toolPath: authority.toolPath, variables: agent.environment },
+        network: isOffline ? {} : { ...proxyEnvironment(proxyPort, authority.network), ...authorities.environment },
+        git: resolved.git.environment,
+        additions: request.environmentAdditions,
+      }),
+      argv: request.argv,
+    },
+    readOnly,
+    masked: view.maskedTargets(),
+    noExecution: view.entries.filter(({ options }) => options.includes('noexec')).map(({ target }) => target),
+    authorities: authorities.trusted,
+  };
+}

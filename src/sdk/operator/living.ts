@@ -1,0 +1,109 @@
+/**
+ * What of ours goes on running: commands, kept jails, and what frees the store in the background. Nothing keeps a list of it: locks and
+ * process numbers in the store say who lives, so that a kill leaves nothing wrong. Whatever comes to stay running later is a kind more.
+ */
+import { readdirSync } from 'node:fs';
+import { familyOf, memoryOf, type ProcessTable, readProcessTable, wordsOf } from '../../base/process-table.js';
+import type { Host } from '../../proxy/host.js';
+import { keepersOf, readGroup } from '../../vault/store/group.js';
+import { storePaths, type VaultPaths, vaultPaths } from '../../vault/store/layout.js';
+import { trashCount } from '../../vault/store/trash.js';
+import { isForkName, readVaultMeta } from '../../vault/store/vault-meta.js';
+import { Sessions } from '../workspace/sessions.js';
+
+export interface Living {
+  readonly kind: 'command' | 'kept jail' | 'freeing';
+  /** The process to end. */
+  readonly pid: number;
+  /** ISO 8601. */
+  readonly since: string;
+  /** The workspace and its fork; null for what belongs to the whole store. */
+  readonly origin: string | null;
+  readonly fork: string | null;
+  /** Commands that run in it now, or the program that keeps it. */
+  readonly what: string;
+  /** Whether the fork is mounted: then what freezes or applies it has to wait. */
+  readonly holdsFork: boolean;
+  /** Its processes, those in the jail too, and their memory. */
+  readonly processes: number;
+  readonly bytes: number;
+  /** How to end it, in words. */
+  readonly end: string;
+}
+
+type Found = Omit<Living, 'processes' | 'bytes' | 'since'> & { readonly since?: string };
+
+function measured(table: ProcessTable, found: Found): Living {
+  const family = familyOf(table, found.pid);
+  return {
+    ...found,
+    since: found.since ?? table.get(found.pid)?.since ?? new Date().toISOString(),
+    processes: family.length,
+    bytes: family.reduce((sum, pid) => sum + memoryOf(pid), 0),
+  };
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return []; // gone meanwhile
+  }
+}
+
+/** Of one fork: those that keep a jail, and those that only run a command. */
+async function onFork(
+  { tree }: Host,
+  paths: VaultPaths,
+  origin: string,
+  fork: string,
+  sessions: ReadonlySet<number>,
+): Promise<readonly Found[]> {
+  const place = paths.fork(fork);
+  const { live } = await readGroup(tree, place);
+  const workers = new Map(live.map((worker) => [worker.pid, worker]));
+  const keepers = new Set([...keepersOf(place), ...live.map(({ pid }) => pid).filter((pid) => sessions.has(pid))]);
+  const kept = [...keepers].map((pid): Found => {
+    const worker = workers.get(pid);
+    const what = worker?.command ?? (sessions.has(pid) ? 'idle' : `idle, kept by ${wordsOf(pid).join(' ')}`);
+    const end = sessions.has(pid) ? `ctx session stop --fork ${fork} in that directory` : `kill ${pid}`;
+    return { kind: 'kept jail', pid, origin, fork, what, holdsFork: worker !== undefined, end };
+  });
+  const commands = live
+    .filter(({ pid }) => !keepers.has(pid))
+    .map(({ pid, since, command }): Found => {
+      return { kind: 'command', pid, since, origin, fork, what: command, holdsFork: true, end: `kill ${pid}` };
+    });
+  return [...kept, ...commands];
+}
+
+function freeing({ store }: Host, table: ProcessTable): readonly Found[] {
+  const { trash } = storePaths(store.directory);
+  const isOurs = (pid: number) => {
+    const [, verb, directory] = wordsOf(pid);
+    return verb === 'empty' && directory === trash;
+  };
+  return [...table.keys()].filter(isOurs).map((pid): Found => {
+    const end = `kill ${pid}; the next verb goes on with it`;
+    const what = `${trashCount(store)} deleted directories`;
+    return { kind: 'freeing', pid, origin: null, fork: null, what, holdsFork: false, end };
+  });
+}
+
+/** Of the whole store, oldest first. */
+export async function listLiving(host: Host): Promise<readonly Living[]> {
+  const { directory } = host.store;
+  const sessions = new Set((await new Sessions(host).list()).map(({ pid }) => pid));
+  const found: Found[] = [];
+  for (const id of namesIn(storePaths(directory).vaults)) {
+    const paths = vaultPaths(directory, id);
+    const origin = readVaultMeta(paths.meta)?.origin;
+    if (origin === undefined) continue;
+    for (const fork of namesIn(paths.forks).filter(isForkName)) {
+      found.push(...(await onFork(host, paths, origin, fork, sessions)));
+    }
+  }
+  const table = readProcessTable();
+  const all = [...found, ...freeing(host, table)].map((each) => measured(table, each));
+  return all.sort((left, right) => left.since.localeCompare(right.since));
+}

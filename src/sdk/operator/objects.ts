@@ -1,0 +1,175 @@
+/**
+ * Agents and tools, which are directories of small files: `ctx agent`, `ctx tool`. Nobody gives away what they do not have, and
+ * each change is in the record before it happens.
+ */
+import { ErrnoError } from '../../base/errno.js';
+import { agentFrom, agentNamed, childrenOf, inspectAgent, readAgent } from '../../objects/agent.js';
+import { agentFiles, controlFiles, toolFiles } from '../../objects/control-file.js';
+import type { ObjectKind, Roots, Tier } from '../../objects/layout.js';
+import {
+  type Located,
+  listObjects,
+  makeObject,
+  readControlText,
+  removeObject,
+  requireObject,
+  writeControlText,
+} from '../../objects/object-store.js';
+import { readValues, wholeValues } from '../../objects/read-values.js';
+import { agentTexts, parseSpec, type Spec, toolTexts } from '../../objects/spec.js';
+import { inspectTool, readTool, toolFrom } from '../../objects/tool.js';
+import type { Host } from '../../proxy/host.js';
+import { currentDirectory } from '../current-directory.js';
+import { assertMayCreate, assertOwnAgent, assertWithinParent } from './agent-creation.js';
+
+export { type Located, type ObjectKind, parseSpec, type Spec, type Tier };
+
+export interface NewObject {
+  /** The files it is to have; what it does not name is as for every new one. */
+  readonly spec?: Spec | undefined;
+  /** Where the specification comes from, for messages. */
+  readonly file?: string | undefined;
+  readonly tier?: Tier | undefined;
+  /** Of an agent: the one that makes it, which can only give away what it has. */
+  readonly parent?: string | undefined;
+  /** Of a child: where its reach is compared with its parent's; without one, where this process is. */
+  readonly directory?: string | undefined;
+}
+
+export interface ShownObject extends Located {
+  /** Its control files by their names. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly problems: readonly string[];
+}
+
+export interface ListedObject extends Located {
+  /** `broken` where one of its files is wrong. */
+  readonly status: string;
+  /** The label of an agent, the description of a tool. */
+  readonly about: string;
+}
+
+export class Objects {
+  readonly #host: Host;
+  readonly #kind: ObjectKind;
+
+  constructor(host: Host, kind: ObjectKind) {
+    this.#host = host;
+    this.#kind = kind;
+  }
+
+  get #roots(): Roots {
+    const { root, uid } = this.#host;
+    return { root, uid };
+  }
+
+  #recorded(verb: string, name: string, facts: Readonly<Record<string, string>>, act: () => void): void {
+    const { recorder } = this.#host;
+    const about = { type: `${this.#kind}.${verb}`, object: `${this.#kind}/${name}`, facts };
+    recorder.append({ ...about, status: 'begin' });
+    act();
+    recorder.append({ ...about, status: 'ok' });
+  }
+
+  #problems(object: Located): readonly string[] {
+    const { problems } = this.#kind === 'agent' ? inspectAgent(object) : inspectTool(object);
+    return problems.map(({ reason }) => reason);
+  }
+
+  async #agentTexts(name: string, given: NewObject): Promise<ReadonlyMap<string, string>> {
+    const { spec = {}, file = name, directory = currentDirectory() } = given;
+    const { uid, gid } = this.#host;
+    const parent = given.parent === undefined ? undefined : agentNamed(this.#roots, given.parent);
+    const texts = agentTexts(name, spec, { uid, gid, parent });
+    const read = readValues(
+      agentFiles,
+      (each) => texts.get(each),
+      (each) => `${file}#${each}`,
+    );
+    const agent = agentFrom(name, '', wholeValues(read, `agent ${name}`)); // stands nowhere yet
+    if (parent === undefined) assertOwnAgent(this.#host, agent);
+    else await assertMayCreate(this.#host, parent, agent, directory);
+    return texts;
+  }
+
+  #toolTexts(name: string, { spec = {}, file = name }: NewObject): ReadonlyMap<string, string> {
+    const texts = toolTexts(name, spec);
+    const read = readValues(
+      toolFiles,
+      (each) => texts.get(each),
+      (each) => `${file}#${each}`,
+    );
+    toolFrom(name, wholeValues(read, `tool ${name}`));
+    return texts;
+  }
+
+  async make(name: string, given: NewObject = {}): Promise<Located> {
+    const { tier = 'system' } = given;
+    const texts = this.#kind === 'agent' ? await this.#agentTexts(name, given) : this.#toolTexts(name, given);
+    let made: Located | undefined;
+    this.#recorded('new', name, { tier }, () => {
+      made = makeObject(this.#roots, tier, this.#kind, name, texts);
+    });
+    return made ?? requireObject(this.#roots, this.#kind, name);
+  }
+
+  /** ENOENT where there is none of that name. */
+  show(name: string): ShownObject {
+    const object = requireObject(this.#roots, this.#kind, name);
+    const names = Object.keys(controlFiles(this.#kind)).filter((file) => file !== 'log');
+    const files = Object.fromEntries(names.map((file) => [file, readControlText(object, file) ?? '']));
+    return { ...object, files, problems: this.#problems(object) };
+  }
+
+  list(): readonly ListedObject[] {
+    return listObjects(this.#roots, this.#kind).map((object) => {
+      const first = (file: string) => (readControlText(object, file) ?? '').split('\n')[0] ?? '';
+      const status = this.#problems(object).length === 0 ? first('status') : 'broken';
+      return { ...object, status, about: first(this.#kind === 'agent' ? 'label' : 'description') };
+    });
+  }
+
+  #checkWritable(name: string, file: string): void {
+    const files = controlFiles(this.#kind);
+    const operation = `${this.#kind} ${name}`;
+    const control = Object.hasOwn(files, file) ? files[file] : undefined;
+    if (control === undefined) {
+      const reason = `expected one of ${Object.keys(files).join(', ')}, got '${file}'`;
+      throw new ErrnoError('EINVAL', { operation, reason });
+    }
+    if (control.writer === 'operator') return;
+    const who =
+      control.writer === 'maker'
+        ? 'is written when it is made, and never changes'
+        : 'is written by the process that runs it';
+    throw new ErrnoError('EPERM', { operation, reason: `${file} ${who}` });
+  }
+
+  /** Writes one of its files, where what comes out is whole and within what its maker has. */
+  async set(name: string, file: string, text: string, directory = currentDirectory()): Promise<void> {
+    const object = requireObject(this.#roots, this.#kind, name);
+    this.#checkWritable(name, file);
+    const changed = new Map([[file, text]]);
+    if (this.#kind === 'tool') readTool(object, changed);
+    else {
+      const agent = readAgent(object, changed);
+      if (agent.parent === undefined) assertOwnAgent(this.#host, agent);
+      else await assertWithinParent(this.#host, agent, directory);
+    }
+    this.#recorded('set', name, { file }, () => writeControlText(object, file, text));
+  }
+
+  /** EBUSY where it is the parent of others. */
+  remove(name: string): void {
+    const object = requireObject(this.#roots, this.#kind, name);
+    const children = this.#kind === 'agent' ? childrenOf(this.#roots, name) : [];
+    if (children.length > 0) {
+      throw new ErrnoError('EBUSY', {
+        operation: `agent ${name}`,
+        reason: `it is the parent of ${children.join(', ')}, or they cannot be read`,
+        remedy: `ctx agent rm ${children[0]}`,
+      });
+    }
+    this.#recorded('rm', name, { tier: object.tier }, () => removeObject(object));
+  }
+}

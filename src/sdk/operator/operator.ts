@@ -1,0 +1,52 @@
+/**
+ * What a person governs agents with, for a program that acts for that person: the store's vaults, rules, approvals, agents and
+ * tools, and the record. It stands apart from the workspace, which a program may hand to a model; this it must not.
+ */
+import type { Host } from '../../proxy/host.js';
+import { Sessions } from '../workspace/sessions.js';
+import { Approvals } from './approvals.js';
+import { type Diagnosis, examine } from './doctor.js';
+import { Profiles } from './harness.js';
+import type { Living } from './living.js';
+import { Objects } from './objects.js';
+import { AuditRecord, type RecordOptions } from './record.js';
+import { Rules } from './rules.js';
+import { Vaults } from './vaults.js';
+
+export class Operator {
+  readonly #host: Host;
+  readonly vaults: Vaults;
+  readonly rules: Rules;
+  readonly approvals: Approvals;
+  readonly agents: Objects;
+  readonly tools: Objects;
+  readonly profiles: Profiles;
+  readonly sessions: Sessions;
+
+  /** Callers of the package use `operate`. */
+  constructor(host: Host) {
+    this.#host = host;
+    this.vaults = new Vaults(host);
+    this.rules = new Rules(host);
+    this.approvals = new Approvals(host);
+    this.agents = new Objects(host, 'agent');
+    this.tools = new Objects(host, 'tool');
+    this.profiles = new Profiles(host);
+    this.sessions = new Sessions(host);
+  }
+
+  /** Of this host, or one that was exported; all of it, or what an agent may read. */
+  record(options: RecordOptions = {}): AuditRecord {
+    return new AuditRecord(this.#host, options);
+  }
+
+  /** What goes on running: commands, kept jails, background deletion; oldest first. */
+  async running(): Promise<readonly Living[]> {
+    return (await import('./living.js')).listLiving(this.#host);
+  }
+
+  /** Can this host hold a jail, and what to do where it cannot. */
+  doctor(): Diagnosis {
+    return examine(this.#host);
+  }
+}

@@ -1,0 +1,140 @@
+/** What makes the record a proof: seals, keys, exports and the verifier. */
+import { copyFileSync, cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fileAnchor } from '../../audit/anchor/file-anchor.js';
+import { anchorsOf, rootAnchor } from '../../audit/anchors-of.js';
+import { Hasher } from '../../audit/format.js';
+import { HostHistory } from '../../audit/host-history.js';
+import { Keys } from '../../audit/keys.js';
+import { hostChain } from '../../audit/layout.js';
+import { directoryReader, type RecordReader } from '../../audit/reader.js';
+import { ChainRecorder } from '../../audit/recorder.js';
+import { replay } from '../../audit/replay.js';
+import { type Sealed, sealAll } from '../../audit/seal.js';
+import { publicPem } from '../../audit/signature.js';
+import { type Verification, verify } from '../../audit/verify.js';
+import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import { freshDirectory } from '../../base/fresh-directory.js';
+import type { Host } from '../../proxy/host.js';
+import { currentDirectory } from '../current-directory.js';
+
+export { publicPem };
+
+function recorderOf({ audit, now }: Host): ChainRecorder {
+  const { record, library } = audit;
+  return new ChainRecorder({ record, library, now });
+}
+
+export function sealRecord(host: Host): Sealed {
+  return sealAll(recorderOf(host), anchorsOf(host.audit));
+}
+
+export interface KnownKeys {
+  /** The first key of this host; null before the first seal. */
+  readonly root: string | null;
+  readonly keys: HostHistory['keys'];
+}
+
+export function keysOf(host: Host): KnownKeys {
+  const history = new HostHistory();
+  replay(directoryReader(host.audit.record), hostChain, new Hasher(), (body, head) => history.add(body, head));
+  return { root: history.root ?? null, keys: history.keys };
+}
+
+export function rotateKey(host: Host): void {
+  new Keys(recorderOf(host)).rotate();
+}
+
+export function revokeKey(host: Host, id: string): void {
+  new Keys(recorderOf(host)).revoke(id);
+}
+
+/** The verifier in Python goes along, where this is a checkout. */
+function secondVerifier(): string | undefined {
+  const here = import.meta.filename;
+  const path = `${here.slice(0, here.lastIndexOf('/dist/'))}/scripts/verify-audit.py`;
+  return existsSync(path) ? path : undefined;
+}
+
+export interface Exported {
+  readonly directory: string;
+  readonly chains: readonly string[];
+  /** The root key that it was sealed with. */
+  readonly key: string;
+}
+
+export function exportRecord(host: Host, to: string): Exported {
+  const directory = resolve(currentDirectory(), to);
+  const { record, root } = host.audit;
+  const sealed = sealRecord(host);
+  const reader = directoryReader(record);
+  freshDirectory(directory, 'ctx audit export', 0o700);
+  try {
+    for (const chain of reader.chains()) {
+      cpSync(join(record, chain), join(directory, chain), {
+        recursive: true,
+        filter: (path) => path.split('/').at(-1) !== 'lock',
+      });
+    }
+    if (existsSync(root)) copyFileSync(root, join(directory, 'root.jsonl'));
+    writeFileSync(join(directory, 'root.pub'), `${sealed.root}\n`);
+    const verifier = secondVerifier();
+    if (verifier !== undefined) copyFileSync(verifier, join(directory, 'verify-audit.py'));
+  } catch (error) {
+    throw fromSystemError(error, 'ctx audit export', directory);
+  }
+  return { directory, chains: reader.chains(), key: sealed.root };
+}
+
+/** The key that is asked for, else the one that the software root was first given. */
+function trusted(host: Host, exported: string | undefined, key: string | undefined): readonly string[] {
+  if (key !== undefined) {
+    if (/^[0-9a-f]{64}$/.test(key)) return [key];
+    throw new ErrnoError('EINVAL', {
+      operation: 'ctx audit verify',
+      reason: 'expected --key as 64 hexadecimal digits',
+    });
+  }
+  if (exported !== undefined) return [];
+  try {
+    const [first = ''] = readFileSync(host.audit.root, 'utf8').split('\n');
+    const { root } = JSON.parse(first) as { root?: unknown };
+    return typeof root === 'string' ? [root] : [];
+  } catch (error) {
+    if (hasCode(error, 'ENOENT') || error instanceof SyntaxError) return [];
+    throw error;
+  }
+}
+
+const attempts = 5;
+
+/** Others may be writing while we read, and half of what they write looks like tampering: what fails then is read again. */
+function settled(reader: RecordReader, ask: () => Verification): Verification {
+  const sizes = () =>
+    reader.chains().map((chain) =>
+      reader
+        .files(chain)
+        .map((file) => `${file} ${reader.read(chain, file).length}`)
+        .join(),
+    );
+  for (let attempt = 1; ; attempt += 1) {
+    const before = sizes().join();
+    const answer = ask();
+    if (answer.ok || attempt === attempts || sizes().join() === before) return answer;
+  }
+}
+
+/** `exported` is the directory of an export, which brings the root that it was anchored with. */
+export function verifyRecord(host: Host, exported: string | undefined, key: string | undefined): Verification {
+  const directory = exported ?? host.audit.record;
+  const reader = directoryReader(directory);
+  if (reader.chains().length === 0) {
+    const reason = 'there is no record here';
+    throw new ErrnoError('ENOENT', { operation: 'ctx audit verify', path: directory, reason });
+  }
+  return settled(reader, () => {
+    const anchors =
+      exported === undefined ? anchorsOf(host.audit) : [fileAnchor(join(exported, 'root.jsonl'), rootAnchor)];
+    return verify({ reader, anchors, trusted: trusted(host, exported, key) });
+  });
+}

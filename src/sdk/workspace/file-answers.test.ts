@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { ErrnoError } from '../../base/errno.js';
+import { entriesOf, failureOf, listCommand, matchesOf, operand, searchCommand, writeCommand } from './file-answers.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'ctx-files-'));
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+function run([program = '', ...words]: readonly string[], input = ''): Buffer {
+  return spawnSync(program, words, { cwd: directory, input, env: { PATH: process.env['PATH'], LC_ALL: 'C' } }).stdout;
+}
+
+describe('file operations as commands', () => {
+  it('write to the very path that was named, whatever it is named', () => {
+    const name = fc.stringMatching(/^[a-z '"$`\\;&|<>(){}*?!~#=\n-]{1,20}$/).filter((each) => !/^\.*$/.test(each));
+    fc.assert(
+      fc.property(fc.tuple(name, name), ([above, below]) => {
+        const path = `${above} d/${below} f`;
+        run(writeCommand(path), path);
+        assert.equal(readFileSync(join(directory, path), 'utf8'), path);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('list every name, with line ends and blanks in it', () => {
+    run(writeCommand('names/a\nb c'), 'xyz');
+    run(['ln', '-s', 'to nowhere', 'names/link']);
+    const [file, link] = entriesOf(run(listCommand('names', 1)));
+    assert.deepEqual([file?.path, file?.type, file?.size], ['a\nb c', 'file', 3]);
+    assert.deepEqual([link?.path, link?.type, link?.target], ['link', 'symlink', 'to nowhere']);
+  });
+
+  it('leave out what was cut off', () => {
+    const whole = Buffer.from('f 1 644\0a\0\0f 2 644\0b\0\0');
+    for (let end = 0; end < whole.length; end += 1) {
+      assert.deepEqual(
+        entriesOf(whole.subarray(0, end)).map(({ path }) => path),
+        end < 11 ? [] : ['a'],
+      );
+    }
+  });
+
+  it('find lines by a pattern that looks like an option', () => {
+    run(writeCommand('-rf/-x'), 'one\n--version: here\n');
+    assert.deepEqual(matchesOf(run(searchCommand('--version', { path: '-rf' }))), [
+      { path: '-rf/-x', line: 2, text: '--version: here' },
+    ]);
+  });
+
+  it('refuse what is no path and no pattern', () => {
+    for (const path of ['', 'a\0b']) assert.throws(() => operand(path), ErrnoError);
+    for (const pattern of ['', 'a\nb', 'a\0']) assert.throws(() => searchCommand(pattern, {}), ErrnoError);
+  });
+
+  it('fail with the code that the program meant', () => {
+    assert.equal(failureOf('read', 'x', "head: cannot open 'x': No such file or directory\n").code, 'ENOENT');
+    assert.equal(failureOf('read', 'x', '').code, 'EIO');
+  });
+});

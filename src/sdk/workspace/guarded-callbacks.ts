@@ -1,0 +1,53 @@
+/**
+ * Functions of the caller's that are called while a command runs. One that throws, or whose promise rejects, ends the command, and
+ * the call rejects when the command has ended: the caller's mistake leaves no process and no lock behind, and ends no process.
+ */
+import { ErrnoError } from '../../base/errno.js';
+
+export class GuardedCallbacks {
+  readonly #failed = new AbortController();
+  #failure: ErrnoError | undefined;
+
+  /** What ends the command: the caller's own signal, or a callback that failed. */
+  signalWith(signal: AbortSignal | undefined): AbortSignal {
+    return signal === undefined ? this.#failed.signal : AbortSignal.any([signal, this.#failed.signal]);
+  }
+
+  /** The same function, which never throws and never rejects; undefined stays undefined. */
+  guard<Given extends readonly unknown[], Answer>(
+    name: string,
+    call: ((...given: Given) => Answer) | undefined,
+  ): ((...given: Given) => Answer | undefined) | undefined {
+    if (call === undefined) return undefined;
+    return (...given) => {
+      try {
+        const answer = call(...given);
+        if (!isPromise(answer)) return answer;
+        return answer.then(undefined, (error: unknown) => this.#fail(name, error)) as Answer;
+      } catch (error) {
+        return this.#fail(name, error);
+      }
+    };
+  }
+
+  /** The work's answer, unless a callback failed meanwhile. */
+  async during<T>(work: Promise<T>): Promise<T> {
+    const [settled] = await Promise.allSettled([work]);
+    // Whatever came of the work then came of its being ended.
+    if (this.#failure !== undefined) throw this.#failure;
+    if (settled.status === 'rejected') throw settled.reason;
+    return settled.value;
+  }
+
+  #fail(name: string, cause: unknown): undefined {
+    const said = cause instanceof Error ? cause.message : String(cause);
+    const reason = `${name} threw, so the command was ended: ${said}`;
+    this.#failure ??= new ErrnoError('ECANCELED', { operation: name, reason, cause });
+    this.#failed.abort();
+    return undefined;
+  }
+}
+
+function isPromise(value: unknown): value is Promise<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}

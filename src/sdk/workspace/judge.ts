@@ -1,0 +1,57 @@
+/** A tool call, judged before it happens, for a program that is the harness: as `ctx hook json`, without a process. */
+import { resolve } from 'node:path';
+import { answerTo, protocolOf } from '../../hook/hook.js';
+import type { HookHost } from '../../hook/hook-host.js';
+import { currentDirectory } from '../current-directory.js';
+
+export type ToolCall = (
+  | { readonly tool: 'read' | 'write'; readonly paths: readonly string[] }
+  | { readonly tool: 'exec'; readonly command: string }
+  | { readonly tool: 'fetch'; readonly url: string }
+  | { readonly tool: 'other'; readonly name: string }
+) & {
+  /** Where its paths start; without one, where the harness does. */
+  readonly cwd?: string;
+};
+
+/** The task that the harness works on: what it may do beyond working in its directory. */
+export interface HarnessTask {
+  readonly directory?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly reads?: readonly string[];
+  readonly writes?: readonly string[];
+  /** `any`, or `host:port`. */
+  readonly network?: readonly string[];
+  /** Further tools by their names. */
+  readonly tools?: readonly string[];
+  /** Shell commands: run them in the jail instead, or deny them. */
+  readonly commands?: 'rewrite' | 'deny';
+}
+
+export interface Judged {
+  readonly decision: 'allow' | 'deny';
+  readonly reason: string;
+  /** Of an allowed command: run this, not the command. */
+  readonly rewrite?: string;
+}
+
+/** What cannot be decided is denied; it never throws. */
+export async function judgeCall(host: () => Promise<HookHost>, call: ToolCall, task: HarnessTask): Promise<Judged> {
+  const { agent, reads = [], writes = [], network = [], tools = [], commands = 'rewrite' } = task;
+  const directory = resolve(currentDirectory(), task.directory ?? '.');
+  const absolute = (paths: readonly string[]) => paths.map((path) => resolve(directory, path));
+  const granted = { agent, reads: absolute(reads), writes: absolute(writes), network, tools };
+  let used: HookHost | undefined;
+  const { text } = await answerTo(Promise.resolve(JSON.stringify({ version: 1, cwd: directory, ...call })), {
+    protocol: protocolOf('json', false),
+    commands,
+    task: { directory, ...granted, environment: process.env },
+    host: async () => {
+      used = await host();
+      return used;
+    },
+  });
+  used?.release?.();
+  const { version: _version, ...judged } = JSON.parse(text) as Judged & { readonly version: 1 };
+  return judged;
+}

@@ -1,0 +1,38 @@
+/** What an apply wrote, as its undo needs it: a list beside the layer that holds what was replaced. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readWholeJson } from '../../base/atomic-file.js';
+import { treesOf } from '../store/layer-pool.js';
+import type { VaultPaths } from '../store/layout.js';
+import type { Step } from '../tree/tree.js';
+
+/** Kept beside the layer that holds what an apply replaced. */
+export interface AppliedSteps {
+  readonly made: string;
+  /** The checkpoint of the fork as it was before. */
+  readonly checkpoint: number;
+  /** Checkpoints that it hid, since their commands can no longer be undone in the fork alone. */
+  readonly hidden?: readonly number[] | undefined;
+  readonly roots: Readonly<Record<string, readonly Step[]>>;
+  /** Files that were only given another time. */
+  readonly touched?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** Its undo has begun to write: it goes on, whatever the person has changed since. */
+  readonly undoing?: boolean | undefined;
+}
+
+/** Undefined where there are none: a power cut may have left an empty file. */
+export function readSteps({ paths }: { readonly paths: VaultPaths }, layer: string): AppliedSteps | undefined {
+  const value = readWholeJson(stepsFile(paths.layer(layer))) as Partial<AppliedSteps> | undefined;
+  return typeof value?.roots === 'object' && value.roots !== null ? (value as AppliedSteps) : undefined;
+}
+
+export const stepsFile = (layerDirectory: string) => join(layerDirectory, 'applied.json');
+
+/** Beside it, too, what was made of the fork's repositories: that was written, and not what the fork had. */
+export const homeTree = (layerDirectory: string, key: string) => join(layerDirectory, `${key}.home`);
+
+/** Trees of one root that show what an apply wrote, topmost first; `stack` is that of the fork before it. */
+export function writtenTrees(paths: VaultPaths, layer: string, stack: readonly string[], key: string): string[] {
+  const home = homeTree(paths.layer(layer), key);
+  return [...(existsSync(home) ? [home] : []), ...treesOf(paths, stack, key)];
+}

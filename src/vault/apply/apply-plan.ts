@@ -1,0 +1,151 @@
+/** What apply will do, decided before anything is written. Pure. */
+import { ErrnoError } from '../../base/errno.js';
+import { addParents, inConflict } from '../tree/clashing.js';
+import { makesDirectory, stayingWith } from '../tree/staying.js';
+import type { Change, Problem, Step } from '../tree/tree.js';
+
+export type ConflictChoice =
+  /** Refuse the whole apply. */
+  | 'refuse'
+  /** Leave the person's version of those paths alone. */
+  | 'ours'
+  /** Take the fork's version of those paths. */
+  | 'theirs';
+
+export interface ApplyPlan {
+  /** In the order to be done: removals from the deepest up, then the rest from the top down. */
+  readonly steps: readonly Step[];
+  /** Paths both sides changed, in different ways. */
+  readonly conflicts: readonly string[];
+  /** Those of them that stand in the way: nobody chose a side for them. */
+  readonly undecided: readonly string[];
+  /** What is never written to a person's directory, with the reason. */
+  readonly leftOut: readonly Problem[];
+  /** What stays in the fork for another time: not asked for, or sensitive and not allowed. */
+  readonly heldBack: readonly string[];
+}
+
+export interface ApplyChoices {
+  readonly conflicts: ConflictChoice;
+  /** A side for single paths, and what is below them; the longest that holds a path decides, and no path is in both. */
+  readonly ours?: readonly string[] | undefined;
+  readonly theirs?: readonly string[] | undefined;
+  /** Only these, and what is below them; all where it is undefined. */
+  readonly only?: readonly string[] | undefined;
+  /** Paths that are sensitive and were not allowed. */
+  readonly withheld?: ReadonlySet<string> | undefined;
+  /** Where ctx keeps its own files, among those of the person: never written. */
+  readonly own?: readonly string[] | undefined;
+}
+
+/** The walker's own temporaries, which it would overwrite. */
+const temporary = /(^|\/)\.ctx-[0-9a-f]{16}\.(new|old)(\/|$)/;
+
+/** Undefined for what may be written. */
+function reasonToLeaveOut({ kind, type, path }: Change, own: readonly string[]): string | undefined {
+  if (path === '.ctx' || path.startsWith('.ctx/')) {
+    return 'what stands in .ctx says what commands here may see: it is yours to write';
+  }
+  // What would end or replace a directory above them, too.
+  const isAbove = (kind === 'deleted' || type !== 'directory') && own.some((each) => isAtOrBelow(each, [path]));
+  if (isAbove || isAtOrBelow(path, own)) return 'ctx keeps its own files there, which say what commands may do';
+  if (temporary.test(path)) return 'this is a name that apply itself uses';
+  // They stand for a process or for hardware.
+  if (kind !== 'deleted' && (type === 'socket' || type === 'device'))
+    return `a ${type} is not written to your directory`;
+  return undefined;
+}
+
+function isAtOrBelow(path: string, tops: readonly string[]): boolean {
+  return tops.some((top) => top === '.' || path === top || path.startsWith(`${top}/`));
+}
+
+/** Whether a file that is the person's but for its time may be given another. */
+export function mayTouch(path: string, { only, own = [] }: ApplyChoices): boolean {
+  return (only === undefined || isAtOrBelow(path, only)) && !isAtOrBelow(path, own) && !isAtOrBelow(path, ['.ctx']);
+}
+
+/** How much of a path the longest of these holds; -1 where none does. */
+function reach(path: string, tops: readonly string[]): number {
+  const holding = tops.filter((top) => isAtOrBelow(path, [top]));
+  return holding.reduce((most, top) => Math.max(most, top === '.' ? 0 : top.length), -1);
+}
+
+/** The side that was chosen for a path; undefined where none was. */
+function sideOf(path: string, { ours = [], theirs = [] }: ApplyChoices): 'ours' | 'theirs' | undefined {
+  const [mine, other] = [reach(path, ours), reach(path, theirs)];
+  if (mine === other) return undefined;
+  return mine > other ? 'ours' : 'theirs';
+}
+
+/** A path that was named for both sides was named by mistake. */
+export function refuseBothSides({ ours = [], theirs = [] }: Pick<ApplyChoices, 'ours' | 'theirs'>): void {
+  const path = ours.find((each) => theirs.includes(each));
+  if (path === undefined) return;
+  const reason = 'expected one side for a path, got --ours and --theirs';
+  throw new ErrnoError('EINVAL', { operation: 'ctx apply', path, reason, remedy: 'name it for one of them' });
+}
+
+/** What is not asked for, or may not be written, and what cannot be written without it. */
+function heldBackOf(changes: readonly Change[], { only, withheld }: ApplyChoices): ReadonlySet<string> {
+  const isWanted = ({ path }: Change) =>
+    withheld?.has(path) !== true && (only === undefined || isAtOrBelow(path, only));
+  // What is asked for needs the directories above it that are not there yet.
+  const holding = new Set<string>();
+  for (const change of changes) if (change.kind !== 'deleted' && isWanted(change)) addParents(change.path, holding);
+  const isNeeded = (change: Change) => makesDirectory(change) && holding.has(change.path);
+  const unwanted = changes.filter((change) => !isWanted(change) && !isNeeded(change));
+  return stayingWith(new Set(unwanted.map(({ path }) => path)), changes);
+}
+
+/** Changes that are never written, and the directories that cannot go because of them. */
+function leftOutOf(due: readonly Change[], own: readonly string[]): ReadonlyMap<string, string> {
+  const reasons = new Map<string, string>();
+  for (const change of due) {
+    const reason = reasonToLeaveOut(change, own);
+    if (reason !== undefined) reasons.set(change.path, reason);
+  }
+  for (const path of stayingWith(new Set(reasons.keys()), due)) {
+    if (!reasons.has(path)) reasons.set(path, 'it goes with something that is not written to your directory');
+  }
+  return reasons;
+}
+
+/**
+ * `agreed` holds the clashing paths at which the origin already is what the fork wants: no conflict, and nothing to do.
+ * A conflict about whether a directory is there holds for everything below it; one below a directory, for what would end it.
+ * One about a directory's mode is its own.
+ */
+export function planApply(
+  changes: readonly Change[],
+  clashes: readonly string[],
+  agreed: ReadonlySet<string>,
+  choices: ApplyChoices,
+): ApplyPlan {
+  const { conflicts: choice } = choices;
+  const heldBack = heldBackOf(changes, choices);
+  const open = clashes.filter((path) => !agreed.has(path));
+  const met = inConflict(changes, open)
+    .map(({ path }) => path)
+    .filter((path) => !heldBack.has(path));
+  const isKept = (path: string) => (sideOf(path, choices) ?? choice) === 'ours';
+  const kept = stayingWith(new Set(met.filter(isKept)), changes);
+  const isOpen = (path: string) => !kept.has(path) && sideOf(path, choices) === undefined;
+  const undecided = choice === 'refuse' ? met.filter(isOpen) : [];
+  const left = undecided.length === 0 ? kept : stayingWith(new Set([...kept, ...undecided]), changes);
+  const due = changes.filter(({ path }) => !left.has(path) && !agreed.has(path) && !heldBack.has(path));
+  const leftOut = leftOutOf(due, choices.own ?? []);
+  const wanted = due.filter(({ path }) => !leftOut.has(path));
+  const removals = wanted
+    .filter(({ kind }) => kind === 'deleted')
+    .reverse()
+    .map(({ path }): Step => ({ action: 'remove', path }));
+  const puts = wanted.filter(({ kind }) => kind !== 'deleted').map(({ path }): Step => ({ action: 'put', path }));
+  return {
+    steps: [...removals, ...puts],
+    conflicts: met,
+    undecided,
+    leftOut: [...leftOut].map(([path, reason]) => ({ path, code: 'ENOTSUP', reason })),
+    heldBack: [...heldBack],
+  };
+}

@@ -1,0 +1,121 @@
+/**
+ * The times of what is written to a person's directory. There it changes now, whenever the fork wrote it: what was built from
+ * the old one meanwhile is out of date. So all of it gets later times, in the order the fork has them (docs/times.md).
+ *
+ * A product is the other way round: made later than a source, it would count as built from it. Where the person has changed any
+ * source since the product was made, it keeps the time it was made at. Where their directory keeps another version of a source
+ * than the fork has, a product of the fork comes home older than that.
+ */
+import { productsIn } from '../git/products.js';
+import type { FileTime, Step, Tree, TreeStep } from '../tree/tree.js';
+
+export interface Writing {
+  /** The person's directory. */
+  readonly root: string;
+  /** Trees that the steps put from, topmost first, and what those lie on. */
+  readonly uppers: readonly string[];
+  readonly lowers: readonly string[];
+  readonly steps: readonly Step[];
+  /** Files whose time alone differs: given theirs. */
+  readonly touched: readonly string[];
+  /** Paths whose content is as it was: only modes or owners are written. */
+  readonly sameContent?: ReadonlySet<string>;
+  /** What stays behind, and is given times in the same order elsewhere. */
+  readonly held: readonly string[];
+  /** Paths at which the fork has something else than the person will: what is held back, or was decided for their version. */
+  readonly left: readonly string[];
+}
+
+/** Steps for `Tree.apply`, and its `before`. */
+export interface TimedPlan {
+  readonly plan: readonly TreeStep[];
+  readonly before?: bigint | undefined;
+}
+
+/** Files that the fork has as the person does, but for their times. */
+export const touchedOf = (times: readonly FileTime[]): readonly string[] =>
+  times.filter(({ state, modified, before }) => state === 'same' && modified !== before).map(({ path }) => path);
+
+const isGitData = (path: string) => path === '.git' || path.startsWith('.git/') || path.includes('/.git/');
+
+/** When the person last changed a source that is not written, by the kernel's own clock. */
+async function lastEdit(tree: Tree, root: string, isOther: (path: string) => boolean): Promise<bigint> {
+  const entries = await tree.diff({ uppers: [root], lowers: [], pastClosed: true });
+  let last = 0n;
+  for (const { path, type, stamp } of entries) {
+    if (type !== 'file' || !isOther(path)) continue;
+    const changed = BigInt(stamp.slice(stamp.indexOf('.') + 1));
+    if (changed > last) last = changed;
+  }
+  return last;
+}
+
+/** The oldest time of these sources in the person's directory: what was built inside was built from others. */
+async function oldestOf(tree: Tree, root: string, sources: ReadonlySet<string>): Promise<bigint | undefined> {
+  if (sources.size === 0) return undefined;
+  const files = await tree.times({ uppers: [root], lowers: [], pastClosed: true });
+  const times = files.filter(({ path }) => sources.has(path)).map(({ modified }) => modified);
+  return times.reduce<bigint | undefined>(
+    (oldest, time) => (oldest === undefined || time < oldest ? time : oldest),
+    undefined,
+  );
+}
+
+interface DatedProducts {
+  readonly paths: ReadonlySet<string>;
+  readonly before?: bigint | undefined;
+}
+
+/** Products that do not come home as new. */
+async function datedProducts(tree: Tree, writing: Writing): Promise<DatedProducts> {
+  const { root, uppers, lowers, steps, touched, left } = writing;
+  const isProduct = productsIn(root);
+  const put = steps.flatMap(({ action, path }) => (action === 'put' ? [path] : []));
+  const products = new Set([...put, ...touched].filter(isProduct));
+  if (products.size === 0) return { paths: products };
+  const isSource = (path: string) => !isGitData(path) && !isProduct(path);
+  const before = await oldestOf(tree, root, new Set(left.filter(isSource)));
+  if (before !== undefined) return { paths: products, before };
+  const written = new Set([...steps.map(({ path }) => path), ...touched]);
+  const edited = await lastEdit(tree, root, (path) => !written.has(path) && isSource(path));
+  const older = (await tree.times({ uppers, lowers })).filter(({ modified }) => modified <= edited);
+  return { paths: new Set(older.flatMap(({ path }) => (products.has(path) ? [path] : []))) };
+}
+
+interface Unmoved {
+  /** Names that the person has already, of files that the fork gave further names. */
+  readonly known: readonly string[];
+  /** What is written without a change of content or time: another mode, or a further name. */
+  readonly kept: ReadonlySet<string>;
+}
+
+async function unmovedOf(tree: Tree, { uppers, lowers, steps, sameContent }: Writing): Promise<Unmoved> {
+  if (lowers.length === 0) return { known: [], kept: new Set() };
+  const put = new Set(steps.flatMap(({ action, path }) => (action === 'put' ? [path] : [])));
+  const times = (await tree.times({ uppers, lowers, known: true })).filter(
+    ({ path, state }) => put.has(path) || state === 'same',
+  );
+  const wanted = new Set(times.flatMap(({ path, links }) => (links !== undefined && put.has(path) ? [links] : [])));
+  const isKnown = ({ state, links }: FileTime) => state === 'same' && links !== undefined && wanted.has(links);
+  const known = times.filter(isKnown);
+  const still = new Set(known.flatMap(({ modified, before, links }) => (modified === before ? [links] : [])));
+  const isKept = ({ path, modified, before, links }: FileTime) =>
+    links === undefined ? sameContent?.has(path) === true && modified === before : still.has(links);
+  const kept = times.filter((each) => put.has(each.path) && isKept(each)).map(({ path }) => path);
+  return { known: known.map(({ path }) => path), kept: new Set(kept) };
+}
+
+export async function timedPlan(tree: Tree, writing: Writing): Promise<TimedPlan> {
+  const dated = await datedProducts(tree, writing);
+  const { known, kept } = await unmovedOf(tree, writing);
+  const actionOf = ({ action, path }: Step) => (kept.has(path) ? 'keep' : dated.paths.has(path) ? 'age' : action);
+  // Of a product of which only the time would come home nothing does: an older one is what it has there.
+  const touched = writing.touched.filter((path) => !dated.paths.has(path));
+  const plan = [
+    ...known.map((path): TreeStep => ({ action: 'know', path })),
+    ...writing.steps.map((step): TreeStep => ({ action: actionOf(step), path: step.path })),
+    ...touched.map((path): TreeStep => ({ action: 'touch', path })),
+    ...writing.held.map((path): TreeStep => ({ action: 'weigh', path })),
+  ];
+  return { plan, before: dated.before };
+}

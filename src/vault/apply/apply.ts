@@ -1,0 +1,397 @@
+/**
+ * Apply: the fork's changes are written back to the person's directories. The person's latest edits enter first, so that a
+ * clash is seen before the first write; with one that nobody chose a side for nothing at all is written. What is about to be
+ * replaced is kept (`undo`), and on the disk before the first file is touched. Each file is replaced whole, and only where it
+ * still is what was kept: a file that the person saves meanwhile stays theirs. A crash in the middle loses nothing: what was
+ * written agrees with the fork, and the next apply goes on.
+ */
+import { writeFileAtomic } from '../../base/atomic-file.js';
+import { appliesKept } from '../../base/limits.js';
+import { forkChangesByRoot, type RootChanges, shownChanges } from '../forks/changes.js';
+import { saveCheckpoint } from '../forks/checkpoint.js';
+import { syncLocked } from '../forks/durable.js';
+import { makePathLayer } from '../forks/path-layer.js';
+import { moveOnto, type Synced } from '../forks/sync.js';
+import { takeWritten } from '../forks/take-written.js';
+import { adoptScans, lookAtRoots, takeEdits } from '../forks/trunk.js';
+import { refreshedIndexes } from '../git/refreshed-indexes.js';
+import type { ForkMeta } from '../store/fork-meta.js';
+import { makeLayer, treesOf } from '../store/layer-pool.js';
+import { workspaceRoot } from '../store/layout.js';
+import { withVaultLock } from '../store/locks.js';
+import { pathWithin, type Roots, shownPath, topPath } from '../store/root-paths.js';
+import { discard } from '../store/trash.js';
+import { refuseUnlisted } from '../tree/too-deep.js';
+import type { Change, Problem, Step } from '../tree/tree.js';
+import { type OpenFork, withMeta } from '../vault.js';
+import { type AppliedSteps, homeTree, readSteps, stepsFile, writtenTrees } from './applied-steps.js';
+import { type ApplyChoices, type ApplyPlan, mayTouch, planApply } from './apply-plan.js';
+import { timedPlan, touchedOf } from './apply-times.js';
+import { type HeldUnit, holdUnits, isComplete } from './held-units.js';
+import { type Judgement, judgeChanges, type Sensitive } from './sensitive-changes.js';
+import { sweepHome, writeHome } from './write-home.js';
+
+export interface ApplyRequest extends Omit<ApplyChoices, 'withheld' | 'own'> {
+  /** Absolute paths of what ctx keeps for itself. */
+  readonly own?: readonly string[] | undefined;
+  /** Write sensitive changes too. */
+  readonly allowSensitive: boolean;
+  /** Decide and say, but write nothing. */
+  readonly dryRun?: boolean | undefined;
+  /** Told what will be written, before anything is; and of each step when it is done, in whatever way the whole ends. */
+  readonly onPlan?: ((steps: readonly Step[]) => void) | undefined;
+  readonly onStep?: ((step: Step) => void) | undefined;
+}
+
+export interface Applied {
+  readonly fork: OpenFork;
+  readonly changes: readonly Change[];
+  readonly steps: readonly Step[];
+  readonly conflicts: readonly string[];
+  /** Conflicts that stood in the way. */
+  readonly undecided: readonly string[];
+  /** Changes by which the fork could act outside later; written only when allowed. */
+  readonly sensitive: readonly Sensitive[];
+  readonly heldBack: readonly string[];
+  /** What of it is held back for a sensitive change, its own or one in the same unit. */
+  readonly withheld: readonly string[];
+  /** Directories that are held back whole for a sensitive change in them: a package, a repository, an environment. */
+  readonly heldUnits: readonly HeldUnit[];
+  /** Nothing that was asked for stays in the fork: neither held back nor left out. */
+  readonly complete: boolean;
+  /** Paths that were asked for and have no change. */
+  readonly unmatched: readonly string[];
+  /** False when conflicts stood in the way, or it was a dry run; then nothing was written but `written`. */
+  readonly done: boolean;
+  /** Steps that were done although others met a save of the person's, which is among the undecided then. */
+  readonly written: readonly Step[];
+  /** Files beside such paths that hold an earlier save of the person's. */
+  readonly aside: readonly string[];
+  readonly problems: readonly Problem[];
+}
+
+/** What an apply or undo that was killed left beside the person's files. */
+export function sweepLast(fork: OpenFork): Promise<void> {
+  const layer = fork.meta.applied?.at(-1);
+  const about = layer === undefined ? undefined : readSteps(fork, layer);
+  if (layer === undefined || about === undefined) return Promise.resolve();
+  const before = fork.meta.checkpoints.find(({ id }) => id === about.checkpoint);
+  const stack = before === undefined ? [] : [...before.base, ...before.deltas];
+  return sweepHome(fork, { layer, roots: about.roots, uppers: (key) => writtenTrees(fork.paths, layer, stack, key) });
+}
+
+async function agreedPaths(fork: OpenFork, key: string, paths: readonly string[]): Promise<ReadonlySet<string>> {
+  const { meta, tree, owner, vault } = fork;
+  const root = vault.roots[key];
+  if (paths.length === 0 || root === undefined) return new Set();
+  const layers = treesOf(fork.paths, [...meta.base, ...meta.deltas, meta.live], key);
+  const compared = await tree.compare({ layers, root, shift: owner.shift, paths });
+  return new Set(paths.filter((path) => compared.get(path) === 'same'));
+}
+
+const within = (roots: Roots, key: string, shown: readonly string[] | undefined) =>
+  shown?.flatMap((path) => pathWithin(roots, key, path) ?? []);
+
+export function unmatchedOf(only: readonly string[] = [], changes: readonly Change[]): readonly string[] {
+  return only.filter(
+    (top) => top !== topPath && !changes.some(({ path }) => path === top || path.startsWith(`${top}/`)),
+  );
+}
+
+/** Of an absolute path that lies in the root. */
+function relativeIn(root: string, path: string): readonly string[] {
+  return path.startsWith(`${root}/`) ? [path.slice(root.length + 1)] : [];
+}
+
+interface RootPlan extends ApplyPlan {
+  /** Files that the fork has as the person does, but for their times: given later ones. */
+  readonly touched: readonly string[];
+}
+
+interface Plans {
+  readonly byRoot: ReadonlyMap<string, RootPlan>;
+  readonly undecided: readonly string[];
+}
+
+const forkTrees = ({ paths, meta }: OpenFork, key: string) => treesOf(paths, [...meta.deltas, meta.live], key);
+
+async function touchedIn(fork: OpenFork, key: string, choices: ApplyChoices): Promise<readonly string[]> {
+  const uppers = forkTrees(fork, key);
+  if (uppers.length === 0) return [];
+  const times = await fork.tree.times({ uppers, lowers: treesOf(fork.paths, fork.meta.base, key), known: true });
+  return touchedOf(times).filter((path) => mayTouch(path, choices));
+}
+
+async function planRoots(fork: OpenFork, changes: RootChanges, choices: ApplyChoices): Promise<Plans> {
+  const { roots } = fork.vault;
+  const byRoot = new Map<string, RootPlan>();
+  const open: string[] = [];
+  for (const [key, list] of changes) {
+    const clashes = within(roots, key, fork.meta.clashes) ?? [];
+    const own: ApplyChoices = {
+      conflicts: choices.conflicts,
+      ours: within(roots, key, choices.ours),
+      theirs: within(roots, key, choices.theirs),
+      only: within(roots, key, choices.only),
+      withheld: new Set(within(roots, key, [...(choices.withheld ?? [])])),
+      own: choices.own?.flatMap((path) => relativeIn(roots[key] ?? '', path)),
+    };
+    const plan = planApply(list, clashes, await agreedPaths(fork, key, clashes), own);
+    byRoot.set(key, { ...plan, touched: await touchedIn(fork, key, own) });
+    open.push(...plan.undecided.map((path) => shownPath(roots, key, path)));
+  }
+  return { byRoot, undecided: open };
+}
+
+/** Moments before commands that an apply writes out. */
+const hiddenBy = ({ checkpoints }: ForkMeta, checkpoint: number) =>
+  checkpoints.filter(({ automatic, id, undone }) => automatic && id <= checkpoint && undone !== true);
+
+interface Kept {
+  readonly fork: OpenFork;
+  readonly layer: string;
+  readonly about: AppliedSteps;
+}
+
+/** Paths that the person has changed since their directory was looked at: what is kept of them is not what the trunk has. */
+async function savedSince(fork: OpenFork, key: string, kept: string, steps: readonly Step[]): Promise<string[]> {
+  // A directory that is not copied is its own trunk.
+  if (fork.vault.uncopied === true && key === workspaceRoot) return [];
+  const paths = new Set(steps.map(({ path }) => path));
+  const lowers = treesOf(fork.paths, fork.vault.trunk, key);
+  const changes = await fork.tree.diff({ uppers: [kept], lowers });
+  const found = changes.filter(({ path, type }) => type !== 'directory' && paths.has(path)).map(({ path }) => path);
+  // The trunk has git's index as it was refreshed for forks.
+  const refreshed = await refreshedIndexes(fork, lowers, [kept], found);
+  return found.filter((path) => !refreshed.has(path));
+}
+
+/** What is about to be replaced, as a layer of the fork's: on the disk and named before the first write. */
+async function keepReplaced(
+  fork: OpenFork,
+  plans: Plans,
+  checkpoint: number,
+  made: string | undefined,
+): Promise<Kept | { readonly saved: readonly string[] }> {
+  const { paths, tree, owner, vault, meta } = fork;
+  const layer = makeLayer(paths, { fork: fork.name });
+  const roots: Record<string, readonly Step[]> = {};
+  const touched: Record<string, readonly string[]> = {};
+  const saved: string[] = [];
+  for (const [key, plan] of plans.byRoot) {
+    const root = vault.roots[key];
+    if (root === undefined || (plan.steps.length === 0 && plan.touched.length === 0)) continue;
+    roots[key] = plan.steps;
+    touched[key] = plan.touched;
+    const into = paths.tree(layer, key);
+    const home = made === undefined ? [] : treesOf(paths, [made], key);
+    if (home.length > 0) await tree.merge({ layers: home, into: homeTree(paths.layer(layer), key) });
+    // What the fork added is not missing from what is kept: nothing is to be hidden there.
+    const layers = treesOf(paths, meta.base, key);
+    const replaced = [...plan.steps.map(({ path }) => path), ...plan.touched];
+    await tree.mirror({ root, into, layers, shift: owner.shift, paths: replaced });
+    saved.push(...(await savedSince(fork, key, into, plan.steps)).map((path) => shownPath(vault.roots, key, path)));
+  }
+  if (saved.length > 0) {
+    await discard(fork.store, tree, [paths.layer(layer)]);
+    return { saved };
+  }
+  const hidden = hiddenBy(meta, checkpoint).map(({ id }) => id);
+  const about: AppliedSteps = { made: new Date().toISOString(), checkpoint, hidden, roots, touched };
+  writeFileAtomic(stepsFile(paths.layer(layer)), JSON.stringify(about), { durable: false });
+  const applied = [...(meta.applied ?? []), layer].slice(-appliesKept);
+  return { fork: await syncLocked(withMeta(fork, { ...meta, applied }, { durable: false })), layer, about };
+}
+
+/** By root, what the later times of its entries came after. */
+type Times = ReadonlyMap<string, bigint>;
+
+/** What stays in the fork, as its one delta on the trunk that has the rest by now. */
+async function remainder(fork: OpenFork, before: ForkMeta, plans: Plans, given: Times): Promise<readonly string[]> {
+  const { paths, meta } = fork;
+  let layer: string | undefined;
+  for (const [key, plan] of plans.byRoot) {
+    const held = new Set(plan.heldBack);
+    held.delete(topPath);
+    if (held.size === 0) continue;
+    layer ??= makeLayer(paths, { fork: fork.name });
+    const after = given.get(key);
+    const among = [...plan.steps.map(({ path }) => path), ...plan.touched];
+    await makePathLayer(fork, {
+      from: treesOf(paths, [...before.base, ...before.deltas], key),
+      over: treesOf(paths, meta.base, key),
+      into: paths.tree(layer, key),
+      isWanted: (path) => held.has(path),
+      forward: after === undefined ? undefined : { after, among },
+    });
+  }
+  return layer === undefined ? [] : [layer];
+}
+
+/** The trunk takes over what was written, and the fork stands on it with what was held back. */
+async function settle(
+  fork: OpenFork,
+  plans: Plans,
+  checkpoint: number,
+  times: Times,
+): Promise<[OpenFork, readonly Problem[]]> {
+  const written: ReadonlyMap<string, readonly string[]> = new Map(
+    [...plans.byRoot].map(([key, { steps }]) => [key, steps.map(({ path }) => path)]),
+  );
+  const looked = await lookAtRoots(fork, [...plans.byRoot.keys()]);
+  const advance = await takeWritten(fork, looked, written);
+  adoptScans(fork, looked);
+  const { position, trunk } = advance.vault;
+  const onTrunk: OpenFork = { ...fork, vault: advance.vault, meta: { ...fork.meta, position, base: trunk } };
+  const held = new Set(
+    [...plans.byRoot].flatMap(([key, plan]) => plan.heldBack.map((path) => shownPath(fork.vault.roots, key, path))),
+  );
+  const hidden = new Set(hiddenBy(fork.meta, checkpoint));
+  const after: ForkMeta = {
+    ...onTrunk.meta,
+    deltas: await remainder(onTrunk, fork.meta, plans, times),
+    live: makeLayer(fork.paths, { fork: fork.name }),
+    clashes: fork.meta.clashes.filter((path) => held.has(path)),
+    checkpoints: fork.meta.checkpoints.map((each) => (hidden.has(each) ? { ...each, undone: true } : each)),
+  };
+  return [withMeta(onTrunk, after, { durable: false }), advance.problems];
+}
+
+async function applyLocked(given: OpenFork, request: ApplyRequest, lock: number, attempt = 1): Promise<Applied> {
+  await sweepLast(given);
+  const saved = saveCheckpoint(given, { automatic: true, reason: 'ctx apply' });
+  const keys = Object.keys(given.vault.roots);
+  const looked = await lookAtRoots(saved.fork, keys);
+  const advance = await takeEdits(saved.fork, looked);
+  adoptScans(saved.fork, looked);
+  const synced = await moveOnto(saved.fork, advance);
+  const byRoot = await forkChangesByRoot(synced.fork);
+  const changes = shownChanges(synced.fork, byRoot);
+  refuseUnlisted('ctx apply', changes);
+  const judged = await judgeChanges(synced.fork, changes, request);
+  const checkpoint = saved.checkpoint.id;
+  const applied = await applyJudged({ ...synced, request, judged, changes, byRoot, checkpoint, lock, attempt });
+  // What was made ready was not needed. After a failure it may be named already: what is not is for gc.
+  if (applied.fork === synced.fork) judged.forget();
+  return applied;
+}
+
+interface JudgedApply extends Synced {
+  readonly request: ApplyRequest;
+  readonly judged: Judgement;
+  readonly changes: readonly Change[];
+  /** The same, of the fork before anything was made of its repositories. */
+  readonly byRoot: RootChanges;
+  readonly checkpoint: number;
+  readonly lock: number;
+  readonly attempt: number;
+}
+
+async function applyJudged(apply: JudgedApply): Promise<Applied> {
+  const { request, judged, changes, checkpoint, lock } = apply;
+  const { fork, dropped } = judged;
+  const { roots } = fork.vault;
+  const found = judged.layer === undefined ? apply.byRoot : await forkChangesByRoot(fork);
+  const isDropped = (key: string, path: string) => dropped.has(shownPath(roots, key, path));
+  const byRoot =
+    dropped.size === 0
+      ? found
+      : new Map([...found].map(([key, list]) => [key, list.filter(({ path }) => !isDropped(key, path))]));
+  // What was made of a repository is held back with it.
+  const { sensitive, withheld, units } = holdUnits(shownChanges(fork, byRoot), judged.sensitive, request);
+  const plans = await planRoots(fork, byRoot, { ...request, withheld });
+  const shown = <T extends { readonly path: string }>(pick: (plan: ApplyPlan) => readonly T[]) =>
+    [...plans.byRoot].flatMap(([key, plan]) =>
+      pick(plan).map((each) => ({ ...each, path: shownPath(roots, key, each.path) })),
+    );
+  const paths = (pick: (plan: ApplyPlan) => readonly string[]) =>
+    [...plans.byRoot].flatMap(([key, plan]) => pick(plan).map((path) => shownPath(roots, key, path)));
+  const answer = {
+    changes,
+    steps: shown(({ steps }) => steps),
+    conflicts: paths(({ conflicts }) => conflicts),
+    undecided: plans.undecided,
+    sensitive,
+    heldBack: paths(({ heldBack }) => heldBack),
+    withheld: [...withheld],
+    heldUnits: units,
+    complete: isComplete(changes, { withheld }, [...judged.problems, ...shown(({ leftOut }) => leftOut)]),
+    unmatched: unmatchedOf(request.only, changes),
+    written: [],
+    aside: [],
+  };
+  const leftOut = [...apply.problems, ...judged.problems, ...shown((plan) => plan.leftOut)];
+  if (plans.undecided.length > 0 || request.dryRun === true) {
+    return { fork: apply.fork, ...answer, done: false, problems: leftOut };
+  }
+  const touches = [...plans.byRoot.values()].some(({ touched }) => touched.length > 0);
+  // Nothing was asked for of what there is: the fork stays, with its checkpoints.
+  const isAllHeld = [...found].every(([key, list]) => list.length === (plans.byRoot.get(key)?.heldBack.length ?? 0));
+  if (isAllHeld && (answer.heldBack.length > 0 || !touches)) {
+    return { fork: apply.fork, ...answer, done: true, problems: apply.problems };
+  }
+  if (answer.steps.length === 0 && !touches) {
+    return settled(fork, plans, { checkpoint, times: new Map() }, answer, leftOut);
+  }
+  const kept = await keepReplaced(fork, plans, checkpoint, judged.layer);
+  if ('saved' in kept) {
+    if (apply.attempt < attempts) return applyLocked(apply.fork, request, lock, apply.attempt + 1);
+    return { fork: apply.fork, ...answer, undecided: kept.saved, done: false, problems: apply.problems };
+  }
+  request.onPlan?.(answer.steps);
+  const home = await writeHome(kept.fork, {
+    layer: kept.layer,
+    standing: (key) => treesOf(fork.paths, [kept.layer], key),
+    roots: kept.about.roots,
+    uppers: (key) => forkTrees(fork, key),
+    planOf: (key, root, steps) => {
+      const { touched = [], heldBack: held = [] } = plans.byRoot.get(key) ?? {};
+      const [uppers, lowers] = [forkTrees(fork, key), treesOf(fork.paths, fork.meta.base, key)];
+      const sameContent = new Set((byRoot.get(key) ?? []).flatMap(({ content, path }) => (content ? [] : [path])));
+      const written = new Set(steps.map(({ path }) => path));
+      const left = (byRoot.get(key) ?? []).map(({ path }) => path).filter((path) => !written.has(path));
+      return timedPlan(fork.tree, { root, uppers, lowers, steps, touched, sameContent, held, left });
+    },
+    lock,
+    onStep: request.onStep,
+  });
+  if (home.clashes.length > 0) {
+    // The rest can be undone on its own, and what the person saved is a clash that the next apply asks about.
+    const about: AppliedSteps = { ...kept.about, roots: home.written };
+    writeFileAtomic(stepsFile(fork.paths.layer(kept.layer)), JSON.stringify(about), { durable: true });
+    const written = Object.entries(home.written).flatMap(([key, steps]) =>
+      steps.map((step) => ({ ...step, path: shownPath(roots, key, step.path) })),
+    );
+    const undecided = home.clashes;
+    return {
+      ...answer,
+      fork: kept.fork,
+      written,
+      aside: home.aside,
+      undecided,
+      done: false,
+      problems: apply.problems,
+    };
+  }
+  return settled(kept.fork, plans, { checkpoint, times: home.times }, answer, leftOut);
+}
+
+/** The person may save faster than one can look. */
+const attempts = 3;
+
+async function settled(
+  fork: OpenFork,
+  plans: Plans,
+  { checkpoint, times }: { readonly checkpoint: number; readonly times: Times },
+  answer: Omit<Applied, 'fork' | 'done' | 'problems'>,
+  problems: readonly Problem[],
+): Promise<Applied> {
+  const [written, met] = await settle(fork, plans, checkpoint, times);
+  const after = await syncLocked(written);
+  return { ...answer, fork: after, done: true, problems: [...problems, ...met] };
+}
+
+/** The fork's lock is held; the vault's is taken, and held by the writing process too: a killed caller does not free it. */
+export function applyFork(fork: OpenFork, request: ApplyRequest): Promise<Applied> {
+  return withVaultLock(fork.tree, fork.paths.lock, 'ctx apply', (lock) => applyLocked(fork, request, lock));
+}

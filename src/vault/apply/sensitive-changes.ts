@@ -1,0 +1,135 @@
+/**
+ * Which changes of a fork come home unasked: by their names, by their texts, by what the person's directories are, and by what their
+ * own git obeys. Verdicts are data, by path; what is made of repositories lies on top of the fork that is answered.
+ */
+import { mkdirSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { manifestsAtOnce } from '../../base/limits.js';
+import { encodePath } from '../../base/path-bytes.js';
+import { readChanges } from '../forks/changes.js';
+import { bringRepositoriesHome, type InRepository } from '../git/git-home.js';
+import { obeyedPaths } from '../git/git-obeyed.js';
+import { ownRepositories } from '../git/git-own-repositories.js';
+import { isThere, makesRepository, placesBy } from '../git/git-places.js';
+import { Git } from '../git/git-program.js';
+import { makeLayer } from '../store/layer-pool.js';
+import { workspaceRoot } from '../store/layout.js';
+import { throwAway } from '../store/trash.js';
+import type { Change, Problem } from '../tree/tree.js';
+import type { OpenFork } from '../vault.js';
+import { hiddenReason } from './hidden-names.js';
+import { isUnread } from './installed-packages.js';
+import { isDecidedByText, sensitivity } from './sensitive.js';
+
+export interface Sensitive {
+  readonly path: string;
+  readonly why: string;
+}
+
+export interface SensitiveRequest {
+  /** Shown paths that are asked for; all where it is undefined. What is not asked for is not made ready. */
+  readonly only?: readonly string[] | undefined;
+  readonly allowSensitive: boolean;
+}
+
+export interface Judgement {
+  /** The fork with what its repositories bring home on top: named nowhere yet. */
+  readonly fork: OpenFork;
+  /** That on top, where anything was made. */
+  readonly layer?: string | undefined;
+  readonly sensitive: readonly Sensitive[];
+  /** Paths that neither come home nor stay in the fork: git makes them again. */
+  readonly dropped: ReadonlySet<string>;
+  /** What stays behind of files that come. */
+  readonly problems: readonly Problem[];
+  /** Where the fork is not to be named: what was made for it goes. */
+  forget(): void;
+}
+
+/** Manifests by what they run; few are in memory at once. */
+async function byNames(fork: OpenFork, all: readonly Change[]): Promise<ReadonlyMap<string, string>> {
+  const changes = all.filter((change) => !isUnread(change));
+  const found = new Map<string, string>();
+  const note = (change: Change, why: string | undefined) => why !== undefined && found.set(change.path, why);
+  const unclear = changes.filter(isDecidedByText);
+  for (let at = 0; at < unclear.length; at += manifestsAtOnce) {
+    for (const { change, before, after } of await readChanges(fork, unclear.slice(at, at + manifestsAtOnce))) {
+      note(change, sensitivity(change, before, after));
+    }
+  }
+  const read = new Set(unclear);
+  for (const change of changes) if (!read.has(change)) note(change, sensitivity(change));
+  return found;
+}
+
+/** A directory of ours, for as long as it takes. */
+async function withScratch<T>(fork: OpenFork, act: (directory: string) => Promise<T>): Promise<T> {
+  const layer = fork.paths.layer(makeLayer(fork.paths, { fork: fork.name }));
+  const scratch = join(layer, 'git.draft');
+  mkdirSync(scratch, { mode: 0o700 });
+  try {
+    return await act(scratch);
+  } finally {
+    throwAway(fork.store, layer);
+  }
+}
+
+const isAsked = (path: string, only: readonly string[] | undefined) =>
+  only === undefined || only.some((top) => top === '.' || path === top || path.startsWith(`${top}/`));
+
+/** The fork is not mounted, and the person's directories are as its trunk has them. */
+export async function judgeChanges(
+  fork: OpenFork,
+  changes: readonly Change[],
+  { only, allowSensitive }: SensitiveRequest,
+): Promise<Judgement> {
+  if (changes.length === 0) return { fork, sensitive: [], dropped: new Set(), problems: [], forget: () => undefined };
+  const { roots } = fork.vault;
+  const top = roots[workspaceRoot] ?? '/';
+  const placeOf = placesBy();
+  const inside: InRepository[] = [];
+  const outside: (readonly [Change, whole: string])[] = [];
+  for (const change of changes) {
+    const whole = posix.resolve(top, change.path);
+    const isItself = posix.basename(whole).toLowerCase() === '.git';
+    const place = placeOf(isItself ? posix.join(whole, 'HEAD') : whole);
+    if (place === undefined) outside.push([change, whole]);
+    else inside.push({ change, place, whole });
+  }
+  const why = new Map(await byNames(fork, changes));
+  for (const [change, whole] of outside) {
+    const { kind, path } = change;
+    const hidden = why.has(path) ? undefined : hiddenReason(change, (each) => isThere(posix.resolve(top, each)));
+    if (hidden !== undefined) why.set(path, hidden);
+    if (kind !== 'deleted' && makesRepository(whole, isThere)) {
+      why.set(path, 'git may take its directory for a repository, with programs to run');
+    }
+  }
+  const git = Git.outside(Object.values(roots));
+  const repositories = await ownRepositories(fork);
+  const obeyed = await withScratch(fork, (scratch) =>
+    obeyedPaths({ git, repositories, roots: Object.values(roots), scratch, environment: process.env }),
+  );
+  for (const [{ type, path }, whole] of outside) {
+    const reason = type === 'directory' || why.has(path) ? undefined : obeyed.whyObeyed(whole, type === 'symlink');
+    if (reason !== undefined) why.set(path, reason);
+  }
+  const asked = inside.filter(({ change }) => isAsked(change.path, only));
+  const changed = new Set(changes.map(({ path }) => encodePath(posix.resolve(top, path)).toString('latin1')));
+  const home = await bringRepositoriesHome(fork, { git, changes: asked, changed, allowSensitive });
+  for (const [path, reason] of home.sensitive) why.set(path, reason);
+  const { layer } = home;
+  return {
+    fork: home.fork,
+    layer,
+    sensitive: changes.flatMap(({ path }) => {
+      const reason = why.get(path);
+      return reason === undefined ? [] : [{ path, why: reason }];
+    }),
+    dropped: home.dropped,
+    problems: home.problems,
+    forget: () => {
+      if (layer !== undefined) throwAway(fork.store, fork.paths.layer(layer));
+    },
+  };
+}

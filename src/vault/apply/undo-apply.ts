@@ -1,0 +1,290 @@
+/**
+ * Undoing an apply: what it replaced comes back to the person's directories, and the fork stands where it stood before. Where
+ * the person has changed such a path since, nothing at all is written, unless they choose to keep it: their work is not ours to undo.
+ * Once it has begun it goes on to its end: a path that the person saves meanwhile stays theirs, and is a clash of the fork.
+ */
+import { writeFileAtomic } from '../../base/atomic-file.js';
+import { ErrnoError } from '../../base/errno.js';
+import { findCheckpoint, rollBack, saveCheckpoint } from '../forks/checkpoint.js';
+import { syncLocked } from '../forks/durable.js';
+import { takeWritten } from '../forks/take-written.js';
+import { adoptScans, lookAtRoots, takeEdits } from '../forks/trunk.js';
+import { refreshedIndexes } from '../git/refreshed-indexes.js';
+import type { Checkpoint } from '../store/fork-meta.js';
+import { makeLayer, treesOf } from '../store/layer-pool.js';
+import { withVaultLock } from '../store/locks.js';
+import { inWalkOrder, shownPath, topPath } from '../store/root-paths.js';
+import { throwAway } from '../store/trash.js';
+import { readVaultMeta } from '../store/vault-meta.js';
+import { addParents, belowAny } from '../tree/clashing.js';
+import type { Step } from '../tree/tree.js';
+import { type OpenFork, withMeta } from '../vault.js';
+import { type AppliedSteps, readSteps, stepsFile, writtenTrees } from './applied-steps.js';
+import { type ApplyRequest, sweepLast } from './apply.js';
+import { timedPlan } from './apply-times.js';
+import { writeHome } from './write-home.js';
+
+/** Told as of an apply. */
+export interface UndoRequest extends Pick<ApplyRequest, 'onPlan' | 'onStep'> {
+  /** Leave what the person has changed since, and undo the rest. */
+  readonly leaves?: boolean | undefined;
+}
+
+export interface Undone {
+  readonly fork: OpenFork;
+  readonly steps: readonly Step[];
+  /** Paths that the person changed after the apply, which stand in its way: nothing was written. */
+  readonly conflicts: readonly string[];
+  readonly done: boolean;
+  /** Those of the steps that were done: all but what was left, or none. */
+  readonly written: readonly Step[];
+  /** Paths that the person changed, before or meanwhile: they stay as they are, and are clashes of the fork. */
+  readonly left: readonly string[];
+  /** Files beside such paths that hold an earlier save of the person's. */
+  readonly aside: readonly string[];
+}
+
+function lastApply(fork: OpenFork): readonly [layer: string, about: AppliedSteps] {
+  const layer = fork.meta.applied?.at(-1);
+  const about = layer === undefined ? undefined : readSteps(fork, layer);
+  if (layer !== undefined && about !== undefined) return [layer, about];
+  if (layer !== undefined) {
+    throw new ErrnoError('EIO', {
+      operation: 'undo the apply',
+      path: fork.paths.layer(layer),
+      reason: 'what the last apply wrote is not known any more: its list is damaged',
+      remedy: 'what it replaced is in that directory, as plain files',
+    });
+  }
+  throw new ErrnoError('ENOENT', {
+    operation: 'undo the apply',
+    reason: 'this fork has applied nothing that could be undone',
+  });
+}
+
+/** Written paths at which the directory is not what these trees show. */
+async function differing(fork: OpenFork, key: string, trees: readonly string[], paths: readonly string[]) {
+  const root = fork.vault.roots[key];
+  if (root === undefined || paths.length === 0) return [];
+  const compared = await fork.tree.compare({ layers: trees, root, shift: fork.owner.shift, paths });
+  return paths.filter((path) => compared.get(path) !== 'same');
+}
+
+/** Objects of a repository: more than one commit may need them by now, and nothing is shown or run by their being there. */
+const isObject = (path: string) =>
+  /(?:^|\/)objects\/(?:[0-9a-f]{2}\/[0-9a-f]{38,62}|pack\/pack-[0-9a-f]{40,64}\.(?:pack|idx|rev))$/.test(path);
+
+/** Of paths that are not as the apply left them, those that are not back already either, by an undo that was cut off. */
+async function changedSince(
+  fork: OpenFork,
+  key: string,
+  kept: string,
+  trees: readonly string[],
+  different: readonly string[],
+) {
+  const changed = different.filter((path) => !isObject(path));
+  const root = fork.vault.roots[key];
+  const refreshed = await refreshedIndexes(fork, trees, root === undefined ? [] : [root], changed);
+  const rest = changed.filter((path) => !refreshed.has(path));
+  return differing(fork, key, treesOf(fork.paths, [kept], key), rest);
+}
+
+interface UndoPlan {
+  /** What was not there goes, from the deepest up; the rest is put from the top down. */
+  readonly plan: readonly Step[];
+  /** Paths at which no directory is left by it. */
+  readonly ends: readonly string[];
+}
+
+/** What brings the kept entries back. */
+async function planOf(fork: OpenFork, key: string, layer: string, steps: readonly Step[]): Promise<UndoPlan> {
+  const layers = treesOf(fork.paths, [layer], key);
+  const paths = steps.map(({ path }) => path).filter((path) => path !== topPath);
+  const entries = paths.length === 0 ? [] : await fork.tree.diff({ uppers: layers, lowers: [] });
+  const kept = new Map(entries.map(({ path, type }) => [path, type]));
+  const added = new Set(paths.filter((path) => !kept.has(path)));
+  // With a repository that the apply made, its objects go.
+  const isKept = (path: string) => isObject(path) && !added.has(path.replace(/\/(?:[0-9a-f]{2}|pack)\/[^/]*$/, ''));
+  const objects = [...added].filter(isKept);
+  const staying = new Set(objects);
+  for (const path of objects) addParents(path, staying);
+  const gone = [...added].filter((path) => !staying.has(path)).sort(inWalkOrder);
+  const back = paths.filter((path) => kept.has(path)).sort(inWalkOrder);
+  const top = steps.filter(({ path }) => path === topPath);
+  const plan = [
+    ...gone.reverse().map((path): Step => ({ action: 'remove', path })),
+    ...back.map((path): Step => ({ action: 'put', path })),
+    ...top,
+  ];
+  return { plan, ends: paths.filter((path) => kept.get(path) !== 'directory' && !staying.has(path)) };
+}
+
+/** What the person has put where going back would end a directory, or taken away where it needs one. */
+async function obstaclesOf(fork: OpenFork, key: string, steps: readonly Step[], { plan, ends }: UndoPlan) {
+  const root = fork.vault.roots[key];
+  if (root === undefined || plan.length === 0) return [];
+  const entries = await fork.tree.diff({ uppers: [root], lowers: [], pastClosed: true });
+  const directories = new Set(entries.filter(({ type }) => type === 'directory').map(({ path }) => path));
+  const known = new Set(steps.map(({ path }) => path));
+  const isInEnding = belowAny(new Set(ends));
+  const strangers = entries.filter(({ path }) => !known.has(path) && isInEnding(path)).map(({ path }) => path);
+  const lacking = plan.filter(({ action, path }) => {
+    const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')));
+    return action === 'put' && parent !== '' && !known.has(parent) && !directories.has(parent);
+  });
+  return [...strangers, ...lacking.map(({ path }) => path)];
+}
+
+/** What the person edited enters first, and stays theirs: it is no part of what the fork takes back. */
+async function takeLatest(fork: OpenFork, keys: readonly string[]): Promise<OpenFork> {
+  const looked = await lookAtRoots(fork, keys);
+  const { vault } = await takeEdits(fork, looked);
+  adoptScans(fork, looked);
+  return { ...fork, vault };
+}
+
+/** What stands right now at paths that are not as the apply left them, so that a save in the middle is seen, too. */
+async function keepStanding(
+  fork: OpenFork,
+  standing: string,
+  key: string,
+  trees: readonly string[],
+  paths: readonly string[],
+) {
+  const root = fork.vault.roots[key];
+  if (root === undefined || paths.length === 0) return;
+  const into = fork.paths.tree(standing, key);
+  await fork.tree.mirror({ root, into, layers: trees, shift: fork.owner.shift, paths });
+}
+
+interface Obstructed extends UndoPlan {
+  /** Paths of the plan that the person has changed, and what they have put in its way. */
+  readonly changed: readonly string[];
+  readonly obstacles: readonly string[];
+}
+
+/** What stays does not count again for the directories it is in. */
+function innermost(paths: readonly string[]): readonly string[] {
+  const above = new Set<string>();
+  for (const path of paths) addParents(path, above);
+  return [...new Set(paths)].filter((path) => !above.has(path));
+}
+
+async function planUndo({ fork, about, layer, standing }: Undoing, writtenIn: (key: string) => readonly string[]) {
+  const plans = new Map<string, Obstructed>();
+  for (const [key, steps] of Object.entries(about.roots)) {
+    const trees = writtenIn(key);
+    const different = await differing(
+      fork,
+      key,
+      trees,
+      steps.map(({ path }) => path),
+    );
+    await keepStanding(fork, standing, key, trees, different);
+    const undoing = await planOf(fork, key, layer, steps);
+    const changed = await changedSince(fork, key, layer, trees, different);
+    plans.set(key, { ...undoing, changed, obstacles: await obstaclesOf(fork, key, steps, undoing) });
+  }
+  return plans;
+}
+
+/** The trunk takes over what is back, and the fork stands where it stood. */
+async function settle(fork: OpenFork, layer: string, about: AppliedSteps, before: Checkpoint, undone: Undone) {
+  const looked = await lookAtRoots(fork, Object.keys(about.roots));
+  const left = new Set(undone.left);
+  const isBack = (key: string, { path }: Step) => !left.has(shownPath(fork.vault.roots, key, path));
+  const written = Object.entries(about.roots).map(
+    ([key, steps]) => [key, steps.filter((step) => isBack(key, step)).map(({ path }) => path)] as const,
+  );
+  const { vault } = await takeWritten(fork, looked, new Map(written));
+  adoptScans(fork, looked);
+  const back = await rollBack({ ...fork, vault }, before);
+  const applied = (back.meta.applied ?? []).filter((name) => name !== layer);
+  const shownAgain = new Set(about.hidden ?? [before.id]);
+  const checkpoints = back.meta.checkpoints.map((each) =>
+    shownAgain.has(each.id) ? { ...each, undone: undefined } : each,
+  );
+  // What an undo that was cut off had brought back already was seen as the person's: it is no clash, since all of it is back.
+  const brought = new Set(undone.steps.map(({ path }) => path));
+  const isClash = (path: string) => before.clashes.includes(path) || left.has(path) || !brought.has(path);
+  const clashes = back.meta.clashes.filter(isClash);
+  return syncLocked(withMeta(back, { ...back.meta, applied, checkpoints, clashes }, { durable: false }));
+}
+
+async function undoLocked(given: OpenFork, lock: number, request: UndoRequest): Promise<Undone> {
+  await sweepLast(given);
+  const [layer, about] = lastApply(given);
+  const before = findCheckpoint(given, String(about.checkpoint));
+  const saved = saveCheckpoint(given, { automatic: true, reason: 'ctx apply --undo' });
+  const fork = await takeLatest(saved.fork, Object.keys(about.roots));
+  // Nobody names it: it goes in the end.
+  const standing = makeLayer(fork.paths, { fork: fork.name });
+  try {
+    return await undoOver({ fork, layer, about, before, standing, lock, request });
+  } finally {
+    throwAway(fork.store, fork.paths.layer(standing));
+  }
+}
+
+interface Undoing {
+  readonly fork: OpenFork;
+  readonly layer: string;
+  readonly about: AppliedSteps;
+  readonly before: Checkpoint;
+  readonly standing: string;
+  readonly lock: number;
+  readonly request: UndoRequest;
+}
+
+async function undoOver(undoing: Undoing): Promise<Undone> {
+  const { fork, layer, about, before, standing, lock, request } = undoing;
+  const { roots } = fork.vault;
+  const writtenIn = (key: string) => writtenTrees(fork.paths, layer, [...before.base, ...before.deltas], key);
+  const plans = await planUndo(undoing, writtenIn);
+  const shown = <T>(pick: (plan: Obstructed) => readonly T[], make: (key: string, each: T) => T) =>
+    [...plans].flatMap(([key, plan]) => pick(plan).map((each) => make(key, each)));
+  const shownStep = (key: string, step: Step) => ({ ...step, path: shownPath(roots, key, step.path) });
+  const inTheWay = (pick: (plan: Obstructed) => readonly string[]) =>
+    shown(pick, (key, path) => shownPath(roots, key, path));
+  const steps = shown(({ plan }) => plan, shownStep);
+  const conflicts = [...new Set(inTheWay(({ changed, obstacles }) => [...changed, ...obstacles]))];
+  const nothing = { written: [], left: [], aside: [] };
+  const goesOn = request.leaves === true || about.undoing === true;
+  if (conflicts.length > 0 && !goesOn) return { fork, steps, conflicts, ...nothing, done: false };
+  const wanted = [...plans].map(([key, { plan, changed }]) => {
+    const leaving = new Set(changed);
+    return [key, plan.filter(({ path }) => !leaving.has(path))] as const;
+  });
+  request.onPlan?.(wanted.flatMap(([key, plan]) => plan.map((step) => shownStep(key, step))));
+  const synced = await syncLocked(fork);
+  const begun: AppliedSteps = { ...about, undoing: true };
+  writeFileAtomic(stepsFile(fork.paths.layer(layer)), JSON.stringify(begun), { durable: true });
+  const uppers = (key: string) => treesOf(fork.paths, [layer], key);
+  const home = await writeHome(fork, {
+    layer,
+    standing: (key) => [...treesOf(fork.paths, [standing], key), ...writtenIn(key)],
+    roots: Object.fromEntries(wanted),
+    uppers,
+    planOf: async (key, root, list) => {
+      const all = about.touched?.[key] ?? [];
+      // What the person has written since has its time from them.
+      const changed = new Set(await differing(fork, key, uppers(key), all));
+      const touched = all.filter((path) => !changed.has(path));
+      const order = { lowers: [], steps: list, touched, held: [], left: [] };
+      return timedPlan(fork.tree, { root, uppers: uppers(key), ...order });
+    },
+    lock,
+    onStep: request.onStep,
+  });
+  const written = Object.entries(home.written).flatMap(([key, list]) => list.map((step) => shownStep(key, step)));
+  const left = innermost([...conflicts, ...home.clashes]);
+  const undone = { fork, steps, conflicts: [], written, left, aside: home.aside, done: true };
+  return { ...undone, fork: await settle(synced, layer, about, before, undone) };
+}
+
+/** The fork's lock is held. A crash in the middle: the same call goes on, since what is back already is back. */
+export function undoApply(fork: OpenFork, request: UndoRequest = {}): Promise<Undone> {
+  return withVaultLock(fork.tree, fork.paths.lock, 'ctx apply --undo', (lock) =>
+    undoLocked({ ...fork, vault: readVaultMeta(fork.paths.meta) ?? fork.vault }, lock, request),
+  );
+}

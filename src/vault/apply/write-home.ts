@@ -1,0 +1,107 @@
+/**
+ * The writing itself, onto the person's directories: for apply and its undo. What stood there was kept in a layer just before;
+ * a path that holds anything else by now is left alone. While it goes on a mark stands beside the layer: after a kill the next
+ * one knows by it that files of ours may be left beside the person's.
+ */
+import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
+import { treesOf } from '../store/layer-pool.js';
+import { type Roots, shownPath } from '../store/root-paths.js';
+import type { Step, TreeStep } from '../tree/tree.js';
+import type { OpenFork } from '../vault.js';
+import type { TimedPlan } from './apply-times.js';
+
+export interface HomeRequest {
+  /** The apply's own layer, which is marked. */
+  readonly layer: string;
+  readonly roots: Readonly<Record<string, readonly Step[]>>;
+  /** The trees of a root whose entries are put, topmost first. */
+  readonly uppers: (key: string) => readonly string[];
+}
+
+export interface Written {
+  /** Steps that were done, by root. */
+  readonly written: Readonly<Record<string, readonly Step[]>>;
+  /** Shown paths at which the person saved meanwhile, and what they had saved just before that. */
+  readonly clashes: readonly string[];
+  readonly aside: readonly string[];
+  /** By root, what the later times of its entries came after. */
+  readonly times: ReadonlyMap<string, bigint>;
+}
+
+/** Steps as people name them, told as the program has done them. */
+export function stepsDone(
+  roots: Roots,
+  key: string,
+  steps: readonly Step[],
+  tell: ((step: Step) => void) | undefined,
+): ((path: string) => void) | undefined {
+  if (tell === undefined) return undefined;
+  const actions = new Map(steps.map(({ action, path }) => [path, action]));
+  return (path) => {
+    const action = actions.get(path);
+    if (action !== undefined) tell({ action, path: shownPath(roots, key, path) });
+  };
+}
+
+const markOf = ({ paths }: OpenFork, layer: string) => paths.tree(layer, 'writing');
+
+/** Everything is on the disk when this ends. The lock is held by the writing process too. */
+export async function writeHome(
+  fork: OpenFork,
+  request: HomeRequest & {
+    /** Trees that show what stood at the paths, topmost first. */
+    standing(key: string): readonly string[];
+    readonly lock: number;
+    readonly onStep?: ((step: Step) => void) | undefined;
+    /** The steps with what their times ask for. */
+    planOf(key: string, root: string, steps: readonly Step[]): Promise<TimedPlan>;
+  },
+): Promise<Written> {
+  const { layer, standing, roots, uppers, planOf, lock, onStep } = request;
+  const mark = markOf(fork, layer);
+  closeSync(openSync(mark, 'w', 0o600));
+  const written: Record<string, readonly Step[]> = {};
+  const clashes: string[] = [];
+  const aside: string[] = [];
+  const times = new Map<string, bigint>();
+  for (const [key, steps] of Object.entries(roots)) {
+    const root = fork.vault.roots[key];
+    if (root === undefined) continue;
+    const { plan, before } = await planOf(key, root, steps);
+    if (plan.length === 0) continue;
+    const met = await fork.tree.apply({
+      uppers: uppers(key),
+      root,
+      shift: fork.owner.shift,
+      plan,
+      forward: 'now',
+      before,
+      expected: standing(key),
+      durable: true,
+      lock: { descriptor: lock, wait: false },
+      onDone: stepsDone(fork.vault.roots, key, steps, onStep),
+    });
+    const left = new Set(met.clashes);
+    if (met.after !== undefined) times.set(key, met.after);
+    written[key] = steps.filter(({ path }) => !left.has(path));
+    clashes.push(...met.clashes.map((path) => shownPath(fork.vault.roots, key, path)));
+    aside.push(...met.aside.map((path) => shownPath(fork.vault.roots, key, path)));
+  }
+  rmSync(mark, { force: true });
+  return { written, clashes, aside, times };
+}
+
+/** Nothing to do where the last writing came to its end. */
+export async function sweepHome(fork: OpenFork, { layer, roots, uppers }: HomeRequest): Promise<void> {
+  const mark = markOf(fork, layer);
+  if (!existsSync(mark)) return;
+  for (const [key, steps] of Object.entries(roots)) {
+    const root = fork.vault.roots[key];
+    const expected = treesOf(fork.paths, [layer], key);
+    const from = uppers(key);
+    if (root === undefined || expected.length === 0 || from.length === 0) continue;
+    const plan = steps.map(({ path }): TreeStep => ({ action: 'sweep', path }));
+    await fork.tree.apply({ uppers: from, root, shift: fork.owner.shift, plan, expected });
+  }
+  rmSync(mark, { force: true });
+}

@@ -1,0 +1,174 @@
+/**
+ * Checkpoints: moments of a fork to go back to. Saving one freezes the live layer by naming it; rolling back names the
+ * layers of the moment and a new live one. Neither looks at the tree, so both cost the same whatever it holds.
+ *
+ * The fork is locked and not mounted: a mounted layer that is named as frozen would keep changing.
+ */
+import { ErrnoError } from '../../base/errno.js';
+import { automaticCheckpoints, checkpointReasonCharacters } from '../../base/limits.js';
+import { type Checkpoint, type ForkMeta, hasSameDeltas, isSameMoment, type Stack } from '../store/fork-meta.js';
+import { makeLayer, treesOf } from '../store/layer-pool.js';
+import { isForkName, type VaultMeta } from '../store/vault-meta.js';
+import { isLiveTouched, type OpenFork, withMeta } from '../vault.js';
+import { adoptTrunk } from './adopt.js';
+import { atOrBelow, makePathLayer } from './path-layer.js';
+import { appliedSince, enteredSince, pathCount } from './trunk.js';
+
+export interface SaveOptions {
+  /** For people; unique in its fork. */
+  readonly name?: string | undefined;
+  /** Made by itself before a command. */
+  readonly automatic: boolean;
+  /** The command that comes, or who asked. */
+  readonly reason: string;
+  /** The fork was synced just now, and nothing was written since (`durable`). */
+  readonly durable?: boolean | undefined;
+}
+
+const stackOf = ({ position, base, deltas }: Stack): Stack => ({ position, base, deltas });
+
+/** The live layer becomes the topmost delta, if anything was written into it. Not yet on disk. */
+export function frozen(fork: OpenFork): ForkMeta {
+  const { meta, paths, name } = fork;
+  if (!isLiveTouched(fork)) return meta;
+  return { ...meta, deltas: [...meta.deltas, meta.live], live: makeLayer(paths, { fork: name }) };
+}
+
+/** The oldest automatic ones go first; what a person saved stays. */
+function pruned(checkpoints: readonly Checkpoint[]): readonly Checkpoint[] {
+  let excess = checkpoints.filter(({ automatic }) => automatic).length - automaticCheckpoints;
+  return checkpoints.filter(({ automatic }) => !automatic || excess-- <= 0);
+}
+
+function refuseTaken({ meta }: OpenFork, name: string): void {
+  if (!isForkName(name) || /^\d+$/.test(name)) {
+    throw new ErrnoError('EINVAL', {
+      operation: 'save a checkpoint',
+      reason: `expected a name that begins with a letter or digit and is no number, got '${name}'`,
+      remedy: 'letters, digits and . _ + - are fine, up to 64 of them',
+    });
+  }
+  if (meta.checkpoints.some((checkpoint) => checkpoint.name === name)) {
+    throw new ErrnoError('EEXIST', {
+      operation: 'save a checkpoint',
+      reason: `there is a checkpoint '${name}' already`,
+      remedy: `ctx checkpoint delete ${name}`,
+    });
+  }
+}
+
+export interface Saved {
+  readonly fork: OpenFork;
+  readonly checkpoint: Checkpoint;
+}
+
+/** An automatic one at the same moment as the last takes its place: a command that changed nothing leaves no trace. */
+/** The record has the whole command; a state that is written with every command must not grow with its text. */
+function shortened(reason: string): string {
+  return reason.length <= checkpointReasonCharacters ? reason : `${reason.slice(0, checkpointReasonCharacters - 1)}…`;
+}
+
+export function saveCheckpoint(fork: OpenFork, { name, automatic, reason, durable }: SaveOptions): Saved {
+  if (name !== undefined) refuseTaken(fork, name);
+  const meta = frozen(fork);
+  const last = meta.checkpoints.at(-1);
+  const repeated = last?.automatic === true && last.undone !== true && isSameMoment(last, meta);
+  const checkpoint: Checkpoint = {
+    id: repeated ? last.id : meta.nextCheckpoint,
+    ...(name === undefined ? {} : { name }),
+    made: new Date().toISOString(),
+    automatic,
+    reason: shortened(reason),
+    clashes: meta.clashes,
+    ...stackOf(meta),
+  };
+  const before = repeated ? meta.checkpoints.slice(0, -1) : meta.checkpoints;
+  const after: ForkMeta = {
+    ...meta,
+    checkpoints: pruned([...before, checkpoint]),
+    nextCheckpoint: repeated ? meta.nextCheckpoint : meta.nextCheckpoint + 1,
+  };
+  return { fork: withMeta(fork, after, { durable: durable === true }), checkpoint };
+}
+
+/** By number or name. */
+export function findCheckpoint({ meta, name: fork }: Pick<OpenFork, 'meta' | 'name'>, wanted: string): Checkpoint {
+  const found = meta.checkpoints.find(({ id, name }) => String(id) === wanted || name === wanted);
+  if (found !== undefined) return found;
+  throw new ErrnoError('ENOENT', {
+    operation: 'find the checkpoint',
+    reason: `fork '${fork}' has no checkpoint '${wanted}'`,
+    remedy: 'ctx checkpoint list shows them',
+  });
+}
+
+/** The moment before the last command that changed anything. */
+export function lastMoment(fork: OpenFork): Checkpoint {
+  const { meta } = fork;
+  const touched = isLiveTouched(fork);
+  const found = meta.checkpoints
+    .filter(({ undone }) => undone !== true)
+    .findLast((each) => touched || !hasSameDeltas(each, meta));
+  if (found !== undefined) return found;
+  throw new ErrnoError('ENOENT', {
+    operation: 'roll back',
+    reason: 'there is nothing to undo: no command has changed anything here since the fork was made or applied',
+    remedy: 'ctx checkpoint list shows the moments there are',
+  });
+}
+
+/**
+ * The moment's stack on the trunk of now. What this fork has applied since then shows as it was, so that applying it again
+ * takes it back; what the person edited shows as they left it, and so does a root that the fork had not used by then.
+ */
+export async function stackOfMoment(
+  fork: OpenFork,
+  to: Checkpoint,
+  vault: VaultMeta = fork.vault,
+): Promise<readonly [stack: Stack, clashes: readonly string[]]> {
+  const { paths } = fork;
+  const { stack, clashes } = await adoptTrunk(fork, vault, to);
+  const applied = appliedSince(fork, vault, to.position, fork.name);
+  if (pathCount(applied) === 0) return [stack, clashes];
+  const entered = enteredSince(fork, vault, to.position, fork.name);
+  const layer = makeLayer(paths, { fork: fork.name });
+  for (const [key, list] of applied) {
+    const from = treesOf(paths, [...to.base, ...to.deltas], key);
+    // A root that came later: how it was then, nobody knows.
+    if (from.length === 0) continue;
+    const over = treesOf(paths, [...stack.base, ...stack.deltas], key);
+    // What the person has put into a directory of the fork's is theirs: it was not there then, and is none to be deleted.
+    const [isApplied, isEdited, own] = [atOrBelow(list), atOrBelow(entered.get(key) ?? []), new Set(list)];
+    const isWanted = (path: string) => own.has(path) || (isApplied(path) && !isEdited(path));
+    await makePathLayer(fork, { from, over, into: paths.tree(layer, key), isWanted });
+  }
+  return [{ ...stack, deltas: [...stack.deltas, layer] }, clashes];
+}
+
+/**
+ * Back to a moment. What the person edited since then stays edited: their directory is theirs. Where the fork stands now is
+ * kept as an undone checkpoint, so that the rollback can be undone by its number.
+ */
+export async function rollBack(fork: OpenFork, to: Checkpoint): Promise<OpenFork> {
+  const saved = saveCheckpoint(fork, { automatic: true, reason: `rollback to ${to.name ?? to.id}` });
+  const { meta } = saved.fork;
+  const [stack, clashes] = await stackOfMoment(saved.fork, to);
+  // What is later than the moment, saved by a person or not, is none that the next rollback goes back to.
+  const undone = meta.checkpoints.map((each) =>
+    each.id < to.id ? each : { ...each, undone: each.id > to.id ? true : undefined },
+  );
+  const after: ForkMeta = {
+    ...meta,
+    ...stackOf(stack),
+    clashes: [...new Set([...to.clashes, ...clashes])].sort(),
+    live: makeLayer(fork.paths, { fork: fork.name }),
+    // Whatever stood for the moment it was rolled back to does so in the layers of now.
+    checkpoints: undone.map((each) => (isSameMoment(each, to) ? { ...each, ...stackOf(stack) } : each)),
+  };
+  return withMeta(saved.fork, after, { durable: false });
+}
+
+export function deleteCheckpoint(fork: OpenFork, checkpoint: Checkpoint): OpenFork {
+  const checkpoints = fork.meta.checkpoints.filter(({ id }) => id !== checkpoint.id);
+  return withMeta(fork, { ...fork.meta, checkpoints }, { durable: false });
+}

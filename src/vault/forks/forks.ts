@@ -1,0 +1,234 @@
+/**
+ * Forks by name, of the trunk, of other forks and of their checkpoints, to any depth. A fork is a name and a stack: its layers
+ * are its parent's, shared, so making one costs the same whatever it holds. The parent may be in use meanwhile.
+ */
+import { closeSync, existsSync, readdirSync } from 'node:fs';
+import { ErrnoError, hasCode } from '../../base/errno.js';
+import { lockQuietFork } from '../store/fork-lock.js';
+import { type ForkMeta, readableForkMeta, readForkMeta, type Stack, writeForkMeta } from '../store/fork-meta.js';
+import { makeLayer, rootsOf, treesOf } from '../store/layer-pool.js';
+import { mainFork } from '../store/layout.js';
+import { withVaultLock } from '../store/locks.js';
+import { discard, throwAway, throwAwayContents } from '../store/trash.js';
+import { isForkName, readVaultMeta, type VaultMeta, writeVaultMeta } from '../store/vault-meta.js';
+import type { Problem } from '../tree/tree.js';
+import { newForkMeta, type OpenFork, type VaultAccess, writeFork } from '../vault.js';
+import { findCheckpoint, frozen } from './checkpoint.js';
+
+export interface ForkSummary {
+  readonly name: string;
+  readonly current: boolean;
+  readonly created: string;
+  readonly from?: string | undefined;
+  readonly layers: number;
+  readonly checkpoints: number;
+}
+
+export function forkNames({ paths }: VaultAccess): readonly string[] {
+  if (!existsSync(paths.forks)) return [];
+  return readdirSync(paths.forks)
+    .filter((name) => isForkName(name) && readableForkMeta(paths.fork(name).directory) !== undefined)
+    .sort();
+}
+
+export function existingVault({ paths }: VaultAccess): VaultMeta {
+  const vault = readVaultMeta(paths.meta);
+  if (vault !== undefined) return vault;
+  throw new ErrnoError('ENOENT', {
+    operation: 'open the vault',
+    path: paths.directory,
+    reason: 'this directory has no vault yet',
+    remedy: 'ctx exec -- COMMAND or ctx vault create makes one',
+  });
+}
+
+function existingFork({ paths }: VaultAccess, name: string): ForkMeta {
+  const meta = isForkName(name) ? readForkMeta(paths.fork(name).directory) : undefined;
+  if (meta !== undefined) return meta;
+  throw new ErrnoError('ENOENT', {
+    operation: 'find the fork',
+    reason: `there is no fork '${name}' here`,
+    remedy: 'ctx fork list shows them',
+  });
+}
+
+export function listForks(access: VaultAccess): readonly ForkSummary[] {
+  const { current } = existingVault(access);
+  return forkNames(access).map((name) => {
+    const { created, from, base, deltas, checkpoints } = existingFork(access, name);
+    const layers = base.length + deltas.length;
+    return { name, current: name === current, created, from, layers, checkpoints: checkpoints.length };
+  });
+}
+
+/** What stands for the person's directory where a fork is named to start from. */
+export const originName = 'origin';
+
+/** Where a new fork starts: `trunk` is the person's directory as it is known. */
+export type ForkSource = 'trunk' | { readonly fork: string; readonly checkpoint?: string | undefined };
+
+interface Origin extends Stack {
+  readonly clashes: readonly string[];
+  readonly from?: string | undefined;
+  readonly problems: readonly Problem[];
+}
+
+/** A fork that somebody is using right now: its live layer is copied as it stands, since a mount is writing to it. */
+async function copyOfLive(access: VaultAccess, meta: ForkMeta, child: string): Promise<[Stack, readonly Problem[]]> {
+  const { paths, tree } = access;
+  const layer = makeLayer(paths, { fork: child });
+  const problems: Problem[] = [];
+  for (const key of rootsOf(paths, meta.live)) {
+    const layers = treesOf(paths, [meta.live], key);
+    problems.push(...(await tree.merge({ layers, into: paths.tree(layer, key), copies: true })));
+  }
+  return [{ position: meta.position, base: meta.base, deltas: [...meta.deltas, layer] }, problems];
+}
+
+/** What a fork stands for right now. Its live layer is frozen where its lock says that nothing is mounted. */
+async function originOf(
+  access: VaultAccess,
+  vault: VaultMeta,
+  source: Exclude<ForkSource, 'trunk'>,
+  child: string,
+): Promise<Origin> {
+  const { paths, tree } = access;
+  const { fork: name, checkpoint } = source;
+  const place = paths.fork(name);
+  if (checkpoint !== undefined) {
+    const found = findCheckpoint({ meta: existingFork(access, name), name }, checkpoint);
+    return { ...found, from: `${name}@${found.name ?? found.id}`, problems: [] };
+  }
+  if (!isForkName(name) || !existsSync(place.directory)) existingFork(access, name);
+  try {
+    const options = { wait: false, purpose: `ctx fork create ${child}`, what: name };
+    const { descriptor } = await lockQuietFork(tree, place, options);
+    try {
+      const parent: OpenFork = {
+        ...access,
+        name,
+        place,
+        lockDescriptor: descriptor,
+        others: [],
+        dead: [],
+        unlock: () => closeSync(descriptor),
+        vault,
+        meta: existingFork(access, name),
+        imported: false,
+        problems: [],
+      };
+      const meta = frozen(parent);
+      if (meta !== parent.meta) writeForkMeta(place.directory, meta, { durable: false });
+      return { ...meta, from: name, problems: [] };
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    if (!hasCode(error, 'EBUSY')) throw error;
+    const meta = existingFork(access, name);
+    const [stack, problems] = await copyOfLive(access, meta, child);
+    return { ...stack, clashes: meta.clashes, from: name, problems };
+  }
+}
+
+export interface MadeFork {
+  readonly name: string;
+  readonly meta: ForkMeta;
+  readonly problems: readonly Problem[];
+}
+
+function freeName(access: VaultAccess): string {
+  const taken = new Set(forkNames(access));
+  for (let number = 1; ; number += 1) if (!taken.has(`fork-${number}`)) return `fork-${number}`;
+}
+
+export function createFork(access: VaultAccess, wanted: string | undefined, source: ForkSource): Promise<MadeFork> {
+  const { paths, tree } = access;
+  return withVaultLock(tree, paths.lock, 'ctx fork create', async () => {
+    const vault = existingVault(access);
+    const name = wanted ?? freeName(access);
+    if (!isForkName(name) || name === originName) {
+      const expected =
+        name === originName ? 'another name than that of your directory' : 'a name that begins with a letter or digit';
+      throw new ErrnoError('EINVAL', {
+        operation: 'make a fork',
+        reason: `expected ${expected}, got '${name}'`,
+        remedy: 'letters, digits and . _ + - are fine, up to 64 of them',
+      });
+    }
+    if (readableForkMeta(paths.fork(name).directory) !== undefined) {
+      throw new ErrnoError('EEXIST', {
+        operation: 'make a fork',
+        reason: `there is a fork '${name}' already`,
+        remedy: `ctx fork use ${name} works on it, ctx fork delete ${name} forgets it`,
+      });
+    }
+    const origin: Origin =
+      source === 'trunk'
+        ? { position: vault.position, base: vault.trunk, deltas: [], clashes: [], problems: [] }
+        : await originOf(access, vault, source, name);
+    const { from, clashes } = origin;
+    const meta = newForkMeta(access, name, origin, { ...(from === undefined ? {} : { from }), clashes });
+    writeFork(access, name, meta, false);
+    return { name, meta, problems: origin.problems };
+  });
+}
+
+/** The fork of commands that name none. */
+export function useFork(access: VaultAccess, name: string): Promise<void> {
+  return withVaultLock(access.tree, access.paths.lock, 'ctx fork use', () => {
+    existingFork(access, name);
+    writeVaultMeta(access.paths.meta, { ...existingVault(access), current: name });
+  });
+}
+
+/** The name goes at once; its layers go with the next `collectGarbage`, unless other forks stand on them. */
+export async function deleteFork(access: VaultAccess, name: string): Promise<void> {
+  const { paths, tree, store } = access;
+  if (name === mainFork) {
+    throw new ErrnoError('EINVAL', {
+      operation: 'delete the fork',
+      reason: `'${mainFork}' is the fork that is always there`,
+      remedy: 'ctx drop forgets what it holds',
+    });
+  }
+  if (!isForkName(name) || !existsSync(paths.fork(name).directory)) existingFork(access, name);
+  const purpose = `ctx fork delete ${name}`;
+  const { descriptor } = await lockQuietFork(tree, paths.fork(name), { wait: true, purpose, what: name });
+  try {
+    await withVaultLock(tree, paths.lock, purpose, () => {
+      const vault = existingVault(access);
+      if (vault.current === name) writeVaultMeta(paths.meta, { ...vault, current: mainFork });
+      throwAway(store, paths.fork(name).directory);
+    });
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function dropped(fork: OpenFork): OpenFork {
+  const { place, vault } = fork;
+  const stack = { position: vault.position, base: vault.trunk, deltas: [] };
+  const { created, from } = fork.meta;
+  const meta = { ...newForkMeta(fork, fork.name, stack, { from }), created };
+  // Synced, since what was there goes now: nothing of it may be gone back to.
+  writeForkMeta(place.directory, meta, { durable: true });
+  return { ...fork, meta };
+}
+
+/** As if no command had run in it: no changes, no checkpoints, an empty home and `/tmp`, no caches. On a full disk room is made first. */
+export async function dropFork(fork: OpenFork): Promise<OpenFork> {
+  const { store, place, paths, meta, tree } = fork;
+  let after: OpenFork;
+  try {
+    after = dropped(fork);
+  } catch (error) {
+    if (!hasCode(error, 'ENOSPC')) throw error;
+    const written = rootsOf(paths, meta.live).map((key) => paths.tree(meta.live, key));
+    await discard(store, tree, [place.home, place.temporary, place.caches, ...written]);
+    after = dropped(fork);
+  }
+  for (const directory of [place.caches, place.runs]) throwAway(store, directory);
+  for (const directory of [place.home, place.temporary]) throwAwayContents(store, directory);
+  return after;
+}

@@ -1,0 +1,218 @@
+/**
+ * The trunk: the person's directories as layers that all forks share at their bottom. What the person edits becomes a layer
+ * on top of the trunk, once, whichever fork saw it first; each fork moves onto the newer trunk when it is next used (`adopt`).
+ */
+import { renameSync } from 'node:fs';
+import { writeFileAtomic } from '../../base/atomic-file.js';
+import { currentBoot } from '../../base/boot.js';
+import type { Stack } from '../store/fork-meta.js';
+import { makeLayer, treesOf } from '../store/layer-pool.js';
+import { workspaceRoot } from '../store/layout.js';
+import { withVaultLock } from '../store/locks.js';
+import { discard } from '../store/trash.js';
+import { lookAtRoot } from '../store/trunk-look.js';
+import { readStep, type TrunkStep } from '../store/trunk-steps.js';
+import { refuseEdits } from '../store/vault-limits.js';
+import { readVaultMeta, type VaultMeta, writeVaultMeta } from '../store/vault-meta.js';
+import type { Problem } from '../tree/tree.js';
+import type { OpenFork, VaultAccess } from '../vault.js';
+
+/** Paths by root, each relative to its root. */
+export type RootPaths = ReadonlyMap<string, readonly string[]>;
+
+export function pathCount(paths: RootPaths): number {
+  return [...paths.values()].reduce((sum, list) => sum + list.length, 0);
+}
+
+/** What the roots changed since they were last looked at; a root that the fork's request looked at is not scanned again. */
+export async function lookAtRoots(fork: OpenFork, roots: readonly string[], known?: RootPaths): Promise<RootPaths> {
+  const looks = roots.map(async (key) => {
+    const path = fork.vault.roots[key];
+    const found = known?.get(key);
+    if (path === undefined || found !== undefined) return [key, found ?? []] as const;
+    const drift = await lookAtRoot({ access: fork, key, path, into: fork.place.scanned(key) });
+    return [key, drift.map((each) => each.path)] as const;
+  });
+  return new Map(await Promise.all(looks));
+}
+
+interface Differing {
+  readonly edits: readonly string[];
+  /** Those of the edits of which only the time is another. */
+  readonly touched: readonly string[];
+}
+
+/** Paths at which a root is not what the trunk shows. */
+async function differing(
+  access: VaultAccess,
+  vault: VaultMeta,
+  key: string,
+  paths: readonly string[],
+): Promise<Differing> {
+  const root = vault.roots[key];
+  if (paths.length === 0 || root === undefined) return { edits: [], touched: [] };
+  const layers = treesOf(access.paths, vault.trunk, key);
+  const compared = await access.tree.compare({ layers, root, shift: access.owner.shift, paths, times: true });
+  return {
+    edits: paths.filter((path) => compared.get(path) !== 'same'),
+    touched: paths.filter((path) => compared.get(path) === 'touched'),
+  };
+}
+
+export interface Advance {
+  readonly vault: VaultMeta;
+  readonly problems: readonly Problem[];
+}
+
+/** A layer becomes the trunk's topmost. `entered` are the paths at which it changes what a fork may have built on. */
+export function extendTrunk(
+  access: VaultAccess,
+  vault: VaultMeta,
+  layers: readonly string[],
+  entered: RootPaths,
+  more: {
+    readonly by?: string | undefined;
+    readonly roots?: VaultMeta['roots'];
+    readonly known?: VaultMeta['known'];
+    readonly touched?: RootPaths | undefined;
+  } = {},
+): VaultMeta {
+  const position = vault.position + 1;
+  const step: TrunkStep = {
+    ...(more.by === undefined ? {} : { by: more.by }),
+    paths: Object.fromEntries(entered),
+    ...(more.touched === undefined || more.touched.size === 0 ? {} : { touched: Object.fromEntries(more.touched) }),
+  };
+  const text = `${JSON.stringify(step)}\n`;
+  writeFileAtomic(access.paths.edits(position), text, { durable: false });
+  const after: VaultMeta = {
+    ...vault,
+    roots: more.roots ?? vault.roots,
+    known: more.known ?? vault.known,
+    trunk: [...vault.trunk, ...layers],
+    position,
+    boot: currentBoot(),
+  };
+  writeVaultMeta(access.paths.meta, after);
+  return after;
+}
+
+/**
+ * As enteredSince, from the layers themselves: where a record is lost it must not hide a clash. What the fork itself applied
+ * may be among it; at paths where both have the same that makes no difference.
+ */
+export async function enteredByLayers(access: VaultAccess, vault: VaultMeta, stack: Stack): Promise<RootPaths> {
+  const { paths, tree } = access;
+  const entered = new Map<string, readonly string[]>();
+  for (const key of Object.keys(vault.roots)) {
+    const shown = vault.uncopied === true && key === workspaceRoot;
+    const lowers = shown ? [] : treesOf(paths, stack.base, key);
+    const uppers = treesOf(paths, shown ? stack.deltas : vault.trunk, key);
+    if (uppers.length === 0) continue;
+    // Of a directory that is not copied nothing earlier is known: whatever the fork changed may have been edited.
+    const changes = await tree.diff({ uppers, lowers, whole: !shown });
+    entered.set(
+      key,
+      changes.map(({ path }) => path),
+    );
+  }
+  return entered;
+}
+
+function pathsOfSteps(
+  access: VaultAccess,
+  vault: VaultMeta,
+  position: number,
+  pathsOf: (step: TrunkStep) => TrunkStep['paths'] | undefined,
+): RootPaths {
+  const entered = new Map<string, Set<string>>();
+  for (let at = position + 1; at <= vault.position; at += 1) {
+    const step = readStep(access, at);
+    for (const [root, paths] of step === undefined ? [] : Object.entries(pathsOf(step) ?? {})) {
+      const known = entered.get(root) ?? new Set();
+      for (const path of paths) known.add(path);
+      entered.set(root, known);
+    }
+  }
+  return new Map([...entered].map(([root, paths]) => [root, [...paths]]));
+}
+
+/** What entered the trunk after `position`, from the records of its steps. What the fork itself applied is no news to it. */
+export function enteredSince(access: VaultAccess, vault: VaultMeta, position: number, fork: string): RootPaths {
+  return pathsOfSteps(access, vault, position, ({ by, paths }) => (by === fork ? undefined : paths));
+}
+
+/** What was only touched after `position`. */
+export function touchedSince(access: VaultAccess, vault: VaultMeta, position: number, fork: string): RootPaths {
+  return pathsOfSteps(access, vault, position, ({ by, touched }) => (by === fork ? undefined : touched));
+}
+
+/** What the fork itself applied after `position`. */
+export function appliedSince(access: VaultAccess, vault: VaultMeta, position: number, fork: string): RootPaths {
+  return pathsOfSteps(access, vault, position, ({ by, paths }) => (by === fork ? paths : undefined));
+}
+
+/**
+ * Takes over what the person edited at `looked`, with the vault's lock held. Signatures become the vault's own after the
+ * layer is named: signatures that are newer than the layers would hide the edits for good.
+ */
+export async function takeEdits(
+  fork: OpenFork,
+  looked: RootPaths,
+  by?: string,
+  check: (vault: VaultMeta, layer: string) => Promise<void> = async () => undefined,
+): Promise<Advance> {
+  const { paths, tree, owner } = fork;
+  const vault = readVaultMeta(paths.meta) ?? fork.vault;
+  const entered = new Map<string, readonly string[]>();
+  const onlyTouched = new Map<string, readonly string[]>();
+  const problems: Problem[] = [];
+  let layer: string | undefined;
+  for (const [key, list] of looked) {
+    const root = vault.roots[key];
+    // What is not copied shows its edits already: they are only written down.
+    const shown = vault.uncopied === true && key === workspaceRoot;
+    const { edits, touched } = shown ? { edits: list, touched: [] } : await differing(fork, vault, key, list);
+    if (edits.length === 0 || root === undefined) continue;
+    const times = new Set(touched);
+    if (times.size > 0) onlyTouched.set(key, touched);
+    if (times.size < edits.length)
+      entered.set(
+        key,
+        edits.filter((path) => !times.has(path)),
+      );
+    if (shown) continue;
+    layer ??= makeLayer(paths, { trunk: true });
+    const layers = treesOf(paths, vault.trunk, key);
+    problems.push(
+      ...(await tree.mirror({ root, into: paths.tree(layer, key), layers, shift: owner.shift, paths: edits })),
+    );
+  }
+  if (layer !== undefined) await check(vault, layer);
+  const layers = layer === undefined ? [] : [layer];
+  const same = entered.size === 0 && onlyTouched.size === 0;
+  const after = same ? vault : extendTrunk(fork, vault, layers, entered, { by, touched: onlyTouched });
+  return { vault: after, problems };
+}
+
+/** The trunk as of now: takes over the edits of the roots, if there are any. */
+export async function advanceTrunk(fork: OpenFork, looked: RootPaths): Promise<Advance> {
+  if (pathCount(looked) === 0) return { vault: readVaultMeta(fork.paths.meta) ?? fork.vault, problems: [] };
+  return withVaultLock(fork.tree, fork.paths.lock, 'taking over edits', async () => {
+    const advance = await takeEdits(fork, looked, undefined, async (vault, layer) => {
+      try {
+        await refuseEdits(fork, vault, layer);
+      } catch (error) {
+        await discard(fork.store, fork.tree, [fork.paths.layer(layer)]);
+        throw error;
+      }
+    });
+    adoptScans(fork, looked);
+    return advance;
+  });
+}
+
+/** The signatures of a scan that was acted on become the vault's. */
+export function adoptScans({ paths, place }: OpenFork, looked: RootPaths): void {
+  for (const key of looked.keys()) renameSync(place.scanned(key), paths.scan(key));
+}

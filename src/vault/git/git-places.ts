@@ -1,0 +1,78 @@
+/**
+ * Which repository's own directory a path is in. By its name (`.git`), and by its shape in the person's directories: git takes any
+ * directory with HEAD, objects and refs for one. Paths are absolute.
+ */
+import { lstatSync } from 'node:fs';
+import { posix } from 'node:path';
+import { encodePath } from '../../base/path-bytes.js';
+
+export interface Place {
+  /** A whole repository, or what one of its linked worktrees has for itself. */
+  readonly kind: 'repository' | 'worktree';
+  readonly directory: string;
+  /** Where objects and most refs are. */
+  readonly common: string;
+  /** False: the person has none there, and the fork made it. */
+  readonly isEstablished: boolean;
+}
+
+export type IsThere = (path: string) => boolean;
+
+/** Whatever stands there, links to nothing included. */
+export const isThere: IsThere = (path) => {
+  try {
+    lstatSync(encodePath(path));
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const parentOf = (path: string) => posix.dirname(path);
+const isGit = (path: string) => /\/\.git$/i.test(path);
+
+const hasShape = (directory: string, has: IsThere) =>
+  ['HEAD', 'objects', 'refs'].every((name) => has(posix.join(directory, name)));
+
+function placeAt(directory: string, outer: Place | undefined, has: IsThere): Place | undefined {
+  if (outer !== undefined && !isGit(directory)) {
+    const above = parentOf(directory);
+    const within = directory.slice(outer.directory.length + 1);
+    if (above === posix.join(outer.directory, 'worktrees') && has(posix.join(directory, 'commondir'))) {
+      const isEstablished = has(posix.join(directory, 'HEAD'));
+      return { kind: 'worktree', directory, common: outer.directory, isEstablished };
+    }
+    // A branch may be called objects: nowhere else in a repository is there another one.
+    if (!within.startsWith('modules/')) return undefined;
+  }
+  const isEstablished = hasShape(directory, has);
+  if (!isEstablished && !isGit(directory)) return undefined;
+  return { kind: 'repository', directory, common: directory, isEstablished };
+}
+
+/** Answers are kept by directory, so that the cost follows the number of directories and not the lengths of their paths. */
+export function placesBy(has: IsThere = isThere): (path: string) => Place | undefined {
+  const known = new Map<string, Place | undefined>();
+  return (path) => {
+    const unknown: string[] = [];
+    let directory = parentOf(path);
+    while (!known.has(directory)) {
+      unknown.push(directory);
+      if (directory === '/') break;
+      directory = parentOf(directory);
+    }
+    let place = known.get(directory);
+    for (const each of unknown.reverse()) {
+      place = placeAt(each, place, has) ?? place;
+      known.set(each, place);
+    }
+    return place;
+  };
+}
+
+/** Outside of every repository: a change by which git would take the directory it is in for one. */
+export function makesRepository(path: string, has: IsThere): boolean {
+  const name = posix.basename(path);
+  if (name === 'HEAD') return true;
+  return /^(?:objects|refs|commondir)$/.test(name) && has(posix.join(parentOf(path), 'HEAD'));
+}

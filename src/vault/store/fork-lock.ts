@@ -1,0 +1,83 @@
+/**
+ * The lock of a fork: held for moments, in which its state changes or somebody comes or goes, and by one process at a time. What
+ * has to have the fork by itself looks who is at work on it, with the lock held: nobody comes meanwhile.
+ */
+import { closeSync } from 'node:fs';
+import type { Tree } from '../tree/tree.js';
+import { busyWith, endOf, readGroup, type Worker } from './group.js';
+import type { ForkPaths } from './layout.js';
+import { type LockOptions, takeLock } from './locks.js';
+
+export class ForkLock {
+  readonly #tree: Tree;
+  readonly #file: string;
+  readonly #options: LockOptions;
+  #descriptor: number | undefined;
+
+  /** Of a lock that was taken. */
+  constructor(tree: Tree, file: string, descriptor: number, options: LockOptions) {
+    this.#tree = tree;
+    this.#file = file;
+    this.#descriptor = descriptor;
+    this.#options = options;
+  }
+
+  letGo(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
+  }
+
+  /** Waits its turn. */
+  async takeAgain(): Promise<void> {
+    this.#descriptor ??= await takeLock(this.#tree, this.#file, { ...this.#options, wait: true, signal: undefined });
+  }
+}
+
+/** The lock of a fork that nobody is at work on; EBUSY where somebody is, or has the lock. Its descriptor is to be closed. */
+export async function lockQuietFork(
+  tree: Tree,
+  place: ForkPaths,
+  options: LockOptions,
+): Promise<{ readonly descriptor: number }> {
+  const descriptor = await takeLock(tree, place.lock, options);
+  try {
+    const { live } = await readGroup(tree, place);
+    if (live.length > 0) throw busyWith(options.what, live);
+    return { descriptor };
+  } catch (error) {
+    closeSync(descriptor);
+    throw error;
+  }
+}
+
+export interface Locked {
+  readonly lock: ForkLock;
+  readonly descriptor: number;
+  readonly others: readonly Worker[];
+  /** Those who were killed at work: whoever has the lock says so in the record. */
+  readonly dead: readonly Worker[];
+}
+
+/** As long as it takes: until nobody is at work, or beside whoever is. `take` takes the lock. */
+export async function lockInTurn<T extends { readonly descriptor: number }>(
+  tree: Tree,
+  place: ForkPaths,
+  options: LockOptions & { readonly beside: boolean; readonly waitForCommands: boolean },
+  take: () => Promise<T>,
+): Promise<T & Locked> {
+  for (;;) {
+    const taken = await take();
+    const lock = new ForkLock(tree, place.lock, taken.descriptor, options);
+    try {
+      const { live, dead } = await readGroup(tree, place);
+      if (live.length === 0 || options.beside) return { ...taken, lock, others: live, dead };
+      lock.letGo();
+      const [first] = live;
+      if (!options.waitForCommands || first === undefined) throw busyWith(options.what, live);
+      await endOf(tree, place, first, options.signal);
+    } catch (error) {
+      lock.letGo();
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * Two kinds of lock. A fork's is held while its state changes, or somebody begins or ends work on it. The vault's is held while
+ * the trunk or the set of forks changes. Whoever holds both took the fork's first, or did not wait for it.
+ */
+import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { ErrnoError, hasCode } from '../../base/errno.js';
+import type { LockRequest, Tree } from '../tree/tree.js';
+
+export interface LockOptions {
+  readonly wait: boolean;
+  /** Who is asking: shown to the next one who finds it taken. */
+  readonly purpose: string;
+  /** What is locked, for the message. */
+  readonly what: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What takes the locks of forks that it does not use, for a moment. */
+export const briefPurposes = ['ctx gc', 'ctx fork create'];
+
+function isHeldBriefly(file: string): boolean {
+  const [, ...purpose] = readFileSync(file, 'utf8').split(' ');
+  return briefPurposes.some((brief) => purpose.join(' ').startsWith(brief));
+}
+
+/** The directory is made only where it is missing: a lock is taken far more often than it is new. */
+function openLock(file: string): number {
+  const open = () => openSync(file, 'a+', 0o600);
+  try {
+    return open();
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    return open();
+  }
+}
+
+/** For people alone: on a full disk the lock is held all the same, and says less. */
+function noteHolder(descriptor: number, text: string): void {
+  try {
+    ftruncateSync(descriptor);
+    writeSync(descriptor, text.slice(0, 1000));
+  } catch (error) {
+    if (!hasCode(error, 'ENOSPC') && !hasCode(error, 'EDQUOT') && !hasCode(error, 'EIO')) throw error;
+  }
+}
+
+/** Takes the lock by way of `take`, which may do more in the same process; the descriptor holds it until it is closed. */
+export async function lockWith<T>(
+  file: string,
+  options: LockOptions,
+  take: (request: LockRequest) => Promise<T>,
+): Promise<{ readonly descriptor: number; readonly taken: T }> {
+  const descriptor = openLock(file);
+  try {
+    const taken = await take({ descriptor, wait: options.wait }).catch((error: unknown) => {
+      if (!hasCode(error, 'EBUSY') || !isHeldBriefly(file)) throw error;
+      return take({ descriptor, wait: true });
+    });
+    noteHolder(descriptor, `${process.pid} ${options.purpose}`);
+    return { descriptor, taken };
+  } catch (error) {
+    closeSync(descriptor);
+    if (!hasCode(error, 'EBUSY')) throw error;
+    const [pid = '?', ...purpose] = readFileSync(file, 'utf8').split(' ');
+    throw new ErrnoError('EBUSY', {
+      operation: 'open the fork',
+      path: options.what,
+      reason: `process ${pid} is using it: ${purpose.join(' ')}`,
+      remedy:
+        'wait for it to end, or pass --wait; ctx ps shows how to end it; ctx fork create copies the fork as it is',
+    });
+  }
+}
+
+export async function takeLock(tree: Tree, file: string, options: LockOptions): Promise<number> {
+  const { signal } = options;
+  return (await lockWith(file, options, (request) => tree.lock(request, { signal }))).descriptor;
+}
+
+/** The vault's lock, waited for: it is held for short whiles only. */
+export async function withVaultLock<T>(
+  tree: Tree,
+  file: string,
+  purpose: string,
+  use: (descriptor: number) => Promise<T> | T,
+): Promise<T> {
+  const descriptor = await takeLock(tree, file, { wait: true, purpose, what: file });
+  try {
+    return await use(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,79 @@
+/** Where the files of ctx itself stand: the store, the objects, the operator's configuration. Pure but for `canonicalPlace` and `ownPlace`. */
+import { realpathSync, statSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import { refuseOpenAncestors } from './store-ancestors.js';
+
+/** The path without links; as it is where nothing stands there yet. */
+export function canonicalPlace(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return path;
+    throw fromSystemError(error, 'open', path);
+  }
+}
+
+/**
+ * What stands there decides what a command may do, and is written without a second look: nobody else may have made it, or write it.
+ * As it is where nothing stands there yet.
+ */
+export function ownPlace(path: string, uid: number): string {
+  const place = canonicalPlace(path);
+  refuseOpenAncestors(place, uid);
+  const about = statSync(place, { throwIfNoEntry: false });
+  if (about === undefined) return place;
+  const isTheirs = about.uid !== uid;
+  if (!isTheirs && (about.mode & 0o022) === 0) return place;
+  throw new ErrnoError('EACCES', {
+    operation: 'open',
+    path: place,
+    reason: isTheirs
+      ? `expected a directory of your own (uid ${uid}), found one of uid ${about.uid}`
+      : `expected a directory that nobody else may write, found mode ${(about.mode & 0o7777).toString(8)}`,
+    remedy: isTheirs
+      ? 'set CTX_DATA, CTX_ROOT or XDG_CONFIG_HOME to a directory of your own'
+      : `chmod go-w ${place}, if nobody else wrote it`,
+  });
+}
+
+/** The variables that decide where these are: where all are the same, so are the places. */
+export const placeVariables = ['HOME', 'CTX_DATA', 'CTX_ROOT', 'XDG_DATA_HOME', 'XDG_CONFIG_HOME'] as const;
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** A relative one would be another in every directory, and its files would be made in the workspace. */
+export function absoluteHome(home: string): string {
+  if (isAbsolute(home)) return home;
+  throw new ErrnoError('EINVAL', {
+    operation: 'HOME',
+    path: home,
+    reason: 'expected an absolute path',
+    remedy: 'set HOME to your home directory, or unset it',
+  });
+}
+
+/** `$CTX_DATA`, else `$XDG_DATA_HOME/ctxfs`, else `~/.local/share/ctxfs`. */
+export function storeDirectory(environment: Variables, home: string): string {
+  const named = environment['CTX_DATA'];
+  if (named !== undefined && !isAbsolute(named)) {
+    throw new ErrnoError('EINVAL', { operation: 'CTX_DATA', path: named, reason: 'expected an absolute path' });
+  }
+  const data = environment['XDG_DATA_HOME'];
+  return named ?? join(data !== undefined && isAbsolute(data) ? data : join(home, '.local', 'share'), 'ctxfs');
+}
+
+/** Where agents and tools are kept: `$CTX_ROOT`, else in the store. */
+export function objectRoot(environment: Variables, store: string): string {
+  const named = environment['CTX_ROOT'];
+  if (named !== undefined && !isAbsolute(named)) {
+    throw new ErrnoError('EINVAL', { operation: 'CTX_ROOT', path: named, reason: 'expected an absolute path' });
+  }
+  return named ?? join(store, 'ctx');
+}
+
+/** By the base directory specification a relative one is as good as none. */
+export function configurationDirectory(environment: Variables, home: string): string {
+  const named = environment['XDG_CONFIG_HOME'];
+  return join(named !== undefined && isAbsolute(named) ? named : join(home, '.config'), 'ctxfs');
+}

@@ -1,0 +1,26 @@
+/** A look at a directory of the person: what changed since the trunk last took it over. Native, and once a command. */
+import type { Drift, LockRequest } from '../tree/tree.js';
+import type { VaultAccess } from './vault-access.js';
+
+export interface Look {
+  readonly access: VaultAccess;
+  /** The root's key and its directory. */
+  readonly key: string;
+  readonly path: string;
+  /** Where the new signatures are put, until the trunk takes the edits over. */
+  readonly into: string;
+  readonly lock?: LockRequest | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export function lookAtRoot({ access, key, path, into, lock, signal }: Look): Promise<readonly Drift[]> {
+  const { tree, store, paths } = access;
+  return tree.scan({
+    root: path,
+    signatures: into,
+    against: paths.scan(key),
+    skip: [{ device: store.device, inode: store.inode }],
+    lock,
+    signal,
+  });
+}

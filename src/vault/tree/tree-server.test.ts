@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { seeded } from '../../../test/property/seeded.js';
+import { processesCalled, until } from '../../../test/support/process.js';
+import { Tree } from './tree.js';
+import { freshPlace, program } from './tree-fixture.js';
+
+const place = freshPlace();
+let made = 0;
+
+/** A layer with so many files. */
+function layer(files: number): string {
+  const name = `layer-${made++}`;
+  place.write(`${name}/.keep`);
+  rmSync(place.at(name, '.keep'));
+  for (let i = 0; i < files; i += 1) place.write(`${name}/f${i}`);
+  return place.at(name);
+}
+
+/** Servers that a process has started. */
+function serversOf(parent: number | undefined): number[] {
+  return processesCalled(program, 'serve').filter((pid) => {
+    try {
+      return Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'latin1'))?.[1]) === parent;
+    } catch {
+      return false; // ended meanwhile
+    }
+  });
+}
+
+describe('a tree program that stays', () => {
+  it('answers each of many jobs at once with its own', async () => {
+    const tree = new Tree({ program });
+    const layers = [1, 2, 3, 300, 5000].map(layer);
+    const jobs = [...layers, ...layers].map((upper) => tree.diff({ uppers: [upper], lowers: [] }));
+    const found = (await Promise.all(jobs)).map(({ length }) => length);
+    assert.deepEqual(found, [1, 2, 3, 300, 5000, 1, 2, 3, 300, 5000]);
+  });
+
+  it('gives each job its own list, long or short', async () => {
+    const tree = new Tree({ program });
+    const layers = [layer(3000)];
+    const lists = [0, 1, 7, 3000, 2, 60_000].map((count) => Array.from({ length: count }, (_each, at) => `f${at}`));
+    const found = await Promise.all(lists.map((paths) => tree.held({ layers, paths })));
+    assert.deepEqual(
+      found.map(({ length }) => length),
+      [0, 1, 7, 3000, 2, 3000],
+    );
+  });
+
+  it('is there for the next after one that failed', async () => {
+    const tree = new Tree({ program });
+    const [missing, fine] = [place.at('missing'), layer(2)];
+    const failed = tree.diff({ uppers: [missing], lowers: [] });
+    const done = tree.diff({ uppers: [fine], lowers: [] });
+    await assert.rejects(failed, { code: 'ENOENT' });
+    assert.equal((await done).length, 2);
+  });
+
+  it('is started anew where it was killed, and whoever waited is told', async () => {
+    const before = serversOf(process.pid);
+    const tree = new Tree({ program });
+    await tree.diff({ uppers: [layer(1)], lowers: [] });
+    const own = serversOf(process.pid).filter((pid) => !before.includes(pid));
+    assert.equal(own.length, 1);
+    const waiting = tree.digest({ layers: [layer(2000)], most: 2 ** 30 });
+    process.kill(own[0] ?? 0, 'SIGKILL');
+    await assert.rejects(waiting, { code: 'EIO' });
+    assert.equal((await tree.diff({ uppers: [layer(3)], lowers: [] })).length, 3);
+  });
+
+  it('keeps nobody from ending, and ends with them', async () => {
+    const upper = layer(1);
+    const script = `import { Tree } from ${JSON.stringify(new URL('./tree.js', import.meta.url).href)};
+      const tree = new Tree({ program: ${JSON.stringify(program)} });
+      console.log((await tree.diff({ uppers: [${JSON.stringify(upper)}], lowers: [] })).length);
+      if (process.argv[1] === 'stay') setInterval(() => {}, 1000);`;
+    const words = ['--input-type=module', '-e', script];
+    assert.equal(spawnSync(process.execPath, words, { encoding: 'utf8', timeout: 60_000 }).stdout, '1\n');
+    const killed = spawn(process.execPath, [...words, 'stay'], { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(killed.stdout, 'data');
+    const [server] = serversOf(killed.pid);
+    assert.ok(server !== undefined);
+    killed.kill('SIGKILL');
+    await until(() => !existsSync(`/proc/${server}`), 'the server has ended');
+  });
+
+  it('takes nothing that is no job', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
+        const { status, signal } = spawnSync(program, ['serve'], { input: bytes, timeout: 60_000 });
+        assert.equal(signal, null);
+        assert.ok(status === 0 || status === 1, `${status}`);
+      }),
+      seeded(60),
+    );
+  });
+
+  it('stands in no directory of its caller’s', async () => {
+    const tree = new Tree({ program });
+    await tree.diff({ uppers: [layer(0)], lowers: [] });
+    for (const pid of serversOf(process.pid)) assert.equal(readlinkSync(`/proc/${pid}/cwd`), '/');
+  });
+});

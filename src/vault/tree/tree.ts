@@ -1,0 +1,368 @@
+/**
+ * The face of `native/tree`: bulk work on trees that may be hostile is done by one static program, fd-anchored and
+ * without following links. This file knows the words of each verb and types its answers; `tree-program` runs them.
+ *
+ * Paths in and out are relative and lossless (`base/path-bytes`).
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { childProcess } from '../../base/child-process.js';
+import { monotonic } from '../../base/clock.js';
+import type { Identity } from '../../base/directory-identity.js';
+import { type ErrnoCode, ErrnoError } from '../../base/errno.js';
+import { lockAgainMilliseconds, lockAskedMilliseconds, longPathBytes } from '../../base/limits.js';
+import { decodePath } from '../../base/path-bytes.js';
+import type { Starter } from '../../base/starter.js';
+import { tooDeep } from './too-deep.js';
+import type {
+  ApplyOptions,
+  Change,
+  Common,
+  CompareOptions,
+  Content,
+  CopyOptions,
+  DiffOptions,
+  DigestOptions,
+  DirectoryIdentity,
+  Drift,
+  FileTime,
+  Interference,
+  LockRequest,
+  MergeOptions,
+  MirrorOptions,
+  Problem,
+  ReadOptions,
+  ScanOptions,
+  TimesOptions,
+  Verdict,
+} from './tree-jobs.js';
+import { eachRecord, joinFields, splitFields, TreeProgram } from './tree-program.js';
+
+export type * from './tree-jobs.js';
+
+/** Records of so many fields each. */
+function parse<T>(output: Buffer, width: number, make: (...fields: string[]) => T): T[] {
+  const items: T[] = [];
+  eachRecord(output, width, (fields, at) => items.push(make(...fields.slice(at, at + width))));
+  return items;
+}
+
+const parseProblems = (output: Buffer) =>
+  parse<Problem>(output, 3, (path = '', code = '', reason = '') => ({ path, code: code as ErrnoCode, reason }));
+
+/** Each change would hold on to words of its own otherwise: lists are long. */
+const kinds: Readonly<Record<string, Change['kind']>> = { added: 'added', modified: 'modified', deleted: 'deleted' };
+const types: Readonly<Record<string, Change['type']>> = {
+  file: 'file',
+  directory: 'directory',
+  symlink: 'symlink',
+  fifo: 'fifo',
+  socket: 'socket',
+  device: 'device',
+};
+
+function changeOf(fields: readonly string[], at: number): Change {
+  const change: Change = {
+    kind: kinds[fields[at] ?? ''] ?? 'modified',
+    type: types[fields[at + 1] ?? ''] ?? 'device',
+    mode: Number.parseInt(fields[at + 2] ?? '', 8),
+    size: Number(fields[at + 3]),
+    content: fields[at + 4] === '1',
+    stamp: fields[at + 5] ?? '',
+    path: fields[at + 7] ?? '',
+  };
+  const unlisted = fields[at + 6];
+  return unlisted === '0' ? change : { ...change, unlisted: Number(unlisted) };
+}
+
+const skipWords = (skip: readonly DirectoryIdentity[] = []) =>
+  skip.flatMap(({ device, inode }) => ['--skip', `${device}:${inode}`]);
+const shiftWords = (shift: number | undefined) => (shift === undefined ? [] : ['--shift', String(shift)]);
+const lockWords = (lock: LockRequest | undefined) =>
+  lock === undefined ? [] : ['--lock-fd', '3', ...(lock.wait ? ['--wait'] : [])];
+const listWords = (option: string, paths: readonly string[]) => paths.flatMap((path) => [option, path]);
+
+/** Gives each whole line to `take`; what is cut stays for the next chunk. */
+function lines(take: (line: string) => void): (chunk: Buffer) => void {
+  let rest = '';
+  return (chunk) => {
+    const parts = (rest + chunk.toString('latin1')).split('\n');
+    rest = parts.pop() ?? '';
+    for (const line of parts) take(line);
+  };
+}
+
+/** Of `native/flock.node`: 0 or an errno; never waits where it is given no time. */
+interface LockLibrary {
+  lock(descriptor: number, milliseconds: number): number;
+  unlock(descriptor: number): number;
+}
+
+export class Tree {
+  readonly #program: TreeProgram;
+  readonly #lockLibrary: string | undefined;
+  #locks: LockLibrary | undefined;
+
+  /** With the lock library a lock that is free is taken without starting a process. */
+  constructor(options: {
+    readonly program: string;
+    readonly lockLibrary?: string | undefined;
+    readonly starter?: Starter | undefined;
+  }) {
+    this.#program = new TreeProgram(options.program, options.starter);
+    this.#lockLibrary = options.lockLibrary;
+  }
+
+  get program(): string {
+    return this.#program.path;
+  }
+
+  /** From now on every job that names this path means this directory, and fails with ESTALE where it is another one. */
+  know(path: string, identity: Identity): void {
+    this.#program.know(path, identity);
+  }
+
+  #lockLibraryOrNone(): LockLibrary | undefined {
+    if (this.#lockLibrary === undefined || this.#locks !== undefined) return this.#locks;
+    const module = { exports: {} as LockLibrary };
+    try {
+      process.dlopen(module, this.#lockLibrary);
+    } catch {
+      return undefined; // The program does the same, only slower.
+    }
+    this.#locks = module.exports;
+    return this.#locks;
+  }
+
+  /** Undefined where it takes a process to know. */
+  #lockAtOnce({ descriptor }: LockRequest): boolean | undefined {
+    const number = this.#lockLibraryOrNone()?.lock(descriptor, 0);
+    return number === undefined ? undefined : number === 0;
+  }
+
+  /** Writes the signatures of a directory; with `against`, says what differs from an earlier scan or copy. */
+  async scan(options: ScanOptions): Promise<Drift[]> {
+    const against = options.against === undefined ? [] : ['--against', options.against];
+    const words = ['scan', options.root, '--out', options.signatures, ...against, ...skipWords(options.skip)];
+    words.push(...lockWords(options.lock));
+    const output = await this.#program.run({ words, signal: options.signal, inherited: options.lock?.descriptor });
+    return parse<Drift>(output, 2, (path = '', what = '') => ({ path, what: what as Drift['what'] }));
+  }
+
+  /** Imports a directory into a fresh layer. */
+  async copy(options: CopyOptions): Promise<Problem[]> {
+    const { onProgress } = options;
+    const words = ['copy', options.root, options.destination, '--out', options.signatures];
+    words.push(...skipWords(options.skip), ...shiftWords(options.shift));
+    if (onProgress === undefined) return parseProblems(await this.#program.run({ words, signal: options.signal }));
+    const onExtra = lines((line) => {
+      const [files, bytes] = line.split(' ');
+      onProgress({ files: Number(files), bytes: Number(bytes) });
+    });
+    words.push('--progress-fd', '3');
+    return parseProblems(await this.#program.run({ words, signal: options.signal, inherited: 'pipe', onExtra }));
+  }
+
+  /** What the upper layers change in what the lower ones show, in walk order. */
+  async diff(options: DiffOptions): Promise<Change[]> {
+    const words = ['diff', ...listWords('--upper', options.uppers), ...listWords('--lower', options.lowers)];
+    if (options.whole === true) words.push('--whole');
+    // What a person has in their own directory is listed in full.
+    if (options.pastClosed === true) words.push('--past-closed');
+    else words.push('--most', String(longPathBytes));
+    if (options.entries !== undefined) words.push('--entries', String(options.entries));
+    words.push(...listWords('--under', options.under ?? []));
+    const changes: Change[] = [];
+    eachRecord(await this.#program.ask({ words, signal: options.signal }), 8, (fields, at) => {
+      const change = changeOf(fields, at);
+      if (change.unlisted === undefined || options.tellsUnlisted === true) changes.push(change);
+      else throw tooDeep('tree diff', change.path, change.unlisted);
+    });
+    return changes;
+  }
+
+  /** How many changes there are, counted up to `most`. */
+  async count({ uppers, lowers }: Pick<DiffOptions, 'uppers' | 'lowers'>, most: number): Promise<number> {
+    const words = ['diff', '--count', String(most), '--most', String(longPathBytes)];
+    words.push(...listWords('--upper', uppers), ...listWords('--lower', lowers));
+    return Number(splitFields(await this.#program.ask({ words }))[0]);
+  }
+
+  /** Regular files of the upper layers that are new, changed, of another time, or names of one file, in walk order. */
+  async times({ uppers, lowers, pastClosed, known }: TimesOptions): Promise<FileTime[]> {
+    const words = ['diff', '--times', ...listWords('--upper', uppers), ...listWords('--lower', lowers)];
+    if (known === true) words.push('--present');
+    if (pastClosed === true) words.push('--past-closed');
+    words.push('--most', String(longPathBytes));
+    const output = await this.#program.ask({ words });
+    return parse<FileTime>(output, 5, (path = '', state, modified = '', before = '', links = '') => ({
+      path,
+      state: state as FileTime['state'],
+      modified: BigInt(modified),
+      before: BigInt(before),
+      links: links === '0' ? undefined : links,
+    }));
+  }
+
+  /** Whether the origin still has, at each path, what the layers show there. */
+  async compare(options: CompareOptions): Promise<Map<string, Verdict>> {
+    const words = ['compare', ...listWords('--layer', options.layers), '--to', options.root];
+    words.push(...shiftWords(options.shift), ...(options.times === true ? ['--times'] : []));
+    const output = await this.#program.ask({ words, input: joinFields(options.paths), signal: options.signal });
+    return new Map(parse(output, 2, (path = '', verdict) => [path, verdict as Verdict] as const));
+  }
+
+  /** The contents the layers show, in the order of the paths. */
+  async read(options: ReadOptions): Promise<Content[]> {
+    const most = options.most === undefined ? [] : ['--most', String(options.most)];
+    const words = ['read', ...listWords('--layer', options.layers), ...most];
+    if (options.digests === true) words.push('--digests');
+    const output = await this.#program.ask({ words, input: joinFields(options.paths), signal: options.signal });
+    let at = 0;
+    const field = () => {
+      const end = output.indexOf(0, at);
+      const text = output.toString('latin1', at, end);
+      at = end + 1;
+      return text;
+    };
+    return options.paths.map(() => {
+      const type = field() as Content['type'];
+      const mode = Number.parseInt(field(), 8);
+      const size = Number(field());
+      const digest = field();
+      const length = Number(field());
+      const bytes = output.subarray(at, at + length);
+      at += length + 1;
+      return { type, mode, size, digest, bytes };
+    });
+  }
+
+  /** Makes a layer of what changed in the origin. */
+  async mirror(options: MirrorOptions): Promise<Problem[]> {
+    const words = ['mirror', options.root, '--into', options.into, ...listWords('--layer', options.layers)];
+    if (options.sockets === true) words.push('--sockets');
+    words.push(...shiftWords(options.shift));
+    return parseProblems(await this.#program.ask({ words, input: joinFields(options.paths), signal: options.signal }));
+  }
+
+  /** Makes one layer of several, which shows the same. */
+  async merge(options: MergeOptions): Promise<Problem[]> {
+    const { lowers = [], unrepeated = [], below = [] } = options;
+    const words = ['merge', '--into', options.into];
+    if (options.copies === true) words.push('--copies');
+    if (options.whole === true) words.push('--whole');
+    words.push(
+      ...listWords('--upper', options.layers),
+      ...listWords('--lower', lowers),
+      ...listWords('--below', below),
+    );
+    return parseProblems(await this.#program.ask({ words, input: joinFields(unrepeated), signal: options.signal }));
+  }
+
+  /** Those of the paths that the layers decide: hold, delete, or hide with what they have above it. */
+  async held(options: ReadOptions): Promise<string[]> {
+    const words = ['held', ...listWords('--layer', options.layers)];
+    const output = await this.#program.ask({ words, input: joinFields(options.paths), signal: options.signal });
+    return splitFields(output);
+  }
+
+  /** What each layer holds, as a digest; undefined for one that holds more than `most`. */
+  async digest({ layers, most, signal }: DigestOptions): Promise<(string | undefined)[]> {
+    const words = ['digest', ...listWords('--layer', layers), '--most', String(most)];
+    const output = await this.#program.ask({ words, signal });
+    return splitFields(output).map((digest) => (digest === '' ? undefined : digest));
+  }
+
+  /** Executes a plan on the origin and stops at the first failure. */
+  async apply(options: ApplyOptions): Promise<Interference> {
+    const { onDone, forward, expected = [] } = options;
+    const words = ['apply', ...listWords('--upper', options.uppers), '--to', options.root];
+    words.push(...listWords('--layer', expected));
+    if (options.whole === true) words.push('--whole');
+    if (options.sockets === true) words.push('--sockets');
+    if (forward !== undefined) words.push('--forward', ...(forward === 'now' ? [] : ['--after', String(forward)]));
+    if (options.before !== undefined) words.push('--before', String(options.before));
+    if (options.durable === true) words.push('--durable');
+    words.push(...shiftWords(options.shift));
+    const input = joinFields(options.plan.flatMap(({ action, path }) => [action, path]));
+    const clashes: string[] = [];
+    const aside: string[] = [];
+    let after: bigint | undefined;
+    let rest: Buffer = Buffer.alloc(0);
+    const onOutput = (chunk: Buffer) => {
+      const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+      let used = 0;
+      for (let path = bytes.indexOf(0); path >= 0; path = bytes.indexOf(0, used)) {
+        const end = bytes.indexOf(0, path + 1);
+        if (end < 0) break;
+        const shown = decodePath(bytes.subarray(used, path));
+        const what = bytes.toString('latin1', path + 1, end);
+        if (shown === '') after = BigInt(what);
+        else if (what === 'clash') clashes.push(shown);
+        else if (what === 'aside') aside.push(shown);
+        else onDone?.(shown);
+        used = end + 1;
+      }
+      rest = bytes.subarray(used);
+    };
+    words.push(...lockWords(options.lock));
+    // What writes into a directory of a person's has a program of its own, which can be asked to stop between two steps.
+    const isOurs = options.lock === undefined && options.shift === undefined && onDone === undefined;
+    if (isOurs && expected.length === 0) {
+      onOutput(await this.#program.ask({ words, input, signal: options.signal }));
+      return { clashes, aside, after };
+    }
+    await this.#program.run({ words, input, signal: options.signal, onOutput, inherited: options.lock?.descriptor });
+    return { clashes, aside, after };
+  }
+
+  /** Waits until everything that was written to the filesystem of the directory is on its disk. */
+  async sync(directory: string): Promise<void> {
+    await this.#program.ask({ words: ['sync', directory] });
+  }
+
+  /** Ends the program that stays for quick jobs, where nobody waits for it. */
+  release(): void {
+    this.#program.release();
+  }
+
+  /** Removes a directory of the store and everything in it; a missing one is fine. */
+  async remove(directory: string, options: Common = {}): Promise<void> {
+    await this.#program.run({ words: ['delete', directory], signal: options.signal });
+  }
+
+  /** Of an open file that another process shares: closing it here would leave it locked. */
+  unlock(descriptor: number): void {
+    const library = this.#lockLibraryOrNone();
+    if (library !== undefined && library.unlock(descriptor) === 0) return;
+    throw new ErrnoError('ENOSYS', { operation: 'unlock', reason: 'expected the library that locks files' });
+  }
+
+  /** Deletes all that is in a directory, in a process that nobody waits for and that outlives this one. */
+  emptyLater(directory: string): void {
+    const child = childProcess().spawn(this.program, ['empty', directory], {
+      stdio: 'ignore',
+      env: {},
+      cwd: '/',
+      detached: true,
+    });
+    // Where it cannot be started, whoever empties the same directory next does it.
+    child.once('error', () => undefined);
+    child.unref();
+  }
+
+  async lock(request: LockRequest, options: Common = {}): Promise<void> {
+    let taken = options.signal?.aborted === true ? undefined : this.#lockAtOnce(request);
+    // Locks are held for moments: asking again is cheaper than a process that waits.
+    const until = monotonic() + lockAskedMilliseconds;
+    while (taken === false && request.wait && monotonic() < until && options.signal?.aborted !== true) {
+      await sleep(lockAgainMilliseconds);
+      taken = this.#lockAtOnce(request);
+    }
+    if (taken === true) return;
+    if (taken === false && !request.wait) {
+      throw new ErrnoError('EBUSY', { operation: 'tree lock', reason: 'another process has locked it' });
+    }
+    const words = ['lock', ...lockWords(request)];
+    await this.#program.run({ words, inherited: request.descriptor, signal: options.signal });
+  }
+}

@@ -1,0 +1,23 @@
+/**
+ * A day of commands leaves a layer each: those that merges and forgotten checkpoints left behind go while the day lasts, so that the
+ * store holds what its checkpoints need, and not every command since the last `ctx gc`.
+ */
+import { ErrnoError } from '../../base/errno.js';
+import { checkpointsBetweenCollections } from '../../base/limits.js';
+import type { OpenFork } from '../vault.js';
+
+/**
+ * With the fork's lock held and nothing of it mounted, after `saveCheckpoint`. By the number of the checkpoint that was added, so that
+ * a command which changes nothing costs nothing.
+ */
+export async function collectInPassing(before: OpenFork, saved: OpenFork): Promise<void> {
+  const number = saved.meta.nextCheckpoint;
+  if (number === before.meta.nextCheckpoint || number % checkpointsBetweenCollections !== 0) return;
+  const { collectGarbage } = await import('./gc.js');
+  try {
+    await collectGarbage(saved, new Map([[saved.name, saved.lockDescriptor]]), { later: true });
+  } catch (error) {
+    // Upkeep is no reason for a command to fail: `ctx gc` says what is wrong, and the next look tries again.
+    if (!(error instanceof ErrnoError)) throw error;
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * What can be brought back of a vault is; what is gone is said. Nothing that is whole is touched, and a fork in use is left
+ * for another time. A fork of which nothing is left starts afresh, so that it stands in nobody's way.
+ */
+import { closeSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { readWholeJson } from '../../base/atomic-file.js';
+import { hasCode } from '../../base/errno.js';
+import { stepsFile } from '../apply/applied-steps.js';
+import { type ForkMeta, isSuspect, readableForkMeta, writeForkMeta } from '../store/fork-meta.js';
+import { takeLock, withVaultLock } from '../store/locks.js';
+import { recoverFork, recoverVault } from '../store/recover.js';
+import { readVersions } from '../store/state-file.js';
+import { lostSteps, writeUnknownStep } from '../store/trunk-steps.js';
+import type { VaultAccess } from '../store/vault-access.js';
+import { isForkName, isSuspectVault, readVaultMeta, type VaultMeta } from '../store/vault-meta.js';
+import { newForkMeta } from '../vault.js';
+
+function withoutMissing({ paths }: VaultAccess, meta: ForkMeta): ForkMeta {
+  const isThere = (layers: readonly string[]) => layers.every((layer) => existsSync(paths.layer(layer)));
+  const checkpoints = meta.checkpoints.filter(({ base, deltas }) => isThere([...base, ...deltas]));
+  const applied = meta.applied?.filter(
+    (layer) => isThere([layer]) && readWholeJson(stepsFile(paths.layer(layer))) !== undefined,
+  );
+  const isSame = checkpoints.length === meta.checkpoints.length && applied?.length === meta.applied?.length;
+  return isSame ? meta : { ...meta, checkpoints, applied };
+}
+
+async function repairFork(access: VaultAccess, vault: VaultMeta, name: string): Promise<readonly string[]> {
+  const place = access.paths.fork(name);
+  const said: string[] = [];
+  const found = readableForkMeta(place.directory);
+  if (found === undefined) {
+    const stack = { position: vault.position, base: vault.trunk, deltas: [] };
+    writeForkMeta(place.directory, newForkMeta(access, name, stack), { durable: true });
+    return [`fork ${name}: nothing of it could be read; it starts afresh`];
+  }
+  let meta: ForkMeta = found;
+  if (isSuspect(place.directory)) {
+    const recovered = await recoverFork(access, name, place);
+    said.push(...recovered.warnings.map((text) => `fork ${name}: ${text}`));
+    if (recovered.warnings.length === 0) said.push(`fork ${name}: checked, and whole`);
+    meta = recovered.meta;
+  }
+  const { checkpoints, applied = [], deltas } = meta;
+  let after = withoutMissing(access, meta);
+  const gone = deltas.filter((layer) => !existsSync(access.paths.layer(layer)));
+  if (gone.length > 0) after = { ...after, deltas: after.deltas.filter((layer) => !gone.includes(layer)) };
+  if (gone.length > 0) said.push(`fork ${name}: ${gone.length} layers of it are gone, with what they held`);
+  if (after.checkpoints.length < checkpoints.length)
+    said.push(`fork ${name}: ${checkpoints.length - after.checkpoints.length} checkpoints are gone`);
+  if ((after.applied ?? []).length < applied.length)
+    said.push(`fork ${name}: ${applied.length - (after.applied ?? []).length} applies can no longer be undone`);
+  if (after !== meta || readVersions(place.directory).damaged.length > 0) {
+    await access.tree.sync(access.store.directory);
+    writeForkMeta(place.directory, after, { durable: true });
+  }
+  return said;
+}
+
+async function repairForks(access: VaultAccess, vault: VaultMeta): Promise<readonly string[]> {
+  const said: string[] = [];
+  const { paths, tree } = access;
+  for (const name of existsSync(paths.forks) ? readdirSync(paths.forks).filter(isForkName) : []) {
+    try {
+      const lock = await takeLock(tree, paths.fork(name).lock, { wait: false, purpose: 'ctx fsck', what: name });
+      try {
+        said.push(...(await repairFork(access, vault, name)));
+      } finally {
+        closeSync(lock);
+      }
+    } catch (error) {
+      if (!hasCode(error, 'EBUSY')) throw error;
+      said.push(`fork ${name}: in use, and left alone`);
+    }
+  }
+  return said;
+}
+
+/** What was done, and what is gone, in sentences. */
+export async function repairVault(access: VaultAccess): Promise<readonly string[]> {
+  const { paths, tree } = access;
+  let vault = readVaultMeta(paths.meta);
+  if (vault === undefined) return [];
+  const said: string[] = [];
+  if (isSuspectVault(vault)) {
+    vault = (await recoverVault(access)) ?? vault;
+    said.push('your directory is compared again, file by file, with the next command');
+  }
+  const meta = vault;
+  const lost = await withVaultLock(tree, paths.lock, 'ctx fsck', () => {
+    // The cut may have come while the vault was being deleted.
+    mkdirSync(paths.allEdits, { recursive: true, mode: 0o700 });
+    const seen = readdirSync(paths.allEdits).map((name) => Number.parseInt(name, 10));
+    // The first position is the import, which has no record.
+    const damaged = lostSteps(access, meta, Math.max(0, Math.min(meta.position, ...seen) - 1));
+    for (const position of damaged) writeUnknownStep(access, position);
+    return damaged.length;
+  });
+  if (lost > 0) said.push(`${lost} lists of your edits are gone: what you edited is found by comparing instead`);
+  return [...said, ...(await repairForks(access, vault))];
+}

@@ -1,0 +1,162 @@
+/** Moments of a fork and forks of forks, for people and programs. Each change is in the record before it happens. */
+import type { Json } from '../base/canonical-json.js';
+import { ErrnoError } from '../base/errno.js';
+import { type Host, placeOf } from '../proxy/host.js';
+import { forkChanges } from '../vault/forks/changes.js';
+import { deleteCheckpoint, findCheckpoint, lastMoment, rollBack, saveCheckpoint } from '../vault/forks/checkpoint.js';
+import { syncedFork } from '../vault/forks/durable.js';
+import {
+  createFork,
+  deleteFork,
+  existingVault,
+  type ForkSource,
+  type ForkSummary,
+  forkNames,
+  listForks,
+  type MadeFork,
+  originName,
+  useFork,
+} from '../vault/forks/forks.js';
+import { restorePaths } from '../vault/forks/restore.js';
+import type { Checkpoint } from '../vault/store/fork-meta.js';
+import { refuseForeign } from '../vault/store/root-paths.js';
+import { countChanges } from '../vault/tree/too-deep.js';
+import type { Change } from '../vault/tree/tree.js';
+import { collectGarbage } from '../vault/upkeep/gc.js';
+import { type VaultAccess, vaultAccess } from '../vault/vault.js';
+import { type ForkRequest, objectOf, tidy, withFork } from './fork-verbs.js';
+import { lookIntoFork } from './look-into-fork.js';
+import { recordedVerb } from './recorded-verb.js';
+
+/** A checkpoint without the names of its layers. */
+export type Moment = Omit<Checkpoint, 'base' | 'deltas' | 'position'>;
+
+function momentOf({ base: _base, deltas: _deltas, position: _position, ...moment }: Checkpoint): Moment {
+  return moment;
+}
+
+export function saveMoment(host: Host, request: ForkRequest, name: string | undefined): Promise<Moment> {
+  return withFork(host, request, 'ctx checkpoint save', async (fork) => {
+    const facts = { name: name ?? null };
+    const reason = 'ctx checkpoint save';
+    return recordedVerb(host, { type: 'checkpoint', object: objectOf(fork), facts }, async () => {
+      // First, so that a disk that is full leaves no checkpoint of which it was said that it failed.
+      const synced = await syncedFork(fork);
+      return momentOf(saveCheckpoint(synced, { name, automatic: false, reason, durable: true }).checkpoint);
+    });
+  });
+}
+
+export function listMoments(host: Host, request: ForkRequest): Promise<readonly Moment[]> {
+  return lookIntoFork(host, request, 'ctx checkpoint list', async ({ meta }) => meta.checkpoints.map(momentOf));
+}
+
+/** The moment, and what the fork changed since then. */
+export function lookAtMoment(
+  host: Host,
+  request: ForkRequest,
+  wanted: string,
+): Promise<{ readonly moment: Moment; readonly changes: readonly Change[] }> {
+  return lookIntoFork(host, request, 'ctx checkpoint info', async (fork) => {
+    const checkpoint = findCheckpoint(fork, wanted);
+    return { moment: momentOf(checkpoint), changes: await forkChanges(fork, checkpoint) };
+  });
+}
+
+export function deleteMoment(host: Host, request: ForkRequest, wanted: string): Promise<Moment> {
+  return withFork(host, request, 'ctx checkpoint delete', async (fork) => {
+    const checkpoint = findCheckpoint(fork, wanted);
+    const facts = { checkpoint: checkpoint.id };
+    const object = objectOf(fork);
+    const verb = { type: 'checkpoint delete', object, makesRoom: true, facts };
+    await recordedVerb(host, verb, () => tidy(deleteCheckpoint(fork, checkpoint)));
+    return momentOf(checkpoint);
+  });
+}
+
+export interface RollbackRequest extends ForkRequest {
+  /** By number or name; without one, the moment before the last command that changed anything. */
+  readonly checkpoint?: string | undefined;
+  /** Only these, as the fork's changes name them, and what is below them. */
+  readonly paths: readonly string[];
+}
+
+export interface RolledBack {
+  readonly to: Moment;
+  /** What the fork had changed since then, and has no more. */
+  readonly undone: readonly Change[];
+  readonly pending: number;
+}
+
+export function rollBackFork(host: Host, request: RollbackRequest): Promise<RolledBack> {
+  return withFork(host, request, 'ctx rollback', async (fork) => {
+    const { checkpoint, paths } = request;
+    refuseForeign(fork.vault.roots, paths, 'roll back');
+    const to = checkpoint === undefined ? lastMoment(fork) : findCheckpoint(fork, checkpoint);
+    const all = await forkChanges(fork, to);
+    const chosen = (path: string) =>
+      paths.length === 0 || paths.some((top) => top === '.' || path === top || path.startsWith(`${top}/`));
+    const undone = all.filter(({ path }) => chosen(path));
+    const facts: Record<string, Json> = { checkpoint: to.id, made: to.made, paths, undone: undone.length };
+    const verb = { type: 'rollback', object: objectOf(fork), makesRoom: true, facts };
+    const after = await recordedVerb(
+      host,
+      verb,
+      () => (paths.length === 0 ? rollBack(fork, to) : restorePaths(fork, to, paths)),
+      () => ({ status: 'ok', facts: { changes: undone.map(({ kind, path }) => `${kind} ${path}`) } }),
+    );
+    return { to: momentOf(to), undone, pending: countChanges(await forkChanges(after)) };
+  });
+}
+
+export function accessAt(host: Host, cwd: string): VaultAccess & { readonly origin: string } {
+  const { origin, owner } = placeOf(host, cwd);
+  const { store, tree } = host;
+  return { ...vaultAccess({ store, tree, origin, owner, purpose: '' }), origin };
+}
+
+/** `FORK`, `FORK@CHECKPOINT`, `@CHECKPOINT` of the fork in use, or `origin`, which the vault's name means too: the person's directory without any changes. */
+function sourceOf(access: VaultAccess, from: string | undefined): ForkSource {
+  const { current, name } = existingVault(access);
+  if (from === undefined) return { fork: current };
+  if (from === originName) return 'trunk';
+  const [fork = '', checkpoint, ...rest] = from.split('@');
+  if (rest.length === 0 && forkNames(access).includes(fork === '' ? current : fork)) {
+    return { fork: fork === '' ? current : fork, ...(checkpoint === undefined ? {} : { checkpoint }) };
+  }
+  if (from === name) return 'trunk';
+  throw new ErrnoError('ENOENT', {
+    operation: 'make a fork',
+    reason: `expected --from to be a fork, FORK@CHECKPOINT, @CHECKPOINT, origin or this vault's name; got '${from}'`,
+    remedy: 'ctx fork list and ctx checkpoint list show them',
+  });
+}
+
+export async function makeFork(
+  host: Host,
+  cwd: string,
+  name: string | undefined,
+  from: string | undefined,
+): Promise<MadeFork> {
+  const access = accessAt(host, cwd);
+  const source = sourceOf(access, from);
+  const verb = { type: 'fork', object: `vault/${access.id}`, facts: { name: name ?? null, from: from ?? null } };
+  return recordedVerb(host, verb, () => createFork(access, name, source));
+}
+
+export function allForks(host: Host, cwd: string): readonly ForkSummary[] {
+  return listForks(accessAt(host, cwd));
+}
+
+export function chooseFork(host: Host, cwd: string, name: string): Promise<void> {
+  return useFork(accessAt(host, cwd), name);
+}
+
+export async function removeFork(host: Host, cwd: string, name: string): Promise<void> {
+  const access = accessAt(host, cwd);
+  const object = `fork/${access.id}/${name}`;
+  await recordedVerb(host, { type: 'fork delete', object, makesRoom: true, facts: {} }, async () => {
+    await deleteFork(access, name);
+    await collectGarbage(access, new Map(), { later: true });
+  });
+}

@@ -1,0 +1,52 @@
+/**
+ * Looking at a fork, whoever works on it meanwhile. Where nobody does, it is locked, and what is read is exact. Else it is read
+ * beside them: frozen layers are what they are, and of the live one whatever has been written so far. Where the fork moved
+ * on while it was read, it is read again.
+ */
+import { type ErrnoCode, ErrnoError, hasCode } from '../base/errno.js';
+import { looksAtBusyFork } from '../base/limits.js';
+import { type Host, placeOf } from '../proxy/host.js';
+import { readForkMeta } from '../vault/store/fork-meta.js';
+import { type AtWork, readGroup } from '../vault/store/group.js';
+import { forkToRead, type OpenFork } from '../vault/vault.js';
+import { type ForkRequest, noForkHere, withFork } from './fork-verbs.js';
+
+/** What a layer that was merged away under a reader looks like. */
+const overtaken: readonly ErrnoCode[] = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE'];
+
+/** `use` is given who is at work: nobody, where the fork is locked for it. It may be called again. */
+export async function lookIntoFork<T>(
+  host: Host,
+  request: ForkRequest,
+  purpose: string,
+  use: (fork: OpenFork, running: readonly AtWork[]) => Promise<T>,
+): Promise<T> {
+  try {
+    return await withFork(host, { ...request, atOnce: !request.wait }, purpose, (fork) => use(fork, []));
+  } catch (error) {
+    if (!hasCode(error, 'EBUSY')) throw error;
+    return readBeside(host, request, purpose, use);
+  }
+}
+
+async function readBeside<T>(
+  host: Host,
+  request: ForkRequest,
+  purpose: string,
+  use: (fork: OpenFork, running: readonly AtWork[]) => Promise<T>,
+): Promise<T> {
+  const { store, tree } = host;
+  const { origin, owner } = placeOf(host, request.cwd);
+  for (let look = 1; ; look++) {
+    const fork = forkToRead({ store, tree, origin, owner, fork: request.fork, purpose });
+    if (fork === undefined) throw noForkHere(purpose, origin);
+    try {
+      const { live } = await readGroup(tree, fork.place);
+      const running = live.map(({ pid, command, since }) => ({ pid, command, since }));
+      const found = await use(fork, running);
+      if (look === looksAtBusyFork || readForkMeta(fork.place.directory) === fork.meta) return found;
+    } catch (error) {
+      if (look === looksAtBusyFork || !(error instanceof ErrnoError) || !overtaken.includes(error.code)) throw error;
+    }
+  }
+}

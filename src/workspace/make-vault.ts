@@ -1,0 +1,114 @@
+/** `ctx vault create`, and what a person calls a vault. A directory has one: what is asked of it again holds, or is refused. */
+import { statSync } from 'node:fs';
+import { ErrnoError } from '../base/errno.js';
+import { type Host, placeOf } from '../proxy/host.js';
+import { withVaultLock } from '../vault/store/locks.js';
+import {
+  isForkName,
+  readVaultMeta,
+  type VaultLimits,
+  type VaultMeta,
+  writeVaultMeta,
+} from '../vault/store/vault-meta.js';
+import type { Problem } from '../vault/tree/tree.js';
+import { importVault, type VaultRequest, vaultAccess } from '../vault/vault.js';
+import { accessTo, listVaults, summaryOf, type VaultSummary } from './vault-verbs.js';
+
+export interface NewVaultRequest extends Pick<VaultRequest, 'limits' | 'uncopied' | 'onProgress'> {
+  readonly name?: string | undefined;
+  /** The directory was named, and no other will do: one in a workspace is refused, instead of the workspace being meant. */
+  readonly exactly?: boolean | undefined;
+}
+
+export interface MadeVault {
+  /** `there`: the directory had it already, as it was asked for; `named`: it had it, and has a name now. */
+  readonly outcome: 'made' | 'named' | 'there';
+  readonly vault: VaultSummary;
+  readonly problems: readonly Problem[];
+}
+
+const operation = 'make a vault';
+
+function checkName(host: Host, name: string, origin: string): void {
+  if (!isForkName(name) || /^[0-9a-f]{16}$/.test(name)) {
+    const reason = `expected a name such as 'api', got '${name}'`;
+    const remedy = 'letters, digits and . _ + - are fine, up to 64 of them, the first a letter or digit';
+    throw new ErrnoError('EINVAL', { operation: 'name a vault', reason, remedy });
+  }
+  const taken = listVaults(host).find((each) => each.name === name && each.origin !== origin);
+  if (taken === undefined) return;
+  const reason = `'${name}' is its name already`;
+  const remedy = `choose another, or ctx vault set ${name} --name OTHER`;
+  throw new ErrnoError('EEXIST', { operation: 'name a vault', path: taken.origin, reason, remedy });
+}
+
+function sameLimits(found: VaultLimits = {}, asked: VaultLimits = {}): boolean {
+  return Object.entries(asked).every(([key, most]) => found[key as keyof VaultLimits] === most);
+}
+
+/** What stands in the way of taking a vault that is there for the one that is asked for. Pure. */
+export function refusalOf(found: VaultMeta, asked: NewVaultRequest): ErrnoError | undefined {
+  const refuse = (reason: string, remedy: string) =>
+    new ErrnoError('EEXIST', { operation, path: found.origin, reason: `it has a vault already, ${reason}`, remedy });
+  if (asked.uncopied === true && found.uncopied !== true) {
+    const remedy = `ctx vault delete ${found.origin} forgets the copy with all its forks; then make one without`;
+    return refuse('with a copy', remedy);
+  }
+  if (asked.name !== undefined && found.name !== undefined && asked.name !== found.name) {
+    return refuse(`named '${found.name}'`, `ctx vault set ${found.name} --name ${asked.name} renames it`);
+  }
+  if (!sameLimits(found.limits, asked.limits)) {
+    return refuse('with other limits', 'ctx vault set changes them, ctx vault info shows them');
+  }
+  return undefined;
+}
+
+/** Imports a directory without running anything in it. */
+export async function makeVault(host: Host, cwd: string, asked: NewVaultRequest = {}): Promise<MadeVault> {
+  const { name, exactly = false, ...more } = asked;
+  const { store, tree } = host;
+  const { directory, origin, owner } = placeOf(host, cwd);
+  if (!statSync(directory).isDirectory()) {
+    throw new ErrnoError('ENOTDIR', { operation, path: directory, reason: 'expected a directory' });
+  }
+  if (exactly && directory !== origin) {
+    const reason = `it belongs to the workspace ${origin}, which has forks as a whole`;
+    throw new ErrnoError('EINVAL', { operation, path: directory, reason, remedy: `--from ${origin}` });
+  }
+  if (name !== undefined) checkName(host, name, origin);
+  const request = { ...more, store, tree, origin, owner, purpose: 'ctx vault create', vaultName: name };
+  const access = vaultAccess(request);
+  const before = readVaultMeta(access.paths.meta);
+  const refusal = before === undefined ? undefined : refusalOf(before, asked);
+  if (refusal !== undefined) throw refusal;
+  const facts = { name: name ?? null };
+  host.recorder.append({ type: 'vault', object: `workspace/${origin}`, status: 'begin', facts });
+  const { vault, problems } = await importVault(request);
+  if (problems !== undefined) return { outcome: 'made', vault: summaryOf(access, vault), problems };
+  return withVaultLock(tree, access.paths.lock, request.purpose, () => {
+    const found = readVaultMeta(access.paths.meta) ?? vault;
+    const late = refusalOf(found, asked);
+    if (late !== undefined) throw late;
+    if (name === undefined || found.name === name) {
+      return { outcome: 'there', vault: summaryOf(access, found), problems: [] };
+    }
+    const named = { ...found, name };
+    writeVaultMeta(access.paths.meta, named);
+    return { outcome: 'named', vault: summaryOf(access, named), problems: [] };
+  });
+}
+
+export async function renameVault(host: Host, id: string, name: string): Promise<VaultSummary> {
+  const access = accessTo(host, id);
+  return withVaultLock(access.tree, access.paths.lock, 'ctx vault set', () => {
+    const meta = readVaultMeta(access.paths.meta);
+    if (meta === undefined) {
+      throw new ErrnoError('ENOENT', { operation: 'name a vault', reason: 'it was deleted meanwhile' });
+    }
+    checkName(host, name, meta.origin);
+    host.recorder.append({ type: 'vault', object: `vault/${id}`, status: 'begin', facts: { name } });
+    const named = { ...meta, name };
+    writeVaultMeta(access.paths.meta, named);
+    return summaryOf(access, named);
+  });
+}

@@ -1,0 +1,95 @@
+/**
+ * A verb of a person's, and its record: that it begins, before it does anything; what it will write, before it writes; and how it
+ * ended. One that failed halfway has done something, too: that is in the record of its end.
+ */
+import type { RecordEntry } from '../audit/record.js';
+import type { Json } from '../base/canonical-json.js';
+import { ErrnoError } from '../base/errno.js';
+import type { Host } from '../proxy/host.js';
+import type { Step } from '../vault/tree/tree.js';
+
+export interface RecordedVerb extends Omit<RecordEntry, 'status' | 'facts'> {
+  readonly facts: Readonly<Record<string, Json>>;
+}
+
+/** What the verb says of itself while it is under way. */
+export interface Progress {
+  /** In the record before the first of them is done: whoever is killed in between has done some of these, and nothing else. */
+  onPlan(steps: readonly Step[]): void;
+  onStep(step: Step): void;
+}
+
+type Heard = { readonly [Word in keyof Progress]?: Progress[Word] | undefined };
+
+/** Both are told: the record, and whoever waits. */
+export function both(recorded: Heard, shown: Heard): Progress {
+  return {
+    onPlan(steps) {
+      recorded.onPlan?.(steps);
+      shown.onPlan?.(steps);
+    },
+    onStep(step) {
+      recorded.onStep?.(step);
+      shown.onStep?.(step);
+    },
+  };
+}
+
+/** How it ended; nothing where its begin says everything. */
+export type Told = { readonly status: 'ok' | 'failed'; readonly facts: Readonly<Record<string, Json>> } | undefined;
+
+const lineOf = ({ action, path }: Step) => `${action} ${path}`;
+
+function failure(error: unknown): Readonly<Record<string, Json>> {
+  return error instanceof ErrnoError
+    ? { error: error.code, reason: error.reason }
+    : { error: 'EIO', reason: error instanceof Error ? error.message : String(error) };
+}
+
+export async function recordedVerb<T>(
+  host: Pick<Host, 'recorder'>,
+  { facts, ...entry }: RecordedVerb,
+  act: (progress: Progress) => Promise<T>,
+  told: (result: T) => Told = () => undefined,
+): Promise<T> {
+  const { recorder } = host;
+  const done: string[] = [];
+  let planned = 0;
+  recorder.append({ ...entry, status: 'begin', facts });
+  let result: T;
+  try {
+    result = await act({
+      onPlan(steps) {
+        planned += steps.length;
+        recorder.append({ ...entry, status: 'begin', durable: true, facts: { ...facts, steps: steps.map(lineOf) } });
+      },
+      onStep: (step) => void done.push(lineOf(step)),
+    });
+  } catch (error) {
+    const written = planned === 0 ? {} : { steps: done, unwritten: planned - done.length };
+    // Of the room that is kept for it: what failed may have failed for want of room.
+    recorder.append({
+      ...entry,
+      status: 'failed',
+      makesRoom: true,
+      facts: { ...facts, ...written, ...failure(error) },
+    });
+    throw error;
+  }
+  const end = told(result);
+  if (end !== undefined) recorder.append({ ...entry, status: end.status, facts: { ...facts, ...end.facts } });
+  return result;
+}
+
+interface Wrote {
+  readonly done: boolean;
+  readonly steps: readonly Step[];
+  /** Of those, where it was not done: what was written before it stopped. */
+  readonly written: readonly Step[];
+  readonly conflicts: readonly string[];
+}
+
+/** Of a verb that writes steps. */
+export function toldSteps({ done, steps, written, conflicts }: Wrote, more: Readonly<Record<string, Json>> = {}): Told {
+  return { status: done ? 'ok' : 'failed', facts: { steps: (done ? steps : written).map(lineOf), conflicts, ...more } };
+}

@@ -1,0 +1,200 @@
+/** What an operator does with a vault as a whole: list, look, check, merge, collect, export, delete. */
+import { closeSync, existsSync, readdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { ErrnoError } from '../base/errno.js';
+import { liveOutputMilliseconds } from '../base/limits.js';
+import { canonicalAncestor, refuseForeignLinks } from '../proxy/canonical-paths.js';
+import { type Host, placeOf } from '../proxy/host.js';
+import { dropOldOutputs } from '../proxy/report/output-file.js';
+import { type Undone, type UndoRequest, undoApply } from '../vault/apply/undo-apply.js';
+import { forkChanges } from '../vault/forks/changes.js';
+import { flattenDeltas, flattenTrunk } from '../vault/forks/flatten.js';
+import { forkNames } from '../vault/forks/forks.js';
+import { syncFork } from '../vault/forks/sync.js';
+import { lockQuietFork } from '../vault/store/fork-lock.js';
+import { storePaths, vaultPaths } from '../vault/store/layout.js';
+import { withVaultLock } from '../vault/store/locks.js';
+import { emptyTrash, emptyTrashLater, throwAway } from '../vault/store/trash.js';
+import { readVaultMeta, type VaultMeta } from '../vault/store/vault-meta.js';
+import { countChanges } from '../vault/tree/too-deep.js';
+import type { Problem } from '../vault/tree/tree.js';
+import { exportTree } from '../vault/upkeep/export.js';
+import { type Fault, inspectVault } from '../vault/upkeep/fsck.js';
+import { type Collected, collectGarbage } from '../vault/upkeep/gc.js';
+import type { VaultAccess } from '../vault/vault.js';
+import { type ForkRequest, objectOf, tidy, withFork } from './fork-verbs.js';
+import { accessAt } from './history-verbs.js';
+import { both, recordedVerb, toldSteps } from './recorded-verb.js';
+
+export interface VaultSummary {
+  readonly id: string;
+  readonly name: string | null;
+  readonly origin: string;
+  readonly created: string;
+  readonly roots: readonly string[];
+  readonly forks: readonly string[];
+  readonly layers: number;
+  /** False where the forks stand on the directory itself. */
+  readonly copied: boolean;
+}
+
+export function accessTo(host: Host, id: string): VaultAccess {
+  const { store, tree, uid, gid } = host;
+  return { id, paths: vaultPaths(store.directory, id), store, tree, owner: { uid, gid, shift: 0 } };
+}
+
+export function summaryOf(access: VaultAccess, meta: VaultMeta): VaultSummary {
+  const { origin, created, name = null, roots } = meta;
+  const layers = existsSync(access.paths.layers) ? readdirSync(access.paths.layers).length : 0;
+  const copied = meta.uncopied !== true;
+  return {
+    id: access.id,
+    name,
+    origin,
+    created,
+    roots: Object.values(roots),
+    forks: forkNames(access),
+    layers,
+    copied,
+  };
+}
+
+function vaultIds(host: Host): readonly string[] {
+  return readdirSync(storePaths(host.store.directory).vaults).filter((id) => /^[0-9a-f]{16}$/.test(id));
+}
+
+export function listVaults(host: Host): readonly VaultSummary[] {
+  return vaultIds(host).flatMap((id) => {
+    const access = accessTo(host, id);
+    const meta = readVaultMeta(access.paths.meta);
+    return meta === undefined ? [] : [summaryOf(access, meta)];
+  });
+}
+
+/** By the name a person gave it, by its number, or by its directory; without any, the one of this directory. */
+export function vaultNamed(host: Host, cwd: string, wanted: string | undefined): VaultSummary {
+  const all = listVaults(host);
+  const origin = wanted === undefined ? placeOf(host, cwd).origin : canonicalAncestor(resolve(cwd, wanted));
+  const found =
+    all.find((each) => each.name === wanted || each.id === wanted) ?? all.find((each) => each.origin === origin);
+  if (found !== undefined) return found;
+  throw new ErrnoError('ENOENT', {
+    operation: 'find the vault',
+    reason: wanted === undefined ? 'this directory has no vault yet' : `there is no vault '${wanted}'`,
+    remedy: 'ctx vault list shows them, ctx vault create makes one',
+  });
+}
+
+/** Takes over what the person edited, as a command would first. */
+export function syncVault(host: Host, request: ForkRequest) {
+  return withFork(host, request, 'ctx vault sync', async (fork) => {
+    const { entered, clashes, problems } = await syncFork(fork, Object.keys(fork.vault.roots));
+    return { entered, clashes, problems };
+  });
+}
+
+/** Every fork has to be free: a jail would lose the layers it works on. */
+export async function deleteVault(host: Host, id: string): Promise<void> {
+  const access = accessTo(host, id);
+  const { paths, tree, store } = access;
+  const verb = { type: 'vault delete', object: `vault/${id}`, makesRoom: true, facts: {} };
+  await recordedVerb(host, verb, async () => {
+    const purpose = 'ctx vault delete';
+    const held: number[] = [];
+    try {
+      for (const name of forkNames(access)) {
+        held.push((await lockQuietFork(tree, paths.fork(name), { wait: true, purpose, what: name })).descriptor);
+      }
+      await withVaultLock(tree, paths.lock, purpose, () => throwAway(store, paths.directory));
+    } finally {
+      for (const descriptor of held) closeSync(descriptor);
+    }
+  });
+  await emptyTrashLater(store, tree);
+}
+
+/** What a fork shows, written out: a directory that is made for it, or a tar file. */
+export function exportFork(
+  host: Host,
+  request: ForkRequest,
+  to: string,
+): Promise<{ readonly problems: readonly Problem[] }> {
+  refuseForeignLinks(dirname(to), host.uid);
+  return withFork(host, request, 'ctx vault export', async (fork) => ({ problems: await exportTree(fork, to) }));
+}
+
+export interface Inspected {
+  readonly vaults: number;
+  readonly faults: readonly (Fault & { readonly vault: string })[];
+  /** What a repair did, and what it found gone. */
+  readonly repaired: readonly { readonly vault: string; readonly what: string }[];
+}
+
+/** Reads every vault of the store; with `repair`, brings back what can be first, and says what was done. */
+export async function inspectStore(host: Host, { repair = false } = {}): Promise<Inspected> {
+  const ids = vaultIds(host);
+  const repaired: { readonly vault: string; readonly what: string }[] = [];
+  const faults: (Fault & { readonly vault: string })[] = [];
+  for (const id of ids) {
+    const access = accessTo(host, id);
+    const before = await inspectVault(access);
+    if (repair && before.length > 0) {
+      host.recorder.append({
+        type: 'repair',
+        object: `vault/${id}`,
+        status: 'begin',
+        facts: { faults: before.length },
+      });
+      const { repairVault } = await import('../vault/upkeep/repair.js');
+      repaired.push(...(await repairVault(access)).map((what) => ({ vault: id, what })));
+    }
+    const left = repair && before.length > 0 ? await inspectVault(access) : before;
+    faults.push(...left.map((fault) => ({ ...fault, vault: id })));
+  }
+  return { vaults: ids.length, faults, repaired };
+}
+
+export async function collectStore(host: Host): Promise<readonly (Collected & { readonly vault: string })[]> {
+  const found = [];
+  for (const id of vaultIds(host)) {
+    const access = accessTo(host, id);
+    if (readVaultMeta(access.paths.meta) === undefined) continue;
+    found.push({ vault: id, ...(await collectGarbage(access, new Map(), { sync: true, outputs: true })) });
+  }
+  dropOldOutputs(storePaths(host.store.directory).runs, host.now().getTime() - liveOutputMilliseconds);
+  await emptyTrash(host.store, host.tree);
+  return found;
+}
+
+export function flattenFork(
+  host: Host,
+  request: ForkRequest,
+): Promise<{ readonly before: number; readonly after: number }> {
+  return withFork(host, request, 'ctx flatten', async (fork) => {
+    const before = fork.meta.base.length + fork.meta.deltas.length;
+    await flattenTrunk(accessAt(host, request.cwd), true);
+    const flat = await flattenDeltas(fork, true);
+    await tidy(flat);
+    return { before, after: (readVaultMeta(flat.paths.meta)?.trunk.length ?? 0) + flat.meta.deltas.length };
+  });
+}
+
+export function undoLastApply(
+  host: Host,
+  request: ForkRequest,
+  asked: UndoRequest = {},
+): Promise<Omit<Undone, 'fork'> & { readonly pending: number }> {
+  return withFork(host, request, 'ctx apply --undo', async (fork) => {
+    const object = objectOf(fork);
+    const facts = { origin: fork.vault.origin };
+    const verb = { type: 'apply undo', object, durable: true, facts };
+    const { fork: after, ...undone } = await recordedVerb(
+      host,
+      verb,
+      (progress) => undoApply(fork, { leaves: asked.leaves, ...both(progress, asked) }),
+      // What it left is no step of its.
+      (result) => toldSteps({ ...result, steps: result.written }, { left: result.left }),
+    );
+    return { ...undone, pending: countChanges(await forkChanges(after)) };
+  });
+}
