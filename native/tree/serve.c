@@ -139,6 +139,8 @@ static void follow(size_t index, const struct pollfd *watched) {
 }
 
 _Noreturn void serve_jobs(void) {
+  /* Its caller may be gone a moment before it: a directory of theirs, and the disk it is on, is not kept busy by that. */
+  if (chdir("/") != 0) fail(errno, "enter", "/");
   for (size_t i = 0; i < sizeof terminal_signals / sizeof *terminal_signals; i++) signal(terminal_signals[i], SIG_IGN);
   for (uint32_t asked = 0;;) {
     struct pollfd watched[1 + 2 * MOST_JOBS] = {{STDIN_FILENO, running < MOST_JOBS ? POLLIN : 0, 0}};

@@ -57,91 +57,88 @@ forEachUser(
       const random = randomFrom(testSeed + user.uid);
       const memory = existsSync('/dev/shm') ? '/dev/shm' : stage.directory;
       const disk = new CutDisk(mkdtempSync(join(memory, 'ctx-cut-')), user);
-      try {
-        const reason = disk.make();
-        if (reason !== undefined) return context.skip(reason);
-        const project = join(disk.mounted, 'project');
-        const world: World = {
-          stage,
-          project,
-          boot: 1,
-          // The configuration holds the software root of the record: it goes back in time with the rest of the disk.
-          env: () => ({
-            CTX_DATA: join(disk.mounted, 'store'),
-            XDG_CONFIG_HOME: join(disk.mounted, 'configuration'),
-            CTX_BOOT: `boot ${world.boot}`,
-          }),
-        };
-        stage.shell(disk.mounted, `mkdir project; cd project; ${write('first')}`);
-        spawnSync('sync', ['-f', disk.mounted]);
-        const verbs: readonly (readonly string[])[] = [
-          ['exec', '--wait', '--', 'sh', '-c', write('cut')],
-          ['apply', '--wait'],
-          ['apply', '--undo', '--wait'],
-          ['checkpoint', 'save', '--wait', 'cut'],
-          ['rollback', '--wait'],
-          ['flatten', '--wait'],
-          ['gc'],
-          ['audit', 'seal'],
-          ['vault', 'import'],
-        ];
-        let yours = 'first';
-        for (let round = 0; round < rounds; round++) {
-          const verb = verbs[Math.floor(random() * verbs.length)] ?? [];
-          const label = `round ${round}: ${verb.join(' ').slice(0, 30)}`;
-          // Confirmed: a checkpoint by name is synced. Two more commands are not.
-          await inside(world, write(`synced${round}`));
-          await ctx(world, ['checkpoint', 'save', `synced${round}`]);
-          await inside(world, write(`later${round}`));
-          await inside(world, write(`last${round}`));
-          if (verb[1] === '--undo') {
-            await ctx(world, ['apply', '--wait']);
-            await inside(world, write(`after${round}`));
-          }
-          if (verb[0] === 'vault') {
-            for (const name of ['store', 'configuration'])
-              rmSync(join(disk.mounted, name), { recursive: true, force: true });
-            // Deleting is the person's: what is cut is the import.
-            spawnSync('sync', ['-f', disk.mounted]);
-          }
-          const running = stage.startCtx(project, verb, { env: world.env() });
-          const copies: string[] = [];
-          for (let cut = 0; cut < cutsOfOne; cut++) {
-            await sleep((random() * 1200) / cutsOfOne);
-            copies.push(disk.copy());
-          }
-          await running.finished;
-          const applied = new Set([yours, 'cut', `last${round}`, `synced${round}`]);
-          for (const [number, copy] of copies.entries()) {
-            disk.restore(copy);
-            world.boot += 1;
-            const at = `${label}, cut ${number}`;
-            for (const found of wordsIn(project)) assert.ok(applied.has(found), `${at}: ${found}`);
-            const { faults, repaired } = await stage.json(project, ['fsck', '--repair'], 0, { env: world.env() });
-            assert.deepEqual(faults, [], `${at}: ${JSON.stringify(repaired)}`);
-            if (verb[0] === 'vault') continue;
-            // The fork is of one command, and what was synced is there, whatever came later.
-            const now = (await inside(world, 'sort -u f*')).trimEnd();
-            if (verb[0] !== 'apply') assert.match(now, /^\w+$/, at);
-            await ctx(world, ['rollback', '--wait', `synced${round}`]);
-            assert.equal(await inside(world, 'sort -u f*'), `synced${round}\n`, at);
-          }
-          await inside(world, write(`next${round}`));
-          await ctx(world, ['diff', '--names']);
-          await ctx(world, ['gc']);
-          assert.match(await ctx(world, ['audit', 'verify']), /The record holds/, label);
-          await ctx(world, ['apply', '--wait', '--conflicts', 'theirs']);
-          yours = `next${round}`;
-          assert.deepEqual([...wordsIn(project)], [yours], label);
-          assert.deepEqual(
-            readdirSync(project).filter((name) => !/^f\d+$/.test(name)),
-            [],
-            label,
-          );
+      context.after(() => disk.remove());
+      const reason = disk.make();
+      if (reason !== undefined) return context.skip(reason);
+      const project = join(disk.mounted, 'project');
+      const world: World = {
+        stage,
+        project,
+        boot: 1,
+        // The configuration holds the software root of the record: it goes back in time with the rest of the disk.
+        env: () => ({
+          CTX_DATA: join(disk.mounted, 'store'),
+          XDG_CONFIG_HOME: join(disk.mounted, 'configuration'),
+          CTX_BOOT: `boot ${world.boot}`,
+        }),
+      };
+      stage.shell(disk.mounted, `mkdir project; cd project; ${write('first')}`);
+      spawnSync('sync', ['-f', disk.mounted]);
+      const verbs: readonly (readonly string[])[] = [
+        ['exec', '--wait', '--', 'sh', '-c', write('cut')],
+        ['apply', '--wait'],
+        ['apply', '--undo', '--wait'],
+        ['checkpoint', 'save', '--wait', 'cut'],
+        ['rollback', '--wait'],
+        ['flatten', '--wait'],
+        ['gc'],
+        ['audit', 'seal'],
+        ['vault', 'import'],
+      ];
+      let yours = 'first';
+      for (let round = 0; round < rounds; round++) {
+        const verb = verbs[Math.floor(random() * verbs.length)] ?? [];
+        const label = `round ${round}: ${verb.join(' ').slice(0, 30)}`;
+        // Confirmed: a checkpoint by name is synced. Two more commands are not.
+        await inside(world, write(`synced${round}`));
+        await ctx(world, ['checkpoint', 'save', `synced${round}`]);
+        await inside(world, write(`later${round}`));
+        await inside(world, write(`last${round}`));
+        if (verb[1] === '--undo') {
+          await ctx(world, ['apply', '--wait']);
+          await inside(world, write(`after${round}`));
+        }
+        if (verb[0] === 'vault') {
+          for (const name of ['store', 'configuration'])
+            rmSync(join(disk.mounted, name), { recursive: true, force: true });
+          // Deleting is the person's: what is cut is the import.
           spawnSync('sync', ['-f', disk.mounted]);
         }
-      } finally {
-        disk.remove();
+        const running = stage.startCtx(project, verb, { env: world.env() });
+        const copies: string[] = [];
+        for (let cut = 0; cut < cutsOfOne; cut++) {
+          await sleep((random() * 1200) / cutsOfOne);
+          copies.push(disk.copy());
+        }
+        await running.finished;
+        const applied = new Set([yours, 'cut', `last${round}`, `synced${round}`]);
+        for (const [number, copy] of copies.entries()) {
+          await disk.restore(copy);
+          world.boot += 1;
+          const at = `${label}, cut ${number}`;
+          for (const found of wordsIn(project)) assert.ok(applied.has(found), `${at}: ${found}`);
+          const { faults, repaired } = await stage.json(project, ['fsck', '--repair'], 0, { env: world.env() });
+          assert.deepEqual(faults, [], `${at}: ${JSON.stringify(repaired)}`);
+          if (verb[0] === 'vault') continue;
+          // The fork is of one command, and what was synced is there, whatever came later.
+          const now = (await inside(world, 'sort -u f*')).trimEnd();
+          if (verb[0] !== 'apply') assert.match(now, /^\w+$/, at);
+          await ctx(world, ['rollback', '--wait', `synced${round}`]);
+          assert.equal(await inside(world, 'sort -u f*'), `synced${round}\n`, at);
+        }
+        await inside(world, write(`next${round}`));
+        await ctx(world, ['diff', '--names']);
+        await ctx(world, ['gc']);
+        assert.match(await ctx(world, ['audit', 'verify']), /The record holds/, label);
+        await ctx(world, ['apply', '--wait', '--conflicts', 'theirs']);
+        yours = `next${round}`;
+        assert.deepEqual([...wordsIn(project)], [yours], label);
+        assert.deepEqual(
+          readdirSync(project).filter((name) => !/^f\d+$/.test(name)),
+          [],
+          label,
+        );
+        spawnSync('sync', ['-f', disk.mounted]);
       }
     });
   },

@@ -3,8 +3,10 @@
  * written to the file by then; a copy of it is mounted elsewhere, and recovers its journal as after a real one.
  */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, copyFileSync, mkdirSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, copyFileSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { describeProcess, processesEmptying, processesUsing } from './leftovers.js';
+import { until } from './process.js';
 import { isRoot, type TestUser } from './users.js';
 
 function run(argv: readonly string[]): string | undefined {
@@ -59,17 +61,36 @@ export class CutDisk {
     return copy;
   }
 
-  /** The power comes back: the disk is what had reached it. Nothing may be running on it. */
-  restore(copy: string): void {
-    required(['umount', this.mounted]);
+  /** Nothing uses it but what frees the trash: another process of ours that outlives its verb fails the test. */
+  async #unmount(): Promise<void> {
+    const { dev } = statSync(this.mounted);
+    await until(() => processesEmptying(this.mounted).length === 0, `nobody empties a trash of ${this.mounted}`, 120);
+    const problem = run(['umount', this.mounted]);
+    if (problem === undefined) return;
+    const users = processesUsing(dev).map(describeProcess);
+    throw new Error(`${problem.trim()} Used by: ${users.join(', ') || 'no process that is still there'}`);
+  }
+
+  /** The power comes back: the disk is what had reached it. */
+  async restore(copy: string): Promise<void> {
+    await this.#unmount();
     rmSync(this.#image);
     required(['mv', copy, this.#image]);
     const problem = this.#mount();
     if (problem !== undefined) throw new Error(problem);
   }
 
-  remove(): void {
-    run(['umount', this.mounted]);
-    rmSync(this.#directory, { recursive: true, force: true });
+  async remove(): Promise<void> {
+    try {
+      if (this.#isMounted()) await this.#unmount();
+    } finally {
+      // Nothing of a test that failed is in the way of the next: its last user takes the disk along.
+      if (this.#isMounted()) required(['umount', '--lazy', this.mounted]);
+      rmSync(this.#directory, { recursive: true, force: true });
+    }
+  }
+
+  #isMounted(): boolean {
+    return statSync(this.mounted).dev !== statSync(this.#directory).dev;
   }
 }

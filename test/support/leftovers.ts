@@ -1,6 +1,6 @@
 /** What must not stay behind: mounts, and processes of a jail. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { until } from './process.js';
 
@@ -19,6 +19,41 @@ export function processesMounting(directory: string): number[] {
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry) && name.test(read(`/proc/${entry}/mountinfo`)))
     .map(Number);
+}
+
+/** Processes that keep the filesystem of this device number busy: by a directory they are in, an open file or a program. */
+export function processesUsing(device: number): number[] {
+  const isOn = (path: string) => {
+    try {
+      return statSync(path).dev === device;
+    } catch {
+      return false; // ended meanwhile, or not ours to look into
+    }
+  };
+  const open = (process: string) => {
+    try {
+      return readdirSync(`/proc/${process}/fd`).map((name) => `fd/${name}`);
+    } catch {
+      return [];
+    }
+  };
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .filter((entry) => ['cwd', 'root', 'exe', ...open(entry)].some((name) => isOn(`/proc/${entry}/${name}`)))
+    .map(Number);
+}
+
+/** What outlives a verb on purpose: it frees what was thrown away, after all other work of the machine. */
+export function processesEmptying(directory: string): number[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .filter((entry) => read(`/proc/${entry}/cmdline`).includes(`/tree\0empty\0${directory}/`))
+    .map(Number);
+}
+
+/** Its number and its words, for whoever has to find out where it comes from. */
+export function describeProcess(pid: number): string {
+  return `${pid} ${read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim()}`;
 }
 
 /** Everything inside is killed before a verb ends, but a killed verb leaves that to the kernel: it may take a moment. */

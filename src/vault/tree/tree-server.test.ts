@@ -3,12 +3,15 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { seeded } from '../../../test/property/seeded.js';
 import { processesCalled, until } from '../../../test/support/process.js';
+import { Starter } from '../../base/starter.js';
 import { Tree } from './tree.js';
 import { freshPlace, program } from './tree-fixture.js';
 
+const startLibrary = fileURLToPath(new URL('../../../../native/start.node', import.meta.url));
 const place = freshPlace();
 let made = 0;
 
@@ -100,9 +103,14 @@ describe('a tree program that stays', () => {
     );
   });
 
-  it('stands in no directory of its caller’s', async () => {
-    const tree = new Tree({ program });
-    await tree.diff({ uppers: [layer(0)], lowers: [] });
-    for (const pid of serversOf(process.pid)) assert.equal(readlinkSync(`/proc/${pid}/cwd`), '/');
+  it('has no directory of its caller as its own, however it was started', async () => {
+    assert.notEqual(process.cwd(), '/');
+    for (const tree of [new Tree({ program }), new Tree({ program, starter: new Starter(startLibrary) })]) {
+      await tree.diff({ uppers: [layer(0)], lowers: [] });
+      const servers = serversOf(process.pid);
+      assert.ok(servers.length > 0);
+      for (const pid of servers) assert.equal(readlinkSync(`/proc/${pid}/cwd`), '/');
+      tree.release();
+    }
   });
 });
