@@ -1,6 +1,7 @@
 #include "renames.h"
 #include "caller.h"
 #include "jail.h"
+#include "status.h"
 #include "syscalls.h"
 #include "terminal.h"
 
@@ -257,6 +258,20 @@ void renames_go_on(void)
 	mover.answer = -1;
 	end_first(answer.error);
 	start_next();
+}
+
+/* Whoever kills and does not wait may have ended before the one that was killed. */
+static bool is_killed(pid_t thread)
+{
+	return status_of(thread, "\nSigPnd:", 16) & 1ULL << (SIGKILL - 1);
+}
+
+bool renames_outlive_caller(void)
+{
+	if (mover.pid == 0 || (!is_killed((pid_t)first_waiting->call.pid) && is_still_waiting(first_waiting)))
+		return false;
+	kill(mover.pid, SIGCONT);
+	return true;
 }
 
 enum { LOOK_MILLISECONDS = 20 };

@@ -17,6 +17,12 @@ bool rename_asked(struct calls *calls, const struct seccomp_notif *call);
 int renames_descriptor(void);
 void renames_go_on(void);
 
+/*
+ * Whether one is under way whose caller is gone or killed: such a program does not wait for it. What stopped the process that is at work has no
+ * say: it is let go on.
+ */
+bool renames_outlive_caller(void);
+
 /* Lets one that is under way come to its end, unless whoever started this jail ends first. */
 void renames_finish(void);
 

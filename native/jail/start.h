@@ -34,7 +34,7 @@ struct command {
 	struct refusals refusals;
 	struct renamed renamed;
 	struct relay *relays; /* RELAYS of them */
-	long long ended;       /* when it was first seen to have, in milliseconds, while its status is kept from us; else 0 */
+	long long ended;       /* when it was first seen to have, in milliseconds, while its end cannot be told yet; else 0 */
 	uint64_t most_threads; /* that it may have; 0 where the plan does not say */
 	uint32_t crowd;        /* the most that were seen */
 };

@@ -1,11 +1,10 @@
 #include "traced.h"
 #include "jail.h"
+#include "status.h"
 #include "syscalls.h"
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -34,27 +33,11 @@ bool is_collectable(pid_t command)
 	return waitid(P_PID, (id_t)command, &about, WEXITED | WNOHANG | WNOWAIT) != 0 || about.si_pid == command;
 }
 
-/* A number that the host's /proc says of a process; 0 where it does not. */
-static pid_t status_of(pid_t process, const char *field)
-{
-	char path[64], text[4096];
-	snprintf(path, sizeof path, "%d/status", (int)process);
-	int file = openat(host_processes(), path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = file < 0 ? -1 : read(file, text, sizeof text - 1);
-	if (file >= 0)
-		close(file);
-	if (got <= 0)
-		return 0;
-	text[got] = 0;
-	const char *found = strstr(text, field);
-	return found ? (pid_t)strtol(found + strlen(field), NULL, 10) : 0;
-}
-
 /* A thread may be it: then the process that has this thread. */
 static pid_t tracer_of(pid_t command)
 {
-	pid_t thread = status_of(command, "\nTracerPid:");
-	return thread > 0 ? status_of(thread, "\nTgid:") : 0;
+	pid_t thread = (pid_t)status_of(command, "\nTracerPid:", 10);
+	return thread > 0 ? (pid_t)status_of(thread, "\nTgid:", 10) : 0;
 }
 
 /* Init itself is closed to an owner without privileges: the namespace is that of our children. */

@@ -171,17 +171,18 @@ static long long milliseconds_now(void)
 static int crowd_patience = CROWD_LOOK_LEAST_MS;
 
 /* A debugger takes the status of what it has started, and passes it on: it is given time for that. */
-enum { TRACER_MS = 2000, TRACED_LOOK_MS = 20 };
+enum { TRACER_MS = 2000, ENDED_LOOK_MS = 20 };
 
-/* Whether its status can be taken. */
+/* Whether its status can be taken, and nothing in the fork is still being moved for a program that is gone. */
 static bool has_ended_for_us(struct command *command)
 {
-	if (is_collectable(command->pid))
+	bool collectable = is_collectable(command->pid);
+	if (collectable && !renames_outlive_caller())
 		return true;
 	long long now = milliseconds_now();
 	if (!command->ended)
 		command->ended = now;
-	if (now - command->ended > TRACER_MS)
+	if (!collectable && now - command->ended > TRACER_MS)
 		end_tracer(command->pid);
 	return false;
 }
@@ -231,7 +232,7 @@ static int patience(const struct jail *jail)
 		return -1;
 	for (uint32_t i = 0; i < jail->count; i++)
 		if (jail->commands[i]->ended)
-			return TRACED_LOOK_MS;
+			return ENDED_LOOK_MS;
 	return held_patience() >= 0 ? held_patience() : crowd_patience;
 }
 
@@ -268,6 +269,9 @@ void watch(struct jail *jail)
 			if (jail->kept)
 				return;
 		}
+		/* Before the commands, whose ends wait for it. */
+		if (watched[WATCH_RENAMES].revents)
+			renames_go_on();
 		/* From the last: one that is forgotten changes places with one that was looked at already. */
 		for (uint32_t i = count; i-- > 0;) {
 			struct command *command = jail->commands[i];
@@ -285,8 +289,6 @@ void watch(struct jail *jail)
 			if (jail->count > 0)
 				held_follow(ended, jail->commands[0]->id);
 		}
-		if (watched[WATCH_RENAMES].revents)
-			renames_go_on();
 		if (watched[WATCH_LEFT].revents)
 			take_left_calls();
 		if (watched[WATCH_ANSWERS].revents && !discard_answers())

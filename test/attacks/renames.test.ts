@@ -91,6 +91,25 @@ forEachUser((user) => {
     );
   });
 
+  test('when a command has ended nothing is moved any more, though the program that renames was killed', async () => {
+    const count = soak ? 5000 : 500;
+    const project = stage.project(fill(count));
+    await inSession(
+      stage,
+      async () => {
+        const run = (script: string) => stage.ctx(project, ['session', 'exec', '--', 'sh', '-c', script]);
+        const begun = 'until test -n "$(find . -maxdepth 1 -name ".ctx-rename-*")"; do kill -0 $p || break; done';
+        const killed = await run(
+          `python3 -c 'import os; os.rename("d", "e")' & p=$!; ${begun}; kill -9 $p && echo killed`,
+        );
+        assert.equal(killed.stdout, 'killed\n', killed.stderr);
+        const { stdout } = await run(`ls -A; ${whole('d', count)} && echo whole`);
+        assert.equal(stdout, 'd\nwhole\n');
+      },
+      { project },
+    );
+  });
+
   test('where the disk is full all stays at its place', { skip: cannotMountSmallDisk ?? false }, async (context) => {
     const disk = stage.makeDirectory('small-rename');
     if (!(await overlayWorksOn(stage, disk))) return context.skip('this kernel has no overlay on tmpfs');
