@@ -260,9 +260,9 @@ export class Session {
   async #sync(): Promise<void> {
     const { origin, fork } = this.#equipment;
     const { store, tree } = this.#host;
-    const { owner } = placeOf(this.#host, origin);
-    const asked = { store, tree, origin, owner, fork, purpose: 'ctx session', atOnce: true };
     try {
+      const { owner } = placeOf(this.#host, origin);
+      const asked = { store, tree, origin, owner, fork, purpose: 'ctx session', atOnce: true };
       const opened = await openExistingFork(asked);
       if (opened === undefined) return;
       try {
@@ -272,13 +272,15 @@ export class Session {
         closeFork(opened);
       }
     } catch (error) {
-      // In use, deleted, full: nothing that was said depends on it.
+      // In use, deleted, full, or the directory is gone: nothing that was said depends on it.
       if (!(error instanceof ErrnoError)) throw error;
     }
   }
 
   #syncWhenIdle(): void {
     clearTimeout(this.#idle);
+    // Its end does it, and a command that it cut short comes here after that.
+    if (this.#ending !== undefined) return;
     this.#idle = setTimeout(async () => {
       const end = await this.#turns.take();
       try {

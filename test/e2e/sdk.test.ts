@@ -1,9 +1,11 @@
 /** The SDK: what docs/sdk.md shows runs, and a workspace does what the verbs do. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { type ErrnoCode, ErrnoError, judge, type OpenOptions, open, operate, type Workspace } from 'ctxfs';
+import { idleSyncMilliseconds } from '../../src/base/limits.js';
 import { verbs } from '../../src/cli/verbs.js';
 import { assertNothingLeft } from '../support/leftovers.js';
 import { until } from '../support/process.js';
@@ -280,6 +282,45 @@ asOneUser((user) => {
       await workspace.close();
       await refused;
       await assert.rejects(workspace.run(['true']), refuses('EPIPE'));
+      await assertNothingLeft(project);
+    });
+
+    test('a directory that is deleted while its jail is idle ends no process of the caller', async () => {
+      const project = stage.project();
+      const workspace = await open({ directory: project, data: stage.store });
+      await workspace.run(['true']);
+      rmSync(project, { recursive: true });
+      // What it does when idle would fail this test by an unhandled rejection.
+      await setTimeout(idleSyncMilliseconds + 500);
+      await workspace.close();
+    });
+
+    test('whatever had no answer when it was closed is EPIPE, whether its command ended first or not', async () => {
+      const project = stage.project();
+      const calls: readonly ((workspace: Workspace) => Promise<unknown>)[] = [
+        (workspace) => workspace.run(['true']),
+        (workspace) => workspace.write('file', 'text'),
+        (workspace) => workspace.exec(['sleep', '98766']),
+        (workspace) => workspace.execLive(['sleep', '98766']),
+        (workspace) => workspace.askToApply(),
+      ];
+      for (const call of calls)
+        for (const milliseconds of [0, 10, 20, 40, 80]) {
+          const workspace = await open({ directory: project, data: stage.store });
+          let answered = false;
+          await workspace.run({ shell: 'echo x >> file' });
+          const outcome = call(workspace).then(
+            () => {
+              answered = true;
+              return 'an answer';
+            },
+            (error) => error.code,
+          );
+          await setTimeout(milliseconds);
+          const expected = answered ? 'an answer' : 'EPIPE';
+          await workspace.close();
+          assert.equal(await outcome, expected, `${call} after ${milliseconds} ms`);
+        }
       await assertNothingLeft(project);
     });
 

@@ -7,7 +7,7 @@
  * Commands run beside each other, and beside what only looks. What changes the fork as a whole, such as an apply, waits for the
  * commands that were asked for before it, and those that come later wait for it; sessions that a caller starts are apart.
  */
-import { ErrnoError } from '../../base/errno.js';
+import { ErrnoError, hasCode } from '../../base/errno.js';
 import { SharedTurns, Turns } from '../../base/turns.js';
 import type { Operation, Plan } from '../../jail/operation.js';
 import type { Asked } from '../../proxy/approval/approval.js';
@@ -77,7 +77,16 @@ export class Workspace extends Fork {
 
   /** Commands run beside each other, as in one directory; what changes the fork as a whole has its turn between them. */
   #beside<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.#turns.shared(this.#unlessEnded(work, signal));
+    return this.#unlessClosed(this.#turns.shared(this.#unlessEnded(work, signal)));
+  }
+
+  /** `close` ends commands. Which comes first, the report of one or the end of its jail, is not for the caller to know. */
+  async #unlessClosed<T>(command: Promise<T>): Promise<T> {
+    try {
+      return await command;
+    } finally {
+      this.#refuseClosed();
+    }
   }
 
   #unlessEnded<T>(work: () => Promise<T>, signal: AbortSignal | undefined): () => Promise<T> {
@@ -169,12 +178,13 @@ export class Workspace extends Fork {
 
   /** The same on the directory itself, without a fork: nothing that it does can be undone. */
   execLive(command: Command, options: JailOptions = {}): Promise<LiveEnvelope> {
-    return this.inTurn(async () => {
+    const work = async () => {
       const { executeLive } = await import('../../proxy/execute-live.js');
       const callbacks = new GuardedCallbacks();
       const asked = { ...options, signal: this.#endOf(options.signal) };
       return callbacks.during(executeLive(this.#host, commandOf(this.#commands, command, asked, callbacks)));
-    }, options.signal);
+    };
+    return this.#unlessClosed(this.inTurn(work, options.signal));
   }
 
   /** A kept jail of the caller's own: started once, then a command costs about a fork. End it when done. */
@@ -292,11 +302,11 @@ export class Workspace extends Fork {
   }
 
   /** As `apply`, for a program that speaks for a model: a person answers first, with `ctx approvals`. EACCES where it is a no. */
-  askToApply(options: AskedApplyOptions = {}): Promise<Answer> {
+  async askToApply(options: AskedApplyOptions = {}): Promise<Answer> {
     const { paths, approvalMilliseconds = this.#options.approvalMilliseconds, onApproval, signal } = options;
     const asked = onApproval ?? this.#options.onApproval;
     const only = paths === undefined ? undefined : shownFrom(this.#place, paths);
-    return this.inTurn(async () => {
+    const work = async () => {
       const { applyByApproval } = await import('../../workspace/approved-apply.js');
       return applyByApproval(this.#host, {
         ...this.#request,
@@ -305,10 +315,20 @@ export class Workspace extends Fork {
         onApproval: asked,
         signal: this.#endOf(signal),
       });
-    }, signal);
+    };
+    try {
+      return await this.inTurn(work, signal);
+    } catch (error) {
+      // Interrupted while the person was asked. Once it is writing, it comes to its end and is answered.
+      if (hasCode(error, 'ECANCELED')) this.#refuseClosed();
+      throw error;
+    }
   }
 
-  /** Ends what runs in the kept jail, and the jail. What was asked for and has not had its turn is EPIPE. */
+  /**
+   * Ends the commands that run, and the kept jail. They are EPIPE, and so is what has not had its turn; what changes the fork as a
+   * whole and has begun comes to its end and is answered.
+   */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#leaveKept();
