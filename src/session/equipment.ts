@@ -1,0 +1,119 @@
+/** What a session is made with: its jail, its place in the fork's group, its control group, its network, its record. */
+import { type Group, makeGroup } from '../jail/cgroup.js';
+import { keptPlan } from '../jail/plan.js';
+import { KeptJail } from '../jail/serve.js';
+import { readyFork } from '../proxy/execute.js';
+import type { ResolvedAuthority } from '../proxy/grants/authority-of.js';
+import { enforcedPlan } from '../proxy/grants/enforced-plan.js';
+import { ownersOf } from '../proxy/grants/jail-identity.js';
+import type { Host, Place } from '../proxy/host.js';
+import { heldCachesText } from '../proxy/report/held-caches.js';
+import type { Permitted } from '../proxy/run/authority-for.js';
+import { mountsOf } from '../proxy/run/fork-mounts.js';
+import { joinedFork, refuseOtherOwners } from '../proxy/run/join-fork.js';
+import { type JailNetwork, networkFor } from '../proxy/run/run.js';
+import { viewOf } from '../proxy/run/view.js';
+import { type KeptPlace, keepPlace, leavePlace, Member } from '../vault/store/group.js';
+import { rootKey, workspaceRoot } from '../vault/store/layout.js';
+import type { OpenFork } from '../vault/vault.js';
+import { SessionRecord } from './session-record.js';
+import type { SessionRequest } from './session-request.js';
+
+/** Goes with the session. */
+export interface Equipment {
+  readonly jail: KeptJail;
+  readonly kept: KeptPlace;
+  readonly group: Group | undefined;
+  readonly network: JailNetwork | undefined;
+  readonly record: SessionRecord;
+  readonly resolved: ResolvedAuthority;
+  readonly origin: string;
+  readonly fork: string;
+}
+
+/** The fork while the jail has it mounted: while a command runs, or something that one left. */
+export interface Mounted {
+  readonly fork: OpenFork;
+  readonly member: Member;
+  readonly isReadOnly: boolean;
+  /** Its overlays are taken down, and its place in the group is still held. */
+  isDown: boolean;
+  /** Commands that run now. */
+  readonly running: Set<{ readonly text: string }>;
+}
+
+/** As far as there are any yet. */
+interface Parts {
+  readonly jail: KeptJail | undefined;
+  readonly network: JailNetwork | undefined;
+  readonly group: Group | undefined;
+  readonly member: Member | undefined;
+  readonly kept: KeptPlace | undefined;
+}
+
+/** Where a start failed: whatever is there already goes. */
+export async function dismantle({ jail, network, group, member, kept }: Parts): Promise<void> {
+  await jail?.end();
+  await network?.end();
+  group?.remove();
+  member?.leave();
+  if (kept !== undefined) leavePlace(kept);
+}
+
+export interface EquipmentRequest {
+  readonly host: Host;
+  readonly id: string;
+  readonly request: SessionRequest;
+  readonly place: Place;
+  readonly resolved: Permitted;
+  /** Locked by the caller, which closes it. */
+  readonly opened: OpenFork;
+}
+
+/** The jail has the fork mounted, and nothing runs in it. */
+export async function makeEquipment(asked: EquipmentRequest): Promise<[Equipment, Mounted]> {
+  const { host, id, request, place, resolved, opened } = asked;
+  const { authority } = resolved;
+  const { origin } = place;
+  const whole = { ...request, argv: ['ctx', 'session'], streams: 'capture' } as const;
+  const roots = [workspaceRoot, ...resolved.roots.map(rootKey)];
+  let kept: KeptPlace | undefined;
+  let member: Member | undefined;
+  let group: Group | undefined;
+  let network: JailNetwork | undefined;
+  let jail: KeptJail | undefined;
+  try {
+    const owners = ownersOf(place, resolved);
+    refuseOtherOwners(opened, owners);
+    const synced =
+      opened.others.length === 0
+        ? await readyFork(host, place, opened, resolved, whole)
+        : await joinedFork(host, opened, resolved, whole);
+    kept = await keepPlace(host.tree, opened.place);
+    const checkpoint = synced.checkpoint ?? opened.others[0]?.checkpoint ?? null;
+    const facts = { command: 'ctx session', roots, owners, checkpoint };
+    member = await Member.enter(host.tree, opened.place, facts, opened.others, kept);
+    const mounts = mountsOf(synced.fork, resolved.roots, { cache: request.cache });
+    const view = viewOf({ ...whole, host, place, resolved, mounts });
+    const fork = opened.name;
+    const record = new SessionRecord(host, { id, origin, vault: synced.fork.id, fork, resolved });
+    const { privateHosts = [], secrets = [] } = request;
+    network = await networkFor({ authority, privateHosts, secrets, view, onConnection: record.connections });
+    group = makeGroup(authority.quota, host.lockLibrary);
+    jail = await KeptJail.make({
+      program: host.jailProgram,
+      plan: enforcedPlan({ ...view, jail: { ...view.jail, controlGroups: group?.directories ?? [] } }, keptPlan),
+      lockDescriptor: kept.descriptor,
+      onServer: network?.onServer,
+    });
+    // Said now, and with the first command: whoever runs that may be another one.
+    const warnings = [...(opened.warnings ?? []), ...heldCachesText(jail.heldCaches)];
+    for (const text of warnings) host.warn?.(text);
+    record.sayLater(warnings);
+    const equipment = { jail, kept, group, network, record, resolved, origin, fork };
+    return [equipment, { fork: synced.fork, member, isReadOnly: false, isDown: false, running: new Set() }];
+  } catch (error) {
+    await dismantle({ jail, network, group, member, kept });
+    throw error;
+  }
+}
