@@ -149,3 +149,11 @@ export function fromSystemError(error: unknown, operation: string, path?: string
     cause: error,
   });
 }
+
+/** What a disk may answer to any write, wherever it happens. */
+const diskCodes: ReadonlySet<string> = new Set<ErrnoCode>(['EDQUOT', 'EIO', 'ENOSPC', 'EROFS']);
+
+/** A full or failing disk is no defect of ours, also where the code that wrote did not foresee it. Other errors stay what they are. */
+export function orDiskError(error: unknown): unknown {
+  return isSystemError(error) && diskCodes.has(error.code) ? fromSystemError(error, 'write') : error;
+}

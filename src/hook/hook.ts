@@ -11,7 +11,7 @@
  * `child_process` nor `crypto` nor anything of the jail. Promises: whatever comes in, the answer is one that the harness understands; whatever goes
  * wrong, it is deny; every denial is in the record, or its reason says why it is not.
  */
-import { ErrnoError } from '../base/errno.js';
+import { ErrnoError, orDiskError } from '../base/errno.js';
 import { hookInputMilliseconds, hookMilliseconds } from '../base/limits.js';
 import { visible } from '../base/visible-text.js';
 import { authorityGrants } from './authority-grants.js';
@@ -65,7 +65,8 @@ function cut(text: string): string {
   return visible(text.length > recordedCharacters ? `${text.slice(0, recordedCharacters)}...` : text);
 }
 
-function reasonOf(error: unknown): string {
+function reasonOf(thrown: unknown): string {
+  const error = orDiskError(thrown);
   if (!(error instanceof ErrnoError)) return 'this is a defect of ctx, please report it';
   const place = error.path === undefined ? '' : ` ${error.path}`;
   return cut(`${error.operation}${place}: ${error.reason} (${error.code})`);

@@ -4,7 +4,7 @@
  */
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { CallToolResult, ServerNotification, ServerRequest } from '@modelcontextprotocol/sdk/types.js';
-import { ErrnoError } from '../base/errno.js';
+import { ErrnoError, orDiskError } from '../base/errno.js';
 import { toolProgressMilliseconds } from '../base/limits.js';
 import { version } from '../base/version.js';
 import type { Asked } from '../sdk/operator/approvals.js';
@@ -112,7 +112,8 @@ async function call(serving: Serving, tool: Tool, given: Record<string, unknown>
         progress.sayNow(`waits for a person: ctx approvals grant ${asked.id}, or deny`);
       },
     });
-  } catch (error) {
+  } catch (thrown) {
+    const error = orDiskError(thrown);
     if (error instanceof ErrnoError) return refusal(error);
     throw error;
   } finally {

@@ -1,5 +1,5 @@
 /** What a person does with a fork after a command: look, keep, forget. Each locks the fork, and is in the record. */
-import { ErrnoError } from '../base/errno.js';
+import { ErrnoError, orDiskError } from '../base/errno.js';
 import { countedChanges } from '../base/limits.js';
 import { type Host, placeOf } from '../proxy/host.js';
 import { recordInterrupted } from '../proxy/run/interrupted-run.js';
@@ -68,13 +68,23 @@ export async function withFork<T>(
 /** The name of a fork in the record. */
 export const objectOf = ({ id, name }: OpenFork) => `fork/${id}/${name}`;
 
-/** Many layers become few, and what nobody needs any more goes: of this fork too, since its lock is held. */
-export async function tidy(fork: OpenFork): Promise<void> {
-  await flattenTrunk(fork);
-  const moved = await moveOnto(fork, { vault: readVaultMeta(fork.paths.meta) ?? fork.vault, problems: [] });
-  // What goes must not be what a power cut would go back to.
-  await syncedFork(moved.fork);
-  await collectGarbage(fork, new Map([[fork.name, fork.lockDescriptor]]), { later: true });
+/**
+ * After a verb that has done its work: many layers become few, and what nobody needs any more goes: of this fork too, since its lock
+ * is held. Where that fails, what was done stays done, and is not to be reported as a failure: a person would do it again.
+ */
+export async function tidy(host: Host, fork: OpenFork): Promise<void> {
+  try {
+    await flattenTrunk(fork);
+    const moved = await moveOnto(fork, { vault: readVaultMeta(fork.paths.meta) ?? fork.vault, problems: [] });
+    // What goes must not be what a power cut would go back to.
+    await syncedFork(moved.fork);
+    await collectGarbage(fork, new Map([[fork.name, fork.lockDescriptor]]), { later: true });
+  } catch (thrown) {
+    const error = orDiskError(thrown);
+    if (!(error instanceof ErrnoError)) throw error;
+    const why = `${error.reason} (${error.code})`;
+    host.warn?.(`done, but the store could not be tidied up: ${why}; run ctx gc once that is solved`);
+  }
 }
 
 /** `confirm` is called with the fork locked, before anything is written; it throws where that must not be. */
@@ -103,7 +113,7 @@ export function keepFork(
     const { fork: after, ...applied } = await recordedVerb(host, verb, apply, (result) =>
       toldSteps(result, { heldBack: result.heldBack }),
     );
-    await tidy(after);
+    await tidy(host, after);
     return applied;
   });
 }
@@ -129,7 +139,7 @@ export function forgetFork(host: Host, request: ForkRequest): Promise<Dropped> {
       const more = count.more === undefined ? {} : { more: true };
       const facts = { origin: fork.vault.origin, changes: count.dropped, ...more };
       const verb = { type: 'drop', object: objectOf(fork), makesRoom: true, facts };
-      await recordedVerb(host, verb, async () => tidy(await dropFork(fork)));
+      await recordedVerb(host, verb, async () => tidy(host, await dropFork(fork)));
       return count;
     },
     { afresh: true },

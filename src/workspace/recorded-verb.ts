@@ -4,7 +4,7 @@
  */
 import type { RecordEntry } from '../audit/record.js';
 import type { Json } from '../base/canonical-json.js';
-import { ErrnoError } from '../base/errno.js';
+import { ErrnoError, orDiskError } from '../base/errno.js';
 import type { Host } from '../proxy/host.js';
 import type { Step } from '../vault/tree/tree.js';
 
@@ -40,7 +40,8 @@ export type Told = { readonly status: 'ok' | 'failed'; readonly facts: Readonly<
 
 const lineOf = ({ action, path }: Step) => `${action} ${path}`;
 
-function failure(error: unknown): Readonly<Record<string, Json>> {
+function failure(thrown: unknown): Readonly<Record<string, Json>> {
+  const error = orDiskError(thrown);
   return error instanceof ErrnoError
     ? { error: error.code, reason: error.reason }
     : { error: 'EIO', reason: error instanceof Error ? error.message : String(error) };

@@ -9,6 +9,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { ExitCode } from '../../src/base/errno.js';
 import { checkout } from '../support/program.js';
 import { randomFrom, testSeed } from '../support/random.js';
 import { useStage } from '../support/stage.js';
@@ -70,6 +71,8 @@ forEachUser((user) => {
           if (ended.code === notSoMany) break;
           number += isSoak ? 1 : 1 + Math.floor(random() * 14);
           const said = `${label}\n${ended.stdout}${ended.stderr}`;
+          // A full disk is no defect of ours.
+          assert.notEqual(ended.code, ExitCode.internal, said);
           // The person's files are old or new, each whole, and all of them new where the verb says so.
           const text = (name: string) => stage.shell(project, `cat ${name} 2>/dev/null || true`).trimEnd();
           const state = ['a', 'b', 'c', 'd'].map(text).join(',');

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../../test/property/seeded.js';
-import { ErrnoError } from '../../base/errno.js';
-import { errorJson, errorText, hasColour, type Paint } from './output.js';
+import { ErrnoError, ExitCode } from '../../base/errno.js';
+import type { Caller } from '../caller.js';
+import { complain, errorJson, errorText, hasColour, type Paint } from './output.js';
 
 const plain: Paint = (_colour, text) => text;
 const terminal = { isTTY: true } as NodeJS.WriteStream;
@@ -56,6 +57,33 @@ describe('an error as people read it', () => {
       }),
       seeded(300),
     );
+  });
+});
+
+describe('an error that nobody foresaw', () => {
+  const complained = (error: unknown) => {
+    const said: string[] = [];
+    const stream = { write: (text: string) => said.push(text) > 0 };
+    const code = complain(error, false, { stdout: stream, stderr: stream, environment: {} } as unknown as Caller);
+    return [code, said.join('')] as const;
+  };
+  const system = (code: string) =>
+    Object.assign(new Error(`${code}: what it means, mkdir '/store/x'`), { code, syscall: 'mkdir', path: '/store/x' });
+
+  it('of a full or failing disk is said as what it is', () => {
+    for (const code of ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS']) {
+      const [exitCode, text] = complained(system(code));
+      assert.equal(text, `ctx: write /store/x: mkdir failed: what it means (${code})\n`);
+      assert.notEqual(exitCode, ExitCode.internal);
+    }
+  });
+
+  it('of another kind is a defect', () => {
+    for (const error of [system('ENOENT'), new TypeError('x')]) {
+      const [exitCode, text] = complained(error);
+      assert.match(text, /^ctx: this is a defect of ctx/);
+      assert.equal(exitCode, ExitCode.internal);
+    }
   });
 });
 

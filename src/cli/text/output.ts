@@ -1,6 +1,6 @@
 /** How things are printed: JSON for machines, colour on terminals only. */
 import { fstatSync } from 'node:fs';
-import { ErrnoError, ExitCode, exitCodeFor, fromSystemError } from '../../base/errno.js';
+import { ErrnoError, ExitCode, exitCodeFor, fromSystemError, orDiskError } from '../../base/errno.js';
 import { harmlessJson, harmlessOutput, visible } from '../../base/visible-text.js';
 import { writeWhole } from '../../base/write-whole.js';
 import { decisionOf } from '../../sdk/report.js';
@@ -107,7 +107,7 @@ function isUnprinted(error: unknown): boolean {
 /** Whatever went wrong, as one clear message; the exit code. */
 export function complain(thrown: unknown, json: boolean, { stdout, stderr, environment }: Caller): number {
   const unprinted = isUnprinted(thrown);
-  const error = unprinted ? fromSystemError(thrown, 'print') : thrown;
+  const error = unprinted ? fromSystemError(thrown, 'print') : orDiskError(thrown);
   if (!(error instanceof ErrnoError)) {
     const what = error instanceof Error ? error.stack : error;
     stderr.write(`ctx: this is a defect of ctx, please report it\n${what}\n`);

@@ -9,7 +9,7 @@ import { forkChangesByRoot, type RootChanges, shownChanges } from '../forks/chan
 import { makeLayer, treesOf } from '../store/layer-pool.js';
 import { workspaceRoot } from '../store/layout.js';
 import { shownPath } from '../store/root-paths.js';
-import { throwAway } from '../store/trash.js';
+import { throwAwayOrLeave } from '../store/trash.js';
 import { refuseUnlisted } from '../tree/too-deep.js';
 import type { Change, Interference, Problem } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
@@ -75,7 +75,7 @@ async function withStanding<T>(
     await fork.tree.mirror({ root: directory, into, layers: [], shift: fork.owner.shift, paths });
     return await act([into]);
   } finally {
-    throwAway(fork.store, fork.paths.layer(layer));
+    throwAwayOrLeave(fork.store, fork.paths.layer(layer));
   }
 }
 

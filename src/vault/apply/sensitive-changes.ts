@@ -14,7 +14,7 @@ import { isThere, makesRepository, placesBy } from '../git/git-places.js';
 import { Git } from '../git/git-program.js';
 import { makeLayer } from '../store/layer-pool.js';
 import { workspaceRoot } from '../store/layout.js';
-import { throwAway } from '../store/trash.js';
+import { throwAwayOrLeave } from '../store/trash.js';
 import type { Change, Problem } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
 import { hiddenReason } from './hidden-names.js';
@@ -70,7 +70,7 @@ async function withScratch<T>(fork: OpenFork, act: (directory: string) => Promis
   try {
     return await act(scratch);
   } finally {
-    throwAway(fork.store, layer);
+    throwAwayOrLeave(fork.store, layer);
   }
 }
 
@@ -129,7 +129,7 @@ export async function judgeChanges(
     dropped: home.dropped,
     problems: home.problems,
     forget: () => {
-      if (layer !== undefined) throwAway(fork.store, fork.paths.layer(layer));
+      if (layer !== undefined) throwAwayOrLeave(fork.store, fork.paths.layer(layer));
     },
   };
 }

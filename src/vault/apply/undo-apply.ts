@@ -14,7 +14,7 @@ import type { Checkpoint } from '../store/fork-meta.js';
 import { makeLayer, treesOf } from '../store/layer-pool.js';
 import { withVaultLock } from '../store/locks.js';
 import { inWalkOrder, shownPath, topPath } from '../store/root-paths.js';
-import { throwAway } from '../store/trash.js';
+import { throwAwayOrLeave } from '../store/trash.js';
 import { readVaultMeta } from '../store/vault-meta.js';
 import { addParents, belowAny } from '../tree/clashing.js';
 import type { Step } from '../tree/tree.js';
@@ -222,7 +222,7 @@ async function undoLocked(given: OpenFork, lock: number, request: UndoRequest): 
   try {
     return await undoOver({ fork, layer, about, before, standing, lock, request });
   } finally {
-    throwAway(fork.store, fork.paths.layer(standing));
+    throwAwayOrLeave(fork.store, fork.paths.layer(standing));
   }
 }
 

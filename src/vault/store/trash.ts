@@ -2,7 +2,7 @@
 import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fromSystemError, hasCode } from '../../base/errno.js';
+import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { uniqueName } from '../../base/unique-name.js';
 import type { Tree } from '../tree/tree.js';
 import { storePaths } from './layout.js';
@@ -25,6 +25,18 @@ export function throwAway(store: Store, directory: string): void {
     moveTree(directory, join(storePaths(store.directory).trash, uniqueName()));
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw fromSystemError(error, 'throw away', directory);
+  }
+}
+
+/**
+ * The same for a layer that nobody names, after what it was made for. Where that fails the layer stays until the next collection,
+ * which finds it: what was done is not called a failure because of it.
+ */
+export function throwAwayOrLeave(store: Store, layer: string): void {
+  try {
+    throwAway(store, layer);
+  } catch (error) {
+    if (!(error instanceof ErrnoError)) throw error;
   }
 }
 
