@@ -387,3 +387,6 @@ export const manifestBytes = 512 * 1024;
 
 /** Manifests that are in memory at once. */
 export const manifestsAtOnce = 32;
+
+/** A table of trees (`vfs.toml`); one that is larger was not written by a person. */
+export const tableFileBytes = 256 * 1024;

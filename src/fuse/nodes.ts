@@ -41,10 +41,9 @@ export class Nodes {
     if (inode !== this.#filesystem.root) this.#filesystem.forget?.(inode);
   }
 
-  /** How many directories are above the one that has it, up to the root. */
-  depth(inode: Inode): number {
+  /** How many directories are above the one that has it, up to `root`. */
+  depth(inode: Inode, root: Inode): number {
     let depth = -1;
-    const { root } = this.#filesystem;
     for (let at: Inode | undefined = inode; at !== undefined && at !== root; at = this.#parents.get(at)) {
       depth += 1;
       if (depth > 4_096) return 0; // in a circle: nothing is known

@@ -169,8 +169,9 @@ export class Operations {
     const text = yield* ask(this.#fs.readlink(inode));
     const { links } = yield* ask(this.#fs.getattr(inode));
     // Of a link with several names it is not known which one is followed.
-    const depth = links > 1 ? 0 : this.nodes.depth(inode);
-    if (!staysWithin(text, depth, this.#options.mountedAt)) {
+    const { root, path } = this.#fs.region?.(inode) ?? { root: this.#fs.root, path: '/' };
+    const depth = links > 1 ? 0 : this.nodes.depth(inode, root);
+    if (!staysWithin(text, depth, `${this.#options.mountedAt}${path}`)) {
       throw failure('ENOENT', 'readlink', undefined, 'the link leads out of the tree it is in');
     }
     return outHeaderBytes + reply.write(text, outHeaderBytes, 'latin1');

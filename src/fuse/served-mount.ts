@@ -2,14 +2,14 @@
 import { closeSync, realpathSync } from 'node:fs';
 import { ErrnoError } from '../base/errno.js';
 import type { FileSystem } from '../vfs/filesystem.js';
-import type { Specification } from '../vfs/specification.js';
+import { backingOf, enginesOf, isShared, type TreePlan } from '../vfs/tree-plan.js';
 import { Dispatch } from './dispatch.js';
 import { fuseLibrary, mountFuse, mountPoint } from './mount.js';
 import { serve } from './serve.js';
 import type { Owners } from './wire.js';
 
 export interface ServedMount {
-  readonly specification: Specification;
+  readonly plan: TreePlan;
   readonly directory: string;
   readonly writable: boolean;
   /** Path of `fuse.node`. */
@@ -22,16 +22,16 @@ export interface ServedMount {
 
 /** Resolves when it has ended, with everything durable. Throws before anything is mounted, or not at all for what was asked. */
 export async function serveMount(options: ServedMount): Promise<void> {
-  const { specification, writable, signal } = options;
+  const { plan, writable, signal } = options;
   const directory = mountPoint(options.directory);
-  refuseOwnBacking(specification, directory);
+  refuseOwnBacking(plan, directory);
   const filesystem = await options.open();
   try {
     const library = fuseLibrary(options.library);
     const everybody = process.geteuid?.() === 0;
     const { descriptor, end } = await mountFuse(library, { directory, writable, everybody });
     try {
-      const shared = isShared(specification, writable);
+      const shared = isShared(plan, writable);
       const dispatch = new Dispatch({ filesystem, mountedAt: directory, shared, shift: 0 });
       options.mounted(directory);
       await serve({ descriptor, library, dispatch, filesystem, signal });
@@ -44,14 +44,8 @@ export async function serveMount(options: ServedMount): Promise<void> {
   }
 }
 
-/** Whether others may change it, or see it changed. */
-function isShared(specification: Specification, writable: boolean): boolean {
-  const isSnapshot = specification.engine === 'chunked' && specification.snapshot !== undefined;
-  return specification.engine === 'host' || (!writable && specification.engine === 'chunked' && !isSnapshot);
-}
-
 export interface JailMount {
-  readonly specification: Specification;
+  readonly plan: TreePlan;
   readonly writable: boolean;
   /** Path of `fuse.node`. */
   readonly library: string;
@@ -69,15 +63,15 @@ export interface JailMount {
 }
 
 /** What is this process's own is the command's own. Root's directories of the host are shown as they are: each to its owner. */
-function ownersFor({ specification, uid, gid }: JailMount): Owners | undefined {
+function ownersFor({ plan, uid, gid }: JailMount): Owners | undefined {
   const [ownUid, ownGid] = [process.geteuid?.() ?? 0, process.getegid?.() ?? 0];
-  if (specification.engine === 'host' && ownUid === 0) return undefined;
+  if (ownUid === 0 && enginesOf(plan).some(({ engine }) => engine === 'host')) return undefined;
   return { uid: [ownUid, uid], gid: [ownGid, gid] };
 }
 
 /** For a jail, which mounts it itself, in its own namespaces. Resolves when the jail has ended, with everything durable. */
 export async function serveJail(options: JailMount): Promise<void> {
-  const { specification, writable, signal, channel, mountedAt, shift } = options;
+  const { plan, writable, signal, channel, mountedAt, shift } = options;
   const filesystem = await options.open();
   try {
     const library = fuseLibrary(options.library);
@@ -88,7 +82,7 @@ export async function serveJail(options: JailMount): Promise<void> {
     if (descriptor < 0) return;
     try {
       const owners = ownersFor(options);
-      const shared = isShared(specification, writable);
+      const shared = isShared(plan, writable);
       const dispatch = new Dispatch({ filesystem, mountedAt, shared, shift, owners, plainModes: true });
       await serve({ descriptor, library, dispatch, filesystem, signal });
     } finally {
@@ -100,23 +94,26 @@ export async function serveJail(options: JailMount): Promise<void> {
 }
 
 /** A tree whose files are below its own mount waits for itself. */
-function refuseOwnBacking(specification: Specification, directory: string): void {
-  if (specification.engine === 'memory') return;
-  const backing = specification.engine === 'host' ? specification.path : specification.file;
-  const parent = specification.engine === 'host' ? backing : backing.slice(0, backing.lastIndexOf('/')) || '/';
-  let real: string;
-  try {
-    real = realpathSync(parent);
-  } catch {
-    return; // It is not there: opening it says so.
+function refuseOwnBacking(plan: TreePlan, directory: string): void {
+  for (const { path, kind } of enginesOf(plan).flatMap((engine) => backingOf(engine) ?? [])) {
+    const parent = kind === 'directory' ? path : path.slice(0, path.lastIndexOf('/')) || '/';
+    let real: string;
+    try {
+      real = realpathSync(parent);
+    } catch {
+      continue; // It is not there: opening it says so.
+    }
+    const inside = within(real, directory) || (kind === 'directory' && within(directory, real));
+    if (!inside) continue;
+    throw new ErrnoError('EINVAL', {
+      operation: 'mount',
+      path: directory,
+      reason: `the mount point and ${real}, which it shows, are inside each other`,
+      remedy: 'mount it on a directory elsewhere',
+    });
   }
-  const within = (path: string, above: string) => path === above || path.startsWith(above === '/' ? '/' : `${above}/`);
-  const inside = within(real, directory) || (specification.engine === 'host' && within(directory, real));
-  if (!inside) return;
-  throw new ErrnoError('EINVAL', {
-    operation: 'mount',
-    path: directory,
-    reason: `the mount point and ${real}, which it shows, are inside each other`,
-    remedy: 'mount it on a directory elsewhere',
-  });
+}
+
+function within(path: string, above: string): boolean {
+  return path === above || path.startsWith(above === '/' ? '/' : `${above}/`);
 }

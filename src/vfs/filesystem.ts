@@ -6,7 +6,9 @@
  *   mount-table     which engine has a path: the longest prefix
  *   resolve         the one walker of `..`, links and mounts
  *   tree            a mount table and the walker as operations by path
- *   specification   `memory:`, `host:PATH`, `chunked:FILE[@SNAPSHOT]` as text
+ *   specification   `memory:`, `host:PATH`, `chunked:FILE[@SNAPSHOT]` and the others as text
+ *   tree-plan       what a text comes to: engines at paths; read-plan makes it, table-file reads `vfs.toml`
+ *   open-engine     opens what a plan says
  *   engines/NAME    one folder an engine; engines/inodes has what memory and chunked share
  *
  * An engine is one tree of inodes. It knows numbers and single names, never paths: there is nothing in it that could be walked
@@ -115,6 +117,13 @@ export interface Capabilities {
   readonly immediate: boolean;
 }
 
+/** The part of a tree that a link in it may lead to. */
+export interface Region {
+  readonly root: Inode;
+  /** Where it is in the whole tree, `/` for all of it. */
+  readonly path: Name;
+}
+
 export interface FileSystem {
   /** For people: `memory:`, `host:/srv`. */
   readonly label: string;
@@ -196,6 +205,9 @@ export interface FileSystem {
   removexattr(inode: Inode, name: Name): Answer<void>;
 
   statfs(): Answer<Space>;
+
+  /** Where several trees are joined: the one that has this inode. */
+  region?(inode: Inode): Region;
 
   /** Nobody will ask for this number again before it is looked up anew: what was kept for it may go. */
   forget?(inode: Inode): void;

@@ -1,10 +1,15 @@
-/** The engine that a specification names. Each is loaded when it is asked for. */
+/** Opens what a plan says. Each engine is loaded when it is asked for; where one cannot be opened, none stays open. */
+import { settle } from './answer.js';
 import type { FileSystem } from './filesystem.js';
-import type { Specification } from './specification.js';
+import { makeMountPoints } from './mount-points.js';
+import { type Mount, MountTable } from './mount-table.js';
+import type { EngineSpecification } from './specification.js';
+import { isWritable, type Source, type TreePlan } from './tree-plan.js';
 
 export interface OpenOptions {
-  readonly writable: boolean;
-  /** Make a chunked file that is not there. */
+  /** Undefined: what is ours is writable, and nothing else. */
+  readonly writable?: boolean | undefined;
+  /** Make a chunked file that is not there, where it is writable. */
   readonly create?: boolean | undefined;
   /** Bytes that a tree in memory may hold; without it, what the process has. */
   readonly capacity?: number | undefined;
@@ -12,9 +17,68 @@ export interface OpenOptions {
   readonly lockLibrary: string;
 }
 
+/** Engines at their places; mount points are not looked at yet. */
+export async function openMounts(plan: TreePlan, options: OpenOptions): Promise<readonly Mount[]> {
+  const opened: Mount[] = [];
+  try {
+    for (const mount of plan.mounts) {
+      const writable = isWritable(plan, mount, options.writable);
+      opened.push({ path: mount.path, filesystem: await openSource(mount.source, { ...options, writable }) });
+    }
+    return opened;
+  } catch (error) {
+    for (const { filesystem } of opened) await filesystem.close();
+    throw error;
+  }
+}
+
+/** A table of them. Where nothing is at `/`, there is a read-only directory that has the others. */
+export async function openTable(plan: TreePlan, options: OpenOptions): Promise<MountTable> {
+  const opened = await openMounts(plan, options);
+  try {
+    const hasRoot = opened.some(({ path }) => path.length === 0);
+    const root: Mount = {
+      path: [],
+      filesystem: await openSource({ engine: 'memory' }, { ...options, writable: true }),
+    };
+    const table = new MountTable(hasRoot ? opened : [root, ...opened]);
+    await settle(makeMountPoints(table));
+    if (hasRoot) return table;
+    const { readOnly } = await import('./engines/readonly/readonly.js');
+    return new MountTable([{ path: [], filesystem: readOnly(root.filesystem) }, ...opened]);
+  } catch (error) {
+    for (const { filesystem } of opened) await filesystem.close();
+    throw error;
+  }
+}
+
+/** One engine, whatever the plan has. */
+export async function openTree(plan: TreePlan, options: OpenOptions): Promise<FileSystem> {
+  const table = await openTable(plan, options);
+  if (table.mounts.length === 1) return table.root.filesystem;
+  const { joined } = await import('./engines/joined/joined.js');
+  return joined(table);
+}
+
+type Opening = OpenOptions & { readonly writable: boolean };
+
+async function openSource(source: Source, options: Opening): Promise<FileSystem> {
+  if (source.engine !== 'overlay') return openEngine(source, options);
+  const { overlayFileSystem } = await import('./engines/overlay/overlay.js');
+  const layers: FileSystem[] = [];
+  try {
+    for (const each of source.lower) layers.push(await openSource(each, { ...options, writable: false }));
+    layers.unshift(await openSource(source.upper, options));
+  } catch (error) {
+    for (const layer of layers) await layer.close();
+    throw error;
+  }
+  return layers.reduceRight((lower, upper) => overlayFileSystem({ upper, lower }));
+}
+
 export async function openEngine(
-  specification: Specification,
-  { writable, create = false, capacity, lockLibrary }: OpenOptions,
+  specification: EngineSpecification,
+  { writable, create = false, capacity, lockLibrary }: Opening,
 ): Promise<FileSystem> {
   switch (specification.engine) {
     case 'memory': {
@@ -27,7 +91,13 @@ export async function openEngine(
     }
     case 'chunked': {
       const { chunkedFileSystem } = await import('./engines/chunked/chunked.js');
-      return chunkedFileSystem({ ...specification, writable, create, lockLibrary, root: ownRoot() });
+      return chunkedFileSystem({
+        ...specification,
+        writable,
+        create: create && writable,
+        lockLibrary,
+        root: ownRoot(),
+      });
     }
   }
 }

@@ -11,6 +11,9 @@ test('a tree is an engine and what it needs, relative to a directory', () => {
   assert.deepEqual(parsed('host:/srv'), { engine: 'host', path: '/srv' });
   assert.deepEqual(parsed('chunked:f'), { engine: 'chunked', file: '/here/f', snapshot: undefined });
   assert.deepEqual(parsed('chunked:/a@b/f@s-1'), { engine: 'chunked', file: '/a@b/f', snapshot: 's-1' });
+  assert.deepEqual(parsed('a/vfs.toml'), { engine: 'table', file: '/here/a/vfs.toml' });
+  assert.deepEqual(parsed('host:x.toml'), { engine: 'host', path: '/here/x.toml' });
+  assert.deepEqual(parsed('./a:b.toml'), { engine: 'table', file: '/here/a:b.toml' });
   assert.deepEqual(parsed('chunked:/a@b/f'), { engine: 'chunked', file: '/a@b/f', snapshot: undefined });
 });
 
@@ -25,6 +28,7 @@ test('what is none of the forms is EINVAL', () => {
     'chunked:f@',
     'chunked:f@-',
     'gopher:x',
+    'gopher:x.toml',
     'host:\0',
   ]) {
     assert.throws(

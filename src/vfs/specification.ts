@@ -1,13 +1,25 @@
-/** `memory:`, `host:PATH`, `chunked:FILE[@SNAPSHOT]`: a tree as a person writes it. Pure. */
+/** `memory:`, `host:PATH`, `chunked:FILE[@SNAPSHOT]`, `FILE.toml`: a tree as a person writes it. Pure. */
 import { isAbsolute, resolve } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
 
-export type Specification =
+/** One engine and what it needs. */
+export type EngineSpecification =
   | { readonly engine: 'memory' }
   | { readonly engine: 'host'; readonly path: string }
   | { readonly engine: 'chunked'; readonly file: string; readonly snapshot: string | undefined };
 
-export const engineForms = ['memory:', 'host:PATH', 'chunked:FILE', 'chunked:FILE@SNAPSHOT'] as const;
+/** A file that mounts several trees in one: docs/vfs.md. */
+export interface TableSpecification {
+  readonly engine: 'table';
+  readonly file: string;
+}
+
+export type Specification = EngineSpecification | TableSpecification;
+
+export const engineForms = ['memory:', 'host:PATH', 'chunked:FILE', 'chunked:FILE@SNAPSHOT', 'FILE.toml'] as const;
+
+/** What begins like an engine's name is one, known or not; so a file of that kind is written as `./a:b.toml`. */
+const engineName = /^[a-z][a-z0-9]*:/;
 
 /** Of a snapshot, and of nothing else: what a path never has at its end by chance. */
 const snapshotName = /^[a-zA-Z0-9][a-zA-Z0-9._+-]{0,63}$/;
@@ -23,6 +35,9 @@ function refuse(text: string, reason: string): never {
 
 /** Relative paths are below `directory`. EINVAL for what is none of the forms. */
 export function parseSpecification(text: string, directory: string): Specification {
+  if (text.endsWith('.toml') && !engineName.test(text) && !text.includes('\0')) {
+    return { engine: 'table', file: resolve(directory, text) };
+  }
   const colon = text.indexOf(':');
   if (colon < 0) refuse(text, 'expected the name of an engine and a colon first');
   const [engine, rest] = [text.slice(0, colon), text.slice(colon + 1)];
@@ -42,7 +57,7 @@ export function parseSpecification(text: string, directory: string): Specificati
 }
 
 /** The last `@` begins a snapshot's name, where what follows has the form of one. */
-function chunked(text: string, rest: string, directory: string): Specification {
+function chunked(text: string, rest: string, directory: string): EngineSpecification {
   const at = rest.lastIndexOf('@');
   const name = at < 0 ? undefined : rest.slice(at + 1);
   const isSnapshot = name !== undefined && !name.includes('/');

@@ -106,6 +106,23 @@ forEachUser((user) => {
       assert.equal(stage.shell(cwd, 'stat -c %a:%u shown/own; cat shown/f'), `755:${user.uid}\nmine\nmore\n`);
     });
 
+    test('of a table has an overlay that programs work on, and hides what every jail hides', async () => {
+      const cwd = stage.project('mkdir shown; echo mine > shown/f');
+      const kept = stage.makeDirectory('tables');
+      const table = (name: string, lower: string) => {
+        const text = `[mount."/o"]\nupper = "chunked:${name}.ctx"\nlower = "host:${lower}"\n[mount]\n"/m" = "memory:"\n`;
+        stage.shell(kept, `cat > ${name}.toml <<'E'\n${text}E`);
+        return `${join(kept, name)}.toml`;
+      };
+      const mount = `${table('shown', `${cwd}/shown`)}=/mnt/table:rw`;
+      const script = `cd /mnt/table/o; cat f; echo more >> f; cd ../m; ${programs}; cd /mnt/table/o; ${programs}`;
+      assert.equal(await output(stage, cwd, [mount], script), 'mine\nhellohello');
+      assert.equal(await output(stage, cwd, [mount], 'cat /mnt/table/o/f; ls /mnt/table/m'), 'mine\nmore\n');
+      assert.equal(stage.shell(cwd, 'cat shown/f'), 'mine\n');
+      const hidden = ['exec', '--mount', `${table('hidden', stage.directory)}=/mnt/x`, '--', 'true'];
+      assert.match((await stage.ctx(cwd, hidden)).stderr, /hidden from every command/);
+    });
+
     test('lets no link lead out of it', async () => {
       const links = [
         'cd /mnt/links; mkdir -p a/b; echo within > f; ln -s ../../f a/b/up; ln -s /mnt/links/f whole',

@@ -9,12 +9,21 @@ import { MountTable } from '../../src/vfs/mount-table.js';
 import { Tree } from '../../src/vfs/tree.js';
 import { seeded } from '../property/seeded.js';
 import { directoryMode, engines, fileMode } from './engines.js';
+import { overlaysOfFiles } from './overlays.js';
 
 type Node = { kind: 'file'; bytes: Buffer } | { kind: 'directory' };
 
 /** Paths without links, so that text is enough to walk them. */
 class Model {
-  readonly nodes = new Map<string, Node>([['/', { kind: 'directory' }]]);
+  readonly nodes: Map<string, Node>;
+
+  constructor(holds: ReadonlyMap<string, string | undefined> = new Map()) {
+    const nodes = [...holds].map(([path, text]): [string, Node] => [
+      path,
+      text === undefined ? { kind: 'directory' } : { kind: 'file', bytes: Buffer.from(text) },
+    ]);
+    this.nodes = new Map<string, Node>([['/', { kind: 'directory' }], ...nodes]);
+  }
 
   #parent(path: string): string | undefined {
     const parent = path.slice(0, path.lastIndexOf('/')) || '/';
@@ -151,12 +160,12 @@ async function contents(tree: Tree): Promise<Map<string, Node>> {
 const treeOf = (filesystem: FileSystem) => new Tree(new MountTable([{ path: [], filesystem }]));
 const sorted = (nodes: Map<string, Node>) => [...nodes].sort(([one], [other]) => (one < other ? -1 : 1));
 
-for (const [name, make] of Object.entries(engines)) {
+for (const [name, make] of Object.entries({ ...engines, ...overlaysOfFiles })) {
   test(`random operations on ${name} are those of the model`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 60 }), async (steps) => {
         const engine = await make();
-        const model = new Model();
+        const model = new Model(engine.holds);
         let tree = treeOf(engine.filesystem);
         try {
           for (const each of steps) {
@@ -182,6 +191,7 @@ for (const [name, make] of Object.entries(engines)) {
             } else if (engine.reopen !== undefined) tree = treeOf(await engine.reopen());
           }
           assert.deepEqual(sorted(await contents(tree)), sorted(model.nodes));
+          await engine.unchanged?.();
         } finally {
           await engine.end();
         }

@@ -157,6 +157,40 @@ for (const user of users) {
       }
     });
 
+    test('of a table is one tree: an overlay, links that stay in their part, and mounts that stay where they are', () => {
+      const directory = made('table');
+      const files = made('files');
+      shell(
+        files,
+        'mkdir -p base/d; echo base > base/d/f; ln -s ../../top base/d/up; ln -s f base/d/own; echo 1 > base/x',
+      );
+      const text = '[mount]\n"/" = "chunked:root"\n[mount."/a/work"]\nupper = "chunked:changes"\nlower = "host:base"\n';
+      writeFileSync(join(files, 'vfs.toml'), text);
+      succeeds('mount', `${files}/vfs.toml`, directory, '--writable');
+      try {
+        shell(
+          directory,
+          'echo top > top; echo top > a/top; cd a/work; echo new > n; mv d e; rm x; mkdir x; echo more >> e/f',
+        );
+        assert.equal(
+          shell(directory, 'ls a/work; ls a/work/x; cat a/work/e/f a/work/e/own; ls'),
+          'e\nn\nx\nbase\nmore\nbase\nmore\na\ntop',
+        );
+        assert.match(run(['cat', 'a/work/e/up'], directory).stderr, /No such file/, 'the link leads out of its part');
+        for (const words of [
+          ['rmdir', 'a/work'],
+          ['mv', 'a', 'b'],
+        ]) {
+          assert.match(run(words, directory).stderr, /busy/, words.join(' '));
+        }
+        assert.equal(shell(directory, 'mv top a/work/top; cat a/work/top'), 'top', 'mv copies what it cannot rename');
+      } finally {
+        succeeds('unmount', directory);
+      }
+      assert.equal(shell(files, 'ls base; cat base/d/f'), 'd\nx\nbase');
+      assert.equal(succeeds('cat', `${files}/vfs.toml`, '/a/work/e/f'), 'base\nmore\n');
+    });
+
     test('whose server is killed or ended is gone, and its users get an error', async () => {
       for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
         const directory = made('ended');

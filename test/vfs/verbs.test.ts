@@ -80,7 +80,52 @@ forEachUser((user) => {
     });
   });
 
+  describe('a table of trees', () => {
+    test('is one tree to every verb, and keeps what is changed over a directory apart from it', () => {
+      stage.makeDirectory('trees/base/sub');
+      writeFileSync(join(directory, 'base', 'f'), 'base');
+      writeFileSync(join(directory, 'base', 'sub', 'g'), 'g');
+      writeFileSync(
+        join(directory, 'vfs.toml'),
+        '[mount."/work"]\nupper = "chunked:changes"\nlower = "host:base"\n[mount]\n"/notes" = "chunked:own"\n"/base" = "host:base"\n',
+      );
+      succeeds(['put', 'vfs.toml', '/notes/todo'], 'milk');
+      succeeds(['put', 'vfs.toml', '/work/f'], 'changed');
+      succeeds(['rm', 'vfs.toml', '/work/sub', '--recursive']);
+      assert.equal(succeeds(['cat', 'vfs.toml', '/work/f']), 'changed');
+      assert.equal(succeeds(['cat', 'vfs.toml', '/base/f']), 'base');
+      assert.equal(succeeds(['cat', 'vfs.toml', '/base/sub/g']), 'g');
+      assert.match(vfs(['cat', 'vfs.toml', '/work/sub/g']).stderr, /ENOENT/);
+      assert.match(succeeds(['ls', 'vfs.toml']), /base\n[\s\S]*notes\n[\s\S]*work\n/);
+      assert.match(vfs(['put', 'vfs.toml', '/base/f'], 'x').stderr, /EROFS/);
+      assert.match(vfs(['put', 'vfs.toml', '/x'], 'x').stderr, /EROFS/);
+      assert.match(vfs(['snapshot', 'vfs.toml', 'x']).stderr, /a table of trees has no snapshots/);
+      succeeds(['check', 'vfs.toml']);
+    });
+
+    test('that is written wrongly exits 2 and says file, key and what was expected', () => {
+      writeFileSync(join(directory, 'wrong.toml'), '[mount."/x"]\nspce = "memory:"\n');
+      const { status, stderr } = vfs(['ls', 'wrong.toml']);
+      assert.equal(status, 2);
+      assert.match(
+        stderr,
+        /wrong\.toml: mount\."\/x"\.spce: unknown key; expected one of spec, upper, lower, writable/,
+      );
+      assert.match(vfs(['ls', 'missing.toml']).stderr, /missing\.toml.*ENOENT/);
+    });
+  });
+
   describe('a tree', () => {
+    test('that needs something else says what', () => {
+      assert.match(vfs(['put', 'memory:', '/x'], 'x').stderr, /ends with this command[\s\S]*chunked:/);
+      assert.match(vfs(['put', 'chunked:deep', '/a/b'], 'x').stderr, /directory \/a does not exist[\s\S]*--parents/);
+      assert.match(vfs(['put', 'chunked:no/where', '/b'], 'x').stderr, /trees\/no does not exist/);
+      succeeds(['put', 'chunked:deep', '/a/b', '--parents'], 'x');
+      assert.match(vfs(['rm', 'chunked:deep', '/a']).stderr, /--recursive/);
+      assert.match(vfs(['check', 'chunked:deep@never']).stderr, /no such snapshot/);
+      assert.match(succeeds(['check', 'host:.']), /it can be read/);
+    });
+
     test('that is unknown or written wrongly exits 2 and names the forms', () => {
       for (const specification of ['gopher:x', '']) {
         const { status, stderr } = vfs(['ls', specification]);

@@ -3,6 +3,7 @@
  * one line when it is mounted and then serves until it is unmounted or ended.
  */
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ErrnoError, ExitCode, fromSystemError } from '../../base/errno.js';
 import { nativeProgram } from '../../base/native-program.js';
@@ -38,9 +39,9 @@ async function serveHere(call: Arguments): Promise<number> {
   return ExitCode.ok;
 }
 
-/** What `ctx exec --mount` starts: it has opened the tree when it says a word, and ends with the jail. */
+/** What `ctx exec --mount` starts: it reads its plan from stdin, has opened the tree when it says a word, and ends with the jail. */
 async function serveJailHere(call: Arguments, text: string): Promise<number> {
-  const { mountTreeInJail } = await part();
+  const { mountTreeInJail, planFromText } = await part();
   const [uid, gid, shift] = text.split(':').map(Number);
   if (uid === undefined || gid === undefined || shift === undefined || !/^\d+:\d+:\d+$/.test(text)) {
     throw new ErrnoError('EINVAL', {
@@ -52,8 +53,7 @@ async function serveJailHere(call: Arguments, text: string): Promise<number> {
   const ending = new AbortController();
   for (const name of endings) process.on(name, () => ending.abort());
   await mountTreeInJail({
-    specification,
-    directory: currentDirectory(),
+    plan: planFromText(readFileSync(0, 'utf8')),
     lockLibrary: nativeProgram('flock.node'),
     library: nativeProgram('fuse.node'),
     writable: call.flag('writable'),

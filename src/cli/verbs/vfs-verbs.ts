@@ -4,9 +4,10 @@ import type { Option, Verb } from '../verb.js';
 
 const load = async () => import('./vfs.js');
 const loadMount = async () => import('./vfs-mount.js');
-const specification = 'SPEC is memory:, host:PATH or chunked:FILE[@SNAPSHOT]; PATH begins at the root of that tree.';
+const specification =
+  'SPEC is memory:, host:PATH, chunked:FILE[@SNAPSHOT] or a FILE.toml that mounts several; PATH begins at its root.';
 
-const writable: Option = { name: 'writable', summary: 'a host: directory may be written to' };
+const writable: Option = { name: 'writable', summary: 'a tree that is not ours (host:) may be written to' };
 
 export const vfsVerbs: readonly Verb[] = [
   {
@@ -98,7 +99,11 @@ export const vfsVerbs: readonly Verb[] = [
       'Returns when it is mounted; one process serves it, and nothing stays mounted without that one. As root, every user',
       'may use it; otherwise you alone. A link leads within its tree or nowhere. What memory: held is gone with it.',
     ],
-    examples: ['ctx vfs mount chunked:notes.ctx ~/notes --writable', 'ctx vfs mount memory: /tmp/scratch --writable'],
+    examples: [
+      'ctx vfs mount chunked:notes.ctx ~/notes --writable',
+      'ctx vfs mount memory: /tmp/scratch --writable',
+      'ctx vfs mount trees.toml ~/trees --writable',
+    ],
     load: async () => (await loadMount()).mount,
   },
   {

@@ -1,6 +1,6 @@
 /** `ctx vfs ls|cat|stat|put|rm|snapshot|check SPEC ...`: one tree, by its specification. */
 import { readSync } from 'node:fs';
-import { ExitCode, fromSystemError, hasCode } from '../../base/errno.js';
+import { ErrnoError, ExitCode, fromSystemError, hasCode } from '../../base/errno.js';
 import { nativeProgram } from '../../base/native-program.js';
 import { visible } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
@@ -18,9 +18,9 @@ function placeOf({ words }: Arguments) {
   };
 }
 
-/** Host directories only where that was asked for in so many words; what is ours, always. */
+/** Trees that are not ours only where that was asked for in so many words; what is ours, always. */
 function writing(call: Arguments) {
-  return { writable: !call.words[0]?.startsWith('host:') || call.flag('writable'), create: true };
+  return { writable: call.flag('writable') ? true : undefined, create: true };
 }
 
 const kinds = [
@@ -146,13 +146,30 @@ function* stdin(): Generator<Buffer> {
   }
 }
 
+/** ENOENT with what to do about it: the file itself need not be there. */
+async function requireDirectory(tree: { access(path: string): Promise<void> }, path: string, directory: string) {
+  try {
+    await tree.access(directory === '' ? '/' : directory);
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+    throw new ErrnoError('ENOENT', {
+      operation: 'put',
+      path,
+      reason: `the directory ${directory} does not exist in this tree`,
+      remedy: 'add --parents to make it',
+    });
+  }
+}
+
 export const put: Run = async (call) => {
-  const { withTree } = await part();
+  const { withTree, refuseFleeting } = await part();
   const path = call.words[1] ?? '';
   let written = 0;
+  refuseFleeting(placeOf(call));
   await withTree(placeOf(call), writing(call), async (tree) => {
     const directory = path.slice(0, Math.max(0, path.lastIndexOf('/')));
     if (call.flag('parents') && directory !== '') await tree.mkdir(directory, { recursive: true });
+    await requireDirectory(tree, path, directory);
     const file = await tree.open(path, 'w');
     for (const piece of stdin()) {
       await file.writeFile(piece);
@@ -169,7 +186,15 @@ export const remove: Run = async (call) => {
   const { withTree } = await part();
   const path = call.words[1] ?? '';
   await withTree(placeOf(call), { ...writing(call), create: false }, async (tree) => {
-    await tree.rm(path, { recursive: call.flag('recursive') });
+    await tree.rm(path, { recursive: call.flag('recursive') }).catch((error: unknown) => {
+      if (call.flag('recursive') || !hasCode(error, 'EISDIR')) throw error;
+      throw new ErrnoError('EISDIR', {
+        operation: 'rm',
+        path,
+        reason: 'it is a directory',
+        remedy: 'add --recursive to remove it with everything in it',
+      });
+    });
   });
   if (call.flag('json')) printJson({ version: 1, path });
   return ExitCode.ok;
@@ -183,6 +208,13 @@ export const snapshot: Run = async (call) => {
   return ExitCode.ok;
 };
 
+/** A tree that has no chunks has nothing to compare: it could be opened. */
+function checkedText({ files, chunks }: { readonly files: number; readonly chunks: number }): string {
+  const counted = (count: number, one: string, more: string) => `${count} ${count === 1 ? one : more}`;
+  if (chunks === 0) return `it can be read; ${counted(files, 'entry', 'entries')}`;
+  return `${counted(files, 'file', 'files')}, ${counted(chunks, 'chunk', 'chunks')}`;
+}
+
 export const check: Run = async (call) => {
   const { checkTree, collectTree } = await part();
   const found = await checkTree(placeOf(call));
@@ -192,7 +224,7 @@ export const check: Run = async (call) => {
   else {
     const paint = painter(process.stdout);
     for (const problem of found.problems) print(`${paint('red', visible(problem))}\n`);
-    if (whole) print(`${paint('green', 'whole')}: ${found.files} files, ${found.chunks} chunks\n`);
+    if (whole) print(`${paint('green', 'whole')}: ${checkedText(found)}\n`);
     for (const { name, made, files } of found.snapshots) print(`  snapshot ${name}  ${made}  ${files} files\n`);
     if (freed !== undefined) print(`freed ${freed} bytes\n`);
   }

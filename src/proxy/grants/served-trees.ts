@@ -25,8 +25,8 @@ export interface AskedTree {
   readonly specification: string;
   readonly target: string;
   readonly writable: boolean;
-  /** What of the host it shows or keeps its content in; undefined for memory. */
-  readonly backing?: { readonly path: string; readonly kind: 'directory' | 'file' } | undefined;
+  /** What of the host it shows or keeps its content in; nothing for memory. */
+  readonly backings: readonly { readonly path: string; readonly kind: 'directory' | 'file' }[];
   /** Opens the tree, so that what is wrong with it is said before there is a jail. */
   start(identity: Identity): Promise<TreeServer>;
   /** What became of the server, where it did not end well. */
@@ -86,10 +86,10 @@ function checkTarget(view: EnforcedView, tree: AskedTree, others: readonly Asked
 
 /** What no command may see is not shown by a server that may see it, either. */
 function checkBacking(host: Host, { jail }: EnforcedView, tree: AskedTree): void {
-  const { backing } = tree;
-  if (backing === undefined) return;
-  const hidden = [...host.hidden, ...jail.hidden].find(
-    (path) => contains(path, backing.path) || (backing.kind === 'directory' && contains(backing.path, path)),
+  const hidden = [...host.hidden, ...jail.hidden].find((path) =>
+    tree.backings.some(
+      (backing) => contains(path, backing.path) || (backing.kind === 'directory' && contains(backing.path, path)),
+    ),
   );
   if (hidden === undefined) return;
   refuse(tree, `it would show ${hidden}, which is hidden from every command`, 'name a directory that does not have it');
@@ -143,10 +143,10 @@ export function serversOf(
 /** For the report: the fork's history has nothing of these trees. */
 export function treeWarnings(trees: readonly AskedTree[]): readonly string[] {
   return trees.flatMap((tree) => {
-    const { specification, target, writable, backing } = tree;
+    const { specification, target, writable, backings } = tree;
     const problem = tree.problem();
     const lasting =
-      backing === undefined
+      backings.length === 0
         ? `what it wrote to ${target} (${specification}) has ended with it`
         : `what it changed in ${target} (${specification}) is not undone by ctx rollback or ctx drop`;
     return [...(problem === undefined ? [] : [problem]), ...(writable ? [lasting] : [])];

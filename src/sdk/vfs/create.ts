@@ -2,13 +2,14 @@
 import { resolve as resolvePath } from 'node:path';
 import { ErrnoError } from '../../base/errno.js';
 import { type Quota, type QuotaEvent, withQuota } from '../../guard/quota.js';
-import { ask, type Steps, settle } from '../../vfs/answer.js';
+import { settle } from '../../vfs/answer.js';
 import type { FileSystem } from '../../vfs/filesystem.js';
-import { componentsOf, type Mount, MountTable, pathOf } from '../../vfs/mount-table.js';
-import { nameFromText, textFromName } from '../../vfs/names.js';
-import { openEngine } from '../../vfs/open-engine.js';
-import { resolve } from '../../vfs/resolve.js';
-import { parseSpecification } from '../../vfs/specification.js';
+import { makeMountPoints } from '../../vfs/mount-points.js';
+import { componentsOf, type Mount, MountTable } from '../../vfs/mount-table.js';
+import { nameFromText } from '../../vfs/names.js';
+import { openMounts } from '../../vfs/open-engine.js';
+import { planOf } from '../../vfs/read-plan.js';
+
 import { Vfs } from './vfs.js';
 
 export type { FileSystem };
@@ -33,14 +34,13 @@ export async function makeVfs(options: VfsOptions, lockLibrary: string): Promise
   const opened: Mount[] = [];
   try {
     for (const [path, mount] of all) {
-      const filesystem = await openMount(mount, directory, lockLibrary);
-      const limited = quota === undefined ? filesystem : withQuota(filesystem, quota, onQuota);
-      opened.push({ path: mountPath(path), filesystem: limited });
+      for (const each of await openMount(mount, directory, lockLibrary)) {
+        const filesystem = quota === undefined ? each.filesystem : withQuota(each.filesystem, quota, onQuota);
+        opened.push({ path: [...mountPath(path), ...each.path], filesystem });
+      }
     }
     const table = new MountTable(opened);
-    for (const mount of [...opened].sort((one, other) => one.path.length - other.path.length)) {
-      await settle(mountPoint(table, mount));
-    }
+    await settle(makeMountPoints(table));
     return new Vfs(table);
   } catch (error) {
     // Nothing stays half mounted.
@@ -49,13 +49,10 @@ export async function makeVfs(options: VfsOptions, lockLibrary: string): Promise
   }
 }
 
-async function openMount(mount: VfsMount, directory: string, lockLibrary: string): Promise<FileSystem> {
-  if (typeof mount === 'object' && 'lookup' in mount) return mount;
+async function openMount(mount: VfsMount, directory: string, lockLibrary: string): Promise<readonly Mount[]> {
+  if (typeof mount === 'object' && 'lookup' in mount) return [{ path: [], filesystem: mount }];
   const { spec, writable } = typeof mount === 'string' ? { spec: mount, writable: undefined } : mount;
-  const specification = parseSpecification(spec, directory);
-  const { engine } = specification;
-  const isOurs = engine === 'memory' || (engine === 'chunked' && specification.snapshot === undefined);
-  return openEngine(specification, { writable: writable ?? isOurs, create: writable ?? isOurs, lockLibrary });
+  return openMounts(planOf(spec, directory), { writable, create: true, lockLibrary });
 }
 
 function mountPath(path: string): readonly string[] {
@@ -63,28 +60,4 @@ function mountPath(path: string): readonly string[] {
     throw new ErrnoError('EINVAL', { operation: 'mount', path, reason: 'expected an absolute path' });
   }
   return componentsOf(nameFromText(path));
-}
-
-/** The directory it is mounted on is made where it is not there, so that listings show it. */
-function* mountPoint(table: MountTable, { path }: Mount): Steps<void> {
-  for (let depth = 1; depth <= path.length; depth += 1) {
-    const at = path.slice(0, depth);
-    if (table.at(at) !== undefined && depth < path.length) continue;
-    const parent = yield* resolve(table, pathOf(at.slice(0, -1)), { follow: false });
-    const { found } = parent;
-    const name = at.at(-1) ?? '';
-    if (found === undefined) return;
-    const { filesystem } = found.mount;
-    const there = yield* ask(filesystem.lookup(found.attributes.inode, name));
-    if (there?.kind === 'directory') continue;
-    if (there !== undefined || !filesystem.capabilities.writable) {
-      throw new ErrnoError(there === undefined ? 'ENOENT' : 'ENOTDIR', {
-        operation: 'mount',
-        path: textFromName(pathOf(at)),
-        reason: `expected a directory to mount on in ${filesystem.label}`,
-      });
-    }
-    const { uid, gid } = found.attributes;
-    yield* ask(filesystem.mkdir(found.attributes.inode, name, { mode: 0o755, uid, gid }));
-  }
 }

@@ -6,7 +6,9 @@ import { ErrnoError, fromSystemError } from '../../base/errno.js';
 import { fuseLibrary } from '../../fuse/mount.js';
 import type { Identity } from '../../jail/plan.js';
 import type { AskedTree, TreeServer } from '../../proxy/grants/served-trees.js';
-import { engineForms, parseSpecification, type Specification } from '../../vfs/specification.js';
+import { planOf } from '../../vfs/read-plan.js';
+import { engineForms, parseSpecification } from '../../vfs/specification.js';
+import { backingOf, enginesOf, type TreePlan, withEngines } from '../../vfs/tree-plan.js';
 
 export interface TreePrograms {
   /** Where relative paths begin. */
@@ -35,18 +37,23 @@ export function parseTree(text: string, directory: string) {
     const reason = 'expected no :rw: a snapshot is never written';
     throw new ErrnoError('EINVAL', { operation: '--mount', path: text, reason });
   }
-  return { specification, parsed, target: writable ? place.slice(0, -3) : place, writable };
+  return { specification, target: writable ? place.slice(0, -3) : place, writable };
 }
 
-/** By its real path, so that it is compared with what must stay hidden; of a file that is not there yet, by its directory's. */
-function backingOf(parsed: Specification): AskedTree['backing'] {
-  if (parsed.engine === 'memory') return undefined;
-  if (parsed.engine === 'host') return { path: realPath(parsed.path), kind: 'directory' };
-  const { file } = parsed;
+/** By their real paths, which are compared with what must stay hidden and then opened: no others are. */
+function withRealPaths(plan: TreePlan): TreePlan {
+  return withEngines(plan, (engine) => {
+    if (engine.engine === 'host') return { ...engine, path: realPath(engine.path) };
+    return engine.engine === 'chunked' ? { ...engine, file: realFile(engine.file) } : engine;
+  });
+}
+
+/** Of a file that is not there yet, by its directory's. */
+function realFile(file: string): string {
   try {
-    return { path: realpathSync.native(file), kind: 'file' };
+    return realpathSync.native(file);
   } catch {
-    return { path: join(realPath(dirname(file)), basename(file)), kind: 'file' };
+    return join(realPath(dirname(file)), basename(file));
   }
 }
 
@@ -76,16 +83,16 @@ function refuseWithoutDevice(): void {
 export function askedTrees(texts: readonly string[], programs: TreePrograms): readonly AskedTree[] {
   const parsed = texts.map((text) => parseTree(text, programs.directory));
   refuseWithoutDevice();
-  return parsed.map(({ specification, parsed: tree, target, writable }) => {
-    const backing = backingOf(tree);
+  return parsed.map(({ specification, target, writable }) => {
+    const plan = withRealPaths(planOf(specification, programs.directory));
     let problem: string | undefined;
     return {
       specification,
       target,
       writable,
-      backing,
-      start: (identity) =>
-        startServer(programs, { text: canonicalText(tree, backing), target, writable }, identity, (how) => {
+      backings: enginesOf(plan).flatMap((engine) => backingOf(engine) ?? []),
+      start: (identity: Identity) =>
+        startServer(programs, { specification, plan, target, writable }, identity, (how) => {
           problem = `the server of ${target} (${specification}) ended with ${how}: the command got errors there`;
         }),
       problem: () => problem,
@@ -93,16 +100,16 @@ export function askedTrees(texts: readonly string[], programs: TreePrograms): re
   });
 }
 
-/** The path that was compared, and no other one. */
-function canonicalText(parsed: Specification, backing: AskedTree['backing']): string {
-  if (backing === undefined || parsed.engine === 'memory') return 'memory:';
-  if (parsed.engine === 'host') return `host:${backing.path}`;
-  return `chunked:${backing.path}${parsed.snapshot === undefined ? '' : `@${parsed.snapshot}`}`;
+interface Served {
+  readonly specification: string;
+  readonly plan: TreePlan;
+  readonly target: string;
+  readonly writable: boolean;
 }
 
 async function startServer(
   { program, library, directory }: TreePrograms,
-  { text, target, writable }: { readonly text: string; readonly target: string; readonly writable: boolean },
+  { specification, plan, target, writable }: Served,
   identity: Identity,
   failed: (how: string) => void,
 ): Promise<TreeServer> {
@@ -114,13 +121,16 @@ async function startServer(
   const { uid, gid } = identity;
   const jail = `--jail=${uid}:${gid}:${identity.kind === 'shifted' ? identity.shift : 0}`;
   const flags = ['--json', '--foreground', jail, ...(writable ? ['--writable'] : [])];
-  const child = spawn(process.execPath, [...program, 'vfs', 'mount', ...flags, '--', text, target], {
+  const child = spawn(process.execPath, [...program, 'vfs', 'mount', ...flags, '--', specification, target], {
     cwd: directory,
     // In a session of its own: a terminal's signals are for the command, which may still want its files.
     detached: true,
-    stdio: ['ignore', 'pipe', 'ignore', theirs],
+    stdio: ['pipe', 'pipe', 'ignore', theirs],
   });
   closeSync(theirs);
+  // One that has ended before it has read it says so by its end.
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.end(JSON.stringify(plan));
   const exited = new Promise<void>((resolve) => {
     child.once('error', () => resolve());
     child.once('exit', () => resolve());

@@ -2,8 +2,9 @@
 import { totalmem } from 'node:os';
 import { type JailMount, serveJail, serveMount } from '../../fuse/served-mount.js';
 import { unmount } from '../../fuse/unmount.js';
-import { openEngine } from '../../vfs/open-engine.js';
-import { parseSpecification } from '../../vfs/specification.js';
+import { openTree } from '../../vfs/open-engine.js';
+import { planOf } from '../../vfs/read-plan.js';
+import type { TreePlan } from '../../vfs/tree-plan.js';
 import type { TreePlace } from './trees.js';
 
 export { mountPoint } from '../../fuse/mount.js';
@@ -18,22 +19,23 @@ export interface Mounting extends TreePlace {
   mounted(directory: string): void;
 }
 
-export interface JailMounting extends TreePlace, Omit<JailMount, 'specification' | 'open'> {}
+export interface JailMounting extends Omit<JailMount, 'open'>, Pick<TreePlace, 'lockLibrary'> {}
 
 /** EINVAL where the text is no tree. */
 export function checkTreeText(place: Pick<TreePlace, 'specification' | 'directory'>): void {
-  parseSpecification(place.specification, place.directory);
+  planOf(place.specification, place.directory);
 }
 
 /** Serves it in this process, until it is unmounted or the signal aborts. */
-export function mountTree({ target, specification, directory, lockLibrary, ...mounting }: Mounting): Promise<void> {
-  const parsed = parseSpecification(specification, directory);
-  const { writable } = mounting;
+export function mountTree(mounting: Mounting): Promise<void> {
+  const { target, specification, directory, lockLibrary, ...rest } = mounting;
+  const plan = planOf(specification, directory);
+  const { writable } = rest;
   return serveMount({
-    ...mounting,
-    specification: parsed,
+    ...rest,
+    plan,
     directory: target,
-    open: () => openEngine(parsed, { writable, create: writable, lockLibrary }),
+    open: () => openTree(plan, { writable, create: writable, lockLibrary }),
   });
 }
 
@@ -41,13 +43,16 @@ export function mountTree({ target, specification, directory, lockLibrary, ...mo
 const memoryShare = 0.25;
 
 /** Serves it in this process, to the jail at the other end of the channel, until that has ended. */
-export function mountTreeInJail({ specification, directory, lockLibrary, ...mounting }: JailMounting): Promise<void> {
-  const parsed = parseSpecification(specification, directory);
-  const { writable } = mounting;
+export function mountTreeInJail({ lockLibrary, ...mounting }: JailMounting): Promise<void> {
+  const { writable, plan } = mounting;
   const capacity = Math.floor(totalmem() * memoryShare);
   return serveJail({
     ...mounting,
-    specification: parsed,
-    open: () => openEngine(parsed, { writable, create: writable, capacity, lockLibrary }),
+    open: () => openTree(plan, { writable, create: writable, capacity, lockLibrary }),
   });
+}
+
+/** What `ctx exec --mount` decided upon and wrote to the server it started, so that no file is read twice. */
+export function planFromText(text: string): TreePlan {
+  return JSON.parse(text) as TreePlan;
 }

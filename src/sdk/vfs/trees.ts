@@ -1,12 +1,15 @@
 /** What the verbs of `ctx vfs` do: one tree by its specification, opened for one call, and ended. */
-import { resolve } from 'node:path';
 import { ErrnoError } from '../../base/errno.js';
 import { type CheckResult, checkStore, collect } from '../../vfs/engines/chunked/check.js';
 import { openChunkedStore } from '../../vfs/engines/chunked/chunked.js';
+import { requireSnapshot } from '../../vfs/engines/chunked/chunked-store.js';
 import { ChunkDatabase } from '../../vfs/engines/chunked/database.js';
-import { MountTable } from '../../vfs/mount-table.js';
-import { openEngine } from '../../vfs/open-engine.js';
-import { checkSnapshotName, parseSpecification, type Specification } from '../../vfs/specification.js';
+import { pathOf } from '../../vfs/mount-table.js';
+import { textFromName } from '../../vfs/names.js';
+import { openTable } from '../../vfs/open-engine.js';
+import { planOf } from '../../vfs/read-plan.js';
+import { checkSnapshotName, type EngineSpecification } from '../../vfs/specification.js';
+import { sourcesOf } from '../../vfs/tree-plan.js';
 import { Vfs } from './vfs.js';
 
 export type { CheckResult };
@@ -22,19 +25,28 @@ export interface TreePlace {
 /** Opens, acts and closes: what was written is durable when this returns, where the engine is. */
 export async function withTree<T>(
   place: TreePlace,
-  options: { readonly writable: boolean; readonly create?: boolean },
+  options: { readonly writable: boolean | undefined; readonly create?: boolean },
   act: (tree: Vfs) => Promise<T>,
 ): Promise<T> {
-  const filesystem = await openEngine(parseSpecification(place.specification, place.directory), {
-    ...options,
-    lockLibrary: place.lockLibrary,
-  });
-  const tree = new Vfs(new MountTable([{ path: [], filesystem }]));
+  const plan = planOf(place.specification, place.directory);
+  const tree = new Vfs(await openTable(plan, { ...options, lockLibrary: place.lockLibrary }));
   try {
     return await act(tree);
   } finally {
     await tree.close();
   }
+}
+
+/** EINVAL for a tree that ends with the call: what is written to it would be gone before anybody could look. */
+export function refuseFleeting(place: TreePlace): void {
+  const { mounts } = planOf(place.specification, place.directory);
+  if (mounts.some(({ source }) => source.engine !== 'memory')) return;
+  throw new ErrnoError('EINVAL', {
+    operation: 'put',
+    path: place.specification,
+    reason: 'a tree in memory ends with this command, so nothing would be kept',
+    remedy: 'write to a chunked: tree, or mount it and write there: ctx vfs mount memory: DIR --writable',
+  });
 }
 
 export interface Snapshot {
@@ -62,17 +74,36 @@ export async function snapshotTree(place: TreePlace, name: string): Promise<Snap
   }
 }
 
-/** Of a chunked tree with its snapshots; of another, that it can be opened and its root be listed. */
+/** Of chunked trees with their snapshots; of others, that they can be opened and their roots be listed. */
 export async function checkTree(place: TreePlace): Promise<CheckResult> {
-  const specification = parseSpecification(place.specification, resolve(place.directory));
-  if (specification.engine !== 'chunked') {
-    return withTree(place, { writable: false }, async (tree) => {
-      const files = (await tree.readdir('/')).length;
-      return { problems: [], snapshots: [], files, chunks: 0, unused: 0 };
-    });
+  const { mounts, isTable } = planOf(place.specification, place.directory);
+  const found: CheckResult[] = [];
+  for (const { path, source } of mounts) {
+    for (const engine of sourcesOf(source)) {
+      if (engine.engine !== 'chunked') continue;
+      const result = await checkChunked(engine);
+      const at = isTable ? `${textFromName(pathOf(path))}: ` : '';
+      found.push({ ...result, problems: result.problems.map((problem) => `${at}${problem}`) });
+    }
   }
-  const database = await ChunkDatabase.open(specification.file, false, false);
+  const others = mounts.flatMap(({ source }) => sourcesOf(source)).some(({ engine }) => engine !== 'chunked');
+  const entries = others
+    ? await withTree(place, { writable: false }, async (tree) => (await tree.readdir('/')).length)
+    : 0;
+  const sum = (count: (result: CheckResult) => number) => found.reduce((all, result) => all + count(result), 0);
+  return {
+    problems: found.flatMap(({ problems }) => problems),
+    snapshots: found.flatMap(({ snapshots }) => snapshots),
+    files: found.length === 0 ? entries : sum(({ files }) => files),
+    chunks: sum(({ chunks }) => chunks),
+    unused: sum(({ unused }) => unused),
+  };
+}
+
+async function checkChunked({ file, snapshot }: ChunkedSpecification): Promise<CheckResult> {
+  const database = await ChunkDatabase.open(file, false, false);
   try {
+    if (snapshot !== undefined) requireSnapshot(database, snapshot);
     return checkStore(database);
   } finally {
     await database.close();
@@ -100,13 +131,17 @@ export async function collectTree(place: TreePlace): Promise<number> {
   }
 }
 
-function chunkedOf(place: TreePlace, operation: string): Extract<Specification, { engine: 'chunked' }> {
-  const specification = parseSpecification(place.specification, resolve(place.directory));
-  if (specification.engine === 'chunked') return specification;
+type ChunkedSpecification = Extract<EngineSpecification, { engine: 'chunked' }>;
+
+function chunkedOf(place: TreePlace, operation: string): ChunkedSpecification {
+  const { mounts, isTable } = planOf(place.specification, place.directory);
+  const [first] = mounts;
+  if (!isTable && first?.source.engine === 'chunked') return first.source;
+  const what = isTable ? 'table of trees' : `${first?.source.engine} tree`;
   throw new ErrnoError('ENOTSUP', {
     operation,
     path: place.specification,
-    reason: `a ${specification.engine} tree has no snapshots`,
-    remedy: 'a chunked: tree has',
+    reason: `a ${what} has no snapshots`,
+    remedy: 'name a chunked: tree',
   });
 }

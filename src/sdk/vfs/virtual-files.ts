@@ -1,4 +1,12 @@
 /** The door of the command line to the VFS: a bundle of its own, read by the verbs that use it and by no other. */
 export { askedTrees } from './jail-trees.js';
-export { checkTreeText, mountPoint, mountTree, mountTreeInJail, unmount } from './mounts.js';
-export { type CheckResult, checkTree, collectTree, type Snapshot, snapshotTree, withTree } from './trees.js';
+export { checkTreeText, mountPoint, mountTree, mountTreeInJail, planFromText, unmount } from './mounts.js';
+export {
+  type CheckResult,
+  checkTree,
+  collectTree,
+  refuseFleeting,
+  type Snapshot,
+  snapshotTree,
+  withTree,
+} from './trees.js';

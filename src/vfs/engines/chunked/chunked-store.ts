@@ -59,16 +59,7 @@ export class ChunkedStore implements InodeStore, PageStore {
     const found = database.heading();
     const empty: Root = { page: 0, inodes: 0, chunks: 0, made: new Date().toISOString() };
     this.#heading = found ?? database.newHeading(empty);
-    const named = snapshot === undefined ? this.#heading.head : database.root(snapshot);
-    if (named === undefined) {
-      const names = database.roots().map(([name]) => name);
-      throw new ErrnoError('ENOENT', {
-        operation: 'open',
-        path: `${database.file}@${snapshot}`,
-        reason: 'there is no such snapshot',
-        remedy: names.length === 0 ? 'it has none; ctx vfs snapshot makes one' : `it has: ${names.join(', ')}`,
-      });
-    }
+    const named = snapshot === undefined ? this.#heading.head : requireSnapshot(database, snapshot);
     this.#head = named;
     this.#tree = new SortedTree(this, named.page);
     this.#content = new ChunkContent(database, this.#tree, (inode, by) => this.#recount(inode, by));
@@ -316,4 +307,17 @@ export class ChunkedStore implements InodeStore, PageStore {
     if (this.#pages.size > mostCachedPages) this.#pages.clear();
     if (this.#records.size > mostCachedRecords) this.#records.clear();
   }
+}
+
+/** ENOENT, with the names there are. */
+export function requireSnapshot(database: ChunkDatabase, name: string): Root {
+  const root = database.root(name);
+  if (root !== undefined) return root;
+  const names = database.roots().map(([each]) => each);
+  throw new ErrnoError('ENOENT', {
+    operation: 'open',
+    path: `${database.file}@${name}`,
+    reason: 'there is no such snapshot',
+    remedy: names.length === 0 ? 'it has none; ctx vfs snapshot makes one' : `it has: ${names.join(', ')}`,
+  });
 }

@@ -177,11 +177,12 @@ const rootKey = (name: string) => Buffer.from(`R${name}`);
 function checkFile(file: string, create: boolean): void {
   if (!existsSync(file)) {
     if (create && existsSync(dirname(file))) return;
+    const hasPlace = existsSync(dirname(file));
     throw new ErrnoError('ENOENT', {
       operation: 'open',
       path: file,
-      reason: 'expected the file of a chunk store',
-      remedy: `ctx vfs put chunked:${file} PATH makes one`,
+      reason: hasPlace ? 'expected the file of a chunk store' : `the directory ${dirname(file)} does not exist`,
+      remedy: hasPlace ? `ctx vfs put chunked:${file} PATH makes one` : 'make it first',
     });
   }
   const bytes = Buffer.alloc(magicOffsets[0] + 4);

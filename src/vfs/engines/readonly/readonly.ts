@@ -39,6 +39,9 @@ export function readOnly(inner: FileSystem): FileSystem {
     setxattr: refuse('setxattr'),
     listxattr: (inode) => inner.listxattr(inode),
     removexattr: refuse('removexattr'),
+    ...(inner.region === undefined
+      ? {}
+      : { region: (inode: Inode) => inner.region?.(inode) ?? { root: inner.root, path: '/' } }),
     forget: (inode) => inner.forget?.(inode),
     statfs: () => inner.statfs(),
     watch: (changed) => inner.watch(changed),

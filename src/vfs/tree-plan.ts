@@ -1,0 +1,80 @@
+/** What a tree that a person wrote comes to: engines at paths. Most are one engine at `/`; a table has several, and overlays. Pure. */
+import type { Name } from './names.js';
+import type { EngineSpecification } from './specification.js';
+
+export type Source =
+  | EngineSpecification
+  | { readonly engine: 'overlay'; readonly upper: Source; readonly lower: readonly Source[] };
+
+export interface PlannedMount {
+  /** By component; empty for the root. */
+  readonly path: readonly Name[];
+  readonly source: Source;
+  /** Undefined where it was not said. */
+  readonly writable: boolean | undefined;
+}
+
+export interface TreePlan {
+  readonly mounts: readonly PlannedMount[];
+  /** It is a table's: each of its mounts says itself whether it is written to. */
+  readonly isTable: boolean;
+}
+
+/** A part of this machine that a tree shows, or keeps its content in. */
+export interface Backing {
+  readonly path: string;
+  readonly kind: 'directory' | 'file';
+}
+
+/** What is ours to write to without being asked: nothing of the person's other files changes by it. */
+export function isOurs(source: Source): boolean {
+  if (source.engine === 'chunked') return source.snapshot === undefined;
+  return source.engine === 'memory' || source.engine === 'overlay';
+}
+
+/** `asked`: what whoever opens it said, or undefined. */
+export function isWritable(plan: TreePlan, mount: PlannedMount, asked: boolean | undefined): boolean {
+  if (!plan.isTable) return asked ?? isOurs(mount.source);
+  return asked !== false && (mount.writable ?? isOurs(mount.source));
+}
+
+/** Each engine of a plan, those of overlays too. */
+export function sourcesOf(source: Source): readonly EngineSpecification[] {
+  return source.engine === 'overlay' ? [source.upper, ...source.lower].flatMap(sourcesOf) : [source];
+}
+
+export function enginesOf({ mounts }: TreePlan): readonly EngineSpecification[] {
+  return mounts.flatMap(({ source }) => sourcesOf(source));
+}
+
+/** The same plan with other engines. */
+export function withEngines(plan: TreePlan, change: (engine: EngineSpecification) => EngineSpecification): TreePlan {
+  const changed = (source: Source): Source =>
+    source.engine === 'overlay'
+      ? { ...source, upper: changed(source.upper), lower: source.lower.map(changed) }
+      : change(source);
+  return { ...plan, mounts: plan.mounts.map((mount) => ({ ...mount, source: changed(mount.source) })) };
+}
+
+export function backingOf(engine: EngineSpecification): Backing | undefined {
+  if (engine.engine === 'host') return { path: engine.path, kind: 'directory' };
+  return engine.engine === 'chunked' ? { path: engine.file, kind: 'file' } : undefined;
+}
+
+/** Whether others than whoever opened it may change it, so that nothing of it can be kept in a cache. */
+export function isShared(plan: TreePlan, asked: boolean | undefined): boolean {
+  return plan.mounts.some((mount) => {
+    const writable = isWritable(plan, mount, asked);
+    const [first, ...others] =
+      mount.source.engine === 'overlay' ? [mount.source.upper, ...mount.source.lower] : [mount.source];
+    return [
+      ...sourcesOf(first ?? mount.source).map((engine) => changesBelow(engine, writable)),
+      ...others.flatMap(sourcesOf).map((engine) => changesBelow(engine, false)),
+    ].some(Boolean);
+  });
+}
+
+function changesBelow(source: EngineSpecification, writable: boolean): boolean {
+  if (source.engine === 'chunked') return !writable && source.snapshot === undefined;
+  return source.engine !== 'memory';
+}
