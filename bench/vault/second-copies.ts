@@ -2,10 +2,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { placeOf } from '../../src/proxy/host.js';
+import { prepareRoot } from '../../src/vault/fork-trees.js';
 import { rollBack, saveCheckpoint } from '../../src/vault/forks/checkpoint.js';
 import { createFork, deleteFork } from '../../src/vault/forks/forks.js';
 import { workspaceRoot } from '../../src/vault/store/layout.js';
-import { closeFork, openFork, prepareRoot, type VaultAccess, vaultAccess } from '../../src/vault/vault.js';
+import { closeFork, openFork, type VaultAccess, vaultAccess } from '../../src/vault/vault.js';
 import { measure, print, type Subject } from '../measure.js';
 import { loopImage } from '../stage/loop-image.js';
 import { run, type Stage, setStage, useOnce } from '../stage/stage.js';

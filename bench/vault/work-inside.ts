@@ -5,8 +5,9 @@
 import { spawnSync } from 'node:child_process';
 import { execute } from '../../src/proxy/execute.js';
 import { placeOf } from '../../src/proxy/host.js';
+import { isLiveTouched } from '../../src/vault/fork-trees.js';
 import { lastMoment, rollBack } from '../../src/vault/forks/checkpoint.js';
-import { closeFork, isLiveTouched, openFork } from '../../src/vault/vault.js';
+import { closeFork, openFork } from '../../src/vault/vault.js';
 import { measure, print, type Report, type Subject } from '../measure.js';
 import { run, type Stage, setStage, useOnce } from '../stage/stage.js';
 import { commitAll, fillWithFiles } from './small-files.js';

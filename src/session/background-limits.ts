@@ -7,7 +7,8 @@ import { ErrnoError } from '../base/errno.js';
 import type { Host } from '../proxy/host.js';
 import { LimitEvents } from '../proxy/report/limit-events.js';
 import { type LimitWatch, vaultWatchOf, watchLimits } from '../proxy/run/watch-limits.js';
-import { type OpenFork, writtenTrees } from '../vault/vault.js';
+import { writtenTrees } from '../vault/fork-trees.js';
+import type { OpenFork } from '../vault/vault.js';
 
 export interface BackgroundWatch {
   readonly quota: Quota;

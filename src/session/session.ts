@@ -22,9 +22,12 @@ import { authorityToPrepare, type Permitted } from '../proxy/run/authority-for.j
 import type { JailRun } from '../proxy/run/run.js';
 import { openSettled, untilJoined } from '../proxy/run/settled-fork.js';
 import { vaultWatchOf } from '../proxy/run/watch-limits.js';
-import { commandText, leavePlace, type Member } from '../vault/store/group.js';
+import { writtenTrees } from '../vault/fork-trees.js';
+import { commandText } from '../vault/store/group.js';
 import { rootKey, workspaceRoot } from '../vault/store/layout.js';
-import { closeFork, type OpenFork, openFork, writtenTrees } from '../vault/vault.js';
+import type { Member } from '../vault/store/member.js';
+import { leavePlace } from '../vault/store/worker-file.js';
+import { closeFork, type OpenFork, openFork } from '../vault/vault.js';
 import { type DecidedCommand, decideCommand } from './decided-command.js';
 import { joinMounted } from './enter-fork.js';
 import { dismantle, type Equipment, type Mounted, makeEquipment } from './equipment.js';

@@ -6,7 +6,7 @@
  *             vault-meta   what a vault knows          fork-meta    what a fork knows: its stack of layers, its checkpoints
  *             layer-pool   layers and their trees      locks        one a fork (fork-lock), and a vault's, for short whiles
  *             group        who is at work on a fork    recover      after the machine stopped
- *   vault     open, import
+ *   vault     open, import                              fork-trees   a fork's directories on the disk
  *   git/      what of a repository comes home, and how
  *   forks/    trunk        the person's directory as layers, and their edits to it; roots: further directories
  *             sync, adopt  a fork moves onto a newer trunk; where both changed a path, that is a clash
@@ -20,24 +20,14 @@
  * A fork's state is changed by one process at a time, which has it locked; who is at work on it is in its group, and shares one
  * live layer. Layers are frozen: once named among a stack's layers a layer never changes. Imports only `base`.
  */
-import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync } from 'node:fs';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { type ForkLock, lockInTurn } from './store/fork-lock.js';
 import { type ForkMeta, isSuspect, readForkMeta, writeForkMeta } from './store/fork-meta.js';
-import type { Worker } from './store/group.js';
 import { importLayer } from './store/import-layer.js';
 import { knowRoot, knowRoots } from './store/known-roots.js';
-import {
-  give,
-  isTouched,
-  makeDirectoryWhole,
-  makeLayer,
-  makeLiveTree,
-  type Owner,
-  treesOf,
-} from './store/layer-pool.js';
-import { type ForkPaths, mainFork, rootKey, storePaths, vaultId, vaultPaths, workspaceRoot } from './store/layout.js';
+import { makeLayer, type Owner } from './store/layer-pool.js';
+import { type ForkPaths, mainFork, vaultId, vaultPaths, workspaceRoot } from './store/layout.js';
 import { lockWith, takeLock, withVaultLock } from './store/locks.js';
 import type { Store } from './store/store.js';
 import { discard, emptyTrash } from './store/trash.js';
@@ -52,6 +42,7 @@ import {
   type VaultMeta,
   writeVaultMeta,
 } from './store/vault-meta.js';
+import type { Worker } from './store/worker-file.js';
 import type { Drift, Problem, Progress, Tree } from './tree/tree.js';
 
 export type { Owner } from './store/layer-pool.js';
@@ -344,69 +335,4 @@ export function forkToRead(request: VaultRequest): OpenFork | undefined {
 
 export function closeFork(fork: OpenFork): void {
   fork.unlock();
-}
-
-/** Directories of the frozen layers of one root, topmost first: what lies below the live layer. */
-export function frozenTrees({ paths, meta }: Pick<OpenFork, 'paths' | 'meta'>, root: string): string[] {
-  return treesOf(paths, [...meta.base, ...meta.deltas], root);
-}
-
-/** What a command needs to write one root: made when it is missing. */
-export function prepareRoot(fork: OpenFork, root: string): void {
-  makeLiveTree(fork.paths, fork.meta.live, root, frozenTrees(fork, root), fork.owner);
-}
-
-/** Everything a fork's commands have written, for whoever counts it. */
-export function writtenTrees(fork: OpenFork): string[] {
-  const layers = [...fork.meta.deltas, fork.meta.live];
-  const trees = Object.keys(fork.vault.roots).flatMap((root) => treesOf(fork.paths, layers, root));
-  const caches = existsSync(fork.place.caches) ? [fork.place.caches] : [];
-  return [...trees, prepareHome(fork), prepareTemporary(fork), ...caches];
-}
-
-/** As much of a fork as says what is in its live layer. */
-export type LiveLayer = Pick<OpenFork, 'paths' | 'meta' | 'vault'>;
-
-/** Whether anything was written into the live layer. */
-export function isLiveTouched(fork: LiveLayer): boolean {
-  const { paths, meta } = fork;
-  return Object.keys(fork.vault.roots).some((root) => isTouched(paths.tree(meta.live, root), frozenTrees(fork, root)));
-}
-
-/** The private home of the fork's commands. */
-export function prepareHome({ place, owner }: OpenFork): string {
-  makeDirectoryWhole(place.home, (draft) => give(draft, owner));
-  return place.home;
-}
-
-/** The `/tmp` of the fork's commands: one for all, so that what one leaves there the next one finds. Its owner is root inside. */
-export function prepareTemporary({ place, owner }: OpenFork): string {
-  makeDirectoryWhole(place.temporary, (draft) => {
-    give(draft, { ...owner, uid: 0, gid: 0 });
-    chmodSync(draft, 0o1777);
-  });
-  return place.temporary;
-}
-
-/** `share`: for all forks of one user, whatever the directory; nothing but its deletion forgets it. */
-export type CacheKeeping = 'fork' | 'share';
-
-/** What the fork writes into one cache of the person's, and the kernel's directory beside it. Its top is as that of theirs. */
-export function prepareCache(
-  { place, owner, store }: OpenFork,
-  source: string,
-  keeping: CacheKeeping,
-): { readonly upper: string; readonly work: string } {
-  const directory = keeping === 'share' ? join(storePaths(store.directory).caches, String(owner.uid)) : place.caches;
-  const upper = join(directory, rootKey(source));
-  const work = `${upper}.work`;
-  if (existsSync(upper)) return { upper, work };
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  makeDirectoryWhole(work, (draft) => give(draft, owner));
-  makeDirectoryWhole(upper, (draft) => {
-    const like = statSync(source);
-    give(draft, { uid: like.uid, gid: like.gid, shift: owner.shift });
-    chmodSync(draft, like.mode & 0o777);
-  });
-  return { upper, work };
 }

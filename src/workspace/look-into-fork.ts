@@ -7,7 +7,8 @@ import { type ErrnoCode, ErrnoError, hasCode } from '../base/errno.js';
 import { looksAtBusyFork } from '../base/limits.js';
 import { type Host, placeOf } from '../proxy/host.js';
 import { readForkMeta } from '../vault/store/fork-meta.js';
-import { type AtWork, readGroup } from '../vault/store/group.js';
+import { readGroup } from '../vault/store/group.js';
+import type { AtWork } from '../vault/store/worker-file.js';
 import { forkToRead, type OpenFork } from '../vault/vault.js';
 import { type ForkRequest, noForkHere, withFork } from './fork-verbs.js';
 

@@ -3,7 +3,7 @@
 import { sha256 } from '../../base/sha256.js';
 import type { Layer } from '../../jail/plan.js';
 import type { InjectedSecret } from '../../network/secret.js';
-import type { CacheKeeping } from '../../vault/vault.js';
+import type { CacheKeeping } from '../../vault/fork-trees.js';
 import type { ResolvedAuthority } from '../grants/authority-of.js';
 import { commandEnvironment } from '../grants/environment.js';
 import { secretNames } from '../grants/injected-secrets.js';

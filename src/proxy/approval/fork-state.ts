@@ -8,12 +8,12 @@ import { ErrnoError } from '../../base/errno.js';
 import { stateDigestMostBytes } from '../../base/limits.js';
 import { sha256 } from '../../base/sha256.js';
 import { uniqueName } from '../../base/unique-name.js';
+import { isLiveTouched, type LiveLayer } from '../../vault/fork-trees.js';
 import { readForkMeta } from '../../vault/store/fork-meta.js';
 import { treesOf } from '../../vault/store/layer-pool.js';
 import { mainFork, vaultId, vaultPaths } from '../../vault/store/layout.js';
 import { readVaultMeta } from '../../vault/store/vault-meta.js';
 import type { Change, Tree } from '../../vault/tree/tree.js';
-import { isLiveTouched, type LiveLayer } from '../../vault/vault.js';
 import type { Host, Place } from '../host.js';
 
 /** Of a directory that was never used: the fork is yet to be made, of the directory as it is. */

@@ -1,16 +1,10 @@
 /** A fork as its jail mounts it: each root an overlay at its own path, all named from the vault's directory. */
 import { posix } from 'node:path';
 import type { CacheRoot, OverlayRoot } from '../../jail/plan.js';
+import { type CacheKeeping, prepareCache, prepareHome, prepareRoot, prepareTemporary } from '../../vault/fork-trees.js';
 import { treesOf } from '../../vault/store/layer-pool.js';
 import { rootKey, type VaultPaths, workspaceRoot } from '../../vault/store/layout.js';
-import {
-  type CacheKeeping,
-  type OpenFork,
-  prepareCache,
-  prepareHome,
-  prepareRoot,
-  prepareTemporary,
-} from '../../vault/vault.js';
+import type { OpenFork } from '../../vault/vault.js';
 import { holdersOf } from './group-part.js';
 
 export interface ForkMounts {

@@ -1,6 +1,6 @@
 /** What one command has to do with those that are at work on its fork. Pure. */
 
-import { isThere, type Worker } from '../../vault/store/group.js';
+import { isThere, type Worker } from '../../vault/store/worker-file.js';
 import type { Change } from '../../vault/tree/tree.js';
 
 /** More is asked of nobody: each is as good as the others. */

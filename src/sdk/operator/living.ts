@@ -5,10 +5,11 @@
 import { readdirSync } from 'node:fs';
 import { familyOf, memoryOf, type ProcessTable, readProcessTable, wordsOf } from '../../base/process-table.js';
 import type { Host } from '../../proxy/host.js';
-import { keepersOf, readGroup } from '../../vault/store/group.js';
+import { readGroup } from '../../vault/store/group.js';
 import { storePaths, type VaultPaths, vaultPaths } from '../../vault/store/layout.js';
 import { trashCount } from '../../vault/store/trash.js';
 import { isForkName, readVaultMeta } from '../../vault/store/vault-meta.js';
+import { keepersOf } from '../../vault/store/worker-file.js';
 import { Sessions } from '../workspace/sessions.js';
 
 export interface Living {

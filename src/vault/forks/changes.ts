@@ -1,12 +1,13 @@
 /** What a fork changes: in what the person has, since a checkpoint, by the last command alone. It must not be mounted. */
 import { listedChanges } from '../../base/limits.js';
+import { isLiveTouched } from '../fork-trees.js';
 import { refreshedIndexes } from '../git/refreshed-indexes.js';
 import type { Stack } from '../store/fork-meta.js';
 import { treesOf } from '../store/layer-pool.js';
 import { pathWithin, shownPath, topPath } from '../store/root-paths.js';
 import { belowAny, clashing } from '../tree/clashing.js';
 import type { Change, Content, ReadOptions } from '../tree/tree.js';
-import { isLiveTouched, type OpenFork } from '../vault.js';
+import type { OpenFork } from '../vault.js';
 
 /** Changes by root, each path relative to its root. */
 export type RootChanges = ReadonlyMap<string, readonly Change[]>;

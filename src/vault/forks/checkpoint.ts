@@ -6,10 +6,11 @@
  */
 import { ErrnoError } from '../../base/errno.js';
 import { automaticCheckpoints, checkpointReasonCharacters } from '../../base/limits.js';
+import { isLiveTouched } from '../fork-trees.js';
 import { type Checkpoint, type ForkMeta, hasSameDeltas, isSameMoment, type Stack } from '../store/fork-meta.js';
 import { makeLayer, treesOf } from '../store/layer-pool.js';
 import { isForkName, type VaultMeta } from '../store/vault-meta.js';
-import { isLiveTouched, type OpenFork, withMeta } from '../vault.js';
+import { type OpenFork, withMeta } from '../vault.js';
 import { adoptTrunk } from './adopt.js';
 import { atOrBelow, makePathLayer } from './path-layer.js';
 import { appliedSince, enteredSince, pathCount } from './trunk.js';

@@ -13,8 +13,9 @@ import { writeFileAtomic } from '../../base/atomic-file.js';
 import { Blake3 } from '../../base/blake3.js';
 import { ErrnoError } from '../../base/errno.js';
 import { stateDigestBytes, stateDigestMostBytes } from '../../base/limits.js';
+import { isLiveTouched } from '../fork-trees.js';
 import { layerDigest } from '../store/layer-digest.js';
-import { isLiveTouched, type OpenFork } from '../vault.js';
+import type { OpenFork } from '../vault.js';
 
 const fileName = 'digest';
 /** In the place of a digest, so that nobody tries again. */

@@ -1,10 +1,11 @@
 /** Before a fork is used: what the person edited enters the trunk, and the fork moves onto it. */
 
+import { frozenTrees, isLiveTouched } from '../fork-trees.js';
 import { restacked } from '../store/fork-meta.js';
 import { copyTop, isTouched, treesOf } from '../store/layer-pool.js';
 import { workspaceRoot } from '../store/layout.js';
 import type { Problem } from '../tree/tree.js';
-import { frozenTrees, isLiveTouched, type OpenFork, withMeta } from '../vault.js';
+import { type OpenFork, withMeta } from '../vault.js';
 import { adoptTrunk } from './adopt.js';
 import { standingClashes } from './changes.js';
 import { frozen } from './checkpoint.js';

@@ -4,9 +4,10 @@
  */
 import { closeSync } from 'node:fs';
 import type { Tree } from '../tree/tree.js';
-import { busyWith, endOf, readGroup, type Worker } from './group.js';
+import { busyWith, endOf, readGroup } from './group.js';
 import type { ForkPaths } from './layout.js';
 import { type LockOptions, takeLock } from './locks.js';
+import type { Worker } from './worker-file.js';
 
 export class ForkLock {
   readonly #tree: Tree;

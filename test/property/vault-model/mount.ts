@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { overlayOf } from '../../../src/proxy/run/fork-mounts.js';
+import { prepareRoot } from '../../../src/vault/fork-trees.js';
 import { workspaceRoot } from '../../../src/vault/store/layout.js';
-import { type OpenFork, prepareRoot } from '../../../src/vault/vault.js';
+import type { OpenFork } from '../../../src/vault/vault.js';
 import type { Entry, Model } from './model.js';
 
 const lookScript = `find . -mindepth 1 -printf '%P\\t%y\\t%m\\t%l\\n'; echo ====; find . -type f -exec md5sum {} +`;

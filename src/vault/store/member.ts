@@ -1,0 +1,117 @@
+/** One's own place in the group of a fork: taken, kept up to date and left again. */
+import { appendFileSync, closeSync, openSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import type { Tree } from '../tree/tree.js';
+import { type Arrived, arrivedIn } from './arrivals.js';
+import { readGroup } from './group.js';
+import type { ForkPaths } from './layout.js';
+import { type BegunRun, freePlace, type KeptPlace, keptText, padded, type Worker } from './worker-file.js';
+
+type Facts = Omit<Worker, 'name' | 'pid' | 'since' | 'runs' | 'jail'>;
+
+export class Member {
+  readonly name: string;
+  /** Holds the lock; for the jail too, which may outlive this process. */
+  readonly descriptor: number;
+  readonly #tree: Tree;
+  readonly #place: ForkPaths;
+  readonly #isKept: boolean;
+  #worker: Worker;
+  #hasLeft = false;
+
+  private constructor(tree: Tree, place: ForkPaths, facts: Facts, { name, descriptor }: KeptPlace, isKept: boolean) {
+    this.name = name;
+    this.descriptor = descriptor;
+    this.#tree = tree;
+    this.#place = place;
+    this.#isKept = isKept;
+    this.#worker = { ...facts, name, pid: process.pid, since: new Date().toISOString(), jail: null, runs: [] };
+  }
+
+  /** With the fork's lock held; `others` are at work already. */
+  static async enter(
+    tree: Tree,
+    place: ForkPaths,
+    facts: Facts,
+    others: readonly Worker[],
+    kept?: KeptPlace,
+  ): Promise<Member> {
+    const found = kept ?? (await freePlace(tree, place));
+    const member = new Member(tree, place, facts, found, kept !== undefined);
+    try {
+      // Whoever looks whether it is free has the lock for a moment.
+      await tree.lock({ descriptor: member.descriptor, wait: true });
+      member.#write();
+      if (others.length === 0) writeFileSync(place.joined, '', { mode: 0o600 });
+      member.came(facts.command);
+      return member;
+    } catch (error) {
+      member.leave();
+      throw error;
+    }
+  }
+
+  /** Who is at work with it now. */
+  async others(): Promise<readonly Worker[]> {
+    const { live } = await readGroup(this.#tree, this.#place);
+    return live.filter(({ name }) => name !== this.name);
+  }
+
+  /** Another command of it, which those that run beside it are told of. */
+  came(command: string): void {
+    appendFileSync(this.#place.joined, `${JSON.stringify(command)}\n`, { mode: 0o600 });
+  }
+
+  /** So many paths of the person's wait for the end of the group: whoever ends in it says so. */
+  foundWaiting(waiting: number): void {
+    if (waiting > 0) appendFileSync(this.#place.joined, `${JSON.stringify({ waiting })}\n`, { mode: 0o600 });
+  }
+
+  /** Where the list of those that came ends: commands that come from here on are those `since` it. */
+  get arrivals(): number {
+    return statSync(this.#place.joined).size;
+  }
+
+  since(arrivals: number): Arrived {
+    const descriptor = openSync(this.#place.joined, 'r');
+    try {
+      return arrivedIn(descriptor, arrivals);
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+
+  /** What it is doing now. */
+  does(command: string): void {
+    this.#worker = { ...this.#worker, command };
+    this.#write();
+  }
+
+  /** The jail has mounted everything: others can join it. */
+  mounted(jail: number | undefined): void {
+    this.#worker = { ...this.#worker, jail: jail ?? null };
+    this.#write();
+  }
+
+  begin(run: BegunRun): void {
+    this.#worker = { ...this.#worker, runs: [...this.#worker.runs, run] };
+    this.#write();
+  }
+
+  end({ run }: BegunRun): void {
+    this.#worker = { ...this.#worker, runs: this.#worker.runs.filter((each) => each.run !== run) };
+    this.#write();
+  }
+
+  /** What it says afterwards is for nobody. */
+  leave(): void {
+    if (this.#hasLeft) return;
+    this.#hasLeft = true;
+    writeSync(this.descriptor, this.#isKept ? keptText() : padded(''), 0);
+    if (this.#isKept) this.#tree.unlock(this.descriptor);
+    else closeSync(this.descriptor);
+  }
+
+  #write(): void {
+    if (!this.#hasLeft) writeSync(this.descriptor, padded(JSON.stringify(this.#worker)), 0);
+  }
+}

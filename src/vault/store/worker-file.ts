@@ -1,0 +1,152 @@
+/**
+ * One file of a fork's group (`group`): who is at work, or for whose kept jail the file is kept while nothing is mounted. Always as
+ * long: coming and going makes no room on a full disk, and takes none.
+ */
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { hasCode } from '../../base/errno.js';
+import type { Tree } from '../tree/tree.js';
+import type { ForkPaths } from './layout.js';
+
+/** Somebody who uses a fork now, as people are told of it. */
+export interface AtWork {
+  readonly pid: number;
+  readonly command: string;
+  /** ISO 8601. */
+  readonly since: string;
+}
+
+/** A run that has begun, and whose chain says how it ends; null for the person's. */
+export interface BegunRun {
+  readonly run: string;
+  readonly agent: string | null;
+}
+
+export interface Worker extends AtWork {
+  readonly name: string;
+  /** The owner of its jail, from when that has mounted everything. */
+  readonly jail: number | null;
+  /** Roots that it mounts, or is about to. */
+  readonly roots: readonly string[];
+  /** Whose the fork's files are shown to be: a mount shows them one way only. */
+  readonly owners: string;
+  /** The moment before the group, for `ctx rollback`. */
+  readonly checkpoint: number | null;
+  readonly runs: readonly BegunRun[];
+}
+
+/** Of such a file. */
+const size = 4_096;
+
+export const padded = (text: string) => text.padEnd(Math.max(size, text.length + 1) - 1).concat('\n');
+
+/** What a file of the group says: somebody, or for whose kept jail it is kept while nothing is mounted there; or nothing. */
+export function readWorkerFile(descriptor: number): Partial<Worker & { readonly kept: number }> {
+  const bytes = Buffer.alloc(fstatSync(descriptor).size);
+  const text = bytes.toString('utf8', 0, readSync(descriptor, bytes, 0, bytes.length, 0)).trim();
+  try {
+    return text === '' ? {} : (JSON.parse(text) as Partial<Worker>);
+  } catch (error) {
+    if (error instanceof SyntaxError) return {}; // being written, or cut off by its end
+    throw error;
+  }
+}
+
+export const isWorker = (value: Partial<Worker>): value is Worker =>
+  Array.isArray(value.roots) && Array.isArray(value.runs);
+
+export async function isFree(tree: Tree, descriptor: number): Promise<boolean> {
+  try {
+    await tree.lock({ descriptor, wait: false });
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'EBUSY')) return false;
+    throw error;
+  }
+}
+
+export function openWorker(path: string): number | undefined {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined; // the fork is gone
+    throw error;
+  }
+}
+
+export function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return [];
+    throw error;
+  }
+}
+
+/** A file of the group that one can have; with the fork's lock held. Whoever was killed there has been forgotten. */
+export async function freePlace(tree: Tree, { group }: ForkPaths): Promise<KeptPlace> {
+  for (let number = 0; ; number += 1) {
+    const name = String(number);
+    const descriptor = openPlace(group, name);
+    const { kept, ...found } = readWorkerFile(descriptor);
+    const isKept = kept !== undefined && isThere(kept);
+    if (!isKept && !isWorker(found) && (await isFree(tree, descriptor))) return { name, descriptor };
+    closeSync(descriptor);
+  }
+}
+
+function openPlace(group: string, name: string): number {
+  const flags = constants.O_RDWR | constants.O_CREAT;
+  try {
+    return openSync(join(group, name), flags, 0o600);
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+    mkdirSync(group, { recursive: true, mode: 0o700 });
+    return openSync(join(group, name), flags, 0o600);
+  }
+}
+
+/** A file of the group that a kept jail has open, too, from its start to its end. */
+export interface KeptPlace {
+  readonly name: string;
+  readonly descriptor: number;
+}
+
+export const keptText = () => padded(JSON.stringify({ kept: process.pid }));
+
+/** With the fork's lock held. */
+export async function keepPlace(tree: Tree, place: ForkPaths): Promise<KeptPlace> {
+  const kept = await freePlace(tree, place);
+  writeSync(kept.descriptor, keptText(), 0);
+  tree.unlock(kept.descriptor);
+  return kept;
+}
+
+/** Processes that have a kept jail on the fork, whether a command runs in it or not. */
+export function keepersOf({ group }: ForkPaths): readonly number[] {
+  const pids = namesIn(group).map((name) => {
+    const descriptor = openWorker(join(group, name));
+    if (descriptor === undefined) return undefined;
+    try {
+      return readWorkerFile(descriptor).kept;
+    } finally {
+      closeSync(descriptor);
+    }
+  });
+  return pids.filter((pid): pid is number => pid !== undefined && isThere(pid));
+}
+
+/** When its jail has ended. */
+export function leavePlace({ descriptor }: KeptPlace): void {
+  writeSync(descriptor, padded(''), 0);
+  closeSync(descriptor);
+}
+
+export function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return hasCode(error, 'EPERM');
+  }
+}
