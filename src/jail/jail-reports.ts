@@ -1,6 +1,7 @@
 /** What the owner of one jail reports, as it comes. */
 import { decodePath } from '../base/path-bytes.js';
 import { heldCacheOf } from './held-cache.js';
+import { endedSilently } from './launch-request.js';
 import { type Held, type HeldCache, heldOf, type Outcome, outcomeOf, type Report, splitReports } from './report.js';
 
 export class JailReports {
@@ -37,10 +38,10 @@ export class JailReports {
     return this.#reports.some(({ what }) => what === 'exited');
   }
 
-  /** Undefined where none was told; throws what kept the command from starting. */
-  outcome(): Outcome | undefined {
+  /** How the command ended; throws what kept it from starting. `how`: what the jail program itself ended with. */
+  outcome(how: string | number | null): Outcome {
     const outcome = outcomeOf(this.#reports);
-    if (outcome === undefined || this.#heldCaches.length === 0) return outcome;
-    return { ...outcome, heldCaches: this.#heldCaches };
+    if (outcome === undefined) throw endedSilently(how);
+    return this.#heldCaches.length === 0 ? outcome : { ...outcome, heldCaches: this.#heldCaches };
   }
 }

@@ -3,18 +3,16 @@ import { closeSync } from 'node:fs';
 import { hasCode } from '../base/errno.js';
 import { hear, type StartedProgram, type Starter } from '../base/starter.js';
 import { writeWhole } from '../base/write-whole.js';
-import { frame, request as kindOf } from './frame.js';
 import { JailReports } from './jail-reports.js';
 import {
-  endedSilently,
   isGrouped,
   type Launch,
   lifelineDescriptor,
   notStarted,
+  planFrame,
   type RunningJail,
   reportDescriptor,
 } from './launch-request.js';
-import { planBytes } from './plan-bytes.js';
 import type { Outcome } from './report.js';
 
 function start(request: Launch, starter: Starter): StartedProgram {
@@ -46,27 +44,22 @@ export function launchAtOnce(request: Launch, starter: Starter): RunningJail {
   };
   const reports = new JailReports(request.onHeld);
   const done = new Promise<Outcome>((resolve, reject) => {
-    const settle = (how: string | number | null) => {
-      const outcome = reports.outcome();
-      if (outcome === undefined) throw endedSilently(how);
-      resolve(outcome);
-    };
     const follow = async () => {
       try {
         await hear(owner.end(reportDescriptor), (chunk) => {
           reports.take(chunk);
-          if (reports.areWhole && !isGrouped(request)) settle(null);
+          if (reports.areWhole && !isGrouped(request)) resolve(reports.outcome(null));
         });
       } finally {
         kill();
       }
       const { code, signal } = owner.wait();
-      settle(signal ?? code);
+      resolve(reports.outcome(signal ?? code));
     };
     follow().catch(reject);
     // The program is starting meanwhile.
     try {
-      writeWhole(owner.end(lifelineDescriptor), frame(0, kindOf.jail, planBytes(request.plan)));
+      writeWhole(owner.end(lifelineDescriptor), planFrame(request));
     } catch (error) {
       kill();
       // A jail that ended early has said why; the broken pipe says nothing more.

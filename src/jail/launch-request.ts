@@ -2,7 +2,9 @@
 import type { Server } from 'node:net';
 import { ErrnoError } from '../base/errno.js';
 import type { Starter } from '../base/starter.js';
+import { frame, request as kindOf } from './frame.js';
 import type { Plan } from './operation.js';
+import { planBytes } from './plan-bytes.js';
 import type { Held, Outcome } from './report.js';
 
 export interface Launch {
@@ -42,6 +44,11 @@ export interface RunningJail {
 /** The plan goes in; its end is the end of the jail. */
 export const lifelineDescriptor = 3;
 export const reportDescriptor = 4;
+
+/** What the program is told by way of the lifeline, when it has started. */
+export function planFrame({ plan }: Pick<Launch, 'plan'>): Buffer {
+  return frame(0, kindOf.jail, planBytes(plan));
+}
 
 /** A jail that has told the end holds nothing any more, but is still a process of its control group. */
 export function isGrouped({ plan }: Pick<Launch, 'plan'>): boolean {

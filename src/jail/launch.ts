@@ -7,19 +7,17 @@ import { closeSync } from 'node:fs';
 import type { Server } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
 import { childProcess } from '../base/child-process.js';
-import { frame, request as kindOf } from './frame.js';
 import { JailReports } from './jail-reports.js';
 import { launchAtOnce } from './launch-at-once.js';
 import {
-  endedSilently,
   isGrouped,
   type Launch,
   lifelineDescriptor,
   notStarted,
+  planFrame,
   type RunningJail,
   reportDescriptor,
 } from './launch-request.js';
-import { planBytes } from './plan-bytes.js';
 import type { Outcome } from './report.js';
 
 export type { Launch, RunningJail };
@@ -60,9 +58,7 @@ function launchBeside(request: Launch): RunningJail {
     let open = 0;
     const settle = () => {
       try {
-        const outcome = reports.outcome();
-        if (outcome === undefined) throw endedSilently(child.signalCode ?? child.exitCode);
-        resolve(outcome);
+        resolve(reports.outcome(child.signalCode ?? child.exitCode));
       } catch (error) {
         reject(error);
       }
@@ -92,7 +88,7 @@ function launchBeside(request: Launch): RunningJail {
     lifeline.on('error', () => undefined);
     // The program is starting meanwhile.
     try {
-      lifeline.write(frame(0, kindOf.jail, planBytes(request.plan)));
+      lifeline.write(planFrame(request));
     } catch (error) {
       lifeline.destroy();
       throw error;

@@ -24,7 +24,7 @@ const victim = (secret: string) => `
 /** Prints what it could do to a process of this number, and what it could see of another's. */
 const attacker = (secret: string) => `
   const fs = require('fs'), net = require('net');
-  const tell = (what, act) => { try { if (act() !== false) console.log('won ' + what); } catch {} };
+  const tell = (what, act) => { try { if (act() !== false) console.log('won ' + what); } catch { /* refused, as it is to be */ } };
   const pids = fs.readdirSync('/proc').filter((name) => /^\\d+$/.test(name) && name !== String(process.pid));
   const victims = pids.filter((pid) => { try { return fs.readFileSync('/proc/' + pid + '/cmdline', 'utf8').includes('victim.cjs'); } catch { return false; } });
   for (const pid of victims) {

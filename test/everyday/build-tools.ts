@@ -20,18 +20,28 @@ export interface BuildTool {
 const system = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const rust = '/root/.rustup/toolchains/stable-x86_64-unknown-linux-gnu/bin';
 
-const cSources = ['one.c', 'two.c'] as const;
-const cText = (which: 0 | 1, word: string) => `const char *${which === 0 ? 'one' : 'two'}(void) { return "${word}"; }`;
-const cMain =
-  "printf '#include <stdio.h>\\nconst char *one(void), *two(void);\\nint main(void) { puts(one()); puts(two()); }\\n' > main.c";
+/** A program of two functions and a `main`, and `project`, which makes what the tool reads. */
+const inC = (project: string): Pick<BuildTool, 'before' | 'sources' | 'text'> => ({
+  before: `printf '#include <stdio.h>\\nconst char *one(void), *two(void);\\nint main(void) { puts(one()); puts(two()); }\\n' > main.c; ${project}`,
+  sources: ['one.c', 'two.c'],
+  text: (which, word) => `const char *${which === 0 ? 'one' : 'two'}(void) { return "${word}"; }`,
+});
+
+/** `cmake` with the generator of these words, and the command that builds with it. */
+const byCmake = (program: string, generator: string, build: string): BuildTool => ({
+  name: `cmake with ${program}`,
+  needs: ['cmake', program, 'gcc'],
+  ...inC(
+    "printf 'cmake_minimum_required(VERSION 3.13)\\nproject(p C)\\nadd_executable(p main.c one.c two.c)\\n' > CMakeLists.txt",
+  ),
+  build: `(test -d build || cmake ${generator} -S . -B build) > /dev/null && ${build} build > /dev/null && build/p`,
+});
 
 export const buildTools: readonly BuildTool[] = [
   {
     name: 'make and a compiler',
     needs: ['make', 'gcc'],
-    before: `${cMain}; printf 'p: main.o one.o two.o\\n\\tgcc -o p main.o one.o two.o\\n' > Makefile`,
-    sources: cSources,
-    text: cText,
+    ...inC("printf 'p: main.o one.o two.o\\n\\tgcc -o p main.o one.o two.o\\n' > Makefile"),
     build: 'make -s && ./p',
     quick: true,
   },
@@ -46,27 +56,13 @@ export const buildTools: readonly BuildTool[] = [
   {
     name: 'ninja',
     needs: ['ninja', 'gcc'],
-    before: `${cMain}; printf 'rule cc\\n  command = gcc -c -o $out $in\\nrule link\\n  command = gcc -o $out $in\\nbuild main.o: cc main.c\\nbuild one.o: cc one.c\\nbuild two.o: cc two.c\\nbuild p: link main.o one.o two.o\\n' > build.ninja`,
-    sources: cSources,
-    text: cText,
+    ...inC(
+      "printf 'rule cc\\n  command = gcc -c -o $out $in\\nrule link\\n  command = gcc -o $out $in\\nbuild main.o: cc main.c\\nbuild one.o: cc one.c\\nbuild two.o: cc two.c\\nbuild p: link main.o one.o two.o\\n' > build.ninja",
+    ),
     build: 'ninja > /dev/null && ./p',
   },
-  {
-    name: 'cmake with make',
-    needs: ['cmake', 'make', 'gcc'],
-    before: `${cMain}; printf 'cmake_minimum_required(VERSION 3.13)\\nproject(p C)\\nadd_executable(p main.c one.c two.c)\\n' > CMakeLists.txt`,
-    sources: cSources,
-    text: cText,
-    build: '(test -d build || cmake -S . -B build) > /dev/null && cmake --build build > /dev/null && build/p',
-  },
-  {
-    name: 'cmake with ninja',
-    needs: ['cmake', 'ninja', 'gcc'],
-    before: `${cMain}; printf 'cmake_minimum_required(VERSION 3.13)\\nproject(p C)\\nadd_executable(p main.c one.c two.c)\\n' > CMakeLists.txt`,
-    sources: cSources,
-    text: cText,
-    build: '(test -d build || cmake -G Ninja -S . -B build) > /dev/null && ninja -C build > /dev/null && build/p',
-  },
+  byCmake('make', '', 'cmake --build'),
+  byCmake('ninja', '-G Ninja', 'ninja -C'),
   {
     name: 'cargo with a path dependency',
     needs: ['cargo', `${rust}/cargo`],
@@ -100,9 +96,7 @@ export const buildTools: readonly BuildTool[] = [
     before: "printf 'MAKEFLAGS += -r\\nall: One.class Two.class\\n%%.class: %%.java\\n\\tjavac $<\\n' > Makefile",
     sources: ['One.java', 'Two.java'],
     text: (which, word) =>
-      which === 0
-        ? `class One { public static void main(String[] a) { System.out.println("${word}"); } }`
-        : `class Two { public static void main(String[] a) { System.out.println("${word}"); } }`,
+      `class ${which === 0 ? 'One' : 'Two'} { public static void main(String[] a) { System.out.println("${word}"); } }`,
     build: 'make -s && java -cp . One && java -cp . Two',
   },
 ];
