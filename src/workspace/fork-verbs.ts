@@ -68,17 +68,22 @@ export async function withFork<T>(
 /** The name of a fork in the record. */
 export const objectOf = ({ id, name }: OpenFork) => `fork/${id}/${name}`;
 
+/** Many layers become few, and what nobody needs any more goes: of this fork too, since its lock is held. A durable point. */
+export async function tidy(fork: OpenFork): Promise<void> {
+  await flattenTrunk(fork);
+  const moved = await moveOnto(fork, { vault: readVaultMeta(fork.paths.meta) ?? fork.vault, problems: [] });
+  // What goes must not be what a power cut would go back to.
+  await syncedFork(moved.fork);
+  await collectGarbage(fork, new Map([[fork.name, fork.lockDescriptor]]), { later: true });
+}
+
 /**
- * After a verb that has done its work: many layers become few, and what nobody needs any more goes: of this fork too, since its lock
- * is held. Where that fails, what was done stays done, and is not to be reported as a failure: a person would do it again.
+ * After a verb whose work is done and on the disk. Where tidying up fails, what was done stays done, and is not to be reported as a
+ * failure: a person would do it again.
  */
-export async function tidy(host: Host, fork: OpenFork): Promise<void> {
+async function tidyAfter(host: Host, fork: OpenFork): Promise<void> {
   try {
-    await flattenTrunk(fork);
-    const moved = await moveOnto(fork, { vault: readVaultMeta(fork.paths.meta) ?? fork.vault, problems: [] });
-    // What goes must not be what a power cut would go back to.
-    await syncedFork(moved.fork);
-    await collectGarbage(fork, new Map([[fork.name, fork.lockDescriptor]]), { later: true });
+    await tidy(fork);
   } catch (thrown) {
     const error = orDiskError(thrown);
     if (!(error instanceof ErrnoError)) throw error;
@@ -113,7 +118,7 @@ export function keepFork(
     const { fork: after, ...applied } = await recordedVerb(host, verb, apply, (result) =>
       toldSteps(result, { heldBack: result.heldBack }),
     );
-    await tidy(host, after);
+    await tidyAfter(host, after);
     return applied;
   });
 }
@@ -139,7 +144,7 @@ export function forgetFork(host: Host, request: ForkRequest): Promise<Dropped> {
       const more = count.more === undefined ? {} : { more: true };
       const facts = { origin: fork.vault.origin, changes: count.dropped, ...more };
       const verb = { type: 'drop', object: objectOf(fork), makesRoom: true, facts };
-      await recordedVerb(host, verb, async () => tidy(host, await dropFork(fork)));
+      await recordedVerb(host, verb, async () => tidy(await dropFork(fork)));
       return count;
     },
     { afresh: true },

@@ -69,7 +69,7 @@ export function deleteMoment(host: Host, request: ForkRequest, wanted: string): 
     const facts = { checkpoint: checkpoint.id };
     const object = objectOf(fork);
     const verb = { type: 'checkpoint delete', object, makesRoom: true, facts };
-    await recordedVerb(host, verb, () => tidy(host, deleteCheckpoint(fork, checkpoint)));
+    await recordedVerb(host, verb, () => tidy(deleteCheckpoint(fork, checkpoint)));
     return momentOf(checkpoint);
   });
 }

@@ -174,7 +174,7 @@ export function flattenFork(
     const before = fork.meta.base.length + fork.meta.deltas.length;
     await flattenTrunk(accessAt(host, request.cwd), true);
     const flat = await flattenDeltas(fork, true);
-    await tidy(host, flat);
+    await tidy(flat);
     return { before, after: (readVaultMeta(flat.paths.meta)?.trunk.length ?? 0) + flat.meta.deltas.length };
   });
 }

@@ -1,6 +1,7 @@
 /*
  * fail-call N ERROR|short PROGRAM ARGS...: the N-th call that writes to a file, of the program and of all it starts, fails with the
- * errno, or, with `short`, writes one byte. Exit code 99: there were not so many. Traces; so it works for static programs.
+ * errno, or, with `short`, writes one byte. Exit code 99: there were not so many; with N = 0 their number is printed at the end.
+ * Traces; so it works for static programs.
  * Writes to pipes, sockets and terminals are not counted: these are no disk.
  */
 #include <errno.h>
@@ -74,7 +75,7 @@ int main(int count, char **words) {
           if ((long)at.orig_rax != calls[i].number) continue;
           if (calls[i].descriptor >= 0 && !is_file(process, (int)argument(&at, calls[i].descriptor))) continue;
           if (is_short && (calls[i].length < 0 || argument(&at, calls[i].length) < 2)) continue;
-          if (--left > 0) continue;
+          if (--left != 0) continue;
           hit = 1;
           if (is_short && calls[i].length == 2) at.rdx = 1;
           else if (is_short) at.r8 = 1;
@@ -95,5 +96,6 @@ int main(int count, char **words) {
     }
     ptrace(PTRACE_SYSCALL, process, 0, signal_number);
   }
+  if (atol(words[1]) == 0) dprintf(STDERR_FILENO, "%ld calls\n", -left);
   return hit ? code : 99;
 }

@@ -18,7 +18,7 @@ import { throwAwayOrLeave } from '../store/trash.js';
 import { readVaultMeta } from '../store/vault-meta.js';
 import { addParents, belowAny } from '../tree/clashing.js';
 import type { Step } from '../tree/tree.js';
-import { type OpenFork, withMeta } from '../vault.js';
+import type { OpenFork } from '../vault.js';
 import { type AppliedSteps, readSteps, stepsFile, writtenTrees } from './applied-steps.js';
 import { type ApplyRequest, sweepLast } from './apply.js';
 import { timedPlan } from './apply-times.js';
@@ -208,7 +208,7 @@ async function settle(fork: OpenFork, layer: string, about: AppliedSteps, before
   const brought = new Set(undone.steps.map(({ path }) => path));
   const isClash = (path: string) => before.clashes.includes(path) || left.has(path) || !brought.has(path);
   const clashes = back.meta.clashes.filter(isClash);
-  return syncLocked(withMeta(back, { ...back.meta, applied, checkpoints, clashes }, { durable: false }));
+  return syncLocked(back, { ...back.meta, applied, checkpoints, clashes });
 }
 
 async function undoLocked(given: OpenFork, lock: number, request: UndoRequest): Promise<Undone> {

@@ -3,6 +3,7 @@
  * checkpoint by name, an apply and its undo, the end of a session and its pauses, an import, and before layers are deleted.
  */
 
+import type { ForkMeta } from '../store/fork-meta.js';
 import { withVaultLock } from '../store/locks.js';
 import { readNewest } from '../store/state-file.js';
 import { isSuspectVault, readVaultMeta, writeVaultMeta } from '../store/vault-meta.js';
@@ -11,10 +12,13 @@ import { frozen } from './checkpoint.js';
 
 const isSynced = (directory: string) => readNewest(directory)?.boot === undefined;
 
-/** The trunk too. Nothing is written where all of it is synced. The vault's lock is held. */
-export async function syncLocked(fork: OpenFork): Promise<OpenFork> {
+/**
+ * The trunk too. Nothing is written where all of it is synced. The vault's lock is held. The state becomes `next` when everything is on
+ * the disk, and not before: a verb that could not be made durable has failed, and finds what it had begun when it is repeated.
+ */
+export async function syncLocked(fork: OpenFork, next: ForkMeta = fork.meta): Promise<OpenFork> {
   // What is written into the live layer from here on is not synced: it must not be part of what is.
-  const meta = frozen(fork);
+  const meta = frozen({ ...fork, meta: next });
   const vault = readVaultMeta(fork.paths.meta) ?? fork.vault;
   if (meta === fork.meta && vault.boot === undefined && isSynced(fork.place.directory)) return fork;
   await fork.tree.sync(fork.store.directory);
