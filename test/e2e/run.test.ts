@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { parseJson, useStage } from '../support/stage.js';
 import { cannotType, TypedTerminal } from '../support/typed-terminal.js';
@@ -34,15 +33,11 @@ forEachUser((user) => {
   test('an editor fills the terminal, follows its size, and writes into the fork alone', { skip }, () =>
     typing('vim', 'vim -u NONE file', async (terminal, project) => {
       await terminal.shows(/^one\n~/m);
-      terminal.type(':echo "now" &columns &lines', 'Enter');
-      await terminal.shows(/now 80 2\d/);
+      // In a line that it draws anew with each size: an answer to a question would be wiped by the next one.
+      terminal.type(':set laststatus=2 statusline=now\\ %{&columns}\\ %{&lines}', 'Enter');
+      await terminal.shows(/^now 80 2\d/m);
       terminal.resize(100, 30);
-      // What it says is wiped where the new size comes a moment later: it is asked until it is seen.
-      for (let asked = 0; asked < 20 && !/now 100/.test(terminal.screen()); asked += 1) {
-        terminal.type(':echo "now" &columns &lines', 'Enter');
-        await sleep(300);
-      }
-      await terminal.shows(/now 100 (29|30)/);
+      await terminal.shows(/^now 100 (29|30)/m);
       terminal.type('G', 'o', 'two', 'Escape', ':wq', 'Enter');
       const screen = await terminal.shows(/drop it: ctx drop/);
       assert.match(screen, /M file/);
@@ -66,13 +61,14 @@ forEachUser((user) => {
   test('a shell has job control: Ctrl-Z stops what is in front, fg and Ctrl-C reach it', { skip }, () =>
     typing('shell', 'shell --norc', async (terminal) => {
       await terminal.shows(/[$#]$/m);
-      // A key that signals drops what was typed before it and not read yet: each waits for what it is about.
-      terminal.type('echo go; sleep 1000', 'Enter');
+      // A key that signals drops what was typed before it and not read yet, and is for whoever is in front then: each waits until the
+      // one that it is for says that it is.
+      terminal.type(`sh -c 'trap "echo again" CONT; echo go; while sleep 0.1; do :; done'`, 'Enter');
       await terminal.shows(/^go$/m);
       terminal.type('C-z');
-      await terminal.shows(/Stopped\s+sleep 1000/);
+      await terminal.shows(/Stopped\s+sh -c/);
       terminal.type('fg', 'Enter');
-      await terminal.shows(/^sleep 1000$/m);
+      await terminal.shows(/^again$/m);
       terminal.type('C-c');
       await terminal.shows(/\^C/);
       terminal.type('echo "ended $?"', 'Enter');

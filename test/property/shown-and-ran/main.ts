@@ -124,7 +124,9 @@ const meanwhiles: readonly (readonly [name: string, act: () => Promise<boolean>]
   ['a touch', doing(() => utimesSync(join(project, 'data'), new Date(), new Date()), true)],
 ];
 
-type End = { readonly ran: string } | { readonly refused: string };
+type End =
+  | { readonly ran: string; readonly exitCode: number | null; readonly complaint: string }
+  | { readonly refused: string };
 
 const ran: Record<string, number> = {};
 
@@ -168,7 +170,7 @@ async function round(index: number): Promise<void> {
     ? by.run(command.argv, { ...options, input: command.input })
     : by.exec(command.argv, { ...options, streams: 'capture' });
   const end: End = await running.then(
-    ({ stdout }) => ({ ran: stdout?.text ?? '' }),
+    ({ stdout, stderr, exitCode }) => ({ ran: stdout?.text ?? '', exitCode, complaint: stderr?.text ?? '' }),
     (error: unknown) => ({ refused: error instanceof ErrnoError ? error.code : String(error) }),
   );
   await acting;
