@@ -23,7 +23,7 @@ async function approvals(stage: Stage, project: string, ...options: readonly str
 /** The request that waits for a command which has `word` among its words. */
 async function waitingFor(stage: Stage, project: string, word: string): Promise<Waiting> {
   let found: Waiting | undefined;
-  const end = Date.now() + 20_000;
+  const end = Date.now() + 60_000;
   while (found === undefined && Date.now() < end) {
     found = (await approvals(stage, project)).find(({ argv }) => argv.includes(word));
   }

@@ -52,7 +52,7 @@ forEachUser((user) => {
     );
     assert.deepEqual(Buffer.from(wrote.stdout?.base64 ?? '', 'base64'), Buffer.from([0xff, 0]));
 
-    const slow = ['exec', '--json', '--timeout', '300ms', '--', 'sh', '-c', 'echo so far; sleep 60'];
+    const slow = ['exec', '--json', '--timeout', '3s', '--', 'sh', '-c', 'echo so far; sleep 60'];
     const timedOut = parseJson((await stage.ctx(project, slow)).stdout) as Envelope;
     assertValid(timedOut);
     assert.deepEqual([timedOut.timedOut, timedOut.stdout?.text, timedOut.exitCode], [true, 'so far\n', null]);

@@ -112,7 +112,7 @@ forEachUser((user) => {
       'exec',
       '--json',
       '--timeout',
-      '300ms',
+      '3s',
       '--',
       'sh',
       '-c',
@@ -137,7 +137,7 @@ forEachUser((user) => {
     const { code } = await stage.ctx(project, [
       'exec',
       '--timeout',
-      '200ms',
+      '3s',
       '--',
       'sh',
       '-c',

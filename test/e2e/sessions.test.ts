@@ -287,7 +287,7 @@ forEachUser((user) => {
       const { code, stdout } = await stage.ctx(project, [
         'exec',
         '--timeout',
-        '300ms',
+        '3s',
         '--',
         'sh',
         '-c',
