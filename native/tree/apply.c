@@ -467,6 +467,7 @@ int apply_verb(const struct options *options) {
     last = path;
     apply.action = action;
     working_on(path);
+    let_wanted_go();
     enum replaced replaced = REPLACED;
     if (top) put_top(&apply);
     else if (strcmp(action, "put") == 0) replaced = put(&apply, path, !options->forward);
@@ -483,6 +484,7 @@ int apply_verb(const struct options *options) {
   name_all(&apply);
   set_dates(&apply);
   if (options->durable && syncfs(apply.root.root) != 0) fail(errno, "sync", options->to);
+  let_retired_go();
   if (options->forward) {
     put_field("");
     put_number((uint64_t)apply.order.after, false);

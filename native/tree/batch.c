@@ -90,12 +90,12 @@ void add_waiting(const struct waiting *file) {
   added->place.expected = &added->looked_at;
 }
 
-/* Each has a descriptor, and its directory may have one, too. */
+/* Each has a descriptor, and its directory may have one, too; so has each that was taken away (retired.c). */
 static size_t most_files(void) {
   static size_t most;
   struct rlimit limit;
   if (most > 0) return most;
-  size_t free = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > 128 ? (limit.rlim_cur - 64) / 2 : 1;
+  size_t free = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > 256 ? (limit.rlim_cur - 192) / 2 : 1;
   return most = free < BATCH_FILES ? free : BATCH_FILES;
 }
 

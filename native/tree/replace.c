@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -81,28 +80,13 @@ static bool is_as_expected(const struct place *place, const char *name) {
   return same_content(expected->directory, &expected->status, place->parent, &status, place->name, name);
 }
 
-/*
- * A file that no program can write to any more, as long as the descriptor is open: a read lease is refused where one has it
- * open for writing. -1 with EAGAIN then; -1 with 0 where it cannot be told, or does not matter: another name keeps the file.
- */
-static int lease(const struct place *place, const char *name) {
-  struct stat status;
-  int fd = openat(place->parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-  errno = 0;
-  if (fd < 0) return -1;
-  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1) {
-    signal(SIGIO, SIG_IGN); /* what the kernel sends to whoever holds a lease that another one wants */
-    if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0) return fd;
-  } else {
-    errno = 0;
-  }
-  int error = errno == EAGAIN ? EAGAIN : 0;
-  close(fd);
-  errno = error;
-  return -1;
-}
-
 enum verdict { GONE, BUSY, OTHER };
+
+/* `leased`: of the file, or -1. */
+static void discard(const struct place *place, const char *name, int leased) {
+  if (unlink_in(place, name, 0) != 0) fail(errno, "remove", place->path);
+  if (leased >= 0) retire(place, leased);
+}
 
 /* What stands under `name`, away for good where it is what was expected. */
 static enum verdict discard_expected(const struct place *place, const char *name) {
@@ -110,12 +94,13 @@ static enum verdict discard_expected(const struct place *place, const char *name
   if (held < 0 && errno == EAGAIN) return BUSY;
   bool expected = is_as_expected(place, name);
   enum verdict verdict = OTHER;
+  if (held >= 0 && is_wanted(held)) return close(held), BUSY;
   if (expected && S_ISDIR(place->expected->status.st_mode)) {
     if (unlink_in(place, name, AT_REMOVEDIR) == 0) verdict = GONE;
     else if (errno != ENOTEMPTY && errno != EEXIST) fail(errno, "remove", place->path);
   } else if (expected) {
-    if (unlink_in(place, name, 0) != 0) fail(errno, "remove", place->path);
-    verdict = GONE;
+    discard(place, name, held);
+    return GONE;
   }
   if (held >= 0) close(held);
   return verdict;
@@ -126,6 +111,14 @@ static void nap(void) {
   nanosleep(&pause, NULL);
 }
 
+static void tell_aside(const struct place *place, const char *name) {
+  struct buffer path = {0};
+  append(&path, place->path, strlen(place->path) - strlen(place->name));
+  append(&path, name, strlen(name));
+  put_raw(path.data, path.length);
+  put_field("aside");
+}
+
 /* A save that nothing may destroy, and that has no place any more: beside it, under a name that says so. */
 static void set_aside(const struct place *place, const char *old) {
   char name[NAME_MAX + 1];
@@ -133,17 +126,46 @@ static void set_aside(const struct place *place, const char *old) {
     char ending[32];
     snprintf(ending, sizeof ending, number == 0 ? ".ctx-saved" : ".ctx-saved-%d", number);
     snprintf(name, sizeof name, "%.*s%s", (int)(NAME_MAX - strlen(ending)), place->name, ending);
-    if (rename_with(place, old, name, RENAME_NOREPLACE) == 0) {
-      struct buffer path = {0};
-      append(&path, place->path, strlen(place->path) - strlen(place->name));
-      append(&path, name, strlen(name));
-      put_raw(path.data, path.length);
-      put_field("aside");
-      return;
-    }
+    if (rename_with(place, old, name, RENAME_NOREPLACE) == 0) return tell_aside(place, name);
     if (errno != EEXIST) fail(errno, "set aside", place->path);
   }
   fail(EEXIST, "set aside", place->path);
+}
+
+void save_beside(const struct place *place, int from) {
+  static atomic_ullong copied;
+  char old[64];
+  struct stat status;
+  name_beside(place, "old", old);
+  write_as_owner(place);
+  int to = openat(place->parent, old, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  write_as_self(place);
+  if (to < 0 || fstat(from, &status) != 0) fail(errno, "set aside", place->path);
+  int error = lseek(from, 0, SEEK_SET) < 0 ? errno : copy_content(from, to, &status, &copied);
+  if (error == 0 && fchmod(to, status.st_mode & 0777) != 0) error = errno;
+  if (close(to) != 0 && error == 0) error = errno;
+  if (error != 0) fail(error, "set aside", place->path);
+  set_aside(place, old);
+}
+
+/* A lease on an entry of ours, or -1; with EAGAIN, where somebody saves into it or has done so. */
+static int hold_unwritten(const struct place *place, const char *old, const struct stat *ours) {
+  errno = 0;
+  int held = S_ISREG(ours->st_mode) ? lease(place, old) : -1;
+  if (held < 0 && errno == EAGAIN) return -1;
+  struct stat out = status_of(place, old);
+  bool same = out.st_size == ours->st_size && nanoseconds(out.st_mtim) == nanoseconds(ours->st_mtim);
+  if (same && (held < 0 || !is_wanted(held))) return held;
+  if (held >= 0) close(held);
+  errno = EAGAIN;
+  return -1;
+}
+
+/* It was in the place for a moment: somebody may have found it there. */
+static void discard_ours(const struct place *place, const char *old, const struct stat *ours) {
+  int held = hold_unwritten(place, old, ours);
+  if (held < 0 && errno == EAGAIN) set_aside(place, old);
+  else discard(place, old, held);
 }
 
 /*
@@ -170,10 +192,9 @@ static bool put_back(const struct place *place, const char *old, const struct st
     if (discard_expected(place, old) != GONE) set_aside(place, old);
     return false;
   }
-  int unused = S_ISREG(out.st_mode) ? lease(place, old) : 0;
-  bool written = (unused < 0 && errno == EAGAIN) || out.st_size != ours->st_size ||
-                 nanoseconds(out.st_mtim) != nanoseconds(ours->st_mtim);
-  if (unused > 0) close(unused);
+  int leased = hold_unwritten(place, old, ours);
+  bool written = leased < 0 && errno == EAGAIN;
+  if (leased >= 0) close(leased);
   if (!written) return true;
   /* They have saved into the new entry: it stays, and what they had saved before is beside it. */
   if (rename_with(place, old, place->name, RENAME_EXCHANGE) != 0) fail(errno, "put back", place->path);
@@ -208,7 +229,7 @@ static enum replaced exchange_with(const struct place *place, const char *old) {
     if (verdict == OTHER) break;
     nap();
   }
-  if (unlink_in(place, old, 0) != 0) fail(errno, "remove", place->path);
+  discard_ours(place, old, &ours);
   return CLASHED;
 }
 

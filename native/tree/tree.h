@@ -311,6 +311,17 @@ void sweep(const struct place *place, const struct found *made);
 /* The same for a file that is whole and has no name; its descriptor is closed. */
 enum replaced put_unnamed_in_place(const struct place *place, int fd);
 
+/* What is left of a file that has no name any more, beside the place it had. */
+void save_beside(const struct place *place, int from);
+
+/* retired.c */
+int lease(const struct place *place, const char *name); /* -1, with EAGAIN: a program has it open for writing */
+bool is_wanted(int leased);                             /* a program waits for it, to write */
+/* A file that was taken away from the place; its lease is kept for a moment. */
+void retire(const struct place *place, int leased);
+void let_wanted_go(void);
+void let_retired_go(void);
+
 /* batch.c */
 struct waiting {
   struct place place;

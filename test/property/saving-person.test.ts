@@ -2,6 +2,8 @@
  * A person who saves all the time, into files that are being replaced and removed: no save is lost. Whatever went from a file,
  * other than by a later save of their own, was kept before, or is beside the file, or the file has it again.
  *
+ * One save is made by hand: whoever has found a file by its name and opens it when it is taken away.
+ *
  * CTX_TEST_SEED repeats the person's choices; CTX_SOAK=1 lets them save a million times.
  */
 import assert from 'node:assert/strict';
@@ -90,3 +92,46 @@ test(`no save of a person is lost while their files are replaced, CTX_TEST_SEED=
     rmSync(top, { recursive: true, force: true });
   }
 });
+
+/** Has found the file when it says so, and opens it as soon as something else has its name. */
+const latecomer = `
+import os, sys
+found = os.open(sys.argv[1], os.O_PATH)
+print('found', flush=True)
+while True:
+    try:
+        if os.stat(sys.argv[1]).st_ino != os.fstat(found).st_ino: break
+    except FileNotFoundError: break
+with open(f'/proc/self/fd/{found}', 'w') as file: file.write('a late save')
+`;
+
+for (const action of ['put', 'remove'] as const)
+  test(`a save that was on its way when its file was taken away is beside it: ${action}`, async () => {
+    const top = mkdtempSync(join(temporaryRoot(), 'ctx-late-'));
+    const at = (name: string) => join(top, name);
+    const tree = new Tree({ program: join(checkout, 'dist', 'native', 'tree') });
+    try {
+      for (const name of ['origin', 'fork', 'kept']) mkdirSync(at(name));
+      for (const name of ['origin', 'kept']) writeFileSync(at(`${name}/file`), 'before');
+      writeFileSync(at('fork/file'), 'of the fork');
+      // What comes after it takes long enough for anybody to arrive.
+      writeFileSync(at('fork/large'), Buffer.alloc(300_000_000));
+      const child = spawn('python3', ['-c', latecomer, at('origin/file')], { stdio: ['ignore', 'pipe', 'inherit'] });
+      const closed = once(child, 'close');
+      await once(child.stdout, 'data');
+      const plan: Step[] = [
+        { action, path: 'file' },
+        { action: 'remove', path: 'nothing' },
+        { action: 'put', path: 'large' },
+      ];
+      await tree.apply({ uppers: [at('fork')], root: at('origin'), plan, expected: [at('kept')] });
+      assert.deepEqual(await closed, [0, null]);
+      const texts = readdirSync(at('origin'))
+        .filter((name) => name !== 'large')
+        .map((name) => [name, readFileSync(at(`origin/${name}`), 'utf8')]);
+      const aside = ['file.ctx-saved', 'a late save'];
+      assert.deepEqual(texts, action === 'put' ? [['file', 'of the fork'], aside] : [aside]);
+    } finally {
+      rmSync(top, { recursive: true, force: true });
+    }
+  });

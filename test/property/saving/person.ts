@@ -6,6 +6,7 @@
 import {
   appendFileSync,
   closeSync,
+  ftruncateSync,
   openSync,
   readFileSync,
   readSync,
@@ -44,38 +45,71 @@ const quietly = <T>(act: () => T): T | undefined => {
   }
 };
 
-const ways: readonly ((path: string, text: string) => string | undefined)[] = [
-  // Into the file, as it is.
+/** What a save left in the file, and what it found there and did away with, where that can be told for certain. */
+interface Saved {
+  readonly text: string;
+  readonly met?: string;
+}
+
+const nothing = '';
+
+function textOf(descriptor: number): string {
+  const whole = Buffer.alloc(1 << 16);
+  return whole.toString('utf8', 0, readSync(descriptor, whole, 0, whole.length, 0));
+}
+
+function make(path: string, text: string): Saved | undefined {
+  return quietly(() => {
+    writeFileSync(path, text, { flag: 'wx' });
+    return { text, met: nothing };
+  });
+}
+
+function over(path: string, text: string): Saved {
+  writeFileSync(`${path}.mine`, text);
+  renameSync(`${path}.mine`, path);
+  return { text };
+}
+
+const ways: readonly ((path: string, text: string) => Saved | undefined)[] = [
+  // Into the file, as it is, emptied by the call that opens it.
   (path, text) => {
     const descriptor = openSync(path, 'w');
     for (const part of [text.slice(0, 5), text.slice(5)]) writeSync(descriptor, part);
     closeSync(descriptor);
-    return text;
+    return { text };
   },
-  // Over it.
+  // Into the file, emptied when it is open.
   (path, text) => {
-    writeFileSync(`${path}.mine`, text);
-    renameSync(`${path}.mine`, path);
-    return text;
+    const descriptor = quietly(() => openSync(path, 'r+'));
+    if (descriptor === undefined) return make(path, text);
+    const met = textOf(descriptor);
+    ftruncateSync(descriptor);
+    writeSync(descriptor, text, 0);
+    closeSync(descriptor);
+    return { text, met };
   },
+  over,
   // Away, and made again.
   (path, text) => {
-    quietly(() => unlinkSync(path));
-    return quietly(() => {
-      writeFileSync(path, text, { flag: 'wx' });
-      return text;
+    const met = quietly(() => {
+      renameSync(path, `${path}.away`);
+      const away = readFileSync(`${path}.away`, 'utf8');
+      unlinkSync(`${path}.away`);
+      return away;
     });
+    const made = make(path, text);
+    return made && { ...made, met: met ?? nothing };
   },
   // Below what is there.
-  (path, text) =>
-    quietly(() => {
-      const descriptor = openSync(path, 'a+');
-      writeSync(descriptor, text);
-      const whole = Buffer.alloc(1 << 16);
-      const length = readSync(descriptor, whole, 0, whole.length, 0);
-      closeSync(descriptor);
-      return length > 2000 ? undefined : whole.toString('utf8', 0, length);
-    }),
+  (path, text) => {
+    const descriptor = openSync(path, 'a+');
+    writeSync(descriptor, text);
+    const whole = textOf(descriptor);
+    closeSync(descriptor);
+    const met = whole.slice(0, -text.length);
+    return whole.length > 2000 ? { ...over(path, text), met } : { text: whole, met };
+  },
 ];
 
 const gone = (text: string) => appendFileSync(log, `${JSON.stringify(text)}\n`);
@@ -90,13 +124,13 @@ function save(file: File, round: string): void {
   const isOther = file.last !== undefined && found !== file.last;
   if (isOther && file.waitsIn === undefined && random() < 0.7) file.waitsIn = round;
   if (file.waitsIn === round) return;
-  const way = Math.floor(random() * ways.length);
-  // Whoever replaces the whole file at once, without having waited, has replaced it themselves.
-  if (isOther && file.last !== undefined && (file.waitsIn !== undefined || way === 3)) gone(file.last);
   file.waitsIn = undefined;
-  const saved = ways[way]?.(file.path, nextText(file.path));
-  // What grew too long, or came to nothing, is followed by another one at once.
-  file.last = saved ?? ways[1]?.(file.path, nextText(file.path));
+  const way = ways[Math.floor(random() * ways.length)] ?? over;
+  const saved = way(file.path, nextText(file.path));
+  // Neither they themselves did away with it, nor is it still there.
+  if (file.last !== undefined && saved?.met !== undefined && !saved.met.startsWith(file.last)) gone(file.last);
+  // What came to nothing is followed by another one at once.
+  file.last = (saved ?? over(file.path, nextText(file.path))).text;
 }
 
 process.stdin.resume();

@@ -1,0 +1,136 @@
+/*
+ * Files that were taken away, held for a moment longer. Whoever saves into a file finds it by its name first and opens it then; taken
+ * away in between, it gets the save and has no name any more. A lease is held on each such file: the kernel lets nobody open it for
+ * writing, and says that somebody waits. They are let in, and what they have saved is put beside the place it was meant for.
+ *
+ * A file is let go when many others have followed it, or when everything is done and PATIENCE is over: by then whoever was on the way
+ * to it has arrived.
+ */
+#include "tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST = 64 };
+#define PATIENCE_NANOSECONDS 30000000
+/* How long somebody who was let in may take to save. */
+#define ATTEMPTS 200
+#define PAUSE_NANOSECONDS 3000000
+
+struct retired {
+  struct place place; /* owns its path, and a descriptor of the parent */
+  struct stat status;
+  int fd;
+};
+
+static struct retired files[MOST];
+static size_t oldest, count;
+static struct timespec newest;
+static volatile sig_atomic_t wanted;
+
+static void note_wanted(int signal_number) {
+  (void)signal_number;
+  wanted = 1;
+}
+
+/*
+ * A file that no program can write to any more, as long as the descriptor is open: a read lease is refused where one has it
+ * open for writing. -1 with EAGAIN then; -1 with 0 where it cannot be told, or does not matter: another name keeps the file.
+ */
+int lease(const struct place *place, const char *name) {
+  struct stat status;
+  int fd = openat(place->parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  errno = 0;
+  if (fd < 0) return -1;
+  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1) {
+    signal(SIGIO, note_wanted); /* what the kernel sends to whoever holds a lease that another one wants */
+    if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0) return fd;
+  } else {
+    errno = 0;
+  }
+  int error = errno == EAGAIN ? EAGAIN : 0;
+  close(fd);
+  errno = error;
+  return -1;
+}
+
+bool is_wanted(int leased) { return fcntl(leased, F_GETLEASE) != F_RDLCK; }
+
+static void pause_for(long nanoseconds_long) {
+  struct timespec pause = {0, nanoseconds_long};
+  nanosleep(&pause, NULL);
+}
+
+/* Whoever waits for the file gets it, and has closed it, or holds it for longer than a save takes. */
+static void let_in(const struct retired *file) {
+  if (fcntl(file->fd, F_SETLEASE, F_UNLCK) != 0) return;
+  for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+    pause_for(PAUSE_NANOSECONDS);
+    if (fcntl(file->fd, F_SETLEASE, F_RDLCK) == 0 || errno != EAGAIN) return;
+  }
+}
+
+static void let_go(struct retired *file) {
+  struct stat now;
+  if (is_wanted(file->fd)) {
+    let_in(file);
+    bool same = fstat(file->fd, &now) == 0 && now.st_size == file->status.st_size && !is_racy(&now) &&
+                nanoseconds(now.st_mtim) == nanoseconds(file->status.st_mtim);
+    if (!same) save_beside(&file->place, file->fd);
+  }
+  close(file->fd);
+  close(file->place.parent);
+  free((char *)file->place.path);
+  file->fd = -1;
+}
+
+static void let_oldest_go(void) {
+  struct retired *file = &files[oldest];
+  oldest = (oldest + 1) % MOST;
+  count -= 1;
+  let_go(file);
+}
+
+/* Each has two descriptors, out of a quarter of what may be open. */
+static size_t most_files(void) {
+  struct rlimit limit;
+  size_t share = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > 64 ? (limit.rlim_cur - 64) / 8 : 0;
+  return share < MOST ? share : MOST;
+}
+
+void retire(const struct place *place, int leased) {
+  static size_t most = SIZE_MAX;
+  if (most == SIZE_MAX) most = most_files();
+  if (most == 0) return (void)close(leased);
+  if (count == most) let_oldest_go();
+  struct retired file = {.place = *place, .fd = leased};
+  char *path = strdup(place->path);
+  file.place.parent = fcntl(place->parent, F_DUPFD_CLOEXEC, 0);
+  if (path == NULL || file.place.parent < 0 || fstat(leased, &file.status) != 0) fail(errno, "remember", place->path);
+  file.place.path = path;
+  file.place.name = path + strlen(path) - strlen(place->name);
+  file.place.expected = NULL;
+  files[(oldest + count++) % MOST] = file;
+  clock_gettime(CLOCK_MONOTONIC, &newest);
+}
+
+void let_wanted_go(void) {
+  if (!wanted) return;
+  wanted = 0;
+  while (count > 0) let_oldest_go();
+}
+
+void let_retired_go(void) {
+  struct timespec now;
+  if (count == 0) return;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  int64_t passed = nanoseconds(now) - nanoseconds(newest);
+  if (passed < PATIENCE_NANOSECONDS) pause_for((long)(PATIENCE_NANOSECONDS - passed));
+  while (count > 0) let_oldest_go();
+}
