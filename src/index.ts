@@ -25,7 +25,7 @@ import { workspaceMembers } from './sdk/shapes.js';
 import type { VfsOptions } from './sdk/vfs/create.js';
 import { vfsEntries, vfsOptions } from './sdk/vfs/entries.js';
 import type { Vfs } from './sdk/vfs/vfs.js';
-import type { HarnessTask, Judged, ToolCall } from './sdk/workspace/judge.js';
+import type { HarnessTask, JudgedCall, ToolCall } from './sdk/workspace/judge.js';
 import { Workspace } from './sdk/workspace/workspace.js';
 
 export { type ErrnoCode, ErrnoError } from './base/errno.js';
@@ -34,12 +34,12 @@ export type { Change, CommandChange, Problem, Progress } from './sdk/changes.js'
 export { type Classification, type CommandClass, type CommandForm, classify, type Reading } from './sdk/classify.js';
 export { projectSettings, uninstallHook, userSettings } from './sdk/hook-settings.js';
 export type {
-  Answer as ApprovalAnswer,
+  ApprovalAnswer,
+  ApprovalScope,
   Approvals,
   Asked,
-  Leave,
+  GrantOptions,
   Reply,
-  Scope,
   Spoken,
   Waiting,
 } from './sdk/operator/approvals.js';
@@ -60,7 +60,7 @@ export type {
   Sealed,
   Verification,
 } from './sdk/operator/record.js';
-export type { Action, Decision, Match as RuleMatch, NewRule, Rule, Rules, Tried } from './sdk/operator/rules.js';
+export type { Action, Decision, NewRule, Rule, RuleMatch, Rules, Tried } from './sdk/operator/rules.js';
 export type { LimitChanges, LimitedVault, MadeVault, NewVault, VaultSummary, Vaults } from './sdk/operator/vaults.js';
 export type {
   Command,
@@ -74,26 +74,26 @@ export type {
 export type { CapturedStream, ConnectionEvent, Envelope, LimitEvent, LiveEnvelope, Refusal } from './sdk/report.js';
 export type { FileSystem, VfsMount } from './sdk/vfs/create.js';
 export type { VfsFileHandle } from './sdk/vfs/file-handle.js';
-export type { Grants as VfsGrants, Quota as VfsQuota, QuotaEvent, Refusal as VfsRefusal } from './sdk/vfs/grants.js';
+export type { QuotaEvent, VfsGrants, VfsQuota, VfsRefusal } from './sdk/vfs/grants.js';
 export type { VfsEntry, VfsStats } from './sdk/vfs/stats.js';
 export type { Edit } from './sdk/workspace/edit.js';
-export type { Entry, Match, SearchOptions } from './sdk/workspace/file-answers.js';
+export type { ListedEntry, SearchMatch, SearchOptions } from './sdk/workspace/file-answers.js';
 export type {
-  Answer,
   ApplyOptions,
+  ApplyReport,
   ChangeOptions,
+  CheckpointSummary,
   Diff,
   DiffOptions,
   ForkStatus,
   ForkSummary,
   InspectedRun,
   MadeFork,
-  Moment,
   RolledBack,
 } from './sdk/workspace/fork.js';
 export type {
-  Access,
   ObjectQuestion,
+  PathAccess,
   Preamble,
   ResolvedAuthority,
   Verdict,
@@ -101,10 +101,10 @@ export type {
   WhyObject,
   WhyPath,
 } from './sdk/workspace/permissions.js';
-export type { Keeping, SessionFacts, SessionSpot, Sessions } from './sdk/workspace/sessions.js';
+export type { KeepingRequest, SessionFacts, SessionSpot, Sessions } from './sdk/workspace/sessions.js';
 export type { AskedApplyOptions, Plan, Prepared, Workspace } from './sdk/workspace/workspace.js';
-export type { FileOptions, Found, Listing, WorkspaceSession } from './sdk/workspace/workspace-session.js';
-export type { ChangedSettings, HarnessTask, Judged, SettingsPlace, ToolCall, Vfs, VfsOptions };
+export type { FileOptions, FoundMatches, Listing, WorkspaceSession } from './sdk/workspace/workspace-session.js';
+export type { ChangedSettings, HarnessTask, JudgedCall, SettingsPlace, ToolCall, Vfs, VfsOptions };
 
 export interface OperateOptions {
   /** The store, as `CTX_DATA`. */
@@ -141,7 +141,7 @@ export async function operate(options: OperateOptions = {}): Promise<Operator> {
 }
 
 /** Whether a tool call of a harness may happen, and how; what cannot be decided is denied. */
-export async function judge(call: ToolCall, task: HarnessTask = {}): Promise<Judged> {
+export async function judge(call: ToolCall, task: HarnessTask = {}): Promise<JudgedCall> {
   const { judgeCall } = await import('./sdk/workspace/judge.js');
   return judgeCall(async () => (await import('./compose-hook.js')).composeHookHost(), call, task);
 }

@@ -8,9 +8,9 @@
 import { canonicalJson } from '../base/canonical-json.js';
 import { denialRepeatMilliseconds, denialsWatched } from '../base/limits.js';
 import { types } from './format.js';
-import type { Layer, RecordEntry } from './record.js';
+import type { RecordEntry, RefusalLayer } from './record.js';
 
-export type Totals = Readonly<Partial<Record<Layer, number>>>;
+export type Totals = Readonly<Partial<Record<RefusalLayer, number>>>;
 
 /** A refusal that was recorded, and how often it came again since. */
 interface Watched {
@@ -23,7 +23,7 @@ interface Watched {
 /** A record of refusals that is to stand at `seq`. */
 interface Intent {
   readonly seq: number;
-  readonly layer: Layer;
+  readonly layer: RefusalLayer;
   readonly count: number;
 }
 
@@ -36,7 +36,7 @@ export interface DenialState {
 
 export const noDenials: DenialState = { version: 1, totals: {}, watched: [], intents: [] };
 
-function layerOf(entry: RecordEntry): Layer {
+function layerOf(entry: RecordEntry): RefusalLayer {
   return entry.layer ?? 'proxy';
 }
 
@@ -50,7 +50,7 @@ function sumOf(totals: Totals): number {
 
 /** Refusals that are counted and not in a record yet, in a chain that ends with record `seq`. */
 export function waiting(state: DenialState, seq: number): Totals {
-  const totals: Partial<Record<Layer, number>> = {};
+  const totals: Partial<Record<RefusalLayer, number>> = {};
   for (const intent of state.intents) {
     if (intent.seq > seq) totals[intent.layer] = (totals[intent.layer] ?? 0) + intent.count;
   }
@@ -109,7 +109,7 @@ export function planDenials({ state, entries, seq, first = [], now, flush = fals
   const out: RecordEntry[] = [...first];
   const intents: Intent[] = [];
   const notices: Notice[] = [];
-  const totals: Partial<Record<Layer, number>> = { ...state.totals };
+  const totals: Partial<Record<RefusalLayer, number>> = { ...state.totals };
   let watched = [...state.watched];
   let changed = false;
   const record = (entry: RecordEntry): number => {

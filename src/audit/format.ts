@@ -5,7 +5,7 @@
  */
 import { Blake3, digestBytes } from '../base/blake3.js';
 import { canonicalJson, type Json, quoted } from '../base/canonical-json.js';
-import type { Layer, RecordEntry, Status } from './record.js';
+import type { RecordEntry, RecordStatus, RefusalLayer } from './record.js';
 
 /** What the first record of a chain follows. */
 export const genesisHead = '0'.repeat(64);
@@ -42,11 +42,11 @@ export interface Body {
   readonly agent: string | null;
   readonly count?: number;
   readonly facts?: { readonly [name: string]: Json | undefined };
-  readonly layer?: Layer;
+  readonly layer?: RefusalLayer;
   readonly object: string;
   readonly seq: number;
   readonly session: string | null;
-  readonly status: Status;
+  readonly status: RecordStatus;
   readonly ts: string;
   readonly type: string;
 }

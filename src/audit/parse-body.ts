@@ -5,7 +5,7 @@
  */
 import { canonicalJson, type Json } from '../base/canonical-json.js';
 import type { Body } from './format.js';
-import { type Layer, layers, type Status, statuses } from './record.js';
+import { layers, type RecordStatus, type RefusalLayer, statuses } from './record.js';
 
 const string = '"(?:[^"\\\\\\u0000-\\u001f]|\\\\.)*"';
 const shape = new RegExp(
@@ -61,7 +61,7 @@ function quickly(text: string): Body | undefined {
     object: objectText,
     seq: Number(seq),
     session: sessionText,
-    status: status as Status,
+    status: status as RecordStatus,
     ts,
     type: typeText,
   };
@@ -72,7 +72,7 @@ function quickly(text: string): Body | undefined {
     agent: agentText,
     ...(count === undefined ? {} : { count: Number(count) }),
     ...(parsed === undefined ? {} : { facts: parsed }),
-    ...(layer === undefined ? {} : { layer: layer as Layer }),
+    ...(layer === undefined ? {} : { layer: layer as RefusalLayer }),
     ...rest,
   };
 }

@@ -15,17 +15,17 @@
 import type { Json } from '../base/canonical-json.js';
 
 export const statuses = ['begin', 'ok', 'failed', 'denied'] as const;
-export type Status = (typeof statuses)[number];
+export type RecordStatus = (typeof statuses)[number];
 
 /** Where a refusal can be seen and is counted. */
 export const layers = ['hook', 'guard', 'proxy', 'network', 'jail'] as const;
-export type Layer = (typeof layers)[number];
+export type RefusalLayer = (typeof layers)[number];
 
 export interface RecordEntry {
   readonly type: string;
   /** The thing the entry is about, for example `fork/9f2c/main`. */
   readonly object: string;
-  readonly status: Status;
+  readonly status: RecordStatus;
   readonly facts?: { readonly [name: string]: Json | undefined };
   /** Whose chain it belongs to; without one, the person's. */
   readonly agent?: string | null | undefined;
@@ -33,7 +33,7 @@ export interface RecordEntry {
   readonly parent?: string | undefined;
   readonly session?: string | null | undefined;
   /** Of a refusal: who refused, and how often. */
-  readonly layer?: Layer;
+  readonly layer?: RefusalLayer;
   readonly count?: number;
   /** Wait for the disk before the effect: for what no fork can undo. */
   readonly durable?: boolean;

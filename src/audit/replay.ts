@@ -18,7 +18,7 @@ import { parseBody } from './parse-body.js';
 import { PlainBodies } from './plain-body.js';
 import type { RecordReader } from './reader.js';
 
-export type Fault =
+export type RecordFault =
   | 'missing'
   | 'malformed'
   | 'changed'
@@ -39,7 +39,7 @@ export interface Where {
 }
 
 export interface ReplayProblem extends Where {
-  readonly fault: Fault;
+  readonly fault: RecordFault;
   readonly text: string;
 }
 
@@ -53,7 +53,7 @@ export interface Replayed {
   readonly notes: readonly ReplayProblem[];
 }
 
-export type Visit = (body: Body, head: string, where: Where) => void;
+export type RecordVisit = (body: Body, head: string, where: Where) => void;
 
 const newline = 0x0a;
 
@@ -107,7 +107,7 @@ export function replay(
   reader: RecordReader,
   chain: string,
   hasher: Hasher,
-  visit: Visit,
+  visit: RecordVisit,
   wants: (seq: number) => boolean = () => true,
 ): Replayed {
   const segments = reader.files(chain).filter((name) => firstSeqOf(name) !== undefined);
@@ -130,7 +130,7 @@ export function replay(
     problem,
     notes,
   });
-  const at = (segment: string, line: number, fault: Fault, text: string): ReplayProblem => ({
+  const at = (segment: string, line: number, fault: RecordFault, text: string): ReplayProblem => ({
     chain,
     segment,
     line,
@@ -155,7 +155,7 @@ export function replay(
     for (let start = 0; start < content.length; ) {
       line += 1;
       const end = content.indexOf(newline, start);
-      const problem = (fault: Fault, text: string) => result(at(segment, line, fault, text));
+      const problem = (fault: RecordFault, text: string) => result(at(segment, line, fault, text));
       if (closed) return problem('segment', 'a record stands behind the end of its segment');
       if (end < 0) {
         notes.push(

@@ -8,11 +8,11 @@ import { type Body, Hasher, types } from './format.js';
 import { HostHistory, type KnownKey, type Seal } from './host-history.js';
 import { hostChain, isTornName } from './layout.js';
 import type { RecordReader } from './reader.js';
-import { type Layer, layers } from './record.js';
-import { type Fault, type Replayed, replay, type Where } from './replay.js';
+import { layers, type RefusalLayer } from './record.js';
+import { type RecordFault, type Replayed, replay, type Where } from './replay.js';
 import { keyId } from './signature.js';
 
-export type VerifyFault = Fault | 'seal' | 'key' | 'chain' | 'anchor' | 'counters';
+export type VerifyFault = RecordFault | 'seal' | 'key' | 'chain' | 'anchor' | 'counters';
 
 export interface Finding {
   readonly fault: VerifyFault;
@@ -69,7 +69,7 @@ function counterFindings(reader: RecordReader, chain: string, recorded: Totals, 
   const state = text === undefined ? noDenials : parseDenials(text);
   if (state === undefined) return [{ fault: 'counters', chain, text: 'denials.json cannot be read' }];
   const pending = waiting(state, seq);
-  return layers.flatMap((layer: Layer): Finding[] => {
+  return layers.flatMap((layer: RefusalLayer): Finding[] => {
     const counted = state.totals[layer] ?? 0;
     const found = (recorded[layer] ?? 0) + (pending[layer] ?? 0);
     if (counted === found) return [];
@@ -106,7 +106,7 @@ function checkChain(
 ): Checked {
   const problems: Finding[] = [];
   const wanted = new Map(expected.seals.map((seal) => [seal.seq, seal]));
-  const recorded: Partial<Record<Layer, number>> = {};
+  const recorded: Partial<Record<RefusalLayer, number>> = {};
   const torn = new Map<string, string>();
   let genesis: string | undefined;
   let sealed = 0;

@@ -25,7 +25,15 @@ import {
 } from './permission.js';
 import type { Policy } from './policy.js';
 import { lifetimeFault } from './quota.js';
-import { allowed, controlDirectory, type Reason, type Refusal, type Step, stepOf, type Verdict } from './refusal.js';
+import {
+  type AuthorityRefusal,
+  allowed,
+  controlDirectory,
+  type DecisionStep,
+  type Reason,
+  stepOf,
+  type Verdict,
+} from './refusal.js';
 import { refuse } from './syntax.js';
 
 export interface ObjectFacts {
@@ -147,7 +155,7 @@ function isSupervised(authority: Authority, grant: Grant): boolean {
 }
 
 interface Check {
-  readonly step: Step;
+  readonly step: DecisionStep;
   /** `bit` is the one of the class and permission that are asked for. */
   readonly refuses: (request: DecisionRequest, bit: number) => Reason | undefined;
 }
@@ -162,7 +170,7 @@ export const checks: readonly Check[] = Object.freeze([
   { step: 'object policy', refuses: checkObjectPolicy },
 ]);
 
-function refusalOf(request: DecisionRequest, step: Step, reason: Reason): Refusal {
+function refusalOf(request: DecisionRequest, step: DecisionStep, reason: Reason): AuthorityRefusal {
   const { exists, visible } = request.object;
   const seen = request.class === 'network' || (visible && (exists || request.permission === 'create'));
   return Object.freeze({ allowed: false, step, code: step === 'credential' || seen ? 'EACCES' : 'ENOENT', reason });

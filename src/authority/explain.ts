@@ -8,10 +8,10 @@ import { checks, type DecisionRequest, decide } from './decide.js';
 import { printLabel } from './label.js';
 import { permissionBit, printGrant } from './permission.js';
 import type { Policy } from './policy.js';
-import { coach, controlDirectory, type Reason, type Step, type Verdict } from './refusal.js';
+import { coach, controlDirectory, type DecisionStep, type Reason, type Verdict } from './refusal.js';
 
 export interface ExplainedStep {
-  readonly step: Step;
+  readonly step: DecisionStep;
   readonly verdict: 'allow' | 'refuse' | 'not asked';
   /** A file and line, an entry of the surface, or the fact it rests on. */
   readonly source: string;
@@ -29,7 +29,7 @@ function ruleSource(policy: Policy, subject: string, request: DecisionRequest): 
   return rule === undefined ? file : `${file}:${rule.line}`;
 }
 
-function sourceOf(step: Step, request: DecisionRequest): string {
+function sourceOf(step: DecisionStep, request: DecisionRequest): string {
   const { authority, object } = request;
   const { identity } = authority;
   switch (step) {
@@ -50,7 +50,7 @@ function sourceOf(step: Step, request: DecisionRequest): string {
   }
 }
 
-function isAsked(step: Step, request: DecisionRequest): boolean {
+function isAsked(step: DecisionStep, request: DecisionRequest): boolean {
   if (step === 'object policy') return request.class === 'tool' || request.class === 'model';
   if (step === 'mode bit')
     return request.class !== 'network' && request.permission !== 'create' && request.object.exists;

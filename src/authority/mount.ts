@@ -6,7 +6,7 @@
  */
 import { viewMounts } from '../base/limits.js';
 import { isNormalPath, normalPathRule } from './absolute-path.js';
-import { meaningfulLines, type Place, quoted, refuse, refuseAt } from './syntax.js';
+import { meaningfulLines, quoted, refuse, refuseAt, type SourcePlace } from './syntax.js';
 
 const operation = 'parse mount';
 
@@ -68,7 +68,7 @@ function pathFault(path: string): string | undefined {
 function parseLine(file: string, number: number, line: string): Mount {
   const fields = line.split('\t');
   const [source = '', target = '', mode = '', options = ''] = fields;
-  const at = (field: number): Place => {
+  const at = (field: number): SourcePlace => {
     const before = fields.slice(0, field).reduce((length, text) => length + text.length + 1, 0);
     return { file, line: number, column: Math.min(before, line.length) + 1 };
   };

@@ -21,17 +21,17 @@ import {
   type Line,
   meaningfulLines,
   ownText,
-  type Place,
   quoted,
   refuse,
   refuseAt,
-  type Word,
+  type SourcePlace,
+  type SourceWord,
   wordsOf,
 } from './syntax.js';
 
 const operation = 'parse policy';
 
-export interface Rule extends Grant {
+export interface PolicyRule extends Grant {
   readonly subject: string;
   /** Where the rule stands in its file; 0 for a rule made by a program. */
   readonly line: number;
@@ -60,13 +60,13 @@ const noRules = new SubjectRules(new Map());
 export class Policy {
   /** Named in reasons and explanations; no decision depends on it. */
   readonly file: string;
-  readonly rules: readonly Rule[];
+  readonly rules: readonly PolicyRule[];
   readonly #subjects = new Map<string, SubjectRules>();
 
   /** Rules must be valid: use `parsePolicy` or `makePolicy`. */
-  constructor(file: string, rules: Iterable<Rule>) {
+  constructor(file: string, rules: Iterable<PolicyRule>) {
     this.file = file;
-    const kept: Rule[] = [];
+    const kept: PolicyRule[] = [];
     const subjects = new Map<string, Map<string, number>>();
     for (const rule of rules) {
       const names = subjects.get(rule.subject) ?? new Map<string, number>();
@@ -90,7 +90,7 @@ export class Policy {
   }
 
   /** The rule behind an `allows`, for explanations. */
-  ruleFor(subject: string, grant: Grant): Rule | undefined {
+  ruleFor(subject: string, grant: Grant): PolicyRule | undefined {
     if (!this.allows(subject, grant.class, grant.name, grant.permission)) return undefined;
     return this.rules.find(
       (rule) =>
@@ -122,9 +122,9 @@ function foreignSyntax(text: string): string | undefined {
   return undefined;
 }
 
-function parseRule(file: string, line: Line): Rule {
+function parseRule(file: string, line: Line): PolicyRule {
   const [verb, subject, object, permission, extra] = wordsOf(line.text);
-  const at = (word: Word | undefined, within = 0): Place => ({
+  const at = (word: SourceWord | undefined, within = 0): SourcePlace => ({
     file,
     line: line.number,
     column: (word?.column ?? line.text.length + 1) + within,
@@ -186,7 +186,7 @@ export function parsePolicy(text: string, file: string): Policy {
 
 /** A policy made by a program; the same grammar holds. */
 export function makePolicy(file: string, rules: Iterable<Grant & { readonly subject: string }>): Policy {
-  const made: Rule[] = [];
+  const made: PolicyRule[] = [];
   for (const { subject, class: objectClass, name, permission } of rules) {
     if (!isSubjectType(subject)) refuse('make policy', `expected ${subjectTypeRule}, got ${quoted(subject)}`);
     const fault = isObjectClass(objectClass) ? nameFault(objectClass, name) : 'a known class';

@@ -16,7 +16,7 @@ export const steps = Object.freeze([
   'agent policy',
   'object policy',
 ] as const);
-export type Step = (typeof steps)[number];
+export type DecisionStep = (typeof steps)[number];
 
 export type Reason =
   | {
@@ -50,7 +50,7 @@ export type Reason =
   /** By the rules about commands. */
   | { readonly kind: 'command refused'; readonly text: string };
 
-const stepOfKind: Readonly<Record<Reason['kind'], Step>> = {
+const stepOfKind: Readonly<Record<Reason['kind'], DecisionStep>> = {
   'wrong credential': 'credential',
   expired: 'credential',
   'used up': 'credential',
@@ -76,18 +76,18 @@ const stepOfKind: Readonly<Record<Reason['kind'], Step>> = {
   'no object rule': 'object policy',
 };
 
-export function stepOf(reason: Reason): Step {
+export function stepOf(reason: Reason): DecisionStep {
   return stepOfKind[reason.kind];
 }
 
-export interface Refusal {
+export interface AuthorityRefusal {
   readonly allowed: false;
-  readonly step: Step;
+  readonly step: DecisionStep;
   readonly code: ErrnoCode;
   readonly reason: Reason;
 }
 
-export type Verdict = { readonly allowed: true } | Refusal;
+export type Verdict = { readonly allowed: true } | AuthorityRefusal;
 
 export const allowed: Verdict = Object.freeze({ allowed: true });
 
@@ -152,7 +152,7 @@ export function coach(reason: Reason): string {
   }
 }
 
-export function tell(refusal: Refusal): string {
+export function tell(refusal: AuthorityRefusal): string {
   if (refusal.code !== 'ENOENT') return coach(refusal.reason);
   return 'there is no such object or path in this view';
 }

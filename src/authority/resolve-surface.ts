@@ -7,7 +7,7 @@ import { resolveScope, type Scope } from './scope.js';
 import { makeSurface, type Surface } from './surface.js';
 import { quoted, refuse } from './syntax.js';
 import { type DroppedTemplate, defaultToolingPaths, expandPaths, type PathEnvironment } from './tooling-paths.js';
-import { isNearWorkspace, type Workspace, type WorkspaceRepository } from './workspace-file.js';
+import { isNearWorkspace, type WorkspaceFile, type WorkspaceRepository } from './workspace-file.js';
 
 /** Paths an operator adds; templates as for tooling. */
 export interface Additions {
@@ -20,7 +20,7 @@ export interface SurfaceRequest {
   readonly cwd: string;
   readonly projectRoot?: string | undefined;
   readonly repositoryRoot?: string | undefined;
-  readonly workspace?: Workspace | undefined;
+  readonly workspace?: WorkspaceFile | undefined;
   /** The workspace's `.ctx/`, where it has one. */
   readonly workspaceMetadata?: string | undefined;
   /** Canonical path of a workspace's repository or pool, or undefined where no repository (or pool) stands there. */

@@ -6,7 +6,7 @@ import { ErrnoError } from '../base/errno.js';
 import { controlTextCharacters } from '../base/limits.js';
 import { visible } from '../base/visible-text.js';
 
-export interface Place {
+export interface SourcePlace {
   readonly file: string;
   /** From 1. */
   readonly line: number;
@@ -19,7 +19,7 @@ export interface Line {
   readonly text: string;
 }
 
-export interface Word {
+export interface SourceWord {
   readonly text: string;
   readonly column: number;
 }
@@ -28,7 +28,7 @@ export function refuse(operation: string, reason: string, remedy?: string): neve
   throw new ErrnoError('EINVAL', { operation, reason, remedy });
 }
 
-export function refuseAt(operation: string, place: Place, reason: string, remedy?: string): never {
+export function refuseAt(operation: string, place: SourcePlace, reason: string, remedy?: string): never {
   return refuse(operation, `${visible(place.file)}:${place.line}:${place.column}: ${reason}`, remedy);
 }
 
@@ -54,8 +54,8 @@ export function meaningfulLines(operation: string, text: string, file: string): 
 }
 
 /** Words between blanks and tabs. */
-export function wordsOf(line: string): Word[] {
-  const words: Word[] = [];
+export function wordsOf(line: string): SourceWord[] {
+  const words: SourceWord[] = [];
   for (const match of line.matchAll(/[^ \t]+/g)) words.push({ text: match[0], column: match.index + 1 });
   return words;
 }

@@ -20,7 +20,7 @@ export interface WorkspaceRepository {
   readonly worktrees?: string;
 }
 
-export interface Workspace {
+export interface WorkspaceFile {
   readonly root: string;
   readonly repositories: readonly WorkspaceRepository[];
 }
@@ -43,7 +43,7 @@ export function isNearWorkspace(root: string, canonical: string): boolean {
 }
 
 /** `root` is the canonical directory that holds `.ctx/`. */
-export function parseWorkspace(text: string, file: string, root: string): Workspace {
+export function parseWorkspace(text: string, file: string, root: string): WorkspaceFile {
   const fail = (reason: string): never => refuseAt('parse workspace', { file, line: 1, column: 1 }, reason);
   const record = (value: unknown, what: string, keys: readonly string[]): Readonly<Record<string, unknown>> => {
     if (typeof value !== 'object' || value === null || Array.isArray(value))

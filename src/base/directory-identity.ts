@@ -6,9 +6,9 @@ import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { ErrnoError, fromSystemError, hasCode } from './errno.js';
 
 /** `DEVICE:INODE`, in decimal. */
-export type Identity = string;
+export type InodeIdentity = string;
 
-export const isIdentity = (value: unknown): value is Identity =>
+export const isIdentity = (value: unknown): value is InodeIdentity =>
   typeof value === 'string' && /^\d{1,20}:\d{1,20}$/.test(value);
 
 /** Not among Node's constants; the same on all our architectures. */
@@ -44,7 +44,7 @@ function otherDirectory(path: string, operation: string, cause: unknown): ErrnoE
   });
 }
 
-export function identityOf(path: string, operation = 'open the directory'): Identity {
+export function identityOf(path: string, operation = 'open the directory'): InodeIdentity {
   const descriptor = openWithoutLinks(path, operation);
   try {
     const { dev, ino } = fstatSync(descriptor, { bigint: true });

@@ -1,13 +1,13 @@
 /** A place for what is written out: made for it, or a directory that is there and empty. */
 import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { directoryFlags, type Identity, openWithoutLinks } from './directory-identity.js';
+import { directoryFlags, type InodeIdentity, openWithoutLinks } from './directory-identity.js';
 import { ErrnoError, fromSystemError, hasCode } from './errno.js';
 
 export interface FreshDirectory {
   /** Canonical. */
   readonly path: string;
-  readonly identity: Identity;
+  readonly identity: InodeIdentity;
 }
 
 /**

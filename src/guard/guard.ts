@@ -11,9 +11,9 @@ import type { Gate, Scope } from '../vfs/tree.js';
 export const scopes: readonly Scope[] = ['fs.read', 'fs.write', 'fs.create', 'fs.delete', 'fs.metadata'];
 
 /** For each scope the directories (or files) it is granted for, as absolute paths of the tree. */
-export type Grants = { readonly [Name in Scope]?: readonly string[] | undefined };
+export type VfsGrants = { readonly [Name in Scope]?: readonly string[] | undefined };
 
-export interface Refusal {
+export interface VfsRefusal {
   readonly scope: Scope;
   readonly operation: string;
   readonly path: string;
@@ -23,10 +23,10 @@ export interface Refusal {
 export class Guard implements Gate {
   readonly #granted: ReadonlyMap<Scope, readonly (readonly Name[])[]>;
   readonly #all: readonly (readonly Name[])[];
-  readonly #refused: (refusal: Refusal) => void;
+  readonly #refused: (refusal: VfsRefusal) => void;
 
   /** EINVAL where a grant is no absolute path without `.` and `..`. */
-  constructor(grants: Grants, refused: (refusal: Refusal) => void = () => undefined) {
+  constructor(grants: VfsGrants, refused: (refusal: VfsRefusal) => void = () => undefined) {
     this.#granted = new Map(scopes.map((scope) => [scope, (grants[scope] ?? []).map((path) => prefixOf(scope, path))]));
     this.#all = [...this.#granted.values()].flat();
     this.#refused = refused;

@@ -6,7 +6,7 @@ import { ErrnoError } from '../base/errno.js';
 import type { Answer } from '../vfs/answer.js';
 import type { FileSystem, Handle, Inode } from '../vfs/filesystem.js';
 
-export interface Quota {
+export interface VfsQuota {
   readonly bytes?: number | undefined;
   readonly inodes?: number | undefined;
   readonly fileBytes?: number | undefined;
@@ -14,7 +14,7 @@ export interface Quota {
 }
 
 export interface QuotaEvent {
-  readonly setting: keyof Quota;
+  readonly setting: keyof VfsQuota;
   readonly used: number;
   readonly limit: number;
 }
@@ -22,11 +22,11 @@ export interface QuotaEvent {
 /** The share of a limit at which somebody is told. */
 export const warningShare = 0.8;
 
-export function withQuota(inner: FileSystem, quota: Quota, near: (event: QuotaEvent) => void): FileSystem {
-  const warned = new Set<keyof Quota>();
+export function withQuota(inner: FileSystem, quota: VfsQuota, near: (event: QuotaEvent) => void): FileSystem {
+  const warned = new Set<keyof VfsQuota>();
   /** With the inode where writes go to its end, wherever they say. */
   const open = new Map<Handle, Inode | undefined>();
-  const check = (setting: keyof Quota, used: number, operation: string) => {
+  const check = (setting: keyof VfsQuota, used: number, operation: string) => {
     const limit = quota[setting];
     if (limit === undefined) return;
     if (used > limit) {

@@ -5,9 +5,9 @@
 import type { Authority } from '../authority/authority.js';
 import { lifetimeFault } from '../authority/quota.js';
 import { ErrnoError } from '../base/errno.js';
-import type { Grants } from './grants.js';
+import type { HookGrants } from './grants.js';
 
-export function authorityGrants(authority: Authority, tools: ReadonlySet<string>, now: number): Grants {
+export function authorityGrants(authority: Authority, tools: ReadonlySet<string>, now: number): HookGrants {
   const fault = lifetimeFault(authority.lifetime, now, 0);
   if (fault !== undefined) {
     throw new ErrnoError('EACCES', { operation: 'hook', reason: `the agent's authority is ${fault}` });

@@ -9,7 +9,7 @@ export interface PathUse {
   readonly pattern?: string;
 }
 
-export type Action =
+export type CallAction =
   | { readonly kind: 'paths'; readonly uses: readonly PathUse[] }
   | { readonly kind: 'command'; readonly command: string }
   | { readonly kind: 'fetch'; readonly url: string }
@@ -24,18 +24,18 @@ export interface Call {
   readonly tool: string;
   /** Where relative paths start and commands run. */
   readonly cwd: string;
-  readonly action: Action;
+  readonly action: CallAction;
 }
 
-export type Verdict =
+export type CallVerdict =
   | { readonly decision: 'allow'; readonly reason: string }
   | { readonly decision: 'rewrite'; readonly reason: string; readonly command: string }
   | { readonly decision: 'deny'; readonly reason: string };
 
-export function deny(reason: string): Verdict {
+export function deny(reason: string): CallVerdict {
   return Object.freeze({ decision: 'deny', reason });
 }
 
-export function allow(reason: string): Verdict {
+export function allow(reason: string): CallVerdict {
   return Object.freeze({ decision: 'allow', reason });
 }

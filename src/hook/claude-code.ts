@@ -4,7 +4,7 @@
  * the call, since a newer harness may mean something by it that is not checked here.
  */
 import { ErrnoError } from '../base/errno.js';
-import type { Action, Call, PathUse, Verdict } from './call.js';
+import type { Call, CallAction, CallVerdict, PathUse } from './call.js';
 import { isRecord, type JsonRecord, type JsonValue } from './json-text.js';
 
 function refuse(reason: string): never {
@@ -16,7 +16,7 @@ function textOf(record: JsonRecord, key: string, what: string): string {
   return typeof value === 'string' ? value : refuse(`expected ${what} with the text \`${key}\``);
 }
 
-type Reader = (input: JsonRecord, cwd: string) => Action;
+type Reader = (input: JsonRecord, cwd: string) => CallAction;
 
 function oneFile(key: string, access: 'read' | 'write'): Reader {
   return (input) => {
@@ -125,7 +125,7 @@ function rewritten(message: JsonValue, command: string): Record<string, JsonValu
  * What is granted is answered without a decision, so that the harness asks whatever it would have asked: the hook takes
  * away and never gives. `approve` answers `allow`, which skips those questions.
  */
-export function claudeCodeAnswer(verdict: Verdict, message: JsonValue, approve: boolean): string {
+export function claudeCodeAnswer(verdict: CallVerdict, message: JsonValue, approve: boolean): string {
   const answer: Record<string, unknown> = { hookEventName: 'PreToolUse' };
   if (verdict.decision === 'deny' || approve) {
     answer['permissionDecision'] = verdict.decision === 'deny' ? 'deny' : 'allow';

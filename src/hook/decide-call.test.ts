@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { anyPublicNetwork, hostNetwork, type Network, noNetwork } from '../authority/network.js';
 import { makeSurface } from '../authority/surface.js';
-import type { Action, PathUse } from './call.js';
-import { decideCall, type Rules } from './decide-call.js';
+import type { CallAction, PathUse } from './call.js';
+import { decideCall, type HookRules } from './decide-call.js';
 import { surfaceGrants } from './grants.js';
 import { jailed } from './jailed-command.js';
 import { withProtected } from './protected-paths.js';
@@ -23,7 +23,7 @@ const links: Readonly<Record<string, string>> = {
 };
 const form = { program: '/opt/ctx', options: [], shell: 'sh' };
 
-function rules(network: Network = noNetwork, more: Partial<Rules> = {}): Rules {
+function rules(network: Network = noNetwork, more: Partial<HookRules> = {}): HookRules {
   const grants = surfaceGrants(surface, { network, mayExecute: (tool) => tool === 'mcp.a.b' });
   return {
     grants: withProtected(grants, ['/srv/app/.claude'], surface.additionalWrites),
@@ -38,13 +38,13 @@ function rules(network: Network = noNetwork, more: Partial<Rules> = {}): Rules {
   };
 }
 
-const decide = (action: Action, given = rules(), cwd = '/srv/app') => decideCall(given, { tool: 'T', cwd, action });
-const paths = (path: string, access: 'read' | 'write', more: Partial<PathUse> = {}): Action => ({
+const decide = (action: CallAction, given = rules(), cwd = '/srv/app') => decideCall(given, { tool: 'T', cwd, action });
+const paths = (path: string, access: 'read' | 'write', more: Partial<PathUse> = {}): CallAction => ({
   kind: 'paths',
   uses: [{ path, access, tree: false, ...more }],
 });
 
-async function denied(action: Action, reason: RegExp, given = rules(), cwd = '/srv/app') {
+async function denied(action: CallAction, reason: RegExp, given = rules(), cwd = '/srv/app') {
   const verdict = await decide(action, given, cwd);
   assert.equal(verdict.decision, 'deny', `${JSON.stringify(action)} ${verdict.reason}`);
   assert.match(verdict.reason, reason);
@@ -125,7 +125,7 @@ describe('a decision about paths', () => {
 });
 
 describe('a decision about a command', () => {
-  const command = (text: string): Action => ({ kind: 'command', command: text });
+  const command = (text: string): CallAction => ({ kind: 'command', command: text });
 
   it('wraps whatever it is', async () => {
     for (const text of ['ls', 'ctx exec -- ls', "/opt/ctx exec --wait -- sh -c 'ls'; id", 'true || ctx exec']) {
@@ -160,7 +160,7 @@ describe('a decision about a command', () => {
 });
 
 describe('a decision about the network and other tools', () => {
-  const fetch = (url: string): Action => ({ kind: 'fetch', url });
+  const fetch = (url: string): CallAction => ({ kind: 'fetch', url });
 
   it('has no network unless one is granted', async () => {
     await denied(fetch('https://example.org/'), /no network.*--net/);

@@ -3,9 +3,9 @@
  * Every path is resolved before it is compared, in every reading a harness may give it, and each must be granted.
  */
 import { hookCommandBytes } from '../base/limits.js';
-import { allow, type Call, deny, type PathUse, type Verdict } from './call.js';
+import { allow, type Call, type CallVerdict, deny, type PathUse } from './call.js';
 import { patternStarts } from './glob-pattern.js';
-import { fetchRefusal, type Grants, pathRefusal, searchRefusal, toolRefusal, treeRefusal } from './grants.js';
+import { fetchRefusal, type HookGrants, pathRefusal, searchRefusal, toolRefusal, treeRefusal } from './grants.js';
 import { isJailed, type JailedForm, jailed } from './jailed-command.js';
 import { readingsOf, shownPath } from './path-readings.js';
 import type { Resolve } from './resolve-path.js';
@@ -13,8 +13,8 @@ import type { Resolve } from './resolve-path.js';
 /** What happens to a shell command: run in the jail instead, or denied with the form that would run there. */
 export type CommandMode = 'rewrite' | 'deny';
 
-export interface Rules {
-  readonly grants: Grants;
+export interface HookRules {
+  readonly grants: HookGrants;
   readonly resolve: Resolve;
   readonly commands: CommandMode;
   readonly form: JailedForm;
@@ -23,7 +23,7 @@ export interface Rules {
 /** Longer commands are not repeated in a reason. */
 const repeatedCommand = 2_000;
 
-async function useRefusal({ grants, resolve }: Rules, use: PathUse, cwd: string): Promise<string | undefined> {
+async function useRefusal({ grants, resolve }: HookRules, use: PathUse, cwd: string): Promise<string | undefined> {
   const readings = readingsOf(use.path, cwd);
   if (!readings.ok) return readings.fault;
   for (const reading of readings.paths) {
@@ -51,7 +51,7 @@ function withPattern(use: PathUse): readonly PathUse[] | string {
   return [directory, ...starts];
 }
 
-async function decidePaths(rules: Rules, call: Call, uses: readonly PathUse[]): Promise<Verdict> {
+async function decidePaths(rules: HookRules, call: Call, uses: readonly PathUse[]): Promise<CallVerdict> {
   for (const use of uses) {
     const parts = withPattern(use);
     if (typeof parts === 'string') return deny(parts);
@@ -63,7 +63,7 @@ async function decidePaths(rules: Rules, call: Call, uses: readonly PathUse[]): 
   return allow('inside the surface of this task');
 }
 
-async function decideCommand(rules: Rules, call: Call, command: string): Promise<Verdict> {
+async function decideCommand(rules: HookRules, call: Call, command: string): Promise<CallVerdict> {
   const { form } = rules;
   if (command.trim() === '') return deny('expected a command, got none');
   if (command.includes('\0') || /\p{Surrogate}/u.test(command)) {
@@ -84,11 +84,11 @@ async function decideCommand(rules: Rules, call: Call, command: string): Promise
   return deny(`commands run in the jail only; call it in exactly this form: ${example}`);
 }
 
-function judged(refusal: string | undefined, granted: string): Verdict {
+function judged(refusal: string | undefined, granted: string): CallVerdict {
   return refusal === undefined ? allow(granted) : deny(refusal);
 }
 
-export async function decideCall(rules: Rules, call: Call): Promise<Verdict> {
+export async function decideCall(rules: HookRules, call: Call): Promise<CallVerdict> {
   const { action, cwd, tool } = call;
   if (!cwd.startsWith('/')) return deny('expected an absolute working directory');
   switch (action.kind) {

@@ -6,7 +6,7 @@ import { type Network, parseHostPort } from '../authority/network.js';
 import { type Access, accessTo, decidingEntry, type Surface } from '../authority/surface.js';
 import { shownPath } from './path-readings.js';
 
-export interface Grants {
+export interface HookGrants {
   /** Of a host path that is resolved. */
   accessTo(path: string): Access;
   /** The granted path that decides for `path`. */
@@ -18,7 +18,7 @@ export interface Grants {
   mayExecute(tool: string): boolean;
 }
 
-export function surfaceGrants(surface: Surface, rest: Pick<Grants, 'network' | 'mayExecute'>): Grants {
+export function surfaceGrants(surface: Surface, rest: Pick<HookGrants, 'network' | 'mayExecute'>): HookGrants {
   return Object.freeze({
     accessTo: (path: string) => accessTo(surface, path),
     deciding: (path: string) => decidingEntry(surface, path)?.path,
@@ -28,7 +28,7 @@ export function surfaceGrants(surface: Surface, rest: Pick<Grants, 'network' | '
 }
 
 /** Why `path`, which is resolved, may not be used like this; undefined where it may. */
-export function pathRefusal(grants: Grants, path: string, access: 'read' | 'write'): string | undefined {
+export function pathRefusal(grants: HookGrants, path: string, access: 'read' | 'write'): string | undefined {
   const has = grants.accessTo(path);
   if (has === 'write' || has === access) return undefined;
   const shown = shownPath(path);
@@ -40,14 +40,14 @@ export function pathRefusal(grants: Grants, path: string, access: 'read' | 'writ
 }
 
 /** For what walks a whole directory: nothing hidden may lie in it. */
-export function treeRefusal(grants: Grants, path: string): string | undefined {
+export function treeRefusal(grants: HookGrants, path: string): string | undefined {
   const hidden = grants.hidden.find((each) => contains(path, each));
   return hidden === undefined
     ? undefined
     : `${shownPath(path)} holds ${shownPath(hidden)}, which belongs to ctx itself; look in a directory beside it`;
 }
 
-export function toolRefusal(grants: Grants, tool: string, name: string): string | undefined {
+export function toolRefusal(grants: HookGrants, tool: string, name: string): string | undefined {
   if (!isObjectName(name)) return `the tool ${shownPath(tool)} has a name that no policy can grant`;
   if (grants.mayExecute(name)) return undefined;
   return `the tool ${shownPath(tool)} is not granted; an operator would add --tool ${name}, or \`tool:${name} execute\` to the agent's policy`;
@@ -65,7 +65,7 @@ function targetOf(url: string): HostPort | undefined {
   return { host: canonical.slice(0, canonical.lastIndexOf(':')), port: Number(known) };
 }
 
-export function fetchRefusal({ network }: Grants, url: string): string | undefined {
+export function fetchRefusal({ network }: HookGrants, url: string): string | undefined {
   if (network.kind === 'none') return `this task has no network; ${networkCoaching}`;
   const target = targetOf(url);
   if (target === undefined) return 'expected a plain http or https address';
@@ -73,7 +73,7 @@ export function fetchRefusal({ network }: Grants, url: string): string | undefin
   return `${target.host}:${target.port} is not among the hosts of this task; ${networkCoaching}`;
 }
 
-export function searchRefusal({ network }: Grants): string | undefined {
+export function searchRefusal({ network }: HookGrants): string | undefined {
   if (network.kind === 'any public') return undefined;
   return `a search reaches any host, and this task has ${network.kind === 'none' ? 'no network' : 'listed hosts only'}; ${networkCoaching}`;
 }

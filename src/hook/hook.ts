@@ -15,10 +15,10 @@ import { ErrnoError, orDiskError } from '../base/errno.js';
 import { hookInputMilliseconds, hookMilliseconds } from '../base/limits.js';
 import { visible } from '../base/visible-text.js';
 import { authorityGrants } from './authority-grants.js';
-import { type Call, deny, type Verdict } from './call.js';
+import { type Call, type CallVerdict, deny } from './call.js';
 import { claudeCodeAnswer, claudeCodeCall } from './claude-code.js';
 import { type CommandMode, decideCall } from './decide-call.js';
-import type { Grants } from './grants.js';
+import type { HookGrants } from './grants.js';
 import type { HookHost, Task } from './hook-host.js';
 import { jsonAnswer, jsonCall } from './json-protocol.js';
 import { isRecord, type JsonValue, parseJsonText, plainValue } from './json-text.js';
@@ -31,7 +31,7 @@ import { workspaceGrants } from './workspace-grants.js';
 export interface Protocol {
   readonly name: string;
   call(message: JsonValue): Call;
-  answer(verdict: Verdict, message: JsonValue): string;
+  answer(verdict: CallVerdict, message: JsonValue): string;
 }
 
 export const protocolNames = ['claude-code', 'json'] as const;
@@ -55,7 +55,7 @@ export interface HookRequest {
 }
 
 export interface Answered {
-  readonly verdict: Verdict;
+  readonly verdict: CallVerdict;
   readonly text: string;
 }
 
@@ -77,7 +77,7 @@ async function shellOf(): Promise<string> {
   return found.some(({ kind }) => kind === 'other' || kind === 'link') ? 'bash' : 'sh';
 }
 
-async function wholeGrants(host: HookHost, task: HookTask, resolve: Resolve): Promise<Grants> {
+async function wholeGrants(host: HookHost, task: HookTask, resolve: Resolve): Promise<HookGrants> {
   const authority = await host.authorityOf(task);
   const grants = authorityGrants(authority, new Set(task.tools), host.now().getTime());
   const { cwd, additionalWrites } = authority.surface;
@@ -92,7 +92,7 @@ function execOptions({ agent, reads, writes, network }: HookTask): readonly stri
 }
 
 /** Begun before the message is there, since it does not depend on it. */
-function quickGrants({ task }: HookRequest, host: HookHost, resolver: HostResolver): Promise<Grants | undefined> {
+function quickGrants({ task }: HookRequest, host: HookHost, resolver: HostResolver): Promise<HookGrants | undefined> {
   const isPlain = task.agent === undefined && task.reads.length + task.writes.length + task.network.length === 0;
   if (!isPlain) return Promise.resolve(undefined);
   const quick = workspaceGrants(host, task.directory, new Set(task.tools), resolver);
@@ -105,12 +105,12 @@ async function decide(
   host: HookHost,
   call: Call,
   { resolve }: HostResolver,
-  quick: Grants | undefined,
-): Promise<Verdict> {
+  quick: HookGrants | undefined,
+): Promise<CallVerdict> {
   const { task, commands } = request;
   const shell = call.action.kind === 'command' ? await shellOf() : '';
   const form = { program: host.program, options: execOptions(task), shell };
-  const by = (grants: Grants) => decideCall({ grants, resolve, commands, form }, call);
+  const by = (grants: HookGrants) => decideCall({ grants, resolve, commands, form }, call);
   const verdict = quick === undefined ? undefined : await by(quick);
   // Of a task without an agent, only paths can be granted outside of the workspace.
   if (verdict !== undefined && (verdict.decision !== 'deny' || call.action.kind !== 'paths')) return verdict;
@@ -130,7 +130,7 @@ interface Denied {
   readonly message: JsonValue;
 }
 
-function record({ host, request, call, message }: Denied, verdict: Verdict): Verdict {
+function record({ host, request, call, message }: Denied, verdict: CallVerdict): CallVerdict {
   if (verdict.decision !== 'deny' || host === undefined) return verdict;
   const facts = {
     reason: cut(verdict.reason),
@@ -153,7 +153,7 @@ export async function answerTo(input: Promise<string>, request: HookRequest): Pr
   let message: JsonValue = null;
   let call: Call | undefined;
   let host: HookHost | undefined;
-  let verdict: Verdict;
+  let verdict: CallVerdict;
   try {
     host = await request.host();
     const resolver = new HostResolver();

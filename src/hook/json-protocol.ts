@@ -8,7 +8,7 @@
  * Whatever is not a decision of `allow` with exit code 0 means deny. Unknown members are refused.
  */
 import { ErrnoError } from '../base/errno.js';
-import type { Action, Call, Verdict } from './call.js';
+import type { Call, CallAction, CallVerdict } from './call.js';
 import { isRecord, type JsonRecord, type JsonValue } from './json-text.js';
 
 const protocolVersion = 1;
@@ -21,30 +21,37 @@ function text(value: JsonValue | undefined, key: string): string {
   return typeof value === 'string' ? value : refuse(`expected the text \`${key}\``);
 }
 
-function pathsOf(value: JsonValue | undefined, access: 'read' | 'write'): Action {
+function pathsOf(value: JsonValue | undefined, access: 'read' | 'write'): CallAction {
   if (!Array.isArray(value) || value.length === 0) return refuse('expected the list `paths` with a path');
   return { kind: 'paths', uses: value.map((path) => ({ path: text(path, 'paths'), access, tree: true })) };
 }
 
-const actions: ReadonlyMap<string, { readonly member: string; read(value: JsonValue | undefined): Action }> = new Map([
-  ['read', { member: 'paths', read: (value: JsonValue | undefined) => pathsOf(value, 'read') }],
-  ['write', { member: 'paths', read: (value: JsonValue | undefined) => pathsOf(value, 'write') }],
-  [
-    'exec',
-    {
-      member: 'command',
-      read: (value: JsonValue | undefined): Action => ({ kind: 'command', command: text(value, 'command') }),
-    },
-  ],
-  [
-    'fetch',
-    { member: 'url', read: (value: JsonValue | undefined): Action => ({ kind: 'fetch', url: text(value, 'url') }) },
-  ],
-  [
-    'other',
-    { member: 'name', read: (value: JsonValue | undefined): Action => ({ kind: 'tool', name: text(value, 'name') }) },
-  ],
-]);
+const actions: ReadonlyMap<string, { readonly member: string; read(value: JsonValue | undefined): CallAction }> =
+  new Map([
+    ['read', { member: 'paths', read: (value: JsonValue | undefined) => pathsOf(value, 'read') }],
+    ['write', { member: 'paths', read: (value: JsonValue | undefined) => pathsOf(value, 'write') }],
+    [
+      'exec',
+      {
+        member: 'command',
+        read: (value: JsonValue | undefined): CallAction => ({ kind: 'command', command: text(value, 'command') }),
+      },
+    ],
+    [
+      'fetch',
+      {
+        member: 'url',
+        read: (value: JsonValue | undefined): CallAction => ({ kind: 'fetch', url: text(value, 'url') }),
+      },
+    ],
+    [
+      'other',
+      {
+        member: 'name',
+        read: (value: JsonValue | undefined): CallAction => ({ kind: 'tool', name: text(value, 'name') }),
+      },
+    ],
+  ]);
 
 function known(message: JsonRecord, keys: readonly string[]): void {
   const other = Object.keys(message).find((key) => !keys.includes(key));
@@ -65,7 +72,7 @@ export function jsonCall(message: JsonValue): Call {
   };
 }
 
-export function jsonAnswer(verdict: Verdict): string {
+export function jsonAnswer(verdict: CallVerdict): string {
   const { reason } = verdict;
   const answer =
     verdict.decision === 'rewrite'

@@ -5,7 +5,7 @@
  */
 import { posix } from 'node:path';
 import { contains } from '../authority/absolute-path.js';
-import type { Grants } from './grants.js';
+import type { HookGrants } from './grants.js';
 import type { Resolve } from './resolve-path.js';
 
 /** `.git` whole: a file there leads git elsewhere, and configuration stands in many places below. `HEAD`: it makes a repository of its directory. */
@@ -19,7 +19,7 @@ export async function protectedPaths(roots: readonly string[], resolve: Resolve)
 }
 
 /** `writes`: what the operator named. Takes away only: a link there does not make readable what it leads to. */
-export function withProtected(grants: Grants, paths: readonly string[], writes: readonly string[]): Grants {
+export function withProtected(grants: HookGrants, paths: readonly string[], writes: readonly string[]): HookGrants {
   const kept = paths.filter((path) => !writes.some((write) => contains(write, path)));
   const around = (path: string) => kept.find((each) => contains(each, path));
   return Object.freeze({

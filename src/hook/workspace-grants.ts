@@ -12,7 +12,7 @@ import { systemDirectories } from '../authority/system-profile.js';
 import { fromSystemError } from '../base/errno.js';
 import { workspaceOf } from '../proxy/workspace.js';
 import { vaultId, vaultPaths } from '../vault/store/layout.js';
-import { type Grants, surfaceGrants } from './grants.js';
+import { type HookGrants, surfaceGrants } from './grants.js';
 import type { HookHost } from './hook-host.js';
 import { protectedPaths, withProtected } from './protected-paths.js';
 import type { HostResolver } from './resolve-path.js';
@@ -71,7 +71,7 @@ export async function workspaceGrants(
   start: string,
   tools: ReadonlySet<string>,
   resolver: HostResolver,
-): Promise<Grants | undefined> {
+): Promise<HookGrants | undefined> {
   const directory = await canonical(start);
   resolver.know(directory);
   const [origin, hasASay] = await Promise.all([originOf(host, directory), operatorHasASay(host)]);

@@ -108,7 +108,7 @@ export interface GroupUsage {
   readonly held: boolean;
 }
 
-export interface Group {
+export interface ControlGroup {
   /** The directories the jail enters. */
   readonly directories: readonly string[];
   /** Now. */
@@ -167,7 +167,7 @@ const killsOf = (directories: Directories) =>
 const refusedForksOf = (directories: Directories) => counter(textOf(directories, 'pids', 'pids.events'), 'max');
 
 /** What files are cached in is given back when it is asked for: it fills every limit in time, and is no sign of need. */
-function usageOf(directories: Directories): ReturnType<Group['usage']> {
+function usageOf(directories: Directories): ReturnType<ControlGroup['usage']> {
   const stat = textOf(directories, 'memory', 'memory.stat');
   const cached = ['inactive_file', 'active_file'].reduce(
     (sum, name) => sum + (counter(stat, `total_${name}`) || counter(stat, name)),
@@ -277,7 +277,7 @@ function heldByGroup(limits: GroupLimits, found: GroupPlaces | undefined): reado
 }
 
 /** Undefined where nothing is limited, or nothing that takes a group. `library` is `native/flock.node`. */
-export function makeGroup(limits: GroupLimits, library: string): Group | undefined {
+export function makeGroup(limits: GroupLimits, library: string): ControlGroup | undefined {
   if (controllers.every((controller) => limits[controller] === undefined)) return undefined;
   const found = groupPlaces(readText('/proc/self/mountinfo'), readText('/proc/self/cgroup'));
   const wanted = heldByGroup(limits, found);

@@ -2,18 +2,26 @@
 import { decodePath } from '../base/path-bytes.js';
 import { heldCacheOf } from './held-cache.js';
 import { endedSilently } from './launch-request.js';
-import { type Held, type HeldCache, heldOf, type Outcome, outcomeOf, type Report, splitReports } from './report.js';
+import {
+  type HeldCache,
+  type HeldFiles,
+  heldOf,
+  type Outcome,
+  outcomeOf,
+  type Report,
+  splitReports,
+} from './report.js';
 
 export class JailReports {
   /** Resolves when the command has been executed. */
   readonly started: Promise<void>;
   #tellStarted: () => void = () => undefined;
-  readonly #onHeld: ((held: Held) => void) | undefined;
+  readonly #onHeld: ((held: HeldFiles) => void) | undefined;
   readonly #reports: Report[] = [];
   readonly #heldCaches: HeldCache[] = [];
   #text = '';
 
-  constructor(onHeld: ((held: Held) => void) | undefined) {
+  constructor(onHeld: ((held: HeldFiles) => void) | undefined) {
     this.#onHeld = onHeld;
     this.started = new Promise((resolve) => {
       this.#tellStarted = resolve;

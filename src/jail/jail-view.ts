@@ -3,7 +3,7 @@ import type { Person } from '../authority/system-profile.js';
 import type { Architecture } from './system-calls.js';
 
 /** How the command's user relates to the host's. */
-export type Identity =
+export type JailIdentity =
   /** The caller is not root: outside the command is the caller, inside it is called `uid`. */
   | { readonly kind: 'self'; readonly uid: number; readonly gid: number }
   /** The caller is root: uid n inside is n + shift outside, which is nobody on the host. */
@@ -19,7 +19,7 @@ export type Identity =
     };
 
 /** What an operator may give up: layers of a jail that some hosts lack, and the ban on namespaces inside, which browsers need. */
-export type Layer = 'landlock' | 'seccomp' | 'nested-namespaces';
+export type JailLayer = 'landlock' | 'seccomp' | 'nested-namespaces';
 
 export interface SharedPath {
   readonly source: string;
@@ -64,7 +64,7 @@ export interface ServedTree {
 }
 
 export interface JailView {
-  readonly identity: Identity;
+  readonly identity: JailIdentity;
   readonly person: Person;
   readonly hostName: string;
   /** The directory that overlay layers are named relative to. */
@@ -80,7 +80,7 @@ export interface JailView {
   /** Empty directories that end with the jail. */
   readonly temporary?: readonly string[];
   /** Layers the operator gave up in so many words. */
-  readonly weakened: readonly Layer[];
+  readonly weakened: readonly JailLayer[];
   readonly architecture: Architecture;
   /** The most processes and threads at one time. */
   readonly processes: number;

@@ -5,7 +5,7 @@ import type { Starter } from '../base/starter.js';
 import { frame, request as kindOf } from './frame.js';
 import type { Plan } from './operation.js';
 import { planBytes } from './plan-bytes.js';
-import type { Held, Outcome } from './report.js';
+import type { HeldFiles, Outcome } from './report.js';
 
 export interface Launch {
   /** Path of the native jail program. */
@@ -19,7 +19,7 @@ export interface Launch {
   /** Given the listening socket of a plan that has one, before the command starts. */
   readonly onServer?: (server: Server) => void;
   /** Told again and again by a plan that reports held files. */
-  readonly onHeld?: ((held: Held) => void) | undefined;
+  readonly onHeld?: ((held: HeldFiles) => void) | undefined;
   /** The fork's lock; held by the jail too, so that it outlives a killed owner until all is unmounted. */
   readonly lockDescriptor?: number;
   /** Ends of channels to the servers of its trees, in the plan's order; closed here once the jail has them. */

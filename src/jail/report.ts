@@ -40,7 +40,7 @@ export interface OutputError {
 }
 
 /** Files that were deleted and are still held by what runs inside. */
-export interface Held {
+export interface HeldFiles {
   readonly bytes: number;
   readonly files: number;
   /** There are more whose size nobody can tell: mapped ones, and descriptors under way in a socket. */
@@ -131,7 +131,7 @@ export function refusalOf({ rest: line }: Report): ErrnoError {
 }
 
 /** Undefined for every other report. */
-export function heldOf({ what, rest }: Report): Held | undefined {
+export function heldOf({ what, rest }: Report): HeldFiles | undefined {
   if (what !== 'held') return undefined;
   const [bytes = 0, files = 0, hidden = 0] = rest.split(' ').map(Number);
   return { bytes, files, hidden: hidden !== 0 };

@@ -16,8 +16,8 @@ import type { RunningJail } from './launch.js';
 import type { Plan } from './operation.js';
 import { planBytes } from './plan-bytes.js';
 import {
-  type Held,
   type HeldCache,
+  type HeldFiles,
   heldOf,
   type Outcome,
   outcomeOf,
@@ -26,7 +26,7 @@ import {
   splitReports,
 } from './report.js';
 
-export interface Keeping {
+export interface KeptJailRequest {
   /** Path of the native jail program. */
   readonly program: string;
   /** Of the jail without a command: `keptPlan`. */
@@ -43,7 +43,7 @@ export interface KeptCommand {
   readonly input: 'nothing' | 'pipe' | TerminalSize;
   readonly onOutput: OutputListener;
   /** Told again and again by a plan that reports held files. */
-  readonly onHeld?: ((held: Held) => void) | undefined;
+  readonly onHeld?: ((held: HeldFiles) => void) | undefined;
 }
 
 export interface TerminalSize {
@@ -95,7 +95,7 @@ export class KeptJail {
   readonly ended: Promise<void>;
 
   /** Resolves when the jail stands; rejects with why it cannot. */
-  static async make(keeping: Keeping): Promise<KeptJail> {
+  static async make(keeping: KeptJailRequest): Promise<KeptJail> {
     const jail = new KeptJail(keeping);
     await new Promise<void>((resolve, reject) => {
       jail.#expect(0, {
@@ -113,7 +113,7 @@ export class KeptJail {
     return jail;
   }
 
-  private constructor({ program, lockDescriptor, onServer }: Keeping) {
+  private constructor({ program, lockDescriptor, onServer }: KeptJailRequest) {
     const child = spawn(program, ['serve'], {
       // What a command sees as pid 1; the path would tell of the host.
       argv0: 'ctx-jail',

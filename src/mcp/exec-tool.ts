@@ -2,14 +2,14 @@
 import { ErrnoError } from '../base/errno.js';
 import type { Command } from '../sdk/options.js';
 import type { Envelope } from '../sdk/report.js';
-import { count, type Input, text, words } from './input.js';
+import { count, type ToolInput, text, words } from './input.js';
 import { counted, shortened } from './texts.js';
-import type { Answer, Tool } from './tool.js';
+import type { McpTool, ToolAnswer } from './tool.js';
 
 const changesNamed = 40;
 const letters = { added: 'A', modified: 'M', deleted: 'D', restored: 'R' } as const;
 
-function commandOf(input: Input): Command {
+function commandOf(input: ToolInput): Command {
   const argv = input.words('argv');
   const shell = input.optionalText('shell');
   if ((argv === undefined) === (shell === undefined)) {
@@ -45,7 +45,7 @@ function remarks(envelope: Envelope): readonly string[] {
   ];
 }
 
-export function reportOf(envelope: Envelope): Answer {
+export function reportOf(envelope: Envelope): ToolAnswer {
   const { stdout, stderr, exitCode, signal, timedOut, durationMilliseconds, changes, pending, approval } = envelope;
   const said = { stdout: shortened(stdout?.text ?? ''), stderr: shortened(stderr?.text ?? '') };
   const notes = remarks(envelope);
@@ -67,7 +67,7 @@ export function reportOf(envelope: Envelope): Answer {
   };
 }
 
-export const execTool: Tool = {
+export const execTool: McpTool = {
   name: 'exec',
   title: 'Run a command',
   description:

@@ -1,10 +1,10 @@
 /** Files, as commands in the jail see them. */
 import { ErrnoError } from '../base/errno.js';
 import { toolLineCharacters, toolRows, toolTextCharacters } from '../base/limits.js';
-import type { Entry } from '../sdk/workspace/file-answers.js';
+import type { ListedEntry } from '../sdk/workspace/file-answers.js';
 import { count, flag, text } from './input.js';
 import { counted } from './texts.js';
-import type { Tool } from './tool.js';
+import type { McpTool } from './tool.js';
 
 const path = text('a path, relative to the workspace or in full');
 const most = 1_000_000;
@@ -21,7 +21,7 @@ function linesFrom(lines: readonly string[], from: number, limit: number): reado
   return taken;
 }
 
-const readTool: Tool = {
+const readTool: McpTool = {
   name: 'read_file',
   title: 'Read a file',
   description: 'The text of a file of the fork, or of the system as the jail shows it. Long files are given in parts.',
@@ -51,7 +51,7 @@ const readTool: Tool = {
   },
 };
 
-const writeTool: Tool = {
+const writeTool: McpTool = {
   name: 'write_file',
   title: 'Write a file',
   description: 'Makes or overwrites a file in the fork, and the directories above it. Undo with rollback.',
@@ -68,7 +68,7 @@ const writeTool: Tool = {
   },
 };
 
-const editTool: Tool = {
+const editTool: McpTool = {
   name: 'edit_file',
   title: 'Edit a file',
   description:
@@ -90,12 +90,12 @@ const editTool: Tool = {
   },
 };
 
-function entryLine({ path: name, type, size, target }: Entry): string {
+function entryLine({ path: name, type, size, target }: ListedEntry): string {
   if (type === 'directory') return `${name}/`;
   return type === 'symlink' ? `${name} -> ${target}` : `${name}  ${counted(size, 'byte')}`;
 }
 
-const listTool: Tool = {
+const listTool: McpTool = {
   name: 'list',
   title: 'List a directory',
   description: 'What a directory of the fork holds, with kinds and sizes.',
@@ -116,7 +116,7 @@ const listTool: Tool = {
   },
 };
 
-const searchTool: Tool = {
+const searchTool: McpTool = {
   name: 'search',
   title: 'Search files',
   description:
@@ -154,4 +154,4 @@ const searchTool: Tool = {
   },
 };
 
-export const fileTools: readonly Tool[] = [readTool, writeTool, editTool, listTool, searchTool];
+export const fileTools: readonly McpTool[] = [readTool, writeTool, editTool, listTool, searchTool];

@@ -1,11 +1,11 @@
 /** The fork: what it changes, moments of it, and the request that a person keep it. */
 import { ErrnoError } from '../base/errno.js';
-import type { Answer as Applied } from '../sdk/workspace/fork.js';
+import type { ApplyReport } from '../sdk/workspace/fork.js';
 import { text, words } from './input.js';
 import { counted, shortened } from './texts.js';
-import type { Answer, Tool } from './tool.js';
+import type { McpTool, ToolAnswer } from './tool.js';
 
-const diffTool: Tool = {
+const diffTool: McpTool = {
   name: 'diff',
   title: 'Show what changed',
   description: "What the fork changes in the person's directory, as a unified diff.",
@@ -28,7 +28,7 @@ const diffTool: Tool = {
   },
 };
 
-const checkpointTool: Tool = {
+const checkpointTool: McpTool = {
   name: 'checkpoint',
   title: 'Keep this moment',
   description:
@@ -41,7 +41,7 @@ const checkpointTool: Tool = {
   },
 };
 
-const rollbackTool: Tool = {
+const rollbackTool: McpTool = {
   name: 'rollback',
   title: 'Undo',
   description:
@@ -64,7 +64,7 @@ const rollbackTool: Tool = {
   },
 };
 
-function applied({ done, steps, undecided, heldBack, withheld, heldUnits, complete }: Applied): Answer {
+function applied({ done, steps, undecided, heldBack, withheld, heldUnits, complete }: ApplyReport): ToolAnswer {
   if (undecided.length > 0) {
     throw new ErrnoError('EBUSY', {
       operation: 'apply',
@@ -86,7 +86,7 @@ function applied({ done, steps, undecided, heldBack, withheld, heldUnits, comple
   };
 }
 
-const applyTool: Tool = {
+const applyTool: McpTool = {
   name: 'apply',
   title: 'Ask to keep the changes',
   description:
@@ -108,4 +108,4 @@ const applyTool: Tool = {
   },
 };
 
-export const forkTools: readonly Tool[] = [diffTool, checkpointTool, rollbackTool, applyTool];
+export const forkTools: readonly McpTool[] = [diffTool, checkpointTool, rollbackTool, applyTool];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { ErrnoError } from '../base/errno.js';
-import { count, flag, Input, type InputSchema, jsonSchemaOf, text, words } from './input.js';
+import { count, flag, type InputSchema, jsonSchemaOf, ToolInput, text, words } from './input.js';
 
 const schema: InputSchema = {
   fields: { path: text('a path'), all: flag('all'), argv: words('words'), limit: count('how many', 10) },
@@ -11,7 +11,7 @@ const schema: InputSchema = {
 
 const refused = (given: Record<string, unknown>) => {
   try {
-    new Input('tool', schema, given);
+    new ToolInput('tool', schema, given);
     return '';
   } catch (error) {
     assert.ok(error instanceof ErrnoError);
@@ -22,7 +22,7 @@ const refused = (given: Record<string, unknown>) => {
 
 describe("a tool's input", () => {
   it('is given as it was written', () => {
-    const input = new Input('tool', schema, { path: 'a', all: true, argv: ['b'], limit: 10 });
+    const input = new ToolInput('tool', schema, { path: 'a', all: true, argv: ['b'], limit: 10 });
     assert.deepEqual(
       [input.text('path'), input.flag('all'), input.words('argv'), input.count('limit'), input.optionalText('other')],
       ['a', true, ['b'], 10, undefined],

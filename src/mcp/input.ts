@@ -1,21 +1,21 @@
 /** What a model gives a tool: checked against the tool's schema before anything is done with it. Pure. */
 import { ErrnoError } from '../base/errno.js';
 
-export type Field =
+export type InputField =
   | { readonly type: 'string'; readonly description: string }
   | { readonly type: 'boolean'; readonly description: string }
   | { readonly type: 'integer'; readonly description: string; readonly minimum: number; readonly maximum: number }
   | { readonly type: 'array'; readonly items: { readonly type: 'string' }; readonly description: string };
 
 export interface InputSchema {
-  readonly fields: Readonly<Record<string, Field>>;
+  readonly fields: Readonly<Record<string, InputField>>;
   readonly required?: readonly string[];
 }
 
-export const text = (description: string): Field => ({ type: 'string', description });
-export const flag = (description: string): Field => ({ type: 'boolean', description });
-export const words = (description: string): Field => ({ type: 'array', items: { type: 'string' }, description });
-export const count = (description: string, maximum: number): Field => ({
+export const text = (description: string): InputField => ({ type: 'string', description });
+export const flag = (description: string): InputField => ({ type: 'boolean', description });
+export const words = (description: string): InputField => ({ type: 'array', items: { type: 'string' }, description });
+export const count = (description: string, maximum: number): InputField => ({
   type: 'integer',
   description,
   minimum: 1,
@@ -26,13 +26,13 @@ export function jsonSchemaOf({ fields, required = [] }: InputSchema) {
   return { type: 'object' as const, properties: { ...fields }, required: [...required], additionalProperties: false };
 }
 
-function expected(field: Field): string {
+function expected(field: InputField): string {
   if (field.type === 'array') return 'a list of texts';
   if (field.type === 'integer') return `a whole number from ${field.minimum} to ${field.maximum}`;
   return field.type === 'string' ? 'a text' : 'true or false';
 }
 
-function fits(field: Field, value: unknown): boolean {
+function fits(field: InputField, value: unknown): boolean {
   switch (field.type) {
     case 'array':
       return Array.isArray(value) && value.every((each) => typeof each === 'string');
@@ -43,7 +43,7 @@ function fits(field: Field, value: unknown): boolean {
   }
 }
 
-export class Input {
+export class ToolInput {
   readonly #values: Readonly<Record<string, unknown>>;
 
   /** EINVAL with what is wrong first: a field that is missing, unknown, or not of its kind. */

@@ -12,12 +12,12 @@ import type { Workspace } from '../sdk/workspace/workspace.js';
 import { execTool } from './exec-tool.js';
 import { fileTools } from './file-tools.js';
 import { forkTools } from './fork-tools.js';
-import { Input, jsonSchemaOf } from './input.js';
+import { jsonSchemaOf, ToolInput } from './input.js';
 import type * as Protocol from './mcp-protocol.js';
 import { refusal } from './texts.js';
-import type { Tool } from './tool.js';
+import type { McpTool } from './tool.js';
 
-export const tools: readonly Tool[] = [execTool, ...fileTools, ...forkTools];
+export const tools: readonly McpTool[] = [execTool, ...fileTools, ...forkTools];
 
 const instructions =
   "You work on a copy-on-write fork of the person's directory, in a kernel jail: try things freely, rollback undoes them, and the " +
@@ -25,7 +25,7 @@ const instructions =
   'where it was granted. An error begins with its code and ends with what to try.\n' +
   'Whoever else works here on the same fork (another client, a terminal) sees and changes the same files.';
 
-export interface Serving {
+export interface McpServing {
   readonly workspace: Workspace;
   readonly protocol: typeof Protocol;
   readonly timeoutMilliseconds: number | undefined;
@@ -82,7 +82,7 @@ class Progress {
   }
 }
 
-function described({ name, title, description, input, effect }: Tool) {
+function described({ name, title, description, input, effect }: McpTool) {
   return {
     name,
     title,
@@ -98,11 +98,11 @@ function described({ name, title, description, input, effect }: Tool) {
   };
 }
 
-async function call(serving: Serving, tool: Tool, given: Record<string, unknown>, extra: Extra) {
+async function call(serving: McpServing, tool: McpTool, given: Record<string, unknown>, extra: Extra) {
   const progress = new Progress(extra);
   try {
     const { workspace, timeoutMilliseconds } = serving;
-    return await tool.run(new Input(tool.name, tool.input, given), {
+    return await tool.run(new ToolInput(tool.name, tool.input, given), {
       workspace,
       signal: extra.signal,
       timeoutMilliseconds,
@@ -122,7 +122,7 @@ async function call(serving: Serving, tool: Tool, given: Record<string, unknown>
 }
 
 /** To be connected to a transport. */
-export function makeServer(serving: Serving): Protocol.Server {
+export function makeServer(serving: McpServing): Protocol.Server {
   const { Server, ListToolsRequestSchema, CallToolRequestSchema, McpError, ErrorCode } = serving.protocol;
   const server = new Server({ name: 'ctx', version }, { capabilities: { tools: {} }, instructions });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(described) }));

@@ -1,7 +1,7 @@
 /** What models are told, in a form they can act on. Pure. */
 import type { ErrnoError } from '../base/errno.js';
 import { toolTextCharacters } from '../base/limits.js';
-import type { Answer } from './tool.js';
+import type { ToolAnswer } from './tool.js';
 
 /** The beginning and the end: errors stand at the end, and what they are about at the beginning. */
 export function shortened(whole: string, most = toolTextCharacters): string {
@@ -12,7 +12,7 @@ export function shortened(whole: string, most = toolTextCharacters): string {
 }
 
 /** The code to act by, the reason, and what to do about it. */
-export function refusal({ code, operation, path, reason, remedy }: ErrnoError): Answer {
+export function refusal({ code, operation, path, reason, remedy }: ErrnoError): ToolAnswer {
   const where = path === undefined ? '' : ` ${path}`;
   const lines = [`${code}: ${operation}${where}: ${reason}`, ...(remedy === undefined ? [] : [`try: ${remedy}`])];
   return {

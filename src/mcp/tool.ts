@@ -1,7 +1,7 @@
 /** Tools as data: what the client is told of them, and what they do. */
 import type { Asked } from '../sdk/operator/approvals.js';
 import type { Workspace } from '../sdk/workspace/workspace.js';
-import type { Input, InputSchema } from './input.js';
+import type { InputSchema, ToolInput } from './input.js';
 
 export interface Context {
   readonly workspace: Workspace;
@@ -15,19 +15,19 @@ export interface Context {
   asked(asked: Asked): void;
 }
 
-export interface Answer {
+export interface ToolAnswer {
   readonly text: string;
   /** The same for programs. */
   readonly facts?: Readonly<Record<string, unknown>>;
   readonly isError?: true;
 }
 
-export interface Tool {
+export interface McpTool {
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly input: InputSchema;
   /** What it can do at worst, for clients that ask their person by it. */
   readonly effect: 'reads' | 'changes the fork' | 'changes the directory';
-  run(input: Input, context: Context): Promise<Answer>;
+  run(input: ToolInput, context: Context): Promise<ToolAnswer>;
 }

@@ -19,11 +19,11 @@ export interface NetworkRules {
   readonly privateHosts: ReadonlySet<string>;
 }
 
-export type Verdict = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
+export type HostVerdict = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
 
-const allowed: Verdict = Object.freeze({ allowed: true });
+const allowed: HostVerdict = Object.freeze({ allowed: true });
 
-const refused = (reason: string): Verdict => Object.freeze({ allowed: false, reason });
+const refused = (reason: string): HostVerdict => Object.freeze({ allowed: false, reason });
 
 /** `own`: public, and of this very machine, whose firewall lets itself in everywhere. */
 type Kind = AddressKind | 'own';
@@ -52,13 +52,18 @@ export function networkRules(grant: Network, privateHosts: readonly string[] = [
   });
 }
 
-export function judgeTarget({ network }: NetworkRules, target: Target): Verdict {
+export function judgeTarget({ network }: NetworkRules, target: Target): HostVerdict {
   const reason = hostRefusal(network, target);
   return reason === undefined ? allowed : refused(coach(reason));
 }
 
 /** `own`: this machine's addresses, in their canonical notation. The reason does not say which address: what names mean inside the operator's network is not the subject's to learn. */
-export function judgeAddress(rules: NetworkRules, { host, port }: Target, address: string, own: OwnAddresses): Verdict {
+export function judgeAddress(
+  rules: NetworkRules,
+  { host, port }: Target,
+  address: string,
+  own: OwnAddresses,
+): HostVerdict {
   const kind = kindOf(address, own);
   if (kind === 'public') return allowed;
   const wanted = `${host}:${port}`;

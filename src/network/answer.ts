@@ -1,14 +1,14 @@
 /** What a client is told: an errno as an HTTP status and as a SOCKS reply. */
 import { ErrnoError } from '../base/errno.js';
 
-export interface Answer {
+export interface ProxyAnswer {
   readonly status: string;
   readonly socks: number;
   /** A refusal is a decision of ours; a failure is the network's or the client's. */
   readonly verdict: 'refused' | 'failed';
 }
 
-const answers: Partial<Record<string, Answer>> = {
+const answers: Partial<Record<string, ProxyAnswer>> = {
   EACCES: { status: '403 Forbidden', socks: 0x02, verdict: 'refused' },
   EINVAL: { status: '400 Bad Request', socks: 0x01, verdict: 'refused' },
   E2BIG: { status: '431 Request Header Fields Too Large', socks: 0x01, verdict: 'refused' },
@@ -19,9 +19,9 @@ const answers: Partial<Record<string, Answer>> = {
   ETIMEDOUT: { status: '504 Gateway Timeout', socks: 0x06, verdict: 'failed' },
 };
 
-const unexpected: Answer = { status: '502 Bad Gateway', socks: 0x01, verdict: 'failed' };
+const unexpected: ProxyAnswer = { status: '502 Bad Gateway', socks: 0x01, verdict: 'failed' };
 
-export function answerFor(error: ErrnoError): Answer {
+export function answerFor(error: ErrnoError): ProxyAnswer {
   return answers[error.code] ?? unexpected;
 }
 

@@ -1,7 +1,7 @@
 /** What every protocol's server is given: one client, and what may be done for it. */
 import type { Socket } from 'node:net';
 import type { Attempt } from './events.js';
-import type { Gate } from './gate.js';
+import type { NetworkGate } from './gate.js';
 import type { Inbox } from './inbox.js';
 import type { HostSecrets } from './secret.js';
 
@@ -14,11 +14,11 @@ export interface ProxyLimits {
   readonly lingerMilliseconds: number;
 }
 
-export interface Conversation {
+export interface ProxyConversation {
   readonly client: Socket;
   readonly inbox: Inbox;
   readonly attempt: Attempt;
-  readonly gate: Gate;
+  readonly gate: NetworkGate;
   readonly secrets: ReadonlyMap<string, HostSecrets>;
   readonly limits: ProxyLimits;
   /** Certificates of authorities to trust instead of Node's own, in PEM. */

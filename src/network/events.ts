@@ -6,7 +6,7 @@
 import { networkConnectionsTold, networkRepeatMilliseconds } from '../base/limits.js';
 
 /** `https`: plain HTTP from the jail that the proxy sent on over TLS, with a secret added. */
-export type Protocol = 'connect' | 'http' | 'https' | 'socks5' | 'unknown';
+export type NetworkProtocol = 'connect' | 'http' | 'https' | 'socks5' | 'unknown';
 
 export interface ConnectionEvent {
   /** Canonical; empty where none could be read, `*` where several are counted together. */
@@ -14,7 +14,7 @@ export interface ConnectionEvent {
   readonly port: number;
   /** What was connected to, or what was refused after resolution. */
   readonly address: string | null;
-  readonly protocol: Protocol;
+  readonly protocol: NetworkProtocol;
   readonly verdict: 'allowed' | 'refused' | 'failed';
   readonly reason: string | null;
   /** Received from the host; summed over `count`, as are the next two. */
@@ -89,7 +89,7 @@ export class Attempt {
   host = '';
   port = 0;
   address: string | null = null;
-  protocol: Protocol = 'unknown';
+  protocol: NetworkProtocol = 'unknown';
   verdict: ConnectionEvent['verdict'] = 'allowed';
   reason: string | null = null;
   /** Counts at the end; a socket keeps them after it is closed. */

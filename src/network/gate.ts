@@ -13,13 +13,13 @@ import type { BulkReader } from './bulk-reader.js';
 import type { Attempt } from './events.js';
 import { literalAddress, type Target } from './host-name.js';
 import type { OwnAddresses } from './own-addresses.js';
-import type { Resolve } from './resolve-name.js';
+import type { ResolveName } from './resolve-name.js';
 
-export interface Gate {
+export interface NetworkGate {
   readonly rules: NetworkRules;
   /** This machine's own addresses. */
   readonly own: () => OwnAddresses;
-  readonly resolve: Resolve;
+  readonly resolve: ResolveName;
   readonly connectMilliseconds: number;
   /** Told of every socket to a host, so that whoever stops can close what is open. */
   readonly onOpen: (socket: Socket) => void;
@@ -69,7 +69,7 @@ async function before<T>(
   }
 }
 
-async function addressesOf(gate: Gate, { host }: Target, patience: Patience): Promise<readonly string[]> {
+async function addressesOf(gate: NetworkGate, { host }: Target, patience: Patience): Promise<readonly string[]> {
   const literal = literalAddress(host);
   if (literal !== undefined) return [literal];
   const found = await before((signal) => gate.resolve(host, signal), patience, `resolving ${host}`).catch(
@@ -82,7 +82,7 @@ async function addressesOf(gate: Gate, { host }: Target, patience: Patience): Pr
   throw new ErrnoError('ENOENT', { operation: 'connect', reason: `${host} has no address` });
 }
 
-async function connectTo(gate: Gate, address: string, port: number, patience: Opening): Promise<Socket> {
+async function connectTo(gate: NetworkGate, address: string, port: number, patience: Opening): Promise<Socket> {
   const { bulk } = patience;
   const reading = bulk === undefined ? {} : { onread: bulk.onread };
   const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true, ...reading });
@@ -104,7 +104,7 @@ async function connectTo(gate: Gate, address: string, port: number, patience: Op
 }
 
 async function connectToOne(
-  gate: Gate,
+  gate: NetworkGate,
   addresses: readonly string[],
   port: number,
   { deadline, signal, bulk }: Opening,
@@ -130,7 +130,7 @@ async function connectToOne(
  * reader instead of the stream.
  */
 export async function open(
-  gate: Gate,
+  gate: NetworkGate,
   target: Target,
   attempt: Attempt,
   signal: AbortSignal,

@@ -7,7 +7,7 @@ import { connect as connectTls } from 'node:tls';
 import { ErrnoError, hasCode } from '../base/errno.js';
 import { asErrno, httpAnswer } from './answer.js';
 import { BulkReader } from './bulk-reader.js';
-import type { Conversation } from './conversation.js';
+import type { ProxyConversation } from './conversation.js';
 import { open } from './gate.js';
 import type { Target } from './host-name.js';
 import { headScanner, parseRequestHead, parseResponseHead, type RequestHead, refuseMessage } from './http-head.js';
@@ -27,7 +27,7 @@ import { breakOff, tunnel } from './tunnel.js';
 
 const interimResponses = 8;
 
-export async function serveHttp(conversation: Conversation): Promise<void> {
+export async function serveHttp(conversation: ProxyConversation): Promise<void> {
   const { client, inbox, attempt, signal } = conversation;
   const progress = { answered: false };
   attempt.protocol = 'http';
@@ -52,7 +52,7 @@ interface Progress {
 
 const established = 'HTTP/1.1 200 Connection established\r\n\r\n';
 
-async function serveConnect(conversation: Conversation, head: RequestHead, progress: Progress): Promise<void> {
+async function serveConnect(conversation: ProxyConversation, head: RequestHead, progress: Progress): Promise<void> {
   const { client, attempt, gate, secrets, limits, signal } = conversation;
   attempt.protocol = 'connect';
   const target = parseAuthorityTarget(head.target);
@@ -77,7 +77,7 @@ const upgradedPort = 80;
 const noChanges = { drops: () => false, added: [] };
 
 /** Some clients tunnel `http://`, too: for a host with secrets, what they ask inside is served as if it had been asked plainly. */
-async function serveInside(conversation: Conversation, target: Target, progress: Progress): Promise<void> {
+async function serveInside(conversation: ProxyConversation, target: Target, progress: Progress): Promise<void> {
   const { client, limits } = conversation;
   const inbox = new Inbox(client, { bytes: limits.headBytes, milliseconds: limits.headMilliseconds });
   const head = parseRequestHead(await inbox.read(headScanner()));
@@ -86,7 +86,7 @@ async function serveInside(conversation: Conversation, target: Target, progress:
 }
 
 async function serveRequest(
-  conversation: Conversation,
+  conversation: ProxyConversation,
   head: RequestHead,
   asked: ProxyTarget,
   progress: Progress,
@@ -146,7 +146,7 @@ function changesFor(own: HostSecrets) {
   };
 }
 
-async function secured({ authorities, gate }: Conversation, socket: Socket, host: string): Promise<Socket> {
+async function secured({ authorities, gate }: ProxyConversation, socket: Socket, host: string): Promise<Socket> {
   const name = host.startsWith('[') ? host.slice(1, -1) : host;
   const secure = connectTls({
     socket,

@@ -25,13 +25,13 @@ import {
 } from '../base/limits.js';
 import { networkRules } from './allow-list.js';
 import { answerFor, asErrno } from './answer.js';
-import type { Conversation, ProxyLimits } from './conversation.js';
+import type { ProxyConversation, ProxyLimits } from './conversation.js';
 import { Attempt, type ConnectionEvent, ConnectionLog } from './events.js';
-import type { Gate } from './gate.js';
+import type { NetworkGate } from './gate.js';
 import { serveHttp } from './http-server.js';
 import { Inbox } from './inbox.js';
 import { type OwnAddresses, recentAddressesOfHost } from './own-addresses.js';
-import { type Resolve, resolveByHost, sharedResolve } from './resolve-name.js';
+import { type ResolveName, resolveByHost, sharedResolve } from './resolve-name.js';
 import { type HostSecrets, hostSecrets, type InjectedSecret } from './secret.js';
 import { socksVersion } from './socks.js';
 import { serveSocks } from './socks-server.js';
@@ -47,7 +47,7 @@ export interface NetworkProxyOptions {
   readonly onEvent?: (event: ConnectionEvent) => void;
   /** The same of connections that were opened, and go on. */
   readonly onOpened?: (event: ConnectionEvent) => void;
-  readonly resolve?: Resolve;
+  readonly resolve?: ResolveName;
   readonly ownAddresses?: () => OwnAddresses;
   readonly limits?: Partial<ProxyLimits>;
   /** For TLS of the proxy's own (secrets): PEM certificates to trust instead of Node's. */
@@ -94,7 +94,7 @@ export function startNetworkProxy(options: NetworkProxyOptions): NetworkProxy {
 class RunningProxy {
   readonly #log: ConnectionLog;
   readonly #openings: ConnectionLog;
-  readonly #gate: Gate;
+  readonly #gate: NetworkGate;
   readonly #secrets: ReadonlyMap<string, HostSecrets>;
   readonly #limits: ProxyLimits;
   readonly #authorities: readonly string[] | undefined;
@@ -193,7 +193,7 @@ class RunningProxy {
     await linger(client, lingerMilliseconds);
   }
 
-  async #converse(first: number, conversation: Conversation): Promise<void> {
+  async #converse(first: number, conversation: ProxyConversation): Promise<void> {
     if (first === socksVersion) return serveSocks(conversation);
     if (first >= 0x41 && first <= 0x5a) return serveHttp(conversation);
     throw new ErrnoError('EINVAL', { operation: 'accept', reason: 'expected HTTP or SOCKS5' });

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { networkLookups } from '../base/limits.js';
-import { addressesInHosts, type Resolve, sharedResolve } from './resolve-name.js';
+import { addressesInHosts, type ResolveName, sharedResolve } from './resolve-name.js';
 
 const forever = new AbortController().signal;
 /** Resolves nothing until it is aborted, and counts. */
 function silent() {
   const state = { started: [] as string[], aborted: 0 };
-  const resolve: Resolve = (host, signal) =>
+  const resolve: ResolveName = (host, signal) =>
     new Promise((_resolve, reject) => {
       state.started.push(host);
       signal.addEventListener('abort', () => {

@@ -12,13 +12,13 @@ import { ErrnoError } from '../base/errno.js';
 import { networkLookupRestMilliseconds, networkLookups } from '../base/limits.js';
 
 /** Rejects when it is aborted. */
-export type Resolve = (host: string, signal: AbortSignal) => Promise<readonly string[]>;
+export type ResolveName = (host: string, signal: AbortSignal) => Promise<readonly string[]>;
 
 const hostsFile = '/etc/hosts';
 const serverMilliseconds = 3_000;
 const tries = 2;
 
-export const resolveByHost: Resolve = async (host, signal) => {
+export const resolveByHost: ResolveName = async (host, signal) => {
   const listed = addressesInHosts(await readFile(hostsFile, 'latin1').catch(() => ''), host);
   if (listed.length > 0) return listed;
   if (host === 'localhost' || host.endsWith('.localhost')) return ['127.0.0.1', '::1'];
@@ -58,7 +58,7 @@ interface Flight {
  * One lookup a name, however many ask for it; so many names at once, the others in their order; a failure is
  * everybody's for a moment, since clients ask again at once.
  */
-export function sharedResolve(resolve: Resolve): Resolve {
+export function sharedResolve(resolve: ResolveName): ResolveName {
   const flights = new Map<string, Flight>();
   const waiting: (() => void)[] = [];
   let running = 0;

@@ -2,12 +2,12 @@
 import { ErrnoError } from '../base/errno.js';
 import { answerFor, asErrno } from './answer.js';
 import { BulkReader } from './bulk-reader.js';
-import type { Conversation } from './conversation.js';
+import type { ProxyConversation } from './conversation.js';
 import { open } from './gate.js';
 import { greetingReply, requestReply, takeGreeting, takeRequest } from './socks.js';
 import { tunnel } from './tunnel.js';
 
-export async function serveSocks(conversation: Conversation): Promise<void> {
+export async function serveSocks(conversation: ProxyConversation): Promise<void> {
   const { client, inbox, attempt, gate, limits, signal } = conversation;
   attempt.protocol = 'socks5';
   const accepted = await inbox.read(takeGreeting);

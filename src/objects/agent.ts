@@ -7,9 +7,9 @@ import type { Policy } from '../authority/policy.js';
 import type { Lifetime, Quota } from '../authority/quota.js';
 import type { Scope } from '../authority/scope.js';
 import { ErrnoError } from '../base/errno.js';
-import { type AgentValues, agentFiles, type Status } from './control-file.js';
-import type { Roots } from './layout.js';
-import { type Located, listObjects, readControlText, requireObject } from './object-store.js';
+import { type AgentValues, agentFiles, type ObjectStatus } from './control-file.js';
+import type { ObjectRoots } from './layout.js';
+import { type LocatedObject, listObjects, readControlText, requireObject } from './object-store.js';
 import { type ReadValues, readValues, wholeValues } from './read-values.js';
 
 export interface Agent {
@@ -29,7 +29,7 @@ export interface Agent {
   readonly quota: Quota;
   readonly lifetime: Lifetime;
   readonly scope: Scope;
-  readonly status: Status;
+  readonly status: ObjectStatus;
   readonly pid: number | undefined;
   readonly meta: Readonly<Record<string, unknown>>;
 }
@@ -70,7 +70,10 @@ export function agentFrom(name: string, directory: string, values: AgentValues):
 }
 
 /** `changed` replaces what stands on disk, to see what an agent would be. */
-export function inspectAgent(object: Located, changed?: ReadonlyMap<string, string>): ReadValues<typeof agentFiles> {
+export function inspectAgent(
+  object: LocatedObject,
+  changed?: ReadonlyMap<string, string>,
+): ReadValues<typeof agentFiles> {
   return readValues(
     agentFiles,
     // The log may be long, and says nothing of what the agent is.
@@ -79,16 +82,16 @@ export function inspectAgent(object: Located, changed?: ReadonlyMap<string, stri
   );
 }
 
-export function readAgent(object: Located, changed?: ReadonlyMap<string, string>): Agent {
+export function readAgent(object: LocatedObject, changed?: ReadonlyMap<string, string>): Agent {
   return agentFrom(object.name, object.directory, wholeValues(inspectAgent(object, changed), `agent ${object.name}`));
 }
 
-export function agentNamed(roots: Roots, name: string): Agent {
+export function agentNamed(roots: ObjectRoots, name: string): Agent {
   return readAgent(requireObject(roots, 'agent', name));
 }
 
 /** Names of the agents whose parent is `name`; one whose files are wrong counts, since nobody knows. */
-export function childrenOf(roots: Roots, name: string): readonly string[] {
+export function childrenOf(roots: ObjectRoots, name: string): readonly string[] {
   return listObjects(roots, 'agent')
     .filter((object) => object.name !== name)
     .filter((object) => {

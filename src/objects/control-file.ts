@@ -51,9 +51,9 @@ function oneValue<T>(parse: (text: string) => T): Parse<T> {
 }
 
 export const statuses = Object.freeze(['start', 'ready', 'busy', 'idle', 'stopping', 'dead'] as const);
-export type Status = (typeof statuses)[number];
+export type ObjectStatus = (typeof statuses)[number];
 
-function parseStatus(text: string, path: string): Status {
+function parseStatus(text: string, path: string): ObjectStatus {
   const word = singleLine(text, path);
   const status = statuses.find((known) => known === word);
   const place = { file: path, line: 1, column: 1 };

@@ -23,7 +23,7 @@ export type ObjectKind = (typeof objectKinds)[number];
 export const tiers = ['system', 'user'] as const;
 export type Tier = (typeof tiers)[number];
 
-export interface Roots {
+export interface ObjectRoots {
   /** CTX_ROOT on the host. */
   readonly root: string;
   /** Whose user tier it is. */
@@ -33,11 +33,11 @@ export interface Roots {
 /** Where agents see the root, whatever directory of the host holds it. */
 const seenRoot = '/ctx';
 
-export function tierDirectory({ root, uid }: Roots, tier: Tier, kind: ObjectKind): string {
+export function tierDirectory({ root, uid }: ObjectRoots, tier: Tier, kind: ObjectKind): string {
   return tier === 'system' ? join(root, kind) : join(root, 'home', String(uid), kind);
 }
 
-export function controlDirectory(roots: Roots, tier: Tier, kind: ObjectKind, name: string): string {
+export function controlDirectory(roots: ObjectRoots, tier: Tier, kind: ObjectKind, name: string): string {
   return join(tierDirectory(roots, tier, kind), `${parseObjectName(name)}.d`);
 }
 

@@ -7,7 +7,7 @@ import { mountObjectName } from '../authority/name.js';
 import type { ObjectClass } from '../authority/permission.js';
 import { fromSystemError, hasCode } from '../base/errno.js';
 import { inspectAgent } from './agent.js';
-import type { Roots } from './layout.js';
+import type { ObjectRoots } from './layout.js';
 import { findObject } from './object-store.js';
 import { toolFacts } from './tool.js';
 
@@ -24,7 +24,12 @@ function directoryFacts(path: string): ObjectFacts {
   }
 }
 
-export function objectFacts(roots: Roots, authority: Authority, objectClass: ObjectClass, name: string): ObjectFacts {
+export function objectFacts(
+  roots: ObjectRoots,
+  authority: Authority,
+  objectClass: ObjectClass,
+  name: string,
+): ObjectFacts {
   switch (objectClass) {
     case 'tool':
       return toolFacts(roots, authority.toolPath, findObject(roots, 'tool', name));

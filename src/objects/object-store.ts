@@ -4,9 +4,9 @@ import { basename, join, relative } from 'node:path';
 import { isObjectName } from '../authority/name.js';
 import { writeFileAtomic } from '../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
-import { controlDirectory, type ObjectKind, type Roots, type Tier, tierDirectory, tiers } from './layout.js';
+import { controlDirectory, type ObjectKind, type ObjectRoots, type Tier, tierDirectory, tiers } from './layout.js';
 
-export interface Located {
+export interface LocatedObject {
   readonly kind: ObjectKind;
   readonly name: string;
   readonly tier: Tier;
@@ -16,7 +16,7 @@ export interface Located {
   readonly shown: string;
 }
 
-function at(roots: Roots, tier: Tier, kind: ObjectKind, name: string): Located {
+function at(roots: ObjectRoots, tier: Tier, kind: ObjectKind, name: string): LocatedObject {
   const directory = controlDirectory(roots, tier, kind, name);
   return Object.freeze({ kind, name, tier, directory, shown: relative(roots.root, directory) });
 }
@@ -30,11 +30,11 @@ function isDirectory(path: string): boolean {
   }
 }
 
-export function findObject(roots: Roots, kind: ObjectKind, name: string): Located | undefined {
+export function findObject(roots: ObjectRoots, kind: ObjectKind, name: string): LocatedObject | undefined {
   return tiers.map((tier) => at(roots, tier, kind, name)).find(({ directory }) => isDirectory(directory));
 }
 
-export function requireObject(roots: Roots, kind: ObjectKind, name: string): Located {
+export function requireObject(roots: ObjectRoots, kind: ObjectKind, name: string): LocatedObject {
   const found = findObject(roots, kind, name);
   if (found !== undefined) return found;
   throw new ErrnoError('ENOENT', {
@@ -45,8 +45,8 @@ export function requireObject(roots: Roots, kind: ObjectKind, name: string): Loc
 }
 
 /** Sorted by name; of a name in both tiers the one that is found. */
-export function listObjects(roots: Roots, kind: ObjectKind): readonly Located[] {
-  const found = new Map<string, Located>();
+export function listObjects(roots: ObjectRoots, kind: ObjectKind): readonly LocatedObject[] {
+  const found = new Map<string, LocatedObject>();
   for (const tier of tiers) {
     const directory = tierDirectory(roots, tier, kind);
     let entries: readonly string[];
@@ -66,7 +66,7 @@ export function listObjects(roots: Roots, kind: ObjectKind): readonly Located[] 
 }
 
 /** Undefined where there is no such file. */
-export function readControlText({ directory }: Located, file: string): string | undefined {
+export function readControlText({ directory }: LocatedObject, file: string): string | undefined {
   const path = join(directory, file);
   try {
     return readFileSync(path, 'utf8');
@@ -77,20 +77,20 @@ export function readControlText({ directory }: Located, file: string): string | 
 }
 
 /** The caller has checked the text. */
-export function writeControlText({ directory }: Located, file: string, text: string): void {
+export function writeControlText({ directory }: LocatedObject, file: string, text: string): void {
   writeFileAtomic(join(directory, file), text, { durable: true, mode: 0o644 });
 }
 
 /** The caller has checked the texts. EEXIST where either tier has the name. */
 export function makeObject(
-  roots: Roots,
+  roots: ObjectRoots,
   tier: Tier,
   kind: ObjectKind,
   name: string,
   texts: ReadonlyMap<string, string>,
-): Located {
+): LocatedObject {
   const made = at(roots, tier, kind, name);
-  const exists = (where: Located): never => {
+  const exists = (where: LocatedObject): never => {
     throw new ErrnoError('EEXIST', {
       operation: `${kind} ${name}`,
       path: where.directory,
@@ -117,7 +117,7 @@ export function makeObject(
   return made;
 }
 
-export function removeObject(object: Located): void {
+export function removeObject(object: LocatedObject): void {
   const gone = join(object.directory, '..', `.${basename(object.directory)}.${process.pid}.gone`);
   try {
     renameSync(object.directory, gone);

@@ -6,7 +6,7 @@ import { isNormalPath, normalPathRule } from '../authority/absolute-path.js';
 import { isModelName, modelNameRule } from '../authority/name.js';
 import { hostNetwork, type Network } from '../authority/network.js';
 import { type Lifetime, lifetimeFields, makeLifetime, makeQuota, type Quota, quotaFields } from '../authority/quota.js';
-import { type Line, meaningfulLines, type Place, quoted, refuseAt, wordsOf } from '../authority/syntax.js';
+import { type Line, meaningfulLines, quoted, refuseAt, type SourcePlace, wordsOf } from '../authority/syntax.js';
 import { ErrnoError } from '../base/errno.js';
 
 const operation = 'control file';
@@ -35,7 +35,7 @@ function linesOf(text: string, file: string): Line[] {
 
 const lastId = 0xfffffffe;
 
-function idAt(text: string, place: Place): number {
+function idAt(text: string, place: SourcePlace): number {
   if (/^(?:0|[1-9][0-9]{0,9})$/.test(text) && Number(text) <= lastId) return Number(text);
   return refuseAt(operation, place, `expected a number from 0 to ${lastId}, got ${quoted(text)}`);
 }
@@ -112,7 +112,7 @@ function parseNumbers<Field extends string>(
   const numbers: Partial<Record<Field, number>> = {};
   for (const { text: line, number } of linesOf(text, file)) {
     const [name, value, extra] = wordsOf(line);
-    const at = (column: number): Place => ({ file, line: number, column });
+    const at = (column: number): SourcePlace => ({ file, line: number, column });
     const field = fields.find((known) => known === name?.text);
     if (field === undefined || numbers[field] !== undefined) {
       return refuseAt(

@@ -82,7 +82,7 @@ function impliedRules(spec: Spec, type: string): readonly string[] {
   ].map((grant) => `allow ${type} ${grant}\n`);
 }
 
-export interface Maker {
+export interface ObjectMaker {
   readonly uid: number;
   readonly gid: number;
   readonly parent?: Agent | undefined;
@@ -98,7 +98,7 @@ function labelText(given: unknown, name: string, parent: Agent | undefined): str
 }
 
 /** Every control file of a new agent, yet to be checked. */
-export function agentTexts(name: string, spec: Spec, maker: Maker): ReadonlyMap<string, string> {
+export function agentTexts(name: string, spec: Spec, maker: ObjectMaker): ReadonlyMap<string, string> {
   parseObjectName(name);
   checkMembers(spec, 'agent', name);
   const { parent } = maker;

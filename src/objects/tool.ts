@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path';
 import type { ObjectFacts } from '../authority/decide.js';
 import type { Policy } from '../authority/policy.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
-import { type Capability, type Status, type ToolValues, toolFiles } from './control-file.js';
-import { hostPathOf, type Roots } from './layout.js';
-import { type Located, readControlText } from './object-store.js';
+import { type Capability, type ObjectStatus, type ToolValues, toolFiles } from './control-file.js';
+import { hostPathOf, type ObjectRoots } from './layout.js';
+import { type LocatedObject, readControlText } from './object-store.js';
 import { type ReadValues, readValues, wholeValues } from './read-values.js';
 
 export interface Tool {
@@ -15,7 +15,7 @@ export interface Tool {
   readonly schema: Readonly<Record<string, unknown>>;
   readonly capabilities: readonly Capability[];
   readonly policy: Policy;
-  readonly status: Status;
+  readonly status: ObjectStatus;
 }
 
 export function toolFrom(name: string, values: ToolValues): Tool {
@@ -27,7 +27,10 @@ export function toolFrom(name: string, values: ToolValues): Tool {
   return Object.freeze({ name, description, schema, capabilities: cap, policy, status });
 }
 
-export function inspectTool(object: Located, changed?: ReadonlyMap<string, string>): ReadValues<typeof toolFiles> {
+export function inspectTool(
+  object: LocatedObject,
+  changed?: ReadonlyMap<string, string>,
+): ReadValues<typeof toolFiles> {
   return readValues(
     toolFiles,
     (file) => changed?.get(file) ?? (file === 'log' ? '' : readControlText(object, file)),
@@ -35,7 +38,7 @@ export function inspectTool(object: Located, changed?: ReadonlyMap<string, strin
   );
 }
 
-export function readTool(object: Located, changed?: ReadonlyMap<string, string>): Tool {
+export function readTool(object: LocatedObject, changed?: ReadonlyMap<string, string>): Tool {
   return toolFrom(object.name, wholeValues(inspectTool(object, changed), `tool ${object.name}`));
 }
 
@@ -50,7 +53,11 @@ function statOf(path: string): { readonly uid: number; readonly gid: number; rea
 }
 
 /** Of the first directory of the tool path that has the tool; its executable entry, where it has one, else its directory. */
-export function toolFacts(roots: Roots, toolPath: readonly string[], object: Located | undefined): ObjectFacts {
+export function toolFacts(
+  roots: ObjectRoots,
+  toolPath: readonly string[],
+  object: LocatedObject | undefined,
+): ObjectFacts {
   if (object === undefined) return { exists: false, visible: false };
   const visible = toolPath.some((path) => hostPathOf(roots.root, path) === dirname(object.directory));
   const file = statOf(join(dirname(object.directory), object.name)) ?? statOf(object.directory);

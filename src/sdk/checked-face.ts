@@ -5,7 +5,7 @@
 import { ErrnoError } from '../base/errno.js';
 import type { Shape } from '../base/shape.js';
 
-export interface Entry {
+export interface MethodEntry {
   readonly takes: readonly Shape[];
   /** Throws; else it rejects. */
   readonly atOnce: boolean;
@@ -15,15 +15,15 @@ export interface Entry {
 
 export interface Entries {
   readonly name: string;
-  readonly methods: Readonly<Record<string, Entry>>;
+  readonly methods: Readonly<Record<string, MethodEntry>>;
   /** Members that are such objects. */
   readonly parts?: Readonly<Record<string, Entries>> | undefined;
 }
 
 /** A method that answers later; arguments that may be left out are at the end, and `optional`. */
-export const later = (...takes: readonly Shape[]): Entry => ({ takes, atOnce: false });
-export const atOnce = (...takes: readonly Shape[]): Entry => ({ takes, atOnce: true });
-export const giving = (entry: Entry, gives: Entries): Entry => ({ ...entry, gives });
+export const later = (...takes: readonly Shape[]): MethodEntry => ({ takes, atOnce: false });
+export const atOnce = (...takes: readonly Shape[]): MethodEntry => ({ takes, atOnce: true });
+export const giving = (entry: MethodEntry, gives: Entries): MethodEntry => ({ ...entry, gives });
 
 /** Throws EINVAL, whatever the arguments do when they are looked at. */
 export function checkArguments(name: string, takes: readonly Shape[], given: readonly unknown[]): void {
@@ -65,7 +65,7 @@ function faceOf(target: object, member: string, value: unknown, entries: Entries
   return (...given: readonly unknown[]) => called(target, value, `${entries.name}.${member}`, entry, given);
 }
 
-function called(target: object, method: unknown, name: string, entry: Entry, given: readonly unknown[]): unknown {
+function called(target: object, method: unknown, name: string, entry: MethodEntry, given: readonly unknown[]): unknown {
   try {
     checkArguments(name, entry.takes, given);
   } catch (error) {

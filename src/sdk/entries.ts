@@ -17,7 +17,7 @@ import {
 } from '../base/shape.js';
 import { commandClasses } from '../shell/classes.js';
 import { atOnce, type Entries, giving, later } from './checked-face.js';
-import type { Leave, Reply } from './operator/approvals.js';
+import type { GrantOptions, Reply } from './operator/approvals.js';
 import type { HarnessOptions } from './operator/harness.js';
 import type { NewObject } from './operator/objects.js';
 import type { FindOptions, RecordOptions } from './operator/record.js';
@@ -109,7 +109,7 @@ export const workspaceEntries: Entries = {
 };
 
 const reply = closed<Reply>({ by: name, why: optional(text) });
-const grant = closed<Leave>({
+const grant = closed<GrantOptions>({
   by: name,
   why: optional(text),
   scope: optional(oneOf('once', 'session', 'rule')),

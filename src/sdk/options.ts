@@ -1,11 +1,11 @@
 /** What a caller of the SDK says. Everything that widens what a command may do is said here, when a workspace is opened. */
 import type { Quota } from '../authority/quota.js';
 import type { RunningJail } from '../jail/launch.js';
-import type { Layer } from '../jail/plan.js';
+import type { JailLayer } from '../jail/plan.js';
 import type { ExecRequest } from '../proxy/run/exec-request.js';
 import { shellCommand } from '../proxy/run/shell-command.js';
 
-export type { Layer, Quota };
+export type { JailLayer, Quota };
 
 /** What the commands of a workspace may do beyond working in it; the same as the options of `ctx exec`. */
 export type Grants = Pick<

@@ -16,7 +16,7 @@ import { Member } from '../vault/store/member.js';
 import { collectInPassing } from '../vault/upkeep/collect-in-passing.js';
 import { closeFork, type OpenFork, openExistingFork } from '../vault/vault.js';
 import type { DecidedCommand } from './decided-command.js';
-import type { Equipment, Mounted } from './equipment.js';
+import type { Equipment, MountedFork } from './equipment.js';
 import { lostSession } from './session-request.js';
 
 /**
@@ -27,7 +27,7 @@ export async function enterFork(
   { origin, fork: name, kept }: Equipment,
   { host, place, resolved, request }: DecidedCommand,
   looks: boolean,
-): Promise<[Mounted, Ready]> {
+): Promise<[MountedFork, Ready]> {
   const { store, tree } = host;
   const purpose = commandText(request.argv);
   const roots = [workspaceRoot, ...resolved.roots.map(rootKey)];
@@ -70,7 +70,7 @@ async function quicklyReady(host: Host, opened: OpenFork, resolved: Permitted, r
 }
 
 /** As it is mounted: another command runs in it, or what one left. */
-export async function joinMounted(mounted: Mounted, { resolved, request }: DecidedCommand): Promise<Ready> {
+export async function joinMounted(mounted: MountedFork, { resolved, request }: DecidedCommand): Promise<Ready> {
   await mounted.fork.lock?.takeAgain();
   const others = await mounted.member.others();
   // Whoever joined meanwhile may have added to its state.

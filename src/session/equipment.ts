@@ -1,5 +1,5 @@
 /** What a session is made with: its jail, its place in the fork's group, its control group, its network, its record. */
-import { type Group, makeGroup } from '../jail/cgroup.js';
+import { type ControlGroup, makeGroup } from '../jail/cgroup.js';
 import { keptPlan } from '../jail/plan.js';
 import { KeptJail } from '../jail/serve.js';
 import { readyFork } from '../proxy/execute.js';
@@ -24,7 +24,7 @@ import type { SessionRequest } from './session-request.js';
 export interface Equipment {
   readonly jail: KeptJail;
   readonly kept: KeptPlace;
-  readonly group: Group | undefined;
+  readonly group: ControlGroup | undefined;
   readonly network: JailNetwork | undefined;
   readonly record: SessionRecord;
   readonly resolved: ResolvedAuthority;
@@ -33,7 +33,7 @@ export interface Equipment {
 }
 
 /** The fork while the jail has it mounted: while a command runs, or something that one left. */
-export interface Mounted {
+export interface MountedFork {
   readonly fork: OpenFork;
   readonly member: Member;
   readonly isReadOnly: boolean;
@@ -47,7 +47,7 @@ export interface Mounted {
 interface Parts {
   readonly jail: KeptJail | undefined;
   readonly network: JailNetwork | undefined;
-  readonly group: Group | undefined;
+  readonly group: ControlGroup | undefined;
   readonly member: Member | undefined;
   readonly kept: KeptPlace | undefined;
 }
@@ -72,7 +72,7 @@ export interface EquipmentRequest {
 }
 
 /** The jail has the fork mounted, and nothing runs in it. */
-export async function makeEquipment(asked: EquipmentRequest): Promise<[Equipment, Mounted]> {
+export async function makeEquipment(asked: EquipmentRequest): Promise<[Equipment, MountedFork]> {
   const { host, id, request, place, resolved, opened } = asked;
   const { authority } = resolved;
   const { origin } = place;
@@ -80,7 +80,7 @@ export async function makeEquipment(asked: EquipmentRequest): Promise<[Equipment
   const roots = [workspaceRoot, ...resolved.roots.map(rootKey)];
   let kept: KeptPlace | undefined;
   let member: Member | undefined;
-  let group: Group | undefined;
+  let group: ControlGroup | undefined;
   let network: JailNetwork | undefined;
   let jail: KeptJail | undefined;
   try {

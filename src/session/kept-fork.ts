@@ -18,32 +18,32 @@ import { closeFork, type OpenFork, openExistingFork } from '../vault/vault.js';
 import { watchBackground } from './background-limits.js';
 import type { DecidedCommand } from './decided-command.js';
 import { enterFork } from './enter-fork.js';
-import type { Equipment, Mounted } from './equipment.js';
+import type { Equipment, MountedFork } from './equipment.js';
 
 export class KeptFork {
   readonly #host: Host;
   readonly #equipment: Equipment;
   /** Of commands that begin or end: what changes here is changed by one of them. */
   readonly #turns: Turns;
-  #mounted: Mounted | undefined;
+  #mounted: MountedFork | undefined;
   /** Of what runs between commands. */
   #watch: LimitWatch | undefined;
   #idle: NodeJS.Timeout | undefined;
   /** When the person's directory is to be looked at again. */
   #lookAt = 0;
 
-  constructor(host: Host, equipment: Equipment, turns: Turns, mounted: Mounted) {
+  constructor(host: Host, equipment: Equipment, turns: Turns, mounted: MountedFork) {
     this.#host = host;
     this.#equipment = equipment;
     this.#turns = turns;
     this.#mounted = mounted;
   }
 
-  get mounted(): Mounted | undefined {
+  get mounted(): MountedFork | undefined {
     return this.#mounted;
   }
 
-  async mount(decided: DecidedCommand): Promise<[Mounted, Ready]> {
+  async mount(decided: DecidedCommand): Promise<[MountedFork, Ready]> {
     const begun = performance.now();
     // What was approved is the directory as it was when it was asked, newest edits included.
     const looks = begun >= this.#lookAt || decided.resolved.leave.approval !== null;
@@ -138,7 +138,7 @@ export class KeptFork {
   }
 
   /** Limits hold between commands, too: what goes on writing then ends with the whole session. */
-  async #watchBackground({ fork }: Mounted): Promise<void> {
+  async #watchBackground({ fork }: MountedFork): Promise<void> {
     const { jail, resolved, record } = this.#equipment;
     if (this.#watch !== undefined) return;
     this.#watch = await watchBackground(this.#host, {

@@ -60,7 +60,7 @@ export interface Served {
   stop(): void;
 }
 
-export interface Keeping {
+export interface KeepingRequest {
   /** It ends when nobody asked anything for so long. */
   readonly idleMilliseconds: number;
   /** It can be found from here on. */
@@ -79,7 +79,7 @@ interface Circumstances {
 export async function keepSession(
   session: Session,
   place: SessionPlace,
-  { idleMilliseconds, onReady, serve, peerLibrary, now }: Keeping & Circumstances,
+  { idleMilliseconds, onReady, serve, peerLibrary, now }: KeepingRequest & Circumstances,
 ): Promise<void> {
   mkdirSync(place.directory, { recursive: true, mode: 0o700 });
   // What one left that was killed; nobody answered there.
@@ -89,7 +89,7 @@ export async function keepSession(
     stop = resolve;
   });
   const isOwn = loadPeerCheck(peerLibrary);
-  const clients = new Map<Socket, ReturnType<Keeping['serve']>>();
+  const clients = new Map<Socket, ReturnType<KeepingRequest['serve']>>();
   let idle: NodeJS.Timeout | undefined;
   let over = false;
   const rest = () => {

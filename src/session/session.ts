@@ -30,7 +30,7 @@ import { leavePlace } from '../vault/store/worker-file.js';
 import { closeFork, type OpenFork, openFork } from '../vault/vault.js';
 import { type DecidedCommand, decideCommand } from './decided-command.js';
 import { joinMounted } from './enter-fork.js';
-import { dismantle, type Equipment, type Mounted, makeEquipment } from './equipment.js';
+import { dismantle, type Equipment, type MountedFork, makeEquipment } from './equipment.js';
 import { KeptFork } from './kept-fork.js';
 import { ranApart, readApart, runApart } from './run-apart.js';
 import { runKept } from './run-kept.js';
@@ -48,7 +48,7 @@ export class Session {
   readonly #fork: KeptFork;
   #ending: Promise<void> | undefined;
 
-  private constructor(id: string, host: Host, request: SessionRequest, equipment: Equipment, mounted: Mounted) {
+  private constructor(id: string, host: Host, request: SessionRequest, equipment: Equipment, mounted: MountedFork) {
     this.id = id;
     this.#host = host;
     this.#request = request;

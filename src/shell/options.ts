@@ -2,7 +2,7 @@
 import type { Program } from './program.js';
 import { knownValue, plainWord, type Word } from './word.js';
 
-export interface Option {
+export interface ShellOption {
   /** With its dashes; `--` for the word that ends them. */
   readonly name: string;
   readonly value: Word | undefined;
@@ -11,7 +11,7 @@ export interface Option {
 }
 
 export interface Options {
-  readonly options: readonly Option[];
+  readonly options: readonly ShellOption[];
   readonly operands: readonly Word[];
   /** Where each operand stands among the words. */
   readonly places: readonly number[];
@@ -40,7 +40,7 @@ export function optionValues(list: string | undefined, { options }: Options): re
 export function optionsOf(program: Program, words: readonly Word[], stopAtOperand: boolean): Options {
   const valued = [...names(program.values), ...names(program.text)];
   const takesValue = (name: string) => valued.some((known) => isOption(known, name));
-  const options: Option[] = [];
+  const options: ShellOption[] = [];
   const operands: Word[] = [];
   const places: number[] = [];
   let unsure = false;

@@ -14,10 +14,10 @@ import { classesOf, networked, readOnly } from './classes.js';
 import { redirectionClasses } from './host-paths.js';
 import { assignmentReading, hiddenCode } from './read-builtin.js';
 import { allClasses, holding, type Reading, unreadable } from './reading.js';
-import type { Input, Reader, Surroundings } from './surroundings.js';
+import type { Reader, ShellInput, Surroundings } from './surroundings.js';
 import { knownValue, plainWord, textFrom, unknownWord, type Word, wordFrom } from './word.js';
 
-export interface Visit {
+export interface ScriptVisit {
   readonly reader: Reader;
   readonly children: typeof forEachChild;
   readonly source: string;
@@ -30,7 +30,7 @@ export class ScriptReading {
   readonly #children: typeof forEachChild;
   readonly #source: string;
 
-  constructor({ reader, children, source }: Visit) {
+  constructor({ reader, children, source }: ScriptVisit) {
     this.#reader = reader;
     this.#children = children;
     this.#source = source;
@@ -45,7 +45,7 @@ export class ScriptReading {
     return holding(this.#text(script), 'shell text', parts);
   }
 
-  #visit(): Visit {
+  #visit(): ScriptVisit {
     return { reader: this.#reader, children: this.#children, source: this.#source };
   }
 
@@ -137,7 +137,7 @@ export class ScriptReading {
   }
 
   /** The text that `echo` or a plain `printf` prints, where it is known. */
-  #printed(node: SyntaxNode, around: Surroundings): Input | undefined {
+  #printed(node: SyntaxNode, around: Surroundings): ShellInput | undefined {
     if (node.type !== 'Command' || node.redirects.length > 0 || node.args.some((word) => word.type !== 'Word'))
       return undefined;
     const words = node.args.map((word) => knownValue(wordFrom(word as SyntaxWord, around.variables)));
@@ -192,7 +192,10 @@ export class ScriptReading {
     return { ...own, text, parts: [...own.parts, ...parts] };
   }
 
-  #redirections(redirections: readonly Redirection[], around: Surroundings): { readings: Reading[]; input: Input } {
+  #redirections(
+    redirections: readonly Redirection[],
+    around: Surroundings,
+  ): { readings: Reading[]; input: ShellInput } {
     const readings: Reading[] = [];
     let input = around.input;
     for (const redirection of redirections) {

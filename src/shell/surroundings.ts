@@ -3,16 +3,16 @@ import type { Reading } from './reading.js';
 import type { Variables, Word } from './word.js';
 
 /** Where its standard input comes from. A shell runs what it reads there. */
-export type Input =
+export type ShellInput =
   | { readonly kind: 'terminal' }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'file' }
   | { readonly kind: 'stream'; readonly networked: boolean };
 
-export const terminal: Input = Object.freeze({ kind: 'terminal' });
+export const terminal: ShellInput = Object.freeze({ kind: 'terminal' });
 
 export interface Surroundings {
-  readonly input: Input;
+  readonly input: ShellInput;
   readonly variables: Variables;
   /** Functions that the text itself defines: their bodies are read where they stand. */
   readonly functions: ReadonlySet<string>;

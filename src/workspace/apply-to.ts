@@ -4,9 +4,9 @@ import { identityOf } from '../base/directory-identity.js';
 import { ErrnoError, fromSystemError } from '../base/errno.js';
 import { refuseForeignLinks } from '../proxy/canonical-paths.js';
 import type { Host } from '../proxy/host.js';
-import type { ApplyRequest } from '../vault/apply/apply.js';
+import type { ApplyReport, ApplyRequest } from '../vault/apply/apply.js';
 import { refuseBothSides } from '../vault/apply/apply-plan.js';
-import { type AppliedTo, applyTo } from '../vault/apply/apply-to.js';
+import { applyTo } from '../vault/apply/apply-to.js';
 import { refuseForeign } from '../vault/store/root-paths.js';
 import { type ForkRequest, objectOf, withFork } from './fork-verbs.js';
 import { recordedVerb, toldSteps } from './recorded-verb.js';
@@ -42,7 +42,7 @@ export function applyForkTo(
   request: ForkRequest,
   to: string,
   choices: ApplyRequest,
-): Promise<AppliedTo & { readonly to: string }> {
+): Promise<ApplyReport & { readonly to: string }> {
   return withFork(host, request, 'ctx apply --to', async (fork) => {
     const { only = [], ours = [], theirs = [] } = choices;
     refuseForeign(fork.vault.roots, [...only, ...ours, ...theirs], 'ctx apply');

@@ -9,7 +9,7 @@ import type { Decided } from '../proxy/approval/decision.js';
 import { type Host, placeOf } from '../proxy/host.js';
 import { resolvedFor } from '../proxy/run/authority-for.js';
 import type { ExecRequest } from '../proxy/run/exec-request.js';
-import type { Applied } from '../vault/apply/apply.js';
+import type { ApplyReport } from '../vault/apply/apply.js';
 import { type ForkRequest, keepFork } from './fork-verbs.js';
 
 export interface ApprovedApplyRequest extends ForkRequest, Omit<ExecRequest, 'argv' | 'streams'> {
@@ -17,16 +17,14 @@ export interface ApprovedApplyRequest extends ForkRequest, Omit<ExecRequest, 'ar
   readonly only: readonly string[] | undefined;
 }
 
-type Answer = Omit<Applied, 'fork'>;
-
 /** What the person is told; each path is on a line of its own, and none of them in the sentence. */
-function decidedOn({ steps }: Answer): Decided {
+function decidedOn({ steps }: ApplyReport): Decided {
   const reason = `it would write ${steps.length} ${steps.length === 1 ? 'change' : 'changes'} of the fork into your own directory`;
   return { action: 'require_approval', categories: ['mutating'], reason, rule: 'default', words: [] };
 }
 
 /** Throws EACCES where the answer is no, or none came; ESTALE where the fork has changed since it was asked. */
-export async function applyByApproval(host: Host, asked: ApprovedApplyRequest): Promise<Answer> {
+export async function applyByApproval(host: Host, asked: ApprovedApplyRequest): Promise<ApplyReport> {
   const { only, ...request } = asked;
   const choices = { conflicts: 'refuse', ours: [], theirs: [], only, allowSensitive: false } as const;
   const planned = await keepFork(host, request, { ...choices, dryRun: true });

@@ -93,7 +93,7 @@ export function lookAtFork(host: Host, request: LookRequest): Promise<ForkStatus
   });
 }
 
-export interface Reading {
+export interface ForkReading {
   /** Of the changes, those whose contents are wanted. */
   choose(status: ForkStatus): readonly Change[];
   /** Each of them, with both its sides: a few are in memory at a time, whatever their number. */
@@ -103,7 +103,7 @@ export interface Reading {
 }
 
 /** The status, and the contents on both sides of some of its changes. */
-export function readFork(host: Host, request: LookRequest, { choose, visit, most }: Reading): Promise<ForkStatus> {
+export function readFork(host: Host, request: LookRequest, { choose, visit, most }: ForkReading): Promise<ForkStatus> {
   return lookIntoFork(host, request, 'ctx diff', async (fork, running) => {
     const { since, about = [] } = request;
     refuseForeign(fork.vault.roots, about, 'ctx diff');

@@ -3,7 +3,7 @@ import { ErrnoError, orDiskError } from '../base/errno.js';
 import { countedChanges } from '../base/limits.js';
 import { type Host, placeOf } from '../proxy/host.js';
 import { recordInterrupted } from '../proxy/run/interrupted-run.js';
-import { type Applied, type ApplyRequest, applyFork } from '../vault/apply/apply.js';
+import { type ApplyReport, type ApplyRequest, applyFork } from '../vault/apply/apply.js';
 import { refuseBothSides } from '../vault/apply/apply-plan.js';
 import { countForkChanges, forkChanges } from '../vault/forks/changes.js';
 import { syncedFork } from '../vault/forks/durable.js';
@@ -98,7 +98,7 @@ export function keepFork(
   request: ForkRequest,
   choices: ApplyRequest,
   confirm: (fork: OpenFork) => Promise<void> = async () => undefined,
-): Promise<Omit<Applied, 'fork'>> {
+): Promise<ApplyReport> {
   return withFork(host, request, 'ctx apply', async (fork) => {
     const { only = [], ours = [], theirs = [] } = choices;
     refuseForeign(fork.vault.roots, [...only, ...ours, ...theirs], 'ctx apply');

@@ -29,13 +29,13 @@ import { lookIntoFork } from './look-into-fork.js';
 import { recordedVerb } from './recorded-verb.js';
 
 /** A checkpoint without the names of its layers. */
-export type Moment = Omit<Checkpoint, 'base' | 'deltas' | 'position'>;
+export type CheckpointSummary = Omit<Checkpoint, 'base' | 'deltas' | 'position'>;
 
-function momentOf({ base: _base, deltas: _deltas, position: _position, ...moment }: Checkpoint): Moment {
+function momentOf({ base: _base, deltas: _deltas, position: _position, ...moment }: Checkpoint): CheckpointSummary {
   return moment;
 }
 
-export function saveMoment(host: Host, request: ForkRequest, name: string | undefined): Promise<Moment> {
+export function saveMoment(host: Host, request: ForkRequest, name: string | undefined): Promise<CheckpointSummary> {
   return withFork(host, request, 'ctx checkpoint save', async (fork) => {
     const facts = { name: name ?? null };
     const reason = 'ctx checkpoint save';
@@ -47,7 +47,7 @@ export function saveMoment(host: Host, request: ForkRequest, name: string | unde
   });
 }
 
-export function listMoments(host: Host, request: ForkRequest): Promise<readonly Moment[]> {
+export function listMoments(host: Host, request: ForkRequest): Promise<readonly CheckpointSummary[]> {
   return lookIntoFork(host, request, 'ctx checkpoint list', async ({ meta }) => meta.checkpoints.map(momentOf));
 }
 
@@ -56,14 +56,14 @@ export function lookAtMoment(
   host: Host,
   request: ForkRequest,
   wanted: string,
-): Promise<{ readonly moment: Moment; readonly changes: readonly Change[] }> {
+): Promise<{ readonly moment: CheckpointSummary; readonly changes: readonly Change[] }> {
   return lookIntoFork(host, request, 'ctx checkpoint info', async (fork) => {
     const checkpoint = findCheckpoint(fork, wanted);
     return { moment: momentOf(checkpoint), changes: await forkChanges(fork, checkpoint) };
   });
 }
 
-export function deleteMoment(host: Host, request: ForkRequest, wanted: string): Promise<Moment> {
+export function deleteMoment(host: Host, request: ForkRequest, wanted: string): Promise<CheckpointSummary> {
   return withFork(host, request, 'ctx checkpoint delete', async (fork) => {
     const checkpoint = findCheckpoint(fork, wanted);
     const facts = { checkpoint: checkpoint.id };
@@ -82,7 +82,7 @@ export interface RollbackRequest extends ForkRequest {
 }
 
 export interface RolledBack {
-  readonly to: Moment;
+  readonly to: CheckpointSummary;
   /** What the fork had changed since then, and has no more. */
   readonly undone: readonly Change[];
   readonly pending: number;

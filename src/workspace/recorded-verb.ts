@@ -13,16 +13,16 @@ export interface RecordedVerb extends Omit<RecordEntry, 'status' | 'facts'> {
 }
 
 /** What the verb says of itself while it is under way. */
-export interface Progress {
+export interface VerbProgress {
   /** In the record before the first of them is done: whoever is killed in between has done some of these, and nothing else. */
   onPlan(steps: readonly Step[]): void;
   onStep(step: Step): void;
 }
 
-type Heard = { readonly [Word in keyof Progress]?: Progress[Word] | undefined };
+type Heard = { readonly [Word in keyof VerbProgress]?: VerbProgress[Word] | undefined };
 
 /** Both are told: the record, and whoever waits. */
-export function both(recorded: Heard, shown: Heard): Progress {
+export function both(recorded: Heard, shown: Heard): VerbProgress {
   return {
     onPlan(steps) {
       recorded.onPlan?.(steps);
@@ -50,7 +50,7 @@ function failure(thrown: unknown): Readonly<Record<string, Json>> {
 export async function recordedVerb<T>(
   host: Pick<Host, 'recorder'>,
   { facts, ...entry }: RecordedVerb,
-  act: (progress: Progress) => Promise<T>,
+  act: (progress: VerbProgress) => Promise<T>,
   told: (result: T) => Told = () => undefined,
 ): Promise<T> {
   const { recorder } = host;

@@ -5,12 +5,12 @@ import { confirmedRoots } from '../vault/store/known-roots.js';
 import { withVaultLock } from '../vault/store/locks.js';
 import { usageOfVault } from '../vault/store/vault-limits.js';
 import { readVaultMeta, type VaultLimits, writeVaultMeta } from '../vault/store/vault-meta.js';
-import type { Usage } from '../vault/tree/usage.js';
+import type { TreeUsage } from '../vault/tree/usage.js';
 import { accessTo } from './vault-verbs.js';
 
 export interface LimitedVault {
   readonly limits: VaultLimits;
-  readonly usage: Pick<Usage, 'bytes' | 'inodes'>;
+  readonly usage: Pick<TreeUsage, 'bytes' | 'inodes'>;
 }
 
 /** A member that is null goes, one that is left out stays. */

@@ -19,7 +19,7 @@ import { readVaultMeta, type VaultMeta } from '../vault/store/vault-meta.js';
 import { countChanges } from '../vault/tree/too-deep.js';
 import type { Problem } from '../vault/tree/tree.js';
 import { exportTree } from '../vault/upkeep/export.js';
-import { type Fault, inspectVault } from '../vault/upkeep/fsck.js';
+import { inspectVault, type VaultFault } from '../vault/upkeep/fsck.js';
 import { type Collected, collectGarbage } from '../vault/upkeep/gc.js';
 import type { VaultAccess } from '../vault/vault.js';
 import { type ForkRequest, objectOf, tidy, withFork } from './fork-verbs.js';
@@ -125,7 +125,7 @@ export function exportFork(
 
 export interface Inspected {
   readonly vaults: number;
-  readonly faults: readonly (Fault & { readonly vault: string })[];
+  readonly faults: readonly (VaultFault & { readonly vault: string })[];
   /** What a repair did, and what it found gone. */
   readonly repaired: readonly { readonly vault: string; readonly what: string }[];
 }
@@ -134,7 +134,7 @@ export interface Inspected {
 export async function inspectStore(host: Host, { repair = false } = {}): Promise<Inspected> {
   const ids = vaultIds(host);
   const repaired: { readonly vault: string; readonly what: string }[] = [];
-  const faults: (Fault & { readonly vault: string })[] = [];
+  const faults: (VaultFault & { readonly vault: string })[] = [];
   for (const id of ids) {
     const access = accessTo(host, id);
     const before = await inspectVault(access);

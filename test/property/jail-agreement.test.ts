@@ -10,7 +10,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { contains } from '../../src/authority/absolute-path.js';
 import { type Access, accessTo, makeSurface, type Surface, surfaceEntries } from '../../src/authority/surface.js';
-import { decideCall, type Rules } from '../../src/hook/decide-call.js';
+import { decideCall, type HookRules } from '../../src/hook/decide-call.js';
 import { surfaceGrants } from '../../src/hook/grants.js';
 import { HostResolver } from '../../src/hook/resolve-path.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
@@ -190,7 +190,7 @@ function show(value: Case, kind: 'read' | 'write'): string {
   return JSON.stringify({ path, kind, access, real: walked.real, result: probed[kind] });
 }
 
-function hookRules(surface: Surface): Rules {
+function hookRules(surface: Surface): HookRules {
   return {
     grants: surfaceGrants(surface, { network: { kind: 'none' }, mayExecute: () => false }),
     resolve: new HostResolver().resolve,
@@ -208,7 +208,7 @@ function isUnmistakable(path: string): boolean {
  * The hook never lets through what the surface, and so the jail, would refuse; and it lets through what they allow wherever
  * the path has one reading only.
  */
-async function assertHookAgrees(rules: Rules, tried: Case, kind: 'read' | 'write', cwd: string): Promise<void> {
+async function assertHookAgrees(rules: HookRules, tried: Case, kind: 'read' | 'write', cwd: string): Promise<void> {
   const {
     path,
     access,

@@ -1,6 +1,6 @@
 /** What a call says its command may do, as the SDK takes it. */
 import { withDefaultPort } from '../../sdk/network-name.js';
-import type { Grants, Layer, Quota } from '../../sdk/options.js';
+import type { Grants, JailLayer, Quota } from '../../sdk/options.js';
 import type { Arguments } from '../verb.js';
 import { parseSecret } from './asked-secrets.js';
 import { parseCount, parseSize } from './parse-arguments.js';
@@ -34,7 +34,7 @@ export function grantsOf(call: Arguments, environment: NodeJS.ProcessEnv = proce
     secrets: call.values('secret').map((text) => parseSecret(text, environment)),
     quota: quotaOf(call),
     weakened: [
-      ...(call.values('weaken') as readonly Layer[]),
+      ...(call.values('weaken') as readonly JailLayer[]),
       ...(call.flag('nested-namespaces') ? (['nested-namespaces'] as const) : []),
     ],
   } satisfies Grants;

@@ -17,8 +17,8 @@ import { painter, print, printError, printJson, terminal } from '../text/output.
 import { progressLine } from '../text/progress.js';
 import type { Arguments, Run, Verb } from '../verb.js';
 import { buildOf } from './build.js';
+import { ClientConnection, type Offered } from './client-connection.js';
 import { VerbRelay } from './relayed-verb.js';
-import { type Offered, SessionClient } from './session-client.js';
 
 async function keepHere(
   call: Arguments,
@@ -32,7 +32,7 @@ async function keepHere(
   await new Sessions(host).keep(currentDirectory(), options, {
     idleMilliseconds,
     serve: (socket, served) =>
-      new SessionClient(socket, { ...served, ...offered, build, grants: grantWords(call, process.env) }),
+      new ClientConnection(socket, { ...served, ...offered, build, grants: grantWords(call, process.env) }),
     onReady: ({ origin, fork }) => {
       progress.clear();
       if (call.flag('json')) printJson({ version: 1, pid: process.pid, origin, fork });

@@ -1,14 +1,14 @@
 /** `ctx apply`: the fork's changes become the person's. */
 import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { visible } from '../../base/visible-text.js';
-import type { Answer, ApplyOptions, ConflictChoice, Fork } from '../../sdk/workspace/fork.js';
+import type { ApplyOptions, ApplyReport, ConflictChoice, Fork } from '../../sdk/workspace/fork.js';
 import { forkHere } from '../input/fork-here.js';
 import { applyProgress } from '../text/apply-progress.js';
 import { counted } from '../text/change-text.js';
 import { painter, print, printError, printJson } from '../text/output.js';
 import type { Arguments, Run } from '../verb.js';
 
-function printSensitive({ sensitive, withheld, heldUnits }: Answer): void {
+function printSensitive({ sensitive, withheld, heldUnits }: ApplyReport): void {
   if (withheld.length === 0) return;
   const held = new Set(withheld);
   const unitOf = new Map(heldUnits.flatMap(({ path, because }) => because.map((each) => [each, path] as const)));
@@ -27,12 +27,12 @@ function printSensitive({ sensitive, withheld, heldUnits }: Answer): void {
 }
 
 /** Undecided conflicts and what could not be done are failures; what is held back is not, but must not look like all of it. */
-function exitCodeOf({ done, undecided, complete }: Answer, dryRun: boolean): number {
+function exitCodeOf({ done, undecided, complete }: ApplyReport, dryRun: boolean): number {
   if (!done && !(dryRun && undecided.length === 0)) return ExitCode.failed;
   return complete ? ExitCode.ok : ExitCode.partly;
 }
 
-function printDone(answer: Answer, choice: ConflictChoice): void {
+function printDone(answer: ApplyReport, choice: ConflictChoice): void {
   const paint = painter(process.stdout);
   const { steps, conflicts, problems } = answer;
   const kept = conflicts.length > 0 && choice === 'ours' ? `, ${counted(conflicts.length, 'path')} left as yours` : '';
@@ -42,7 +42,7 @@ function printDone(answer: Answer, choice: ConflictChoice): void {
   }
 }
 
-function printPlan({ steps, undecided }: Answer): void {
+function printPlan({ steps, undecided }: ApplyReport): void {
   const paint = painter(process.stdout);
   for (const { action, path } of steps) {
     print(`  ${paint(action === 'put' ? 'green' : 'red', action)} ${visible(path)}\n`);
@@ -55,7 +55,7 @@ const asideLines = (aside: readonly string[]) =>
   aside.map((path) => `  an earlier save of yours is in ${visible(path)}`);
 
 /** Their saves stay; the rest was written. */
-function printSaved({ undecided, written, aside }: Answer): void {
+function printSaved({ undecided, written, aside }: ApplyReport): void {
   const paint = painter(process.stderr);
   const lines = [
     `${paint('red', 'ctx:')} apply: you saved ${counted(undecided.length, 'path')} while it was written; yours stay, ${counted(written.length, 'other change')} applied (EBUSY)`,
@@ -66,7 +66,7 @@ function printSaved({ undecided, written, aside }: Answer): void {
   printError(`${lines.join('\n')}\n`);
 }
 
-function printRefusal(answer: Answer): void {
+function printRefusal(answer: ApplyReport): void {
   const { undecided } = answer;
   if (answer.written.length > 0 || answer.aside.length > 0) {
     printSaved(answer);
@@ -95,7 +95,7 @@ function refuseChoices(call: Arguments): void {
 }
 
 /** Paths that were asked for and have no change. */
-function printUnmatched({ unmatched }: Answer): void {
+function printUnmatched({ unmatched }: ApplyReport): void {
   const paint = painter(process.stderr);
   for (const path of unmatched) {
     printError(`  ${paint('yellow', `nothing is pending at ${visible(path)}`)}\n`);

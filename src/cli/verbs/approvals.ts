@@ -2,7 +2,7 @@
 import { ExitCode } from '../../base/errno.js';
 import { visible, visibleCommand } from '../../base/visible-text.js';
 import { withDefaultPort } from '../../sdk/network-name.js';
-import { Approvals, type Scope, type Status, type Waiting } from '../../sdk/operator/approvals.js';
+import { type ApprovalScope, type ApprovalStatus, Approvals, type Waiting } from '../../sdk/operator/approvals.js';
 import { askedLines } from '../input/ask-approval.js';
 import { type Paint, painter, printJson } from '../text/output.js';
 import type { Run } from '../verb.js';
@@ -11,7 +11,7 @@ function approvalJson({ asked, status, answer }: Waiting): object {
   return { ...asked, status, answer: answer ?? null };
 }
 
-const colours: Readonly<Record<Status, Parameters<Paint>[0]>> = {
+const colours: Readonly<Record<ApprovalStatus, Parameters<Paint>[0]>> = {
   waiting: 'yellow',
   granted: 'green',
   used: 'dim',
@@ -58,7 +58,7 @@ function answering(granted: boolean): Run {
     const [id = ''] = call.words;
     const why = call.value('why');
     const leave = {
-      scope: call.value('for') as Scope | undefined,
+      scope: call.value('for') as ApprovalScope | undefined,
       network: call.values('net').map(withDefaultPort),
       why,
     };

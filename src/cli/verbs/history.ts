@@ -1,6 +1,6 @@
 /** `ctx rollback`, `ctx checkpoint ...`, `ctx fork ...`. */
 import { visible } from '../../base/visible-text.js';
-import type { Moment } from '../../sdk/workspace/fork.js';
+import type { CheckpointSummary } from '../../sdk/workspace/fork.js';
 import { forkHere } from '../input/fork-here.js';
 import { changeLines, counted } from '../text/change-text.js';
 import { painter, print, printError, printJson } from '../text/output.js';
@@ -15,9 +15,9 @@ function answer(call: Arguments, value: Readonly<Record<string, unknown>>, lines
   return 0;
 }
 
-const nameOf = ({ id, name }: Moment) => (name === undefined ? String(id) : `${id} ${name}`);
+const nameOf = ({ id, name }: CheckpointSummary) => (name === undefined ? String(id) : `${id} ${name}`);
 
-function momentLine(moment: Moment): string {
+function momentLine(moment: CheckpointSummary): string {
   const paint = painter(process.stdout);
   const { id, name, made, reason, automatic, undone } = moment;
   const when = made.replace('T', ' ').slice(0, 19);

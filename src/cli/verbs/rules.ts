@@ -2,7 +2,7 @@
 import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { visible, visibleCommand } from '../../base/visible-text.js';
 import type { CommandClass } from '../../sdk/classify.js';
-import { actions, type Match, matchText, type Rule, Rules } from '../../sdk/operator/rules.js';
+import { actions, matchText, type Rule, type RuleMatch, Rules } from '../../sdk/operator/rules.js';
 import { commandForm } from '../input/command-form.js';
 import { painter, print, printJson } from '../text/output.js';
 import type { Arguments, Run } from '../verb.js';
@@ -20,7 +20,7 @@ export const list: Run = async (call, hostOf) => {
 };
 
 /** `ctx rules add ACTION --class CLASS`, or `ctx rules add ACTION -- WORDS`. */
-function matchOf(call: Arguments): Match {
+function matchOf(call: Arguments): RuleMatch {
   const named = call.value('class');
   const command = call.words.slice(1);
   if ((named === undefined) === (command.length === 0)) {

@@ -1,7 +1,7 @@
 /** `ctx why`: the verdict of every layer or step, and where it came from. */
 import { ExitCode } from '../../base/errno.js';
 import { visible } from '../../base/visible-text.js';
-import { type Access, accesses, coach, objectQuestion, type Verdict } from '../../sdk/workspace/permissions.js';
+import { accesses, coach, objectQuestion, type PathAccess, type Verdict } from '../../sdk/workspace/permissions.js';
 import type { Caller } from '../caller.js';
 import { optionsOf } from '../input/asked-options.js';
 import { workspaceHere } from '../input/workspace-here.js';
@@ -27,12 +27,12 @@ function print({ stdout, environment }: Caller, question: string, verdict: Verdi
   return verdict.allowed ? ExitCode.ok : ExitCode.denied;
 }
 
-function isAccess(word: string): word is Access {
+function isAccess(word: string): word is PathAccess {
   return accesses.some((access) => access === word);
 }
 
 const whyPath =
-  (access: Access): Run =>
+  (access: PathAccess): Run =>
   async (call, host, _hookHost, caller) => {
     const asked = call.words[1] ?? '';
     const workspace = await workspaceHere(host, optionsOf(call), caller.directory());

@@ -6,14 +6,14 @@ import { ErrnoError } from '../../base/errno.js';
 import { storePaths } from '../../vault/store/layout.js';
 import { type NetworkNames, networkOf } from '../grants/approved-network.js';
 import type { Host } from '../host.js';
-import type { Answer, Approval, Asked, Scope } from './approval.js';
+import type { Approval, ApprovalAnswer, ApprovalScope, Asked } from './approval.js';
 import { ApprovalStore } from './approval-store.js';
 import { makeRule } from './decision-rule.js';
 import { addRule } from './rules-file.js';
 
 export interface Said {
   readonly granted: boolean;
-  readonly scope: Scope;
+  readonly scope: ApprovalScope;
   readonly by: string;
   readonly why: string;
   /** What it may connect to beside its own: `any`, or `host:port`. */
@@ -47,7 +47,7 @@ function refuseUnfit(asked: Asked, { granted, scope, network }: Said): void {
 }
 
 /** With the lock on the request's answer: into the record, and a rule where it is to be one; nothing where that was done. */
-function settle(host: Host, store: ApprovalStore, asked: Asked, answer: Answer): void {
+function settle(host: Host, store: ApprovalStore, asked: Asked, answer: ApprovalAnswer): void {
   if (store.isSettled(asked.id)) return;
   const { granted, scope, by, why, network } = answer;
   const type = granted ? 'approval.grant' : 'approval.deny';
@@ -61,12 +61,12 @@ function settle(host: Host, store: ApprovalStore, asked: Asked, answer: Answer):
 }
 
 /** The first answer holds, and is what is returned. */
-export function answerApproval(host: Host, asked: Asked, said: Said): Answer {
+export function answerApproval(host: Host, asked: Asked, said: Said): ApprovalAnswer {
   refuseUnfit(asked, said);
   const store = approvalsOf(host);
   return store.whileAnswering(asked.id, () => {
     const { granted, scope, by, why, network } = said;
-    const own: Answer = { version: 1, at: host.now().getTime(), granted, scope, by, why, network };
+    const own: ApprovalAnswer = { version: 1, at: host.now().getTime(), granted, scope, by, why, network };
     const answer = store.answer(asked.id, own);
     settle(host, store, asked, answer);
     return answer;
@@ -74,7 +74,10 @@ export function answerApproval(host: Host, asked: Asked, said: Said): Answer {
 }
 
 /** For whoever reads an answer: what it asks for is done afterwards, also where its giver was killed. */
-export function settledAnswer(host: Host, { asked, answer }: Pick<Approval, 'asked' | 'answer'>): Answer | undefined {
+export function settledAnswer(
+  host: Host,
+  { asked, answer }: Pick<Approval, 'asked' | 'answer'>,
+): ApprovalAnswer | undefined {
   const store = approvalsOf(host);
   if (answer === undefined || store.isSettled(asked.id)) return answer;
   store.whileAnswering(asked.id, () => settle(host, store, asked, answer));

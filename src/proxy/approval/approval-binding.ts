@@ -1,7 +1,7 @@
 /** What an approval of a command holds for, gathered: the words and options, and what the command will see when it runs. */
 
 import { sha256 } from '../../base/sha256.js';
-import type { Layer } from '../../jail/plan.js';
+import type { JailLayer } from '../../jail/plan.js';
 import type { InjectedSecret } from '../../network/secret.js';
 import type { CacheKeeping } from '../../vault/fork-trees.js';
 import type { ResolvedAuthority } from '../grants/authority-of.js';
@@ -10,7 +10,7 @@ import { secretNames } from '../grants/injected-secrets.js';
 import { type AskedTree, treeText } from '../grants/served-trees.js';
 import type { Host, Place } from '../host.js';
 import { type Binding, bindingDigest } from './approval.js';
-import { type Input, type InputSource, inputOf } from './command-input.js';
+import { type BoundInput, type InputSource, inputOf } from './command-input.js';
 import { directoryState } from './directory-state.js';
 import { forkState, noFork } from './fork-state.js';
 
@@ -31,7 +31,7 @@ export interface BoundRequest {
   /** What an apply would write: `action path`. */
   readonly steps?: readonly string[];
   readonly readonly?: boolean;
-  readonly weakened?: readonly Layer[];
+  readonly weakened?: readonly JailLayer[];
   readonly cache?: CacheKeeping | undefined;
   /** A directory that stands for the person's home. */
   readonly home?: string | undefined;
@@ -54,7 +54,7 @@ export function directoriesOf({ host, place, resolved }: Bound): Promise<string>
 export interface Bindings {
   readonly digest: string;
   readonly lasting: string;
-  readonly input: Input | undefined;
+  readonly input: BoundInput | undefined;
   /** Of an apply there is none: it refuses what the person changed too, and their other edits do not concern it. */
   readonly directories: string | undefined;
 }
@@ -76,7 +76,7 @@ export async function bindingOf(
 
 function lastingOf(
   { host, place, resolved, request }: Bound,
-  input: Input | undefined,
+  input: BoundInput | undefined,
 ): Omit<Binding, 'fork' | 'directories'> {
   const { authority, agent, search } = resolved;
   const { uid } = place.owner;
@@ -112,7 +112,7 @@ function lastingOf(
   };
 }
 
-function shownInput(input: Input | undefined): readonly string[] {
+function shownInput(input: BoundInput | undefined): readonly string[] {
   if (input === undefined) return [];
   if (input.kind === 'unknown') return ['input: not known yet (a pipe), so it can be granted once only'];
   const { size, digest, excerpt } = input;

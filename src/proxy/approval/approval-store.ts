@@ -21,7 +21,7 @@ import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { answerLockMilliseconds, approvalKeptMilliseconds, approvalsWaiting } from '../../base/limits.js';
 import { sha256 } from '../../base/sha256.js';
 import { uniqueName } from '../../base/unique-name.js';
-import { type Answer, type Approval, type Asked, parseAnswer, parseAsked, statusOf } from './approval.js';
+import { type Approval, type ApprovalAnswer, type Asked, parseAnswer, parseAsked, statusOf } from './approval.js';
 
 const idPattern = /^[0-9a-f]{8}$/;
 
@@ -181,7 +181,7 @@ export class ApprovalStore {
   }
 
   /** The answer that holds: this one, or the one that was there first. */
-  answer(id: string, answer: Answer): Answer {
+  answer(id: string, answer: ApprovalAnswer): ApprovalAnswer {
     const paths = this.#paths(id);
     const temporary = `${paths.answer}.${uniqueName()}`;
     try {

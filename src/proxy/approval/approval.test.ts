@@ -10,7 +10,7 @@ import {
   approvalsWaiting,
   approvalUseMilliseconds,
 } from '../../base/limits.js';
-import { type Answer, type Asked, type Binding, bindingDigest, holdsFor, statusOf } from './approval.js';
+import { type ApprovalAnswer, type Asked, type Binding, bindingDigest, holdsFor, statusOf } from './approval.js';
 import { ApprovalStore } from './approval-store.js';
 
 const lockLibrary = fileURLToPath(new URL('../../../../native/flock.node', import.meta.url));
@@ -42,7 +42,7 @@ const given: Omit<Asked, 'version' | 'id'> = {
 
 const asked: Asked = { version: 2, id: '00000001', ...given };
 
-function answer(said: Partial<Answer> = {}): Answer {
+function answer(said: Partial<ApprovalAnswer> = {}): ApprovalAnswer {
   return { version: 1, granted: true, scope: 'once', at: 1_500, by: 'uid 0', why: '', network: [], ...said };
 }
 

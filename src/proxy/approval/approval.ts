@@ -9,7 +9,7 @@ import { sha256 } from '../../base/sha256.js';
 import type { CommandClass } from '../../shell/classes.js';
 
 export const scopes = ['once', 'session', 'rule'] as const;
-export type Scope = (typeof scopes)[number];
+export type ApprovalScope = (typeof scopes)[number];
 
 /** What an approval holds for. */
 export interface Binding {
@@ -75,10 +75,10 @@ export interface Asked {
   readonly lasting: string;
 }
 
-export interface Answer {
+export interface ApprovalAnswer {
   readonly version: 1;
   readonly granted: boolean;
-  readonly scope: Scope;
+  readonly scope: ApprovalScope;
   readonly at: number;
   readonly by: string;
   readonly why: string;
@@ -86,11 +86,11 @@ export interface Answer {
   readonly network: readonly string[];
 }
 
-export type Status = 'waiting' | 'granted' | 'used' | 'denied' | 'expired';
+export type ApprovalStatus = 'waiting' | 'granted' | 'used' | 'denied' | 'expired';
 
 export interface Approval {
   readonly asked: Asked;
-  readonly answer: Answer | undefined;
+  readonly answer: ApprovalAnswer | undefined;
   /** Whether the command has run by it. */
   readonly used: boolean;
   /** Whether the process that asked is there: a request ends with it, and so does a grant for once. */
@@ -108,11 +108,11 @@ export function bindingDigest({ fork, directories, ...lasting }: Binding): {
 }
 
 /** From when on an answer holds no more. */
-function validUntil({ scope, at }: Answer): number {
+function validUntil({ scope, at }: ApprovalAnswer): number {
   return at + (scope === 'session' ? approvalSessionMilliseconds : approvalUseMilliseconds);
 }
 
-export function statusOf({ asked, answer, used, attended }: Approval, now: number): Status {
+export function statusOf({ asked, answer, used, attended }: Approval, now: number): ApprovalStatus {
   if (answer === undefined) return attended && now < asked.expiresAt ? 'waiting' : 'expired';
   if (!answer.granted) return 'denied';
   // What was granted as a rule holds by the rule from then on, and not after the rule is gone.
@@ -160,8 +160,8 @@ export function parseAsked(value: unknown, file: string): Asked {
   return isWhole ? (asked as Asked) : damaged(file);
 }
 
-export function parseAnswer(value: unknown, file: string): Answer {
-  const answer = value as Partial<Answer> | null;
+export function parseAnswer(value: unknown, file: string): ApprovalAnswer {
+  const answer = value as Partial<ApprovalAnswer> | null;
   const isWhole =
     answer?.version === 1 &&
     typeof answer.granted === 'boolean' &&
@@ -171,5 +171,5 @@ export function parseAnswer(value: unknown, file: string): Answer {
     typeof answer.why === 'string' &&
     Array.isArray(answer.network) &&
     answer.network.every((name) => typeof name === 'string');
-  return isWhole ? (answer as Answer) : damaged(file);
+  return isWhole ? (answer as ApprovalAnswer) : damaged(file);
 }

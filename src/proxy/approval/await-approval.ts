@@ -6,7 +6,7 @@ import { approvalLookMilliseconds, approvalWaitMilliseconds } from '../../base/l
 import type { OpenFork } from '../../vault/vault.js';
 import type { NetworkGrant } from '../grants/approved-network.js';
 import { answerApproval, approvalsOf, type Said, settledAnswer } from './answer-approval.js';
-import { type Answer, type Asked, holdsFor } from './approval.js';
+import { type ApprovalAnswer, type Asked, holdsFor } from './approval.js';
 import { type Bindings, type Bound, type BoundRequest, bindingOf, directoriesOf, shownOf } from './approval-binding.js';
 import type { Attended } from './approval-store.js';
 import { inputOf } from './command-input.js';
@@ -31,7 +31,7 @@ export interface Asking extends Bound {
 }
 
 /** A fork that is locked; `imported` where it was made just now. */
-export interface Opened extends Pick<OpenFork, 'imported'> {
+export interface ForkToConfirm extends Pick<OpenFork, 'imported'> {
   /** Processes of earlier commands run in it: they can change what was approved while it runs. */
   readonly hasWriters?: boolean;
 }
@@ -39,13 +39,13 @@ export interface Opened extends Pick<OpenFork, 'imported'> {
 export interface Approved extends NetworkGrant {
   readonly id: string;
   /** To be called with the fork locked: throws ESTALE where it is not, or will not stay, as it was when the approval was asked for. */
-  confirm(fork: Opened): Promise<void>;
+  confirm(fork: ForkToConfirm): Promise<void>;
   /** To be called right before the command, when the person's edits are in the fork: ESTALE where they are not those of then. */
   confirmDirectories(): Promise<void>;
 }
 
 /** Until an answer is there, or the time is over: then it is denied, unless an answer came first. */
-async function answerTo({ host, request }: Asking, asked: Asked): Promise<Answer> {
+async function answerTo({ host, request }: Asking, asked: Asked): Promise<ApprovalAnswer> {
   const store = approvalsOf(host);
   const deny = (why: string) =>
     answerApproval(host, asked, { granted: false, scope: 'once', by: 'ctx', why, network: [] });
@@ -58,7 +58,7 @@ async function answerTo({ host, request }: Asking, asked: Asked): Promise<Answer
   }
 }
 
-async function shownAndAnswered(asking: Asking, asked: Asked): Promise<Answer> {
+async function shownAndAnswered(asking: Asking, asked: Asked): Promise<ApprovalAnswer> {
   const { host, request } = asking;
   const ended = new AbortController();
   const shown = request.onApproval?.(asked, ended.signal).then((spoken) => {
@@ -121,7 +121,7 @@ function stale({ host, place, resolved, request }: Asking, id: string, reason: s
 const askAgain = 'run it again, and it is asked again';
 const changed = 'changed after the approval was asked for, which holds only for';
 
-function approvedBy(asking: Asking, id: string, bound: Bindings, { scope, network, by }: Answer): Approved {
+function approvedBy(asking: Asking, id: string, bound: Bindings, { scope, network, by }: ApprovalAnswer): Approved {
   const refuseChanged = async () => {
     if (bound.directories === undefined) return;
     if ((await directoriesOf(asking)) !== bound.directories) {

@@ -4,16 +4,16 @@ import { isatty } from 'node:tty';
 import { inputDigestBytes, inputExcerptBytes } from '../../base/limits.js';
 
 /** `stdin`: that of this process. A terminal is `nothing`: a person types there, and sees what asks. */
-export type InputSource = 'nothing' | 'stdin' | 'unknown' | Uint8Array | HeldInput;
+export type InputSource = 'nothing' | 'stdin' | 'unknown' | Uint8Array | ClientInput;
 
 /** Bytes that a client has and that are taken over before the question, so that what is shown is what the command reads. */
-export interface HeldInput {
+export interface ClientInput {
   /** The same each time; undefined where they are too many. */
   take(): Promise<readonly Uint8Array[] | undefined>;
 }
 
 /** Undefined where there is nothing to bind. `unknown`: a pipe, of which nobody can say what will come. */
-export type Input =
+export type BoundInput =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'known'; readonly digest: string; readonly size: number; readonly excerpt: string };
 
@@ -21,7 +21,7 @@ const standardInput = 0;
 const nullDevice = (1 << 8) | 3;
 const chunkBytes = 1 << 20;
 
-async function known(chunks: Iterable<Uint8Array>): Promise<Input> {
+async function known(chunks: Iterable<Uint8Array>): Promise<BoundInput> {
   const { createHash } = await import('node:crypto');
   const hash = createHash('sha256');
   let size = 0;
@@ -48,7 +48,7 @@ function* rest(descriptor: number): Generator<Uint8Array> {
   }
 }
 
-export async function inputOf(source: InputSource): Promise<Input | undefined> {
+export async function inputOf(source: InputSource): Promise<BoundInput | undefined> {
   if (source === 'nothing') return undefined;
   if (source === 'unknown') return { kind: 'unknown' };
   if (source instanceof Uint8Array) return known([source]);

@@ -4,12 +4,12 @@ import { type Classification, classify } from '../../shell/classify.js';
 import type { NetworkGrant } from '../grants/approved-network.js';
 import type { ResolvedAuthority } from '../grants/authority-of.js';
 import type { Host, Place } from '../host.js';
-import type { ApprovalRequest, Opened } from './await-approval.js';
+import type { ApprovalRequest, ForkToConfirm } from './await-approval.js';
 import { type Decided, type Decision, decide } from './decision.js';
 import { refusedBy } from './refused-decision.js';
 import { readRules } from './rules-file.js';
 
-export interface Leave {
+export interface RunPermission {
   readonly decision: Decision;
   /** The approval it runs by. */
   readonly approval: string | null;
@@ -18,20 +18,20 @@ export interface Leave {
   /** What explains a failure of it. What succeeded did without. */
   readonly hints: readonly string[];
   /** To be called with the fork locked: throws ESTALE where it is not as it was approved. */
-  confirm(fork: Opened): Promise<void>;
+  confirm(fork: ForkToConfirm): Promise<void>;
   /** To be called right before the command: throws ESTALE where the person's directories are not as they were approved. */
   confirmDirectories(): Promise<void>;
 }
 
 const nothing: NetworkGrant = Object.freeze({ network: Object.freeze([]), by: '' });
 
-function plainLeave(decision: Decision, hints: readonly string[]): Leave {
+function plainLeave(decision: Decision, hints: readonly string[]): RunPermission {
   const holds = async () => undefined;
   return { decision, approval: null, granted: nothing, hints, confirm: holds, confirmDirectories: holds };
 }
 
 /** To make a jail or a fork ready. No command runs by it: each is decided when it comes. */
-export function leaveToPrepare(): Leave {
+export function leaveToPrepare(): RunPermission {
   return plainLeave({ action: 'allow', categories: ['read_only'], reason: 'runs no command', rule: 'default' }, []);
 }
 
@@ -52,7 +52,7 @@ export async function decideRequest(
   place: Place,
   resolved: ResolvedAuthority,
   request: ApprovalRequest,
-): Promise<Leave> {
+): Promise<RunPermission> {
   const { decided } = await judgeCommand(
     host,
     { line: resolved.line, network: resolved.authority.network },

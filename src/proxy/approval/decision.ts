@@ -19,7 +19,7 @@ export interface Decision {
   readonly rule: string;
 }
 
-export interface DecisionRequest {
+export interface CommandToDecide {
   readonly classification: Classification;
   /** The agent it runs for and those it descends from; empty where a person runs it for nobody. */
   readonly agents: readonly string[];
@@ -44,7 +44,7 @@ const networkHint = 'no network is granted, so it will find none; --net HOST gra
 function byDefault(
   name: CommandClass,
   readable: boolean,
-  { agents: [agent], network }: DecisionRequest,
+  { agents: [agent], network }: CommandToDecide,
 ): { action: Action; hint?: string } {
   switch (name) {
     case 'read_only':
@@ -73,7 +73,7 @@ function decidingRule(rules: readonly Rule[]): Rule | undefined {
   );
 }
 
-function decideClass(reading: Reading, name: CommandClass, rules: readonly Rule[], request: DecisionRequest): Decided {
+function decideClass(reading: Reading, name: CommandClass, rules: readonly Rule[], request: CommandToDecide): Decided {
   const rule = decidingRule(rules.filter(({ match }) => 'class' in match && match.class === name));
   const base = { categories: [name], words: ruleWords(reading) };
   if (rule !== undefined) {
@@ -93,7 +93,7 @@ function mayBeRefused(reading: Reading, rules: readonly Rule[]): Decided | undef
   return { action: rule.action, categories: ['host_escape_risk'], reason, rule: rule.id, words: [] };
 }
 
-function decideReading(reading: Reading, request: DecisionRequest): Decided {
+function decideReading(reading: Reading, request: CommandToDecide): Decided {
   const agents = request.agents.length === 0 ? ['-'] : request.agents;
   const rules = request.rules.filter(({ agent }) => agent === '*' || agents.includes(agent));
   const named = decidingRule(rules.filter((rule) => ruleMatches(rule, reading)));
@@ -114,7 +114,7 @@ function decideReading(reading: Reading, request: DecisionRequest): Decided {
   return refused === undefined ? decided : stricter(decided, refused);
 }
 
-export function decide(request: DecisionRequest): Decided {
+export function decide(request: CommandToDecide): Decided {
   const { classes, reading } = request.classification;
   const found = [...everyReading(reading)].map((each) => decideReading(each, request)).reduce(stricter);
   return { ...found, categories: classes };

@@ -8,7 +8,7 @@ import { contains } from '../../authority/absolute-path.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { frozenTrees } from '../../vault/fork-trees.js';
 import { rootKey, workspaceRoot } from '../../vault/store/layout.js';
-import type { Content } from '../../vault/tree/tree.js';
+import type { TreeContent } from '../../vault/tree/tree.js';
 import { forkToRead, type OpenFork } from '../../vault/vault.js';
 import { absolutePath } from '../canonical-paths.js';
 import type { Host, Place } from '../host.js';
@@ -109,7 +109,11 @@ function walkThrough(look: Look, start: string): FoundInView {
 }
 
 /** Of one root of the fork: what its layers show at paths, where that is not what they show of the person's own. */
-async function changedIn(fork: OpenFork, key: string, paths: readonly string[]): Promise<readonly (Content | null)[]> {
+async function changedIn(
+  fork: OpenFork,
+  key: string,
+  paths: readonly string[],
+): Promise<readonly (TreeContent | null)[]> {
   const { tree, paths: vault, meta } = fork;
   const own = frozenTrees({ paths: vault, meta: { ...meta, deltas: [] } }, key);
   const all = [vault.tree(meta.live, key), ...frozenTrees(fork, key)].filter(
@@ -132,7 +136,7 @@ function forkHere(host: Host, { origin, owner }: Place, fork: string | undefined
   return forkToRead({ store, tree, origin, owner, fork, purpose: 'look at a path' });
 }
 
-function entryOf({ type, mode, bytes }: Content, { owner }: Place): FoundEntry | undefined {
+function entryOf({ type, mode, bytes }: TreeContent, { owner }: Place): FoundEntry | undefined {
   if (type === 'missing') return undefined;
   const known = type === 'file' || type === 'directory' || type === 'symlink' ? type : 'other';
   const target = known === 'symlink' ? bytes.toString() : '';

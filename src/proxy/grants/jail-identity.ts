@@ -8,7 +8,7 @@
 import type { Isolation } from '../../authority/lineage.js';
 import { sha256 } from '../../base/sha256.js';
 import { shiftedCount } from '../../jail/id-maps.js';
-import type { Identity } from '../../jail/plan.js';
+import type { JailIdentity } from '../../jail/plan.js';
 import type { Owner } from '../../vault/vault.js';
 import type { ResolvedAuthority } from './authority-of.js';
 
@@ -23,7 +23,7 @@ function ownId(agent: string): number {
 
 export type IdentityOf = Pick<ResolvedAuthority, 'authority' | 'agent'>;
 
-export function jailIdentity(owner: Owner, { authority, agent }: IdentityOf): Identity {
+export function jailIdentity(owner: Owner, { authority, agent }: IdentityOf): JailIdentity {
   const { uid, gid, groups, isolation } = authority.identity;
   const byUser: Isolation = agent === undefined ? 'shared' : isolation;
   if (owner.shift === 0) {

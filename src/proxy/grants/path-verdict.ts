@@ -14,9 +14,9 @@ import { jailIdentity } from './jail-identity.js';
 import { readOnlyByRequest } from './read-only-by-request.js';
 
 export const accesses = ['read', 'write', 'exec'] as const;
-export type Access = (typeof accesses)[number];
+export type PathAccess = (typeof accesses)[number];
 
-export interface PathUse {
+export interface PathCheck {
   readonly host: Pick<Host, 'uid' | 'groups'>;
   readonly place: Place;
   readonly resolved: ResolvedAuthority;
@@ -29,7 +29,7 @@ const bits = { read: 4, write: 2, exec: 1 } as const;
 const hostModes = { read: constants.R_OK, write: constants.W_OK, exec: constants.X_OK } as const;
 const needs = { read: 'read', write: 'write', exec: 'execute' } as const;
 
-function hostAllows(path: string, access: Access): boolean {
+function hostAllows(path: string, access: PathAccess): boolean {
   try {
     accessSync(path, hostModes[access]);
     return true;
@@ -39,7 +39,7 @@ function hostAllows(path: string, access: Access): boolean {
 }
 
 /** By mode bits. The host's own files are asked of the kernel: access lists count there, and the command has our ids. */
-function mayByMode(use: PathUse, path: string, entry: FoundEntry, access: Access): boolean {
+function mayByMode(use: PathCheck, path: string, entry: FoundEntry, access: PathAccess): boolean {
   const { host, place, resolved } = use;
   const { view, identity } = resolved.authority;
   const located = view.locate(path);
@@ -54,7 +54,7 @@ function mayByMode(use: PathUse, path: string, entry: FoundEntry, access: Access
   return ((entry.mode >> shift) & bits[access]) !== 0;
 }
 
-function wayReason(use: PathUse, { way }: FoundInView): Reason | undefined {
+function wayReason(use: PathCheck, { way }: FoundInView): Reason | undefined {
   // Directories that only lead to a grant are the jail's own.
   const seen = way.filter(([path]) => use.resolved.authority.view.locate(path) !== undefined);
   const closed = seen.find(([path, entry]) => !mayByMode(use, path, entry, 'exec'));
@@ -62,7 +62,7 @@ function wayReason(use: PathUse, { way }: FoundInView): Reason | undefined {
   return { kind: 'path mode', path: closed[0], needed: 'search', mode: closed[1].mode };
 }
 
-function foundReason(use: PathUse, access: Access, found: FoundInView): Reason | undefined {
+function foundReason(use: PathCheck, access: PathAccess, found: FoundInView): Reason | undefined {
   const { path, entry, above, way } = found;
   if (entry === undefined && (access !== 'write' || above === undefined)) return { kind: 'no such path', path };
   if (entry === undefined) {
@@ -82,7 +82,7 @@ function codeOf({ kind }: Reason): ErrnoCode {
   return kind === 'run read-only' ? 'EROFS' : 'EACCES';
 }
 
-export function pathVerdict(use: PathUse, access: Access, found: FoundInView): Verdict {
+export function pathVerdict(use: PathCheck, access: PathAccess, found: FoundInView): Verdict {
   const { place, resolved, now } = use;
   const { authority } = resolved;
   const { path } = found;

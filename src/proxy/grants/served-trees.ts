@@ -7,12 +7,12 @@ import { contains, isNormalPath, normalPathRule } from '../../authority/absolute
 import { systemDirectories } from '../../authority/system-profile.js';
 import { ErrnoError } from '../../base/errno.js';
 import { terminationGraceMilliseconds } from '../../base/limits.js';
-import type { Identity } from '../../jail/plan.js';
+import type { JailIdentity } from '../../jail/plan.js';
 import { planLimits } from '../../jail/plan-bytes.js';
 import type { Host } from '../host.js';
 import type { EnforcedView } from './enforced-plan.js';
 
-export interface TreeServer {
+export interface TreeServing {
   /** The jail's end of the channel by which the server is given the kernel's. */
   readonly channel: number;
   /** Resolves when what was written is on the disk and the process has ended; one that does not end is killed. */
@@ -28,7 +28,7 @@ export interface AskedTree {
   /** What of the host it shows or keeps its content in; nothing for memory. */
   readonly backings: readonly { readonly path: string; readonly kind: 'directory' | 'file' }[];
   /** Opens the tree, so that what is wrong with it is said before there is a jail. */
-  start(identity: Identity): Promise<TreeServer>;
+  start(identity: JailIdentity): Promise<TreeServing>;
   /** What became of the server, where it did not end well. */
   problem(): string | undefined;
 }
@@ -108,8 +108,8 @@ export function withTrees<View extends EnforcedView>(host: Host, view: View, tre
   return { ...view, jail: { ...view.jail, served } };
 }
 
-async function startServers(identity: Identity, trees: readonly AskedTree[]): Promise<TreeServers> {
-  const servers: TreeServer[] = [];
+async function startServers(identity: JailIdentity, trees: readonly AskedTree[]): Promise<TreeServers> {
+  const servers: TreeServing[] = [];
   let grace: NodeJS.Timeout | undefined;
   const jailKilled = () => {
     grace ??= setTimeout(() => {

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { contains } from '../../authority/absolute-path.js';
-import { parseWorkspace, type Workspace } from '../../authority/workspace-file.js';
+import { parseWorkspace, type WorkspaceFile } from '../../authority/workspace-file.js';
 import { fromSystemError, hasCode } from '../../base/errno.js';
 import { workspaceFileBytes } from '../../base/limits.js';
 import { readSmallFile } from '../../base/small-file.js';
@@ -10,7 +10,7 @@ import { canonicalPath } from '../canonical-paths.js';
 
 export interface WorkspaceMetadata {
   readonly directory: string | undefined;
-  readonly workspace: Workspace | undefined;
+  readonly workspace: WorkspaceFile | undefined;
 }
 
 /** A `.ctx` that is a link is not the workspace's own: it leads wherever whoever made it liked. */
@@ -33,7 +33,7 @@ export function workspaceMetadata(origin: string): WorkspaceMetadata {
  * Where a listed repository really stands. The list comes with the workspace: what it calls a repository has to be one.
  * A pool of worktrees grants nothing, so a directory is enough.
  */
-export function repositoryFinder(workspace: Workspace | undefined): (path: string) => string | undefined {
+export function repositoryFinder(workspace: WorkspaceFile | undefined): (path: string) => string | undefined {
   const repositories = new Set(workspace?.repositories.map(({ path }) => path));
   return (path) => {
     const found = canonicalPath(path);

@@ -2,7 +2,7 @@
 import type { Json } from '../../base/canonical-json.js';
 import { ErrnoError } from '../../base/errno.js';
 import type { AgentFacts } from '../agent-facts.js';
-import { decideRequest, type Leave, leaveToPrepare } from '../approval/decide-request.js';
+import { decideRequest, leaveToPrepare, type RunPermission } from '../approval/decide-request.js';
 import { decisionOf } from '../approval/refused-decision.js';
 import { withNetwork } from '../grants/approved-network.js';
 import { type ResolvedAuthority, resolveAuthority } from '../grants/authority-of.js';
@@ -15,7 +15,7 @@ import type { ExecRequest } from './exec-request.js';
 
 /** What a command may do, and the leave to run it. */
 export type Permitted = ResolvedAuthority & {
-  readonly leave: Leave;
+  readonly leave: RunPermission;
   /** Digest of what it may do without what the leave added. */
   readonly heldDigest: string;
 };

@@ -3,7 +3,7 @@ import type { Quota } from '../../authority/quota.js';
 import { ErrnoError } from '../../base/errno.js';
 import type { OutputListener } from '../../jail/command-streams.js';
 import type { RunningJail } from '../../jail/launch.js';
-import type { Layer } from '../../jail/plan.js';
+import type { JailLayer } from '../../jail/plan.js';
 import type { InjectedSecret } from '../../network/secret.js';
 import type { CacheKeeping } from '../../vault/fork-trees.js';
 import type { Progress } from '../../vault/tree/tree.js';
@@ -43,7 +43,7 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   /** A directory that stands for the person's home; without it the fork has one of its own. */
   readonly home?: string | undefined;
   /** Layers of the jail to do without, named by the operator; in the record and in the report. */
-  readonly weakened: readonly Layer[];
+  readonly weakened: readonly JailLayer[];
   readonly timeoutMilliseconds?: number | undefined;
   readonly streams: 'inherit' | 'capture';
   /** Told of output as it comes, where it is captured. */

@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ErrnoError } from '../../base/errno.js';
 import { launch } from '../../jail/launch.js';
-import type { Layer } from '../../jail/plan.js';
+import type { JailLayer } from '../../jail/plan.js';
 import { prepareHome } from '../../vault/fork-trees.js';
 import type { Synced } from '../../vault/forks/sync.js';
 import { extendTrunk } from '../../vault/forks/trunk.js';
@@ -43,7 +43,7 @@ export async function refreshGitIndex(
   host: Host,
   place: Place,
   synced: Synced,
-  weakened: readonly Layer[],
+  weakened: readonly JailLayer[],
   signal: AbortSignal | undefined,
 ): Promise<OpenFork> {
   const { fork } = synced;

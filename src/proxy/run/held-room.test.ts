@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Usage } from '../../vault/tree/usage.js';
+import type { TreeUsage } from '../../vault/tree/usage.js';
 import { HeldRoom } from './held-room.js';
 
-const usage = (bytes: number, inodes: number): Usage => ({
+const usage = (bytes: number, inodes: number): TreeUsage => ({
   bytes,
   inodes,
   unseen: 0,

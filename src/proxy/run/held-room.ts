@@ -4,8 +4,8 @@
  * writing, but only where something is hidden is it looked at.
  */
 import { statfsSync } from 'node:fs';
-import type { Held } from '../../jail/report.js';
-import type { Usage } from '../../vault/tree/usage.js';
+import type { HeldFiles } from '../../jail/report.js';
+import type { TreeUsage } from '../../vault/tree/usage.js';
 
 /** Bytes in use on the filesystem of a directory. */
 export function usedBytes(directory: string): number {
@@ -17,21 +17,21 @@ export class HeldRoom {
   readonly #used: () => number;
   readonly #usedBefore: number;
   readonly #countedBefore: number;
-  #held: Held = { bytes: 0, files: 0, hidden: false };
+  #held: HeldFiles = { bytes: 0, files: 0, hidden: false };
 
   /** `first` is what was counted before anything ran. */
-  constructor(first: Usage, used: () => number) {
+  constructor(first: TreeUsage, used: () => number) {
     this.#used = used;
     this.#usedBefore = used();
     this.#countedBefore = first.bytes;
   }
 
-  set held(held: Held) {
+  set held(held: HeldFiles) {
     this.#held = held;
   }
 
   /** What was counted, and what is held. */
-  with(counted: Usage): Usage {
+  with(counted: TreeUsage): TreeUsage {
     const { bytes, files, hidden } = this.#held;
     const seen = counted.bytes + bytes;
     const grown = hidden ? this.#used() - this.#usedBefore - (seen - this.#countedBefore) : 0;

@@ -5,7 +5,7 @@
  */
 import { statfsSync } from 'node:fs';
 import { groupPollMilliseconds, temporaryBytes, temporaryFiles } from '../../base/limits.js';
-import { countUsage, type Usage } from '../../vault/tree/usage.js';
+import { countUsage, type TreeUsage } from '../../vault/tree/usage.js';
 
 export interface TemporaryRequest {
   /** Of the host; undefined where `/tmp` ends with the command. */
@@ -26,7 +26,7 @@ export interface TemporaryWatch {
   stop(): Promise<void>;
 }
 
-type Counted = Pick<Usage, 'bytes' | 'inodes'>;
+type Counted = Pick<TreeUsage, 'bytes' | 'inodes'>;
 
 /** A walk is worth it where the filesystem has grown by as much. */
 const steps = 64;

@@ -9,7 +9,7 @@ import { contains } from '../../authority/absolute-path.js';
 import type { Person } from '../../authority/system-profile.js';
 import type { View, ViewEntry } from '../../authority/view.js';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
-import type { CacheRoot, Layer, SharedPath } from '../../jail/plan.js';
+import type { CacheRoot, JailLayer, SharedPath } from '../../jail/plan.js';
 import { proxyEnvironment } from '../../network/environment.js';
 import { authoritiesOf, noAuthorities } from '../grants/authorities.js';
 import type { ResolvedAuthority } from '../grants/authority-of.js';
@@ -33,7 +33,7 @@ export interface ViewRequest {
   readonly mounts: ForkMounts;
   readonly argv: readonly string[];
   readonly environmentAdditions: readonly string[];
-  readonly weakened: readonly Layer[];
+  readonly weakened: readonly JailLayer[];
 }
 
 function refuse(entry: ViewEntry, reason: string): never {

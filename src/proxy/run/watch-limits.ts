@@ -6,11 +6,11 @@
 import type { Quota } from '../../authority/quota.js';
 import { ErrnoError } from '../../base/errno.js';
 import { groupPollMilliseconds } from '../../base/limits.js';
-import type { Group } from '../../jail/cgroup.js';
-import type { Held } from '../../jail/report.js';
+import type { ControlGroup } from '../../jail/cgroup.js';
+import type { HeldFiles } from '../../jail/report.js';
 import { countedPlaces, exceeded, limitUses, refuseBeyond, together } from '../../vault/store/vault-limits.js';
 import type { VaultLimits } from '../../vault/store/vault-meta.js';
-import { countUsage, type Usage, type UsageWatch, watchUsage } from '../../vault/tree/usage.js';
+import { countUsage, type TreeUsage, type UsageWatch, watchUsage } from '../../vault/tree/usage.js';
 import type { OpenFork } from '../../vault/vault.js';
 import type { LimitEvents } from '../report/limit-events.js';
 import { HeldRoom, usedBytes } from './held-room.js';
@@ -19,7 +19,7 @@ import { watchTemporary } from './temporary-room.js';
 export interface WatchRequest {
   readonly quota: Quota;
   readonly events: LimitEvents;
-  readonly group: Group | undefined;
+  readonly group: ControlGroup | undefined;
   /** Path of the native tree program, and the directories that disk and inodes are counted in. */
   readonly treeProgram: string;
   readonly roots: readonly string[];
@@ -44,17 +44,17 @@ export function vaultWatchOf(fork: OpenFork): VaultWatch | undefined {
 
 export interface LimitWatch {
   /** To be told what the jail reports of deleted files. */
-  readonly held: (held: Held) => void;
+  readonly held: (held: HeldFiles) => void;
   /** Limits for which the jail was ended, in words. */
   readonly reached: readonly string[];
   /** Looks a last time at what the kernel counted; nothing is told after it. */
   stop(): Promise<void>;
 }
 
-const nothing: Usage = { bytes: 0, inodes: 0, unseen: 0, files: 0, content: 0, longest: 0 };
+const nothing: TreeUsage = { bytes: 0, inodes: 0, unseen: 0, files: 0, content: 0, longest: 0 };
 const vaultReached = 'limit of the vault reached: ';
 
-function fullFork(quota: Quota, { bytes, inodes }: Usage): ErrnoError {
+function fullFork(quota: Quota, { bytes, inodes }: TreeUsage): ErrnoError {
   const most = [
     ...(quota.disk === undefined ? [] : [`${quota.disk} bytes`]),
     ...(quota.inodes === undefined ? [] : [`${quota.inodes} files`]),
@@ -66,13 +66,13 @@ function fullFork(quota: Quota, { bytes, inodes }: Usage): ErrnoError {
   });
 }
 
-function isFull(quota: Quota, usage: Usage): boolean {
+function isFull(quota: Quota, usage: TreeUsage): boolean {
   const { disk = Number.POSITIVE_INFINITY, inodes = Number.POSITIVE_INFINITY } = quota;
   return usage.bytes >= disk || usage.inodes >= inodes || usage.unseen > 0;
 }
 
 /** What the vault holds beside the trees that are watched; EDQUOT where it is too much already. */
-async function restOfVault({ vault, treeProgram }: WatchRequest, watched: Usage): Promise<Usage> {
+async function restOfVault({ vault, treeProgram }: WatchRequest, watched: TreeUsage): Promise<TreeUsage> {
   if (vault === undefined) return nothing;
   const whole = await countUsage(treeProgram, vault.places);
   refuseBeyond(vault.limits, { ...whole, longest: watched.longest }, 'exec');

@@ -2,11 +2,11 @@
 import { ErrnoError } from '../../base/errno.js';
 import { answerApproval, approvalsOf, settledAnswer } from '../../proxy/approval/answer-approval.js';
 import {
-  type Answer,
   type Approval,
+  type ApprovalAnswer,
+  type ApprovalScope,
+  type ApprovalStatus,
   type Asked,
-  type Scope,
-  type Status,
   statusOf,
 } from '../../proxy/approval/approval.js';
 import type { Spoken } from '../../proxy/approval/await-approval.js';
@@ -14,11 +14,11 @@ import type { NetworkNames } from '../../proxy/grants/approved-network.js';
 import type { Host } from '../../proxy/host.js';
 
 export { terminalTurn } from '../../proxy/approval/terminal-turn.js';
-export type { Answer, Asked, Scope, Spoken, Status };
+export type { ApprovalAnswer, ApprovalScope, ApprovalStatus, Asked, Spoken };
 
 /** One request, as it stands now. */
 export interface Waiting extends Approval {
-  readonly status: Status;
+  readonly status: ApprovalStatus;
 }
 
 export interface Reply {
@@ -27,9 +27,9 @@ export interface Reply {
   readonly why?: string | undefined;
 }
 
-export interface Leave extends Reply {
+export interface GrantOptions extends Reply {
   /** For how long it holds; without one, once. */
-  readonly scope?: Scope | undefined;
+  readonly scope?: ApprovalScope | undefined;
   /** What it may connect to beside its own: `any`, or `host:port`. */
   readonly network?: NetworkNames | undefined;
 }
@@ -65,15 +65,19 @@ export class Approvals {
   }
 
   /** The first answer holds, and is what is returned: it may be somebody else's. ESTALE where it waits no more. */
-  grant(id: string, { scope = 'once', network = [], ...reply }: Leave = {}): Answer {
+  grant(id: string, { scope = 'once', network = [], ...reply }: GrantOptions = {}): ApprovalAnswer {
     return this.#answer(id, { granted: true, scope, network }, reply);
   }
 
-  deny(id: string, reply: Reply = {}): Answer {
+  deny(id: string, reply: Reply = {}): ApprovalAnswer {
     return this.#answer(id, { granted: false, scope: 'once', network: [] }, reply);
   }
 
-  #answer(id: string, said: Pick<Answer, 'granted' | 'scope' | 'network'>, { by, why = '' }: Reply): Answer {
+  #answer(
+    id: string,
+    said: Pick<ApprovalAnswer, 'granted' | 'scope' | 'network'>,
+    { by, why = '' }: Reply,
+  ): ApprovalAnswer {
     const { asked, status } = this.one(id);
     if (status !== 'waiting') {
       throw new ErrnoError('ESTALE', {

@@ -5,9 +5,9 @@
 import { ErrnoError } from '../../base/errno.js';
 import { agentFrom, agentNamed, childrenOf, inspectAgent, readAgent } from '../../objects/agent.js';
 import { agentFiles, controlFiles, toolFiles } from '../../objects/control-file.js';
-import type { ObjectKind, Roots, Tier } from '../../objects/layout.js';
+import type { ObjectKind, ObjectRoots, Tier } from '../../objects/layout.js';
 import {
-  type Located,
+  type LocatedObject,
   listObjects,
   makeObject,
   readControlText,
@@ -22,7 +22,7 @@ import type { Host } from '../../proxy/host.js';
 import { currentDirectory } from '../current-directory.js';
 import { assertMayCreate, assertOwnAgent, assertWithinParent } from './agent-creation.js';
 
-export { type Located, type ObjectKind, parseSpec, type Spec, type Tier };
+export { type LocatedObject, type ObjectKind, parseSpec, type Spec, type Tier };
 
 export interface NewObject {
   /** The files it is to have; what it does not name is as for every new one. */
@@ -36,13 +36,13 @@ export interface NewObject {
   readonly directory?: string | undefined;
 }
 
-export interface ShownObject extends Located {
+export interface ShownObject extends LocatedObject {
   /** Its control files by their names. */
   readonly files: Readonly<Record<string, string>>;
   readonly problems: readonly string[];
 }
 
-export interface ListedObject extends Located {
+export interface ListedObject extends LocatedObject {
   /** `broken` where one of its files is wrong. */
   readonly status: string;
   /** The label of an agent, the description of a tool. */
@@ -58,7 +58,7 @@ export class Objects {
     this.#kind = kind;
   }
 
-  get #roots(): Roots {
+  get #roots(): ObjectRoots {
     const { root, uid } = this.#host;
     return { root, uid };
   }
@@ -71,7 +71,7 @@ export class Objects {
     recorder.append({ ...about, status: 'ok' });
   }
 
-  #problems(object: Located): readonly string[] {
+  #problems(object: LocatedObject): readonly string[] {
     const { problems } = this.#kind === 'agent' ? inspectAgent(object) : inspectTool(object);
     return problems.map(({ reason }) => reason);
   }
@@ -103,10 +103,10 @@ export class Objects {
     return texts;
   }
 
-  async make(name: string, given: NewObject = {}): Promise<Located> {
+  async make(name: string, given: NewObject = {}): Promise<LocatedObject> {
     const { tier = 'system' } = given;
     const texts = this.#kind === 'agent' ? await this.#agentTexts(name, given) : this.#toolTexts(name, given);
-    let made: Located | undefined;
+    let made: LocatedObject | undefined;
     this.#recorded('new', name, { tier }, () => {
       made = makeObject(this.#roots, tier, this.#kind, name, texts);
     });

@@ -3,17 +3,17 @@ import { anyPublicNetwork } from '../../authority/network.js';
 import { ErrnoError } from '../../base/errno.js';
 import { type Action, actions, runsWithoutAsking } from '../../proxy/approval/action.js';
 import type { Decision } from '../../proxy/approval/decision.js';
-import { type Match, makeRule, matchText, type Rule } from '../../proxy/approval/decision-rule.js';
+import { makeRule, matchText, type Rule, type RuleMatch } from '../../proxy/approval/decision-rule.js';
 import { addRule, readRules, removeRule } from '../../proxy/approval/rules-file.js';
 import type { Host } from '../../proxy/host.js';
 import { shellCommand } from '../../proxy/run/shell-command.js';
 import type { Classification, CommandForm } from '../../shell/classify.js';
 
-export { type Action, actions, type Decision, type Match, matchText, type Rule };
+export { type Action, actions, type Decision, matchText, type Rule, type RuleMatch };
 
 export interface NewRule {
   readonly action: Action;
-  readonly match: Match;
+  readonly match: RuleMatch;
   /** For the commands of this agent alone; without one, for everybody's. */
   readonly agent?: string | undefined;
   /** Where no agent is named: for the commands of nobody alone. */

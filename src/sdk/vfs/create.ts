@@ -1,7 +1,7 @@
 /** `createVfs({ mounts })`: engines at their places in one tree. Where nothing is mounted at `/`, memory is. */
 import { resolve as resolvePath } from 'node:path';
 import { ErrnoError } from '../../base/errno.js';
-import { type Quota, type QuotaEvent, withQuota } from '../../guard/quota.js';
+import { type QuotaEvent, type VfsQuota, withQuota } from '../../guard/quota.js';
 import { settle } from '../../vfs/answer.js';
 import type { FileSystem } from '../../vfs/filesystem.js';
 import { makeMountPoints } from '../../vfs/mount-points.js';
@@ -19,7 +19,7 @@ export type VfsMount = string | { readonly spec: string; readonly writable?: boo
 
 export interface VfsOptions {
   readonly mounts?: Readonly<Record<string, VfsMount>> | undefined;
-  readonly quota?: Quota | undefined;
+  readonly quota?: VfsQuota | undefined;
   /** A quota is used to four fifths. */
   readonly onQuota?: ((event: QuotaEvent) => void) | undefined;
   /** Where relative paths of specifications begin; the process's own directory. */

@@ -17,7 +17,7 @@ import {
 import { atOnce, type Entries, giving, later } from '../checked-face.js';
 import type { VfsOptions } from './create.js';
 import type { ReadPart } from './file-handle.js';
-import type { Grants, Quota } from './grants.js';
+import type { VfsGrants, VfsQuota } from './grants.js';
 import type { ListOptions, ReadOptions, WriteOptions } from './vfs.js';
 import type { WatchOptions } from './watch.js';
 
@@ -50,7 +50,7 @@ function date(): Shape {
 }
 
 const paths = optional(list(word));
-const grants = closed<Grants>({
+const grants = closed<VfsGrants>({
   'fs.read': paths,
   'fs.write': paths,
   'fs.create': paths,
@@ -58,7 +58,7 @@ const grants = closed<Grants>({
   'fs.metadata': paths,
 });
 const limit = optional(integer(0));
-const quota = closed<Quota>({ bytes: limit, inodes: limit, fileBytes: limit, openFiles: limit });
+const quota = closed<VfsQuota>({ bytes: limit, inodes: limit, fileBytes: limit, openFiles: limit });
 
 const isEngine = (value: unknown) => typeof value === 'object' && value !== null && 'lookup' in value;
 const mount = either(

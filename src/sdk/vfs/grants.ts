@@ -1,3 +1,3 @@
 /** What a guest of a tree may be granted, and what limits it: the guard's own words. */
-export type { Grants, Refusal } from '../../guard/guard.js';
-export type { Quota, QuotaEvent } from '../../guard/quota.js';
+export type { VfsGrants, VfsRefusal } from '../../guard/guard.js';
+export type { QuotaEvent, VfsQuota } from '../../guard/quota.js';

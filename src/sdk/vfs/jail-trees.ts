@@ -4,8 +4,8 @@ import { accessSync, closeSync, constants, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
 import { fuseLibrary } from '../../fuse/mount.js';
-import type { Identity } from '../../jail/plan.js';
-import type { AskedTree, TreeServer } from '../../proxy/grants/served-trees.js';
+import type { JailIdentity } from '../../jail/plan.js';
+import type { AskedTree, TreeServing } from '../../proxy/grants/served-trees.js';
 import { planOf } from '../../vfs/read-plan.js';
 import { engineForms, parseSpecification } from '../../vfs/specification.js';
 import { backingOf, enginesOf, type TreePlan, withEngines } from '../../vfs/tree-plan.js';
@@ -91,7 +91,7 @@ export function askedTrees(texts: readonly string[], programs: TreePrograms): re
       target,
       writable,
       backings: enginesOf(plan).flatMap((engine) => backingOf(engine) ?? []),
-      start: (identity: Identity) =>
+      start: (identity: JailIdentity) =>
         startServer(programs, { specification, plan, target, writable }, identity, (how) => {
           problem = `the server of ${target} (${specification}) ended with ${how}: the command got errors there`;
         }),
@@ -110,9 +110,9 @@ interface Served {
 async function startServer(
   { program, library, directory }: TreePrograms,
   { specification, plan, target, writable }: Served,
-  identity: Identity,
+  identity: JailIdentity,
   failed: (how: string) => void,
-): Promise<TreeServer> {
+): Promise<TreeServing> {
   const pair = fuseLibrary(library).pair();
   if (typeof pair === 'number') {
     throw new ErrnoError('EMFILE', { operation: '--mount', reason: `no socket could be made (errno ${-pair})` });

@@ -2,8 +2,8 @@
  * A tree of the VFS for programs, with the calls, shapes and errors of `fs.promises`. It is the trusted side: what `restricted`
  * gives is for guests, sees the same tree, and may do what it is granted and nothing else. Relative paths begin at `/`.
  */
-import type { Guard, Refusal } from '../../guard/guard.js';
-import { type Grants, Guard as GuardGate } from '../../guard/guard.js';
+import type { Guard, VfsRefusal } from '../../guard/guard.js';
+import { Guard as GuardGate, type VfsGrants } from '../../guard/guard.js';
 import { type Answer, settle } from '../../vfs/answer.js';
 import { failure } from '../../vfs/failure.js';
 import type { Change, Creation, Entry } from '../../vfs/filesystem.js';
@@ -49,7 +49,7 @@ export class Vfs {
   }
 
   /** The same tree for a guest: nothing but these grants. `onRefusal` hears of everything that is refused. */
-  restricted(grants: Grants, onRefusal?: (refusal: Refusal) => void): Vfs {
+  restricted(grants: VfsGrants, onRefusal?: (refusal: VfsRefusal) => void): Vfs {
     if (!this.#mayClose) throw failure('EPERM', 'restricted', undefined, 'a guest cannot grant anything');
     return new Vfs(this.#table, new GuardGate(grants, onRefusal));
   }

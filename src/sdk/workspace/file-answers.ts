@@ -1,7 +1,7 @@
 /** File operations as commands, and what their answers mean. Pure. */
 import { type ErrnoCode, ErrnoError } from '../../base/errno.js';
 
-export interface Entry {
+export interface ListedEntry {
   /** Relative to the directory that was listed. */
   readonly path: string;
   readonly type: 'file' | 'directory' | 'symlink' | 'other';
@@ -11,7 +11,7 @@ export interface Entry {
   readonly target?: string;
 }
 
-export interface Match {
+export interface SearchMatch {
   readonly path: string;
   readonly line: number;
   readonly text: string;
@@ -62,12 +62,12 @@ export function listCommand(path: string, depth: number): readonly string[] {
   return ['find', `${operand(path)}/`, ...range, '-printf', '%y %s %m\\0%P\\0%l\\0'];
 }
 
-const types: Readonly<Record<string, Entry['type']>> = { f: 'file', d: 'directory', l: 'symlink' };
+const types: Readonly<Record<string, ListedEntry['type']>> = { f: 'file', d: 'directory', l: 'symlink' };
 
 /** Of an answer that was cut off, what is whole. */
-export function entriesOf(answer: Buffer): readonly Entry[] {
+export function entriesOf(answer: Buffer): readonly ListedEntry[] {
   const fields = answer.toString('utf8').split('\0');
-  const entries: Entry[] = [];
+  const entries: ListedEntry[] = [];
   for (let at = 0; at + 3 < fields.length; at += 3) {
     const [facts = '', path = '', target = ''] = fields.slice(at, at + 3);
     const [type = '', size = '', mode = ''] = facts.split(' ');
@@ -105,7 +105,7 @@ export function searchCommand(pattern: string, options: SearchOptions): readonly
   ];
 }
 
-export function matchesOf(answer: Buffer): readonly Match[] {
+export function matchesOf(answer: Buffer): readonly SearchMatch[] {
   return answer
     .toString('utf8')
     .split('\n')

@@ -5,7 +5,7 @@
  */
 import { resolve } from 'node:path';
 import { type Host, type Place, placeOf } from '../../proxy/host.js';
-import type { Applied, ApplyRequest } from '../../vault/apply/apply.js';
+import type { ApplyReport, ApplyRequest } from '../../vault/apply/apply.js';
 import type { ConflictChoice } from '../../vault/apply/apply-plan.js';
 import type { Undone } from '../../vault/apply/undo-apply.js';
 import type { DiffStyle } from '../../vault/forks/diff-text.js';
@@ -13,11 +13,22 @@ import type { ForkSummary, MadeFork } from '../../vault/forks/forks.js';
 import type { Change, Problem } from '../../vault/tree/tree.js';
 import type { ForkStatus } from '../../workspace/fork-status.js';
 import type { Dropped } from '../../workspace/fork-verbs.js';
-import type { Moment, RolledBack } from '../../workspace/history-verbs.js';
+import type { CheckpointSummary, RolledBack } from '../../workspace/history-verbs.js';
 import { shownFrom } from '../../workspace/shown-from.js';
 import type { InspectedRun } from './runs.js';
 
-export type { Change, ConflictChoice, ForkStatus, ForkSummary, InspectedRun, MadeFork, Moment, Problem, RolledBack };
+export type {
+  ApplyReport,
+  Change,
+  CheckpointSummary,
+  ConflictChoice,
+  ForkStatus,
+  ForkSummary,
+  InspectedRun,
+  MadeFork,
+  Problem,
+  RolledBack,
+};
 
 const forkVerbs = () => import('../../workspace/fork-verbs.js');
 const forkDiff = () => import('../../workspace/fork-diff.js');
@@ -97,8 +108,6 @@ export interface UndoOptions extends Pick<ApplyOptions, 'onProgress'> {
   readonly conflicts?: Exclude<ConflictChoice, 'theirs'> | undefined;
 }
 
-export type Answer = Omit<Applied, 'fork'>;
-
 const plainText: DiffStyle = { paint: (_colour, text) => text, escaped: false };
 
 export class Fork {
@@ -159,7 +168,7 @@ export class Fork {
   }
 
   /** Writes the fork's changes into the directory itself: for a program that speaks for the person. */
-  apply(options: ApplyOptions = {}): Promise<Answer> {
+  apply(options: ApplyOptions = {}): Promise<ApplyReport> {
     const { paths, conflicts = 'refuse', ours = [], theirs = [], allowSensitive = false, dryRun = false } = options;
     const { to } = options;
     const choices = {
@@ -196,20 +205,22 @@ export class Fork {
   }
 
   /** Keeps this moment of the fork; there is one before every command anyway. */
-  checkpoint(name?: string): Promise<Moment> {
+  checkpoint(name?: string): Promise<CheckpointSummary> {
     return this.inTurn(async () => (await historyVerbs()).saveMoment(this.#host, this.#request, name));
   }
 
-  checkpoints(): Promise<readonly Moment[]> {
+  checkpoints(): Promise<readonly CheckpointSummary[]> {
     return this.atOnce(async () => (await historyVerbs()).listMoments(this.#host, this.#request));
   }
 
   /** One of them, by number or name, and what the fork changed since. */
-  lookAtCheckpoint(wanted: string): Promise<{ readonly moment: Moment; readonly changes: readonly Change[] }> {
+  lookAtCheckpoint(
+    wanted: string,
+  ): Promise<{ readonly moment: CheckpointSummary; readonly changes: readonly Change[] }> {
     return this.atOnce(async () => (await historyVerbs()).lookAtMoment(this.#host, this.#request, wanted));
   }
 
-  deleteCheckpoint(wanted: string): Promise<Moment> {
+  deleteCheckpoint(wanted: string): Promise<CheckpointSummary> {
     return this.inTurn(async () => (await historyVerbs()).deleteMoment(this.#host, this.#request, wanted));
   }
 

@@ -28,7 +28,7 @@ export interface HarnessTask {
   readonly commands?: 'rewrite' | 'deny';
 }
 
-export interface Judged {
+export interface JudgedCall {
   readonly decision: 'allow' | 'deny';
   readonly reason: string;
   /** Of an allowed command: run this, not the command. */
@@ -36,7 +36,7 @@ export interface Judged {
 }
 
 /** What cannot be decided is denied; it never throws. */
-export async function judgeCall(host: () => Promise<HookHost>, call: ToolCall, task: HarnessTask): Promise<Judged> {
+export async function judgeCall(host: () => Promise<HookHost>, call: ToolCall, task: HarnessTask): Promise<JudgedCall> {
   const { agent, reads = [], writes = [], network = [], tools = [], commands = 'rewrite' } = task;
   const directory = resolve(currentDirectory(), task.directory ?? '.');
   const absolute = (paths: readonly string[]) => paths.map((path) => resolve(directory, path));
@@ -52,6 +52,6 @@ export async function judgeCall(host: () => Promise<HookHost>, call: ToolCall, t
     },
   });
   used?.release?.();
-  const { version: _version, ...judged } = JSON.parse(text) as Judged & { readonly version: 1 };
+  const { version: _version, ...judged } = JSON.parse(text) as JudgedCall & { readonly version: 1 };
   return judged;
 }

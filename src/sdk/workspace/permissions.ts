@@ -24,7 +24,7 @@ import { runsWithoutAsking } from '../../proxy/approval/action.js';
 import { judgeCommand } from '../../proxy/approval/decide-request.js';
 import type { ResolvedAuthority } from '../../proxy/grants/authority-of.js';
 import { foundInView } from '../../proxy/grants/found-in-view.js';
-import { type Access, accesses, pathVerdict } from '../../proxy/grants/path-verdict.js';
+import { accesses, type PathAccess, pathVerdict } from '../../proxy/grants/path-verdict.js';
 import type { Host, Place } from '../../proxy/host.js';
 import { resolvedFor } from '../../proxy/run/authority-for.js';
 import { requestOf, type WorkspaceOptions } from '../options.js';
@@ -34,7 +34,7 @@ export { authorityJson, coach, printLabel };
 
 const httpsPort = 443;
 
-export { type Access, accesses };
+export { accesses, type PathAccess };
 
 export interface ObjectQuestion {
   readonly class: ObjectClass;
@@ -126,7 +126,7 @@ export async function whyPath(
   host: Host,
   place: Place,
   options: WorkspaceOptions,
-  access: Access,
+  access: PathAccess,
   asked: string,
 ): Promise<WhyPath> {
   const resolved = await surfaceOf(host, place, options);

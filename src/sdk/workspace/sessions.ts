@@ -9,14 +9,20 @@ import { readJsonFile } from '../../base/atomic-file.js';
 import { ErrnoError, hasCode } from '../../base/errno.js';
 import { type Host, placeOf } from '../../proxy/host.js';
 import { Session } from '../../session/session.js';
-import { isLive, type Keeping, keepSession, type SessionFacts, withSocketPath } from '../../session/session-keeper.js';
+import {
+  isLive,
+  type KeepingRequest,
+  keepSession,
+  type SessionFacts,
+  withSocketPath,
+} from '../../session/session-keeper.js';
 import { placeIn, type SessionPlace, sessionPlace } from '../../session/session-place.js';
 import { encodeFrame, wireKind } from '../../session/session-wire.js';
 import { mainFork, storePaths, vaultId, vaultPaths } from '../../vault/store/layout.js';
 import { readVaultMeta } from '../../vault/store/vault-meta.js';
 import { requestOf, type WorkspaceOptions } from '../options.js';
 
-export type { Keeping, SessionFacts };
+export type { KeepingRequest, SessionFacts };
 
 /** Where the session of a fork is found, whether it lives or not. */
 export interface SessionSpot extends SessionPlace {
@@ -101,7 +107,7 @@ export class Sessions {
   }
 
   /** Starts one, and is the process that keeps it: returns when it has ended. EEXIST where one lives already. */
-  async keep(directory: string, options: WorkspaceOptions, keeping: Keeping): Promise<void> {
+  async keep(directory: string, options: WorkspaceOptions, keeping: KeepingRequest): Promise<void> {
     const spot = this.at(directory, options.fork);
     if (await isLive(spot)) {
       throw new ErrnoError('EEXIST', {

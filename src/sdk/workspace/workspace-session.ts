@@ -13,13 +13,13 @@ import { startingPlace } from '../place.js';
 import { endedBy } from './cancellation.js';
 import { type Edit, edited } from './edit.js';
 import {
-  type Entry,
   entriesOf,
   failureOf,
+  type ListedEntry,
   listCommand,
-  type Match,
   matchesOf,
   readCommand,
+  type SearchMatch,
   type SearchOptions,
   searchCommand,
   writeCommand,
@@ -32,13 +32,13 @@ export interface FileOptions {
 }
 
 export interface Listing {
-  readonly entries: readonly Entry[];
+  readonly entries: readonly ListedEntry[];
   /** There is more than an answer holds. */
   readonly truncated: boolean;
 }
 
-export interface Found {
-  readonly matches: readonly Match[];
+export interface FoundMatches {
+  readonly matches: readonly SearchMatch[];
   readonly truncated: boolean;
 }
 
@@ -212,7 +212,7 @@ export class WorkspaceSession {
   }
 
   /** Lines that match, in all files that are text, but those of `.git`. */
-  async search(pattern: string, options: SearchOptions & FileOptions = {}): Promise<Found> {
+  async search(pattern: string, options: SearchOptions & FileOptions = {}): Promise<FoundMatches> {
     const { stdout, stderr, truncated, envelope } = await this.#speak(searchCommand(pattern, options), options);
     const matches = matchesOf(stdout);
     // 1 says that nothing matches, 2 that something could not be read.

@@ -27,18 +27,18 @@ import {
 import { commandOf, execIn, refuseEnded } from './command.js';
 import type { Edit } from './edit.js';
 import type { SearchOptions } from './file-answers.js';
-import { type Answer, Fork } from './fork.js';
+import { type ApplyReport, Fork } from './fork.js';
 import { GuardedCallbacks } from './guarded-callbacks.js';
 import type {
-  Access,
   ObjectQuestion,
+  PathAccess,
   Preamble,
   ResolvedAuthority,
   WhyHost,
   WhyObject,
   WhyPath,
 } from './permissions.js';
-import type { FileOptions, Found, Listing, WorkspaceSession } from './workspace-session.js';
+import type { FileOptions, FoundMatches, Listing, WorkspaceSession } from './workspace-session.js';
 
 export type { Envelope, LiveEnvelope, Operation, Plan, Prepared };
 
@@ -148,7 +148,7 @@ export class Workspace extends Fork {
   }
 
   /** Whether a command here may read, write or execute a path, and what says so. */
-  async whyPath(access: Access, path: string): Promise<WhyPath> {
+  async whyPath(access: PathAccess, path: string): Promise<WhyPath> {
     return (await permissions()).whyPath(this.#host, this.#place, this.#options, access, path);
   }
 
@@ -297,12 +297,12 @@ export class Workspace extends Fork {
     return this.#inKept((session) => session.list(path, options), options.signal);
   }
 
-  search(pattern: string, options: SearchOptions & FileOptions = {}): Promise<Found> {
+  search(pattern: string, options: SearchOptions & FileOptions = {}): Promise<FoundMatches> {
     return this.#inKept((session) => session.search(pattern, options), options.signal);
   }
 
   /** As `apply`, for a program that speaks for a model: a person answers first, with `ctx approvals`. EACCES where it is a no. */
-  async askToApply(options: AskedApplyOptions = {}): Promise<Answer> {
+  async askToApply(options: AskedApplyOptions = {}): Promise<ApplyReport> {
     const { paths, approvalMilliseconds = this.#options.approvalMilliseconds, onApproval, signal } = options;
     const asked = onApproval ?? this.#options.onApproval;
     const only = paths === undefined ? undefined : shownFrom(this.#place, paths);

@@ -13,15 +13,13 @@ import { throwAwayOrLeave } from '../store/trash.js';
 import { refuseUnlisted } from '../tree/too-deep.js';
 import type { Change, Interference, Problem } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
-import { type Applied, type ApplyRequest, unmatchedOf } from './apply.js';
+import { type ApplyReport, type ApplyRequest, unmatchedOf } from './apply.js';
 import { type ApplyChoices, type ApplyPlan, planApply } from './apply-plan.js';
 import { timedPlan } from './apply-times.js';
 import { fitSteps, type Held, obstacles } from './apply-to-plan.js';
 import { holdUnits, isComplete } from './held-units.js';
 import { type Judgement, judgeChanges } from './sensitive-changes.js';
 import { stepsDone } from './write-home.js';
-
-export type AppliedTo = Omit<Applied, 'fork'>;
 
 async function heldBy(fork: OpenFork, directory: string): Promise<Held> {
   const entries = await fork.tree.diff({ uppers: [directory], lowers: [], pastClosed: true });
@@ -47,7 +45,7 @@ function inOtherRoots(fork: OpenFork, changes: RootChanges): readonly Problem[] 
 }
 
 /** The fork's lock is held. `directory` is canonical, and neither the fork's own nor the store's. */
-export async function applyTo(given: OpenFork, directory: string, request: ApplyRequest): Promise<AppliedTo> {
+export async function applyTo(given: OpenFork, directory: string, request: ApplyRequest): Promise<ApplyReport> {
   const { deltas, live } = given.meta;
   // What is made ready for it lies on top of all that the fork has; a layer that nobody made is empty.
   const whole: OpenFork = { ...given, meta: { ...given.meta, deltas: [...deltas, live], live: uniqueName() } };
@@ -84,7 +82,7 @@ async function applyJudgedTo(
   found: RootChanges,
   directory: string,
   request: ApplyRequest,
-): Promise<AppliedTo> {
+): Promise<ApplyReport> {
   const { fork, dropped } = judged;
   const made = (await forkChangesByRoot(fork)).get(workspaceRoot) ?? [];
   const changes = made.filter(({ path }) => !dropped.has(path));
@@ -106,7 +104,7 @@ async function applyOver(
   { fork, sensitive: verdicts, problems }: Judgement,
   { found, changes, directory, expected }: Onto,
   request: ApplyRequest,
-): Promise<AppliedTo> {
+): Promise<ApplyReport> {
   const { base, deltas, live } = fork.meta;
   const whole = [...base, ...deltas, live];
   const paths = changes.map(({ path }) => path);

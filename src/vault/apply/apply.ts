@@ -43,8 +43,8 @@ export interface ApplyRequest extends Omit<ApplyChoices, 'withheld' | 'own'> {
   readonly onStep?: ((step: Step) => void) | undefined;
 }
 
-export interface Applied {
-  readonly fork: OpenFork;
+/** What an apply did, or would do. */
+export interface ApplyReport {
   readonly changes: readonly Change[];
   readonly steps: readonly Step[];
   readonly conflicts: readonly string[];
@@ -68,6 +68,11 @@ export interface Applied {
   /** Files beside such paths that hold an earlier save of the person's. */
   readonly aside: readonly string[];
   readonly problems: readonly Problem[];
+}
+
+export interface Applied extends ApplyReport {
+  /** As it is afterwards. */
+  readonly fork: OpenFork;
 }
 
 /** What an apply or undo that was killed left beside the person's files. */
@@ -383,7 +388,7 @@ async function settled(
   fork: OpenFork,
   plans: Plans,
   { checkpoint, times }: { readonly checkpoint: number; readonly times: Times },
-  answer: Omit<Applied, 'fork' | 'done' | 'problems'>,
+  answer: Omit<ApplyReport, 'done' | 'problems'>,
   problems: readonly Problem[],
 ): Promise<Applied> {
   const [written, met] = await settle(fork, plans, checkpoint, times);

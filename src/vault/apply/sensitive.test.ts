@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Change, Content } from '../tree/tree.js';
+import type { Change, TreeContent } from '../tree/tree.js';
 import { sensitivity } from './sensitive.js';
 
 const change = (path: string, type: Change['type'] = 'file', kind: Change['kind'] = 'added'): Change => ({
@@ -85,7 +85,7 @@ test('what a build or a test runs that the person starts is theirs to read', () 
   }
 });
 
-const file = (text: string): Content => {
+const file = (text: string): TreeContent => {
   const bytes = Buffer.from(text);
   return { type: 'file', mode: 0o644, size: bytes.length, digest: '', bytes };
 };
@@ -104,7 +104,7 @@ test('a manifest is sensitive by what is run of it', () => {
 });
 
 test('a formatter’s file is sensitive where it could name code', () => {
-  const judged = (text: string) => sensitivity(change('.prettierrc'), { type: 'missing' } as Content, file(text));
+  const judged = (text: string) => sensitivity(change('.prettierrc'), { type: 'missing' } as TreeContent, file(text));
   for (const text of ['{"semi":false,"tabWidth":2}', 'semi: false\n# c\nendOfLine: "lf"\n', '']) {
     assert.equal(judged(text), undefined, text);
   }

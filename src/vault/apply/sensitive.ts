@@ -3,7 +3,7 @@
  * being asked. Apply shows them apart and writes them only when told so. Pure.
  */
 import { manifestBytes } from '../../base/limits.js';
-import type { Change, Content } from '../tree/tree.js';
+import type { Change, TreeContent } from '../tree/tree.js';
 import { sensitiveNames } from './sensitive-names.js';
 
 const manifest = /(^|\/)(package|composer)\.json$/i;
@@ -67,14 +67,14 @@ export function isDecidedByText({ path, kind, type, size }: Change): boolean {
 }
 
 /** Undefined for what was not read, or not to its end. */
-function textOf(content: Content | undefined): string | undefined {
+function textOf(content: TreeContent | undefined): string | undefined {
   if (content === undefined) return undefined;
   if (content.type === 'missing') return '';
   return content.type === 'file' && content.bytes.length <= manifestBytes ? content.bytes.toString('utf8') : undefined;
 }
 
 /** Why a change is sensitive; undefined for all others. A deletion runs nothing. */
-export function sensitivity(change: Change, before?: Content, after?: Content): string | undefined {
+export function sensitivity(change: Change, before?: TreeContent, after?: TreeContent): string | undefined {
   const { kind, type, path } = change;
   if (kind === 'deleted' || type === 'directory') return undefined;
   if (type === 'fifo') return 'whoever reads it waits for somebody to write it';

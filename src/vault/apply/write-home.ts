@@ -10,7 +10,7 @@ import type { Step, TreeStep } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
 import type { TimedPlan } from './apply-times.js';
 
-export interface HomeRequest {
+export interface WriteHomeRequest {
   /** The apply's own layer, which is marked. */
   readonly layer: string;
   readonly roots: Readonly<Record<string, readonly Step[]>>;
@@ -48,7 +48,7 @@ const markOf = ({ paths }: OpenFork, layer: string) => paths.tree(layer, 'writin
 /** Everything is on the disk when this ends. The lock is held by the writing process too. */
 export async function writeHome(
   fork: OpenFork,
-  request: HomeRequest & {
+  request: WriteHomeRequest & {
     /** Trees that show what stood at the paths, topmost first. */
     standing(key: string): readonly string[];
     readonly lock: number;
@@ -92,7 +92,7 @@ export async function writeHome(
 }
 
 /** Nothing to do where the last writing came to its end. */
-export async function sweepHome(fork: OpenFork, { layer, roots, uppers }: HomeRequest): Promise<void> {
+export async function sweepHome(fork: OpenFork, { layer, roots, uppers }: WriteHomeRequest): Promise<void> {
   const mark = markOf(fork, layer);
   if (!existsSync(mark)) return;
   for (const [key, steps] of Object.entries(roots)) {

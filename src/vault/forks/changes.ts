@@ -6,7 +6,7 @@ import type { Stack } from '../store/fork-meta.js';
 import { treesOf } from '../store/layer-pool.js';
 import { pathWithin, shownPath, topPath } from '../store/root-paths.js';
 import { belowAny, clashing } from '../tree/clashing.js';
-import type { Change, Content, ReadOptions } from '../tree/tree.js';
+import type { Change, TreeContent, TreeReadOptions } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
 
 /** Changes by root, each path relative to its root. */
@@ -190,24 +190,24 @@ export async function reportOf(fork: OpenFork, touched = isLiveTouched(fork)): P
 
 /** The top itself: only its mode and owner ever change. */
 function unread(change: Change): TextChange {
-  const there: Content = { ...nothing, type: 'directory', mode: change.mode };
+  const there: TreeContent = { ...nothing, type: 'directory', mode: change.mode };
   return { change, before: there, after: there };
 }
 
 export interface TextChange {
   readonly change: Change;
-  readonly before: Content;
-  readonly after: Content;
+  readonly before: TreeContent;
+  readonly after: TreeContent;
 }
 
-const nothing: Content = { type: 'missing', mode: 0, size: 0, digest: '', bytes: Buffer.alloc(0) };
+const nothing: TreeContent = { type: 'missing', mode: 0, size: 0, digest: '', bytes: Buffer.alloc(0) };
 
 /** The contents on both sides of each change, in their order: all of them in memory, so the caller asks for few at a time. */
 export async function readChanges(
   fork: OpenFork,
   changes: readonly Change[],
   since?: Stack,
-  limits: Pick<ReadOptions, 'most' | 'digests'> = {},
+  limits: Pick<TreeReadOptions, 'most' | 'digests'> = {},
 ): Promise<readonly TextChange[]> {
   const { paths, tree, vault } = fork;
   const sides = since === undefined ? allSides(fork) : sidesSince(fork, since);

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Change, Content } from '../tree/tree.js';
+import type { Change, TreeContent } from '../tree/tree.js';
 import type { TextChange } from './changes.js';
 import { diffText } from './diff-text.js';
 
 const plain = { paint: (_colour: string, text: string) => text, escaped: false };
 const terminal = { ...plain, escaped: true };
 
-function content(type: Content['type'], bytes: string | Buffer = '', more: Partial<Content> = {}): Content {
+function content(type: TreeContent['type'], bytes: string | Buffer = '', more: Partial<TreeContent> = {}): TreeContent {
   const given = Buffer.from(bytes);
   return { type, mode: type === 'missing' ? 0 : 0o644, size: given.length, digest: '', bytes: given, ...more };
 }
 const nothing = content('missing');
 
-function change(path: string, before: Content, after: Content, more: Partial<Change> = {}): TextChange {
+function change(path: string, before: TreeContent, after: TreeContent, more: Partial<Change> = {}): TextChange {
   const there = after.type === 'missing' ? before : after;
   const kind = before.type === 'missing' ? 'added' : after.type === 'missing' ? 'deleted' : 'modified';
   const type = there.type === 'missing' ? 'file' : there.type;

@@ -5,9 +5,9 @@
 import { diffedLines } from '../../base/limits.js';
 import { decodePath, encodePath } from '../../base/path-bytes.js';
 import { harmlessLine, visible } from '../../base/visible-text.js';
-import type { Content } from '../tree/tree.js';
+import type { TreeContent } from '../tree/tree.js';
 import type { TextChange } from './changes.js';
-import { type Edit, type Hunk, hunks, lineEdits, linesOf } from './line-diff.js';
+import { type Hunk, hunks, type LineEdit, lineEdits, linesOf } from './line-diff.js';
 
 export interface DiffStyle {
   readonly paint: (colour: 'red' | 'green' | 'blue' | 'dim' | 'bold', text: string) => string;
@@ -37,7 +37,7 @@ function nameText(prefix: string, path: string): string {
   return `"${bytes.join('')}"`;
 }
 
-function editLine({ kind, line }: Edit, style: DiffStyle): string {
+function editLine({ kind, line }: LineEdit, style: DiffStyle): string {
   const bare = line.endsWith('\n') ? line.slice(0, -1) : line;
   const shown = `${edits[kind]}${style.escaped ? harmlessLine(bare) : bare}`;
   const text = kind === 'same' ? shown : style.paint(colours[kind], shown);
@@ -50,14 +50,14 @@ function hunkText(hunk: Hunk, style: DiffStyle): string {
   return `${style.paint('blue', head)}\n${hunk.edits.map((edit) => editLine(edit, style)).join('')}`;
 }
 
-const isFile = ({ type }: Content) => type === 'file' || type === 'symlink';
-const isBinary = ({ bytes }: Content) => bytes.includes(0);
-const isCut = ({ type, bytes, size }: Content) => type === 'file' && bytes.length < size;
+const isFile = ({ type }: TreeContent) => type === 'file' || type === 'symlink';
+const isBinary = ({ bytes }: TreeContent) => bytes.includes(0);
+const isCut = ({ type, bytes, size }: TreeContent) => type === 'file' && bytes.length < size;
 
 /** The mode as git writes it, with its type. */
-const gitMode = ({ type, mode }: Content) => (type === 'symlink' ? '120000' : octal(0o100000 | (mode & 0o777)));
+const gitMode = ({ type, mode }: TreeContent) => (type === 'symlink' ? '120000' : octal(0o100000 | (mode & 0o777)));
 
-function sideText(content: Content): string {
+function sideText(content: TreeContent): string {
   if (content.type === 'missing') return 'nothing';
   return `${content.size} bytes, BLAKE3 ${content.digest === '' ? 'not computed' : content.digest}`;
 }
@@ -115,7 +115,7 @@ function otherText({ change, before, after }: TextChange): string {
   return `${what}: mode ${octal(before.mode)} -> ${octal(after.mode)}\n`;
 }
 
-const missing: Content = { type: 'missing', mode: 0, size: 0, digest: '', bytes: Buffer.alloc(0) };
+const missing: TreeContent = { type: 'missing', mode: 0, size: 0, digest: '', bytes: Buffer.alloc(0) };
 
 export function diffText(text: TextChange, style: DiffStyle): string {
   const { change, before, after } = text;

@@ -8,7 +8,7 @@ import { currentBoot } from '../../base/boot.js';
 import { ErrnoError } from '../../base/errno.js';
 import { layersBeforeMerge, layersWithoutMerge } from '../../base/limits.js';
 import { restacked } from '../store/fork-meta.js';
-import { type Maker, makeLayer, rootsOf, treesOf } from '../store/layer-pool.js';
+import { type LayerMaker, makeLayer, rootsOf, treesOf } from '../store/layer-pool.js';
 import { withVaultLock } from '../store/locks.js';
 import { readVaultMeta, writeVaultMeta } from '../store/vault-meta.js';
 import { countChanges } from '../tree/too-deep.js';
@@ -33,7 +33,7 @@ export async function mergeLayers(
   access: VaultAccess,
   layers: readonly string[],
   below: readonly string[],
-  maker: Maker,
+  maker: LayerMaker,
 ): Promise<string> {
   const { paths, tree } = access;
   const merged = makeLayer(paths, maker);

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { testSeed } from '../../../test/support/random.js';
-import { type Edit, hunks, lineEdits, linesOf } from './line-diff.js';
+import { hunks, type LineEdit, lineEdits, linesOf } from './line-diff.js';
 
 const text = fc
   .array(fc.constantFrom('a\n', 'b\n', 'c\n', '\n', 'long line\n'), { maxLength: 30 })
   .map((lines) => lines.join(''));
 
-const side = (edits: readonly Edit[], without: Edit['kind']) =>
+const side = (edits: readonly LineEdit[], without: LineEdit['kind']) =>
   edits
     .filter(({ kind }) => kind !== without)
     .map(({ line }) => line)

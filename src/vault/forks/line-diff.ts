@@ -3,7 +3,7 @@
  * common the search is cut off and the whole middle is replaced, so that a hostile file costs bounded time.
  */
 
-export interface Edit {
+export interface LineEdit {
   readonly kind: 'same' | 'removed' | 'added';
   readonly line: string;
 }
@@ -17,10 +17,10 @@ export function linesOf(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
 
-function replaceAll(before: readonly string[], after: readonly string[]): Edit[] {
+function replaceAll(before: readonly string[], after: readonly string[]): LineEdit[] {
   return [
-    ...before.map((line): Edit => ({ kind: 'removed', line })),
-    ...after.map((line): Edit => ({ kind: 'added', line })),
+    ...before.map((line): LineEdit => ({ kind: 'removed', line })),
+    ...after.map((line): LineEdit => ({ kind: 'added', line })),
   ];
 }
 
@@ -52,8 +52,8 @@ function search(before: readonly string[], after: readonly string[]): Int32Array
   return undefined;
 }
 
-function walkBack(trace: readonly Int32Array[], before: readonly string[], after: readonly string[]): Edit[] {
-  const edits: Edit[] = [];
+function walkBack(trace: readonly Int32Array[], before: readonly string[], after: readonly string[]): LineEdit[] {
+  const edits: LineEdit[] = [];
   let x = before.length;
   let y = after.length;
   for (let step = trace.length - 1; step > 0; step -= 1) {
@@ -83,7 +83,7 @@ function walkBack(trace: readonly Int32Array[], before: readonly string[], after
   return edits.reverse();
 }
 
-export function lineEdits(before: readonly string[], after: readonly string[]): readonly Edit[] {
+export function lineEdits(before: readonly string[], after: readonly string[]): readonly LineEdit[] {
   let start = 0;
   while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
   let end = 0;
@@ -91,7 +91,7 @@ export function lineEdits(before: readonly string[], after: readonly string[]): 
   while (end < room && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1;
   const [a, b] = [before.slice(start, before.length - end), after.slice(start, after.length - end)];
   const trace = search(a, b);
-  const same = (line: string): Edit => ({ kind: 'same', line });
+  const same = (line: string): LineEdit => ({ kind: 'same', line });
   return [
     ...before.slice(0, start).map(same),
     ...(trace === undefined ? replaceAll(a, b) : walkBack(trace, a, b)),
@@ -104,11 +104,11 @@ export interface Hunk {
   readonly beforeCount: number;
   readonly afterStart: number;
   readonly afterCount: number;
-  readonly edits: readonly Edit[];
+  readonly edits: readonly LineEdit[];
 }
 
 /** The changed places with the lines around them, as `diff -u` cuts them. */
-export function hunks(edits: readonly Edit[]): readonly Hunk[] {
+export function hunks(edits: readonly LineEdit[]): readonly Hunk[] {
   const near = new Set<number>();
   edits.forEach(({ kind }, index) => {
     if (kind === 'same') return;
@@ -117,7 +117,7 @@ export function hunks(edits: readonly Edit[]): readonly Hunk[] {
   const found: Hunk[] = [];
   let beforeLine = 1;
   let afterLine = 1;
-  let open: { start: [number, number]; edits: Edit[] } | undefined;
+  let open: { start: [number, number]; edits: LineEdit[] } | undefined;
   const close = () => {
     if (open === undefined) return;
     const beforeCount = open.edits.filter(({ kind }) => kind !== 'added').length;

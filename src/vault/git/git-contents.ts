@@ -11,7 +11,7 @@ export interface Needed {
   readonly kind?: 'commit' | undefined;
 }
 
-export type Outcome =
+export type ContentOutcome =
   | {
       readonly is: 'file';
       readonly bytes: Buffer;
@@ -36,8 +36,8 @@ export interface ContentSides {
   readonly keepsFlags: boolean;
 }
 
-const sensitive = (why: string): Outcome => ({ is: 'sensitive', why });
-const file = (bytes: Buffer | string, needs: readonly Needed[] = []): Outcome => ({
+const sensitive = (why: string): ContentOutcome => ({ is: 'sensitive', why });
+const file = (bytes: Buffer | string, needs: readonly Needed[] = []): ContentOutcome => ({
   is: 'file',
   bytes: typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes,
   needs,
@@ -49,7 +49,7 @@ export function someOf(names: readonly string[]): string {
   return `${shown.join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
 }
 
-function headOf(text: string): Outcome {
+function headOf(text: string): ContentOutcome {
   const id = objectId(text);
   if (id !== undefined) return file(`${id}\n`, [{ id, kind: 'commit' }]);
   const target = symbolicTarget(text);
@@ -58,7 +58,7 @@ function headOf(text: string): Outcome {
     : sensitive('it names no branch and no commit');
 }
 
-function refOf(name: string, text: string): Outcome {
+function refOf(name: string, text: string): ContentOutcome {
   const id = objectId(text);
   const isBranch = name.startsWith('refs/heads/') || name === 'refs/stash';
   if (id !== undefined) return file(`${id}\n`, [isBranch ? { id, kind: 'commit' } : { id }]);
@@ -67,7 +67,7 @@ function refOf(name: string, text: string): Outcome {
   return isRemoteHead ? file(`ref: ${target}\n`) : sensitive('it names no object');
 }
 
-function packedRefsOf(fork: string, person: string): Outcome {
+function packedRefsOf(fork: string, person: string): ContentOutcome {
   const [theirs, mine] = [parsePackedRefs(fork), parsePackedRefs(person)];
   if (theirs === undefined || mine === undefined) return sensitive('it is not in a form that can be read whole');
   const { text, leftOut, ids } = mergePackedRefs(mine, theirs);
@@ -79,7 +79,7 @@ function packedRefsOf(fork: string, person: string): Outcome {
   return { is: 'file', bytes: Buffer.from(text, 'latin1'), needs, without };
 }
 
-function indexOf({ fork, person, index, format, keepsFlags }: ContentSides): Outcome {
+function indexOf({ fork, person, index, format, keepsFlags }: ContentSides): ContentOutcome {
   const made = homeIndex({ ...index, fork, person, format });
   if (typeof made === 'string') return sensitive(made);
   const { bytes, hidden, ids, isOwn } = made;
@@ -91,7 +91,7 @@ function indexOf({ fork, person, index, format, keepsFlags }: ContentSides): Out
   return { is: 'file', bytes, needs, without };
 }
 
-function excludeOf(fork: string, person: string): Outcome {
+function excludeOf(fork: string, person: string): ContentOutcome {
   const rules = (text: string) => text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'));
   const [now, before] = [rules(fork), new Set(rules(person))];
   const added = now.filter((rule) => !before.has(rule));
@@ -103,7 +103,7 @@ function excludeOf(fork: string, person: string): Outcome {
 
 const isText = (text: string) => !/[\x00-\x08\x0e-\x1f\x7f]/.test(text);
 
-export function contentHome(sides: ContentSides): Outcome {
+export function contentHome(sides: ContentSides): ContentOutcome {
   const { part, name, fork, person, isNew } = sides;
   if (part === 'index') return indexOf(sides);
   const [text, mine] = [fork.toString('latin1'), person?.toString('latin1') ?? ''];

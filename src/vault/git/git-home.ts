@@ -12,19 +12,19 @@ import { addParents } from '../tree/clashing.js';
 import type { Change, Problem } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
 import { copyIn, type HomeFile, makeHomeLayer, openUp } from './git-home-layer.js';
-import type { Place } from './git-places.js';
+import type { GitPlace } from './git-places.js';
 import type { Git } from './git-program.js';
 import { type Item, takeUnit, type Unit, unitOf } from './git-unit.js';
 
 /** A change in a repository's own directory. */
 export interface InRepository {
   readonly change: Change;
-  readonly place: Place;
+  readonly place: GitPlace;
   /** Absolute. */
   readonly whole: string;
 }
 
-export interface HomeRequest {
+export interface GitHomeRequest {
   readonly git: Git | undefined;
   readonly changes: readonly InRepository[];
   /** Absolute paths of everything that the fork changes, one character a byte. */
@@ -73,7 +73,7 @@ async function copyOut({ paths, meta, tree }: OpenFork, items: readonly Item[], 
   }
 }
 
-async function takeAll(fork: OpenFork, units: readonly Unit[], git: Git, layer: string, request: HomeRequest) {
+async function takeAll(fork: OpenFork, units: readonly Unit[], git: Git, layer: string, request: GitHomeRequest) {
   const work = join(fork.paths.layer(layer), 'git.draft');
   const copies = join(work, 'copies');
   mkdirSync(copies, { recursive: true, mode: 0o700 });
@@ -105,7 +105,7 @@ async function takeAll(fork: OpenFork, units: readonly Unit[], git: Git, layer: 
   return { made, problems };
 }
 
-export async function bringRepositoriesHome(fork: OpenFork, request: HomeRequest): Promise<Home> {
+export async function bringRepositoriesHome(fork: OpenFork, request: GitHomeRequest): Promise<Home> {
   const units = [...itemsOf(fork, request.changes).values()].map(unitOf);
   const { git } = request;
   const isNeeded = units.some(({ readings, directories }) => readings.length + directories.length > 0);

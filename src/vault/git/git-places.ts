@@ -6,7 +6,7 @@ import { lstatSync } from 'node:fs';
 import { posix } from 'node:path';
 import { encodePath } from '../../base/path-bytes.js';
 
-export interface Place {
+export interface GitPlace {
   /** A whole repository, or what one of its linked worktrees has for itself. */
   readonly kind: 'repository' | 'worktree';
   readonly directory: string;
@@ -34,7 +34,7 @@ const isGit = (path: string) => /\/\.git$/i.test(path);
 const hasShape = (directory: string, has: IsThere) =>
   ['HEAD', 'objects', 'refs'].every((name) => has(posix.join(directory, name)));
 
-function placeAt(directory: string, outer: Place | undefined, has: IsThere): Place | undefined {
+function placeAt(directory: string, outer: GitPlace | undefined, has: IsThere): GitPlace | undefined {
   if (outer !== undefined && !isGit(directory)) {
     const above = parentOf(directory);
     const within = directory.slice(outer.directory.length + 1);
@@ -51,8 +51,8 @@ function placeAt(directory: string, outer: Place | undefined, has: IsThere): Pla
 }
 
 /** Answers are kept by directory, so that the cost follows the number of directories and not the lengths of their paths. */
-export function placesBy(has: IsThere = isThere): (path: string) => Place | undefined {
-  const known = new Map<string, Place | undefined>();
+export function placesBy(has: IsThere = isThere): (path: string) => GitPlace | undefined {
+  const known = new Map<string, GitPlace | undefined>();
   return (path) => {
     const unknown: string[] = [];
     let directory = parentOf(path);

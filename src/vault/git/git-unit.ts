@@ -6,19 +6,19 @@ import { lstatSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { gitIndexBytes, gitListBytes, gitTakenBytes, gitTextBytes } from '../../base/limits.js';
 import { decodePath, encodePath } from '../../base/path-bytes.js';
-import { contentHome, type Outcome } from './git-contents.js';
+import { type ContentOutcome, contentHome } from './git-contents.js';
 import { copyIn, type HomeFile } from './git-home-layer.js';
 import type { ObjectFormat } from './git-index-file.js';
 import { judgeConfiguration } from './git-judged-configuration.js';
 import { kindsOf, type ObjectsRequest, prepareScratch, takeObjects } from './git-objects.js';
 import { type Part, partOf } from './git-parts.js';
-import { isThere, type Place } from './git-places.js';
+import { type GitPlace, isThere } from './git-places.js';
 import type { Git } from './git-program.js';
 import { parsePackedRefs } from './git-refs.js';
-import { type Judged, judgeAll } from './git-verdicts.js';
+import { type JudgedChange, judgeAll } from './git-verdicts.js';
 
 /** A change in a repository's own directory. */
-export interface Item extends Judged {
+export interface Item extends JudgedChange {
   /** Absolute. */
   readonly whole: string;
   /** Its root, and where it is in that. */
@@ -26,7 +26,7 @@ export interface Item extends Judged {
   readonly path: string;
 }
 
-export interface Reading {
+export interface PartReading {
   readonly item: Item;
   readonly part: Part;
 }
@@ -35,7 +35,7 @@ export interface Reading {
 export interface Unit {
   readonly common: string;
   readonly items: readonly Item[];
-  readonly readings: readonly Reading[];
+  readonly readings: readonly PartReading[];
   /** Those that only have to be there. */
   readonly directories: readonly Item[];
   readonly sensitive: Map<Item, string>;
@@ -94,11 +94,11 @@ function refsOf(common: string, items: readonly Item[], packed?: Buffer): (name:
 }
 
 /** Those that only git reads. */
-const isObject = ({ part }: Reading) => part === 'loose object' || part === 'pack';
+const isObject = ({ part }: PartReading) => part === 'loose object' || part === 'pack';
 
 export function unitOf(items: readonly Item[]): Unit {
   const common = items[0]?.place.common ?? '/';
-  const readings: Reading[] = [];
+  const readings: PartReading[] = [];
   const directories: Item[] = [];
   const sensitive = new Map<Item, string>();
   const dropped = new Set<Item>();
@@ -124,7 +124,7 @@ export function unitOf(items: readonly Item[]): Unit {
 }
 
 /** The directory whose files an index lists; undefined where it cannot be told. */
-function workingTree({ kind, directory }: Place): string | undefined {
+function workingTree({ kind, directory }: GitPlace): string | undefined {
   if (kind === 'repository') return posix.basename(directory) === '.git' ? posix.dirname(directory) : undefined;
   const text = ownFile(posix.join(directory, 'gitdir'), gitTextBytes)?.bytes;
   return text === undefined ? undefined : posix.dirname(decodePath(text).replace(/\n$/, ''));
@@ -227,7 +227,7 @@ export async function takeUnit(unit: Unit, request: UnitRequest): Promise<UnitHo
     }
   }
 
-  const contentOf = ({ item, part }: Reading): Outcome => {
+  const contentOf = ({ item, part }: PartReading): ContentOutcome => {
     const own = ownFile(item.whole, part === 'index' ? gitIndexBytes : gitListBytes);
     if (own === null) return { is: 'sensitive', why: 'yours cannot be read' };
     const tree = part === 'index' ? workingTree(item.place) : undefined;

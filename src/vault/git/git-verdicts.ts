@@ -3,9 +3,9 @@ import { gitIndexBytes, gitListBytes, gitTextBytes } from '../../base/limits.js'
 import { endsDirectory } from '../tree/staying.js';
 import type { Change } from '../tree/tree.js';
 import { isPlainDirectory, operationOf, type Part, partOf } from './git-parts.js';
-import type { Place } from './git-places.js';
+import type { GitPlace } from './git-places.js';
 
-export type Verdict =
+export type GitVerdict =
   /** Held back: shown apart, and written only when allowed. */
   | { readonly is: 'sensitive'; readonly why: string }
   /** Neither written nor kept: git makes it again, or the person's own is as good. */
@@ -16,9 +16,9 @@ export type Verdict =
   | { readonly is: 'read'; readonly part: Part }
   | { readonly is: 'made' };
 
-export interface Judged {
+export interface JudgedChange {
   readonly change: Change;
-  readonly place: Place;
+  readonly place: GitPlace;
   /** Below the place's directory, one character a byte. */
   readonly name: string;
 }
@@ -32,9 +32,9 @@ const mostBytes: Partial<Record<Part, number>> = {
   description: 4096,
 };
 
-const sensitive = (why: string): Verdict => ({ is: 'sensitive', why });
-const dropped: Verdict = { is: 'dropped' };
-const passed: Verdict = { is: 'passed' };
+const sensitive = (why: string): GitVerdict => ({ is: 'sensitive', why });
+const dropped: GitVerdict = { is: 'dropped' };
+const passed: GitVerdict = { is: 'passed' };
 
 const whyOther: readonly (readonly [RegExp, string])[] = [
   [/^hooks(\/|$)/, 'git runs it'],
@@ -63,7 +63,7 @@ function reasonFor(name: string, part: Part): string {
   return other ?? whyPart[part] ?? 'git may obey it: it is not among what a commit needs';
 }
 
-function judgeDirectory({ change: { kind, content }, place, name }: Judged): Verdict {
+function judgeDirectory({ change: { kind, content }, place, name }: JudgedChange): GitVerdict {
   const isObjects = /^objects(\/|$)/.test(name);
   const isFirst = !place.isEstablished;
   const isPlain = isPlainDirectory(name, isFirst);
@@ -83,12 +83,12 @@ function judgeDirectory({ change: { kind, content }, place, name }: Judged): Ver
 /** In a working tree's own directory there are fewer files that git knows. */
 const ofWorktree: ReadonlySet<Part> = new Set(['head', 'index', 'reflog', 'message', 'pseudo ref', 'state', 'derived']);
 
-function partIn({ place, name }: Judged): Part {
+function partIn({ place, name }: JudgedChange): Part {
   const part = partOf(name);
   return place.kind === 'worktree' && !ofWorktree.has(part) ? 'other' : part;
 }
 
-function judgeDeleted(name: string, part: Part, isLeft: (name: string) => boolean): Verdict {
+function judgeDeleted(name: string, part: Part, isLeft: (name: string) => boolean): GitVerdict {
   switch (part) {
     case 'ref':
     case 'message':
@@ -112,7 +112,7 @@ function judgeDeleted(name: string, part: Part, isLeft: (name: string) => boolea
 }
 
 /** What of this goes on being there: the ref of a reflog, the rest of an operation. */
-function stillThere(all: readonly Judged[], hasRef: (name: string) => boolean): (name: string) => boolean {
+function stillThere(all: readonly JudgedChange[], hasRef: (name: string) => boolean): (name: string) => boolean {
   const kept = new Set<string>();
   const gone = new Set<string>();
   for (const { change, name } of all) {
@@ -127,7 +127,7 @@ function stillThere(all: readonly Judged[], hasRef: (name: string) => boolean): 
   };
 }
 
-function judge(judged: Judged, isLeft: (name: string) => boolean): Verdict {
+function judge(judged: JudgedChange, isLeft: (name: string) => boolean): GitVerdict {
   const { change, place, name } = judged;
   const { kind, type, content, size } = change;
   if (type === 'directory') return judgeDirectory(judged);
@@ -147,7 +147,7 @@ function judge(judged: Judged, isLeft: (name: string) => boolean): Verdict {
 }
 
 /** In the order given. `hasRef`: whether a ref is there, in the fork as it is now. All are of one repository. */
-export function judgeAll(all: readonly Judged[], hasRef: (name: string) => boolean): readonly Verdict[] {
+export function judgeAll(all: readonly JudgedChange[], hasRef: (name: string) => boolean): readonly GitVerdict[] {
   const isLeft = stillThere(all, hasRef);
   const isGone = all.some(({ change, place, name }) => name === '' && place.isEstablished && endsDirectory(change));
   if (isGone) return all.map(() => sensitive('the whole repository would go'));

@@ -4,13 +4,13 @@
  */
 
 import { currentBoot } from '../../base/boot.js';
-import { type Identity, identityOf, isIdentity } from '../../base/directory-identity.js';
+import { type InodeIdentity, identityOf, isIdentity } from '../../base/directory-identity.js';
 import { ErrnoError } from '../../base/errno.js';
 import type { Tree } from '../tree/tree.js';
 
 /** Disks get other device numbers when the machine starts again: until then the device counts, too. */
 export interface KnownRoot {
-  readonly is: Identity;
+  readonly is: InodeIdentity;
   readonly boot: string;
 }
 
@@ -24,16 +24,16 @@ export function isKnownRoots(value: unknown): boolean {
   return Object.values(value).every((each) => isIdentity(each?.is) && typeof each?.boot === 'string');
 }
 
-const inodeOf = (identity: Identity) => identity.slice(identity.indexOf(':') + 1);
+const inodeOf = (identity: InodeIdentity) => identity.slice(identity.indexOf(':') + 1);
 
 /** Without a device of its own a filesystem gets a number at each mount: overlay, tmpfs, btrfs, NFS. */
-function isAnonymous(identity: Identity): boolean {
+function isAnonymous(identity: InodeIdentity): boolean {
   const device = BigInt(identity.slice(0, identity.indexOf(':')));
   return (((device >> 8n) & 0xfffn) | ((device >> 32n) & ~0xfffn)) === 0n;
 }
 
 /** Pure. What counts as the root from now on. */
-export function settledRoot(known: KnownRoot | undefined, found: Identity, boot: string): KnownRoot {
+export function settledRoot(known: KnownRoot | undefined, found: InodeIdentity, boot: string): KnownRoot {
   const isRenumbered =
     known !== undefined &&
     inodeOf(known.is) === inodeOf(found) &&

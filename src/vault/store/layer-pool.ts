@@ -28,13 +28,13 @@ export interface Owner {
 }
 
 /** Whose lock says that a layer may still be in the making. */
-export type Maker = { readonly trunk: true } | { readonly fork: string };
+export type LayerMaker = { readonly trunk: true } | { readonly fork: string };
 
 const trunkMark = 'of-trunk';
 const forkMark = 'of-fork-';
 
 /** A new layer without any tree. Its maker is the name of an empty file: that is there or not, never half written. */
-export function makeLayer(paths: VaultPaths, maker: Maker): string {
+export function makeLayer(paths: VaultPaths, maker: LayerMaker): string {
   const name = uniqueName();
   try {
     mkdirSync(paths.layer(name), { mode: 0o700 });
@@ -47,7 +47,7 @@ export function makeLayer(paths: VaultPaths, maker: Maker): string {
 }
 
 /** Undefined for a layer whose making ended before its first step was done. */
-export function makerOf(paths: VaultPaths, name: string): Maker | undefined {
+export function makerOf(paths: VaultPaths, name: string): LayerMaker | undefined {
   const names = readdirSync(paths.layer(name));
   if (names.includes(trunkMark)) return { trunk: true };
   const mark = names.find((each) => each.startsWith(forkMark));

@@ -2,7 +2,7 @@
 import type { Drift, LockRequest } from '../tree/tree.js';
 import type { VaultAccess } from './vault-access.js';
 
-export interface Look {
+export interface RootLook {
   readonly access: VaultAccess;
   /** The root's key and its directory. */
   readonly key: string;
@@ -13,7 +13,7 @@ export interface Look {
   readonly signal?: AbortSignal | undefined;
 }
 
-export function lookAtRoot({ access, key, path, into, lock, signal }: Look): Promise<readonly Drift[]> {
+export function lookAtRoot({ access, key, path, into, lock, signal }: RootLook): Promise<readonly Drift[]> {
   const { tree, store, paths } = access;
   return tree.scan({
     root: path,

@@ -3,7 +3,7 @@
  * command, and, of the fork it works on, while it runs. What other forks write meanwhile is counted with the next command.
  */
 import { ErrnoError } from '../../base/errno.js';
-import { countUsage, type Usage } from '../tree/usage.js';
+import { countUsage, type TreeUsage } from '../tree/usage.js';
 import type { VaultAccess } from './vault-access.js';
 import type { VaultLimits, VaultMeta } from './vault-meta.js';
 
@@ -21,7 +21,7 @@ export interface VaultLimitUse {
 /** Of every limit that is set. Pure. */
 export function limitUses(
   limits: VaultLimits,
-  { bytes, inodes, longest }: Pick<Usage, 'bytes' | 'inodes' | 'longest'>,
+  { bytes, inodes, longest }: Pick<TreeUsage, 'bytes' | 'inodes' | 'longest'>,
 ): readonly VaultLimitUse[] {
   const { maxBytes, maxFiles, maxFileBytes } = limits;
   return [
@@ -38,13 +38,16 @@ const amounts: Readonly<Record<VaultLimit, (used: number) => string>> = {
 };
 
 /** In words what is above a limit; undefined where nothing is. Pure. */
-export function exceeded(limits: VaultLimits, usage: Pick<Usage, 'bytes' | 'inodes' | 'longest'>): string | undefined {
+export function exceeded(
+  limits: VaultLimits,
+  usage: Pick<TreeUsage, 'bytes' | 'inodes' | 'longest'>,
+): string | undefined {
   const beyond = limitUses(limits, usage).find(({ used, most }) => used > most);
   return beyond === undefined ? undefined : `${amounts[beyond.limit](beyond.used)}, of at most ${beyond.most}`;
 }
 
 /** Of two places together. Pure. */
-export function together(left: Usage, right: Usage): Usage {
+export function together(left: TreeUsage, right: TreeUsage): TreeUsage {
   return {
     bytes: left.bytes + right.bytes,
     inodes: left.inodes + right.inodes,
@@ -55,7 +58,7 @@ export function together(left: Usage, right: Usage): Usage {
   };
 }
 
-export function refuseBeyond(limits: VaultLimits, usage: Usage, operation: string, path?: string): void {
+export function refuseBeyond(limits: VaultLimits, usage: TreeUsage, operation: string, path?: string): void {
   const beyond = exceeded(limits, usage);
   if (beyond === undefined) return;
   throw new ErrnoError('EDQUOT', {
@@ -69,7 +72,7 @@ export function refuseBeyond(limits: VaultLimits, usage: Usage, operation: strin
 /** Where a vault keeps all that is counted. */
 export const countedPlaces = ({ paths }: Pick<VaultAccess, 'paths'>) => [paths.layers, paths.forks];
 
-export function usageOfVault(access: VaultAccess): Promise<Usage> {
+export function usageOfVault(access: VaultAccess): Promise<TreeUsage> {
   return countUsage(access.tree.program, countedPlaces(access));
 }
 

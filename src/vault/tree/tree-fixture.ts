@@ -20,14 +20,14 @@ export const program = process.env['CTX_TEST_TREE'] ?? findProgram();
 export const tree = new Tree({ program });
 export const isRoot = process.getuid?.() === 0;
 
-export interface Place {
+export interface TestPlace {
   /** A path inside the test's own directory. */
   at(...names: string[]): string;
   write(path: string, text?: string): void;
 }
 
 /** A fresh directory for each test of the file. */
-export function freshPlace(): Place {
+export function freshPlace(): TestPlace {
   let base = '';
   beforeEach(() => {
     base = mkdtempSync(join(tmpdir(), 'ctx-tree-'));

@@ -30,7 +30,7 @@ export interface Problem {
 }
 
 /** `touched`, a file that is the same but for its time, is only told where times are asked for. */
-export type Verdict = 'same' | 'touched' | 'different' | 'only-layers' | 'only-root';
+export type CompareVerdict = 'same' | 'touched' | 'different' | 'only-layers' | 'only-root';
 
 /** A regular file of the upper layers and when it was modified, in nanoseconds. */
 export interface FileTime {
@@ -107,7 +107,7 @@ export interface CopyOptions extends Common {
 }
 
 /** Layers are listed topmost first, everywhere. */
-export interface DiffOptions extends Common {
+export interface TreeDiffOptions extends Common {
   readonly uppers: readonly string[];
   readonly lowers: readonly string[];
   /** The uppers are all there is: what they do not hold is deleted. */
@@ -122,7 +122,7 @@ export interface DiffOptions extends Common {
   readonly under?: readonly string[] | undefined;
 }
 
-export interface TimesOptions extends Pick<DiffOptions, 'uppers' | 'lowers' | 'pastClosed'> {
+export interface TimesOptions extends Pick<TreeDiffOptions, 'uppers' | 'lowers' | 'pastClosed'> {
   /** Not those that the lower layers do not have, unless they are names of one file. */
   readonly known?: boolean | undefined;
 }
@@ -165,7 +165,7 @@ export interface MergeOptions extends Common {
   readonly whole?: boolean | undefined;
 }
 
-export interface ReadOptions extends Common {
+export interface TreeReadOptions extends Common {
   readonly layers: readonly string[];
   readonly paths: readonly string[];
   /** Bytes of one file that are answered; one MiB where it is undefined. */
@@ -175,7 +175,7 @@ export interface ReadOptions extends Common {
 }
 
 /** What stands at a path; a file's bytes up to a limit: where they are fewer than its size, the rest was not read. */
-export interface Content {
+export interface TreeContent {
   readonly type: EntryType | 'missing';
   readonly mode: number;
   readonly size: number;
@@ -190,7 +190,7 @@ export interface DigestOptions extends Common {
   readonly most: number;
 }
 
-export interface ApplyOptions extends Common, WithSockets {
+export interface TreeApplyOptions extends Common, WithSockets {
   readonly uppers: readonly string[];
   readonly root: string;
   readonly plan: readonly TreeStep[];

@@ -5,7 +5,7 @@
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import { childProcess } from '../../base/child-process.js';
-import type { Identity } from '../../base/directory-identity.js';
+import type { InodeIdentity } from '../../base/directory-identity.js';
 import { type ErrnoCode, ErrnoError } from '../../base/errno.js';
 import { nativeErrorBytes } from '../../base/limits.js';
 import { decodePath, encodePath } from '../../base/path-bytes.js';
@@ -113,14 +113,14 @@ export class TreeProgram {
   readonly #starter: Starter | undefined;
   #server: TreeServer | undefined;
   /** Directories of the person's, by path: a job that names one opens this one, or fails with ESTALE. */
-  readonly #known = new Map<string, Identity>();
+  readonly #known = new Map<string, InodeIdentity>();
 
   constructor(path: string, starter?: Starter | undefined) {
     this.path = path;
     this.#starter = starter;
   }
 
-  know(path: string, identity: Identity): void {
+  know(path: string, identity: InodeIdentity): void {
     this.#known.set(path, identity);
   }
 

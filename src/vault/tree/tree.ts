@@ -7,20 +7,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { childProcess } from '../../base/child-process.js';
 import { monotonic } from '../../base/clock.js';
-import type { Identity } from '../../base/directory-identity.js';
+import type { InodeIdentity } from '../../base/directory-identity.js';
 import { type ErrnoCode, ErrnoError } from '../../base/errno.js';
 import { lockAgainMilliseconds, lockAskedMilliseconds, longPathBytes } from '../../base/limits.js';
 import { decodePath } from '../../base/path-bytes.js';
 import type { Starter } from '../../base/starter.js';
 import { tooDeep } from './too-deep.js';
 import type {
-  ApplyOptions,
   Change,
   Common,
   CompareOptions,
-  Content,
+  CompareVerdict,
   CopyOptions,
-  DiffOptions,
   DigestOptions,
   DirectoryIdentity,
   Drift,
@@ -30,10 +28,12 @@ import type {
   MergeOptions,
   MirrorOptions,
   Problem,
-  ReadOptions,
   ScanOptions,
   TimesOptions,
-  Verdict,
+  TreeApplyOptions,
+  TreeContent,
+  TreeDiffOptions,
+  TreeReadOptions,
 } from './tree-jobs.js';
 import { eachRecord, joinFields, splitFields, TreeProgram } from './tree-program.js';
 
@@ -117,7 +117,7 @@ export class Tree {
   }
 
   /** From now on every job that names this path means this directory, and fails with ESTALE where it is another one. */
-  know(path: string, identity: Identity): void {
+  know(path: string, identity: InodeIdentity): void {
     this.#program.know(path, identity);
   }
 
@@ -163,7 +163,7 @@ export class Tree {
   }
 
   /** What the upper layers change in what the lower ones show, in walk order. */
-  async diff(options: DiffOptions): Promise<Change[]> {
+  async diff(options: TreeDiffOptions): Promise<Change[]> {
     const words = ['diff', ...listWords('--upper', options.uppers), ...listWords('--lower', options.lowers)];
     if (options.whole === true) words.push('--whole');
     // What a person has in their own directory is listed in full.
@@ -181,7 +181,7 @@ export class Tree {
   }
 
   /** How many changes there are, counted up to `most`. */
-  async count({ uppers, lowers }: Pick<DiffOptions, 'uppers' | 'lowers'>, most: number): Promise<number> {
+  async count({ uppers, lowers }: Pick<TreeDiffOptions, 'uppers' | 'lowers'>, most: number): Promise<number> {
     const words = ['diff', '--count', String(most), '--most', String(longPathBytes)];
     words.push(...listWords('--upper', uppers), ...listWords('--lower', lowers));
     return Number(splitFields(await this.#program.ask({ words }))[0]);
@@ -204,15 +204,15 @@ export class Tree {
   }
 
   /** Whether the origin still has, at each path, what the layers show there. */
-  async compare(options: CompareOptions): Promise<Map<string, Verdict>> {
+  async compare(options: CompareOptions): Promise<Map<string, CompareVerdict>> {
     const words = ['compare', ...listWords('--layer', options.layers), '--to', options.root];
     words.push(...shiftWords(options.shift), ...(options.times === true ? ['--times'] : []));
     const output = await this.#program.ask({ words, input: joinFields(options.paths), signal: options.signal });
-    return new Map(parse(output, 2, (path = '', verdict) => [path, verdict as Verdict] as const));
+    return new Map(parse(output, 2, (path = '', verdict) => [path, verdict as CompareVerdict] as const));
   }
 
   /** The contents the layers show, in the order of the paths. */
-  async read(options: ReadOptions): Promise<Content[]> {
+  async read(options: TreeReadOptions): Promise<TreeContent[]> {
     const most = options.most === undefined ? [] : ['--most', String(options.most)];
     const words = ['read', ...listWords('--layer', options.layers), ...most];
     if (options.digests === true) words.push('--digests');
@@ -225,7 +225,7 @@ export class Tree {
       return text;
     };
     return options.paths.map(() => {
-      const type = field() as Content['type'];
+      const type = field() as TreeContent['type'];
       const mode = Number.parseInt(field(), 8);
       const size = Number(field());
       const digest = field();
@@ -259,7 +259,7 @@ export class Tree {
   }
 
   /** Those of the paths that the layers decide: hold, delete, or hide with what they have above it. */
-  async held(options: ReadOptions): Promise<string[]> {
+  async held(options: TreeReadOptions): Promise<string[]> {
     const words = ['held', ...listWords('--layer', options.layers)];
     const output = await this.#program.ask({ words, input: joinFields(options.paths), signal: options.signal });
     return splitFields(output);
@@ -273,7 +273,7 @@ export class Tree {
   }
 
   /** Executes a plan on the origin and stops at the first failure. */
-  async apply(options: ApplyOptions): Promise<Interference> {
+  async apply(options: TreeApplyOptions): Promise<Interference> {
     const { onDone, forward, expected = [] } = options;
     const words = ['apply', ...listWords('--upper', options.uppers), '--to', options.root];
     words.push(...listWords('--layer', expected));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { until } from '../../../test/support/process.js';
 import { freshPlace, program } from './tree-fixture.js';
-import { type Usage, watchUsage } from './usage.js';
+import { type TreeUsage, watchUsage } from './usage.js';
 
 const place = freshPlace();
 
@@ -15,7 +15,7 @@ function directory(name = 'root'): string {
   return place.at(name);
 }
 
-async function look(...roots: string[]): Promise<Usage> {
+async function look(...roots: string[]): Promise<TreeUsage> {
   const watch = watchUsage({ program, roots, onUsage: () => undefined, onLost: assert.fail });
   const usage = await watch.first;
   await watch.stop();
@@ -58,7 +58,7 @@ describe('counting what a tree holds', () => {
 
   it('tells of every change, and ends when it is stopped', async () => {
     const root = directory();
-    const seen: Usage[] = [];
+    const seen: TreeUsage[] = [];
     const watch = watchUsage({
       program,
       roots: [root],

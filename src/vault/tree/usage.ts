@@ -9,7 +9,7 @@ import { ErrnoError } from '../../base/errno.js';
 import { usagePollMilliseconds } from '../../base/limits.js';
 import { endsWithUs } from './tree-program.js';
 
-export interface Usage {
+export interface TreeUsage {
   /** On disk; a hard link once. */
   readonly bytes: number;
   readonly inodes: number;
@@ -28,14 +28,14 @@ export interface UsageRequest {
   /** Growth of the whole filesystem that makes it look sooner. */
   readonly wakeBytes?: number | undefined;
   /** Every number that differs from the one before, the first one included. */
-  readonly onUsage: (usage: Usage) => void;
+  readonly onUsage: (usage: TreeUsage) => void;
   /** It ended without being stopped: nobody is counting any more. */
   readonly onLost: (error: ErrnoError) => void;
 }
 
 export interface UsageWatch {
   /** Resolves when the trees have been looked at once; rejects where they cannot be. */
-  readonly first: Promise<Usage>;
+  readonly first: Promise<TreeUsage>;
   stop(): Promise<void>;
 }
 
@@ -49,14 +49,14 @@ export function watchUsage(request: UsageRequest): UsageWatch {
   const closed = once(child, 'close').catch(() => undefined);
   let stopped = false;
   let cut = '';
-  const first = new Promise<Usage>((resolve, reject) => {
+  const first = new Promise<TreeUsage>((resolve, reject) => {
     child.stdout.on('data', (chunk: Buffer) => {
       const fields = (cut + chunk.toString('latin1')).split('\0');
       cut = fields.splice(fields.length - 1 - ((fields.length - 1) % numbersOfOne)).join('\0');
       for (let at = 0; at < fields.length; at += numbersOfOne) {
         const numbers = fields.slice(at, at + numbersOfOne).map(Number);
         const [bytes = 0, inodes = 0, unseen = 0, files = 0, content = 0, longest = 0] = numbers;
-        const usage: Usage = { bytes, inodes, unseen, files, content, longest };
+        const usage: TreeUsage = { bytes, inodes, unseen, files, content, longest };
         resolve(usage);
         if (!stopped) request.onUsage(usage);
       }
@@ -84,7 +84,7 @@ export function watchUsage(request: UsageRequest): UsageWatch {
 }
 
 /** One look. */
-export async function countUsage(program: string, roots: readonly string[]): Promise<Usage> {
+export async function countUsage(program: string, roots: readonly string[]): Promise<TreeUsage> {
   const watch = watchUsage({ program, roots, onUsage: () => undefined, onLost: () => undefined });
   try {
     return await watch.first;

@@ -12,13 +12,13 @@ import { lostSteps } from '../store/trunk-steps.js';
 import type { VaultAccess } from '../store/vault-access.js';
 import { isForkName, readVaultMeta, type VaultMeta } from '../store/vault-meta.js';
 
-export interface Fault {
+export interface VaultFault {
   /** What is wrong: something that is named and missing, or cannot be read. */
   readonly what: string;
   readonly where: string;
 }
 
-function checked<T>(where: string, faults: Fault[], read: () => T): T | undefined {
+function checked<T>(where: string, faults: VaultFault[], read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
@@ -28,20 +28,20 @@ function checked<T>(where: string, faults: Fault[], read: () => T): T | undefine
   }
 }
 
-function missingLayers({ paths }: VaultAccess, layers: readonly string[], what: string): Fault[] {
+function missingLayers({ paths }: VaultAccess, layers: readonly string[], what: string): VaultFault[] {
   return layers
     .filter((name) => !existsSync(paths.layer(name)))
     .map((name) => ({ what: `${what} names a layer that is missing`, where: paths.layer(name) }));
 }
 
 /** A frozen layer without any tree holds nothing: something took it away. */
-function emptyLayers({ paths }: VaultAccess, layers: readonly string[], what: string): Fault[] {
+function emptyLayers({ paths }: VaultAccess, layers: readonly string[], what: string): VaultFault[] {
   return layers
     .filter((name) => existsSync(paths.layer(name)) && rootsOf(paths, name).length === 0)
     .map((name) => ({ what: `${what} names a layer that holds no tree`, where: paths.layer(name) }));
 }
 
-function forkFaults(access: VaultAccess, name: string, meta: ForkMeta, vault: VaultMeta): Fault[] {
+function forkFaults(access: VaultAccess, name: string, meta: ForkMeta, vault: VaultMeta): VaultFault[] {
   const what = `fork ${name}`;
   const frozen = [...meta.base, ...meta.deltas, ...(meta.applied ?? [])];
   const moments = meta.checkpoints.flatMap((each) => {
@@ -66,9 +66,9 @@ function forkFaults(access: VaultAccess, name: string, meta: ForkMeta, vault: Va
 }
 
 /** What a power cut leaves: state files that are empty or cut short, and states whose layers are. */
-async function cutFaults(access: VaultAccess, name: string): Promise<Fault[]> {
+async function cutFaults(access: VaultAccess, name: string): Promise<VaultFault[]> {
   const { directory } = access.paths.fork(name);
-  const faults: Fault[] = readVersions(directory).damaged.map((where) => ({
+  const faults: VaultFault[] = readVersions(directory).damaged.map((where) => ({
     what: `a state of fork ${name} is damaged`,
     where,
   }));
@@ -82,13 +82,13 @@ async function cutFaults(access: VaultAccess, name: string): Promise<Fault[]> {
 }
 
 /** Frozen layers that are not what they were: a copy that lost attributes shows here, opaque marks are part of a digest. */
-async function digestFaults(access: VaultAccess, forks: ReadonlyMap<string, ForkMeta>): Promise<Fault[]> {
+async function digestFaults(access: VaultAccess, forks: ReadonlyMap<string, ForkMeta>): Promise<VaultFault[]> {
   const metas = [...forks.values()];
   const others = new Set(
     metas.flatMap((meta) => [meta.live, ...[meta, ...meta.checkpoints].flatMap(({ base }) => base)]),
   );
   const frozen = new Set(metas.flatMap((meta) => [...layersNamedBy(meta)]).filter((layer) => !others.has(layer)));
-  const faults: Fault[] = [];
+  const faults: VaultFault[] = [];
   for (const layer of frozen) {
     const kept = existsSync(access.paths.layer(layer)) ? keptDigest(access, layer) : undefined;
     if (kept === undefined || (await layerDigest(access, layer, 0)) === kept) continue;
@@ -99,14 +99,14 @@ async function digestFaults(access: VaultAccess, forks: ReadonlyMap<string, Fork
 }
 
 /** Lists of what an apply wrote, without which it cannot be undone. */
-function applyFaults({ paths }: VaultAccess, name: string, meta: ForkMeta): Fault[] {
+function applyFaults({ paths }: VaultAccess, name: string, meta: ForkMeta): VaultFault[] {
   return (meta.applied ?? [])
     .map((layer) => stepsFile(paths.layer(layer)))
     .filter((file) => existsSync(file) && readWholeJson(file) === undefined)
     .map((where) => ({ what: `an apply of fork ${name} cannot be undone: its list is damaged`, where }));
 }
 
-function stepFaults(access: VaultAccess, forks: ReadonlyMap<string, ForkMeta>, vault: VaultMeta): Fault[] {
+function stepFaults(access: VaultAccess, forks: ReadonlyMap<string, ForkMeta>, vault: VaultMeta): VaultFault[] {
   const oldest = Math.min(vault.position, ...[...forks.values()].map(({ position }) => position));
   return lostSteps(access, vault, oldest)
     .map((position) => access.paths.edits(position))
@@ -115,7 +115,7 @@ function stepFaults(access: VaultAccess, forks: ReadonlyMap<string, ForkMeta>, v
 }
 
 /** No fork writes into a layer that another one names. */
-function liveFaults(access: VaultAccess, forks: ReadonlyMap<string, ForkMeta>): Fault[] {
+function liveFaults(access: VaultAccess, forks: ReadonlyMap<string, ForkMeta>): VaultFault[] {
   return [...forks].flatMap(([name, { live }]) =>
     [...forks]
       .filter(([other, meta]) => {
@@ -129,9 +129,9 @@ function liveFaults(access: VaultAccess, forks: ReadonlyMap<string, ForkMeta>): 
   );
 }
 
-export async function inspectVault(access: VaultAccess): Promise<readonly Fault[]> {
+export async function inspectVault(access: VaultAccess): Promise<readonly VaultFault[]> {
   const { paths } = access;
-  const faults: Fault[] = [];
+  const faults: VaultFault[] = [];
   const vault = checked(paths.meta, faults, () => readVaultMeta(paths.meta));
   if (existsSync(paths.meta) && readWholeJson(paths.meta) === undefined && vault !== undefined)
     faults.push({ what: 'the newest state of the vault is damaged', where: paths.meta });

@@ -54,7 +54,7 @@ const signalNames = new Map(
   Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),
 );
 
-export class SessionClient {
+export class ClientConnection {
   readonly #socket: Socket;
   readonly #served: Offered;
   readonly #frames = new FrameReader();
