@@ -345,10 +345,30 @@ export class Chain {
     const descriptor = this.#segment;
     if (descriptor === undefined) throw new ErrnoError('EIO', { operation: 'record', reason: 'no segment is open' });
     if (end > 0) this.#writeLines(descriptor, tail.size, bytes.subarray(0, end));
-    if (durable) fdatasyncSync(descriptor);
+    if (durable) this.#sync(descriptor, tail.size);
     const last = entries.at(-1);
     if (last !== undefined) this.#tail = { head, seq, ts, type: last.type, size: tail.size + end };
     return { seq, head };
+  }
+
+  /** What could not be made durable is taken back: it may be written again, and a record that stands twice breaks the chain. */
+  #sync(descriptor: number, size: number): void {
+    try {
+      fdatasyncSync(descriptor);
+    } catch (error) {
+      this.#takeBack(descriptor, size);
+      throw error;
+    }
+  }
+
+  /** Where even that fails it is not to be tried again: the next look finds where the chain ends. */
+  #takeBack(descriptor: number, size: number): void {
+    try {
+      ftruncateSync(descriptor, size);
+    } catch (cause) {
+      const reason = 'what was not written whole could not be taken back';
+      throw new ErrnoError('EIO', { operation: 'record', path: this.paths.directory, reason, cause });
+    }
   }
 
   #writeLines(descriptor: number, size: number, bytes: Buffer): void {
@@ -360,7 +380,7 @@ export class Chain {
         written += more;
       }
     } catch (error) {
-      if (written > 0) ftruncateSync(descriptor, size);
+      if (written > 0) this.#takeBack(descriptor, size);
       const isFull = hasCode(error, 'ENOSPC') || hasCode(error, 'EFBIG');
       if (!isFull) throw error;
       throw new ErrnoError('ENOSPC', {

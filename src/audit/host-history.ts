@@ -120,6 +120,10 @@ export class HostHistory {
     return this.#root;
   }
 
+  get inUse(): KnownKey | undefined {
+    return this.#keys.get(this.#inUse ?? '');
+  }
+
   get keys(): readonly KnownKey[] {
     return [...this.#keys.values()];
   }

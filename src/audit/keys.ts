@@ -7,7 +7,9 @@ import { join } from 'node:path';
 import { writeFileAtomic } from '../base/atomic-file.js';
 import { ErrnoError, hasCode } from '../base/errno.js';
 import { types } from './format.js';
+import type { HostHistory } from './host-history.js';
 import { recordPaths } from './layout.js';
+import { readHistory } from './read-history.js';
 import type { RecordEntry } from './record.js';
 import type { ChainRecorder } from './recorder.js';
 import { type KeyAction, keyId, keyStatement, makeKeyPair, publicOf, sign } from './signature.js';
@@ -27,11 +29,20 @@ export class Keys {
     this.#recorder = recorder;
   }
 
-  /** The key in use; made where there is none. */
-  current(): SigningKey {
+  /**
+   * The key in use; made where there is none. The chain says which it is, and `current` is written after it: where that failed, or a
+   * crash came between, it is written now. A name that the chain does not know is believed, so that `verify` finds a chain cut off.
+   */
+  current(given?: HostHistory): SigningKey {
     return this.#recorder.alone(() => {
-      const id = this.#read('current')?.trim();
-      return id === undefined ? this.#make('made', undefined) : this.#load(id);
+      const named = this.#read('current')?.trim();
+      const history = given ?? readHistory(this.#recorder.record);
+      const isBehind = named === undefined || history.keys.some(({ id }) => id === named);
+      const id = isBehind ? (history.inUse?.id ?? named) : named;
+      if (id === undefined) return this.#make('made', undefined);
+      const key = this.#load(id);
+      if (id !== named) this.#write('current', `${id}\n`);
+      return key;
     });
   }
 
@@ -71,13 +82,15 @@ export class Keys {
     const { privateKey, publicKey } = makeKeyPair();
     const made: SigningKey = { id: keyId(publicKey), publicKey, privateKey };
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
-    const write = (name: string, text: string) =>
-      writeFileAtomic(join(this.#directory, name), text, { durable: true, mode: 0o600 });
-    write(`${made.id}.key`, privateKey);
-    write(`${made.id}.pub`, `${publicKey}\n`);
+    this.#write(`${made.id}.key`, privateKey);
+    this.#write(`${made.id}.pub`, `${publicKey}\n`);
     this.#tell(action, publicKey, before ?? made);
-    write('current', `${made.id}\n`);
+    this.#write('current', `${made.id}\n`);
     return made;
+  }
+
+  #write(name: string, text: string): void {
+    writeFileAtomic(join(this.#directory, name), text, { durable: true, mode: 0o600 });
   }
 
   #tell(action: KeyAction, publicKey: string, signer: SigningKey): void {

@@ -200,6 +200,39 @@ describe('the record', () => {
     assert.deepEqual(typesOf(), ['audit.open', 'a']);
   });
 
+  it('has no entry twice where the disk does not confirm it at first', () => {
+    place.recorder().append(plain('a'));
+    writeFileSync(join(place.directory, 'reserve'), 'room');
+    const script = `
+      const { default: fs } = await import('node:fs');
+      const { syncBuiltinESMExports } = await import('node:module');
+      const sync = fs.fdatasyncSync;
+      let refused = 2;
+      fs.fdatasyncSync = (descriptor) => {
+        if (refused-- > 0) throw Object.assign(new Error('ENOSPC: full'), { code: 'ENOSPC', syscall: 'fdatasync' });
+        sync(descriptor);
+      };
+      syncBuiltinESMExports();
+      const entry = (type) => ({ type, object: 'y', status: 'ok', durable: true });
+      // The first has the reserve for a second try, which fails, too.
+      for (const type of ['b', 'c']) {
+        try {
+          recorder.append(entry(type));
+        } catch (error) {
+          console.log(type, error.code);
+        }
+      }`;
+    assert.equal(execFileSync(process.execPath, elsewhere(script), { encoding: 'utf8' }), 'b ENOSPC\n');
+    assert.deepEqual(
+      bodiesOf(place.directory).map(({ seq, type }) => [seq, type]),
+      [
+        [1, 'audit.open'],
+        [2, 'a'],
+        [3, 'c'],
+      ],
+    );
+  });
+
   it('is one chain, whoever writes at once', async () => {
     const script = (name: string) => `
       const text = ${JSON.stringify(name)}.repeat(5_000);

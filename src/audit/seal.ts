@@ -4,13 +4,13 @@
  */
 import { ErrnoError } from '../base/errno.js';
 import { type Anchor, compareAnchor } from './anchor.js';
-import { Hasher, type Position, types } from './format.js';
-import { HostHistory } from './host-history.js';
+import { type Position, types } from './format.js';
+import type { HostHistory } from './host-history.js';
 import { Keys, type SigningKey } from './keys.js';
 import { hostChain } from './layout.js';
+import { readHistory } from './read-history.js';
 import { directoryReader } from './reader.js';
 import type { ChainRecorder } from './recorder.js';
-import { replay } from './replay.js';
 import { headStatement, sign } from './signature.js';
 
 export interface Sealed {
@@ -20,17 +20,6 @@ export interface Sealed {
   /** Empty where nothing had been added since the last time. */
   readonly chains: readonly ({ readonly chain: string } & Position)[];
   readonly anchors: readonly { readonly name: string; readonly counter: number; readonly error?: string }[];
-}
-
-function historyOf(record: string): HostHistory {
-  const history = new HostHistory();
-  const { problem } = replay(directoryReader(record), hostChain, new Hasher(), (body, head) => history.add(body, head));
-  if (problem === undefined) return history;
-  throw new ErrnoError('EIO', {
-    operation: 'ctx audit seal',
-    reason: `record ${problem.seq} of the host chain is bad: ${problem.text}`,
-    remedy: 'ctx audit verify says more; nothing is signed on top of it',
-  });
 }
 
 function sealHead(
@@ -88,8 +77,8 @@ function seal(recorder: ChainRecorder, anchors: readonly Anchor[]): Sealed {
   // A host that has recorded nothing yet has a chain to begin.
   recorder.endOf(hostChain);
   const reader = directoryReader(recorder.record);
-  const history = historyOf(recorder.record);
-  const key = new Keys(recorder).current();
+  const history = readHistory(recorder.record);
+  const key = new Keys(recorder).current(history);
   const root = history.root ?? key.publicKey;
   const named = { key: key.id, root };
   const chains: ({ chain: string } & Position)[] = [];

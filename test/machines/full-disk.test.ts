@@ -29,6 +29,10 @@ const verbs: readonly (readonly string[])[] = [
   ['rollback'],
   ['exec', '--', 'sh', '-c', 'echo next > a'],
   ['flatten'],
+  ['drop'],
+  ['gc'],
+  ['fork', 'create', 'second'],
+  ['audit', 'seal'],
 ];
 
 forEachUser((user) => {
@@ -42,7 +46,8 @@ forEachUser((user) => {
     if (built.status !== 0) return context.skip(`needs gcc on x86-64: ${built.stderr}`);
     const world = stage.makeDirectory('world');
     const project = join(world, 'project');
-    const env = { CTX_DATA: join(world, 'store') };
+    // The configuration holds the software root of the record: it is put back with the store.
+    const env = { CTX_DATA: join(world, 'store'), XDG_CONFIG_HOME: join(world, 'store', 'configuration') };
     const ctx = (words: readonly string[]) => stage.ctx(project, words, { env });
     const failing = (number: number, how: string, words: readonly string[]) =>
       stage.start(project, [injector, String(number), how, stage.program, ...words], { env }).finished;
@@ -93,6 +98,8 @@ forEachUser((user) => {
             const again = await ctx(verb);
             assert.equal(again.code, 0, `${said}\nagain: ${again.stdout}${again.stderr}`);
           }
+          const verified = await ctx(['audit', 'verify']);
+          assert.match(verified.stdout, /The record holds/, `${said}\n${verified.stdout}${verified.stderr}`);
           if (verb[0] === 'apply' && verb[1] === undefined)
             assert.equal(readFileSync(join(project, 'a'), 'utf8'), 'newer\n', said);
         }
