@@ -6,11 +6,16 @@
  * lock(descriptor, milliseconds) and unlock(descriptor) return 0 or an errno. Waiting is bounded, and by looking again and
  * again: a blocked call could not be ended, and a process that was stopped while it held the lock would stop all others.
  *
+ * Who looks now and then finds the lock of a process that takes it again and again held nearly always. So there is a turnstile before
+ * it, a lock of the kernel's other kind on the same open file: only who has that tries for the lock, and lets go of it when they
+ * have the lock. Who has just had the lock has to come through it behind the one that waits.
+ *
  * An attribute that marks a directory of the store: mark(descriptor) and marked(descriptor) return 0 or an errno.
  */
 #include "node-api.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/xattr.h>
 #include <time.h>
@@ -23,17 +28,43 @@ static int64_t now_nanoseconds(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static int lock_within(int descriptor, int32_t milliseconds) {
-  int64_t end = 0;
+/* 0 or an errno; EAGAIN, and no other, where somebody else has it. */
+static int try_lock(int descriptor) {
+  return flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+}
+
+static int try_turnstile(int descriptor) {
+  struct flock first_byte = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+  if (fcntl(descriptor, F_OFD_SETLK, &first_byte) == 0) return 0;
+  return errno == EACCES ? EAGAIN : errno;
+}
+
+static void leave_turnstile(int descriptor) {
+  struct flock first_byte = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+  fcntl(descriptor, F_OFD_SETLK, &first_byte);
+}
+
+static int try_until(int64_t *end, int32_t milliseconds, int descriptor, int (*try)(int)) {
   for (long nap = shortest_nap;; nap = nap * 2 < longest_nap ? nap * 2 : longest_nap) {
-    if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return 0;
-    if (errno == EINTR) continue;
-    if (errno != EWOULDBLOCK) return errno;
+    int number = try(descriptor);
+    if (number == EINTR) continue;
+    if (number != EAGAIN) return number;
     int64_t now = now_nanoseconds();
-    if (end == 0) end = now + (int64_t)milliseconds * 1000000;
-    if (now >= end) return EAGAIN;
+    if (*end == 0) *end = now + (int64_t)milliseconds * 1000000;
+    if (now >= *end) return EAGAIN;
     nanosleep(&(struct timespec){.tv_nsec = nap}, NULL);
   }
+}
+
+static int lock_within(int descriptor, int32_t milliseconds) {
+  int64_t end = 0;
+  /* Who does not wait needs none. */
+  int before = milliseconds > 0 ? try_until(&end, milliseconds, descriptor, try_turnstile) : EINVAL;
+  if (before == EAGAIN) return EAGAIN;
+  /* A file that is not open to be written, or of a filesystem without such locks, has no turnstile. */
+  int number = try_until(&end, milliseconds, descriptor, try_lock);
+  if (before == 0) leave_turnstile(descriptor);
+  return number;
 }
 
 /* Both arguments are numbers: whatever is not is -1, which is no descriptor. */
