@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { placeOf } from '../../src/proxy/host.js';
 import { prepareRoot } from '../../src/vault/fork-trees.js';
-import { rollBack, saveCheckpoint } from '../../src/vault/forks/checkpoint.js';
+import { rollBackFork, saveCheckpoint } from '../../src/vault/forks/checkpoint.js';
 import { createFork, deleteFork } from '../../src/vault/forks/forks.js';
 import { workspaceRoot } from '../../src/vault/store/layout.js';
 import { closeFork, openFork, type VaultAccess, vaultAccess } from '../../src/vault/vault.js';
@@ -71,7 +71,7 @@ async function forkCopies(stage: Stage): Promise<Copies & { readonly access: Vau
       warmUpRuns,
       before: touch,
       run: async () => {
-        fork = await rollBack(fork, start.checkpoint);
+        fork = await rollBackFork(fork, start.checkpoint);
       },
     },
   ];

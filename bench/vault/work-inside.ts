@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { execute } from '../../src/proxy/execute.js';
 import { placeOf } from '../../src/proxy/host.js';
 import { isLiveTouched } from '../../src/vault/fork-trees.js';
-import { lastMoment, rollBack } from '../../src/vault/forks/checkpoint.js';
+import { lastCheckpoint, rollBackFork } from '../../src/vault/forks/checkpoint.js';
 import { closeFork, openFork } from '../../src/vault/vault.js';
 import { measure, print, type Report, type Subject } from '../measure.js';
 import { run, type Stage, setStage, useOnce } from '../stage/stage.js';
@@ -87,7 +87,7 @@ async function forget({ host, project }: Stage): Promise<void> {
   const { store, tree } = host;
   const fork = await openFork({ store, tree, origin, owner, purpose: 'bench', wait: true });
   try {
-    if (isLiveTouched(fork)) await rollBack(fork, lastMoment(fork));
+    if (isLiveTouched(fork)) await rollBackFork(fork, lastCheckpoint(fork));
   } finally {
     closeFork(fork);
   }

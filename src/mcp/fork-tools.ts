@@ -1,4 +1,4 @@
-/** The fork: what it changes, moments of it, and the request that a person keep it. */
+/** The fork: what it changes, its checkpoints, and the request that a person keep it. */
 import { ErrnoError } from '../base/errno.js';
 import type { ApplyReport } from '../sdk/workspace/fork.js';
 import { text, words } from './input.js';
@@ -30,9 +30,9 @@ const diffTool: McpTool = {
 
 const checkpointTool: McpTool = {
   name: 'checkpoint',
-  title: 'Keep this moment',
+  title: 'Save a checkpoint',
   description:
-    'Names this moment of the fork, for rollback and diff. There is an unnamed one before every command anyway.',
+    'Saves a checkpoint of the fork, for rollback and diff. There is an unnamed one before every command anyway.',
   input: { fields: { name: text('without it, a number is all') } },
   effect: 'changes the fork',
   async run(input, { workspace }) {

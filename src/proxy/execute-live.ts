@@ -71,10 +71,10 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
   }
   const { argv, environmentAdditions, weakened } = request;
   const mounts = unusedFork(host, place);
-  await resolved.leave.confirmDirectories();
+  await resolved.permission.confirmDirectories();
   const view = viewOf({ host, place, resolved, mounts, argv, environmentAdditions, weakened });
-  const { agent, leave } = resolved;
-  const { decision, approval } = leave;
+  const { agent, permission } = resolved;
+  const { decision, approval } = permission;
   const run = uniqueName();
   const { report, unwritten } = await recordedRun(
     host,
@@ -136,7 +136,7 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
     warnings: [
       ...unwritten,
       ...nestingHint(report),
-      ...(report.exitCode === 0 ? [] : leave.hints),
+      ...(report.exitCode === 0 ? [] : permission.hints),
       ...resolved.warnings,
       ...withheld(place, resolved),
       ...nobodyHere(owner),

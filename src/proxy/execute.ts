@@ -59,10 +59,10 @@ export async function readyFork(
   host: Host,
   place: Place,
   opened: OpenFork,
-  { leave, roots }: Permitted,
+  { permission, roots }: Permitted,
   request: Pick<ExecRequest, 'argv' | 'weakened' | 'signal' | 'onProgress'>,
 ): Promise<Ready> {
-  await leave.confirm(opened);
+  await permission.confirm(opened);
   await recordInterrupted(host, opened);
   const saved = saveCheckpoint(opened, { automatic: true, reason: request.argv.join(' ') });
   await flattenTrunk(saved.fork);
@@ -71,7 +71,7 @@ export async function readyFork(
   const rooted = await addRoots(flat, { ...request, paths: roots });
   const synced = await syncFork(rooted.fork, [workspaceRoot, ...rooted.keys], rooted.imported);
   const fork = await refreshGitIndex(host, place, synced, request.weakened, request.signal);
-  await leave.confirmDirectories();
+  await permission.confirmDirectories();
   const checkpoint = saved.checkpoint.id;
   return { ...synced, fork, checkpoint, problems: [...rooted.problems, ...synced.problems] };
 }
@@ -130,8 +130,8 @@ export async function executeOn(host: Host, request: ExecRequest, bench: Bench):
   const trees = request.trees ?? [];
   const view = withTrees(host, { ...shown, readOnly, jail: { ...shown.jail, countsHeld } }, trees);
   const timeoutMilliseconds = shortest(request.timeoutMilliseconds, resolved.authority.quota.wallTime);
-  const { agent, leave } = resolved;
-  const { decision, approval } = leave;
+  const { agent, permission } = resolved;
+  const { decision, approval } = permission;
   const object = `fork/${fork.id}/${fork.name}`;
   const run = uniqueName();
   let beside: Arrived = { commands: [], count: 0, waiting: 0 };
@@ -200,7 +200,7 @@ export async function executeOn(host: Host, request: ExecRequest, bench: Bench):
       ...unwritten,
       ...heldCachesText(heldCaches),
       ...nestingHint(report),
-      ...(report.exitCode === 0 ? [] : leave.hints),
+      ...(report.exitCode === 0 ? [] : permission.hints),
       ...resolved.warnings,
       ...withheld(place, resolved),
       ...[...fork.problems, ...synced.problems].map(describe),

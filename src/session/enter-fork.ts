@@ -60,7 +60,7 @@ export async function enterFork(
 
 /** Without a look at the person's directory. */
 async function quicklyReady(host: Host, opened: OpenFork, resolved: Permitted, reason: string): Promise<Ready> {
-  await resolved.leave.confirm(opened);
+  await resolved.permission.confirm(opened);
   await recordInterrupted(host, opened);
   const saved = saveCheckpoint(opened, { automatic: true, reason });
   // However quick the commands are: none is started on more layers than an overlay takes.
@@ -76,7 +76,7 @@ export async function joinMounted(mounted: MountedFork, { resolved, request }: D
   // Whoever joined meanwhile may have added to its state.
   const meta = readForkMeta(mounted.fork.place.directory) ?? mounted.fork.meta;
   const fork = { ...mounted.fork, meta, others, imported: false };
-  await resolved.leave.confirm({ ...fork, hasWriters: true });
+  await resolved.permission.confirm({ ...fork, hasWriters: true });
   mounted.member.came(commandText(request.argv));
   return {
     fork,

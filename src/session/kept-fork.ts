@@ -46,7 +46,7 @@ export class KeptFork {
   async mount(decided: DecidedCommand): Promise<[MountedFork, Ready]> {
     const begun = performance.now();
     // What was approved is the directory as it was when it was asked, newest edits included.
-    const looks = begun >= this.#lookAt || decided.resolved.leave.approval !== null;
+    const looks = begun >= this.#lookAt || decided.resolved.permission.approval !== null;
     const entered = await enterFork(this.#equipment, decided, looks);
     if (looks) {
       this.#lookAt = begun + Math.min((performance.now() - begun) * originLookPatience, originLookMilliseconds);

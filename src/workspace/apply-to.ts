@@ -6,7 +6,7 @@ import { refuseForeignLinks } from '../proxy/canonical-paths.js';
 import type { Host } from '../proxy/host.js';
 import type { ApplyReport, ApplyRequest } from '../vault/apply/apply.js';
 import { refuseBothSides } from '../vault/apply/apply-plan.js';
-import { applyTo } from '../vault/apply/apply-to.js';
+import * as vaultApply from '../vault/apply/apply-to.js';
 import { refuseForeign } from '../vault/store/root-paths.js';
 import { type ForkRequest, objectOf, withFork } from './fork-verbs.js';
 import { recordedVerb, toldSteps } from './recorded-verb.js';
@@ -54,8 +54,13 @@ export function applyForkTo(
     const facts = { origin: fork.vault.origin, to: directory, choice, allowSensitive };
     const verb = { type: 'apply', object, durable: true, facts };
     const applied = dryRun
-      ? await applyTo(fork, directory, choices)
-      : await recordedVerb(host, verb, (more) => applyTo(fork, directory, { ...choices, ...more }), toldSteps);
+      ? await vaultApply.applyForkTo(fork, directory, choices)
+      : await recordedVerb(
+          host,
+          verb,
+          (more) => vaultApply.applyForkTo(fork, directory, { ...choices, ...more }),
+          toldSteps,
+        );
     return { ...applied, to: directory };
   });
 }

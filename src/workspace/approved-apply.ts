@@ -10,7 +10,7 @@ import { type Host, placeOf } from '../proxy/host.js';
 import { resolvedFor } from '../proxy/run/authority-for.js';
 import type { ExecRequest } from '../proxy/run/exec-request.js';
 import type { ApplyReport } from '../vault/apply/apply.js';
-import { type ForkRequest, keepFork } from './fork-verbs.js';
+import { applyFork, type ForkRequest } from './fork-verbs.js';
 
 export interface ApprovedApplyRequest extends ForkRequest, Omit<ExecRequest, 'argv' | 'streams'> {
   /** As the fork's changes name them; without any, everything. */
@@ -27,7 +27,7 @@ function decidedOn({ steps }: ApplyReport): Decided {
 export async function applyByApproval(host: Host, asked: ApprovedApplyRequest): Promise<ApplyReport> {
   const { only, ...request } = asked;
   const choices = { conflicts: 'refuse', ours: [], theirs: [], only, allowSensitive: false } as const;
-  const planned = await keepFork(host, request, { ...choices, dryRun: true });
+  const planned = await applyFork(host, request, { ...choices, dryRun: true });
   // Nobody is asked about what cannot happen.
   if (planned.undecided.length > 0 || planned.steps.length === 0) return planned;
   const place = placeOf(host, request.cwd);
@@ -43,7 +43,7 @@ export async function applyByApproval(host: Host, asked: ApprovedApplyRequest): 
   const resolved = await resolvedFor(host, place, command, agent);
   try {
     const { confirm } = await awaitApproval({ host, place, resolved, request: command, decided: decidedOn(planned) });
-    return await keepFork(host, request, choices, confirm);
+    return await applyFork(host, request, choices, confirm);
   } catch (error) {
     if (error instanceof ErrnoError) {
       const facts = { origin: place.origin, error: error.code, reason: error.reason };

@@ -34,7 +34,7 @@ function shownOf(status: ForkStatus, roots: readonly string[]): readonly [readon
   return [all.filter((change) => !isRepositoryData(change)), all.filter(isRepositoryData)];
 }
 
-export async function changedPaths(host: Host, { paths, ...request }: DiffRequest): Promise<ForkStatus> {
+export async function statusOfFork(host: Host, { paths, ...request }: DiffRequest): Promise<ForkStatus> {
   const roots = shownFrom(placeOf(host, request.cwd), paths);
   const status = await lookAtFork(host, { ...request, about: roots });
   return { ...status, changes: chosen(status, roots) };

@@ -3,12 +3,13 @@ import { ErrnoError, orDiskError } from '../base/errno.js';
 import { countedChanges } from '../base/limits.js';
 import { type Host, placeOf } from '../proxy/host.js';
 import { recordInterrupted } from '../proxy/run/interrupted-run.js';
-import { type ApplyReport, type ApplyRequest, applyFork } from '../vault/apply/apply.js';
+import type { ApplyReport, ApplyRequest } from '../vault/apply/apply.js';
+import * as vaultApply from '../vault/apply/apply.js';
 import { refuseBothSides } from '../vault/apply/apply-plan.js';
 import { countForkChanges, forkChanges } from '../vault/forks/changes.js';
 import { syncedFork } from '../vault/forks/durable.js';
 import { flattenTrunk } from '../vault/forks/flatten.js';
-import { dropFork } from '../vault/forks/forks.js';
+import * as vaultForks from '../vault/forks/forks.js';
 import { moveOnto } from '../vault/forks/sync.js';
 import { refuseForeign } from '../vault/store/root-paths.js';
 import { readVaultMeta } from '../vault/store/vault-meta.js';
@@ -93,7 +94,7 @@ async function tidyAfter(host: Host, fork: OpenFork): Promise<void> {
 }
 
 /** `confirm` is called with the fork locked, before anything is written; it throws where that must not be. */
-export function keepFork(
+export function applyFork(
   host: Host,
   request: ForkRequest,
   choices: ApplyRequest,
@@ -108,7 +109,7 @@ export function keepFork(
     const { conflicts: choice, dryRun = false, allowSensitive } = choices;
     const facts = { origin: fork.vault.origin, choice, allowSensitive };
     const apply = (more: Partial<ApplyRequest>) =>
-      applyFork(fork, { ...choices, ...more, ...both(more, choices), own: host.hidden });
+      vaultApply.applyFork(fork, { ...choices, ...more, ...both(more, choices), own: host.hidden });
     if (dryRun) {
       const { fork: _fork, ...planned } = await apply({});
       return planned;
@@ -134,7 +135,7 @@ async function pendingCount(fork: OpenFork): Promise<Dropped> {
   return dropped < countedChanges ? { dropped: countChanges(await forkChanges(fork)) } : { dropped, more: true };
 }
 
-export function forgetFork(host: Host, request: ForkRequest): Promise<Dropped> {
+export function dropFork(host: Host, request: ForkRequest): Promise<Dropped> {
   return withFork(
     host,
     request,
@@ -144,7 +145,7 @@ export function forgetFork(host: Host, request: ForkRequest): Promise<Dropped> {
       const more = count.more === undefined ? {} : { more: true };
       const facts = { origin: fork.vault.origin, changes: count.dropped, ...more };
       const verb = { type: 'drop', object: objectOf(fork), makesRoom: true, facts };
-      await recordedVerb(host, verb, async () => tidy(await dropFork(fork)));
+      await recordedVerb(host, verb, async () => tidy(await vaultForks.dropFork(fork)));
       return count;
     },
     { afresh: true },

@@ -1,22 +1,12 @@
-/** Moments of a fork and forks of forks, for people and programs. Each change is in the record before it happens. */
+/** Checkpoints of a fork and forks of forks, for people and programs. Each change is in the record before it happens. */
 import type { Json } from '../base/canonical-json.js';
 import { ErrnoError } from '../base/errno.js';
 import { type Host, placeOf } from '../proxy/host.js';
 import { forkChanges } from '../vault/forks/changes.js';
-import { deleteCheckpoint, findCheckpoint, lastMoment, rollBack, saveCheckpoint } from '../vault/forks/checkpoint.js';
+import * as vaultCheckpoints from '../vault/forks/checkpoint.js';
 import { syncedFork } from '../vault/forks/durable.js';
-import {
-  createFork,
-  deleteFork,
-  existingVault,
-  type ForkSource,
-  type ForkSummary,
-  forkNames,
-  listForks,
-  type MadeFork,
-  originName,
-  useFork,
-} from '../vault/forks/forks.js';
+import type { ForkSource, ForkSummary, MadeFork } from '../vault/forks/forks.js';
+import * as vaultForks from '../vault/forks/forks.js';
 import { restorePaths } from '../vault/forks/restore.js';
 import type { Checkpoint } from '../vault/store/fork-meta.js';
 import { refuseForeign } from '../vault/store/root-paths.js';
@@ -31,51 +21,53 @@ import { recordedVerb } from './recorded-verb.js';
 /** A checkpoint without the names of its layers. */
 export type CheckpointSummary = Omit<Checkpoint, 'base' | 'deltas' | 'position'>;
 
-function momentOf({ base: _base, deltas: _deltas, position: _position, ...moment }: Checkpoint): CheckpointSummary {
-  return moment;
+function summaryOf({ base: _base, deltas: _deltas, position: _position, ...summary }: Checkpoint): CheckpointSummary {
+  return summary;
 }
 
-export function saveMoment(host: Host, request: ForkRequest, name: string | undefined): Promise<CheckpointSummary> {
+export function saveCheckpoint(host: Host, request: ForkRequest, name: string | undefined): Promise<CheckpointSummary> {
   return withFork(host, request, 'ctx checkpoint save', async (fork) => {
     const facts = { name: name ?? null };
     const reason = 'ctx checkpoint save';
     return recordedVerb(host, { type: 'checkpoint', object: objectOf(fork), facts }, async () => {
       // First, so that a disk that is full leaves no checkpoint of which it was said that it failed.
       const synced = await syncedFork(fork);
-      return momentOf(saveCheckpoint(synced, { name, automatic: false, reason, durable: true }).checkpoint);
+      return summaryOf(
+        vaultCheckpoints.saveCheckpoint(synced, { name, automatic: false, reason, durable: true }).checkpoint,
+      );
     });
   });
 }
 
-export function listMoments(host: Host, request: ForkRequest): Promise<readonly CheckpointSummary[]> {
-  return lookIntoFork(host, request, 'ctx checkpoint list', async ({ meta }) => meta.checkpoints.map(momentOf));
+export function listCheckpoints(host: Host, request: ForkRequest): Promise<readonly CheckpointSummary[]> {
+  return lookIntoFork(host, request, 'ctx checkpoint list', async ({ meta }) => meta.checkpoints.map(summaryOf));
 }
 
-/** The moment, and what the fork changed since then. */
-export function lookAtMoment(
+/** The checkpoint, and what the fork changed since then. */
+export function lookAtCheckpoint(
   host: Host,
   request: ForkRequest,
   wanted: string,
-): Promise<{ readonly moment: CheckpointSummary; readonly changes: readonly Change[] }> {
+): Promise<{ readonly checkpoint: CheckpointSummary; readonly changes: readonly Change[] }> {
   return lookIntoFork(host, request, 'ctx checkpoint info', async (fork) => {
-    const checkpoint = findCheckpoint(fork, wanted);
-    return { moment: momentOf(checkpoint), changes: await forkChanges(fork, checkpoint) };
+    const found = vaultCheckpoints.findCheckpoint(fork, wanted);
+    return { checkpoint: summaryOf(found), changes: await forkChanges(fork, found) };
   });
 }
 
-export function deleteMoment(host: Host, request: ForkRequest, wanted: string): Promise<CheckpointSummary> {
+export function deleteCheckpoint(host: Host, request: ForkRequest, wanted: string): Promise<CheckpointSummary> {
   return withFork(host, request, 'ctx checkpoint delete', async (fork) => {
-    const checkpoint = findCheckpoint(fork, wanted);
+    const checkpoint = vaultCheckpoints.findCheckpoint(fork, wanted);
     const facts = { checkpoint: checkpoint.id };
     const object = objectOf(fork);
     const verb = { type: 'checkpoint delete', object, makesRoom: true, facts };
-    await recordedVerb(host, verb, () => tidy(deleteCheckpoint(fork, checkpoint)));
-    return momentOf(checkpoint);
+    await recordedVerb(host, verb, () => tidy(vaultCheckpoints.deleteCheckpoint(fork, checkpoint)));
+    return summaryOf(checkpoint);
   });
 }
 
 export interface RollbackRequest extends ForkRequest {
-  /** By number or name; without one, the moment before the last command that changed anything. */
+  /** By number or name; without one, the one before the last command that changed anything. */
   readonly checkpoint?: string | undefined;
   /** Only these, as the fork's changes name them, and what is below them. */
   readonly paths: readonly string[];
@@ -92,7 +84,10 @@ export function rollBackFork(host: Host, request: RollbackRequest): Promise<Roll
   return withFork(host, request, 'ctx rollback', async (fork) => {
     const { checkpoint, paths } = request;
     refuseForeign(fork.vault.roots, paths, 'roll back');
-    const to = checkpoint === undefined ? lastMoment(fork) : findCheckpoint(fork, checkpoint);
+    const to =
+      checkpoint === undefined
+        ? vaultCheckpoints.lastCheckpoint(fork)
+        : vaultCheckpoints.findCheckpoint(fork, checkpoint);
     const all = await forkChanges(fork, to);
     const chosen = (path: string) =>
       paths.length === 0 || paths.some((top) => top === '.' || path === top || path.startsWith(`${top}/`));
@@ -102,10 +97,10 @@ export function rollBackFork(host: Host, request: RollbackRequest): Promise<Roll
     const after = await recordedVerb(
       host,
       verb,
-      () => (paths.length === 0 ? rollBack(fork, to) : restorePaths(fork, to, paths)),
+      () => (paths.length === 0 ? vaultCheckpoints.rollBackFork(fork, to) : restorePaths(fork, to, paths)),
       () => ({ status: 'ok', facts: { changes: undone.map(({ kind, path }) => `${kind} ${path}`) } }),
     );
-    return { to: momentOf(to), undone, pending: countChanges(await forkChanges(after)) };
+    return { to: summaryOf(to), undone, pending: countChanges(await forkChanges(after)) };
   });
 }
 
@@ -117,11 +112,11 @@ export function accessAt(host: Host, cwd: string): VaultAccess & { readonly orig
 
 /** `FORK`, `FORK@CHECKPOINT`, `@CHECKPOINT` of the fork in use, or `origin`, which the vault's name means too: the person's directory without any changes. */
 function sourceOf(access: VaultAccess, from: string | undefined): ForkSource {
-  const { current, name } = existingVault(access);
+  const { current, name } = vaultForks.existingVault(access);
   if (from === undefined) return { fork: current };
-  if (from === originName) return 'trunk';
+  if (from === vaultForks.originName) return 'trunk';
   const [fork = '', checkpoint, ...rest] = from.split('@');
-  if (rest.length === 0 && forkNames(access).includes(fork === '' ? current : fork)) {
+  if (rest.length === 0 && vaultForks.forkNames(access).includes(fork === '' ? current : fork)) {
     return { fork: fork === '' ? current : fork, ...(checkpoint === undefined ? {} : { checkpoint }) };
   }
   if (from === name) return 'trunk';
@@ -132,7 +127,7 @@ function sourceOf(access: VaultAccess, from: string | undefined): ForkSource {
   });
 }
 
-export async function makeFork(
+export async function createFork(
   host: Host,
   cwd: string,
   name: string | undefined,
@@ -141,22 +136,22 @@ export async function makeFork(
   const access = accessAt(host, cwd);
   const source = sourceOf(access, from);
   const verb = { type: 'fork', object: `vault/${access.id}`, facts: { name: name ?? null, from: from ?? null } };
-  return recordedVerb(host, verb, () => createFork(access, name, source));
+  return recordedVerb(host, verb, () => vaultForks.createFork(access, name, source));
 }
 
-export function allForks(host: Host, cwd: string): readonly ForkSummary[] {
-  return listForks(accessAt(host, cwd));
+export function listForks(host: Host, cwd: string): readonly ForkSummary[] {
+  return vaultForks.listForks(accessAt(host, cwd));
 }
 
-export function chooseFork(host: Host, cwd: string, name: string): Promise<void> {
-  return useFork(accessAt(host, cwd), name);
+export function useFork(host: Host, cwd: string, name: string): Promise<void> {
+  return vaultForks.useFork(accessAt(host, cwd), name);
 }
 
-export async function removeFork(host: Host, cwd: string, name: string): Promise<void> {
+export async function deleteFork(host: Host, cwd: string, name: string): Promise<void> {
   const access = accessAt(host, cwd);
   const object = `fork/${access.id}/${name}`;
   await recordedVerb(host, { type: 'fork delete', object, makesRoom: true, facts: {} }, async () => {
-    await deleteFork(access, name);
+    await vaultForks.deleteFork(access, name);
     await collectGarbage(access, new Map(), { later: true });
   });
 }

@@ -6,11 +6,12 @@ import { liveOutputMilliseconds } from '../base/limits.js';
 import { canonicalAncestor, refuseForeignLinks } from '../proxy/canonical-paths.js';
 import { type Host, placeOf } from '../proxy/host.js';
 import { dropOldOutputs } from '../proxy/report/output-file.js';
-import { type Undone, type UndoRequest, undoApply } from '../vault/apply/undo-apply.js';
+import type { Undone, UndoRequest } from '../vault/apply/undo-apply.js';
+import * as vaultApply from '../vault/apply/undo-apply.js';
 import { forkChanges } from '../vault/forks/changes.js';
 import { flattenDeltas, flattenTrunk } from '../vault/forks/flatten.js';
 import { forkNames } from '../vault/forks/forks.js';
-import { syncFork } from '../vault/forks/sync.js';
+import * as vaultForks from '../vault/forks/sync.js';
 import { lockQuietFork } from '../vault/store/fork-lock.js';
 import { storePaths, vaultPaths } from '../vault/store/layout.js';
 import { withVaultLock } from '../vault/store/locks.js';
@@ -18,7 +19,7 @@ import { emptyTrash, emptyTrashLater, throwAway } from '../vault/store/trash.js'
 import { readVaultMeta, type VaultMeta } from '../vault/store/vault-meta.js';
 import { countChanges } from '../vault/tree/too-deep.js';
 import type { Problem } from '../vault/tree/tree.js';
-import { exportTree } from '../vault/upkeep/export.js';
+import * as vaultExport from '../vault/upkeep/export.js';
 import { inspectVault, type VaultFault } from '../vault/upkeep/fsck.js';
 import { type Collected, collectGarbage } from '../vault/upkeep/gc.js';
 import type { VaultAccess } from '../vault/vault.js';
@@ -86,9 +87,9 @@ export function vaultNamed(host: Host, cwd: string, wanted: string | undefined):
 }
 
 /** Takes over what the person edited, as a command would first. */
-export function syncVault(host: Host, request: ForkRequest) {
+export function syncFork(host: Host, request: ForkRequest) {
   return withFork(host, request, 'ctx vault sync', async (fork) => {
-    const { entered, clashes, problems } = await syncFork(fork, Object.keys(fork.vault.roots));
+    const { entered, clashes, problems } = await vaultForks.syncFork(fork, Object.keys(fork.vault.roots));
     return { entered, clashes, problems };
   });
 }
@@ -120,7 +121,9 @@ export function exportFork(
   to: string,
 ): Promise<{ readonly problems: readonly Problem[] }> {
   refuseForeignLinks(dirname(to), host.uid);
-  return withFork(host, request, 'ctx vault export', async (fork) => ({ problems: await exportTree(fork, to) }));
+  return withFork(host, request, 'ctx vault export', async (fork) => ({
+    problems: await vaultExport.exportFork(fork, to),
+  }));
 }
 
 export interface Inspected {
@@ -179,7 +182,7 @@ export function flattenFork(
   });
 }
 
-export function undoLastApply(
+export function undoApply(
   host: Host,
   request: ForkRequest,
   asked: UndoRequest = {},
@@ -191,7 +194,7 @@ export function undoLastApply(
     const { fork: after, ...undone } = await recordedVerb(
       host,
       verb,
-      (progress) => undoApply(fork, { leaves: asked.leaves, ...both(progress, asked) }),
+      (progress) => vaultApply.undoApply(fork, { leaves: asked.leaves, ...both(progress, asked) }),
       // What it left is no step of its.
       (result) => toldSteps({ ...result, steps: result.written }, { left: result.left }),
     );

@@ -57,12 +57,12 @@ function answering(granted: boolean): Run {
     const approvals = new Approvals(await hostOf());
     const [id = ''] = call.words;
     const why = call.value('why');
-    const leave = {
+    const options = {
       scope: call.value('for') as ApprovalScope | undefined,
       network: call.values('net').map(withDefaultPort),
       why,
     };
-    const answer = granted ? approvals.grant(id, leave) : approvals.deny(id, { why });
+    const answer = granted ? approvals.grant(id, options) : approvals.deny(id, { why });
     const said = `${answer.granted ? 'granted' : 'denied'} ${id}${answer.granted ? ` (${answer.scope})` : ''}`;
     if (call.flag('json')) printJson({ version: 1, id, answer }, stdout);
     else stdout.write(`${painter(stdout, environment)(answer.granted ? 'green' : 'red', said)}\n`);

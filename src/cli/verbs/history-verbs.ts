@@ -23,7 +23,7 @@ export const historyVerbs: readonly Verb[] = [
   },
   {
     name: 'checkpoint save',
-    summary: 'remember this moment of the fork',
+    summary: 'save a checkpoint of the fork',
     operands: '[NAME]',
     words: { least: 0, most: 1 },
     options: onFork,
@@ -32,7 +32,7 @@ export const historyVerbs: readonly Verb[] = [
   },
   {
     name: 'checkpoint list',
-    summary: 'the moments there are: one before every command, and your own',
+    summary: 'list the checkpoints: one before every command, and your own',
     words: 'none',
     options: onFork,
     examples: ['ctx checkpoint list'],
@@ -40,7 +40,7 @@ export const historyVerbs: readonly Verb[] = [
   },
   {
     name: 'checkpoint info',
-    summary: 'one moment, and what changed since',
+    summary: 'one checkpoint, and what changed since it',
     operands: 'CHECKPOINT',
     words: { least: 1, most: 1 },
     options: onFork,
@@ -59,7 +59,7 @@ export const historyVerbs: readonly Verb[] = [
   },
   {
     name: 'checkpoint delete',
-    summary: 'forget a moment; what only it held is freed',
+    summary: 'delete a checkpoint; what only it held is freed',
     operands: 'CHECKPOINT',
     words: { least: 1, most: 1 },
     options: onFork,

@@ -17,12 +17,12 @@ function answer(call: Arguments, value: Readonly<Record<string, unknown>>, lines
 
 const nameOf = ({ id, name }: CheckpointSummary) => (name === undefined ? String(id) : `${id} ${name}`);
 
-function momentLine(moment: CheckpointSummary): string {
+function checkpointLine(checkpoint: CheckpointSummary): string {
   const paint = painter(process.stdout);
-  const { id, name, made, reason, automatic, undone } = moment;
+  const { id, name, made, reason, automatic, undone } = checkpoint;
   const when = made.replace('T', ' ').slice(0, 19);
   const what = automatic ? `before: ${visible(reason)}` : visible(name ?? reason);
-  const beside = moment.beside === undefined ? '' : ` and ${counted(moment.beside.length, 'other')} beside it`;
+  const beside = checkpoint.beside === undefined ? '' : ` and ${counted(checkpoint.beside.length, 'other')} beside it`;
   const text = `  ${String(id).padStart(4)}  ${when}  ${what}${beside}`;
   return undone === true ? paint('dim', `${text}  (undone)`) : text;
 }
@@ -42,28 +42,28 @@ export const rollback: Run = async (call, host) => {
 };
 
 export const save: Run = async (call, host) => {
-  const moment = await (await forkHere(call, host)).checkpoint(call.words[0]);
-  return answer(call, { checkpoint: moment }, [
-    `${painter(process.stdout)('green', 'saved')} checkpoint ${nameOf(moment)}`,
+  const checkpoint = await (await forkHere(call, host)).checkpoint(call.words[0]);
+  return answer(call, { checkpoint }, [
+    `${painter(process.stdout)('green', 'saved')} checkpoint ${nameOf(checkpoint)}`,
   ]);
 };
 
 export const list: Run = async (call, host) => {
-  const moments = await (await forkHere(call, host)).checkpoints();
-  return answer(call, { checkpoints: moments }, moments.map(momentLine));
+  const checkpoints = await (await forkHere(call, host)).checkpoints();
+  return answer(call, { checkpoints }, checkpoints.map(checkpointLine));
 };
 
 export const info: Run = async (call, host) => {
-  const { moment, changes } = await (await forkHere(call, host)).lookAtCheckpoint(call.words[0] ?? '');
+  const { checkpoint, changes } = await (await forkHere(call, host)).lookAtCheckpoint(call.words[0] ?? '');
   const since = `  ${counted(changes.length, 'change')} since then`;
-  const lines = [momentLine(moment), since, ...changeLines(changes, painter(process.stdout), changesShown)];
-  return answer(call, { checkpoint: moment, changes }, lines);
+  const lines = [checkpointLine(checkpoint), since, ...changeLines(changes, painter(process.stdout), changesShown)];
+  return answer(call, { checkpoint, changes }, lines);
 };
 
 export const remove: Run = async (call, host) => {
-  const moment = await (await forkHere(call, host)).deleteCheckpoint(call.words[0] ?? '');
-  return answer(call, { deleted: moment }, [
-    `${painter(process.stdout)('green', 'deleted')} checkpoint ${nameOf(moment)}`,
+  const checkpoint = await (await forkHere(call, host)).deleteCheckpoint(call.words[0] ?? '');
+  return answer(call, { deleted: checkpoint }, [
+    `${painter(process.stdout)('green', 'deleted')} checkpoint ${nameOf(checkpoint)}`,
   ]);
 };
 

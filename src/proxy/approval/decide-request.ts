@@ -1,4 +1,4 @@
-/** From a request to the leave to run it: classify, decide, and where the decision says so wait for a person. */
+/** From a request to the permission to run it: classify, decide, and where the decision says so wait for a person. */
 import type { Network } from '../../authority/network.js';
 import { type Classification, classify } from '../../shell/classify.js';
 import type { NetworkGrant } from '../grants/approved-network.js';
@@ -25,14 +25,17 @@ export interface RunPermission {
 
 const nothing: NetworkGrant = Object.freeze({ network: Object.freeze([]), by: '' });
 
-function plainLeave(decision: Decision, hints: readonly string[]): RunPermission {
+function plainPermission(decision: Decision, hints: readonly string[]): RunPermission {
   const holds = async () => undefined;
   return { decision, approval: null, granted: nothing, hints, confirm: holds, confirmDirectories: holds };
 }
 
 /** To make a jail or a fork ready. No command runs by it: each is decided when it comes. */
-export function leaveToPrepare(): RunPermission {
-  return plainLeave({ action: 'allow', categories: ['read_only'], reason: 'runs no command', rule: 'default' }, []);
+export function permissionToPrepare(): RunPermission {
+  return plainPermission(
+    { action: 'allow', categories: ['read_only'], reason: 'runs no command', rule: 'default' },
+    [],
+  );
 }
 
 /** What is decided about a command by its words, asked by `exec`, `ctx rules test` and `ctx why` alike. */
@@ -69,7 +72,7 @@ export async function decideRequest(
   }
   const unconnected = categories.includes('networked') && resolved.authority.network.kind === 'none';
   const hints = unconnected ? [reason] : [];
-  if (action !== 'require_approval') return plainLeave(decision, hints);
+  if (action !== 'require_approval') return plainPermission(decision, hints);
   // Seldom needed, and every command would pay for it.
   const { awaitApproval } = await import('./await-approval.js');
   const { id, network, by, ...confirming } = await awaitApproval({ host, place, resolved, request, decided });

@@ -62,7 +62,7 @@ export interface Envelope {
   readonly workspace: { readonly origin: string; readonly vault: string; readonly fork: string };
   /** The session it ran in. */
   readonly session: string | null;
-  /** The moment before it, for `ctx rollback`: null where none was made, since something was running in the fork. */
+  /** The checkpoint before it, for `ctx rollback`: null where none was made, since something was running in the fork. */
   readonly checkpoint: number | null;
   /** The agent it ran for, and the digest of the Authority it ran under, as the record names it. */
   readonly agent: string | null;

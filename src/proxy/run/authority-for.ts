@@ -1,8 +1,8 @@
-/** The Authority a request runs under, and the leave to run, before anything is made for it. */
+/** The Authority a request runs under, and the permission to run, before anything is made for it. */
 import type { Json } from '../../base/canonical-json.js';
 import { ErrnoError } from '../../base/errno.js';
 import type { AgentFacts } from '../agent-facts.js';
-import { decideRequest, leaveToPrepare, type RunPermission } from '../approval/decide-request.js';
+import { decideRequest, permissionToPrepare, type RunPermission } from '../approval/decide-request.js';
 import { decisionOf } from '../approval/refused-decision.js';
 import { withNetwork } from '../grants/approved-network.js';
 import { type ResolvedAuthority, resolveAuthority } from '../grants/authority-of.js';
@@ -15,7 +15,7 @@ import type { ExecRequest } from './exec-request.js';
 
 /** What a command may do, and the leave to run it. */
 export type Permitted = ResolvedAuthority & {
-  readonly leave: RunPermission;
+  readonly permission: RunPermission;
   /** Digest of what it may do without what the leave added. */
   readonly heldDigest: string;
 };
@@ -59,9 +59,9 @@ export async function authorityFor(
       agent === undefined && known !== undefined ? known : await resolvedFor(host, whole, request, agent);
     assertRunnable(host, place, resolved);
     await assertUsable(request.secrets ?? [], resolved.authority.network);
-    const leave = await decided(host, place, resolved, request);
+    const permission = await decided(host, place, resolved, request);
     await countUse(host, resolved.line);
-    return { ...withNetwork(resolved, leave.granted), leave, heldDigest: resolved.digest };
+    return { ...withNetwork(resolved, permission.granted), permission, heldDigest: resolved.digest };
   } catch (error) {
     if (error instanceof ErrnoError) {
       const { argv, agent: asked = null } = request;
@@ -77,5 +77,5 @@ export async function authorityFor(
 
 /** To make a jail or a fork ready: rules are about commands, and there is none yet. */
 export function authorityToPrepare(host: Host, place: Place, request: Omit<ExecRequest, 'argv'>): Promise<Permitted> {
-  return authorityFor(host, place, { ...request, argv: [] }, undefined, async () => leaveToPrepare());
+  return authorityFor(host, place, { ...request, argv: [] }, undefined, async () => permissionToPrepare());
 }

@@ -17,7 +17,7 @@ import type { Permitted } from './authority-for.js';
 import type { ExecRequest } from './exec-request.js';
 import { recordInterrupted } from './interrupted-run.js';
 
-/** A fork that is ready for a command, and the moment to go back to. */
+/** A fork that is ready for a command, and the checkpoint to go back to. */
 export interface Ready extends Synced {
   readonly checkpoint: number | null;
   /** What others at work had written by then; undefined where there is nobody else. */
@@ -66,10 +66,10 @@ export function refuseOtherOwners({ others, vault }: OpenFork, owners: string): 
 export async function joinedFork(
   host: Host,
   opened: OpenFork,
-  { leave, roots }: Permitted,
+  { permission, roots }: Permitted,
   request: Pick<ExecRequest, 'argv' | 'signal' | 'onProgress'>,
 ): Promise<Ready> {
-  await leave.confirm({ ...opened, hasWriters: true });
+  await permission.confirm({ ...opened, hasWriters: true });
   await recordInterrupted(host, opened);
   const rooted = await addRoots(opened, { ...request, paths: roots });
   const { meta } = rooted.fork;

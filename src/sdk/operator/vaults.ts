@@ -2,7 +2,7 @@
 import type { Host } from '../../proxy/host.js';
 import type { Progress } from '../../vault/tree/tree.js';
 import type { Collected } from '../../vault/upkeep/gc.js';
-import { type MadeVault, makeVault, renameVault } from '../../workspace/make-vault.js';
+import { createVault, type MadeVault, renameVault } from '../../workspace/create-vault.js';
 import {
   changedLimits,
   confirmRoots,
@@ -57,7 +57,7 @@ export class Vaults {
   ): Promise<MadeVault> {
     const most = limits === undefined ? {} : changedLimits(undefined, limits);
     const limited = Object.keys(most).length === 0 ? {} : { limits: most };
-    return makeVault(this.#host, directory, { name, onProgress, uncopied, exactly, ...limited });
+    return createVault(this.#host, directory, { name, onProgress, uncopied, exactly, ...limited });
   }
 
   /** What one may hold, and what it holds. */

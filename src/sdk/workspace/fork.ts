@@ -1,5 +1,5 @@
 /**
- * The fork of a directory, and what a person does with it: look, keep, take back, forget, go to other moments, make others.
+ * The fork of a directory, and what a person does with it: look, keep, take back, forget, go to other checkpoints, make others.
  * Every method is what the verb of its name calls, so both lock, record and refuse alike. What a method needs is loaded when
  * it is called: whoever asks for the status does not pay for the rest.
  */
@@ -153,7 +153,7 @@ export class Fork {
 
   /** What is pending. ENOENT before the first command. */
   status({ paths = [], since }: ChangeOptions = {}): Promise<ForkStatus> {
-    return this.atOnce(async () => (await forkDiff()).changedPaths(this.#host, { ...this.#request, since, paths }));
+    return this.atOnce(async () => (await forkDiff()).statusOfFork(this.#host, { ...this.#request, since, paths }));
   }
 
   diff({ paths = [], since, style = plainText, full, onText }: DiffOptions = {}): Promise<Diff> {
@@ -181,7 +181,7 @@ export class Fork {
       ...told(options.onProgress),
     };
     return this.inTurn(async () => {
-      if (to === undefined) return (await forkVerbs()).keepFork(this.#host, this.#request, choices);
+      if (to === undefined) return (await forkVerbs()).applyFork(this.#host, this.#request, choices);
       const { applyForkTo } = await import('../../workspace/apply-to.js');
       return applyForkTo(this.#host, this.#request, resolve(this.directory, to), choices);
     });
@@ -196,32 +196,32 @@ export class Fork {
     conflicts = 'refuse',
   }: UndoOptions = {}): Promise<Omit<Undone, 'fork'> & { readonly pending: number }> {
     const asked = { leaves: conflicts === 'ours', ...told(onProgress) };
-    return this.inTurn(async () => (await vaultVerbs()).undoLastApply(this.#host, this.#request, asked));
+    return this.inTurn(async () => (await vaultVerbs()).undoApply(this.#host, this.#request, asked));
   }
 
   /** Forgets the fork's changes, its checkpoints and its home. Of very many changes only some are counted: `more` then. */
   drop(): Promise<Dropped> {
-    return this.inTurn(async () => (await forkVerbs()).forgetFork(this.#host, this.#request));
+    return this.inTurn(async () => (await forkVerbs()).dropFork(this.#host, this.#request));
   }
 
-  /** Keeps this moment of the fork; there is one before every command anyway. */
+  /** Saves a checkpoint of the fork; there is one before every command anyway. */
   checkpoint(name?: string): Promise<CheckpointSummary> {
-    return this.inTurn(async () => (await historyVerbs()).saveMoment(this.#host, this.#request, name));
+    return this.inTurn(async () => (await historyVerbs()).saveCheckpoint(this.#host, this.#request, name));
   }
 
   checkpoints(): Promise<readonly CheckpointSummary[]> {
-    return this.atOnce(async () => (await historyVerbs()).listMoments(this.#host, this.#request));
+    return this.atOnce(async () => (await historyVerbs()).listCheckpoints(this.#host, this.#request));
   }
 
   /** One of them, by number or name, and what the fork changed since. */
   lookAtCheckpoint(
     wanted: string,
-  ): Promise<{ readonly moment: CheckpointSummary; readonly changes: readonly Change[] }> {
-    return this.atOnce(async () => (await historyVerbs()).lookAtMoment(this.#host, this.#request, wanted));
+  ): Promise<{ readonly checkpoint: CheckpointSummary; readonly changes: readonly Change[] }> {
+    return this.atOnce(async () => (await historyVerbs()).lookAtCheckpoint(this.#host, this.#request, wanted));
   }
 
   deleteCheckpoint(wanted: string): Promise<CheckpointSummary> {
-    return this.inTurn(async () => (await historyVerbs()).deleteMoment(this.#host, this.#request, wanted));
+    return this.inTurn(async () => (await historyVerbs()).deleteCheckpoint(this.#host, this.#request, wanted));
   }
 
   /** To a checkpoint by number or name; without one, to before the last command that changed anything. */
@@ -234,22 +234,22 @@ export class Fork {
   }
 
   forks(): Promise<readonly ForkSummary[]> {
-    return this.atOnce(async () => (await historyVerbs()).allForks(this.#host, this.directory));
+    return this.atOnce(async () => (await historyVerbs()).listForks(this.#host, this.directory));
   }
 
   /** Another fork, of this one unless `from` says otherwise: `FORK`, `FORK@CHECKPOINT` or `origin`. `open` it by its name. */
   createFork(name?: string, options: { readonly from?: string | undefined } = {}): Promise<MadeFork> {
     const from = options.from ?? this.#options.fork;
-    return this.inTurn(async () => (await historyVerbs()).makeFork(this.#host, this.directory, name, from));
+    return this.inTurn(async () => (await historyVerbs()).createFork(this.#host, this.directory, name, from));
   }
 
   /** Whoever names no fork of this directory means that one from here on. */
   useFork(name: string): Promise<void> {
-    return this.inTurn(async () => (await historyVerbs()).chooseFork(this.#host, this.directory, name));
+    return this.inTurn(async () => (await historyVerbs()).useFork(this.#host, this.directory, name));
   }
 
   deleteFork(name: string): Promise<void> {
-    return this.inTurn(async () => (await historyVerbs()).removeFork(this.#host, this.directory, name));
+    return this.inTurn(async () => (await historyVerbs()).deleteFork(this.#host, this.directory, name));
   }
 
   /** The commands that ran on a fork of this directory, the oldest first; undefined where it has no fork of that name. */
@@ -268,7 +268,7 @@ export class Fork {
     readonly clashes: readonly string[];
     readonly problems: readonly Problem[];
   }> {
-    return this.inTurn(async () => (await vaultVerbs()).syncVault(this.#host, this.#request));
+    return this.inTurn(async () => (await vaultVerbs()).syncFork(this.#host, this.#request));
   }
 
   /** What the fork shows, written out: to a directory that is made for it, or to a file that ends in `.tar`. */

@@ -45,7 +45,7 @@ function inOtherRoots(fork: OpenFork, changes: RootChanges): readonly Problem[] 
 }
 
 /** The fork's lock is held. `directory` is canonical, and neither the fork's own nor the store's. */
-export async function applyTo(given: OpenFork, directory: string, request: ApplyRequest): Promise<ApplyReport> {
+export async function applyForkTo(given: OpenFork, directory: string, request: ApplyRequest): Promise<ApplyReport> {
   const { deltas, live } = given.meta;
   // What is made ready for it lies on top of all that the fork has; a layer that nobody made is empty.
   const whole: OpenFork = { ...given, meta: { ...given.meta, deltas: [...deltas, live], live: uniqueName() } };

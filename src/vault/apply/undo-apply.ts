@@ -5,7 +5,7 @@
  */
 import { writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError } from '../../base/errno.js';
-import { findCheckpoint, rollBack, saveCheckpoint } from '../forks/checkpoint.js';
+import { findCheckpoint, rollBackFork, saveCheckpoint } from '../forks/checkpoint.js';
 import { syncLocked } from '../forks/durable.js';
 import { takeWritten } from '../forks/take-written.js';
 import { adoptScans, lookAtRoots, takeEdits } from '../forks/trunk.js';
@@ -198,7 +198,7 @@ async function settle(fork: OpenFork, layer: string, about: AppliedSteps, before
   );
   const { vault } = await takeWritten(fork, looked, new Map(written));
   adoptScans(fork, looked);
-  const back = await rollBack({ ...fork, vault }, before);
+  const back = await rollBackFork({ ...fork, vault }, before);
   const applied = (back.meta.applied ?? []).filter((name) => name !== layer);
   const shownAgain = new Set(about.hidden ?? [before.id]);
   const checkpoints = back.meta.checkpoints.map((each) =>

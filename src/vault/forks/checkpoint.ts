@@ -1,13 +1,13 @@
 /**
- * Checkpoints: moments of a fork to go back to. Saving one freezes the live layer by naming it; rolling back names the
- * layers of the moment and a new live one. Neither looks at the tree, so both cost the same whatever it holds.
+ * Checkpoints: states of a fork to go back to. Saving one freezes the live layer by naming it; rolling back names the
+ * layers of the checkpoint and a new live one. Neither looks at the tree, so both cost the same whatever it holds.
  *
  * The fork is locked and not mounted: a mounted layer that is named as frozen would keep changing.
  */
 import { ErrnoError } from '../../base/errno.js';
 import { automaticCheckpoints, checkpointReasonCharacters } from '../../base/limits.js';
 import { isLiveTouched } from '../fork-trees.js';
-import { type Checkpoint, type ForkMeta, hasSameDeltas, isSameMoment, type Stack } from '../store/fork-meta.js';
+import { type Checkpoint, type ForkMeta, hasSameDeltas, isSameStack, type Stack } from '../store/fork-meta.js';
 import { makeLayer, treesOf } from '../store/layer-pool.js';
 import { isForkName, type VaultMeta } from '../store/vault-meta.js';
 import { type OpenFork, withMeta } from '../vault.js';
@@ -63,7 +63,7 @@ export interface Saved {
   readonly checkpoint: Checkpoint;
 }
 
-/** An automatic one at the same moment as the last takes its place: a command that changed nothing leaves no trace. */
+/** An automatic one of the same state as the last takes its place: a command that changed nothing leaves no trace. */
 /** The record has the whole command; a state that is written with every command must not grow with its text. */
 function shortened(reason: string): string {
   return reason.length <= checkpointReasonCharacters ? reason : `${reason.slice(0, checkpointReasonCharacters - 1)}…`;
@@ -73,7 +73,7 @@ export function saveCheckpoint(fork: OpenFork, { name, automatic, reason, durabl
   if (name !== undefined) refuseTaken(fork, name);
   const meta = frozen(fork);
   const last = meta.checkpoints.at(-1);
-  const repeated = last?.automatic === true && last.undone !== true && isSameMoment(last, meta);
+  const repeated = last?.automatic === true && last.undone !== true && isSameStack(last, meta);
   const checkpoint: Checkpoint = {
     id: repeated ? last.id : meta.nextCheckpoint,
     ...(name === undefined ? {} : { name }),
@@ -103,8 +103,8 @@ export function findCheckpoint({ meta, name: fork }: Pick<OpenFork, 'meta' | 'na
   });
 }
 
-/** The moment before the last command that changed anything. */
-export function lastMoment(fork: OpenFork): Checkpoint {
+/** The checkpoint before the last command that changed anything. */
+export function lastCheckpoint(fork: OpenFork): Checkpoint {
   const { meta } = fork;
   const touched = isLiveTouched(fork);
   const found = meta.checkpoints
@@ -114,15 +114,15 @@ export function lastMoment(fork: OpenFork): Checkpoint {
   throw new ErrnoError('ENOENT', {
     operation: 'roll back',
     reason: 'there is nothing to undo: no command has changed anything here since the fork was made or applied',
-    remedy: 'ctx checkpoint list shows the moments there are',
+    remedy: 'ctx checkpoint list shows the checkpoints there are',
   });
 }
 
 /**
- * The moment's stack on the trunk of now. What this fork has applied since then shows as it was, so that applying it again
+ * The checkpoint's stack on the trunk of now. What this fork has applied since then shows as it was, so that applying it again
  * takes it back; what the person edited shows as they left it, and so does a root that the fork had not used by then.
  */
-export async function stackOfMoment(
+export async function stackOfCheckpoint(
   fork: OpenFork,
   to: Checkpoint,
   vault: VaultMeta = fork.vault,
@@ -147,14 +147,14 @@ export async function stackOfMoment(
 }
 
 /**
- * Back to a moment. What the person edited since then stays edited: their directory is theirs. Where the fork stands now is
+ * Back to a checkpoint. What the person edited since then stays edited: their directory is theirs. Where the fork stands now is
  * kept as an undone checkpoint, so that the rollback can be undone by its number.
  */
-export async function rollBack(fork: OpenFork, to: Checkpoint): Promise<OpenFork> {
+export async function rollBackFork(fork: OpenFork, to: Checkpoint): Promise<OpenFork> {
   const saved = saveCheckpoint(fork, { automatic: true, reason: `rollback to ${to.name ?? to.id}` });
   const { meta } = saved.fork;
-  const [stack, clashes] = await stackOfMoment(saved.fork, to);
-  // What is later than the moment, saved by a person or not, is none that the next rollback goes back to.
+  const [stack, clashes] = await stackOfCheckpoint(saved.fork, to);
+  // Later checkpoints, saved by a person or not, are skipped by the next rollback.
   const undone = meta.checkpoints.map((each) =>
     each.id < to.id ? each : { ...each, undone: each.id > to.id ? true : undefined },
   );
@@ -163,8 +163,8 @@ export async function rollBack(fork: OpenFork, to: Checkpoint): Promise<OpenFork
     ...stackOf(stack),
     clashes: [...new Set([...to.clashes, ...clashes])].sort(),
     live: makeLayer(fork.paths, { fork: fork.name }),
-    // Whatever stood for the moment it was rolled back to does so in the layers of now.
-    checkpoints: undone.map((each) => (isSameMoment(each, to) ? { ...each, ...stackOf(stack) } : each)),
+    // Checkpoints of the state it was rolled back to are in the layers of now.
+    checkpoints: undone.map((each) => (isSameStack(each, to) ? { ...each, ...stackOf(stack) } : each)),
   };
   return withMeta(saved.fork, after, { durable: false });
 }

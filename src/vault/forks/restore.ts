@@ -4,7 +4,7 @@ import type { Checkpoint } from '../store/fork-meta.js';
 import { copyTop, makeLayer, treesOf } from '../store/layer-pool.js';
 import { refuseForeign, rootOf, topPath } from '../store/root-paths.js';
 import { type OpenFork, withMeta } from '../vault.js';
-import { saveCheckpoint, stackOfMoment } from './checkpoint.js';
+import { saveCheckpoint, stackOfCheckpoint } from './checkpoint.js';
 import { atOrBelow, makePathLayer } from './path-layer.js';
 
 /** The paths as the fork's changes name them. What stands now is kept as a checkpoint. */
@@ -23,7 +23,7 @@ export async function restorePaths(fork: OpenFork, to: Checkpoint, shown: readon
     byRoot.set(found[0], [...(byRoot.get(found[0]) ?? []), found[1]]);
   }
   // On the trunk that the fork stands on: what the person edited since is theirs, and what they edit now waits.
-  const [then] = await stackOfMoment(saved.fork, to, { ...vault, trunk: meta.base, position: meta.position });
+  const [then] = await stackOfCheckpoint(saved.fork, to, { ...vault, trunk: meta.base, position: meta.position });
   const layer = makeLayer(paths, { fork: fork.name });
   for (const [key, list] of byRoot) {
     const from = treesOf(paths, [...then.base, ...then.deltas], key);

@@ -1,5 +1,5 @@
 /**
- * What a fork knows of itself. A stack is what a moment of a fork is made of: the trunk as it was then, the deltas above it.
+ * What a fork knows of itself. A stack is what a state of a fork is made of: the trunk as it was then, the deltas above it.
  * Its live layer, on top of all, is the one a command writes. To freeze it is to name it among the deltas and another one
  * as the live layer: one small write, whatever the tree holds.
  */
@@ -148,14 +148,14 @@ export function hasSameDeltas(left: Stack, right: Stack): boolean {
 }
 
 /** Whether nothing was written between the two, nor applied: an apply leaves no deltas, as there were none at the start. */
-export function isSameMoment(left: Stack, right: Stack): boolean {
+export function isSameStack(left: Stack, right: Stack): boolean {
   return left.position === right.position && hasSameDeltas(left, right);
 }
 
-/** The fork on another stack that stands for the same moment; checkpoints of this moment move with it. */
+/** The fork on another stack that stands for the same state; checkpoints of this state move with it. */
 export function restacked(meta: ForkMeta, { position, base, deltas }: Stack, clashes = meta.clashes): ForkMeta {
   const moved = { position, base, deltas, clashes };
-  const checkpoints = meta.checkpoints.map((each) => (isSameMoment(each, meta) ? { ...each, ...moved } : each));
+  const checkpoints = meta.checkpoints.map((each) => (isSameStack(each, meta) ? { ...each, ...moved } : each));
   return { ...meta, ...moved, checkpoints };
 }
 

@@ -30,7 +30,7 @@ export interface Worker extends AtWork {
   readonly roots: readonly string[];
   /** Whose the fork's files are shown to be: a mount shows them one way only. */
   readonly owners: string;
-  /** The moment before the group, for `ctx rollback`. */
+  /** The checkpoint before the group, for `ctx rollback`. */
   readonly checkpoint: number | null;
   readonly runs: readonly BegunRun[];
 }

@@ -92,6 +92,6 @@ async function exportFile(fork: OpenFork, to: string): Promise<readonly Problem[
 }
 
 /** `to` is absolute: a file that ends in `.tar`, or a directory; one that is there has to be empty. */
-export function exportTree(fork: OpenFork, to: string): Promise<readonly Problem[]> {
+export function exportFork(fork: OpenFork, to: string): Promise<readonly Problem[]> {
   return to.endsWith('.tar') ? exportFile(fork, to) : exportDirectory(fork, to);
 }

@@ -6,12 +6,12 @@ import { appliesKept } from '../../../src/base/limits.js';
 import { applyFork } from '../../../src/vault/apply/apply.js';
 import { undoApply } from '../../../src/vault/apply/undo-apply.js';
 import { reportOf } from '../../../src/vault/forks/changes.js';
-import { deleteCheckpoint, findCheckpoint, rollBack, saveCheckpoint } from '../../../src/vault/forks/checkpoint.js';
+import { deleteCheckpoint, findCheckpoint, rollBackFork, saveCheckpoint } from '../../../src/vault/forks/checkpoint.js';
 import { flattenDeltas, flattenTrunk } from '../../../src/vault/forks/flatten.js';
 import { createFork, deleteFork, dropFork } from '../../../src/vault/forks/forks.js';
 import { restorePaths } from '../../../src/vault/forks/restore.js';
 import { syncFork } from '../../../src/vault/forks/sync.js';
-import { isSameMoment } from '../../../src/vault/store/fork-meta.js';
+import { isSameStack } from '../../../src/vault/store/fork-meta.js';
 import { openStore } from '../../../src/vault/store/store.js';
 import type { Tree } from '../../../src/vault/tree/tree.js';
 import { inspectVault } from '../../../src/vault/upkeep/fsck.js';
@@ -141,7 +141,7 @@ export class World {
   #standing(model: ForkModel, { meta }: OpenFork): ForkModel {
     const moments = new Map(model.moments);
     for (const each of meta.checkpoints) {
-      if (isSameMoment(each, meta)) moments.set(each.id, momentOf(model));
+      if (isSameStack(each, meta)) moments.set(each.id, momentOf(model));
     }
     return { ...model, moments };
   }
@@ -235,7 +235,7 @@ export class World {
     if (id === undefined || moment === undefined) return;
     this.done.push(`roll ${name} back to ${id}`);
     await this.#with(name, async (fork) => {
-      const back = await rollBack(fork, findCheckpoint(fork, String(id)));
+      const back = await rollBackFork(fork, findCheckpoint(fork, String(id)));
       this.#forks.set(name, this.#rolledBack(name, model, moment, back));
     });
   }

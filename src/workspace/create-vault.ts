@@ -64,7 +64,7 @@ export function refusalOf(found: VaultMeta, asked: NewVaultRequest): ErrnoError 
 }
 
 /** Imports a directory without running anything in it. */
-export async function makeVault(host: Host, cwd: string, asked: NewVaultRequest = {}): Promise<MadeVault> {
+export async function createVault(host: Host, cwd: string, asked: NewVaultRequest = {}): Promise<MadeVault> {
   const { name, exactly = false, ...more } = asked;
   const { store, tree } = host;
   const { directory, origin, owner } = placeOf(host, cwd);
