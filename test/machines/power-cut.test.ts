@@ -120,6 +120,7 @@ forEachUser(
           const { faults, repaired } = await stage.json(project, ['fsck', '--repair'], 0, { env: world.env() });
           assert.deepEqual(faults, [], `${at}: ${JSON.stringify(repaired)}`);
           if (verb[0] === 'vault') continue;
+          assert.match(await ctx(world, ['audit', 'verify']), /The record holds/, at);
           // The fork is of one command, and what was synced is there, whatever came later.
           const now = (await inside(world, 'sort -u f*')).trimEnd();
           if (verb[0] !== 'apply') assert.match(now, /^\w+$/, at);
