@@ -2,7 +2,8 @@
  * `dist/cli/ctx.cjs` with `exec.cjs`, the verb on everybody's way, and `verbs.cjs`, all others; and `hook.cjs`, the part that
  * harnesses start for every tool call. Modules run when they are first imported, so a verb pays for what it uses. CommonJS, since Node's ES module
  * loader alone costs a quarter of a start. What is seldom needed, `authority.cjs` of the hook's
- * and `shell.cjs`, the shell parser, `mcp.cjs`, the official MCP SDK, and `vfs.cjs`, the virtual filesystem, is read when it is imported.
+ * and `shell.cjs`, the shell parser, `mcp.cjs`, the official MCP SDK, `vfs.cjs`, the virtual filesystem,
+ * and `s3.cjs`, Amazon's SDK, is read when it is imported.
  */
 
 import { existsSync } from 'node:fs';
@@ -21,6 +22,7 @@ const options = {
     shell: 'src/shell/shell-parser.ts',
     mcp: 'src/mcp/mcp-protocol.ts',
     vfs: 'src/sdk/vfs/virtual-files.ts',
+    s3: 'src/vfs/engines/s3/s3-sdk.ts',
   },
   outExtension: { '.js': '.cjs' },
   bundle: true,
@@ -51,6 +53,7 @@ const parts = {
   'shell-parser.js': './shell.cjs',
   'mcp-protocol.js': './mcp.cjs',
   'virtual-files.js': './vfs.cjs',
+  's3-sdk.js': './s3.cjs',
 };
 
 const partsPlugin = {
@@ -83,6 +86,7 @@ const usualWork = {
   // What it does when it is read is most of it: schemas are made then.
   mcp: {},
   vfs: {},
+  s3: {},
   hook: {
     words: ['hook', 'claude-code'],
     input: '{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"cwd":"PROJECT"}',

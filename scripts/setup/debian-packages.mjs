@@ -60,6 +60,9 @@ const packages = [
     optional: true,
   },
   { name: 'fuse3', purpose: 'mounts trees of the VFS', gives: 'fusermount3', neededBy: ['test'], optional: true },
+  { name: 'radosgw', purpose: 'an object store for tests', gives: 'radosgw', neededBy: ['test'], optional: true },
+  { name: 'ceph-mon', purpose: 'its monitor', gives: 'ceph-mon', neededBy: ['test'], optional: true },
+  { name: 'ceph-osd', purpose: 'its storage', gives: 'ceph-osd', neededBy: ['test'], optional: true },
   { name: 'bubblewrap', purpose: 'what ctx is compared with', gives: 'bwrap', neededBy: ['test', 'bench'] },
 ];
 

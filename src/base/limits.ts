@@ -390,3 +390,27 @@ export const manifestsAtOnce = 32;
 
 /** A table of trees (`vfs.toml`); one that is larger was not written by a person. */
 export const tableFileBytes = 256 * 1024;
+
+/** What one call of a remote tree (s3, webdav) may take, with its retries; ETIMEDOUT then. Whoever waits in a mount cannot be killed meanwhile. */
+export const remoteCallMilliseconds = 30_000;
+
+/** Until a connection to it is there. */
+export const remoteConnectMilliseconds = 5_000;
+
+/** How often a remote call is tried, each time after a longer pause. */
+export const remoteAttempts = 4;
+
+/** A part of a remote file that is asked for at once, and kept. */
+export const remoteBlockBytes = 1024 * 1024;
+
+/** Parts of remote files that are kept in memory, of one tree. */
+export const remoteCacheBytes = 64 * 1024 * 1024;
+
+/** How old what is known of a remote entry may be. */
+export const remoteAttributeMilliseconds = 1_000;
+
+/** A part of a large file on its way to S3, which takes no smaller ones than 5 MiB, and no more than 10,000. */
+export const s3PartBytes = 16 * 1024 * 1024;
+
+/** Objects that moving a directory of a bucket copies one by one; more is EXDEV, and `mv` copies them itself. */
+export const s3MovedObjects = 10_000;

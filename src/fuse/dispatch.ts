@@ -120,6 +120,9 @@ export class Dispatch {
       [opcodes.write, (request) => of.write(request)],
       [opcodes.statfs, (request) => of.statfs(request)],
       [opcodes.release, ({ bytes }) => of.done(() => fs.release(readNumber(bytes, body)))],
+      ...(fs.flush === undefined
+        ? []
+        : [[opcodes.flush, ({ bytes }: Request) => of.done(() => fs.flush?.(readNumber(bytes, body)))] as const]),
       [opcodes.fsync, ({ bytes }) => of.done(() => fs.fsync(readNumber(bytes, body)))],
       [opcodes.fsyncdir, () => of.done(() => fs.sync())],
       [opcodes.setxattr, (request) => of.setxattr(request)],

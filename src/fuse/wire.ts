@@ -27,6 +27,7 @@ export const opcodes = {
   getxattr: 22,
   listxattr: 23,
   removexattr: 24,
+  flush: 25,
   init: 26,
   opendir: 27,
   readdir: 28,

@@ -108,6 +108,10 @@ export interface Capabilities {
   readonly devices: boolean;
   readonly attributes: boolean;
   readonly owners: boolean;
+  /** Modes and times stay as they are set. */
+  readonly modes: boolean;
+  /** Names are any bytes; otherwise UTF-8, and another one is EINVAL. */
+  readonly byteNames: boolean;
   readonly holes: boolean;
   readonly exchange: boolean;
   readonly watch: boolean;
@@ -164,6 +168,9 @@ export interface FileSystem {
 
   /** What was written is durable where the engine is. EBADF */
   fsync(handle: Handle): Answer<void>;
+
+  /** Somebody who uses the handle has closed it, and others may not: the last time at which anybody hears of an error. EBADF */
+  flush?(handle: Handle): Answer<void>;
 
   /** After this the handle is unknown. EBADF */
   release(handle: Handle): Answer<void>;

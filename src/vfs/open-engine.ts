@@ -99,6 +99,10 @@ export async function openEngine(
         root: ownRoot(),
       });
     }
+    case 's3': {
+      const { s3FileSystem } = await import('./engines/s3/s3.js');
+      return s3FileSystem({ ...specification, writable });
+    }
   }
 }
 

@@ -11,6 +11,8 @@ test('a tree is an engine and what it needs, relative to a directory', () => {
   assert.deepEqual(parsed('host:/srv'), { engine: 'host', path: '/srv' });
   assert.deepEqual(parsed('chunked:f'), { engine: 'chunked', file: '/here/f', snapshot: undefined });
   assert.deepEqual(parsed('chunked:/a@b/f@s-1'), { engine: 'chunked', file: '/a@b/f', snapshot: 's-1' });
+  assert.deepEqual(parsed('s3://trees'), { engine: 's3', bucket: 'trees', prefix: '' });
+  assert.deepEqual(parsed('s3://trees//a b/c.toml/'), { engine: 's3', bucket: 'trees', prefix: 'a b/c.toml' });
   assert.deepEqual(parsed('a/vfs.toml'), { engine: 'table', file: '/here/a/vfs.toml' });
   assert.deepEqual(parsed('host:x.toml'), { engine: 'host', path: '/here/x.toml' });
   assert.deepEqual(parsed('./a:b.toml'), { engine: 'table', file: '/here/a:b.toml' });
@@ -29,6 +31,12 @@ test('what is none of the forms is EINVAL', () => {
     'chunked:f@-',
     'gopher:x',
     'gopher:x.toml',
+    's3:',
+    's3:trees',
+    's3://',
+    's3:///x',
+    's3://trees/../x',
+    's3://user@host/x',
     'host:\0',
   ]) {
     assert.throws(

@@ -1,4 +1,4 @@
-/** `memory:`, `host:PATH`, `chunked:FILE[@SNAPSHOT]`, `FILE.toml`: a tree as a person writes it. Pure. */
+/** `memory:`, `host:PATH`, `chunked:FILE[@SNAPSHOT]`, `s3://BUCKET/PREFIX`, `FILE.toml`: a tree as a person writes it. Pure. */
 import { isAbsolute, resolve } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
 
@@ -6,7 +6,8 @@ import { ErrnoError } from '../base/errno.js';
 export type EngineSpecification =
   | { readonly engine: 'memory' }
   | { readonly engine: 'host'; readonly path: string }
-  | { readonly engine: 'chunked'; readonly file: string; readonly snapshot: string | undefined };
+  | { readonly engine: 'chunked'; readonly file: string; readonly snapshot: string | undefined }
+  | { readonly engine: 's3'; readonly bucket: string; readonly prefix: string };
 
 /** A file that mounts several trees in one: docs/vfs.md. */
 export interface TableSpecification {
@@ -16,7 +17,14 @@ export interface TableSpecification {
 
 export type Specification = EngineSpecification | TableSpecification;
 
-export const engineForms = ['memory:', 'host:PATH', 'chunked:FILE', 'chunked:FILE@SNAPSHOT', 'FILE.toml'] as const;
+export const engineForms = [
+  'memory:',
+  'host:PATH',
+  'chunked:FILE',
+  'chunked:FILE@SNAPSHOT',
+  's3://BUCKET/PREFIX',
+  'FILE.toml',
+] as const;
 
 /** What begins like an engine's name is one, known or not; so a file of that kind is written as `./a:b.toml`. */
 const engineName = /^[a-z][a-z0-9]*:/;
@@ -51,6 +59,8 @@ export function parseSpecification(text: string, directory: string): Specificati
       return { engine, path: isAbsolute(rest) ? rest : resolve(directory, rest) };
     case 'chunked':
       return chunked(text, rest, directory);
+    case 's3':
+      return s3(text, rest);
     default:
       return refuse(text, `unknown engine '${engine}'`);
   }
@@ -65,6 +75,19 @@ function chunked(text: string, rest: string, directory: string): EngineSpecifica
   if (file === '' || file.endsWith('/')) refuse(text, "expected a file after 'chunked:'");
   if (isSnapshot) checkSnapshotName(name);
   return { engine: 'chunked', file: resolve(directory, file), snapshot: isSnapshot ? name : undefined };
+}
+
+/** As Amazon allows, and older servers: an address of this form and no other ever has one. */
+const bucketName = /^[a-zA-Z0-9][a-zA-Z0-9._-]{1,254}$/;
+
+/** A prefix names directories: slashes at its ends mean nothing. */
+function s3(text: string, rest: string): EngineSpecification {
+  const [, bucket = '', prefix = ''] = /^\/\/([^/]*)(?:\/(.*))?$/s.exec(rest) ?? [];
+  if (!bucketName.test(bucket))
+    refuse(text, "expected '//', the name of a bucket, and where it shall begin after 's3:'");
+  const names = prefix.split('/').filter((name) => name !== '');
+  if (names.some((name) => name === '.' || name === '..')) refuse(text, "expected a prefix without '.' and '..'");
+  return { engine: 's3', bucket, prefix: names.join('/') };
 }
 
 export function checkSnapshotName(name: string): void {

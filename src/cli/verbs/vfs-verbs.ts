@@ -5,9 +5,9 @@ import type { Option, Verb } from '../verb.js';
 const load = async () => import('./vfs.js');
 const loadMount = async () => import('./vfs-mount.js');
 const specification =
-  'SPEC is memory:, host:PATH, chunked:FILE[@SNAPSHOT] or a FILE.toml that mounts several; PATH begins at its root.';
+  'SPEC is memory:, host:PATH, chunked:FILE[@SNAPSHOT], s3://BUCKET/PREFIX or a FILE.toml; PATH begins at its root.';
 
-const writable: Option = { name: 'writable', summary: 'a tree that is not ours (host:) may be written to' };
+const writable: Option = { name: 'writable', summary: 'a tree that is not ours (host:, s3:) may be written to' };
 
 export const vfsVerbs: readonly Verb[] = [
   {

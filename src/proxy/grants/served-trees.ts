@@ -27,6 +27,8 @@ export interface AskedTree {
   readonly writable: boolean;
   /** What of the host it shows or keeps its content in; nothing for memory. */
   readonly backings: readonly { readonly path: string; readonly kind: 'directory' | 'file' }[];
+  /** What is written to it is there after the command. */
+  readonly lasts: boolean;
   /** Opens the tree, so that what is wrong with it is said before there is a jail. */
   start(identity: JailIdentity): Promise<TreeServing>;
   /** What became of the server, where it did not end well. */
@@ -143,12 +145,11 @@ export function serversOf(
 /** For the report: the fork's history has nothing of these trees. */
 export function treeWarnings(trees: readonly AskedTree[]): readonly string[] {
   return trees.flatMap((tree) => {
-    const { specification, target, writable, backings } = tree;
+    const { specification, target, writable, lasts } = tree;
     const problem = tree.problem();
-    const lasting =
-      backings.length === 0
-        ? `what it wrote to ${target} (${specification}) has ended with it`
-        : `what it changed in ${target} (${specification}) is not undone by ctx rollback or ctx drop`;
+    const lasting = lasts
+      ? `what it changed in ${target} (${specification}) is not undone by ctx rollback or ctx drop`
+      : `what it wrote to ${target} (${specification}) has ended with it`;
     return [...(problem === undefined ? [] : [problem]), ...(writable ? [lasting] : [])];
   });
 }

@@ -91,6 +91,7 @@ export function askedTrees(texts: readonly string[], programs: TreePrograms): re
       target,
       writable,
       backings: enginesOf(plan).flatMap((engine) => backingOf(engine) ?? []),
+      lasts: enginesOf(plan).some(({ engine }) => engine !== 'memory'),
       start: (identity: JailIdentity) =>
         startServer(programs, { specification, plan, target, writable }, identity, (how) => {
           problem = `the server of ${target} (${specification}) ended with ${how}: the command got errors there`;

@@ -84,6 +84,8 @@ class HostFileSystem implements FileSystem {
     devices: false,
     attributes: false,
     owners: process.geteuid?.() === 0,
+    modes: true,
+    byteNames: true,
     holes: false,
     exchange: false,
     watch: false,

@@ -72,6 +72,8 @@ export class InodeFileSystem implements FileSystem {
       devices: true,
       attributes: true,
       owners: true,
+      modes: true,
+      byteNames: true,
       holes: true,
       exchange: true,
       watch: true,

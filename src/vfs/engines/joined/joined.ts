@@ -49,6 +49,7 @@ class JoinedFileSystem implements FileSystem {
   readonly label: string;
   readonly root: Inode;
   readonly capabilities: Capabilities;
+  readonly flush?: (handle: Handle) => Answer<void>;
   readonly #mounts: readonly Mount[];
   readonly #points: MountPoints;
 
@@ -57,6 +58,9 @@ class JoinedFileSystem implements FileSystem {
     this.#points = points;
     this.label = mounts.map(({ path, filesystem }) => `${pathOf(path)}=${filesystem.label}`).join(' ');
     this.root = this.#outer(mounts.indexOf(root), root.filesystem.root);
+    if (mounts.some(({ filesystem }) => filesystem.flush !== undefined)) {
+      this.flush = (handle) => this.#at(handle, (on, own) => on.flush?.(own));
+    }
     const all = mounts.map(({ filesystem }) => filesystem.capabilities);
     const every = (name: keyof Capabilities) => all.every((each) => each[name]);
     this.capabilities = {
@@ -66,6 +70,8 @@ class JoinedFileSystem implements FileSystem {
       devices: every('devices'),
       attributes: every('attributes'),
       owners: every('owners'),
+      modes: every('modes'),
+      byteNames: every('byteNames'),
       holes: every('holes'),
       exchange: every('exchange'),
       watch: false,

@@ -46,6 +46,7 @@ class OverlayFileSystem implements FileSystem {
   readonly label: string;
   readonly root: Inode;
   readonly capabilities: Capabilities;
+  readonly flush?: (handle: Handle) => Answer<void>;
   readonly #upper: FileSystem;
   readonly #lower: FileSystem;
   readonly #nodes: OverlayNodes;
@@ -59,6 +60,12 @@ class OverlayFileSystem implements FileSystem {
     this.label = `${upper.label} over ${lower.label}`;
     const immediate = upper.capabilities.immediate && lower.capabilities.immediate;
     this.capabilities = { ...upper.capabilities, watch: false, immediate };
+    if (upper.flush !== undefined) {
+      this.flush = (handle) => {
+        const { side, handle: inner } = this.#handles.at(handle, 'flush');
+        return side.flush?.(inner);
+      };
+    }
     this.#nodes = new OverlayNodes(upper, lower);
     this.#handles = new OverlayHandles(upper, lower);
     this.#copy = new CopyUp(upper, lower, this.#nodes, (node, inode) => this.#handles.moveUp(node, inode));

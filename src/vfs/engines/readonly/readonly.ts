@@ -1,7 +1,7 @@
 /** Another engine that nothing can be written to: held here, whatever is asked and by whom. */
 import type { Answer } from '../../answer.js';
 import { failure } from '../../failure.js';
-import type { FileSystem, Inode, OpenMode } from '../../filesystem.js';
+import type { FileSystem, Handle, Inode, OpenMode } from '../../filesystem.js';
 
 const refuse = (operation: string) => (): never => {
   throw failure('EROFS', operation);
@@ -27,6 +27,7 @@ export function readOnly(inner: FileSystem): FileSystem {
     allocate: refuse('allocate'),
     seek: (handle, offset, wanted) => inner.seek(handle, offset, wanted),
     fsync: (handle) => inner.fsync(handle),
+    ...(inner.flush === undefined ? {} : { flush: (handle: Handle) => inner.flush?.(handle) }),
     release: (handle) => inner.release(handle),
     readdir: (directory) => inner.readdir(directory),
     unlink: refuse('unlink'),
