@@ -5,22 +5,17 @@
 import { join } from 'node:path';
 import { contains } from '../authority/absolute-path.js';
 import { ErrnoError } from '../base/errno.js';
-import { uniqueName } from '../base/unique-name.js';
 import { storePaths } from '../vault/store/layout.js';
 import type { Owner } from '../vault/vault.js';
-import { secretNames } from './grants/injected-secrets.js';
-import { withheld } from './grants/runnable.js';
 import { type Host, placeOf } from './host.js';
 import type { LiveEnvelope } from './report/envelope.js';
-import { nestingHint } from './report/nesting-hint.js';
 import { authorityFor } from './run/authority-for.js';
-import { type ExecRequest, refuseNoCommand, shortest } from './run/exec-request.js';
+import { type ExecRequest, refuseNoCommand } from './run/exec-request.js';
 import { liveNote, recordInterruptedLive } from './run/live-runs.js';
 import { liveView, writesAsOwner } from './run/live-view.js';
 import { unusedFork } from './run/plan-of.js';
-import { recordedRun } from './run/recorded-run.js';
-import { requestedOf } from './run/requested.js';
 import { runInJail } from './run/run.js';
+import { ownJailOf, runOnTarget } from './run/run-on-target.js';
 import { viewOf } from './run/view.js';
 
 export type LiveRequest = Omit<ExecRequest, 'wait' | 'onProgress'>;
@@ -58,7 +53,7 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
   refuseFork(request);
   recordInterruptedLive(host);
   const place = placeOf(host, request.cwd);
-  const { owner, origin, directory } = place;
+  const { owner, origin } = place;
   refuseOwnFiles(host, origin);
   const resolved = await authorityFor(host, place, { ...request, wait: false, live: true });
   const { quota } = resolved.authority;
@@ -73,73 +68,24 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
   const mounts = unusedFork(host, place);
   await resolved.permission.confirmDirectories();
   const view = viewOf({ host, place, resolved, mounts, argv, environmentAdditions, weakened });
-  const { agent, permission } = resolved;
-  const { decision, approval } = permission;
-  const run = uniqueName();
-  const { report, unwritten } = await recordedRun(
-    host,
-    {
-      run,
-      note: liveNote(host),
-      whose: { object: `workspace/${origin}`, agent: agent?.name, parent: agent?.parent?.agent },
-      facts: {
-        argv,
-        directory,
-        origin,
-        authority: resolved.digest,
-        weakened,
-        decision: { ...decision },
-        approval,
-        injected: secretNames(request.secrets),
-        live: true,
-      },
-      onLimit: request.onLimit,
-      signal: request.signal,
-    },
-    (events, onConnection) => {
-      request.onReady?.();
-      return runInJail({
-        program: host.jailProgram,
-        view: liveView(view, owner, host.store.directory),
-        authority: resolved.authority,
-        privateHosts: request.privateHosts ?? [],
-        secrets: request.secrets ?? [],
-        streams: request.streams,
-        outputs: join(storePaths(host.store.directory).runs, run),
-        onOutput: request.onOutput,
-        timeoutMilliseconds: shortest(request.timeoutMilliseconds, quota.wallTime),
-        events,
-        onConnection,
-        treeProgram: host.tree.program,
-        starter: host.starter,
-        lockLibrary: host.lockLibrary,
-        counted: [],
-        onStarted: request.onStarted,
-      });
-    },
+  const { report } = await runOnTarget(host, request, {
+    place,
+    resolved,
+    view: liveView(view, owner, host.store.directory),
+    isLive: true,
+    object: `workspace/${origin}`,
+    facts: { live: true },
+    note: liveNote(host),
+    outputsOf: (run) => join(storePaths(host.store.directory).runs, run),
+    run: (command) =>
+      runInJail({ ...ownJailOf(host, resolved, request), ...command, counted: [], onStarted: request.onStarted }),
     // Nothing is told apart from what was there before.
-    async () => ({ seen: undefined, facts: {} }),
-  );
+    look: async () => ({ seen: undefined, facts: {} }),
+  });
   return {
-    version: 1,
-    argv,
-    directory,
-    request: requestedOf(request, true),
-    workspace: { origin, vault: null, fork: null },
-    agent: agent?.name ?? null,
-    authority: resolved.digest,
-    decision,
-    approval,
-    live: [origin, ...resolved.live],
     ...report,
-    weakened,
-    warnings: [
-      ...unwritten,
-      ...nestingHint(report),
-      ...(report.exitCode === 0 ? [] : permission.hints),
-      ...resolved.warnings,
-      ...withheld(place, resolved),
-      ...nobodyHere(owner),
-    ],
+    workspace: { origin, vault: null, fork: null },
+    live: [origin, ...resolved.live],
+    warnings: [...report.warnings, ...nobodyHere(owner)],
   };
 }

@@ -1,10 +1,10 @@
 /** A fork made ready before there is a command: the directory imported, the person's edits taken over, other roots added. */
 import { closeFork, openFork } from '../vault/vault.js';
-import { readyFork } from './execute.js';
 import { type Host, placeOf } from './host.js';
 import type { Envelope } from './report/envelope.js';
 import { authorityToPrepare } from './run/authority-for.js';
 import type { ExecRequest } from './run/exec-request.js';
+import { readyFork } from './run/ready-fork.js';
 
 export type PrepareRequest = Omit<
   ExecRequest,

@@ -1,10 +1,11 @@
 /** A session's fork made ready for one command: opened and mounted for it, or joined as it is mounted. */
-import { readyFork } from '../proxy/execute.js';
+
 import { ownersOf } from '../proxy/grants/jail-identity.js';
 import type { Host } from '../proxy/host.js';
 import type { Permitted } from '../proxy/run/authority-for.js';
 import { recordInterrupted } from '../proxy/run/interrupted-run.js';
 import { joinedFork, type Ready, refuseOtherOwners } from '../proxy/run/join-fork.js';
+import { readyFork } from '../proxy/run/ready-fork.js';
 import { openSettled } from '../proxy/run/settled-fork.js';
 import { liveChanges } from '../vault/forks/changes.js';
 import { saveCheckpoint } from '../vault/forks/checkpoint.js';

@@ -2,7 +2,6 @@
 import { type ControlGroup, makeGroup } from '../jail/cgroup.js';
 import { keptPlan } from '../jail/plan.js';
 import { KeptJail } from '../jail/serve.js';
-import { readyFork } from '../proxy/execute.js';
 import type { ResolvedAuthority } from '../proxy/grants/authority-of.js';
 import { enforcedPlan } from '../proxy/grants/enforced-plan.js';
 import { ownersOf } from '../proxy/grants/jail-identity.js';
@@ -11,6 +10,7 @@ import { heldCachesText } from '../proxy/report/held-caches.js';
 import type { Permitted } from '../proxy/run/authority-for.js';
 import { mountsOf } from '../proxy/run/fork-mounts.js';
 import { joinedFork, refuseOtherOwners } from '../proxy/run/join-fork.js';
+import { readyFork } from '../proxy/run/ready-fork.js';
 import { type JailNetwork, networkFor } from '../proxy/run/run.js';
 import { viewOf } from '../proxy/run/view.js';
 import { rootKey, workspaceRoot } from '../vault/store/layout.js';

@@ -14,12 +14,14 @@ import { commandsAtWork } from '../base/limits.js';
 import { Room, Turns } from '../base/turns.js';
 import { uniqueName } from '../base/unique-name.js';
 import type { RunningCommand } from '../jail/serve.js';
-import { type BenchCommand, executeInOwnJail, executeOn, withArrived } from '../proxy/execute.js';
+import { executeInOwnJail } from '../proxy/execute.js';
 import { mountingPlan } from '../proxy/grants/enforced-plan.js';
 import { type Host, type Place, placeOf } from '../proxy/host.js';
 import type { Envelope } from '../proxy/report/envelope.js';
 import { authorityToPrepare, type Permitted } from '../proxy/run/authority-for.js';
 import type { JailRun } from '../proxy/run/run.js';
+import { runOnFork, withArrived } from '../proxy/run/run-on-fork.js';
+import type { TargetCommand } from '../proxy/run/run-on-target.js';
 import { openSettled, untilJoined } from '../proxy/run/settled-fork.js';
 import { vaultWatchOf } from '../proxy/run/watch-limits.js';
 import { writtenTrees } from '../vault/fork-trees.js';
@@ -156,7 +158,7 @@ export class Session {
       const before = [...synced.fork.others.map((other) => other.command), ...[...running].map(({ text }) => text)];
       const arrivals = member.arrivals;
       const own = { text: commandText(request.argv) };
-      return await executeOn(host, request, {
+      return await runOnFork(host, request, {
         place,
         resolved,
         synced,
@@ -206,7 +208,7 @@ export class Session {
   }
 
   async #runIn(
-    one: BenchCommand,
+    one: TargetCommand,
     { command, resolved, host }: DecidedCommand,
     fork: OpenFork,
     newcomer: Member | undefined,

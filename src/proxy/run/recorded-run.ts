@@ -2,7 +2,7 @@
  * A run and its record: that it begins before it does, its limits as they are reached, how it ended and what it was refused.
  * What the run says of itself goes into every envelope, whatever it ran on.
  */
-import type { RecordEntry } from '../../audit/record.js';
+import type { Receipt, RecordEntry } from '../../audit/record.js';
 import type { Json } from '../../base/canonical-json.js';
 import { ErrnoError } from '../../base/errno.js';
 import type { HeldCache } from '../../jail/report.js';
@@ -47,9 +47,8 @@ export type RunReport = Pick<
   | 'record'
 >;
 
-export interface RunAndSeen<Seen> {
+export interface EndedRun {
   readonly report: RunReport;
-  readonly seen: Seen;
   readonly heldCaches: readonly HeldCache[];
   /** What could not be written of it, in words. */
   readonly unwritten: readonly string[];
@@ -77,84 +76,112 @@ function outputsOf({ stdout, stderr }: Pick<JailRun, 'stdout' | 'stderr'>): Fact
   return files.length === 0 ? {} : { outputs: Object.fromEntries(files) };
 }
 
-/** `look` is asked after the run what it did, for the record and for the envelope. */
-export async function recordedRun<Seen>(
-  host: Host,
-  { run: name, note, whose, facts: given, onLimit, signal: cancelled }: Recorded,
-  run: (events: LimitEvents, onConnection: ConnectionListener) => Promise<JailRun>,
-  look: () => Promise<{ readonly seen: Seen; readonly facts: Facts }>,
-): Promise<RunAndSeen<Seen>> {
-  const { recorder } = host;
-  const startedAt = host.now();
-  const facts: Facts = { ...given, run: name };
-  const last: LastRun = { run: name, agent: whose.agent ?? null };
-  const fail = (error: string) => {
-    recorder.append({ ...whose, type: 'exec', status: 'failed', facts: { ...facts, error } });
-    note.end(last);
-  };
-  note.begin(last);
-  recorder.append({ ...whose, type: 'exec', status: 'begin', facts });
-  if (cancelled?.aborted === true) {
-    fail('ECANCELED');
-    throw new ErrnoError('ECANCELED', { operation: 'exec', reason: 'interrupted before the command started' });
+/** One run in the record, from its beginning to its end. */
+export class RecordedRun {
+  readonly events: LimitEvents;
+  readonly connections: ConnectionListener;
+  readonly #host: Host;
+  readonly #recorded: Recorded;
+  readonly #facts: Facts;
+  readonly #last: LastRun;
+  readonly #startedAt: Date;
+  readonly #unwritten: string[] = [];
+
+  private constructor(host: Host, recorded: Recorded) {
+    const { run, whose, facts, onLimit } = recorded;
+    this.#host = host;
+    this.#recorded = recorded;
+    this.#facts = { ...facts, run };
+    this.#last = { run, agent: whose.agent ?? null };
+    this.#startedAt = host.now();
+    this.events = new LimitEvents(host.now, (event) => {
+      const status = event.percent === 100 ? 'denied' : 'ok';
+      this.#write('a limit', { ...whose, type: 'limit', status, facts: { ...event } });
+      onLimit?.(event);
+    });
+    this.connections = {
+      opened: (event) => void this.#write('a connection', openedEntry(whose, run, event)),
+      ended: (event) => void this.#write('a connection', endedEntry(whose, run, event)),
+    };
   }
-  const unwritten: string[] = [];
-  const events = new LimitEvents(host.now, (event) => {
-    const status = event.percent === 100 ? 'denied' : 'ok';
-    keepGoing(unwritten, 'a limit', () => recorder.append({ ...whose, type: 'limit', status, facts: { ...event } }));
-    onLimit?.(event);
-  });
-  const connected = (entry: RecordEntry) => void keepGoing(unwritten, 'a connection', () => recorder.append(entry));
-  const onConnection: ConnectionListener = {
-    opened: (event) => connected(openedEntry(whose, name, event)),
-    ended: (event) => connected(endedEntry(whose, name, event)),
-  };
-  const ran = await run(events, onConnection).catch((error: unknown) => {
-    fail(error instanceof ErrnoError ? error.code : 'EIO');
-    throw error;
-  });
-  const { seen, facts: did } = await look();
-  const { timedOut, connections, limitsReached } = ran;
-  const { exitCode, signal, refusedCalls, crowded: _crowded, outputError, heldCaches = [], ...resources } = ran.outcome;
-  const refusals = refusalsOf(refusedCalls, host.architecture);
-  const ended: RecordEntry = {
-    ...whose,
-    type: 'exec',
-    status: exitCode === 0 ? 'ok' : 'failed',
-    facts: {
-      ...facts,
+
+  /** That it begins is written before it does. */
+  static begin(host: Host, recorded: Recorded): RecordedRun {
+    const begun = new RecordedRun(host, recorded);
+    recorded.note.begin(begun.#last);
+    host.recorder.append({ ...recorded.whose, type: 'exec', status: 'begin', facts: begun.#facts });
+    if (recorded.signal?.aborted === true) {
+      begun.#fail('ECANCELED');
+      throw new ErrnoError('ECANCELED', { operation: 'exec', reason: 'interrupted before the command started' });
+    }
+    return begun;
+  }
+
+  /** The command did not run, or nobody knows how it ended. */
+  fail(error: unknown): void {
+    this.#fail(error instanceof ErrnoError ? error.code : 'EIO');
+  }
+
+  #fail(error: string): void {
+    const { whose, note } = this.#recorded;
+    this.#host.recorder.append({ ...whose, type: 'exec', status: 'failed', facts: { ...this.#facts, error } });
+    note.end(this.#last);
+  }
+
+  #write(what: string, entry: RecordEntry): Receipt | undefined {
+    return keepGoing(this.#unwritten, what, () => this.#host.recorder.append(entry));
+  }
+
+  /** `did`: what was seen of it afterwards. */
+  end(ran: JailRun, did: Facts): EndedRun {
+    const { whose, note, run } = this.#recorded;
+    const { timedOut, connections, limitsReached } = ran;
+    const {
+      exitCode,
+      signal,
+      refusedCalls,
+      crowded: _crowded,
+      outputError,
+      heldCaches = [],
+      ...resources
+    } = ran.outcome;
+    const refusals = refusalsOf(refusedCalls, this.#host.architecture);
+    const receipt = this.#write('how it ended', {
+      ...whose,
+      type: 'exec',
+      status: exitCode === 0 ? 'ok' : 'failed',
+      facts: {
+        ...this.#facts,
+        exitCode,
+        signal,
+        timedOut,
+        ...(outputError === undefined ? {} : { outputError: { ...outputError } }),
+        ...did,
+        ...outputsOf(ran),
+        refusals: refusals.map(({ call, count, firstAt, lastAt }) => ({ call, count, firstAt, lastAt })),
+        connections: connections.map(({ verdict, host, port, count }) => `${verdict} ${host}:${port} ${count}`),
+        limitsReached,
+      },
+    });
+    if (receipt !== undefined) keepGoing(this.#unwritten, 'that it ended', () => note.end(this.#last));
+    for (const denial of denialsOf(whose, refusals)) this.#write('what it was refused', denial);
+    const report: RunReport = {
+      run,
       exitCode,
       signal,
       timedOut,
-      ...(outputError === undefined ? {} : { outputError: { ...outputError } }),
-      ...did,
-      ...outputsOf(ran),
-      refusals: refusals.map(({ call, count, firstAt, lastAt }) => ({ call, count, firstAt, lastAt })),
-      connections: connections.map(({ verdict, host: name, port, count }) => `${verdict} ${name}:${port} ${count}`),
+      ...(outputError === undefined ? {} : { outputError }),
+      stdout: ran.stdout,
+      stderr: ran.stderr,
+      startedAt: this.#startedAt.toISOString(),
+      durationMilliseconds: ran.durationMilliseconds,
+      resources,
+      refusals,
+      connections,
+      limitEvents: this.events.all,
       limitsReached,
-    },
-  };
-  const receipt = keepGoing(unwritten, 'how it ended', () => recorder.append(ended));
-  if (receipt !== undefined) keepGoing(unwritten, 'that it ended', () => note.end(last));
-  for (const denial of denialsOf(whose, refusals)) {
-    keepGoing(unwritten, 'what it was refused', () => recorder.append(denial));
+      record: receipt?.seq === undefined ? null : { chain: receipt.chain, seq: receipt.seq },
+    };
+    return { report, heldCaches, unwritten: this.#unwritten };
   }
-  const report: RunReport = {
-    run: name,
-    exitCode,
-    signal,
-    timedOut,
-    ...(outputError === undefined ? {} : { outputError }),
-    stdout: ran.stdout,
-    stderr: ran.stderr,
-    startedAt: startedAt.toISOString(),
-    durationMilliseconds: ran.durationMilliseconds,
-    resources,
-    refusals,
-    connections,
-    limitEvents: events.all,
-    limitsReached,
-    record: receipt?.seq === undefined ? null : { chain: receipt.chain, seq: receipt.seq },
-  };
-  return { report, seen, heldCaches, unwritten };
 }
