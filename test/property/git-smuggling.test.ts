@@ -143,11 +143,12 @@ forEachUser((user) => {
           .map(() => deed(random))
           .join('\n'),
       }));
+      // The home is that of all rounds, which run side by side: what one includes from there is not another's to change.
       const all = (part: (world: (typeof worlds)[number]) => string, ran: string) =>
         worlds
           .map(
             (world, at) =>
-              `( ID=w${at}; RAN="${ran}/${at}"; export RAN ID; cd r${at}; ${part(world)}\n) > /dev/null 2>&1 || true`,
+              `( ID=r${round}w${at}; RAN="${ran}/${at}"; export RAN ID; cd r${at}; ${part(world)}\n) > /dev/null 2>&1 || true`,
           )
           .join('\n');
       const copies = `mkdir r0; (cd r0; ${first}); for i in $(seq ${repositories - 1}); do cp -r r0 r$i; done`;

@@ -207,6 +207,12 @@ const obeyed: readonly Mechanism[] = [
     use: look,
   },
   {
+    name: 'a script with a space in its name that yours has as core.fsmonitor, in quotes',
+    prepare: `mkdir 'a b'; git config core.fsmonitor "\\"$PWD/a b/run\\""`,
+    plant: script('a\\ b/run'),
+    use: look,
+  },
+  {
     name: 'a script that yours has as filter.clean',
     prepare: `echo cat > clean.sh; echo 'f filter=x' > .gitattributes; git config filter.x.clean 'sh clean.sh %f'`,
     plant: script('clean.sh'),

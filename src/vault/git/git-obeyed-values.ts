@@ -3,6 +3,7 @@
  * or the command starts in; only of keys that are known to be neither nothing is taken. Pure.
  */
 import { posix } from 'node:path';
+import { commandWords } from './command-words.js';
 import type { Setting } from './git-configuration.js';
 
 /** Names, refs, switches, numbers and addresses. */
@@ -31,8 +32,6 @@ const hookNames =
     ' ',
   );
 
-const separators = /[\s'"`;|&()<>=,:*?[\]{}!%$\\]+/;
-
 function expand(word: string, home: string): string {
   if (word === '~') return home;
   return word.startsWith('~/') ? posix.join(home, word.slice(2)) : word.replace(/^HOME\//, `${home}/`);
@@ -58,8 +57,7 @@ export function obeyedBy({ key, value }: Setting, { directories, home, programs 
   const whole = value.trim();
   const isPath = /(?:path|file|dir|template)$/.test(key);
   add(whole, isPath);
-  for (const word of value.split(separators))
-    if (word !== '' && !/^[.-]+$/.test(word) && word !== whole) add(word, false);
+  for (const word of commandWords(value)) if (!/^[.-]+$/.test(word) && word !== whole) add(word, false);
   if (key === 'core.hookspath') {
     files.push(
       ...directories.flatMap((each) => hookNames.map((name) => posix.resolve(each, expand(whole, home), name))),
