@@ -53,7 +53,7 @@ describe('with sanitizers', { skip: cannotSanitize }, () => {
     passes(
       'CTX_TEST_TREE',
       'tree',
-      ofTree.map((name) => `src/vault/${name}.test.js`),
+      ofTree.map((name) => `src/vault/tree/${name}.test.js`),
     ));
 
   test('the jail program reads damaged plans', () =>
