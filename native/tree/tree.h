@@ -13,7 +13,8 @@
  *   replace.c    the last step of a put or removal: no save of the person's is lost by it
  *   times.c      later times, same order       count.c      entries of a tree of any depth
  *   owner.c      root writes with a directory's owner's ids          acl.c        lists of rights stay
- *   batch.c      files that wait for their bytes together
+ *   batch.c      files that wait for their bytes together            put.c        entries that apply makes
+ *   dates.c      the times that apply gives
  *
  * Wire format: NUL-separated fields. Exit 0, or 1 with `ERRNONAME\0operation\0path\0` on stderr, or 2 for bad usage.
  */

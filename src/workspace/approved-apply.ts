@@ -9,7 +9,7 @@ import type { Decided } from '../proxy/approval/decision.js';
 import { type Host, placeOf } from '../proxy/host.js';
 import { resolvedFor } from '../proxy/run/authority-for.js';
 import type { ExecRequest } from '../proxy/run/exec-request.js';
-import type { ApplyReport } from '../vault/apply/apply.js';
+import type { ApplyReport } from '../vault/apply/apply-report.js';
 import { applyFork, type ForkRequest } from './fork-verbs.js';
 
 export interface ApprovedApplyRequest extends ForkRequest, Omit<ExecRequest, 'argv' | 'streams'> {

@@ -5,8 +5,9 @@
  */
 import { resolve } from 'node:path';
 import { type Host, type Place, placeOf } from '../../proxy/host.js';
-import type { ApplyReport, ApplyRequest } from '../../vault/apply/apply.js';
+import type { ApplyRequest } from '../../vault/apply/apply.js';
 import type { ConflictChoice } from '../../vault/apply/apply-plan.js';
+import type { ApplyReport } from '../../vault/apply/apply-report.js';
 import type { Undone } from '../../vault/apply/undo-apply.js';
 import type { DiffStyle } from '../../vault/forks/diff-text.js';
 import type { ForkSummary, MadeFork } from '../../vault/forks/forks.js';

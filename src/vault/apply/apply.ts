@@ -26,9 +26,10 @@ import type { Change, Problem, Step } from '../tree/tree.js';
 import { type OpenFork, withMeta } from '../vault.js';
 import { type AppliedSteps, homeTree, readSteps, stepsFile, writtenTrees } from './applied-steps.js';
 import { type ApplyChoices, type ApplyPlan, mayTouch, planApply } from './apply-plan.js';
+import type { ApplyReport } from './apply-report.js';
 import { timedPlan, touchedOf } from './apply-times.js';
-import { type HeldUnit, holdUnits, isComplete } from './held-units.js';
-import { type Judgement, judgeChanges, type Sensitive } from './sensitive-changes.js';
+import { holdUnits, isComplete } from './held-units.js';
+import { type Judgement, judgeChanges } from './sensitive-changes.js';
 import { sweepHome, writeHome } from './write-home.js';
 
 export interface ApplyRequest extends Omit<ApplyChoices, 'withheld' | 'own'> {
@@ -41,33 +42,6 @@ export interface ApplyRequest extends Omit<ApplyChoices, 'withheld' | 'own'> {
   /** Told what will be written, before anything is; and of each step when it is done, in whatever way the whole ends. */
   readonly onPlan?: ((steps: readonly Step[]) => void) | undefined;
   readonly onStep?: ((step: Step) => void) | undefined;
-}
-
-/** What an apply did, or would do. */
-export interface ApplyReport {
-  readonly changes: readonly Change[];
-  readonly steps: readonly Step[];
-  readonly conflicts: readonly string[];
-  /** Conflicts that stood in the way. */
-  readonly undecided: readonly string[];
-  /** Changes by which the fork could act outside later; written only when allowed. */
-  readonly sensitive: readonly Sensitive[];
-  readonly heldBack: readonly string[];
-  /** What of it is held back for a sensitive change, its own or one in the same unit. */
-  readonly withheld: readonly string[];
-  /** Directories that are held back whole for a sensitive change in them: a package, a repository, an environment. */
-  readonly heldUnits: readonly HeldUnit[];
-  /** Nothing that was asked for stays in the fork: neither held back nor left out. */
-  readonly complete: boolean;
-  /** Paths that were asked for and have no change. */
-  readonly unmatched: readonly string[];
-  /** False when conflicts stood in the way, or it was a dry run; then nothing was written but `written`. */
-  readonly done: boolean;
-  /** Steps that were done although others met a save of the person's, which is among the undecided then. */
-  readonly written: readonly Step[];
-  /** Files beside such paths that hold an earlier save of the person's. */
-  readonly aside: readonly string[];
-  readonly problems: readonly Problem[];
 }
 
 export interface Applied extends ApplyReport {
