@@ -63,6 +63,7 @@ const packages = [
   { name: 'radosgw', purpose: 'an object store for tests', gives: 'radosgw', neededBy: ['test'], optional: true },
   { name: 'ceph-mon', purpose: 'its monitor', gives: 'ceph-mon', neededBy: ['test'], optional: true },
   { name: 'ceph-osd', purpose: 'its storage', gives: 'ceph-osd', neededBy: ['test'], optional: true },
+  { name: 'rclone', purpose: 'trees of clouds, by WebDAV', gives: 'rclone', neededBy: ['test'], optional: true },
   { name: 'bubblewrap', purpose: 'what ctx is compared with', gives: 'bwrap', neededBy: ['test', 'bench'] },
 ];
 

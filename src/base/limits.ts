@@ -414,3 +414,9 @@ export const s3PartBytes = 16 * 1024 * 1024;
 
 /** Objects that moving a directory of a bucket copies one by one; more is EXDEV, and `mv` copies them itself. */
 export const s3MovedObjects = 10_000;
+
+/** One answer of a WebDAV server that is in memory at once: a listing of hundreds of thousands of names, or a file from a server without ranges. */
+export const webdavAnswerBytes = 128 * 1024 * 1024;
+
+/** Until rclone serves: it asks its remote first. */
+export const rcloneStartMilliseconds = 30_000;

@@ -103,6 +103,14 @@ export async function openEngine(
       const { s3FileSystem } = await import('./engines/s3/s3.js');
       return s3FileSystem({ ...specification, writable });
     }
+    case 'webdav': {
+      const { webdavFileSystem } = await import('./engines/webdav/webdav.js');
+      return webdavFileSystem({ ...specification, writable });
+    }
+    case 'rclone': {
+      const { rcloneFileSystem } = await import('./engines/rclone/rclone.js');
+      return rcloneFileSystem({ ...specification, writable });
+    }
   }
 }
 

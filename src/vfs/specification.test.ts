@@ -13,6 +13,8 @@ test('a tree is an engine and what it needs, relative to a directory', () => {
   assert.deepEqual(parsed('chunked:/a@b/f@s-1'), { engine: 'chunked', file: '/a@b/f', snapshot: 's-1' });
   assert.deepEqual(parsed('s3://trees'), { engine: 's3', bucket: 'trees', prefix: '' });
   assert.deepEqual(parsed('s3://trees//a b/c.toml/'), { engine: 's3', bucket: 'trees', prefix: 'a b/c.toml' });
+  assert.deepEqual(parsed('webdav:https://h/d'), { engine: 'webdav', url: 'https://h/d' });
+  assert.deepEqual(parsed('rclone:drive:a/b'), { engine: 'rclone', remote: 'drive:a/b' });
   assert.deepEqual(parsed('a/vfs.toml'), { engine: 'table', file: '/here/a/vfs.toml' });
   assert.deepEqual(parsed('host:x.toml'), { engine: 'host', path: '/here/x.toml' });
   assert.deepEqual(parsed('./a:b.toml'), { engine: 'table', file: '/here/a:b.toml' });
@@ -32,6 +34,12 @@ test('what is none of the forms is EINVAL', () => {
     'gopher:x',
     'gopher:x.toml',
     's3:',
+    'webdav:',
+    'webdav:ftp://h/',
+    'webdav:http://u:p@h/',
+    'webdav:http://h/?q',
+    'rclone:',
+    'rclone:--config=x',
     's3:trees',
     's3://',
     's3:///x',

@@ -1,4 +1,4 @@
-/** `memory:`, `host:PATH`, `chunked:FILE[@SNAPSHOT]`, `s3://BUCKET/PREFIX`, `FILE.toml`: a tree as a person writes it. Pure. */
+/** `memory:`, `host:PATH`, `chunked:FILE[@SNAPSHOT]`, and the others: a tree as a person writes it. Pure. */
 import { isAbsolute, resolve } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
 
@@ -7,7 +7,9 @@ export type EngineSpecification =
   | { readonly engine: 'memory' }
   | { readonly engine: 'host'; readonly path: string }
   | { readonly engine: 'chunked'; readonly file: string; readonly snapshot: string | undefined }
-  | { readonly engine: 's3'; readonly bucket: string; readonly prefix: string };
+  | { readonly engine: 's3'; readonly bucket: string; readonly prefix: string }
+  | { readonly engine: 'webdav'; readonly url: string }
+  | { readonly engine: 'rclone'; readonly remote: string };
 
 /** A file that mounts several trees in one: docs/vfs.md. */
 export interface TableSpecification {
@@ -23,6 +25,8 @@ export const engineForms = [
   'chunked:FILE',
   'chunked:FILE@SNAPSHOT',
   's3://BUCKET/PREFIX',
+  'webdav:URL',
+  'rclone:REMOTE:PATH',
   'FILE.toml',
 ] as const;
 
@@ -61,6 +65,12 @@ export function parseSpecification(text: string, directory: string): Specificati
       return chunked(text, rest, directory);
     case 's3':
       return s3(text, rest);
+    case 'webdav':
+      return webdav(text, rest);
+    case 'rclone':
+      // What begins with a dash would be an option of rclone.
+      if (rest === '' || rest.startsWith('-')) refuse(text, "expected a remote of rclone's and a path after 'rclone:'");
+      return { engine, remote: rest };
     default:
       return refuse(text, `unknown engine '${engine}'`);
   }
@@ -88,6 +98,23 @@ function s3(text: string, rest: string): EngineSpecification {
   const names = prefix.split('/').filter((name) => name !== '');
   if (names.some((name) => name === '.' || name === '..')) refuse(text, "expected a prefix without '.' and '..'");
   return { engine: 's3', bucket, prefix: names.join('/') };
+}
+
+function webdav(text: string, rest: string): EngineSpecification {
+  if (!/^https?:\/\//.test(rest) || !URL.canParse(rest))
+    refuse(text, "expected an http:// or https:// URL after 'webdav:'");
+  const { username, password, search, hash } = new URL(rest);
+  if (username !== '' || password !== '') {
+    // A SPEC stands in reports and in the record.
+    throw new ErrnoError('EINVAL', {
+      operation: 'vfs',
+      path: 'webdav:',
+      reason: 'expected a URL with no user and no password in it',
+      remedy: 'set CTX_WEBDAV_USER and CTX_WEBDAV_PASSWORD for this command',
+    });
+  }
+  if (search !== '' || hash !== '') refuse(text, 'expected a URL that ends with its path');
+  return { engine: 'webdav', url: rest };
 }
 
 export function checkSnapshotName(name: string): void {

@@ -5,9 +5,12 @@ import type { Option, Verb } from '../verb.js';
 const load = async () => import('./vfs.js');
 const loadMount = async () => import('./vfs-mount.js');
 const specification =
-  'SPEC is memory:, host:PATH, chunked:FILE[@SNAPSHOT], s3://BUCKET/PREFIX or a FILE.toml; PATH begins at its root.';
+  'SPEC is memory:, host:PATH, chunked:FILE[@SNAPSHOT], s3://BUCKET/PREFIX, webdav:URL, rclone:REMOTE:PATH or FILE.toml.';
 
-const writable: Option = { name: 'writable', summary: 'a tree that is not ours (host:, s3:) may be written to' };
+const writable: Option = {
+  name: 'writable',
+  summary: 'a tree that is not ours (host:, s3:, webdav:, rclone:) may be written to',
+};
 
 export const vfsVerbs: readonly Verb[] = [
   {
