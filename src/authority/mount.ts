@@ -76,7 +76,7 @@ function parseLine(file: string, number: number, line: string): Mount {
     return refuseAt(
       operation,
       at(Math.min(fields.length, 4)),
-      `expected source<TAB>target<TAB>mode<TAB>options, got ${fields.length} fields`,
+      `expected source<TAB>target<TAB>mode<TAB>options, four fields; got ${fields.length}`,
     );
   }
   for (const [field, path] of [source, target].entries()) {

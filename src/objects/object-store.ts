@@ -94,7 +94,7 @@ export function makeObject(
     throw new ErrnoError('EEXIST', {
       operation: `${kind} ${name}`,
       path: where.directory,
-      reason: `there is a ${kind} of this name in the ${where.tier} tier`,
+      reason: `the ${where.tier} tier has one of this name already`,
       remedy: `ctx ${kind} rm ${name} removes it`,
     });
   };

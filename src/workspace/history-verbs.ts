@@ -1,7 +1,7 @@
 /** Checkpoints of a fork and forks of forks, for people and programs. Each change is in the record before it happens. */
 import type { Json } from '../base/canonical-json.js';
 import { ErrnoError } from '../base/errno.js';
-import { type Host, placeOf } from '../proxy/host.js';
+import type { Host } from '../proxy/host.js';
 import { forkChanges } from '../vault/forks/changes.js';
 import * as vaultCheckpoints from '../vault/forks/checkpoint.js';
 import { syncedFork } from '../vault/forks/durable.js';
@@ -10,10 +10,13 @@ import * as vaultForks from '../vault/forks/forks.js';
 import { restorePaths } from '../vault/forks/restore.js';
 import type { Checkpoint } from '../vault/store/fork-meta.js';
 import { refuseForeign } from '../vault/store/root-paths.js';
+import { readVaultMeta } from '../vault/store/vault-meta.js';
 import { countChanges } from '../vault/tree/too-deep.js';
 import type { Change } from '../vault/tree/tree.js';
 import { collectGarbage } from '../vault/upkeep/gc.js';
-import { type VaultAccess, vaultAccess } from '../vault/vault.js';
+import type { VaultAccess } from '../vault/vault.js';
+import { accessAt } from './access-at.js';
+import { createVault } from './create-vault.js';
 import { type ForkRequest, objectOf, tidy, withFork } from './fork-verbs.js';
 import { lookIntoFork } from './look-into-fork.js';
 import { recordedVerb } from './recorded-verb.js';
@@ -104,12 +107,6 @@ export function rollBackFork(host: Host, request: RollbackRequest): Promise<Roll
   });
 }
 
-export function accessAt(host: Host, cwd: string): VaultAccess & { readonly origin: string } {
-  const { origin, owner } = placeOf(host, cwd);
-  const { store, tree } = host;
-  return { ...vaultAccess({ store, tree, origin, owner, purpose: '' }), origin };
-}
-
 /** `FORK`, `FORK@CHECKPOINT`, `@CHECKPOINT` of the fork in use, or `origin`, which the vault's name means too: the person's directory without any changes. */
 function sourceOf(access: VaultAccess, from: string | undefined): ForkSource {
   const { current, name } = vaultForks.existingVault(access);
@@ -134,6 +131,9 @@ export async function createFork(
   from: string | undefined,
 ): Promise<MadeFork> {
   const access = accessAt(host, cwd);
+  // The first thing somebody does here may be to fork it.
+  const isFirst = readVaultMeta(access.paths.meta) === undefined;
+  if (isFirst && (from === undefined || from === vaultForks.originName)) await createVault(host, cwd);
   const source = sourceOf(access, from);
   const verb = { type: 'fork', object: `vault/${access.id}`, facts: { name: name ?? null, from: from ?? null } };
   return recordedVerb(host, verb, () => vaultForks.createFork(access, name, source));

@@ -152,6 +152,13 @@ forEachUser((user) => {
     );
   });
 
+  test('the first thing in a directory may be a fork of it', async () => {
+    const project = stage.project('echo base > a');
+    await stage.json(project, ['fork', 'create', 'x']);
+    assert.equal(await insideFork(stage, project, 'x', 'cat a; echo x > a'), 'base\n');
+    assert.equal(await stage.inside(project, 'cat a'), 'base\n');
+  });
+
   test('a fork of a checkpoint, and one of the directory without changes', async () => {
     const project = stage.project('echo base > a');
     await stage.inside(project, 'echo one > a');
@@ -244,7 +251,10 @@ asOneUser((user) => {
 
   test('names that are none, and what is not there, are refused with the way out', async () => {
     const project = stage.project();
-    assert.match(await refusal(stage, project, ['fork', 'create', 'x'], 1), /no vault yet.*\n.*ctx exec/);
+    assert.match(
+      await refusal(stage, project, ['fork', 'create', 'x', '--from', 'y'], 1),
+      /no vault yet.*\n.*ctx exec/,
+    );
     await stage.inside(project, 'true');
     assert.match(await refusal(stage, project, ['fork', 'create', '../x'], 2), /expected a name/);
     assert.match(await refusal(stage, project, ['fork', 'create', 'x', '--from', 'none'], 1), /'none'.*\(ENOENT\)/);

@@ -7,7 +7,7 @@ import { recordInterruptedLive } from '../../proxy/run/live-runs.js';
 import { forkNames } from '../../vault/forks/forks.js';
 import { mainFork } from '../../vault/store/layout.js';
 import { readVaultMeta } from '../../vault/store/vault-meta.js';
-import { accessAt } from '../../workspace/history-verbs.js';
+import { accessAt } from '../../workspace/access-at.js';
 import { type InspectedRun, runsOf } from '../../workspace/recorded-runs.js';
 
 export type { InspectedRun };
