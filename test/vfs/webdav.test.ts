@@ -253,6 +253,21 @@ describe('what a server says', () => {
     await refuses('EIO', /cannot be reached/, () => open('http://127.0.0.1:9/'));
   });
 
+  test('nothing any more is ETIMEDOUT after the limit, and the kernel, which asks twice, waits for it once', async () => {
+    let answers = true;
+    const url = await listening((_, response) => {
+      if (answers) response.writeHead(207).end(said(entry('/dav/', collection)));
+    });
+    const { fs } = new Subject(await webdavFileSystem({ url, writable: false, limit: 1_000 }));
+    answers = false;
+    const began = Date.now();
+    for (let times = 0; times < 3; times += 1) {
+      await refuses('ETIMEDOUT', /within 1 s/, () => fs.lookup(fs.root, 'f'));
+    }
+    assert.ok(Date.now() - began < 2_000, `${Date.now() - began} ms`);
+    await fs.close();
+  });
+
   test('for a moment too busy is asked again', async () => {
     let asked = 0;
     const url = await listening((_, response) => {

@@ -4,6 +4,7 @@
  *
  * Stores have no links, owners, modes and times of ours: that is declared, and refused. What others change is seen after a second.
  */
+import { hasCode } from '../../../base/errno.js';
 import { remoteAttributeMilliseconds, remoteBlockBytes, remoteCacheBytes } from '../../../base/limits.js';
 import type { Answer, Steps } from '../../answer.js';
 import { failure } from '../../failure.js';
@@ -28,7 +29,7 @@ import { readOnly } from '../readonly/readonly.js';
 import { Turns } from '../turns.js';
 import { BlockCache } from './block-cache.js';
 import { childPath, nameOfText, type RemoteNode, RemoteNodes, textOfName } from './remote-nodes.js';
-import type { RemotePath, RemoteStore } from './remote-store.js';
+import type { RemoteEntry, RemotePath, RemoteStore } from './remote-store.js';
 import { StagedFile } from './staged-file.js';
 
 const blockSize = 4096;
@@ -64,6 +65,8 @@ class RemoteFileSystem implements FileSystem {
   readonly #cache = new BlockCache(remoteCacheBytes);
   /** Changes wait for each other; reading does not wait for them. */
   readonly #turns = new Turns(false);
+  /** When the store last took too long, and what was said. */
+  #late: { readonly at: number; readonly error: unknown } | undefined;
 
   constructor(store: RemoteStore, writable: boolean) {
     this.#store = store;
@@ -390,13 +393,24 @@ class RemoteFileSystem implements FileSystem {
       if (isFresh || known.staged !== undefined || known === this.#nodes.root) return known;
     }
     const asked = Date.now();
-    const entry = await this.#store.stat(path);
+    const entry = await this.#stat(path);
     if (entry !== undefined) return this.#nodes.found(path, entry, asked);
     const since = this.#nodes.known(path);
     // What was made here meanwhile is there, whatever the store said before.
     if (since !== undefined && since.heard >= asked) return since;
     if (since !== undefined) this.#nodes.gone(since);
     return undefined;
+  }
+
+  /** The kernel asks twice where a lookup fails: whoever has waited for the limit once does not wait for it again. */
+  async #stat(path: RemotePath): Promise<RemoteEntry | undefined> {
+    if (this.#late !== undefined && Date.now() - this.#late.at < remoteAttributeMilliseconds) throw this.#late.error;
+    try {
+      return await this.#store.stat(path);
+    } catch (error) {
+      if (hasCode(error, 'ETIMEDOUT')) this.#late = { at: Date.now(), error };
+      throw error;
+    }
   }
 
   async #child(operation: string, directory: RemoteNode, name: Name): Promise<RemoteNode> {
