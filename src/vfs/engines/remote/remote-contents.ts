@@ -1,0 +1,84 @@
+/** The content of remote files: parts that were read, and what is changed here until it becomes the whole file there. */
+import { remoteBlockBytes, remoteCacheBytes } from '../../../base/limits.js';
+import type { OpenFiles } from '../inodes/open-files.js';
+import { BlockCache } from './block-cache.js';
+import type { RemoteNode } from './remote-nodes.js';
+import type { RemoteStore } from './remote-store.js';
+import { StagedFile } from './staged-file.js';
+
+export class RemoteContents {
+  readonly #store: RemoteStore;
+  readonly #open: OpenFiles;
+  readonly #cache = new BlockCache(remoteCacheBytes);
+
+  constructor(store: RemoteStore, open: OpenFiles) {
+    this.#store = store;
+    this.#open = open;
+  }
+
+  async read(node: RemoteNode, offset: number, length: number): Promise<Buffer> {
+    if (node.staged !== undefined) return node.staged.read(offset, length);
+    const end = Math.min(node.entry.size, offset + length);
+    const pieces: Buffer[] = [];
+    for (let at = offset; at < end; ) {
+      const index = Math.floor(at / remoteBlockBytes);
+      const block = await this.#block(node, index);
+      const from = at - index * remoteBlockBytes;
+      const piece = block.subarray(from, from + end - at);
+      if (piece.length === 0) break;
+      pieces.push(piece);
+      at += piece.length;
+    }
+    return pieces.length === 1 && pieces[0] !== undefined ? Buffer.from(pieces[0]) : Buffer.concat(pieces);
+  }
+
+  /** Its content here, as far as `most` bytes of it are needed. */
+  async stage(node: RemoteNode, most = Number.POSITIVE_INFINITY): Promise<StagedFile> {
+    if (node.staged !== undefined) return node.staged;
+    const staged = new StagedFile();
+    try {
+      const size = Math.min(most, node.entry.size);
+      for (let at = 0; at < size; at += remoteBlockBytes) {
+        const block = await this.#block(node, at / remoteBlockBytes);
+        staged.write(at, block.subarray(0, size - at));
+      }
+    } catch (error) {
+      staged.close();
+      throw error;
+    }
+    node.staged = staged;
+    return staged;
+  }
+
+  /** Whoever has it open keeps it when it loses its name. */
+  async holdOpen(node: RemoteNode): Promise<void> {
+    if (node.kind === 'file' && this.#open.has(node.inode)) await this.stage(node);
+  }
+
+  async upload(node: RemoteNode): Promise<void> {
+    const { staged } = node;
+    if (staged === undefined || !node.changed || node.removed) return;
+    node.entry = await this.#store.write(node.path, staged, { version: node.entry.version });
+    node.heard = Date.now();
+    node.changed = false;
+  }
+
+  /** Nobody has it open: what is staged of it goes to the store, and from here. */
+  async finish(node: RemoteNode): Promise<void> {
+    if (this.#open.has(node.inode)) return;
+    try {
+      await this.upload(node);
+    } finally {
+      node.staged?.close();
+      node.staged = undefined;
+      node.changed = false;
+    }
+  }
+
+  #block({ path, entry: { version, size } }: RemoteNode, index: number): Promise<Buffer> {
+    const offset = index * remoteBlockBytes;
+    return this.#cache.get(`${path}\0${version}\0${index}`, () =>
+      this.#store.read(path, version, offset, Math.min(remoteBlockBytes, size - offset)),
+    );
+  }
+}

@@ -1,0 +1,81 @@
+/** What is at a path of a remote store: asked for, or known since a moment. */
+import { hasCode } from '../../../base/errno.js';
+import { remoteAttributeMilliseconds } from '../../../base/limits.js';
+import { failure } from '../../failure.js';
+import type { Name } from '../../names.js';
+import { childPath, nameOfText, type RemoteNode, type RemoteNodes } from './remote-nodes.js';
+import type { RemoteEntry, RemotePath, RemoteStore } from './remote-store.js';
+
+export class RemoteLookups {
+  readonly #store: RemoteStore;
+  readonly #nodes: RemoteNodes;
+  /** When the store last took too long, and what was said. */
+  #late: { readonly at: number; readonly error: unknown } | undefined;
+
+  constructor(store: RemoteStore, nodes: RemoteNodes) {
+    this.#store = store;
+    this.#nodes = nodes;
+  }
+
+  /** What the store has at a path, or what is known of it since a moment. */
+  async look(path: RemotePath): Promise<RemoteNode | undefined> {
+    const known = this.#nodes.known(path);
+    if (known !== undefined) {
+      const isFresh = Date.now() - known.heard < remoteAttributeMilliseconds;
+      if (isFresh || known.staged !== undefined || known === this.#nodes.root) return known;
+    }
+    const asked = Date.now();
+    const entry = await this.#stat(path);
+    if (entry !== undefined) return this.#nodes.found(path, entry, asked);
+    const since = this.#nodes.known(path);
+    // What was made here meanwhile is there, whatever the store said before.
+    if (since !== undefined && since.heard >= asked) return since;
+    if (since !== undefined) this.#nodes.gone(since);
+    return undefined;
+  }
+
+  /** The kernel asks twice where a lookup fails: whoever has waited for the limit once does not wait for it again. */
+  async #stat(path: RemotePath): Promise<RemoteEntry | undefined> {
+    if (this.#late !== undefined && Date.now() - this.#late.at < remoteAttributeMilliseconds) throw this.#late.error;
+    try {
+      return await this.#store.stat(path);
+    } catch (error) {
+      if (hasCode(error, 'ETIMEDOUT')) this.#late = { at: Date.now(), error };
+      throw error;
+    }
+  }
+
+  async child(operation: string, directory: RemoteNode, name: Name): Promise<RemoteNode> {
+    const text = textOrNothing(name);
+    const node =
+      directory.removed || nameOfText(text) === undefined
+        ? undefined
+        : await this.look(childPath(directory.path, text));
+    if (node === undefined) throw failure('ENOENT', operation, name);
+    return node;
+  }
+
+  room(operation: string, directory: RemoteNode, text: string, name: Name): RemotePath {
+    if (directory.removed) throw failure('ENOENT', operation, name, 'its directory was removed');
+    const path = childPath(directory.path, text);
+    if (Buffer.byteLength(path) <= this.#store.pathBytes) return path;
+    throw failure('ENAMETOOLONG', operation, name, `expected a path of at most ${this.#store.pathBytes} bytes`);
+  }
+
+  async refuseExisting(operation: string, path: RemotePath, name: Name): Promise<void> {
+    if ((await this.look(path)) !== undefined) throw failure('EEXIST', operation, name);
+  }
+
+  /** A directory that is there only because of what is in it is made one before its last entry may go. */
+  async keep(directory: RemoteNode): Promise<void> {
+    if (directory.kept) return;
+    await this.#store.keepDirectory(directory.path);
+    directory.kept = true;
+  }
+}
+
+/** Names that are not UTF-8 are never found. */
+export function textOrNothing(name: Name): string {
+  const text = Buffer.from(name, 'latin1').toString('utf8');
+  return text.includes('\ufffd') ? '' : text;
+}
