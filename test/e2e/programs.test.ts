@@ -183,4 +183,11 @@ print(socket.gethostbyname('localhost'), multiprocessing.get_context('fork').Loc
       expected,
     );
   });
+
+  test('ctx itself says where it is, and where it can be asked', async () => {
+    const project = stage.project('mkdir ctx-bin');
+    stage.shell(project, `cp ${stage.program} ctx-bin/ctx`);
+    const said = await stage.inside(project, './ctx-bin/ctx status 2>&1; echo $?');
+    assert.match(said, /^ctx: this is inside a jail of ctx, [^\n]*\n[^\n]*ctx apply keeps it[^\n]*\n69\n$/);
+  });
 });
