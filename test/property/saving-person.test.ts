@@ -115,19 +115,20 @@ for (const action of ['put', 'remove'] as const)
       for (const name of ['origin', 'kept']) writeFileSync(at(`${name}/file`), 'before');
       writeFileSync(at('fork/file'), 'of the fork');
       // What comes after it takes long enough for anybody to arrive.
-      writeFileSync(at('fork/large'), Buffer.alloc(300_000_000));
+      const others = Array.from({ length: 3_000 }, (_, number) => `other-${number}`);
+      for (const name of others) writeFileSync(at(`fork/${name}`), name);
       const child = spawn('python3', ['-c', latecomer, at('origin/file')], { stdio: ['ignore', 'pipe', 'inherit'] });
       const closed = once(child, 'close');
       await once(child.stdout, 'data');
       const plan: Step[] = [
         { action, path: 'file' },
         { action: 'remove', path: 'nothing' },
-        { action: 'put', path: 'large' },
+        ...others.map((path): Step => ({ action: 'put', path })),
       ];
       await tree.apply({ uppers: [at('fork')], root: at('origin'), plan, expected: [at('kept')] });
       assert.deepEqual(await closed, [0, null]);
       const texts = readdirSync(at('origin'))
-        .filter((name) => name !== 'large')
+        .filter((name) => !name.startsWith('other-'))
         .map((name) => [name, readFileSync(at(`origin/${name}`), 'utf8')]);
       const aside = ['file.ctx-saved', 'a late save'];
       assert.deepEqual(texts, action === 'put' ? [['file', 'of the fork'], aside] : [aside]);
