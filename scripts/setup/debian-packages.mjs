@@ -120,10 +120,9 @@ function triedInVain() {
 
 async function tryToInstall(prefix, wanted) {
   if (wanted.length === 0) return;
-  try {
-    if (prefix !== undefined) await install(prefix, namesOf(wanted));
-  } catch {
-    // The note below says so, and the tests that would use it say what they do without.
+  if (prefix !== undefined && !(await canInstall(() => install(prefix, namesOf(wanted))))) {
+    // One that this system does not have must not keep the others away.
+    for (const { name } of wanted) await canInstall(() => installOnly(prefix, [name]));
   }
   const still = wanted.filter(({ gives }) => !isPresent(gives));
   if (still.length === 0) return;
@@ -132,6 +131,16 @@ async function tryToInstall(prefix, wanted) {
     noteOfFailures(),
     `${[...triedInVain(), ...namesOf(still)].filter((name) => name !== '').join('\n')}\n`,
   );
+}
+
+/** Of what is only wanted: a failure is in the note, and the tests that would use it say what they do without. */
+async function canInstall(act) {
+  try {
+    await act();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isPresent(gives) {
@@ -164,19 +173,21 @@ async function asRoot() {
   }
 }
 
+function aptGet(prefix, ...args) {
+  const words = [...prefix, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-o', 'DPkg::Lock::Timeout=120'];
+  return runQuietly(words[0], [...words.slice(1), ...args]);
+}
+
+const installOnly = (prefix, names) => aptGet(prefix, 'install', '-y', '--no-install-recommends', ...names);
+
 async function install(prefix, names) {
-  const aptGet = (...args) => {
-    const words = [...prefix, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-o', 'DPkg::Lock::Timeout=120'];
-    return runQuietly(words[0], [...words.slice(1), ...args]);
-  };
-  const installNames = () => aptGet('install', '-y', '--no-install-recommends', ...names);
-  if (!hasPackageLists()) await aptGet('update');
+  if (!hasPackageLists()) await aptGet(prefix, 'update');
   try {
-    await installNames();
+    await installOnly(prefix, names);
   } catch {
     // Lists may be older than the mirror; what is really wrong shows in the second try.
-    await aptGet('update');
-    await installNames();
+    await aptGet(prefix, 'update');
+    await installOnly(prefix, names);
   }
 }
 
