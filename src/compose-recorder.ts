@@ -1,6 +1,6 @@
 /** The record as everybody writes it: into its chains, told near its objects, sealed where a segment has ended. */
 import { type AuditPlaces, readAuditSettings } from './audit/places.js';
-import { type ProjectionPlaces, parentIn, projectEvents } from './audit/projection.js';
+import { agentIn, type ProjectionPlaces, parentIn, projectEvents } from './audit/projection.js';
 import { ChainRecorder } from './audit/recorder.js';
 
 /** After the command, and loaded only then: signing costs more than most commands do. */
@@ -17,6 +17,7 @@ export function composeRecorder(places: AuditPlaces, objects: ProjectionPlaces):
     library,
     now: () => new Date(),
     durable: readAuditSettings(settings).durable,
+    isAgent: agentIn(objects),
     parentOf: parentIn(objects),
     onRecorded: projectEvents(objects),
     onRotated: (_chain, _end, recorder) => {

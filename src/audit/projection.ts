@@ -35,6 +35,10 @@ function agentDirectories({ root, uid }: ProjectionPlaces, agent: string): reado
   return [join(root, 'agent', `${agent}.d`), join(root, 'home', String(uid), 'agent', `${agent}.d`)];
 }
 
+export function agentIn(places: ProjectionPlaces): (agent: string) => boolean {
+  return (agent) => agentDirectories(places, agent).some((directory) => existsSync(directory));
+}
+
 /** As its `parent` file says; none where there is no such file. */
 export function parentIn(places: ProjectionPlaces): (agent: string) => string | undefined {
   return (agent) => {

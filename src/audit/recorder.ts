@@ -2,7 +2,8 @@
  * The Recorder that everybody uses: each entry to the chain of whom it is about, its secrets hidden first. Every refusal goes
  * through here, is counted and recorded, and told to the parent of whoever was refused.
  */
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Json } from '../base/canonical-json.js';
 import { writableTime } from '../base/clock.js';
 import { sealLockMilliseconds } from '../base/limits.js';
@@ -22,6 +23,8 @@ export interface RecorderOptions {
   readonly now: () => Date;
   /** Whether every entry waits for the disk. */
   readonly durable?: boolean;
+  /** Whether an agent of this name exists: a name that somebody only said gets no chain of its own. */
+  readonly isAgent?: (agent: string) => boolean;
   /** An agent's parent, for refusals whose caller does not know it. */
   readonly parentOf?: (agent: string) => string | undefined;
   /** What is recorded, for projections. A failure of theirs is no failure of the record. */
@@ -53,8 +56,16 @@ export class ChainRecorder implements Recorder {
   }
 
   append(entry: RecordEntry): Receipt {
-    const chain = chainOf(entry.agent);
+    const chain = this.#chainOf(entry.agent);
     return { chain, seq: this.#appendTo(chain, entry).seqs[0] };
+  }
+
+  /** What ran for an agent that was removed since goes on in the chain it has. */
+  #chainOf(agent: string | null | undefined): string {
+    const chain = chainOf(agent);
+    const { isAgent, record } = this.#options;
+    if (typeof agent !== 'string' || chain === personChain || isAgent === undefined) return chain;
+    return isAgent(agent) || existsSync(join(record, chain)) ? chain : personChain;
   }
 
   /** For the record's own business: chains, seals, keys, anchors. */

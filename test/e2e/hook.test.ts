@@ -1,6 +1,6 @@
 /** `ctx hook` as a harness sees it: installed, called once for every kind of tool, removed. */
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Body } from '../../src/audit/format.js';
@@ -315,6 +315,18 @@ asOneUser((user) => {
       assert.equal(code, 2, words.join(' '));
       assert.match(stderr, /^ctx: /);
     }
+  });
+
+  test('an agent that does not exist is not installed, denies by its name, and gets no chain', async () => {
+    const project = stage.project();
+    const refused = await stage.ctx(project, ['hook', 'install', 'claude-code', '--agent', 'nosuch']);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /there is no such agent \(ENOENT\)/);
+    assert.ok(!existsSync(join(project, '.claude')));
+    const output = await ask(stage, project, 'Read', { file_path: join(project, 'file') }, ['--agent', 'nosuch']);
+    assert.equal(output.permissionDecision, 'deny');
+    assert.match(output.permissionDecisionReason ?? '', /agent nosuch: there is no such agent/);
+    assert.ok(!existsSync(join(stage.store, 'record', 'agent', 'nosuch')));
   });
 
   test('the JSON protocol answers as it is documented', async () => {

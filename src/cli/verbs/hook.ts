@@ -33,9 +33,18 @@ function handedOn(call: Arguments): readonly string[] {
   ];
 }
 
+/** One that is not there, or cannot be read, would deny every call: that is told before it is installed. */
+async function checkAgent(call: Arguments, host: HookHost): Promise<void> {
+  const agent = call.value('agent');
+  if (agent === undefined) return;
+  const directory = process.cwd();
+  await host.authorityOf({ directory, agent, reads: [], writes: [], network: [], environment: process.env });
+}
+
 async function change(call: Arguments, host: () => Promise<HookHost>): Promise<number> {
   const installing = call.words[0] === 'install';
   const place = settingsPlace(call);
+  if (installing) await checkAgent(call, await host());
   const { path, changed, warnings } = installing
     ? installHook(await host(), place, handedOn(call))
     : uninstallHook(place);
