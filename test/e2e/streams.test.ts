@@ -89,4 +89,12 @@ forEachUser((user) => {
     const { stdout } = await stage.ctx(project, ['exec', '--report', 'always', '--', 'printf', 'exact']);
     assert.equal(stdout, 'exact');
   });
+
+  test('without a terminal, a time-out and what was granted but is not there are told, a line each', async () => {
+    const project = stage.project();
+    const asked = ['exec', '--read', '/nosuch', '--timeout', '1s', '--', 'sleep', '60'];
+    const { stderr } = await stage.ctx(project, asked);
+    assert.equal(stderr, 'ctx: timed out\nctx: skipped --read /nosuch: there is no such path\n');
+    assert.equal((await stage.ctx(project, ['exec', '--report', 'never', ...asked.slice(1)])).stderr, '');
+  });
 });

@@ -9,6 +9,7 @@ import { parseDuration } from '../input/parse-arguments.js';
 import { limitText } from '../text/limit-text.js';
 import { errorJson, errorText, type Paint, painter, printError, printJson, terminal } from '../text/output.js';
 import { progressLine } from '../text/progress.js';
+import { untoldText } from '../text/report-text.js';
 import { StreamEvents } from '../text/stream-events.js';
 import type { Arguments } from '../verb.js';
 
@@ -126,8 +127,10 @@ export interface CommandRun<Ended> {
   perform(options: JailOptions, onProgress: WorkspaceOptions['onProgress']): Promise<Ended>;
 }
 
+type RunEnd = Pick<Envelope, 'exitCode' | 'signal' | 'outputError' | 'timedOut' | 'warnings'>;
+
 /** The exit code. What the call grants is to be read before: a call that is refused leaves nothing behind. */
-export async function runCommand<Ended extends Pick<Envelope, 'exitCode' | 'signal' | 'outputError'>>(
+export async function runCommand<Ended extends RunEnd>(
   call: Arguments,
   { host, report, text, perform }: CommandRun<Ended>,
 ): Promise<number> {
@@ -156,6 +159,7 @@ export async function runCommand<Ended extends Pick<Envelope, 'exitCode' | 'sign
     await told?.end();
     if (json) printJson(envelope);
     else if (report) printError(text(envelope, painter(process.stderr)));
+    else if (wantsReport(call.value('report'), process.env, true)) printError(untoldText(envelope));
     if (envelope.outputError !== undefined) printError(lostOutputText(envelope.outputError));
     return exitCodeOfCommand(envelope, constants.signals);
   } catch (error) {

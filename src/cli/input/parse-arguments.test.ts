@@ -64,6 +64,11 @@ describe('the words of a call', () => {
     assert.equal(call.value('timeout'), undefined);
   });
 
+  it('take a negative number for an operand, where no command is expected', () => {
+    assert.deepEqual(parseArguments(completion, ['-1']).words, ['-1']);
+    assert.match(refusal(exec, ['-1', 'x']), /'-1' is no option/);
+  });
+
   it('are refused with what was expected', () => {
     assert.match(refusal(exec, ['--nope']), /'--nope' is no option of it; it has --json, --timeout, --report, --env/);
     assert.match(refusal(exec, ['-j']), /'-j' is no option/);

@@ -44,6 +44,11 @@ export function ownWords(verb: Verb | undefined, given: readonly string[]): read
   return own;
 }
 
+/** No option is a number: this is an operand, to be refused, or not, as the value that it is. */
+function isNegative({ words }: Verb, word: string): boolean {
+  return words !== 'command' && /^-\d+$/.test(word);
+}
+
 export function parseArguments(verb: Verb, given: readonly string[]): Arguments {
   const found = new Map<string, string[]>();
   const words: string[] = [];
@@ -53,7 +58,7 @@ export function parseArguments(verb: Verb, given: readonly string[]): Arguments 
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
     if (word === '--') {
       (isApart ? command : words).push(...rest.splice(0));
-    } else if (word.startsWith('-') && word !== '-') {
+    } else if (word.startsWith('-') && word !== '-' && !isNegative(verb, word)) {
       const match = /^--([a-z-]+)(?:=(.*))?$/s.exec(word);
       const option = verb.options.find(({ name }) => name === match?.[1]);
       if (option === undefined) {

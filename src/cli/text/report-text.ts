@@ -123,6 +123,12 @@ export function reportText(envelope: Envelope, paint: Paint): string {
   return `${lines.join('\n')}\n`;
 }
 
+/** Where there is no report: what nobody would find out otherwise, a line each. Granted, and not there, looks like refused. */
+export function untoldText({ timedOut, warnings }: Pick<Common, 'timedOut' | 'warnings'>): string {
+  const lines = [...(timedOut ? ['timed out'] : []), ...warnings.filter((warning) => warning.startsWith('skipped '))];
+  return lines.map((line) => `ctx: ${visible(line)}\n`).join('');
+}
+
 export function liveReportText(envelope: LiveEnvelope, paint: Paint): string {
   const where = visible(envelope.workspace.origin);
   const lines = [
