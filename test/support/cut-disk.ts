@@ -1,10 +1,13 @@
 /**
  * A disk whose power can be cut: a journaled ext4 in a file, mounted by a loop device. What a cut leaves is what the kernel has
  * written to the file by then; a copy of it is mounted elsewhere, and recovers its journal as after a real one.
+ *
+ * The file is on a file system of its own, which is frozen while it is copied: a copy of a file that is being written has late blocks
+ * beside missing early ones, which no disk would leave. Freezing writes out the outer file system, never the disk inside.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, copyFileSync, mkdirSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describeProcess, processesEmptying, processesUsing } from './leftovers.js';
 import { until } from './process.js';
 import { isRoot, type TestUser } from './users.js';
@@ -19,6 +22,8 @@ function required(argv: readonly string[]): void {
   if (problem !== undefined) throw new Error(problem);
 }
 
+const isMounted = (place: string) => statSync(place).dev !== statSync(dirname(place)).dev;
+
 export class CutDisk {
   readonly #directory: string;
   readonly #image: string;
@@ -28,20 +33,29 @@ export class CutDisk {
   /** `directory` is on a fast disk or in memory: the machine's own cache must not stand for the disk's. */
   constructor(directory: string, user: TestUser) {
     this.#directory = directory;
-    this.#image = join(directory, 'disk.img');
+    this.#image = join(this.#host, 'disk.img');
     this.#user = user;
     chmodSync(directory, 0o755);
-    mkdirSync(this.mounted, { recursive: true });
+    for (const place of [this.#host, this.mounted]) mkdirSync(place, { recursive: true });
   }
 
   get mounted(): string {
     return join(this.#directory, 'disk');
   }
 
+  get #host(): string {
+    return join(this.#directory, 'host');
+  }
+
   /** Why it cannot be, or undefined. The journal is committed often, so that cuts meet names without their bytes. */
   make(): string | undefined {
     if (!isRoot) return 'needs root to mount a disk image';
+    // Room for two: a loop device lets go of the one before a moment after it was unmounted.
+    const host = join(this.#directory, 'host.img');
     const made =
+      run(['truncate', '-s', '160M', host]) ??
+      run(['mkfs.ext4', '-q', '-F', '-O', '^has_journal', '-m', '0', '-N', '16', host]) ??
+      run(['mount', '-o', 'loop,noatime', host, this.#host]) ??
       run(['truncate', '-s', '48M', this.#image]) ??
       run(['mkfs.ext4', '-q', '-F', '-N', '12000', '-J', 'size=4', '-E', 'lazy_itable_init=0', this.#image]) ??
       this.#mount();
@@ -57,7 +71,12 @@ export class CutDisk {
   copy(): string {
     this.#cuts += 1;
     const copy = join(this.#directory, `cut-${this.#cuts}.img`);
-    copyFileSync(this.#image, copy);
+    required(['fsfreeze', '--freeze', this.#host]);
+    try {
+      copyFileSync(this.#image, copy);
+    } finally {
+      required(['fsfreeze', '--unfreeze', this.#host]);
+    }
     return copy;
   }
 
@@ -82,15 +101,11 @@ export class CutDisk {
 
   async remove(): Promise<void> {
     try {
-      if (this.#isMounted()) await this.#unmount();
+      if (isMounted(this.mounted)) await this.#unmount();
     } finally {
       // Nothing of a test that failed is in the way of the next: its last user takes the disk along.
-      if (this.#isMounted()) required(['umount', '--lazy', this.mounted]);
+      for (const place of [this.mounted, this.#host]) if (isMounted(place)) required(['umount', '--lazy', place]);
       rmSync(this.#directory, { recursive: true, force: true });
     }
-  }
-
-  #isMounted(): boolean {
-    return statSync(this.mounted).dev !== statSync(this.#directory).dev;
   }
 }
