@@ -13,11 +13,14 @@ export async function withTimeout(
 ): Promise<[Outcome, boolean]> {
   if (milliseconds === undefined) return [await jail.done, false];
   let timedOut = false;
+  let over = false;
   let timer: NodeJS.Timeout | undefined;
   let warning: NodeJS.Timeout | undefined;
   const warned = (milliseconds * limitWarningPercent) / 100;
   // Making the jail is our time, not the command's.
   void jail.started.then(() => {
+    // The end of a quick command may be known first: a clock that nobody stops would keep this process.
+    if (over) return;
     warning = setTimeout(() => events.observe('wallTime', warned, milliseconds), warned);
     timer = setTimeout(() => {
       timedOut = true;
@@ -29,6 +32,7 @@ export async function withTimeout(
   try {
     return [await jail.done, timedOut];
   } finally {
+    over = true;
     clearTimeout(warning);
     clearTimeout(timer);
   }
