@@ -83,8 +83,11 @@ export async function networkFor(request: NetworkRequest): Promise<JailNetwork |
   const authorities = own.length === 0 ? {} : { authorities: [...rootCertificates, ...own] };
   const router = new ConnectionRouter(request.onConnection);
   let proxy: NetworkProxy | undefined;
+  let over = false;
   return {
     onServer: (server) => {
+      // The end of a quick command may be known before its listener arrives: nobody would stop a proxy that is started then.
+      if (over) return void server.close();
       proxy = startNetworkProxy({
         server,
         grant: authority.network,
@@ -105,6 +108,7 @@ export async function networkFor(request: NetworkRequest): Promise<JailNetwork |
       };
     },
     end: async () => {
+      over = true;
       await proxy?.stop();
       return proxy?.connections() ?? [];
     },
