@@ -62,7 +62,7 @@ const variables: Readonly<Record<string, Variable>> = {
   TAR_OPTIONS: { value: '--checkpoint=1 --checkpoint-action=exec=$P/bin/run', run: 'tar -cf /dev/null hook.c' },
   MAKEFLAGS: {
     value: '--eval=$(info won)',
-    run: 'echo x: > /tmp/Makefile; make -C /tmp -n 2>/dev/null | uniq',
+    run: 'mkdir -p made; echo x: > made/Makefile; make -C made -n 2>/dev/null | uniq',
     skip: without('make'),
   },
   npm_config_node_options: {

@@ -3,7 +3,7 @@ import { json, onFork, wait } from '../input/common-options.js';
 import type { Verb } from '../verb.js';
 
 const load = async () => import('./history.js');
-const any = { least: 0, most: Number.POSITIVE_INFINITY };
+const anyNumber = { least: 0, most: Number.POSITIVE_INFINITY };
 
 const rollbackDetails = [
   'Without a CHECKPOINT (a number or a name): undoes the last command that changed anything. With PATHs only they go back.',
@@ -15,7 +15,7 @@ export const historyVerbs: readonly Verb[] = [
     name: 'rollback',
     summary: 'undo the last command, or go back to a checkpoint',
     operands: '[CHECKPOINT] [PATH...]',
-    words: any,
+    words: anyNumber,
     options: onFork,
     details: rollbackDetails,
     examples: ['ctx rollback', 'ctx rollback 3', 'ctx rollback before-upgrade src/parser.ts'],
