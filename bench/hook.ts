@@ -1,4 +1,4 @@
-/** The hook, which a harness starts for every tool call: one decision against `node -e 0`, alone and through a live session. */
+/** The hook, which a harness starts for every tool call: one decision against `node -e 0`, alone and through a kept jail. */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,11 +29,11 @@ function message(tool: string, input: Readonly<Record<string, string>>): string 
   });
 }
 
-/** The process that keeps the only session of the stage. */
+/** The process that keeps the only kept jail of the stage. */
 function keeper(): number {
-  const sessions = join(stage.environment['CTX_DATA'] ?? '', 'session');
-  const [key = ''] = readdirSync(sessions);
-  return JSON.parse(readFileSync(join(sessions, key, 'main.json'), 'utf8')).pid;
+  const jails = join(stage.environment['CTX_DATA'] ?? '', 'jail');
+  const [key = ''] = readdirSync(jails);
+  return JSON.parse(readFileSync(join(jails, key, 'main.json'), 'utf8')).pid;
 }
 
 /** User and system time, in the kernel's ticks of 10 ms: of our children that have ended, or of a process itself. */
@@ -49,7 +49,7 @@ function ticks(pid: number | 'children'): number {
 
 const calls = 200;
 
-/** What a call costs the processors, wherever: in the process that is started, and in the one that keeps the session. */
+/** What a call costs the processors, wherever: in the process that is started, and in the one that keeps the jail. */
 async function processorNote({ name, run: call }: Subject): Promise<string> {
   const keptBy = keeper();
   const before = ticks('children') + ticks(keptBy);
@@ -89,12 +89,12 @@ try {
     }),
   );
   const options = { cwd: stage.project, env: stage.environment };
-  await run(ctxProgram, ['session', 'start'], options);
+  await run(ctxProgram, ['jail', 'start'], options);
   try {
     const granted = hook('Read, granted', read);
     print(
       await measure({
-        title: 'One decision of the hook where a session lives: its process answers, and no Node is started',
+        title: 'One decision of the hook where a kept jail lives: its process answers, and no Node is started',
         anchor: 'node -e 0',
         rounds: 101,
         directory: stage.directory,
@@ -111,7 +111,7 @@ try {
       }),
     );
   } finally {
-    await run(ctxProgram, ['session', 'stop'], options);
+    await run(ctxProgram, ['jail', 'stop'], options);
   }
 } finally {
   stage.end();

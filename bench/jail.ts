@@ -4,7 +4,7 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { commandPlan, keptPlan } from '../src/jail/plan.js';
-import { KeptJail } from '../src/jail/serve.js';
+import { ServedJail } from '../src/jail/serve.js';
 import { enforcedPlan } from '../src/proxy/grants/enforced-plan.js';
 import { coldStartNote, measure, print, type Subject } from './measure.js';
 import { bubblewrapArguments, bubblewrapVersion } from './stage/bubblewrap.js';
@@ -18,7 +18,7 @@ function isMissing(program: string): boolean {
 
 async function keptCommand(stage: Stage): Promise<{ readonly subject: Subject; readonly end: () => Promise<void> }> {
   const view = await viewFor(stage, [command]);
-  const jail = await KeptJail.make({ program: stage.host.jailProgram, plan: enforcedPlan(view, keptPlan) });
+  const jail = await ServedJail.make({ program: stage.host.jailProgram, plan: enforcedPlan(view, keptPlan) });
   const plan = commandPlan(view.jail);
   const warm = () => jail.start({ plan, input: 'nothing', onOutput: () => undefined }).done;
   return { subject: { name: 'a command in a kept jail', run: warm }, end: () => jail.end() };

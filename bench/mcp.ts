@@ -1,8 +1,8 @@
-/** What the SDK and `ctx mcp` add to a command of a session: a turn, a message there and one back. */
+/** What the SDK and `ctx mcp` add to a command of a jail: a turn, a message there and one back. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { KeptJail } from '../src/kept-jail/kept-jail.js';
 import { Workspace } from '../src/sdk/workspace/workspace.js';
-import { Session } from '../src/session/session.js';
 import { measure, print } from './measure.js';
 import { ctxProgram, run, setStage, useOnce } from './stage/stage.js';
 
@@ -16,7 +16,7 @@ try {
   for (const fork of ['sdk', 'mcp']) {
     await run(ctxProgram, ['fork', 'create', fork], { cwd: project, env: environment });
   }
-  const session = await Session.start(host, { cwd: project, environmentAdditions: [], weakened: [], wait: false });
+  const jail = await KeptJail.start(host, { cwd: project, environmentAdditions: [], weakened: [], wait: false });
   const workspace = new Workspace(host, project, { fork: 'sdk' });
   const client = new Client({ name: 'bench', version: '1' });
   const env = Object.fromEntries(
@@ -29,11 +29,11 @@ try {
     print(
       await measure({
         title: 'Running /bin/true in a kept jail',
-        anchor: 'a session',
+        anchor: 'a kept jail',
         rounds: 101,
         directory: stage.directory,
         subjects: [
-          { name: 'a session', run: () => session.exec({ argv, cwd: project, environmentAdditions: [] }) },
+          { name: 'a kept jail', run: () => jail.exec({ argv, cwd: project, environmentAdditions: [] }) },
           { name: 'workspace.run', run: () => workspace.run(argv) },
           { name: 'exec over MCP', run: () => client.callTool({ name: 'exec', arguments: { argv } }) },
           { name: 'list over MCP', run: () => client.callTool({ name: 'list', arguments: {} }) },
@@ -44,7 +44,7 @@ try {
   } finally {
     await client.close();
     await workspace.close();
-    await session.end();
+    await jail.end();
   }
 } finally {
   stage.end();

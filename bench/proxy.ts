@@ -1,9 +1,9 @@
-/** What the proxy costs around a command: cold, through a live session by the native client, and in process. */
+/** What the proxy costs around a command: cold, through a live kept jail by the native client, and in process. */
 import { join } from 'node:path';
 import { commandPlan, keptPlan } from '../src/jail/plan.js';
-import { KeptJail } from '../src/jail/serve.js';
+import { ServedJail } from '../src/jail/serve.js';
+import { KeptJail } from '../src/kept-jail/kept-jail.js';
 import { enforcedPlan } from '../src/proxy/grants/enforced-plan.js';
-import { Session } from '../src/session/session.js';
 import { coldStartNote, measure, print, type Subject } from './measure.js';
 import { bubblewrapArguments, bubblewrapVersion } from './stage/bubblewrap.js';
 import { ctxProgram, planFor, run, type Stage, setStage, useOnce, viewFor } from './stage/stage.js';
@@ -31,33 +31,33 @@ async function warm(stage: Stage): Promise<void> {
   const options = { cwd: stage.project, env: stage.environment };
   const plan = await planFor(stage, argv);
   const view = await viewFor(stage, argv);
-  const jail = await KeptJail.make({ program: stage.host.jailProgram, plan: enforcedPlan(view, keptPlan) });
+  const jail = await ServedJail.make({ program: stage.host.jailProgram, plan: enforcedPlan(view, keptPlan) });
   const command = commandPlan(view.jail);
   await run(ctxProgram, ['fork', 'create', 'library'], options);
-  const session = await Session.start(stage.host, {
+  const kept = await KeptJail.start(stage.host, {
     cwd: stage.project,
     fork: 'library',
     environmentAdditions: [],
     weakened: [],
     wait: false,
   });
-  await run(ctxProgram, ['session', 'start'], options);
+  await run(ctxProgram, ['jail', 'start'], options);
   const subjects: Subject[] = [
     { name: 'spawn', run: () => run(argv[0], [], options) },
     {
-      name: 'the kept jail alone',
+      name: 'the served jail alone',
       run: () => jail.start({ plan: command, input: 'nothing', onOutput: () => undefined }).done,
     },
     {
-      name: 'a session, in process',
-      run: () => session.exec({ argv, cwd: stage.project, environmentAdditions: [] }),
+      name: 'a kept jail, in process',
+      run: () => kept.exec({ argv, cwd: stage.project, environmentAdditions: [] }),
     },
     {
-      name: 'a session, in process, writing',
-      run: () => session.exec({ argv: ['/usr/bin/touch', 'written'], cwd: stage.project, environmentAdditions: [] }),
+      name: 'a kept jail, in process, writing',
+      run: () => kept.exec({ argv: ['/usr/bin/touch', 'written'], cwd: stage.project, environmentAdditions: [] }),
     },
     {
-      name: 'ctx exec, a session lives',
+      name: 'ctx exec, with a kept jail',
       run: () => run(ctxProgram, ['exec', '--', ...argv], options),
     },
   ];
@@ -68,20 +68,20 @@ async function warm(stage: Stage): Promise<void> {
   try {
     print(
       await measure({
-        title: 'Running /bin/true in a live session',
+        title: 'Running /bin/true in a kept jail',
         anchor: 'spawn',
         rounds: 101,
         directory: stage.directory,
         subjects,
         notes: [
           coldStartNote,
-          'A session decides, records, makes a checkpoint, mounts, runs, reports what changed: each time.',
+          'A kept jail decides, records, makes a checkpoint, mounts, runs, reports what changed: each time.',
         ],
       }),
     );
   } finally {
-    await run(ctxProgram, ['session', 'stop'], options);
-    await session.end();
+    await run(ctxProgram, ['jail', 'stop'], options);
+    await kept.end();
     await jail.end();
   }
 }

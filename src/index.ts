@@ -3,9 +3,9 @@
  * did, keep it or not; `operate` the store as its person does. docs/sdk.md tells. The map of `src/sdk`:
  *
  *   workspace            commands in jails, files, questions about authority; it extends
- *   fork                 what a person does with the fork: look, keep, take back, other moments, other forks
- *   workspace-session    a kept jail of the caller's own; sessions: those that outlive a call
- *   operator             the person's side: rules, approvals, objects (agents, tools), vaults, harness (profiles), sessions, doctor,
+ *   fork                 what a person does with the fork: look, keep, take back, other checkpoints, other forks
+ *   workspace-jail       a kept jail of the caller's own; kept-jails: those that outlive a call
+ *   operator             the person's side: rules, approvals, objects (agents, tools), vaults, harness (profiles), kept jails, doctor,
  *   record               and what happened, with blame and runs; record-proof: seals, keys, exports, the verifier
  *   vfs/                 trees of the VFS with the calls of `fs.promises`: createVfs
  *   judge, hook          a harness's tool calls; hook-settings: its entry in the harness's settings
@@ -91,6 +91,7 @@ export type {
   MadeFork,
   RolledBack,
 } from './sdk/workspace/fork.js';
+export type { KeepingRequest, KeptJailFacts, KeptJailSpot, KeptJails } from './sdk/workspace/kept-jails.js';
 export type {
   ObjectQuestion,
   PathAccess,
@@ -101,9 +102,8 @@ export type {
   WhyObject,
   WhyPath,
 } from './sdk/workspace/permissions.js';
-export type { KeepingRequest, SessionFacts, SessionSpot, Sessions } from './sdk/workspace/sessions.js';
 export type { AskedApplyOptions, Plan, Prepared, Workspace } from './sdk/workspace/workspace.js';
-export type { FileOptions, FoundMatches, Listing, WorkspaceSession } from './sdk/workspace/workspace-session.js';
+export type { FileOptions, FoundMatches, Listing, WorkspaceJail } from './sdk/workspace/workspace-jail.js';
 export type { ChangedSettings, HarnessTask, JudgedCall, SettingsPlace, ToolCall, Vfs, VfsOptions };
 
 export interface OperateOptions {

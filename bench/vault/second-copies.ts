@@ -12,7 +12,7 @@ import { loopImage } from '../stage/loop-image.js';
 import { run, type Stage, setStage, useOnce } from '../stage/stage.js';
 import { commitAll, fillWithFiles } from './small-files.js';
 
-/** The in-process rows take part of a millisecond: measured when their code is as warm as a session's. */
+/** The in-process rows take part of a millisecond: measured when their code is as warm as a kept jail's. */
 const warmUpRuns = 200;
 
 interface Copies {
@@ -36,7 +36,7 @@ async function btrfsCopies({ project, directory }: Stage): Promise<Copies> {
   return { subjects: [subject], note: 'The btrfs is an image of its own, in a file.', end: () => image.end() };
 }
 
-/** Calls of the library: a fork of one that nobody uses, and moments of one that stays open, as a session's does. */
+/** Calls of the library: a fork of one that nobody uses, and moments of one that stays open, as a kept jail's does. */
 async function forkCopies(stage: Stage): Promise<Copies & { readonly access: VaultAccess }> {
   const { host, project } = stage;
   const { origin, owner } = placeOf(host, project);

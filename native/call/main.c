@@ -1,14 +1,14 @@
 /*
- * call PROGRAM WORD...: what `ctx WORD...` runs where sessions exist. Where one of this directory takes the request, it is
+ * call PROGRAM WORD...: what `ctx WORD...` runs where kept jails exist. Where one of this directory takes the request, it is
  * relayed there and its answer back: a start of Node is saved. Else Node runs PROGRAM, as if this had not been here.
  *
- * call --node PROGRAM WORD...: no session is asked; Node is started where there is room for it.
+ * call --node PROGRAM WORD...: no kept jail is asked; Node is started where there is room for it.
  *
  * A command (`exec`) gets the signals that arrive here. Every other verb is done at once, and a signal ends this process as it
  * would have ended Node.
  */
 #include "room.h"
-#include "session.h"
+#include "kept-jails.h"
 #include "wire.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ struct call {
 	int exit_code;
 };
 
-/* A harness lets a call through whose hook takes too long. The session has its own, shorter time; this ends us, which blocks. */
+/* A harness lets a call through whose hook takes too long. The kept jail has its own, shorter time; this ends us, which blocks. */
 enum { HOOK_SECONDS = 20 };
 
 static void append(struct call *call, const char *text)
@@ -163,7 +163,7 @@ static bool make_raw(void)
 	return tcsetattr(0, TCSADRAIN, &through) == 0;
 }
 
-enum { WATCH_SESSION, WATCH_SIGNALS, WATCH_INPUT, WATCH_ANSWER, WATCHED };
+enum { WATCH_JAIL, WATCH_SIGNALS, WATCH_INPUT, WATCH_ANSWER, WATCHED };
 
 /* One question at a time on a terminal, so that what is typed answers what is shown: a lock on its device, as Node takes it. */
 struct question {
@@ -206,7 +206,7 @@ static void stop_asking(struct question *question, struct pollfd *terminal)
 	question->waits = false;
 }
 
-/* False where the session does not take it. */
+/* False where the kept jail does not take it. */
 static bool converse(int socket, struct call *call)
 {
 	static struct frame frame;
@@ -217,12 +217,12 @@ static bool converse(int socket, struct call *call)
 	int signals = call->command ? passed_signals() : -1;
 	bool raw = false, answered = false;
 	struct pollfd watched[WATCHED] = {
-		[WATCH_SESSION] = {.fd = socket, .events = POLLIN},
+		[WATCH_JAIL] = {.fd = socket, .events = POLLIN},
 		[WATCH_SIGNALS] = {.fd = signals, .events = POLLIN},
 		[WATCH_INPUT] = {.fd = -1, .events = POLLIN},
 		[WATCH_ANSWER] = {.fd = -1, .events = POLLIN},
 	};
-	call->exit_code = 70; /* where the session ends in the middle */
+	call->exit_code = 70; /* where the kept jail ends in the middle */
 	for (;;) {
 		if (question.waits)
 			ask(&question, &watched[WATCH_ANSWER]);
@@ -241,7 +241,7 @@ static bool converse(int socket, struct call *call)
 			send_frame(socket, KIND_ANSWER, input, got > 0 ? (size_t)got : 0); /* no line is no yes */
 			stop_asking(&question, &watched[WATCH_ANSWER]);
 		}
-		if (!watched[WATCH_SESSION].revents)
+		if (!watched[WATCH_JAIL].revents)
 			continue;
 		if (!receive_frame(socket, &frame))
 			break;
@@ -260,7 +260,7 @@ static bool converse(int socket, struct call *call)
 			call->exit_code = frame.size > 0 ? (unsigned char)frame.payload[0] : 70;
 			break;
 		} else if (!write_whole(frame.kind == KIND_ERROR ? 2 : 1, frame.payload, frame.size)) {
-			/* Where nobody reads any more a signal has ended us. The session ends the command, as it would have ended itself. */
+			/* Where nobody reads any more a signal has ended us. The kept jail ends the command, as it would have ended itself. */
 			fprintf(stderr, "ctx: print: write failed: %s\n", strerror(errno));
 			call->exit_code = 1;
 			break;
@@ -269,7 +269,7 @@ static bool converse(int socket, struct call *call)
 	if (raw)
 		tcsetattr(0, TCSADRAIN, &saved);
 	if (call->exit_code == 70 && answered)
-		fprintf(stderr, "ctx: the session ended before it answered\n");
+		fprintf(stderr, "ctx: the kept jail ended before it answered\n");
 	return answered;
 }
 
@@ -289,10 +289,10 @@ int main(int argc, char **argv)
 	if (argc < 2 || !strchr(argv[1], '/'))
 		return 2;
 	const char *verb = argc > 2 ? argv[2] : "";
-	call.command = strcmp(verb, "exec") == 0 || strcmp(verb, "session") == 0;
+	call.command = strcmp(verb, "exec") == 0 || strcmp(verb, "jail") == 0;
 	if (strcmp(verb, "hook") == 0)
 		alarm(HOOK_SECONDS);
-	if (asks && describe(&call, argv[1], argc - 2, argv + 2) && each_session(use, &call))
+	if (asks && describe(&call, argv[1], argc - 2, argv + 2) && each_kept_jail(use, &call))
 		return call.exit_code;
 	alarm(0);
 	sigset_t none;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-/* Node, its pool, and the processes of a jail: with 20 a session starts, or says what it lacks. */
+/* Node, its pool, and the processes of a jail: with 20 a kept jail starts, or says what it lacks. */
 enum { NEEDED = 20, PLENTY = 1000 };
 
 static pthread_mutex_t all_are_there = PTHREAD_MUTEX_INITIALIZER;

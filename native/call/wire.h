@@ -1,5 +1,5 @@
 /*
- * What a client says to the process that keeps a session, and hears from it, over the session's socket:
+ * What a client says to the process that keeps a jail, and hears from it, over its socket:
  *
  *   frame    u32 length of what follows (little-endian), u8 kind, payload
  *
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 enum kind {
-	/* to the session */
+	/* to the kept jail */
 	KIND_REQUEST = 'R',
 	KIND_INPUT = 'I',  /* bytes for the command's stdin; none of them at its end */
 	KIND_SIGNAL = 'S', /* one byte, its number */
@@ -25,7 +25,7 @@ enum kind {
 	KIND_OUTPUT = 'O',
 	KIND_ERROR = 'E',
 	KIND_EXIT = 'C',   /* one byte, the exit code; nothing follows */
-	KIND_REFUSED = 'N', /* this session does not do that here; nothing follows. What it says is the person's to read */
+	KIND_REFUSED = 'N', /* this kept jail does not do that here; nothing follows. What it says is the person's to read */
 	KIND_MORE = 'M',   /* send more input: nothing is read before it is wanted */
 	KIND_QUESTION = 'Q', /* to be asked at the terminal, until an answer is typed or anything else is said */
 };

@@ -140,7 +140,7 @@ static void show_needed(const struct plan *jail, const char *store)
 
 /*
  * Of the host's files only those that a later mount needs: whatever else was mounted there would stay mounted, and its disk
- * busy, for as long as the session lives.
+ * busy, for as long as the jail is kept.
  */
 static void leave_host_behind(const struct plan *jail)
 {

@@ -60,7 +60,7 @@ export const openFiles = 16_384;
 /** Between SIGTERM and SIGKILL when a command has run out of time. */
 export const terminationGraceMilliseconds = 2_000;
 
-/** For the process that keeps a session to come to its first line: where it may start no thread, Node waits for ever. */
+/** For the process that keeps a jail to come to its first line: where it may start no thread, Node waits for ever. */
 export const keeperStartMilliseconds = 30_000;
 
 /** Layers of a kind before some are merged: a cold lookup costs about 1.6 us a layer. */
@@ -92,7 +92,7 @@ export const looksAtBusyFork = 5;
 /** Applies of one fork that can be undone: each holds on to what it replaced. */
 export const appliesKept = 8;
 
-/** A session that has had nothing to do for so long syncs what its commands wrote. */
+/** A kept jail that has had nothing to do for so long syncs what its commands wrote. */
 export const idleSyncMilliseconds = 5_000;
 
 /** How much of a command's text a checkpoint keeps, to be recognised by; the record has all of it. */
@@ -321,18 +321,18 @@ export const approvalKeptMilliseconds = 30 * 24 * 60 * 60_000;
 /** Requests that wait at one time: a person cannot look at more, and a loop must not fill the store. */
 export const approvalsWaiting = 64;
 
-/** Between two looks of a session whether what runs in its background has ended. */
+/** Between two looks of a kept jail whether what runs in its background has ended. */
 export const backgroundLookMilliseconds = 500;
 
 /**
- * A session trusts its last look at the person's directory for so many times what that took, so that looking costs it a hundredth
+ * A kept jail trusts its last look at the person's directory for so many times what that took, so that looking costs it a hundredth
  * of its time, and for no longer than this. An edit made meanwhile enters with a later command.
  */
 export const originLookPatience = 100;
 export const originLookMilliseconds = 2_000;
 
-/** A session that nobody has asked anything of for so long ends by itself; `--idle` of `ctx session start` says another time. */
-export const sessionIdleMilliseconds = 3_600_000;
+/** A kept jail that nobody has asked anything of for so long ends by itself; `--idle` of `ctx jail start` says another time. */
+export const keptJailIdleMilliseconds = 3_600_000;
 
 /** Of a file that the SDK reads or writes whole, in memory; beyond it a command in the jail does it. */
 export const sdkFileBytes = 16 * 1024 * 1024;

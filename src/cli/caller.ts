@@ -1,5 +1,5 @@
 /**
- * Whoever called a verb. Mostly the person of this process; a session's process runs some verbs for its clients, too, each with
+ * Whoever called a verb. Mostly the person of this process; a kept jail's process runs some verbs for its clients, too, each with
  * the client's directory, environment and streams.
  */
 import type { HookStreams } from '../sdk/hook-streams.js';

@@ -10,10 +10,10 @@ const subjects: Readonly<Record<string, readonly string[]>> = {
   'checkpoints, forks and files': ['checkpoint', 'fork', 'blame', 'inspect', 'prepare', 'vfs'],
   'what may run': ['classify', 'rules', 'approvals', 'why', 'surface', 'preamble'],
   'agents, tools and models': ['agent', 'tool', 'model', 'view', 'policy', 'mount'],
-  'what goes on running': ['session', 'ps'],
+  'jails, and what is running': ['jail', 'ps'],
   'your programs': ['hook', 'mcp', 'completion'],
   'the record': ['audit'],
-  'the store and the jail': ['vault', 'gc', 'fsck', 'flatten', 'jail'],
+  'the store': ['vault', 'gc', 'fsck', 'flatten'],
 };
 
 export interface VerbGroup {

@@ -28,7 +28,7 @@ export interface Arguments {
 }
 
 /**
- * Hosts are made when they are asked for: help needs no store. The number is the exit code. Verbs that a session's process runs
+ * Hosts are made when they are asked for: help needs no store. The number is the exit code. Verbs that a kept jail's process runs
  * for its clients look at `caller` for whatever else is the client's; all others have a process of their own.
  */
 export type Run = (

@@ -8,11 +8,11 @@ import { execVerb } from './verbs/exec-verb.js';
 import { historyVerbs } from './verbs/history-verbs.js';
 import { hookVerb } from './verbs/hook-verb.js';
 import { jailVerbs } from './verbs/jail-verbs.js';
+import { keptJailVerbs } from './verbs/kept-jail-verbs.js';
 import { mcpVerb } from './verbs/mcp-verb.js';
 import { objectVerbs } from './verbs/object-verbs.js';
 import { proxyVerbs } from './verbs/proxy-verbs.js';
 import { runVerb } from './verbs/run-verb.js';
-import { sessionVerbs } from './verbs/session-verbs.js';
 import { vaultVerbs } from './verbs/vault-verbs.js';
 import { vfsVerbs } from './verbs/vfs-verbs.js';
 
@@ -93,7 +93,7 @@ export const verbs: readonly Verb[] = [
   ...vaultVerbs,
   ...vfsVerbs,
   runVerb,
-  ...sessionVerbs,
+  ...keptJailVerbs,
   ...objectVerbs,
   ...auditVerbs,
   {

@@ -26,7 +26,7 @@ import {
   splitReports,
 } from './report.js';
 
-export interface KeptJailRequest {
+export interface ServedJailRequest {
   /** Path of the native jail program. */
   readonly program: string;
   /** Of the jail without a command: `keptPlan`. */
@@ -36,7 +36,7 @@ export interface KeptJailRequest {
   readonly onServer?: ((server: Server) => void) | undefined;
 }
 
-export interface KeptCommand {
+export interface ServedCommand {
   /** Of the command alone: `commandPlan`. */
   readonly plan: Plan;
   /** A command that reads nothing starts quicker; one with a terminal has stdin, stdout and stderr there. */
@@ -67,7 +67,7 @@ function sizeBytes({ rows, columns }: TerminalSize): Buffer {
   return bytes;
 }
 
-function startFrame(id: number, { plan, input }: KeptCommand): Buffer {
+function startFrame(id: number, { plan, input }: ServedCommand): Buffer {
   if (input === 'nothing') return frame(id, request.command, planBytes(plan));
   if (input === 'pipe') return frame(id, request.commandWithInput, planBytes(plan));
   return frame(id, request.commandWithTerminal, Buffer.concat([sizeBytes(input), planBytes(plan)]));
@@ -84,7 +84,7 @@ interface Waiting {
   lost(error: ErrnoError): void;
 }
 
-export class KeptJail {
+export class ServedJail {
   readonly #child: ChildProcess;
   readonly #requests: Duplex;
   readonly #waiting = new Map<number, Waiting>();
@@ -95,8 +95,8 @@ export class KeptJail {
   readonly ended: Promise<void>;
 
   /** Resolves when the jail stands; rejects with why it cannot. */
-  static async make(keeping: KeptJailRequest): Promise<KeptJail> {
-    const jail = new KeptJail(keeping);
+  static async make(keeping: ServedJailRequest): Promise<ServedJail> {
+    const jail = new ServedJail(keeping);
     await new Promise<void>((resolve, reject) => {
       jail.#expect(0, {
         report: (report) => {
@@ -113,7 +113,7 @@ export class KeptJail {
     return jail;
   }
 
-  private constructor({ program, lockDescriptor, onServer }: KeptJailRequest) {
+  private constructor({ program, lockDescriptor, onServer }: ServedJailRequest) {
     const child = spawn(program, ['serve'], {
       // What a command sees as pid 1; the path would tell of the host.
       argv0: 'ctx-jail',
@@ -195,7 +195,7 @@ export class KeptJail {
     });
   }
 
-  start(command: KeptCommand): RunningCommand {
+  start(command: ServedCommand): RunningCommand {
     const id = this.#next++;
     const streams = new CommandStreams(command.input === 'pipe' ? 3 : 2, command.onOutput);
     const reports: Report[] = [];

@@ -30,7 +30,7 @@ export interface OwnJail {
   readonly place: Place;
   readonly resolved: Permitted;
   readonly warnings: readonly string[];
-  readonly session?: string | undefined;
+  readonly keptJail?: string | undefined;
   /** Where it is not the one that the request names. */
   readonly fork?: string | undefined;
   run(command: TargetCommand, fork: OpenFork, lock: Pick<RunRequest, 'lockDescriptor' | 'onStarted'>): Promise<JailRun>;
@@ -67,7 +67,7 @@ export function executeInOwnJail(host: Host, request: ExecRequest, own: OwnJail)
 }
 
 async function executeOpened(host: Host, request: ExecRequest, own: OwnJail, opened: OpenFork): Promise<Envelope> {
-  const { place, resolved, warnings, session } = own;
+  const { place, resolved, warnings, keptJail } = own;
   const { others, lock, tree } = opened;
   const owners = ownersOf(place, resolved);
   refuseOtherOwners(opened, owners);
@@ -89,7 +89,7 @@ async function executeOpened(host: Host, request: ExecRequest, own: OwnJail, ope
       place,
       resolved,
       synced,
-      session,
+      keptJail,
       warnings,
       note: member,
       beside: async () => ({

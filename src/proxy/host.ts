@@ -41,7 +41,7 @@ export interface Host {
   /** Canonical paths that no jail ever shows: the store, the objects, the operator's files. */
   readonly hidden: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The server or session that asks for commands, where it is one: what a person grants it is for no other. */
+  /** The MCP server or kept jail that asks for commands, where it is one: what a person grants it is for no other. */
   readonly requester?: string;
   now(): Date;
   /** Lets go of what stays open between uses: descriptors of the record, a program. Whoever uses it again opens it again. */

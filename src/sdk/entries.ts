@@ -50,8 +50,8 @@ const files = {
   search: later(word, optional(searchOptions)),
 };
 
-const session: Entries = {
-  name: 'session',
+const jail: Entries = {
+  name: 'jail',
   methods: { ...files, exec: later(command, optional(runOptions)), end: later() },
 };
 
@@ -71,7 +71,7 @@ export const workspaceEntries: Entries = {
     plan: later(optional(command)),
     exec: later(command, optional(jailOptions)),
     execLive: later(command, optional(jailOptions)),
-    session: giving(later(), session),
+    keepJail: giving(later(), jail),
     run: later(command, optional(runOptions)),
     askToApply: later(optional(askedApplyOptions)),
     close: later(),
@@ -248,8 +248,8 @@ export const operatorEntries: Entries = {
         ),
       },
     },
-    sessions: {
-      name: 'sessions',
+    keptJails: {
+      name: 'keptJails',
       methods: {
         at: atOnce(word, name),
         isLive: later(word, name),

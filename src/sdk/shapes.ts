@@ -22,7 +22,7 @@ import type { Edit } from './workspace/edit.js';
 import type { SearchOptions } from './workspace/file-answers.js';
 import type { ApplyOptions, ChangeOptions, DiffOptions } from './workspace/fork.js';
 import type { AskedApplyOptions } from './workspace/workspace.js';
-import type { FileOptions } from './workspace/workspace-session.js';
+import type { FileOptions } from './workspace/workspace-jail.js';
 
 export const words = list(word);
 

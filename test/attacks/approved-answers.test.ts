@@ -66,9 +66,9 @@ forEachUser((user) => {
     assert.match(stderr, /the input changed .*ESTALE/);
   });
 
-  test('input of a session’s command is shown where it is a file, and what was shown is what is read', async () => {
+  test('input of a kept jail’s command is shown where it is a file, and what was shown is what is read', async () => {
     const project = stage.project('echo "echo good" > ../shown');
-    assert.equal((await stage.ctx(project, ['session', 'start'])).code, 0);
+    assert.equal((await stage.ctx(project, ['jail', 'start'])).code, 0);
     try {
       const reading = (from: string) =>
         stage.start(project, ['sh', '-c', `'${stage.program}' exec --report never -- sh < ${from}`]);
@@ -89,7 +89,7 @@ forEachUser((user) => {
       await answer(project, 'grant', last);
       assert.equal((await nothing.finished).code, 0);
     } finally {
-      await stage.ctx(project, ['session', 'stop']);
+      await stage.ctx(project, ['jail', 'stop']);
     }
   });
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { before, test } from 'node:test';
+import { inKeptJail } from '../support/kept-jail.js';
 import { processesCalled, until } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
-import { inSession } from '../support/session.js';
 import { parseJson, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -73,8 +73,8 @@ forEachUser((user) => {
     assert.equal(stdout, 'good\n', stderr);
   });
 
-  test('a process that an earlier command of a session left changed the script, and has ended', () =>
-    inSession(
+  test('a process that an earlier command of a kept jail left changed the script, and has ended', () =>
+    inKeptJail(
       stage,
       async ({ project }) => {
         const { command, letGo, isGone } = changer();
@@ -89,8 +89,8 @@ forEachUser((user) => {
       { script },
     ));
 
-  test('a process that an earlier command of a session left could still change the script', () =>
-    inSession(
+  test('a process that an earlier command of a kept jail left could still change the script', () =>
+    inKeptJail(
       stage,
       async ({ project }) => {
         await inside(project, 'sleep 600 > /dev/null 2>&1 &');
@@ -144,8 +144,8 @@ forEachUser((user) => {
     await stale(project, ended);
   });
 
-  test('the person changed the script for a command of a session that has looked a moment ago', () =>
-    inSession(
+  test('the person changed the script for a command of a kept jail that has looked a moment ago', () =>
+    inKeptJail(
       stage,
       async ({ project }) => {
         await inside(project, 'true');

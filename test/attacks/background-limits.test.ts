@@ -1,9 +1,9 @@
-/** A process that a command of a session leaves, against the limits of the fork, while no command runs. */
+/** A process that a command of a kept jail leaves, against the limits of the fork, while no command runs. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { inKeptJail, isAlive } from '../support/kept-jail.js';
 import { until } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
-import { inSession, isAlive } from '../support/session.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -15,18 +15,11 @@ forEachUser((user) => {
   ];
   for (const [what, options, script] of writers) {
     test(`${what}: what goes on writing between two commands is ended`, () =>
-      inSession(
+      inKeptJail(
         stage,
         async ({ project, pid }) => {
-          await stage.ctx(project, [
-            'session',
-            'exec',
-            '--',
-            'sh',
-            '-c',
-            `setsid sh -c '${script}' > /dev/null 2>&1 &`,
-          ]);
-          await until(() => !isAlive(pid), 'the session has ended');
+          await stage.ctx(project, ['jail', 'exec', '--', 'sh', '-c', `setsid sh -c '${script}' > /dev/null 2>&1 &`]);
+          await until(() => !isAlive(pid), 'the kept jail has ended');
           const kilobytes = Number(stage.shell(stage.store, 'du -sk vault | cut -f1'));
           assert.ok(kilobytes < 200_000, `${kilobytes} kB`);
           assert.ok(recordsOf(stage.store).some(({ type, status }) => type === 'limit' && status === 'failed'));

@@ -1,4 +1,4 @@
-/** A session beside other disks: it holds what its fork is made of, and no other disk stays busy because it lives. */
+/** A kept jail beside other disks: it holds what its fork is made of, and no other disk stays busy because it lives. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cannotMountSmallDisk } from '../support/small-disk.js';
@@ -24,7 +24,7 @@ forEachUser((user) => {
     const seen = `${stage.directory}/seen`;
     const as = `setpriv --reuid=${user.uid} --regid=${user.gid} --clear-groups`;
     const script = `mount -t tmpfs -o size=1m ctx-test-disk ${disk}; cd ${project}
-      ${as} $CTX session start > /dev/null; trap "${as} $CTX session stop" EXIT
+      ${as} $CTX jail start > /dev/null; trap "${as} $CTX jail stop" EXIT
       ${as} $CTX exec -- sh -c 'echo two > c; cat a'; ${as} $CTX exec -- cat c
       perl -e "$1" ${disk} ${process.arch} > ${seen} &
       until grep -q watching ${seen}; do sleep 0.05; done

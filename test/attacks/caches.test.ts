@@ -63,14 +63,14 @@ forEachUser((user) => {
       assert.notEqual(code, 0);
       assert.match(stderr, told);
       assert.equal(stderr.split('read-only here').length, 2, 'one line');
-      const session = await stage.ctx(two, ['session', 'start', '--cache', 'share']);
-      assert.match(session.stderr, told);
+      const jail = await stage.ctx(two, ['jail', 'start', '--cache', 'share']);
+      assert.match(jail.stderr, told);
       assert.match((await stage.ctx(two, write)).stderr, told, 'with its first command');
-      await stage.ctx(two, ['session', 'stop']);
+      await stage.ctx(two, ['jail', 'stop']);
       // The fork's own is not the shared one.
       assert.equal(await stage.inside(two, 'echo x > ~/.m2/repository/x; cat ~/.m2/repository/x'), 'x\n');
     } finally {
-      await stage.ctx(two, ['session', 'stop']);
+      await stage.ctx(two, ['jail', 'stop']);
       holder.child.kill('SIGTERM');
       await holder.finished;
     }

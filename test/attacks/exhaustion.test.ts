@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { countedChanges, listedChanges } from '../../src/base/limits.js';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
-import { inSession } from '../support/session.js';
+import { inKeptJail } from '../support/kept-jail.js';
 import { cannotMountSmallDisk, onSmallDisk, overlayWorksOn } from '../support/small-disk.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
@@ -159,10 +159,10 @@ except RuntimeError:
       assert.match((await hold(['--disk', '8M'], way, '24', '90')).limitsReached.join(), /^disk limit reached/, way);
       assert.match((await hold(['--files', '20'], way, '24', '90')).limitsReached.join(), /^file limit reached/, way);
     }
-    await inSession(
+    await inKeptJail(
       stage,
       async ({ project }) => {
-        const words = ['session', 'exec', '--json', '--', ...holdFiles, 'open', '24', '60'];
+        const words = ['jail', 'exec', '--json', '--', ...holdFiles, 'open', '24', '60'];
         const { stdout, stderr } = await stage.ctx(project, words);
         assert.match((parseJson(stdout, stderr) as Envelope).limitsReached.join(), /^disk limit reached/);
       },

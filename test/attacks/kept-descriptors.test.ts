@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { inKeptJail } from '../support/kept-jail.js';
 import { until } from '../support/process.js';
-import { inSession } from '../support/session.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -15,7 +15,7 @@ const descriptorsOf = (pid: number) => readdirSync(`/proc/${pid}/fd`).length;
 function jailOf(keeper: number): number {
   const children = readFileSync(`/proc/${keeper}/task/${keeper}/children`, 'utf8').trim().split(' ').map(Number);
   const jail = children.find((pid) => /^ctx-jail/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8')));
-  assert.ok(jail !== undefined, 'the session keeps a jail');
+  assert.ok(jail !== undefined, 'the kept jail keeps a jail');
   return jail;
 }
 
@@ -29,7 +29,7 @@ forEachUser((user) => {
   const stage = useStage(user);
 
   test('a program that cannot be executed costs no descriptor', () =>
-    inSession(
+    inKeptJail(
       stage,
       async ({ project, pid }) => {
         const jail = jailOf(pid);
@@ -45,7 +45,7 @@ forEachUser((user) => {
 
   const skip = user.uid === 0 ? false : 'nobody may change the limits of a process in another user namespace';
   test('a jail that has no descriptor left for a command loses none by it', { skip }, () =>
-    inSession(stage, async ({ project, pid }) => {
+    inKeptJail(stage, async ({ project, pid }) => {
       const jail = jailOf(pid);
       const run = () => stage.ctx(project, ['exec', '--', 'true']);
       // Something stays in the fork, so that it stays mounted: a jail that cannot mount it ends.

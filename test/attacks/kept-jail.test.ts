@@ -7,13 +7,13 @@ import { copyFileSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { sessionPlace } from '../../src/session/session-place.js';
-import { encodeFrame } from '../../src/session/session-wire.js';
+import { keptJailPlace } from '../../src/kept-jail/jail-place.js';
+import { encodeFrame } from '../../src/kept-jail/jail-wire.js';
 import { cannotCompile, compileAttackProgram } from '../support/attack-program.js';
+import { envelopeOf, inKeptJail, isAlive, requestOf, type Started } from '../support/kept-jail.js';
 import { processesMounting } from '../support/leftovers.js';
 import { until } from '../support/process.js';
 import { randomFrom, testSeed } from '../support/random.js';
-import { envelopeOf, inSession, isAlive, requestOf, type Started } from '../support/session.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -39,11 +39,11 @@ forEachUser(
       stage.ctx(project, ['exec', ...options, '--', 'sh', '-c', script], { timeoutSeconds: 120 });
     const works = async (project: string) => assert.equal((await run(project, 'echo next')).stdout, 'next\n');
 
-    /** A session in which something hunts for commands that are just starting. */
+    /** A kept jail in which something hunts for commands that are just starting. */
     const hunted = (signal: number, use: (started: Started) => Promise<void>) => {
       const project = stage.project();
       copyFileSync(hunter, join(project, 'hunt'));
-      return inSession(
+      return inKeptJail(
         stage,
         async (started) => {
           await run(project, `./hunt hunt ${starting} ${signal} > ~/hits & echo $! > ~/hunter; sleep 0.2`);
@@ -72,7 +72,7 @@ forEachUser(
       }),
     );
 
-    test('it can kill what is about to start: that command is told of, the session goes on', { skip }, () =>
+    test('it can kill what is about to start: that command is told of, the kept jail goes on', { skip }, () =>
       hunted(9, async ({ project }) => {
         for (let start = 0; start < starts / 4; start += 1) {
           const { code, stderr } = await run(project, 'true', ['--timeout', '5s']);
@@ -87,7 +87,7 @@ forEachUser(
       }),
     );
 
-    test('it cannot stop a start for good: what is stopped goes on, and the session can be ended', {
+    test('it cannot stop a start for good: what is stopped goes on, and the kept jail can be ended', {
       skip,
     }, async () => {
       let keeper = 0;
@@ -103,7 +103,7 @@ forEachUser(
     });
 
     test('pid 1 is no target, and everything else inside may be killed', () =>
-      inSession(stage, async ({ project }) => {
+      inKeptJail(stage, async ({ project }) => {
         const script = `for signal in STOP KILL TERM INT; do kill -$signal 1; done 2>/dev/null
           for name in mem environ maps fd/0 fd/1 root/etc cwd/etc; do
             (exec 3< /proc/1/$name) 2>/dev/null && echo won $name; done; true`;
@@ -113,14 +113,14 @@ forEachUser(
       }));
 
     test('what a command writes to its streams is never taken for a report', () =>
-      inSession(stage, async ({ project }) => {
+      inKeptJail(stage, async ({ project }) => {
         const forged = `for id in 0 1 2 3 4 5 6; do printf "$id exited 0 0 0 0\\0"; printf "$id released\\0" >&2; done; exit 9`;
         assert.equal((await run(project, forged)).code, 9);
         assert.equal((await envelopeOf(stage, project, forged)).exitCode, 9);
       }));
 
     test('a process that writes without end stops neither the command that left it nor the next', () =>
-      inSession(stage, async ({ project }) => {
+      inKeptJail(stage, async ({ project }) => {
         const endless = 'yes & yes >&2 & sleep 0.2; echo done > ~/done';
         assert.equal((await run(project, endless)).code, 0);
         assert.equal((await envelopeOf(stage, project, endless)).exitCode, 0);
@@ -131,14 +131,14 @@ forEachUser(
       }));
 
     test('200 MB come through the client whole', () =>
-      inSession(stage, async ({ project }) => {
+      inKeptJail(stage, async ({ project }) => {
         const script = 'head -c 209715200 /dev/zero | tr "\\0" x; echo end';
         const counted = `${stage.program} exec -- sh -c '${script}' | tee ../counted-$$ | wc -c; tail -c 4 ../counted-$$; rm ../counted-$$`;
         assert.equal(stage.shell(project, counted).replace(/^\s+/, ''), '209715204\nend\n');
       }));
 
     test('a client that disappears takes its command with it, whatever that ignores', () =>
-      inSession(stage, async ({ project }) => {
+      inKeptJail(stage, async ({ project }) => {
         const client = stage.startCtx(project, ['exec', '--', 'sh', '-c', 'trap "" HUP TERM; echo on; sleep 300']);
         await client.printed('on');
         await works(project);
@@ -151,9 +151,9 @@ forEachUser(
       }));
 
     test('random frames cost the connection they came on, and nothing else', () =>
-      inSession(stage, async ({ project, pid }) => {
+      inKeptJail(stage, async ({ project, pid }) => {
         const random = randomFrom(testSeed);
-        const { socket } = sessionPlace(stage.store, project, 'main');
+        const { socket } = keptJailPlace(stage.store, project, 'main');
         const bytes = (length: number) => Buffer.from(Array.from({ length }, () => Math.floor(random() * 256)));
         const words = requestOf.bind(undefined, stage);
         const ours = Object.entries(stage.environment).map((each) => each.join('='));
@@ -164,7 +164,7 @@ forEachUser(
           words(project, '', '', '4', 'exec', '--cwd', '../..', 'true'),
           words(project, '', '', '99999999', 'exec'),
           words(project, '', '', '3', 'exec', '--', ''),
-          words(project, '', '', '2', 'session', 'start'),
+          words(project, '', '', '2', 'jail', 'start'),
           words(project, '', '', '5', 'exec', '--timeout', '-1', '--', 'true'),
           words('relative', '', '', '0'),
           words(project, '', '', '2', 'approvals', 'list', ...ours),
@@ -204,7 +204,7 @@ forEachUser(
       const random = randomFrom(testSeed + user.uid);
       const project = stage.project('echo original > file');
       for (let round = 0; round < rounds; round += 1) {
-        await inSession(
+        await inKeptJail(
           stage,
           async ({ pid }) => {
             const command = stage.startCtx(project, ['exec', '--', 'sh', '-c', 'sleep 300 & echo on; sleep 300']);
@@ -215,7 +215,7 @@ forEachUser(
             const victims = [pid, owner, ...inside].filter((each) => each > 0);
             const victim = victims[(round + Math.floor(random() * 2)) % victims.length] ?? pid;
             process.kill(victim, 'SIGKILL');
-            // One that comes after its session's end runs without it, for as long as it is told to.
+            // One that comes after the kept jail’s end runs without it, for as long as it is told to.
             if (!hasJoined || isAlive(pid)) process.kill(command.pid, 'SIGKILL');
             await command.finished;
           },

@@ -6,9 +6,9 @@ import assert from 'node:assert/strict';
 import { copyFileSync, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { before, test } from 'node:test';
-import { sessionPlace } from '../../src/session/session-place.js';
+import { keptJailPlace } from '../../src/kept-jail/jail-place.js';
 import { cannotCompile, compileAttackProgram } from '../support/attack-program.js';
-import { envelopeOf, inSession } from '../support/session.js';
+import { envelopeOf, inKeptJail } from '../support/kept-jail.js';
 import { snapshot } from '../support/snapshot.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
@@ -27,7 +27,7 @@ forEachUser(
       hunter = compileAttackProgram(stage.directory, 'hunt');
     });
     const run = (project: string, script: string) =>
-      stage.ctx(project, ['session', 'exec', '--', 'sh', '-c', script], { timeoutSeconds: 120 });
+      stage.ctx(project, ['jail', 'exec', '--', 'sh', '-c', script], { timeoutSeconds: 120 });
     const outside = async (script: string) => (await stage.start(stage.home, ['sh', '-c', script]).finished).stdout;
 
     /** A file's path in the store; others' directories there may be closed. */
@@ -38,9 +38,9 @@ forEachUser(
       `for way in ${path} /proc/1/root${path} /proc/self/root${path} /proc/$PPID/root${path} /proc/1/cwd/../../../../../..${path} /..${path}; do
          (${act}) 2>/dev/null; done; true`;
 
-    test('nothing that serves the session is open in a command, or can be found by it', () =>
-      inSession(stage, async ({ project }) => {
-        const place = sessionPlace(stage.store, project, 'main');
+    test('nothing that serves the kept jail is open in a command, or can be found by it', () =>
+      inKeptJail(stage, async ({ project }) => {
+        const place = keptJailPlace(stage.store, project, 'main');
         assert.ok(existsSync(place.socket), 'outside it is there');
         const knock = byEveryWay(
           place.socket,
@@ -58,7 +58,7 @@ forEachUser(
       }));
 
     test('the layers of the fork are written by whoever is outside, and by nothing inside', () =>
-      inSession(
+      inKeptJail(
         stage,
         async ({ project }) => {
           await run(project, 'echo kept > in-live-layer');
@@ -84,7 +84,7 @@ forEachUser(
       ));
 
     test('a file held open keeps the fork from being rolled back, and what is rolled back stays so', () =>
-      inSession(
+      inKeptJail(
         stage,
         async ({ project }) => {
           await run(project, '(exec 3>> file; while :; do echo more >&3; sleep 0.05; done) & echo $! > ~/writer');
@@ -120,7 +120,7 @@ forEachUser(
           }
           assert.match((await stage.ctx(project, ['rollback'])).stderr, /EBUSY/);
         };
-        return inSession(stage, use, { project });
+        return inKeptJail(stage, use, { project });
       });
     }
 
@@ -129,14 +129,14 @@ forEachUser(
         const project = stage.makeDirectory('home/deep/project');
         stage.shell(project, 'echo original > file');
         const before = snapshot(dirname(project));
-        await inSession(
+        await inKeptJail(
           stage,
           async () => {
             await run(project, `cd ~; mv deep moved && { ${plant}; }`);
             // Mounted anew in its place, or refused; what it sees is the fork, and never what the link means.
-            const next = await stage.ctx(project, ['session', 'exec', '--', 'ls', '-A']);
+            const next = await stage.ctx(project, ['jail', 'exec', '--', 'ls', '-A']);
             if (next.code === 0) assert.equal(next.stdout, 'file\n', plant);
-            else assert.match(next.stderr, /ELOOP|ENOTDIR|EPIPE|no session|ended/, plant);
+            else assert.match(next.stderr, /ELOOP|ENOTDIR|EPIPE|no kept jail|ended/, plant);
           },
           { project },
         );
@@ -168,7 +168,7 @@ forEachUser(
       const places = () => [project, target].map((place) => snapshot(dirname(place)));
       const before = places();
       for (let round = 0; round < rounds; round += 1) {
-        await inSession(
+        await inKeptJail(
           stage,
           async () => {
             // In the private home, where the fork stands; the commands that follow start while it goes on.
@@ -181,9 +181,9 @@ forEachUser(
               assert.match(stdout, /^(?:original\n)?$/, stderr);
             }
             await run(project, 'kill -9 $(cat ~/racer); while kill -0 $(cat ~/racer) 2> /dev/null; do :; done');
-            const next = await stage.ctx(project, ['session', 'exec', '--', 'cat', 'file']);
+            const next = await stage.ctx(project, ['jail', 'exec', '--', 'cat', 'file']);
             if (next.code === 0) assert.equal(next.stdout, 'original\n');
-            else assert.match(next.stderr, /ELOOP|ENOTDIR|ENOENT|EPIPE|EBUSY|no session|ended|No such file/);
+            else assert.match(next.stderr, /ELOOP|ENOTDIR|ENOENT|EPIPE|EBUSY|no kept jail|ended|No such file/);
           },
           { project },
         );

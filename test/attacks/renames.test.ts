@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { inSession } from '../support/session.js';
+import { inKeptJail } from '../support/kept-jail.js';
 import { cannotMountSmallDisk, onSmallDisk, overlayWorksOn } from '../support/small-disk.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
@@ -69,11 +69,11 @@ forEachUser((user) => {
   test('whoever kills what is at work on it loses nothing but the rename', async () => {
     const count = soak ? 2000 : 100;
     const project = stage.project(fill(count));
-    await inSession(
+    await inKeptJail(
       stage,
       async () => {
-        const run = (script: string) => stage.ctx(project, ['session', 'exec', '--', 'sh', '-c', script]);
-        // In a session an earlier command may signal it: by the name that it has until a program is started.
+        const run = (script: string) => stage.ctx(project, ['jail', 'exec', '--', 'sh', '-c', script]);
+        // In a kept jail an earlier command may signal it: by the name that it has until a program is started.
         const kill = 'test "$n" = jail && test $p != /proc/1 && test -e go && kill -9 $(basename $p)';
         await run(
           `touch go; while test -e go; do for p in /proc/[0-9]*; do read n <$p/comm && ${kill}; done 2>/dev/null; done >/dev/null 2>&1 &`,
@@ -94,10 +94,10 @@ forEachUser((user) => {
   test('when a command has ended nothing is moved any more, though the program that renames was killed', async () => {
     const count = soak ? 5000 : 500;
     const project = stage.project(fill(count));
-    await inSession(
+    await inKeptJail(
       stage,
       async () => {
-        const run = (script: string) => stage.ctx(project, ['session', 'exec', '--', 'sh', '-c', script]);
+        const run = (script: string) => stage.ctx(project, ['jail', 'exec', '--', 'sh', '-c', script]);
         const begun = 'until test -n "$(find . -maxdepth 1 -name ".ctx-rename-*")"; do kill -0 $p || break; done';
         const killed = await run(
           `python3 -c 'import os; os.rename("d", "e")' & p=$!; ${begun}; kill -9 $p && echo killed`,

@@ -6,9 +6,9 @@ import assert from 'node:assert/strict';
 import { copyFileSync, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { before, test } from 'node:test';
-import { sessionPlace } from '../../src/session/session-place.js';
+import { keptJailPlace } from '../../src/kept-jail/jail-place.js';
+import { inKeptJail } from '../support/kept-jail.js';
 import { recordsOf } from '../support/record.js';
-import { inSession } from '../support/session.js';
 import { parseJson, useStage } from '../support/stage.js';
 import { cannotType, TypedTerminal } from '../support/typed-terminal.js';
 import { forEachUser } from '../support/users.js';
@@ -30,14 +30,14 @@ forEachUser(
       return approvals.filter(({ directory }) => directory === project);
     };
 
-    /** A project with a session, the native client in it, and a command of an agent that waits. */
+    /** A project with a kept jail, the native client in it, and a command of an agent that waits. */
     const waiting = (use: (project: string, id: string, ask: string) => Promise<void>) => {
       const project = stage.project();
       const built = join(dirname(stage.program), '..', 'dist');
       copyFileSync(join(built, 'native', 'call'), join(project, 'call'));
-      // Of the session's own build, and nothing that Node could run: the client does it, or nobody.
+      // Of the kept jail's own build, and nothing that Node could run: the client does it, or nobody.
       const client = `./call ${join(built, 'cli', 'nothing')}`;
-      return inSession(
+      return inKeptJail(
         stage,
         async () => {
           const running = stage.startCtx(project, ['exec', '--agent', 'agent', '--', 'curl', 'https://example.org/']);
@@ -68,7 +68,7 @@ forEachUser(
     for (const [where, options] of grants) {
       test(`inside it reaches neither the socket nor the request: ${where}`, () =>
         waiting(async (project, id, ask) => {
-          const { socket } = sessionPlace(stage.store, project, 'main');
+          const { socket } = keptJailPlace(stage.store, project, 'main');
           assert.ok(existsSync(socket), 'outside it is there');
           const script = `${ask}; node -e 'require("net").connect("${socket}").on("connect", () => console.log("won")).on("error", () => {})'
             find / -xdev \\( -name '*.socket' -o -name '${id}*' \\) 2>/dev/null; true`;
@@ -91,7 +91,7 @@ forEachUser(
     }
 
     for (const kept of [false, true]) {
-      const how = kept ? 'of a session' : 'of its own';
+      const how = kept ? 'of a kept jail' : 'of its own';
       test(`what was typed before the question stood there does not answer it, for a command ${how}`, {
         skip: cannotType ?? false,
       }, async () => {
@@ -122,12 +122,12 @@ forEachUser(
             asked.close();
           }
         };
-        await (kept ? inSession(stage, use, { project, options: ['--agent', 'agent'] }) : use());
+        await (kept ? inKeptJail(stage, use, { project, options: ['--agent', 'agent'] }) : use());
       });
     }
 
     for (const kept of [false, true]) {
-      test(`of two questions on one terminal one is asked at a time, for commands ${kept ? 'of a session' : 'of their own'}`, {
+      test(`of two questions on one terminal one is asked at a time, for commands ${kept ? 'of a kept jail' : 'of their own'}`, {
         skip: cannotType ?? false,
       }, async () => {
         const project = stage.project();
@@ -153,13 +153,13 @@ forEachUser(
             terminal.close();
           }
         };
-        await (kept ? inSession(stage, use, { project, options: ['--agent', 'agent'] }) : use());
+        await (kept ? inKeptJail(stage, use, { project, options: ['--agent', 'agent'] }) : use());
       });
     }
 
-    test('inside the session’s own jail it does not either, and the record has no grant', () =>
+    test('inside the kept jail’s own jail it does not either, and the record has no grant', () =>
       waiting(async (project, id, ask) => {
-        const { stdout } = await stage.ctx(project, ['session', 'exec', '--', 'sh', '-c', `${ask}; true`]);
+        const { stdout } = await stage.ctx(project, ['jail', 'exec', '--', 'sh', '-c', `${ask}; true`]);
         assert.equal(stdout, '');
         assert.equal(await statusOf(project, id), 'waiting');
         assert.deepEqual(

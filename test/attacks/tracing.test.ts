@@ -4,7 +4,7 @@ import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { cannotCompile, compileAttackProgram } from '../support/attack-program.js';
-import { inSession } from '../support/session.js';
+import { inKeptJail } from '../support/kept-jail.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 import { useVolley } from '../support/volley.js';
@@ -61,12 +61,12 @@ forEachUser((user) => {
       assert.deepEqual([exitCode, stdout?.text], [7, 'kept\n']);
     });
 
-    test('in a session it stops nobody else, and reaches no process of another command', { skip }, async () => {
+    test('in a kept jail it stops nobody else, and reaches no process of another command', { skip }, async () => {
       const project = withTracer();
-      await inSession(
+      await inKeptJail(
         stage,
         async () => {
-          const run = (...words: string[]) => stage.ctx(project, ['session', 'exec', '--', ...words]);
+          const run = (...words: string[]) => stage.ctx(project, ['jail', 'exec', '--', ...words]);
           await run('sh', '-c', 'sleep 600 & sleep 600 &');
           const [kept, beside, others] = await Promise.all([
             run('./tracer', 'keep'),

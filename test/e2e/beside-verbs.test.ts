@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Living } from 'ctxfs';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
-import { inSession } from '../support/session.js';
+import { inKeptJail } from '../support/kept-jail.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { asOneUser } from '../support/users.js';
 
@@ -79,7 +79,7 @@ asOneUser((user) => {
   });
 
   test('ctx ps shows a kept jail, idle and at work, and ends by what it says', () =>
-    inSession(stage, async ({ project, pid }) => {
+    inKeptJail(stage, async ({ project, pid }) => {
       const [idle, ...none] = await runningOf(stage, project);
       assert.deepEqual(none, []);
       assert.deepEqual([idle?.kind, idle?.pid, idle?.what, idle?.holdsFork], ['kept jail', pid, 'idle', false]);

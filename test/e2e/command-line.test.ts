@@ -128,7 +128,7 @@ asOneUser((user) => {
       };`;
     writeFileSync(clock, text, { mode: 0o644 });
     const bundle = join(dirname(stage.program), '..', 'dist', 'cli', 'ctx.cjs');
-    for (const words of [['exec', '--', 'touch', 'ran'], ['apply'], ['session', 'start'], ['drop']]) {
+    for (const words of [['exec', '--', 'touch', 'ran'], ['apply'], ['jail', 'start'], ['drop']]) {
       const late = await stage.start(project, ['node', '--require', clock, bundle, ...words]).finished;
       assert.equal(late.code, 2, `${words} ${late.stdout}${late.stderr}`);
       assert.match(late.stderr, /expected a year from 0 to 9999, got 10000 \(EINVAL\)\n {2}try: set the clock/);

@@ -45,8 +45,8 @@ forEachUser((user) => {
     assert.equal((await ctx('two', 'fsck')).code, 0);
   });
 
-  test('a session says what a cut has cost when it starts, and in the report of its first command', async () => {
-    const { data, ctx } = place(stage, 'cut-session');
+  test('a kept jail says what a cut has cost when it starts, and in the report of its first command', async () => {
+    const { data, ctx } = place(stage, 'cut-jail');
     await ctx('one', 'exec', '--', 'sh', '-c', 'echo synced > a');
     await ctx('one', 'checkpoint', 'save', 'good');
     await ctx('one', 'exec', '--', 'sh', '-c', 'echo later > a');
@@ -55,7 +55,7 @@ forEachUser((user) => {
     truncateSync(join(fork, newest.sort().at(-1) ?? ''));
     const said = /fork 'main' is back at its last synced state/;
     try {
-      const started = await ctx('two', 'session', 'start');
+      const started = await ctx('two', 'jail', 'start');
       assert.equal(started.code, 0, started.stderr);
       assert.match(started.stderr, said);
       const first = await ctx('two', 'exec', '--report', 'always', '--', 'cat', 'a');
@@ -63,7 +63,7 @@ forEachUser((user) => {
       assert.match(first.stderr, said);
       assert.doesNotMatch((await ctx('two', 'exec', '--report', 'always', '--', 'cat', 'a')).stderr, said);
     } finally {
-      await ctx('two', 'session', 'stop');
+      await ctx('two', 'jail', 'stop');
     }
   });
 

@@ -74,11 +74,11 @@ asOneUser((user) => {
       cold: () => each(cold),
       paced: () => each(cold, () => sleep(random() * (isSoak ? 50 : 5))),
       kept: async () => {
-        const session = await workspace.session();
+        const jail = await workspace.keepJail();
         try {
-          await each((script) => session.exec({ shell: script }));
+          await each((script) => jail.exec({ shell: script }));
         } finally {
-          await session.end();
+          await jail.end();
         }
       },
       joined: async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { before, test } from 'node:test';
 import type { Decision } from '../../src/proxy/approval/decision.js';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
-import { inSession } from '../support/session.js';
+import { inKeptJail } from '../support/kept-jail.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -272,12 +272,12 @@ forEachUser((user) => {
     }
   });
 
-  test('a command of a session waits, says so, and can be interrupted', async () => {
+  test('a command of a kept jail waits, says so, and can be interrupted', async () => {
     const project = stage.project();
     assert.equal((await stage.ctx(project, ['agent', 'new', 'kept'])).code, 0);
-    stage.shell(project, `'${stage.program}' session start --agent kept < /dev/null > /dev/null 2>&1`);
+    stage.shell(project, `'${stage.program}' jail start --agent kept < /dev/null > /dev/null 2>&1`);
     try {
-      const words = ['session', 'exec', '--', 'sh', '-c', 'true || curl kept; echo ran'];
+      const words = ['jail', 'exec', '--', 'sh', '-c', 'true || curl kept; echo ran'];
       const running = stage.startCtx(project, words);
       const { id } = await waitingFor(stage, project, 'true || curl kept; echo ran');
       await running.printed(`ctx approvals grant ${id}`);
@@ -289,22 +289,22 @@ forEachUser((user) => {
       assert.notEqual((await second.finished).code, 0);
       assert.equal((await stage.ctx(project, ['approvals', 'grant', asked.id])).code, 1);
     } finally {
-      await stage.ctx(project, ['session', 'stop']);
+      await stage.ctx(project, ['jail', 'stop']);
     }
   });
 
-  test('an approval of a session’s command can come with a network: for that command alone, on the same fork', async () => {
+  test('an approval of a kept jail’s command can come with a network: for that command alone, on the same fork', async () => {
     const project = stage.project('echo original > file');
     assert.equal((await stage.ctx(project, ['agent', 'new', 'widened'])).code, 0);
     const options = ['--agent', 'widened'];
-    await inSession(
+    await inKeptJail(
       stage,
       async () => {
         const namespace = async () =>
-          (await stage.ctx(project, ['session', 'exec', '--', 'readlink', '/proc/self/ns/pid'])).stdout;
+          (await stage.ctx(project, ['jail', 'exec', '--', 'readlink', '/proc/self/ns/pid'])).stdout;
         const kept = await namespace();
         const script = 'cat > given; readlink /proc/self/ns/pid; curl -sS https://other.example.org/; sleep 1000 &';
-        const words = ['session', 'exec', '--report', 'always', '--', 'sh', '-c', script];
+        const words = ['jail', 'exec', '--report', 'always', '--', 'sh', '-c', script];
         const running = stage.startCtx(project, words, { input: 'input' });
         const { id } = await waitingFor(stage, project, script);
         assert.equal((await stage.ctx(project, ['approvals', 'grant', id, '--net', 'example.org'])).code, 0);
@@ -313,10 +313,10 @@ forEachUser((user) => {
         assert.match(stderr, /refused.*other\.example\.org/, 'it has a network, and of that no more than was said');
         assert.match(stderr, /ran in a jail of its own/);
         assert.notEqual(stdout, kept);
-        // The session goes on, without that network, on what the command wrote.
+        // The kept jail goes on, without that network, on what the command wrote.
         assert.equal(await namespace(), kept);
         const next = await stage.ctx(project, [
-          'session',
+          'jail',
           'exec',
           '--',
           'sh',
@@ -329,16 +329,16 @@ forEachUser((user) => {
     );
   });
 
-  test('it is refused while something runs in the session’s background, with what to do', async () => {
+  test('it is refused while something runs in the kept jail’s background, with what to do', async () => {
     const project = stage.project();
     assert.equal((await stage.ctx(project, ['agent', 'new', 'patient'])).code, 0);
-    await inSession(
+    await inKeptJail(
       stage,
       async () => {
-        const inside = (script: string) => stage.ctx(project, ['session', 'exec', '--', 'sh', '-c', script]);
+        const inside = (script: string) => stage.ctx(project, ['jail', 'exec', '--', 'sh', '-c', script]);
         await inside('sleep 1000 &');
         const script = 'true || curl patient; echo ran';
-        const running = stage.startCtx(project, ['session', 'exec', '--', 'sh', '-c', script]);
+        const running = stage.startCtx(project, ['jail', 'exec', '--', 'sh', '-c', script]);
         const { id } = await waitingFor(stage, project, script);
         assert.equal((await stage.ctx(project, ['approvals', 'grant', id, '--net', 'example.org'])).code, 0);
         assert.match((await running.finished).stderr, /could change what was approved.*ESTALE/);

@@ -81,21 +81,21 @@ forEachUser((user) => {
     assertValid(parseJson((await stage.ctx(project, ['exec', '--json'])).stdout));
   });
 
-  test('a command of a session, and one on the directory itself', async () => {
+  test('a command of a kept jail, and one on the directory itself', async () => {
     const project = stage.project();
-    await stage.ctx(project, ['session', 'start']);
+    await stage.ctx(project, ['jail', 'start']);
     try {
       const inside = await stage.exec(project, ['sh', '-c', 'echo b > b']);
       assertValid(inside);
-      assert.ok(inside.session);
+      assert.ok(inside.keptJail);
     } finally {
-      await stage.ctx(project, ['session', 'stop']);
+      await stage.ctx(project, ['jail', 'stop']);
     }
     const { stdout } = await stage.ctx(project, ['jail', 'run', '--json', '--', 'true']);
     assertValid(parseJson(stdout));
   });
 
-  test('says what was asked, as it was asked, cold, in a session and on the directory itself', async () => {
+  test('says what was asked, as it was asked, cold, in a kept jail and on the directory itself', async () => {
     const project = stage.project('mkdir inner; git init -q .');
     const asked = ['--timeout', '90s', '--env', 'TOKEN=secret', '--cwd', 'inner', '--json', '--shell', 'true; true'];
     const answers = async (verb: readonly string[]) => {
@@ -127,11 +127,11 @@ forEachUser((user) => {
     const grants = ['--read', '/usr', '--net', 'example.org'];
     assert.deepEqual(await answers(['exec', '--readonly', ...grants]), { ...expected, readonly: true });
     assert.deepEqual(await answers(['exec', '--live', ...grants]), { ...expected, live: true });
-    await stage.ctx(project, ['session', 'start', ...grants]);
+    await stage.ctx(project, ['jail', 'start', ...grants]);
     try {
-      assert.deepEqual(await answers(['session', 'exec']), expected);
+      assert.deepEqual(await answers(['jail', 'exec']), expected);
     } finally {
-      await stage.ctx(project, ['session', 'stop']);
+      await stage.ctx(project, ['jail', 'stop']);
     }
   });
 

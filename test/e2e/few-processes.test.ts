@@ -20,7 +20,7 @@ forEachUser((user) => {
     });
   } else {
     // Fewer than Node has threads, whoever else runs as this user.
-    for (const words of ['session start', 'exec -- true', 'exec --keep -- true', '--version', 'status']) {
+    for (const words of ['jail start', 'exec -- true', 'exec --keep -- true', '--version', 'status']) {
       test(`ctx ${words} says what it lacks and what to do, and leaves nothing`, async () => {
         const { code, stdout, stderr } = await limited(10, words);
         assert.deepEqual([code, stdout], [69, ''], stderr);

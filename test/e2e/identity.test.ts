@@ -4,8 +4,8 @@ import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, writeFileSync 
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
+import { envelopeOf, inKeptJail } from '../support/kept-jail.js';
 import { processesCalled, until } from '../support/process.js';
-import { envelopeOf, inSession } from '../support/session.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
 
@@ -138,7 +138,7 @@ describe('as root', { skip: isRoot ? false : 'only root runs commands as somebod
     test('iso uid: a kept jail has it for every command, after checkpoint and rollback, too', async () => {
       const project = projectOf(1234, 'echo old > file; chmod 600 file');
       await agent(stage, project, 'stays', { iso: 'uid', uid: '7006', gid: '7007' });
-      await inSession(
+      await inKeptJail(
         stage,
         async () => {
           const seconds = '1000.7006';

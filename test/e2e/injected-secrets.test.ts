@@ -123,7 +123,7 @@ forEachUser((user) => {
     try {
       for (const value of tokens) await kept(value);
     } finally {
-      await stage.ctx(project, ['session', 'stop']);
+      await stage.ctx(project, ['jail', 'stop']);
     }
     assert.deepEqual(
       seen.filter((value) => value?.includes('kept-')),

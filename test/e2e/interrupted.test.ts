@@ -83,16 +83,16 @@ forEachUser(
       const random = randomFrom(testSeed + user.uid);
       const project = stage.project();
       for (let round = 0; round < rounds; round += 1) {
-        const inSession = round % 3 === 2;
-        if (inSession) await stage.ctx(project, ['session', 'start']);
+        const inKeptJail = round % 3 === 2;
+        if (inKeptJail) await stage.ctx(project, ['jail', 'start']);
         const argv = ['exec', '--wait', '--', 'sh', '-c', `echo ${round} > made-${round}; sleep 0.3`];
         const running = stage.startCtx(project, argv);
         await sleep(random() * 700);
-        // The owner of a command in a session is whoever keeps the session.
-        const { sessions } = parseJson((await stage.ctx(project, ['session', 'list', '--json'])).stdout) as {
-          sessions: { pid: number }[];
+        // The owner of a command in a kept jail is whoever keeps it.
+        const { jails } = parseJson((await stage.ctx(project, ['jail', 'list', '--json'])).stdout) as {
+          jails: { pid: number }[];
         };
-        for (const pid of inSession ? sessions.map((each) => each.pid) : [running.pid]) {
+        for (const pid of inKeptJail ? jails.map((each) => each.pid) : [running.pid]) {
           try {
             process.kill(pid, 'SIGKILL');
           } catch (error) {

@@ -43,15 +43,15 @@ forEachUser((user) => {
     await stage.inside(project, 'cat /tmp/out', 1);
   });
 
-  test('a drop while a session lives empties /tmp, and the session goes on', async () => {
+  test('a drop while a kept jail lives empties /tmp, and the kept jail goes on', async () => {
     const project = stage.project();
-    await stage.json(project, ['session', 'start']);
+    await stage.json(project, ['jail', 'start']);
     try {
       await stage.inside(project, 'echo x > /tmp/x; echo x > made');
       await stage.json(project, ['drop']);
       assert.equal(await stage.inside(project, 'cat /tmp/x made 2>/dev/null; echo y > /tmp/y; cat /tmp/y'), 'y\n');
     } finally {
-      await stage.json(project, ['session', 'stop']);
+      await stage.json(project, ['jail', 'stop']);
     }
   });
 

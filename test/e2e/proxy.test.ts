@@ -58,10 +58,10 @@ forEachUser(
   (user) => {
     const stage = useStage(user);
 
-    test('--stream tells output as it comes, and ends with what --json alone says; in a session too', async () => {
+    test('--stream tells output as it comes, and ends with what --json alone says; in a kept jail too', async () => {
       const project = stage.project();
-      for (const inSession of [false, true]) {
-        if (inSession) await stage.ctx(project, ['session', 'start']);
+      for (const inKeptJail of [false, true]) {
+        if (inKeptJail) await stage.ctx(project, ['jail', 'start']);
         const options = ['exec', '--json', '--stream', '--timeout', '60s', '--', 'sh', '-c'];
         const running = stage.startCtx(project, [...options, 'echo one; sleep 1; printf "\\377" >&2; echo two']);
         await running.printed('one');
@@ -76,7 +76,7 @@ forEachUser(
         );
         const last = lines.at(-1);
         assert.deepEqual([last?.event, last?.exitCode, last?.stdout?.text], [undefined, 0, 'one\ntwo\n']);
-        if (inSession) await stage.ctx(project, ['session', 'stop']);
+        if (inKeptJail) await stage.ctx(project, ['jail', 'stop']);
       }
       assert.equal((await stage.ctx(project, ['exec', '--stream', '--', 'true'])).code, 2);
     });
@@ -106,13 +106,13 @@ forEachUser(
         }
         const { stdout } = await stage.ctx(project, ['exec', '--', 'sort', '-u', 'inner/seen']);
         assert.equal(stdout.split('\n').length, 2, 'one jail');
-        assert.match((await stage.ctx(elsewhere, ['session', 'stop'])).stderr, /no session lives here/);
+        assert.match((await stage.ctx(elsewhere, ['jail', 'stop'])).stderr, /there is no kept jail here/);
       } finally {
-        await stage.ctx(project, ['session', 'stop']);
+        await stage.ctx(project, ['jail', 'stop']);
       }
     });
 
-    test('--keep leaves a session with the same grants, in which the next command finds what the first left', async () => {
+    test('--keep leaves a kept jail with the same grants, in which the next command finds what the first left', async () => {
       const project = stage.project();
       const first = [
         'exec',
@@ -138,9 +138,9 @@ forEachUser(
           'kill -0 $(cat /tmp/pid) && echo lives',
         ];
         assert.equal((await stage.ctx(project, next)).stdout, 'lives\n');
-        assert.equal((await stage.ctx(project, ['session', 'exec', '--', 'sh', '-c', 'kill $(cat /tmp/pid)'])).code, 0);
+        assert.equal((await stage.ctx(project, ['jail', 'exec', '--', 'sh', '-c', 'kill $(cat /tmp/pid)'])).code, 0);
       } finally {
-        assert.equal((await stage.ctx(project, ['session', 'stop'])).code, 0);
+        assert.equal((await stage.ctx(project, ['jail', 'stop'])).code, 0);
       }
     });
 
@@ -200,9 +200,9 @@ forEachUser(
       assert.equal((await stage.inside(project, 'ls')).split('\n').length - 1, many);
     });
 
-    test('a hundred commands at once in one session: every change is its own run’s, or of one that is named as beside it', async () => {
+    test('a hundred commands at once in one kept jail: every change is its own run’s, or of one that is named as beside it', async () => {
       const project = stage.project();
-      assert.equal((await stage.ctx(project, ['session', 'start'])).code, 0);
+      assert.equal((await stage.ctx(project, ['jail', 'start'])).code, 0);
       try {
         const calls = Array.from({ length: 100 }, async (_, number) => {
           const words = ['exec', '--json', '--', 'sh', '-c', `echo ${number} > made-${number}`];
@@ -211,9 +211,9 @@ forEachUser(
         });
         const envelopes = await Promise.all(calls);
         assertAttributed(stage, envelopes, 'beside others');
-        assert.equal(new Set(envelopes.map(({ session }) => session)).size, 1);
+        assert.equal(new Set(envelopes.map(({ keptJail }) => keptJail)).size, 1);
       } finally {
-        await stage.ctx(project, ['session', 'stop']);
+        await stage.ctx(project, ['jail', 'stop']);
       }
     });
 

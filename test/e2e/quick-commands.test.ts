@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readForkMeta } from '../../src/vault/store/fork-meta.js';
-import { envelopeOf, inSession, isAlive } from '../support/session.js';
+import { envelopeOf, inKeptJail, isAlive } from '../support/kept-jail.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -25,7 +25,7 @@ forEachUser((user) => {
   };
 
   test('however quickly commands come, their layers are merged before one is mounted on too many', () =>
-    inSession(stage, async ({ project, pid }) => {
+    inKeptJail(stage, async ({ project, pid }) => {
       for (let number = 1; number <= commands; number++) {
         const { exitCode } = await envelopeOf(stage, project, `echo ${number} >n${number}; echo ${number} >>log`);
         assert.equal(exitCode, 0);
@@ -40,13 +40,13 @@ forEachUser((user) => {
     }));
 
   test('what cannot be mounted is the error of one command: the next one runs in the same jail', () =>
-    inSession(stage, async ({ project, pid }) => {
+    inKeptJail(stage, async ({ project, pid }) => {
       await envelopeOf(stage, project, 'echo 1 >one');
       await envelopeOf(stage, project, 'echo 2 >two');
       const { vault, meta } = stateOf(project);
       const layer = join(vault, 'layer', meta.deltas[0] ?? '');
       renameSync(layer, `${layer}.away`);
-      const failed = await stage.ctx(project, ['session', 'exec', '--', 'sh', '-c', 'echo 3 >three']);
+      const failed = await stage.ctx(project, ['jail', 'exec', '--', 'sh', '-c', 'echo 3 >three']);
       renameSync(`${layer}.away`, layer);
       assert.notEqual(failed.code, 0);
       assert.match(failed.stderr, /ENOENT/);

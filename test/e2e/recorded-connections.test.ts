@@ -17,13 +17,13 @@ forEachUser((user) => {
   });
   after(() => silent.close());
 
-  /** Of commands, or of sessions. */
-  const connects = (of: 'command' | 'session') =>
+  /** Of commands, or of kept jails. */
+  const connects = (of: 'command' | 'kept jail') =>
     (existsSync(join(stage.store, 'record')) ? recordsOf(stage.store) : [])
       .filter(({ type }) => type === 'connect')
-      .map(({ status, facts, session }) => ({ status, session, ...(facts as { host: string; run: string | null }) }))
-      .filter(({ run }) => (run === null) === (of === 'session'));
-  const until = async (of: 'command' | 'session', count: number) => {
+      .map(({ status, facts }) => ({ status, ...(facts as { host: string; run: string | null; keptJail?: string }) }))
+      .filter(({ run }) => (run === null) === (of === 'kept jail'));
+  const until = async (of: 'command' | 'kept jail', count: number) => {
     for (let tries = 0; tries < 1_000 && connects(of).length < count; tries++) await sleep(20);
     return connects(of).map(({ status, host }) => `${status} ${host}`);
   };
@@ -48,17 +48,17 @@ forEachUser((user) => {
     assert.equal(verified.code, 0, verified.stdout);
   });
 
-  test('what a kept jail connects to between two commands is in the record of its session', async () => {
+  test('what a kept jail connects to between two commands is in the record as its own', async () => {
     const project = stage.project();
     const grant = ['--net-private', `127.0.0.1:${silent.port}`];
-    assert.equal((await stage.ctx(project, ['session', 'start', ...grant])).code, 0);
+    assert.equal((await stage.ctx(project, ['jail', 'start', ...grant])).code, 0);
     try {
       const script = `(sleep 0.5; node -e "${connecting().replaceAll('\n', ' ')}") >/dev/null 2>&1 &`;
-      assert.equal((await stage.ctx(project, ['session', 'exec', '--', 'sh', '-c', script])).code, 0);
-      assert.deepEqual((await until('session', 2)).sort(), both);
-      assert.ok(connects('session').every(({ session }) => typeof session === 'string'));
+      assert.equal((await stage.ctx(project, ['jail', 'exec', '--', 'sh', '-c', script])).code, 0);
+      assert.deepEqual((await until('kept jail', 2)).sort(), both);
+      assert.ok(connects('kept jail').every(({ keptJail }) => typeof keptJail === 'string'));
     } finally {
-      await stage.ctx(project, ['session', 'stop']);
+      await stage.ctx(project, ['jail', 'stop']);
     }
   });
 });

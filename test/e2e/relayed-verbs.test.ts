@@ -1,5 +1,5 @@
 /**
- * Verbs that a session's process answers in the place of a Node of their own: the same words come out, with the same exit code,
+ * Verbs that a kept jail's process answers in the place of a Node of their own: the same words come out, with the same exit code,
  * and no Node is started; what could differ is left to Node.
  */
 import assert from 'node:assert/strict';
@@ -7,11 +7,11 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { basename, join } from 'node:path';
 import { before, test } from 'node:test';
-import { sessionPlace } from '../../src/session/session-place.js';
-import { encodeFrame } from '../../src/session/session-wire.js';
+import { keptJailPlace } from '../../src/kept-jail/jail-place.js';
+import { encodeFrame } from '../../src/kept-jail/jail-wire.js';
+import { inKeptJail, requestOf } from '../support/kept-jail.js';
 import { type Finished, type Running, start } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
-import { inSession, requestOf } from '../support/session.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { cannotType, TypedTerminal } from '../support/typed-terminal.js';
 import { forEachUser, isRoot, type TestUser } from '../support/users.js';
@@ -50,7 +50,7 @@ const claude = (tool: string, input: object, cwd = 'PROJECT') =>
   JSON.stringify({ session_id: 's', cwd, hook_event_name: 'PreToolUse', tool_name: tool, tool_input: input });
 const json = (rest: object) => JSON.stringify({ version: 1, cwd: 'PROJECT', ...rest });
 
-/** Each is answered by the session. */
+/** Each is answered by the kept jail. */
 const relayed: readonly Case[] = [
   { words: ['hook', 'claude-code'], input: claude('Read', { file_path: 'PROJECT/file' }) },
   { words: ['hook', 'claude-code', '--approve'], input: claude('Edit', { file_path: 'file' }) },
@@ -171,7 +171,7 @@ function suite(user: TestUser): void {
 
     const alone = await answers(relayed, ['one', 'two', 'three'], 'each');
     const leftAlone = await answers(left, [], 'each');
-    await inSession(
+    await inKeptJail(
       stage,
       async () => {
         assert.deepEqual(await answers(relayed, ['one', 'two', 'three'], 'none'), alone);
@@ -182,10 +182,10 @@ function suite(user: TestUser): void {
     assert.equal(new Set(alone.map((each) => (each as Finished).code)).size >= 4, true, 'several exit codes');
   });
 
-  test('a command that waits in the session is granted by way of the session, and the record says by whom', async () => {
+  test('a command that waits in the kept jail is granted by way of the kept jail, and the record says by whom', async () => {
     const project = stage.project();
     assert.equal((await stage.ctx(project, ['agent', 'new', 'waiter'])).code, 0);
-    await inSession(
+    await inKeptJail(
       stage,
       async () => {
         const running = stage.startCtx(project, [
@@ -211,7 +211,7 @@ function suite(user: TestUser): void {
   });
 
   test('colours are for terminals, as Node has it', { skip: cannotType ?? false }, () =>
-    inSession(stage, async ({ project }) => {
+    inKeptJail(stage, async ({ project }) => {
       const script = `${stage.program} why read /etc/shadow > out; ${stage.program} why read /etc/shadow; cat -v out; echo end`;
       const terminal = new TypedTerminal(stage, 'colours', project, `sh -c '${script}; sleep 1000'`);
       try {
@@ -224,7 +224,7 @@ function suite(user: TestUser): void {
     }),
   );
 
-  test('a command of a session asks at the terminal it was called from, too', {
+  test('a command of a kept jail asks at the terminal it was called from, too', {
     skip: cannotType ?? false,
   }, async () => {
     const project = stage.project();
@@ -232,7 +232,7 @@ function suite(user: TestUser): void {
     const call = (word: string) =>
       `${stage.program} exec --agent typed -- sh -c "true || curl ${word}; echo ran ${word}"`;
     const script = `${call('one')}; ${call('two')}; echo "ended $?"; ${call('three')}; sleep 1000`;
-    await inSession(
+    await inKeptJail(
       stage,
       async () => {
         const terminal = new TypedTerminal(stage, 'asked', project, `sh -c '${script}'`);
@@ -259,8 +259,8 @@ function suite(user: TestUser): void {
     );
   });
 
-  test('a denial that a session answers is in the record, like any other', () =>
-    inSession(stage, async ({ project }) => {
+  test('a denial that a kept jail answers is in the record, like any other', () =>
+    inKeptJail(stage, async ({ project }) => {
       // Its own alone: other tests of this store are denied things, too.
       const path = `/etc/no-${basename(project)}`;
       const denials = () => recordsOf(stage.store).filter((record) => JSON.stringify(record).includes(path)).length;
@@ -276,10 +276,10 @@ function suite(user: TestUser): void {
       skip: isRoot && user.uid !== 0 ? false : 'needs a second user who can reach the socket',
     },
     () =>
-      inSession(stage, async ({ project }) => {
+      inKeptJail(stage, async ({ project }) => {
         const environment = Object.entries(stage.environment).map((each) => each.join('='));
         const request = requestOf(stage, '/', '', '', '2', 'approvals', 'list', ...environment);
-        const { socket } = sessionPlace(stage.store, project, 'main');
+        const { socket } = keptJailPlace(stage.store, project, 'main');
         const answer = await new Promise<string>((resolve) => {
           const client = connect(socket, () => {
             client.write(encodeFrame('R', request));
@@ -289,8 +289,7 @@ function suite(user: TestUser): void {
           client.on('close', () => resolve(Buffer.concat(chunks).toString('latin1', 4)));
         });
         assert.equal(answer, 'N', 'refused, and nothing else is said');
-        const stopped = await start([stage.program, 'session', 'stop'], { cwd: project, env: stage.environment })
-          .finished;
+        const stopped = await start([stage.program, 'jail', 'stop'], { cwd: project, env: stage.environment }).finished;
         assert.match(stopped.stderr, /another user \(uid \d+\) owns/);
         assert.equal(stopped.code, 13);
       }),

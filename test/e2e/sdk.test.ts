@@ -453,17 +453,17 @@ asOneUser((user) => {
       await assert.rejects(record.exportTo(to), refuses('EEXIST'));
     });
 
-    test('sessions of others are found and stopped', async () => {
-      const { sessions } = await operate({ data: stage.store });
+    test('kept jails of others are found and stopped', async () => {
+      const { keptJails } = await operate({ data: stage.store });
       const project = stage.project();
-      await assert.rejects(sessions.stop(project), refuses('ENOENT'));
-      await stage.ctx(project, ['session', 'start']);
+      await assert.rejects(keptJails.stop(project), refuses('ENOENT'));
+      await stage.ctx(project, ['jail', 'start']);
       assert.deepEqual(
-        (await sessions.list()).filter(({ origin }) => origin === project).map(({ fork }) => fork),
+        (await keptJails.list()).filter(({ origin }) => origin === project).map(({ fork }) => fork),
         ['main'],
       );
-      await sessions.stop(project);
-      assert.equal(await sessions.isLive(project), false);
+      await keptJails.stop(project);
+      assert.equal(await keptJails.isLive(project), false);
       await assertNothingLeft(project);
     });
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
+import { envelopeOf, inKeptJail } from '../support/kept-jail.js';
 import type { Running } from '../support/process.js';
-import { envelopeOf, inSession } from '../support/session.js';
 import { parseJson, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -125,17 +125,17 @@ forEachUser((user) => {
     assert.deepEqual((await stage.json(project, ['status']))['running'], []);
   });
 
-  test('in a session the second command does not wait for the first; it joins others, and others join it', () =>
-    inSession(stage, async ({ project }) => {
+  test('in a kept jail the second command does not wait for the first; it joins others, and others join it', () =>
+    inKeptJail(stage, async ({ project }) => {
       const first = stage.startCtx(project, ['exec', '--', 'sh', '-c', `echo 1 > one; ${untilStopped}; cat two three`]);
       await first.printed('ready');
       const second = await envelopeOf(stage, project, 'cat one; echo 2 > two');
       assert.equal(second.stdout?.text, '1\n');
       assert.match(second.beside.join(), /echo 1 > one/);
-      const apart = await stage.ctx(project, ['session', 'exec', '--readonly', '--', 'sh', '-c', 'cat two; echo > x']);
+      const apart = await stage.ctx(project, ['jail', 'exec', '--readonly', '--', 'sh', '-c', 'cat two; echo > x']);
       assert.match(apart.stdout, /2\n/);
       assert.match(apart.stderr, /Read-only file system/);
-      // With a grant that the session has not: a jail of its own, without the session.
+      // With a grant that the kept jail has not: a jail of its own, without the kept one.
       const other = stage.project();
       assert.equal((await join(project, 'cat two; echo 3 > three', '--read', other)).stdout?.text, '2\n');
       await stage.ctx(project, ['exec', '--', 'touch', 'stop']);

@@ -25,7 +25,7 @@ forEachUser((user) => {
     stage.shell(stage.directory, 'cp -a marked whole; cp -a --no-preserve=xattr marked bare');
     assert.equal(await stage.inside(project, 'ls d', 0, { env: { CTX_DATA: `${stage.directory}/whole` } }), 'c\n');
     const bare = { env: { CTX_DATA: `${stage.directory}/bare` } };
-    for (const words of ['exec -- ls d', 'diff', 'apply', 'fsck', 'status', 'session start', 'drop']) {
+    for (const words of ['exec -- ls d', 'diff', 'apply', 'fsck', 'status', 'jail start', 'drop']) {
       const { code, stdout, stderr } = await stage.ctx(project, words.split(' '), bare);
       assert.deepEqual([code, stdout], [2, ''], words);
       assert.match(stderr, /this is a copy without extended attributes/, words);

@@ -89,10 +89,10 @@ forEachUser((user) => {
     await trashIsEmptied(stage.store);
   });
 
-  test('a session stands on it too', async () => {
+  test('a kept jail stands on it too', async () => {
     const project = stage.project(sample);
     await create(stage, project);
-    assert.equal((await stage.ctx(project, ['session', 'start'])).code, 0);
+    assert.equal((await stage.ctx(project, ['jail', 'start'])).code, 0);
     try {
       for (const round of ['1', '2']) {
         const { stdout, stderr } = await stage.ctx(project, ['exec', '--', 'sh', '-c', `cat a d/f; echo ${round} > a`]);
@@ -100,7 +100,7 @@ forEachUser((user) => {
       }
       assert.equal(stage.shell(project, 'cat a'), 'a\n');
     } finally {
-      await stage.ctx(project, ['session', 'stop']);
+      await stage.ctx(project, ['jail', 'stop']);
     }
   });
 });

@@ -41,20 +41,20 @@ forEachUser((user) => {
     assert.equal(stage.shell(project, 'ls'), 'a2\nb2\nc2\nd2\n');
   });
 
-  test('what a command left running in a session still renames files and directories after the command has ended', async () => {
+  test('what a command left running in a kept jail still renames files and directories after the command has ended', async () => {
     const project = stage.project('mkdir d; echo x >d/x; echo y >y');
-    await stage.ctx(project, ['session', 'start']);
+    await stage.ctx(project, ['jail', 'start']);
     const late = '(while ! test -e go; do sleep 0.05; done; mv y z; mv -T d e; touch done) >/dev/null 2>&1 &';
-    await stage.ctx(project, ['session', 'exec', '--', 'sh', '-c', late]);
+    await stage.ctx(project, ['jail', 'exec', '--', 'sh', '-c', late]);
     const { stdout, stderr } = await stage.ctx(project, [
-      'session',
+      'jail',
       'exec',
       '--',
       'sh',
       '-c',
       'touch go; while ! test -e done; do sleep 0.05; done; ls; cat e/x',
     ]);
-    await stage.ctx(project, ['session', 'stop']);
+    await stage.ctx(project, ['jail', 'stop']);
     assert.equal(stdout, 'done\ne\ngo\nz\nx\n', stderr);
   });
 });

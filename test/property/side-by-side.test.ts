@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { inKeptJail } from '../support/kept-jail.js';
 import { randomFrom, testSeed } from '../support/random.js';
-import { inSession } from '../support/session.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -59,7 +59,7 @@ forEachUser((user) => {
       await Promise.all(scripts.map((script) => stage.start(outside, ['sh', '-c', script]).finished));
       const expected = stage.shell(outside, summary);
       const inside = stage.project(world);
-      await inSession(
+      await inKeptJail(
         stage,
         async () => {
           // Two in the kept jail, and the others in jails of their own.

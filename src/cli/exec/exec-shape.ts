@@ -30,7 +30,7 @@ export const execShape: Omit<Verb, 'load'> = {
     approvalWait,
     alone,
     wait,
-    { name: 'keep', summary: 'in a session with the same grants, which goes on after it' },
+    { name: 'keep', summary: 'in a kept jail with the same grants, which goes on after it' },
     { name: 'live', summary: 'on the directory itself, as ctx jail run: nothing can be undone' },
   ],
   details: [

@@ -8,7 +8,7 @@ import type { Paint } from './output.js';
 
 type Common = Omit<
   Envelope,
-  | 'session'
+  | 'keptJail'
   | 'checkpoint'
   | 'roots'
   | 'workspace'

@@ -13,7 +13,7 @@ const all: Option = { name: 'all', summary: 'the record’s own business, too: s
 
 const filters: readonly Option[] = [
   { name: 'agent', value: 'NAME', summary: 'of this agent' },
-  { name: 'session', value: 'NAME', summary: 'of this session' },
+  { name: 'session', value: 'NAME', summary: 'of this session of a harness' },
   { name: 'type', value: 'TYPE', summary: 'of this type: exec, apply, drop, hook, connect, call, audit' },
   { name: 'status', value: 'STATUS', choices: statuses, summary: 'with this status' },
   { name: 'path', value: 'PATH', summary: 'that name this path, or something below it' },

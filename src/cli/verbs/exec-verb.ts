@@ -10,7 +10,7 @@ export const execVerb: Verb = {
     async (...asked) => {
       const [call] = asked;
       if (call.flag('live')) return (await import('../exec/jail-run.js')).execLive(...asked);
-      if (call.flag('keep')) return (await import('../session/exec-keep.js')).keep(execShape.options)(...asked);
+      if (call.flag('keep')) return (await import('../kept-jail/exec-keep.js')).keep(execShape.options)(...asked);
       return (await import('../exec/exec.js')).run(...asked);
     },
 };

@@ -71,6 +71,7 @@ function detailsOf(run: InspectedRun, paint: Paint): string {
     ['in', `${String(facts['directory'])}, ${run.object}`],
     ['for', `${run.agent ?? 'nobody'}${run.session === null ? '' : `, session ${run.session}`}`],
     ['decision', `${String(decision?.['action'])} by ${String(decision?.['rule'])}: ${String(decision?.['reason'])}`],
+    ...(typeof facts['keptJail'] === 'string' ? [['kept jail', facts['keptJail']] as const] : []),
     ['checkpoint', String(facts['checkpoint'] ?? '-')],
     ['time', `${run.begunAt} to ${run.endedAt ?? '-'}`],
     ['ending', endingOf(run)],

@@ -1,10 +1,10 @@
 /** The verb for clients of the Model Context Protocol. */
 import { fork, json, wait } from '../input/common-options.js';
-import { perCommand, sessionGrants } from '../input/session-grants.js';
+import { keptJailGrants, perCommand } from '../input/kept-jail-grants.js';
 import type { Verb } from '../verb.js';
 
 const ofServer = ['cwd', 'env', 'timeout', 'approval-wait'];
-const options = [...sessionGrants, ...perCommand.filter(({ name }) => ofServer.includes(name))];
+const options = [...keptJailGrants, ...perCommand.filter(({ name }) => ofServer.includes(name))];
 
 export const mcpVerb: Verb = {
   name: 'mcp',

@@ -26,7 +26,7 @@ export interface Binding {
   readonly verb?: 'apply';
   /** What it reads, by digest; `unknown` for a pipe. */
   readonly input?: string;
-  /** The server or session that asks. */
+  /** The MCP server or kept jail that asks. */
   readonly requester?: string;
   /** Of the changes that an apply would write. */
   readonly steps?: string;

@@ -146,7 +146,7 @@ function approvedBy(asking: Asking, id: string, bound: Bindings, { scope, networ
         asking,
         id,
         'processes of earlier commands are running in the fork, and could change what was approved',
-        'end what runs in the background, or ctx session stop; then run it again',
+        'end what runs in the background, or ctx jail stop; then run it again',
       );
     },
     confirmDirectories: async () => {

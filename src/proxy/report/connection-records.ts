@@ -6,7 +6,7 @@ import type { RecordEntry } from '../../audit/record.js';
 import type { ConnectionEvent } from '../../network/events.js';
 
 /** Whose chain they belong to. */
-export type Whose = Pick<RecordEntry, 'object' | 'agent' | 'parent' | 'session'>;
+export type Whose = Pick<RecordEntry, 'object' | 'agent' | 'parent'>;
 
 export interface ConnectionListener {
   opened(event: ConnectionEvent): void;
@@ -15,25 +15,27 @@ export interface ConnectionListener {
 
 const endings = { allowed: 'ok', refused: 'denied', failed: 'failed' } as const;
 
-/** `run` is null where no command ran that it could be told of. */
-export function openedEntry(whose: Whose, run: string | null, event: ConnectionEvent): RecordEntry {
+/** What opened it: a run, or a kept jail while none of its commands ran, or several did. */
+export type Opener = { readonly run: string } | { readonly run: null; readonly keptJail: string };
+
+export function openedEntry(whose: Whose, by: Opener, event: ConnectionEvent): RecordEntry {
   const { host, port, address, protocol, count } = event;
-  return { ...whose, type: 'connect', status: 'begin', count, facts: { run, host, port, address, protocol } };
+  return { ...whose, type: 'connect', status: 'begin', count, facts: { ...by, host, port, address, protocol } };
 }
 
-export function endedEntry(whose: Whose, run: string | null, event: ConnectionEvent): RecordEntry {
+export function endedEntry(whose: Whose, by: Opener, event: ConnectionEvent): RecordEntry {
   const { verdict, count, ...facts } = event;
   const layer = verdict === 'refused' ? ({ layer: 'network' } as const) : {};
-  return { ...whose, type: 'connect', status: endings[verdict], ...layer, count, facts: { run, ...facts } };
+  return { ...whose, type: 'connect', status: endings[verdict], ...layer, count, facts: { ...by, ...facts } };
 }
 
-/** Told of each connection: the one command that runs, or the session where none does, or several. */
+/** Told of each connection: the one command that runs, or the kept jail where none does, or several. */
 export class ConnectionRouter implements ConnectionListener {
-  readonly #session: ConnectionListener;
+  readonly #keptJail: ConnectionListener;
   readonly #commands = new Set<ConnectionListener>();
 
-  constructor(session: ConnectionListener) {
-    this.#session = session;
+  constructor(keptJail: ConnectionListener) {
+    this.#keptJail = keptJail;
   }
 
   /** The command's, until what is returned is called. */
@@ -52,6 +54,6 @@ export class ConnectionRouter implements ConnectionListener {
 
   #listener(): ConnectionListener {
     const [only, ...others] = this.#commands;
-    return only === undefined || others.length > 0 ? this.#session : only;
+    return only === undefined || others.length > 0 ? this.#keptJail : only;
   }
 }

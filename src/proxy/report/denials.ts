@@ -3,7 +3,7 @@ import type { RecordEntry } from '../../audit/record.js';
 import type { Refusal } from './envelope.js';
 
 /** Whose chain they belong to, and what they were refused in. */
-export type Refused = Pick<RecordEntry, 'object' | 'agent' | 'parent' | 'session'>;
+export type Refused = Pick<RecordEntry, 'object' | 'agent' | 'parent'>;
 
 /** Connections are recorded as they are refused. */
 export function denialsOf(whose: Refused, refusals: readonly Refusal[]): readonly RecordEntry[] {

@@ -144,7 +144,7 @@ const live = {
 const onFork = {
   ...live,
   workspace: object({ origin: text, vault: text, fork: text }),
-  session: orNull(text),
+  keptJail: orNull(text),
   checkpoint: orNull(whole),
   roots: list(text),
   changes: list(object(changeMembers, ['unlisted'])),

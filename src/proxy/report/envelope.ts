@@ -60,8 +60,8 @@ export interface Envelope {
   readonly argv: readonly string[];
   readonly directory: string;
   readonly workspace: { readonly origin: string; readonly vault: string; readonly fork: string };
-  /** The session it ran in. */
-  readonly session: string | null;
+  /** The kept jail it ran in. */
+  readonly keptJail: string | null;
   /** The checkpoint before it, for `ctx rollback`: null where none was made, since something was running in the fork. */
   readonly checkpoint: number | null;
   /** The agent it ran for, and the digest of the Authority it ran under, as the record names it. */
@@ -116,7 +116,7 @@ export interface Envelope {
 export type LiveEnvelope = Omit<
   Envelope,
   | 'workspace'
-  | 'session'
+  | 'keptJail'
   | 'checkpoint'
   | 'roots'
   | 'changes'

@@ -40,7 +40,7 @@ export async function resolvedFor(
 }
 
 /**
- * `known` is the authority of a session, of its whole workspace. It stands where no agent is named: then it comes from the request
+ * `known` is the authority of a kept jail, of its whole workspace. It stands where no agent is named: then it comes from the request
  * alone; an agent's files may say otherwise since. What is decided and approved is the command, where it starts. What is refused
  * here is in the record, like every command that ran.
  */

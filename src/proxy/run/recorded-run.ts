@@ -21,7 +21,7 @@ export interface Recorded {
   /** Its name, in every record of it. */
   readonly run: string;
   readonly note: RunNote;
-  readonly whose: Pick<RecordEntry, 'object' | 'agent' | 'parent' | 'session'>;
+  readonly whose: Pick<RecordEntry, 'object' | 'agent' | 'parent'>;
   readonly facts: Facts;
   readonly onLimit?: ((event: LimitEvent) => void) | undefined;
   /** Cancels it, until it has begun. */
@@ -100,8 +100,8 @@ export class RecordedRun {
       onLimit?.(event);
     });
     this.connections = {
-      opened: (event) => void this.#write('a connection', openedEntry(whose, run, event)),
-      ended: (event) => void this.#write('a connection', endedEntry(whose, run, event)),
+      opened: (event) => void this.#write('a connection', openedEntry(whose, { run }, event)),
+      ended: (event) => void this.#write('a connection', endedEntry(whose, { run }, event)),
     };
   }
 

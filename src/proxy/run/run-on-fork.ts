@@ -49,7 +49,7 @@ export interface ForkTarget {
   readonly synced: Ready;
   /** Of this run, beyond what the authority and the fork say. */
   readonly warnings: readonly string[];
-  readonly session?: string | undefined;
+  readonly keptJail?: string | undefined;
   readonly note: RunNote;
   /** Asked after the run: other commands that were at work on the fork at the same time, and whether nobody is any more. */
   beside(): Promise<Arrived & { readonly isStill: boolean }>;
@@ -68,18 +68,18 @@ function viewOfFork(host: Host, request: ExecRequest, { place, resolved, synced 
 }
 
 export async function runOnFork(host: Host, request: ExecRequest, target: ForkTarget): Promise<Envelope> {
-  const { place, resolved, synced, session, note } = target;
+  const { place, resolved, synced, keptJail, note } = target;
   const { fork, checkpoint } = synced;
   const { trees = [] } = request;
   const facts = {
     stateBefore: await stateBefore(fork),
     checkpoint,
+    ...(keptJail === undefined ? {} : { keptJail }),
     ...(trees.length === 0 ? {} : { trees: trees.map(treeText) }),
   };
   const { report, seen } = await runOnTarget(host, request, {
     place,
     resolved,
-    session,
     note,
     facts,
     view: viewOfFork(host, request, target),
@@ -102,7 +102,7 @@ export async function runOnFork(host: Host, request: ExecRequest, target: ForkTa
   return {
     ...report,
     workspace: { origin: place.origin, vault: fork.id, fork: fork.name },
-    session: session ?? null,
+    keptJail: keptJail ?? null,
     checkpoint,
     roots: resolved.roots,
     live: resolved.live,

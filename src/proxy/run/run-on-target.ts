@@ -27,10 +27,9 @@ export interface CommandTarget<Seen> {
   readonly view: TargetCommand['view'];
   /** On a directory itself: nothing of it is undone by anybody. */
   readonly isLive: boolean;
-  /** What the record says of it: its name there, its facts, the session. */
+  /** What the record says of it: its name there, and its facts. */
   readonly object: string;
   readonly facts: Facts;
-  readonly session?: string | undefined;
   readonly note: RunNote;
   /** Where the output of a run is kept that its report has no room for. */
   outputsOf(run: string): string;
@@ -63,7 +62,7 @@ export async function runOnTarget<Seen>(
   const recorded = RecordedRun.begin(host, {
     run,
     note: target.note,
-    whose: { object: target.object, agent: agent?.name, parent: agent?.parent?.agent, session: target.session },
+    whose: { object: target.object, agent: agent?.name, parent: agent?.parent?.agent },
     facts: {
       argv,
       directory,

@@ -10,7 +10,7 @@ import { storePaths, type VaultPaths, vaultPaths } from '../../vault/store/layou
 import { trashCount } from '../../vault/store/trash.js';
 import { isForkName, readVaultMeta } from '../../vault/store/vault-meta.js';
 import { keepersOf } from '../../vault/store/worker-file.js';
-import { Sessions } from '../workspace/sessions.js';
+import { KeptJails } from '../workspace/kept-jails.js';
 
 export interface Living {
   readonly kind: 'command' | 'kept jail' | 'freeing';
@@ -58,16 +58,16 @@ async function onFork(
   paths: VaultPaths,
   origin: string,
   fork: string,
-  sessions: ReadonlySet<number>,
+  keptJails: ReadonlySet<number>,
 ): Promise<readonly Found[]> {
   const place = paths.fork(fork);
   const { live } = await readGroup(tree, place);
   const workers = new Map(live.map((worker) => [worker.pid, worker]));
-  const keepers = new Set([...keepersOf(place), ...live.map(({ pid }) => pid).filter((pid) => sessions.has(pid))]);
+  const keepers = new Set([...keepersOf(place), ...live.map(({ pid }) => pid).filter((pid) => keptJails.has(pid))]);
   const kept = [...keepers].map((pid): Found => {
     const worker = workers.get(pid);
-    const what = worker?.command ?? (sessions.has(pid) ? 'idle' : `idle, kept by ${wordsOf(pid).join(' ')}`);
-    const end = sessions.has(pid) ? `ctx session stop --fork ${fork} in that directory` : `kill ${pid}`;
+    const what = worker?.command ?? (keptJails.has(pid) ? 'idle' : `idle, kept by ${wordsOf(pid).join(' ')}`);
+    const end = keptJails.has(pid) ? `ctx jail stop --fork ${fork} in that directory` : `kill ${pid}`;
     return { kind: 'kept jail', pid, origin, fork, what, holdsFork: worker !== undefined, end };
   });
   const commands = live
@@ -94,14 +94,14 @@ function freeing({ store }: Host, table: ProcessTable): readonly Found[] {
 /** Of the whole store, oldest first. */
 export async function listLiving(host: Host): Promise<readonly Living[]> {
   const { directory } = host.store;
-  const sessions = new Set((await new Sessions(host).list()).map(({ pid }) => pid));
+  const keptJails = new Set((await new KeptJails(host).list()).map(({ pid }) => pid));
   const found: Found[] = [];
   for (const id of namesIn(storePaths(directory).vaults)) {
     const paths = vaultPaths(directory, id);
     const origin = readVaultMeta(paths.meta)?.origin;
     if (origin === undefined) continue;
     for (const fork of namesIn(paths.forks).filter(isForkName)) {
-      found.push(...(await onFork(host, paths, origin, fork, sessions)));
+      found.push(...(await onFork(host, paths, origin, fork, keptJails)));
     }
   }
   const table = readProcessTable();

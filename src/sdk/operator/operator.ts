@@ -3,7 +3,7 @@
  * tools, and the record. It stands apart from the workspace, which a program may hand to a model; this it must not.
  */
 import type { Host } from '../../proxy/host.js';
-import { Sessions } from '../workspace/sessions.js';
+import { KeptJails } from '../workspace/kept-jails.js';
 import { Approvals } from './approvals.js';
 import { type Diagnosis, examine } from './doctor.js';
 import { Profiles } from './harness.js';
@@ -21,7 +21,7 @@ export class Operator {
   readonly agents: Objects;
   readonly tools: Objects;
   readonly profiles: Profiles;
-  readonly sessions: Sessions;
+  readonly keptJails: KeptJails;
 
   /** Callers of the package use `operate`. */
   constructor(host: Host) {
@@ -32,7 +32,7 @@ export class Operator {
     this.agents = new Objects(host, 'agent');
     this.tools = new Objects(host, 'tool');
     this.profiles = new Profiles(host);
-    this.sessions = new Sessions(host);
+    this.keptJails = new KeptJails(host);
   }
 
   /** Of this host, or one that was exported; all of it, or what an agent may read. */

@@ -5,7 +5,7 @@
  * object. What a method needs is loaded when it is called: a start of `ctx exec` reads no more than it uses.
  *
  * Commands run beside each other, and beside what only looks. What changes the fork as a whole, such as an apply, waits for the
- * commands that were asked for before it, and those that come later wait for it; sessions that a caller starts are apart.
+ * commands that were asked for before it, and those that come later wait for it; kept jails that a caller starts are apart.
  */
 import { ErrnoError, hasCode } from '../../base/errno.js';
 import { SharedTurns, Turns } from '../../base/turns.js';
@@ -38,7 +38,7 @@ import type {
   WhyObject,
   WhyPath,
 } from './permissions.js';
-import type { FileOptions, FoundMatches, Listing, WorkspaceSession } from './workspace-session.js';
+import type { FileOptions, FoundMatches, Listing, WorkspaceJail } from './workspace-jail.js';
 
 export type { Envelope, LiveEnvelope, Operation, Plan, Prepared };
 
@@ -56,9 +56,9 @@ export class Workspace extends Fork {
   readonly #turns = new SharedTurns();
   readonly #edits = new Turns();
   /** The jail for files and for `run`, from its first use on. */
-  #kept: Promise<WorkspaceSession> | undefined;
+  #kept: Promise<WorkspaceJail> | undefined;
   /** From when it is made: whoever closes the workspace waits for nothing else before it ends. */
-  #made: WorkspaceSession | undefined;
+  #made: WorkspaceJail | undefined;
   readonly #closing = new AbortController();
 
   /** Callers of the package use `open`. */
@@ -188,22 +188,22 @@ export class Workspace extends Fork {
   }
 
   /** A kept jail of the caller's own: started once, then a command costs about a fork. End it when done. */
-  async session(): Promise<WorkspaceSession> {
-    const [{ WorkspaceSession }, { Session }] = [
-      await import('./workspace-session.js'),
-      await import('../../session/session.js'),
+  async keepJail(): Promise<WorkspaceJail> {
+    const [{ WorkspaceJail }, { KeptJail }] = [
+      await import('./workspace-jail.js'),
+      await import('../../kept-jail/kept-jail.js'),
     ];
-    return new WorkspaceSession(this.#host, this.#place, await Session.start(this.#host, this.#request));
+    return new WorkspaceJail(this.#host, this.#place, await KeptJail.start(this.#host, this.#request));
   }
 
   /** One for all that ask while it is being made. */
-  #keptSession(): Promise<WorkspaceSession> {
+  #keptJail(): Promise<WorkspaceJail> {
     this.#kept ??= this.#keep();
     return this.#kept;
   }
 
-  async #keep(): Promise<WorkspaceSession> {
-    const making = this.session();
+  async #keep(): Promise<WorkspaceJail> {
+    const making = this.keepJail();
     void making.catch(() => {
       this.#kept = undefined;
     });
@@ -215,7 +215,7 @@ export class Workspace extends Fork {
     return kept;
   }
 
-  async #leave(kept: WorkspaceSession): Promise<void> {
+  async #leave(kept: WorkspaceJail): Promise<void> {
     if (this.#made === kept) {
       this.#made = undefined;
       this.#kept = undefined;
@@ -229,17 +229,17 @@ export class Workspace extends Fork {
   }
 
   /** In the kept jail. Where what its agent may do has changed since, nothing ran, and another jail takes its place. */
-  #inKept<T>(use: (session: WorkspaceSession) => Promise<T>, signal: AbortSignal | undefined, again = () => true) {
+  #inKept<T>(use: (jail: WorkspaceJail) => Promise<T>, signal: AbortSignal | undefined, again = () => true) {
     return this.#beside(async () => {
-      const kept = await this.#keptSession();
+      const kept = await this.#keptJail();
       try {
         return await use(kept);
       } catch (error) {
-        const isLost = error instanceof ErrnoError && error.code === 'ESTALE' && error.operation === 'session';
+        const isLost = error instanceof ErrnoError && error.code === 'ESTALE' && error.operation === 'kept jail';
         if (!isLost) throw error;
         await this.#leave(kept);
         if (!again()) throw error;
-        return use(await this.#keptSession());
+        return use(await this.#keptJail());
       }
     }, signal);
   }
@@ -254,8 +254,8 @@ export class Workspace extends Fork {
       return onApproval?.(request, signal);
     };
     return this.#inKept(
-      (session) =>
-        session.exec(command, {
+      (jail) =>
+        jail.exec(command, {
           ...options,
           approvalMilliseconds,
           onApproval: watched,
@@ -278,27 +278,27 @@ export class Workspace extends Fork {
   }
 
   read(path: string, options: FileOptions = {}): Promise<Buffer> {
-    return this.#inKept((session) => session.read(path, options), options.signal);
+    return this.#inKept((jail) => jail.read(path, options), options.signal);
   }
 
   write(path: string, content: string | Uint8Array, options: FileOptions = {}): Promise<Envelope> {
     return this.#oneByOne((turn) =>
-      this.#inKept((session) => turn.then(() => session.write(path, content, options)), options.signal),
+      this.#inKept((jail) => turn.then(() => jail.write(path, content, options)), options.signal),
     );
   }
 
   edit(path: string, edit: Edit, options: FileOptions = {}): Promise<{ readonly count: number }> {
     return this.#oneByOne((turn) =>
-      this.#inKept((session) => turn.then(() => session.edit(path, edit, options)), options.signal),
+      this.#inKept((jail) => turn.then(() => jail.edit(path, edit, options)), options.signal),
     );
   }
 
   list(path = '.', options: FileOptions & { readonly depth?: number | undefined } = {}): Promise<Listing> {
-    return this.#inKept((session) => session.list(path, options), options.signal);
+    return this.#inKept((jail) => jail.list(path, options), options.signal);
   }
 
   search(pattern: string, options: SearchOptions & FileOptions = {}): Promise<FoundMatches> {
-    return this.#inKept((session) => session.search(pattern, options), options.signal);
+    return this.#inKept((jail) => jail.search(pattern, options), options.signal);
   }
 
   /** As `apply`, for a program that speaks for a model: a person answers first, with `ctx approvals`. EACCES where it is a no. */

@@ -1,6 +1,6 @@
 /**
  * Durable points: one `syncfs` of the store, then the states that name what it has put on the disk. Never once a command: at a
- * checkpoint by name, an apply and its undo, the end of a session and its pauses, an import, and before layers are deleted.
+ * checkpoint by name, an apply and its undo, the end of a kept jail and its pauses, an import, and before layers are deleted.
  */
 
 import type { ForkMeta } from '../store/fork-meta.js';

@@ -21,7 +21,7 @@
  *   STORE/run/                           as a fork's, of commands without one
  *   STORE/home/PROFILE/UID/              the home of `ctx run PROFILE`, whatever the directory
  *   STORE/cache/UID/KEY/                 as a fork's cache/KEY, of commands with --cache share
- *   STORE/session/KEY/FORK.socket        of a live session, with FORK.json: who keeps it
+ *   STORE/jail/KEY/FORK.socket           of a live kept jail, with FORK.json: who keeps it
  *   STORE/authority/DIGEST.pem           certificates of a person's own authorities, for commands that have a network
  *   STORE/approval/ID/                   a command that waits for a person's answer, and the answer
  *   STORE/trash/                         renamed here, then deleted
@@ -89,7 +89,7 @@ export function storePaths(store: string) {
     meta: `${store}/meta.json`,
     record: `${store}/record`,
     vaults: `${store}/vault`,
-    sessions: `${store}/session`,
+    keptJails: `${store}/jail`,
     authorities: `${store}/authority`,
     homes: `${store}/home`,
     caches: `${store}/cache`,

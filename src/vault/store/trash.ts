@@ -40,7 +40,7 @@ export function throwAwayOrLeave(store: Store, layer: string): void {
   }
 }
 
-/** Moves away what is in the directory, and leaves itself: a session has it mounted, and goes on. A missing one is fine. */
+/** Moves away what is in the directory, and leaves itself: a kept jail has it mounted, and goes on. A missing one is fine. */
 export function throwAwayContents(store: Store, directory: string): void {
   try {
     const names = readdirSync(directory);

@@ -5,9 +5,9 @@ import { once } from 'node:events';
 import { openSync, truncateSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isAlive } from '../../../test/support/kept-jail.js';
 import { until } from '../../../test/support/process.js';
 import { randomFrom, testSeed } from '../../../test/support/random.js';
-import { isAlive } from '../../../test/support/session.js';
 import { freshPlace, program } from './tree-fixture.js';
 
 const place = freshPlace();

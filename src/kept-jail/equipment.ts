@@ -1,0 +1,120 @@
+/** What a kept jail is made with: its jail, its place in the fork's group, its control group, its network, its record. */
+import { type ControlGroup, makeGroup } from '../jail/cgroup.js';
+import { keptPlan } from '../jail/plan.js';
+import { ServedJail } from '../jail/serve.js';
+import type { ResolvedAuthority } from '../proxy/grants/authority-of.js';
+import { enforcedPlan } from '../proxy/grants/enforced-plan.js';
+import { ownersOf } from '../proxy/grants/jail-identity.js';
+import type { Host, Place } from '../proxy/host.js';
+import { heldCachesText } from '../proxy/report/held-caches.js';
+import type { Permitted } from '../proxy/run/authority-for.js';
+import { mountsOf } from '../proxy/run/fork-mounts.js';
+import { joinedFork, refuseOtherOwners } from '../proxy/run/join-fork.js';
+import { readyFork } from '../proxy/run/ready-fork.js';
+import { type JailNetwork, networkFor } from '../proxy/run/run.js';
+import { viewOf } from '../proxy/run/view.js';
+import { rootKey, workspaceRoot } from '../vault/store/layout.js';
+import { Member } from '../vault/store/member.js';
+import { type KeptPlace, keepPlace, leavePlace } from '../vault/store/worker-file.js';
+import type { OpenFork } from '../vault/vault.js';
+import { KeptJailRecord } from './jail-record.js';
+import type { KeptJailRequest } from './jail-request.js';
+
+/** Goes with the kept jail. */
+export interface Equipment {
+  readonly jail: ServedJail;
+  readonly kept: KeptPlace;
+  readonly group: ControlGroup | undefined;
+  readonly network: JailNetwork | undefined;
+  readonly record: KeptJailRecord;
+  readonly resolved: ResolvedAuthority;
+  readonly origin: string;
+  readonly fork: string;
+}
+
+/** The fork while the jail has it mounted: while a command runs, or something that one left. */
+export interface MountedFork {
+  readonly fork: OpenFork;
+  readonly member: Member;
+  readonly isReadOnly: boolean;
+  /** Its overlays are taken down, and its place in the group is still held. */
+  isDown: boolean;
+  /** Commands that run now. */
+  readonly running: Set<{ readonly text: string }>;
+}
+
+/** As far as there are any yet. */
+interface Parts {
+  readonly jail: ServedJail | undefined;
+  readonly network: JailNetwork | undefined;
+  readonly group: ControlGroup | undefined;
+  readonly member: Member | undefined;
+  readonly kept: KeptPlace | undefined;
+}
+
+/** Where a start failed: whatever is there already goes. */
+export async function dismantle({ jail, network, group, member, kept }: Parts): Promise<void> {
+  await jail?.end();
+  await network?.end();
+  group?.remove();
+  member?.leave();
+  if (kept !== undefined) leavePlace(kept);
+}
+
+export interface EquipmentRequest {
+  readonly host: Host;
+  readonly id: string;
+  readonly request: KeptJailRequest;
+  readonly place: Place;
+  readonly resolved: Permitted;
+  /** Locked by the caller, which closes it. */
+  readonly opened: OpenFork;
+}
+
+/** The jail has the fork mounted, and nothing runs in it. */
+export async function makeEquipment(asked: EquipmentRequest): Promise<[Equipment, MountedFork]> {
+  const { host, id, request, place, resolved, opened } = asked;
+  const { authority } = resolved;
+  const { origin } = place;
+  const whole = { ...request, argv: ['ctx', 'jail'], streams: 'capture' } as const;
+  const roots = [workspaceRoot, ...resolved.roots.map(rootKey)];
+  let kept: KeptPlace | undefined;
+  let member: Member | undefined;
+  let group: ControlGroup | undefined;
+  let network: JailNetwork | undefined;
+  let jail: ServedJail | undefined;
+  try {
+    const owners = ownersOf(place, resolved);
+    refuseOtherOwners(opened, owners);
+    const synced =
+      opened.others.length === 0
+        ? await readyFork(host, place, opened, resolved, whole)
+        : await joinedFork(host, opened, resolved, whole);
+    kept = await keepPlace(host.tree, opened.place);
+    const checkpoint = synced.checkpoint ?? opened.others[0]?.checkpoint ?? null;
+    const facts = { command: 'ctx jail start', roots, owners, checkpoint };
+    member = await Member.enter(host.tree, opened.place, facts, opened.others, kept);
+    const mounts = mountsOf(synced.fork, resolved.roots, { cache: request.cache });
+    const view = viewOf({ ...whole, host, place, resolved, mounts });
+    const fork = opened.name;
+    const record = new KeptJailRecord(host, { id, origin, vault: synced.fork.id, fork, resolved });
+    const { privateHosts = [], secrets = [] } = request;
+    network = await networkFor({ authority, privateHosts, secrets, view, onConnection: record.connections });
+    group = makeGroup(authority.quota, host.lockLibrary);
+    jail = await ServedJail.make({
+      program: host.jailProgram,
+      plan: enforcedPlan({ ...view, jail: { ...view.jail, controlGroups: group?.directories ?? [] } }, keptPlan),
+      lockDescriptor: kept.descriptor,
+      onServer: network?.onServer,
+    });
+    // Said now, and with the first command: whoever runs that may be another one.
+    const warnings = [...(opened.warnings ?? []), ...heldCachesText(jail.heldCaches)];
+    for (const text of warnings) host.warn?.(text);
+    record.sayLater(warnings);
+    const equipment = { jail, kept, group, network, record, resolved, origin, fork };
+    return [equipment, { fork: synced.fork, member, isReadOnly: false, isDown: false, running: new Set() }];
+  } catch (error) {
+    await dismantle({ jail, network, group, member, kept });
+    throw error;
+  }
+}

@@ -1,0 +1,264 @@
+/**
+ * A kept jail: one jail on one fork, under one Authority, for many commands. A command costs about a fork and a report;
+ * what it leaves running goes on until the kept jail ends. Commands may run at the same time. The map of this layer:
+ *
+ *   jail-request   what is asked                     decided-command   one command, decided about
+ *   equipment      what a kept jail is made with     jail-record       what it has in the record of its own
+ *   kept-fork      the fork from command to command (enter-fork; background-limits: what runs between commands)
+ *   run-kept       one command in the kept jail      run-apart         one that needs a jail of its own
+ *   jail-keeper    the process that keeps it         jail-place, jail-wire, peer   its socket, and what is said there
+ *
+ * Where something runs in the background nothing is frozen before a command, and its report says so.
+ */
+import { commandsAtWork } from '../base/limits.js';
+import { Room, Turns } from '../base/turns.js';
+import { uniqueName } from '../base/unique-name.js';
+import type { RunningCommand } from '../jail/serve.js';
+import { executeInOwnJail } from '../proxy/execute.js';
+import { mountingPlan } from '../proxy/grants/enforced-plan.js';
+import { type Host, type Place, placeOf } from '../proxy/host.js';
+import type { Envelope } from '../proxy/report/envelope.js';
+import { authorityToPrepare, type Permitted } from '../proxy/run/authority-for.js';
+import type { JailRun } from '../proxy/run/run.js';
+import { runOnFork, withArrived } from '../proxy/run/run-on-fork.js';
+import type { TargetCommand } from '../proxy/run/run-on-target.js';
+import { openSettled, untilJoined } from '../proxy/run/settled-fork.js';
+import { vaultWatchOf } from '../proxy/run/watch-limits.js';
+import { writtenTrees } from '../vault/fork-trees.js';
+import { commandText } from '../vault/store/group.js';
+import { rootKey, workspaceRoot } from '../vault/store/layout.js';
+import type { Member } from '../vault/store/member.js';
+import { leavePlace } from '../vault/store/worker-file.js';
+import { closeFork, type OpenFork, openFork } from '../vault/vault.js';
+import { type DecidedCommand, decideCommand } from './decided-command.js';
+import { joinMounted } from './enter-fork.js';
+import { dismantle, type Equipment, type MountedFork, makeEquipment } from './equipment.js';
+import type { KeptCommand, KeptJailRequest } from './jail-request.js';
+import { KeptFork } from './kept-fork.js';
+import { ranApart, readApart, runApart } from './run-apart.js';
+import { runKept } from './run-kept.js';
+
+const background = 'processes of earlier commands are running: what they write is in this report too';
+
+export class KeptJail {
+  readonly id: string;
+  readonly #host: Host;
+  readonly #request: KeptJailRequest;
+  readonly #equipment: Equipment;
+  readonly #turns = new Turns();
+  readonly #room = new Room(commandsAtWork);
+  readonly #fork: KeptFork;
+  #ending: Promise<void> | undefined;
+
+  private constructor(id: string, host: Host, request: KeptJailRequest, equipment: Equipment, mounted: MountedFork) {
+    this.id = id;
+    this.#host = host;
+    this.#request = request;
+    this.#equipment = equipment;
+    this.#fork = new KeptFork(host, equipment, this.#turns, mounted);
+  }
+
+  get origin(): string {
+    return this.#equipment.origin;
+  }
+
+  get fork(): string {
+    return this.#equipment.fork;
+  }
+
+  /** Resolves when everything inside is dead and unmounted. */
+  get ended(): Promise<void> {
+    return this.#equipment.jail.ended;
+  }
+
+  static async start(host: Host, request: KeptJailRequest): Promise<KeptJail> {
+    const place = placeOf(host, request.cwd);
+    // Of the whole workspace, wherever in it a command will stand.
+    const resolved = await authorityToPrepare(
+      host,
+      { ...place, directory: place.origin },
+      { ...request, streams: 'capture' },
+    );
+    return untilJoined(() => KeptJail.#startOn(host, request, place, resolved));
+  }
+
+  static async #startOn(host: Host, request: KeptJailRequest, place: Place, resolved: Permitted): Promise<KeptJail> {
+    const { store, tree } = host;
+    const { origin, owner } = place;
+    const { onProgress, signal, fork } = request;
+    const id = uniqueName();
+    const roots = [workspaceRoot, ...resolved.roots.map(rootKey)];
+    const opening = { store, tree, origin, owner, fork, onProgress, signal, beside: true, purpose: 'ctx jail start' };
+    const opened = await openSettled(roots, (look) => openFork({ ...opening, look }));
+    try {
+      const [equipment, mounted] = await makeEquipment({ host, id, request, place, resolved, opened });
+      try {
+        const jail = new KeptJail(id, host, request, equipment, mounted);
+        equipment.record.write('begin');
+        await jail.#fork.letGo();
+        return jail;
+      } catch (error) {
+        await dismantle({ ...equipment, member: mounted.member });
+        throw error;
+      }
+    } finally {
+      closeFork(opened);
+    }
+  }
+
+  /** Beside those that run already, as long as there is room. */
+  async exec(command: KeptCommand): Promise<Envelope> {
+    const { origin, resolved } = this.#equipment;
+    const kept = { id: this.id, host: this.#host, request: this.#request, origin, resolved };
+    const decided = await decideCommand(kept, command);
+    const leave = await this.#room.enter();
+    try {
+      return await untilJoined(() => this.#exec(decided));
+    } finally {
+      leave();
+    }
+  }
+
+  end(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  async #end(): Promise<void> {
+    const { jail, group, network, kept, record } = this.#equipment;
+    await jail.end();
+    await this.#fork.unwatch();
+    await network?.end();
+    group?.remove();
+    await this.#fork.end();
+    leavePlace(kept);
+    record.write('ok');
+  }
+
+  async #exec(decided: DecidedCommand): Promise<Envelope> {
+    const { host, place, resolved, request, command } = decided;
+    const isReadOnly = request.readonly === true;
+    const end = await this.#turns.take();
+    let endTurn = end;
+    let held: OpenFork | undefined;
+    try {
+      const found = this.#fork.mounted;
+      const isApart = resolved.digest !== this.#equipment.resolved.digest;
+      const isOther = found !== undefined && found.isReadOnly !== isReadOnly;
+      if (isApart || isOther) {
+        end();
+        return await this.#execApart(decided, [isApart ? ranApart : readApart]);
+      }
+      held = found?.fork;
+      const [mounted, synced] =
+        found === undefined ? await this.#fork.mount(decided) : ([found, await joinMounted(found, decided)] as const);
+      const { fork, member, running } = mounted;
+      held = fork;
+      const isNew = found === undefined;
+      const before = [...synced.fork.others.map((other) => other.command), ...[...running].map(({ text }) => text)];
+      const arrivals = member.arrivals;
+      const own = { text: commandText(request.argv) };
+      return await runOnFork(host, request, {
+        place,
+        resolved,
+        synced,
+        keptJail: this.id,
+        warnings: [...this.#equipment.record.takeUnsaid(), ...(!isNew && running.size === 0 ? [background] : [])],
+        note: member,
+        beside: async () => ({
+          ...withArrived(before, member.since(arrivals)),
+          isStill: mounted.isDown && (await member.others()).length === 0,
+        }),
+        run: async (one) => {
+          await this.#fork.unwatch();
+          running.add(own);
+          member.does([...running].map(({ text }) => text).join('; '));
+          let isStarted = false;
+          const onStarted = (jail: RunningCommand, mounting: Promise<void> | undefined) => {
+            command.onStarted?.(jail);
+            // Everything is mounted: whoever comes joins it.
+            void Promise.all([jail.started, mounting]).then(
+              () => {
+                isStarted = true;
+                fork.lock?.letGo();
+                endTurn();
+              },
+              () => undefined,
+            );
+          };
+          try {
+            return await this.#runIn(one, decided, synced.fork, isNew ? member : undefined, onStarted);
+          } finally {
+            if (isStarted) endTurn = await this.#turns.take();
+            await fork.lock?.takeAgain();
+            running.delete(own);
+            const left = [...running].map(({ text }) => text);
+            member.does(left.length > 0 ? left.join('; ') : `processes that ${own.text} left`);
+            // So that the report reads what nobody writes.
+            mounted.isDown = running.size === 0 && (await this.#fork.release());
+          }
+        },
+      });
+    } finally {
+      if (held !== undefined) await this.#fork.rest(held);
+      endTurn();
+      // Its end does it, and a command that it cut short comes here after that.
+      if (this.#ending === undefined) this.#fork.syncWhenIdle();
+    }
+  }
+
+  async #runIn(
+    one: TargetCommand,
+    { command, resolved, host }: DecidedCommand,
+    fork: OpenFork,
+    newcomer: Member | undefined,
+    onStarted: (jail: RunningCommand, mounting: Promise<void> | undefined) => void,
+  ): Promise<JailRun> {
+    const { jail, network } = this.#equipment;
+    // The jail does one thing after the other: the command starts on what is mounted, without our waiting for it.
+    const mounting = newcomer && jail.mount(mountingPlan(one.view)).then(() => newcomer.mounted(jail.pid));
+    const running = runKept({
+      ...one,
+      jail,
+      network,
+      authority: resolved.authority,
+      conversation: command.conversation,
+      treeProgram: host.tree.program,
+      counted: writtenTrees(fork),
+      vault: vaultWatchOf(fork),
+      onStarted: (started) => onStarted(started, mounting),
+    });
+    const [ran] = await Promise.all([running, mounting]);
+    return ran;
+  }
+
+  /** With another network, or otherwise mounted: a jail of its own, on the same fork. */
+  #execApart(
+    { host, place, resolved, request, command }: DecidedCommand,
+    warnings: readonly string[],
+  ): Promise<Envelope> {
+    const { group } = this.#equipment;
+    return executeInOwnJail(host, request, {
+      place,
+      resolved,
+      warnings,
+      keptJail: this.id,
+      fork: this.fork,
+      run: (one, fork, { lockDescriptor, onStarted }) =>
+        runApart({
+          ...one,
+          authority: resolved.authority,
+          conversation: command.conversation,
+          treeProgram: host.tree.program,
+          counted: writtenTrees(fork),
+          vault: vaultWatchOf(fork),
+          program: this.#host.jailProgram,
+          privateHosts: this.#request.privateHosts ?? [],
+          secrets: this.#request.secrets ?? [],
+          controlGroups: group?.directories ?? [],
+          lockDescriptor,
+          onStarted,
+        }),
+    });
+  }
+}

@@ -1,0 +1,31 @@
+/** Who is at the other end of a unix socket: `native/peer.node`, since Node does not say. */
+import type { Socket } from 'node:net';
+import { ErrnoError } from '../base/errno.js';
+
+interface Library {
+  /** 0 where it is this process's own user and groups, else an errno. */
+  isSelf(descriptor: number): number;
+}
+
+/** Node has the descriptor and does not type it. Without one nobody is known. */
+function descriptorOf(socket: Socket): number {
+  const { _handle } = socket as unknown as { readonly _handle?: { readonly fd?: unknown } | null };
+  return typeof _handle?.fd === 'number' ? _handle.fd : -1;
+}
+
+/** A check that is true for a process of our own user and groups alone. */
+export function loadPeerCheck(library: string): (socket: Socket) => boolean {
+  const module = { exports: {} as Library };
+  try {
+    process.dlopen(module, library);
+  } catch (cause) {
+    throw new ErrnoError('ENOSYS', {
+      operation: 'jail start',
+      path: library,
+      reason: 'expected the library that says who asks',
+      remedy: 'npm run setup -- start, in the checkout of ctxfs',
+      cause,
+    });
+  }
+  return (socket) => module.exports.isSelf(descriptorOf(socket)) === 0;
+}

@@ -1,0 +1,47 @@
+/**
+ * One command of a kept jail in a jail of its own, on the same fork: where it was granted a network that the kept jail has not, or
+ * runs read-only beside commands that write. In the kept jail whatever earlier commands left running could use that grant, too.
+ */
+
+import { keptPlan } from '../jail/plan.js';
+import { ServedJail } from '../jail/serve.js';
+import type { InjectedSecret } from '../network/secret.js';
+import { enforcedPlan } from '../proxy/grants/enforced-plan.js';
+import { type JailRun, networkFor } from '../proxy/run/run.js';
+import { type KeptRunRequest, runKept } from './run-kept.js';
+
+export interface ApartRequest extends Omit<KeptRunRequest, 'jail' | 'network'> {
+  readonly program: string;
+  readonly privateHosts: readonly string[];
+  readonly secrets: readonly InjectedSecret[];
+  /** Those of the kept jail, so that its limits hold for both together. */
+  readonly controlGroups: readonly string[];
+  readonly lockDescriptor: number | undefined;
+}
+
+export const ranApart =
+  'it ran in a jail of its own, for the network that was granted to it: what it left running was ended with it';
+export const readApart =
+  'it ran in a jail of its own, read-only beside commands that write, or the other way round: what it left running was ended with it';
+
+/** When this returns or throws, nothing of it is mounted. */
+export async function runApart(request: ApartRequest): Promise<JailRun> {
+  const { view, program, controlGroups, lockDescriptor } = request;
+  const network = await networkFor(request);
+  try {
+    const jail = await ServedJail.make({
+      program,
+      plan: enforcedPlan({ ...view, jail: { ...view.jail, controlGroups } }, keptPlan),
+      lockDescriptor,
+      onServer: network?.onServer,
+    });
+    try {
+      const ran = await runKept({ ...request, jail, network });
+      return { ...ran, outcome: { ...ran.outcome, heldCaches: jail.heldCaches } };
+    } finally {
+      await jail.end();
+    }
+  } finally {
+    await network?.end();
+  }
+}

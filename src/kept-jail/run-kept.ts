@@ -1,0 +1,102 @@
+/** One command in a kept jail: its streams, its clock, its limits. The jail goes on. */
+import type { Authority } from '../authority/authority.js';
+import type { OutputListener } from '../jail/command-streams.js';
+import { commandPlan } from '../jail/plan.js';
+import type { RunningCommand, ServedCommand, ServedJail } from '../jail/serve.js';
+import type { ConnectionEvent } from '../network/events.js';
+import { type EnforcedView, temporaryOf } from '../proxy/grants/enforced-plan.js';
+import { capturedStreams } from '../proxy/report/captured-output.js';
+import type { ConnectionListener } from '../proxy/report/connection-records.js';
+import type { LimitEvents } from '../proxy/report/limit-events.js';
+import type { JailNetwork, JailRun } from '../proxy/run/run.js';
+import { reachedByOutcome, withTimeout } from '../proxy/run/time-limit.js';
+import { type VaultWatch, watchLimits } from '../proxy/run/watch-limits.js';
+
+/** Where the bytes of a command come from and go; without them it reads nothing, and its output is in the report. */
+export interface Conversation {
+  readonly input: ServedCommand['input'];
+  readonly onOutput: ServedCommand['onOutput'];
+}
+
+export interface KeptRunRequest {
+  readonly jail: ServedJail;
+  readonly network: JailNetwork | undefined;
+  readonly view: EnforcedView;
+  readonly authority: Authority;
+  readonly conversation: Conversation | undefined;
+  readonly outputs: string;
+  readonly onOutput?: OutputListener | undefined;
+  readonly timeoutMilliseconds?: number | undefined;
+  readonly events: LimitEvents;
+  readonly onConnection: ConnectionListener;
+  readonly treeProgram: string;
+  readonly counted: readonly string[];
+  readonly vault?: VaultWatch | undefined;
+  readonly onStarted?: ((command: RunningCommand) => void) | undefined;
+}
+
+/** Events are summed by what they are about, in the order of their first: those of this command are what the sums grew by. */
+function addedTo(before: readonly ConnectionEvent[], after: readonly ConnectionEvent[]): readonly ConnectionEvent[] {
+  return after.flatMap((event, index) => {
+    const { count = 0, bytesIn = 0, bytesOut = 0, milliseconds = 0 } = before[index] ?? {};
+    if (event.count === count) return [];
+    return [
+      {
+        ...event,
+        count: event.count - count,
+        bytesIn: event.bytesIn - bytesIn,
+        bytesOut: event.bytesOut - bytesOut,
+        milliseconds: event.milliseconds - milliseconds,
+      },
+    ];
+  });
+}
+
+export async function runKept(request: KeptRunRequest): Promise<JailRun> {
+  const { jail, network, view, authority, conversation, events } = request;
+  const captured = capturedStreams(request.outputs);
+  const connectionsBefore = network?.connections() ?? [];
+  const endAttribution = network?.attribute(request.onConnection);
+  let command: RunningCommand | undefined;
+  const watch = await watchLimits({
+    quota: authority.quota,
+    events,
+    // The whole kept jail's: what is told of it is told by its record.
+    group: undefined,
+    treeProgram: request.treeProgram,
+    roots: request.counted,
+    vault: request.vault,
+    temporary: temporaryOf(view),
+    end: () => command?.kill(),
+  });
+  const start = process.hrtime.bigint();
+  try {
+    command = jail.start({
+      plan: commandPlan(view.jail),
+      input: conversation?.input ?? 'nothing',
+      onOutput:
+        conversation?.onOutput ??
+        ((stream, chunk) => {
+          captured[stream].add(chunk);
+          return request.onOutput?.(stream, chunk);
+        }),
+      onHeld: watch.held,
+    });
+    request.onStarted?.(command);
+    const [outcome, timedOut] = await withTimeout(command, request.timeoutMilliseconds, events);
+    return {
+      outcome,
+      timedOut,
+      durationMilliseconds: Number(process.hrtime.bigint() - start) / 1e6,
+      stdout: conversation === undefined ? captured.stdout.finish() : null,
+      stderr: conversation === undefined ? captured.stderr.finish() : null,
+      connections: addedTo(connectionsBefore, network?.connections() ?? []),
+      limitsReached: [...watch.reached, ...reachedByOutcome(outcome, authority)],
+    };
+  } finally {
+    endAttribution?.();
+    await watch.stop();
+    captured.stdout.close();
+    captured.stderr.close();
+  }
+}

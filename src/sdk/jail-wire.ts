@@ -1,0 +1,14 @@
+/** What a client of a kept jail and the process that keeps it say to each other, and the command that they speak with. */
+export type { RunningCommand } from '../jail/serve.js';
+export type { Served } from '../kept-jail/jail-keeper.js';
+export {
+  type ClientRequest,
+  encodeBytes,
+  encodeFrame,
+  FrameReader,
+  readRequest,
+  readSize,
+  type WireFrame,
+  wireKind,
+} from '../kept-jail/jail-wire.js';
+export type { Conversation } from '../kept-jail/run-kept.js';

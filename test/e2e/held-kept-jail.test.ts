@@ -1,0 +1,45 @@
+/** A kept jail and a hook that one of them keeps waiting: no tool call gets through by it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inKeptJail, isAlive } from '../support/kept-jail.js';
+import { useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
+
+forEachUser((user) => {
+  const stage = useStage(user);
+  const question = (project: string) => JSON.stringify({ version: 1, cwd: project, tool: 'read', paths: ['x'] });
+
+  test('a kept jail whose process is held does not let a call through: the hook ends, and not well', () =>
+    inKeptJail(stage, async ({ project, pid }) => {
+      process.kill(pid, 'SIGSTOP');
+      try {
+        const { code, signal, stdout } = await stage.ctx(project, ['hook', 'json'], { input: question(project) });
+        assert.deepEqual([code, signal, stdout], [null, 'SIGALRM', '']);
+      } finally {
+        process.kill(pid, 'SIGCONT');
+      }
+      assert.equal((await stage.ctx(project, ['why', 'read', '.'])).code, 0);
+    }));
+
+  test('a kept jail holds no descriptor of whoever started it', () => {
+    const project = stage.project();
+    const ctx = stage.program;
+    // By a shell that hands on descriptors of any number.
+    const start = `exec 30> ../held-lock; flock 30; ${ctx} jail start`;
+    stage.shell(
+      project,
+      `bash -c '${start}'; free=0; flock -n ../held-lock true || free=1; ${ctx} jail stop; exit $free`,
+    );
+  });
+
+  test('a message that never ends is denied, and the kept jail lives', () =>
+    inKeptJail(stage, async ({ project, pid }) => {
+      const running = stage.startCtx(project, ['hook', 'json'], { stdio: ['pipe', 'pipe', 'pipe'] });
+      running.child.stdin?.write('{"version":1,');
+      const { code, stdout } = await running.finished;
+      assert.equal(code, 137);
+      assert.match(stdout, /"deny"/);
+      assert.ok(isAlive(pid));
+      assert.match((await stage.ctx(project, ['hook', 'json'], { input: question(project) })).stdout, /"allow"/);
+    }));
+});

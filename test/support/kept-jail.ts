@@ -1,0 +1,59 @@
+/** A kept jail of a suite: started, and stopped whatever the test does. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { buildOf } from '../../src/cli/kept-jail/build.js';
+import type { Envelope } from '../../src/proxy/report/envelope.js';
+import { parseJson, type Stage } from './stage.js';
+
+export interface Started {
+  readonly project: string;
+  readonly pid: number;
+}
+
+export interface KeptJailOptions {
+  /** Fills the project. */
+  readonly script?: string;
+  /** Further words of `ctx jail start`. */
+  readonly options?: readonly string[];
+  readonly project?: string;
+}
+
+export async function inKeptJail(
+  stage: Stage,
+  use: (started: Started) => Promise<void>,
+  { script = ':', options = [], project = stage.project(script) }: KeptJailOptions = {},
+): Promise<void> {
+  const { code, stdout, stderr } = await stage.ctx(project, ['jail', 'start', '--json', ...options]);
+  assert.equal(code, 0, stderr);
+  try {
+    await use({ project, pid: (parseJson(stdout) as { pid: number }).pid });
+  } finally {
+    await stage.ctx(project, ['jail', 'stop']);
+  }
+}
+
+/** The payload of a request as the native client makes it, with whatever follows the build. */
+export function requestOf(
+  { program }: Stage,
+  directory: string,
+  terminal: string,
+  terminals: string,
+  ...rest: readonly string[]
+): Buffer {
+  const build = buildOf(join(dirname(program), '../dist/cli/ctx.cjs'));
+  return Buffer.from([directory, terminal, terminals, build, ...rest].map((word) => `${word}\0`).join(''));
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+export async function envelopeOf(stage: Stage, project: string, script: string): Promise<Envelope> {
+  const { stdout, stderr } = await stage.ctx(project, ['jail', 'exec', '--json', '--', 'sh', '-c', script]);
+  return parseJson(stdout, stderr) as Envelope;
+}
