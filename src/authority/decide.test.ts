@@ -182,8 +182,9 @@ describe('an explanation', () => {
   });
 
   it('of a path names the entry that decided and how each layer says it', () => {
+    const hook = { allowed: false, text: 'denies the call' };
     const ask = (path: string, access: 'read' | 'write') =>
-      explainPath({ ...good, path, access, verdict: decidePath({ ...good, path, access }) });
+      explainPath({ ...good, path, access, verdict: decidePath({ ...good, path, access }), hook });
     assert.equal(ask('/work/x', 'write').source, 'cwd /work (rw)');
     assert.equal(ask('/work/store/x', 'read').source, 'hidden, below cwd /work (rw)');
     assert.equal(ask('/data/x', 'write').layers.at(-1)?.text.slice(0, 6), 'EROFS:');

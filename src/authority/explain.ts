@@ -8,7 +8,7 @@ import { checks, type DecisionRequest, decide } from './decide.js';
 import { printLabel } from './label.js';
 import { permissionBit, printGrant } from './permission.js';
 import type { Policy } from './policy.js';
-import { coach, controlDirectory, type DecisionStep, type Reason, type Verdict } from './refusal.js';
+import { coach, controlDirectory, type DecisionStep, type Verdict } from './refusal.js';
 
 export interface ExplainedStep {
   readonly step: DecisionStep;
@@ -71,7 +71,7 @@ export function explainDecision(request: DecisionRequest): Explanation {
   return Object.freeze({ verdict, steps: Object.freeze(explained) });
 }
 
-/** The four layers a path meets; the last three hold alike, and differ only in how a refusal is said. */
+/** The four layers a path meets. Guard and jail hold alike; the hook looks at grants alone, and protects more of what it works on. */
 export const layers = Object.freeze(['preamble', 'hook', 'guard', 'jail'] as const);
 export type Layer = (typeof layers)[number];
 
@@ -91,6 +91,8 @@ export interface PathExplanation {
 
 /** What was decided about a path, by `decidePath` and by whoever looked at what is there. */
 export interface DecidedPath {
+  /** Of the hook itself: it judges a call on the person's own files, not a command in the fork. */
+  readonly hook: { readonly allowed: boolean; readonly text: string };
   readonly authority: Authority;
   readonly path: string;
   readonly access: 'read' | 'write' | 'exec';
@@ -105,26 +107,23 @@ function pathSource(request: DecidedPath): string {
   return view.locate(request.path) === undefined ? `hidden, below ${deciding}` : deciding;
 }
 
-const hookReasons: readonly Reason['kind'][] = ['outside the view', 'read-only', 'expired', 'used up'];
-const unseenByHook = 'is granted; the hook does not look further';
-
 export function explainPath(request: DecidedPath): PathExplanation {
   const { verdict } = request;
   const said = verdict.allowed ? `may ${request.access}` : coach(verdict.reason);
   const errno = verdict.allowed ? '' : `${verdict.code}: `;
-  const refusals: Readonly<Record<Exclude<Layer, 'preamble'>, string>> = {
-    hook: `denies the call: ${said}`,
+  const refusals: Readonly<Record<Exclude<Layer, 'preamble' | 'hook'>, string>> = {
     guard: `${errno}${said}`,
     jail:
       !verdict.allowed && verdict.reason.kind === 'outside the view'
         ? 'ENOENT: the path is not in its namespace'
         : `${errno}${said}`,
   };
-  // The hook compares with grants; what is there, and what a command is, it leaves to the jail and to `ctx exec`.
-  const isUnseenByHook = !verdict.allowed && !hookReasons.includes(verdict.reason.kind);
   const explained = layers.map((layer): ExplainedLayer => {
-    if (layer === 'hook' && isUnseenByHook) return Object.freeze({ layer, verdict: 'allow', text: unseenByHook });
     if (layer === 'preamble') return Object.freeze({ layer, verdict: 'advises', text: 'says so; it holds nobody' });
+    if (layer === 'hook') {
+      const { allowed, text } = request.hook;
+      return Object.freeze({ layer, verdict: allowed ? 'allow' : 'refuse', text });
+    }
     if (verdict.allowed) return Object.freeze({ layer, verdict: 'allow', text: said });
     return Object.freeze({ layer, verdict: 'refuse', text: refusals[layer] });
   });

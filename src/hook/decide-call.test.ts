@@ -24,7 +24,7 @@ const links: Readonly<Record<string, string>> = {
 const form = { program: '/opt/ctx', options: [], shell: 'sh' };
 
 function rules(network: Network = noNetwork, more: Partial<HookRules> = {}): HookRules {
-  const grants = surfaceGrants(surface, { network, mayExecute: (tool) => tool === 'mcp.a.b' });
+  const grants = surfaceGrants(surface, { network, toolFault: (tool) => (tool === 'mcp.a.b' ? undefined : 'no') });
   return {
     grants: withProtected(grants, ['/srv/app/.claude'], surface.additionalWrites),
     resolve: (path) =>

@@ -14,11 +14,11 @@ export interface HookGrants {
   /** Never reached, whatever is granted around them. */
   readonly hidden: readonly string[];
   readonly network: Network;
-  /** `tool:NAME execute`. */
-  mayExecute(tool: string): boolean;
+  /** Why `tool:NAME execute` is not granted; undefined where it is. */
+  toolFault(name: string): string | undefined;
 }
 
-export function surfaceGrants(surface: Surface, rest: Pick<HookGrants, 'network' | 'mayExecute'>): HookGrants {
+export function surfaceGrants(surface: Surface, rest: Pick<HookGrants, 'network' | 'toolFault'>): HookGrants {
   return Object.freeze({
     accessTo: (path: string) => accessTo(surface, path),
     deciding: (path: string) => decidingEntry(surface, path)?.path,
@@ -49,8 +49,9 @@ export function treeRefusal(grants: HookGrants, path: string): string | undefine
 
 export function toolRefusal(grants: HookGrants, tool: string, name: string): string | undefined {
   if (!isObjectName(name)) return `the tool ${shownPath(tool)} has a name that no policy can grant`;
-  if (grants.mayExecute(name)) return undefined;
-  return `the tool ${shownPath(tool)} is not granted; an operator would add --tool ${name}, or \`tool:${name} execute\` to the agent's policy`;
+  const fault = grants.toolFault(name);
+  if (fault === undefined) return undefined;
+  return `the tool ${shownPath(tool)} is not granted: ${fault}; an operator would add --tool ${name}, or \`tool:${name} execute\` to the agent's policy`;
 }
 
 const networkCoaching = 'an operator would add --net HOST:PORT, or grant it to the agent';

@@ -1,6 +1,7 @@
 /** What the hook knows of the machine and the person: a small part of the proxy's Host, since it starts for every tool call. */
 import type { Recorder } from '../audit/record.js';
 import type { Authority } from '../authority/authority.js';
+import type { ObjectFacts } from '../authority/decide.js';
 
 /** The task of a harness, as `ctx exec` would be asked for it. */
 export interface Task {
@@ -16,6 +17,20 @@ export interface Task {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
+/** With tools that are granted by name. */
+export interface HookTask extends Task {
+  readonly tools: readonly string[];
+}
+
+/** What `ctx exec` would give the task's commands, and how far it is used. */
+export interface TaskAuthority {
+  readonly authority: Authority;
+  /** Of the uses that its lifetime allows. */
+  readonly used: number;
+  /** What stands on disk of a tool of ours. */
+  toolFacts(name: string): ObjectFacts;
+}
+
 export interface HookHost {
   /** Canonical. */
   readonly store: string;
@@ -27,7 +42,7 @@ export interface HookHost {
   /** Absolute path of `ctx`. */
   readonly program: string;
   /** The very Authority that `ctx exec` would give the task's commands. */
-  authorityOf(task: Task): Promise<Authority>;
+  authorityOf(task: Task): Promise<TaskAuthority>;
   now(): Date;
   /** Lets go of the descriptors of the record. */
   release?(): void;

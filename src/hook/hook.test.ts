@@ -33,12 +33,13 @@ class Stage {
     program: '/opt/ctx',
     authorityOf: async (task) => {
       this.asked.push(task);
-      return makeAuthority({
+      const authority = makeAuthority({
         identity: { uid: 1, gid: 1, label: parseLabel('u:r:coder_t:s0') },
         surface: makeSurface({ cwd: project, additionalReads: [join(root, 'other')], hidden: [join(root, 'store')] }),
         policy: parsePolicy('allow coder_t network:default connect\nallow coder_t tool:mcp.a.b execute\n', 'policy'),
         network: hostNetwork(['example.org:443']),
       });
+      return { authority, used: 0, toolFacts: () => ({ exists: false, visible: false }) };
     },
     now: () => new Date(),
   };

@@ -14,17 +14,16 @@
 import { ErrnoError, orDiskError } from '../base/errno.js';
 import { hookInputMilliseconds, hookMilliseconds } from '../base/limits.js';
 import { visible } from '../base/visible-text.js';
-import { authorityGrants } from './authority-grants.js';
+import { taskGrants } from './authority-grants.js';
 import { type Call, type CallVerdict, deny } from './call.js';
 import { claudeCodeAnswer, claudeCodeCall } from './claude-code.js';
 import { type CommandMode, decideCall } from './decide-call.js';
 import type { HookGrants } from './grants.js';
-import type { HookHost, Task } from './hook-host.js';
+import type { HookHost, HookTask } from './hook-host.js';
 import { jsonAnswer, jsonCall } from './json-protocol.js';
 import { isRecord, type JsonValue, parseJsonText, plainValue } from './json-text.js';
-import { protectedPaths, withProtected } from './protected-paths.js';
 import { readInput } from './read-input.js';
-import { HostResolver, lookAtHost, type Resolve } from './resolve-path.js';
+import { HostResolver, lookAtHost } from './resolve-path.js';
 import type { HookStreams } from './streams.js';
 import { workspaceGrants } from './workspace-grants.js';
 
@@ -40,11 +39,6 @@ export function protocolOf(name: (typeof protocolNames)[number], approve: boolea
   return name === 'claude-code'
     ? { name, call: claudeCodeCall, answer: (verdict, message) => claudeCodeAnswer(verdict, message, approve) }
     : { name, call: jsonCall, answer: jsonAnswer };
-}
-
-/** With tools that are granted by name. */
-export interface HookTask extends Task {
-  readonly tools: readonly string[];
 }
 
 export interface HookRequest {
@@ -77,13 +71,6 @@ async function shellOf(): Promise<string> {
   return found.some(({ kind }) => kind === 'other' || kind === 'link') ? 'bash' : 'sh';
 }
 
-async function wholeGrants(host: HookHost, task: HookTask, resolve: Resolve): Promise<HookGrants> {
-  const authority = await host.authorityOf(task);
-  const grants = authorityGrants(authority, new Set(task.tools), host.now().getTime());
-  const { cwd, additionalWrites } = authority.surface;
-  return withProtected(grants, await protectedPaths([cwd, task.directory], resolve), additionalWrites);
-}
-
 /** What `ctx exec` is told, so that a command runs with what its task is granted. */
 function execOptions({ agent, reads, writes, network }: HookTask): readonly string[] {
   const named = agent === undefined ? [] : ['--agent', agent];
@@ -114,7 +101,7 @@ async function decide(
   const verdict = quick === undefined ? undefined : await by(quick);
   // Of a task without an agent, only paths can be granted outside of the workspace.
   if (verdict !== undefined && (verdict.decision !== 'deny' || call.action.kind !== 'paths')) return verdict;
-  return by(await wholeGrants(host, task, resolve));
+  return by(await taskGrants(await host.authorityOf(task), task, host.now().getTime(), resolve));
 }
 
 /** As the harness names it, where it does. */

@@ -77,6 +77,9 @@ export async function workspaceGrants(
   const [origin, hasASay] = await Promise.all([originOf(host, directory), operatorHasASay(host)]);
   if (hasASay || systemPlaces.some((place) => contains(place, origin))) return undefined;
   const surface = makeSurface({ cwd: origin, hidden: host.hidden });
-  const grants = surfaceGrants(surface, { network: noNetwork, mayExecute: (tool) => tools.has(tool) });
+  const grants = surfaceGrants(surface, {
+    network: noNetwork,
+    toolFault: (name) => (tools.has(name) ? undefined : 'no policy grants it'),
+  });
   return withProtected(grants, await protectedPaths([origin, directory], resolver.resolve), []);
 }

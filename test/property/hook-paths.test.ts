@@ -111,7 +111,7 @@ describe('the hook and the kernel', () => {
           make(root, given.made);
           const surface = surfaceIn(root, given);
           const cwd = join(root, given.cwd);
-          const grants = surfaceGrants(surface, { network: noNetwork, mayExecute: () => false });
+          const grants = surfaceGrants(surface, { network: noNetwork, toolFault: () => 'no' });
           const form = { program: '/ctx', options: [], shell: 'sh' };
           for (const { path, absolute, access } of given.paths) {
             const asked = absolute ? `${root}/${path}` : path;
@@ -153,7 +153,7 @@ describe('the hook and the kernel', () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 6 }), async (suffix) => {
         const surface = makeSurface({ cwd: '/nowhere/project' });
-        const grants = surfaceGrants(surface, { network: noNetwork, mayExecute: () => false });
+        const grants = surfaceGrants(surface, { network: noNetwork, toolFault: () => 'no' });
         const form = { program: '/ctx', options: [], shell: 'sh' };
         const verdict = await decideCall(
           { grants, resolve: new HostResolver().resolve, commands: 'deny', form },

@@ -31,12 +31,15 @@ const host: HookHost = {
   hidden: [join(root, 'store')],
   operatorDirectories: [],
   program: '/opt/ctx',
-  authorityOf: async () =>
-    makeAuthority({
+  authorityOf: async () => ({
+    authority: makeAuthority({
       identity: { uid: 1, gid: 1, label: parseLabel('u:r:exec_t:s0') },
       surface: makeSurface({ cwd: project, hidden: [join(root, 'store')] }),
       policy: makePolicy('', []),
     }),
+    used: 0,
+    toolFacts: () => ({ exists: false, visible: false }),
+  }),
   now: () => new Date(),
 };
 

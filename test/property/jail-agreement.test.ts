@@ -192,7 +192,7 @@ function show(value: Case, kind: 'read' | 'write'): string {
 
 function hookRules(surface: Surface): HookRules {
   return {
-    grants: surfaceGrants(surface, { network: { kind: 'none' }, mayExecute: () => false }),
+    grants: surfaceGrants(surface, { network: { kind: 'none' }, toolFault: () => 'no' }),
     resolve: new HostResolver().resolve,
     commands: 'deny',
     form: { program: 'ctx', options: [], shell: 'sh' },

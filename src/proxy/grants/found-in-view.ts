@@ -39,6 +39,9 @@ export interface FoundInView {
 /** As many as the kernel follows. */
 const mostLinks = 40;
 
+/** The jail makes what leads to the target of a mount, where the host has nothing. */
+const leadingDirectory: FoundEntry = { type: 'directory', mode: 0o755, uid: 0, gid: 0, target: '', inFork: false };
+
 type Look = (path: string) => FoundEntry | undefined;
 
 function typeOf(stats: BigIntStats): FoundEntry['type'] {
@@ -163,7 +166,9 @@ export async function foundInView(
       if (known.has(at)) return known.get(at);
       wanted.add(at);
     }
-    return onHost(located?.host ?? at, root !== undefined);
+    const standing = onHost(located?.host ?? at, root !== undefined);
+    if (standing !== undefined || located !== undefined || view.beneath(at).length === 0) return standing;
+    return leadingDirectory;
   };
   // The layers are asked for all that one walk came by, and the walk is taken again with what they say.
   for (;;) {

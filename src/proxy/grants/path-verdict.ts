@@ -23,6 +23,8 @@ export interface PathCheck {
   /** As `--readonly`. */
   readonly readonly: boolean;
   readonly now: number;
+  /** Of the uses that the Authority's lifetime allows. */
+  readonly used: number;
 }
 
 const bits = { read: 4, write: 2, exec: 1 } as const;
@@ -38,15 +40,17 @@ function hostAllows(path: string, access: PathAccess): boolean {
   }
 }
 
-/** By mode bits. The host's own files are asked of the kernel: access lists count there, and the command has our ids. */
+/**
+ * By mode bits. Of the host's own files the kernel is asked where the command has our ids: access lists count there. Root's
+ * commands run shifted: what they may write is not shifted with them, so they are strangers there; what is shown read-only is.
+ */
 function mayByMode(use: PathCheck, path: string, entry: FoundEntry, access: PathAccess): boolean {
   const { host, place, resolved } = use;
   const { view, identity } = resolved.authority;
   const located = view.locate(path);
   if (!entry.inFork && located !== undefined) {
-    // Root's commands are nobody to what is the host's, and write what everybody may; what is read-only they read as root does.
-    if (host.uid === 0 && access === 'write') return (entry.mode & bits.write) !== 0;
-    return hostAllows(located.host, access);
+    if (host.uid !== 0) return hostAllows(located.host, access);
+    if (located.entry.access === 'write') return (entry.mode & bits[access]) !== 0;
   }
   const { uid, gid } = jailIdentity(place.owner, resolved);
   const groups = host.uid === 0 ? identity.groups : host.groups;
@@ -83,10 +87,10 @@ function codeOf({ kind }: Reason): ErrnoCode {
 }
 
 export function pathVerdict(use: PathCheck, access: PathAccess, found: FoundInView): Verdict {
-  const { place, resolved, now } = use;
+  const { place, resolved, now, used } = use;
   const { authority } = resolved;
   const { path } = found;
-  const granted = decidePath({ authority, path, access: access === 'write' ? 'write' : 'read', now, used: 0 });
+  const granted = decidePath({ authority, path, access: access === 'write' ? 'write' : 'read', now, used });
   if (!granted.allowed) return granted;
   const entry = authority.view.covering(path);
   const isShownReadOnly =

@@ -11,6 +11,7 @@ import { writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import type { AgentFacts } from '../agent-facts.js';
 import type { Host } from '../host.js';
+import type { ResolvedAuthority } from './authority-of.js';
 
 function usedSoFar(path: string): number {
   let text: string;
@@ -27,6 +28,17 @@ function usedSoFar(path: string): number {
     reason: 'expected one number: nobody knows how often the agent was used',
     remedy: 'write how often, or remove the file to begin at 0',
   });
+}
+
+/** How much of the uses that an Authority's lifetime allows is used, by it or by those it descends from. */
+export function usedSoFarOf({ authority, line }: Pick<ResolvedAuthority, 'authority' | 'line'>): number {
+  const { uses } = authority.lifetime;
+  if (uses === undefined) return 0;
+  const left = line.flatMap(({ directory, lifetime }) =>
+    lifetime.uses === undefined ? [] : [lifetime.uses - usedSoFar(join(directory, 'uses'))],
+  );
+  // An agent's uses are at most its parent's, so the one that has least left decides.
+  return uses - Math.min(uses, ...left);
 }
 
 /** One at a time: the lock is the kernel's, and ends with whoever holds it. */

@@ -25,9 +25,11 @@ import { judgeCommand } from '../../proxy/approval/decide-request.js';
 import type { ResolvedAuthority } from '../../proxy/grants/authority-of.js';
 import { foundInView } from '../../proxy/grants/found-in-view.js';
 import { accesses, type PathAccess, pathVerdict } from '../../proxy/grants/path-verdict.js';
+import { usedSoFarOf } from '../../proxy/grants/uses.js';
 import type { Host, Place } from '../../proxy/host.js';
 import { resolvedFor } from '../../proxy/run/authority-for.js';
 import { requestOf, type WorkspaceOptions } from '../options.js';
+import { hookAnswer } from './hook-answer.js';
 
 export type { ResolvedAuthority, Verdict };
 export { authorityJson, coach, printLabel };
@@ -132,13 +134,15 @@ export async function whyPath(
   const resolved = await surfaceOf(host, place, options);
   const { authority, digest } = resolved;
   const found = await foundInView(host, place, resolved, asked, options.fork);
-  const use = { host, place, resolved, readonly: options.readonly === true, now: now(host) };
+  const used = usedSoFarOf(resolved);
+  const use = { host, place, resolved, readonly: options.readonly === true, now: now(host), used };
   const given = pathVerdict(use, access, found);
   const reason = access === 'exec' && given.allowed ? await commandReason(host, resolved, found.path) : undefined;
   const verdict: Verdict =
     reason === undefined ? given : { allowed: false, step: stepOf(reason), code: 'EACCES', reason };
   const { path } = found;
-  const { source, layers, host: behind = null } = explainPath({ authority, path, access, verdict });
+  const hook = await hookAnswer(host, place, options, access, asked);
+  const { source, layers, host: behind = null } = explainPath({ authority, path, access, verdict, hook });
   return { path, verdict, source, host: behind, layers, digest };
 }
 
@@ -151,12 +155,13 @@ async function addressesOf({ host }: HostPort): Promise<readonly string[]> {
 
 export async function whyHost(host: Host, place: Place, options: WorkspaceOptions, asked: string): Promise<WhyHost> {
   const target = parseTarget(asked, httpsPort);
-  const { authority, digest } = await surfaceOf(host, place, options);
+  const resolved = await surfaceOf(host, place, options);
+  const { authority, digest } = resolved;
   const hostPort = `${target.host}:${target.port}`;
   const { network } = authority;
   const listed = network.kind === 'hosts' ? ` (${network.hosts.join(', ')})` : '';
   const source = `network ${network.kind}${listed}`;
-  const named = decideHost(authority, target, now(host), 0);
+  const named = decideHost(authority, target, now(host), usedSoFarOf(resolved));
   if (!named.allowed) return { hostPort, verdict: named, source, addresses: [], digest };
   const addresses = await addressesOf(target);
   const judged = judgeAddresses(
@@ -177,7 +182,8 @@ export async function whyObject(
   options: WorkspaceOptions,
   { class: objectClass, name, permission }: ObjectQuestion,
 ): Promise<WhyObject> {
-  const { authority, digest } = await surfaceOf(host, place, options);
+  const resolved = await surfaceOf(host, place, options);
+  const { authority, digest } = resolved;
   const { uid, gid } = authority.identity;
   const { verdict, steps } = explainDecision({
     authority,
@@ -187,7 +193,7 @@ export async function whyObject(
     permission,
     object: objectFacts({ root: host.root, uid }, authority, objectClass, name),
     now: now(host),
-    used: 0,
+    used: usedSoFarOf(resolved),
   });
   return { verdict, steps, digest };
 }

@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { judge, type OpenOptions, open, operate, type Workspace } from 'ctxfs';
 import { contains } from '../../../src/authority/absolute-path.js';
 import { randomFrom } from '../../support/random.js';
+import { askAgents, makeTools } from './agents.js';
 import { askCommand, chooseRules } from './commands.js';
 import { type AskedPlace, makePlace, pick, type Random, workScript } from './place.js';
 import { type ProbeQuestion, probeScript } from './probe.js';
@@ -41,6 +42,8 @@ interface Asked extends ProbeQuestion {
   readonly allowed: boolean;
   readonly code: string;
   readonly path: string;
+  /** What `why` says that the hook would. */
+  readonly hook?: boolean;
 }
 
 interface Setting {
@@ -117,7 +120,18 @@ function questionsOf(random: Random, { paths, project }: AskedPlace, count: numb
   const spelled = (path: string) =>
     pick(random, [path, path, `${path}/`, `${path}/..`, `${dirname(path)}//${path.slice(dirname(path).length + 1)}`]);
   const missing = (path: string) => pick(random, [join(path, 'none'), `${path}-none`, join(path, 'none', 'x')]);
-  const system = ['/usr/bin/env', '/etc/shadow', '/usr/bin/none', '/root/.ssh', '/tmp/none', project, '/', '/usr'];
+  const obeyed = ['.git/config', '.claude/settings.json', '.mcp.json', 'HEAD'].map((name) => join(project, name));
+  const system = [
+    ...obeyed,
+    '/usr/bin/env',
+    '/etc/shadow',
+    '/usr/bin/none',
+    '/root/.ssh',
+    '/tmp/none',
+    project,
+    '/',
+    '/usr',
+  ];
   return Array.from({ length: count }, (): ProbeQuestion => {
     const path = pick(random, paths);
     const what = random() < 0.7 ? spelled(path) : random() < 0.7 ? missing(path) : pick(random, system);
@@ -133,8 +147,9 @@ async function askWhy(workspace: Workspace, question: ProbeQuestion): Promise<As
       const { verdict, hostPort } = await workspace.whyHost(what);
       return { ...question, allowed: verdict.allowed, code: verdict.allowed ? '' : verdict.code, path: hostPort };
     }
-    const { verdict, path } = await workspace.whyPath(access, what);
-    return { ...question, allowed: verdict.allowed, code: verdict.allowed ? '' : verdict.code, path };
+    const { verdict, path, layers } = await workspace.whyPath(access, what);
+    const hook = layers.some(({ layer, verdict: said }) => layer === 'hook' && said === 'allow');
+    return { ...question, allowed: verdict.allowed, code: verdict.allowed ? '' : verdict.code, path, hook };
   } catch (error) {
     const code = (error as { code?: string }).code;
     assert.equal(code, 'ELOOP', `${JSON.stringify(question)}: ${error}`);
@@ -142,8 +157,11 @@ async function askWhy(workspace: Workspace, question: ProbeQuestion): Promise<As
   }
 }
 
-/** The hook lets through nothing that `why` calls outside of what is granted. */
-async function askHook({ access, what, allowed, code }: Asked, { place, options }: Setting): Promise<void> {
+/** The hook says what `why` says that it would, and lets through nothing that `why` calls outside of what is granted. */
+async function askHook(
+  { access, what, allowed, code, hook = false }: Asked,
+  { place, options }: Setting,
+): Promise<void> {
   if (access === 'exec') return;
   const { reads = [], writes = [], network = [], privateHosts = [] } = options;
   const task = { directory: place.project, reads, writes, network: [...network, ...privateHosts] };
@@ -152,6 +170,7 @@ async function askHook({ access, what, allowed, code }: Asked, { place, options 
       ? ({ tool: 'fetch', url: `http://${what}/` } as const)
       : ({ tool: access, paths: [what] } as const);
   const { decision, reason } = await judge(call, task);
+  if (access !== 'connect') assert.equal(decision === 'allow', hook, `${access} ${what}: the hook says ${reason}`);
   // The hook reads the person's own directory; a link or a directory that only the fork has leads elsewhere.
   if (decision === 'allow' && !allowed && code === 'EACCES' && access === 'connect') {
     assert.match(what, /127\.|::1|localhost/i, `the hook allows ${what}, why does not`);
@@ -226,11 +245,13 @@ await operator.agents.make('parent');
 await operator.agents.set('parent', 'policy', `${network}\n`);
 await operator.agents.make('child', { parent: 'parent' });
 await operator.agents.make('other');
+await makeTools(operator);
 for (let index = 0; index < Number(places); index++) {
   const random = randomFrom((Number(seed) + index) >>> 0);
   try {
     await askPlace(random, index);
     await askCommands(random, index);
+    asked += await askAgents(random, operator, join(base, `agents-${index}`), index);
   } catch (error) {
     console.error(`seed ${Number(seed) + index}, place ${index}`);
     throw error;
