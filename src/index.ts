@@ -61,6 +61,7 @@ export type {
   Verification,
 } from './sdk/operator/record.js';
 export type { Action, Decision, NewRule, Rule, RuleMatch, Rules, Tried } from './sdk/operator/rules.js';
+export type { ListedSecret, SecretSource, Secrets } from './sdk/operator/secrets.js';
 export type { LimitChanges, LimitedVault, MadeVault, NewVault, VaultSummary, Vaults } from './sdk/operator/vaults.js';
 export type {
   Command,

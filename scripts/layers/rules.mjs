@@ -29,6 +29,7 @@ const rooms = {
     ['input'],
     ['exec'],
     ['kept-jail'],
+    ['setup'],
     ['verbs'],
     ['verbs.ts', 'call-verb.ts', 'process-caller.ts', 'command-line.ts'],
   ],

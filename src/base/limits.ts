@@ -231,6 +231,18 @@ export const authoritiesBytes = 4 * 1024 * 1024;
 /** Different parts of one secret in a host's answers: a public beginning such as `sk-live-` is one, guesses are many. */
 export const networkSecretParts = 4;
 
+/** Earlier values of a host's secrets that are hidden in its answers, beside those in use. */
+export const networkSecretValues = 16;
+
+/** How long what a password manager's command said is used: asking it again for each request would be slow, or ask a person. */
+export const secretFreshMilliseconds = 60_000;
+
+/** How long such a command may take; a person may have to unlock something. */
+export const secretCommandMilliseconds = 60_000;
+
+/** How long one that failed is not run again: a jail that retries must not raise question after question. */
+export const secretRetryMilliseconds = 5_000;
+
 /** How long bytes of an answer that may hold a secret wait for the next ones: a stream of events flows on after it. */
 export const networkRedactMilliseconds = 20;
 

@@ -1,6 +1,7 @@
 /** Every verb of `ctx`. */
 
 import { fork, json, wait } from './input/common-options.js';
+import { secretVerbs } from './setup/secret-verbs.js';
 import type { Verb } from './verb.js';
 import { auditVerbs } from './verbs/audit-verbs.js';
 import { decisionVerbs } from './verbs/decision-verbs.js';
@@ -89,6 +90,7 @@ export const verbs: readonly Verb[] = [
   },
   ...proxyVerbs,
   ...decisionVerbs,
+  ...secretVerbs,
   ...historyVerbs,
   ...vaultVerbs,
   ...vfsVerbs,

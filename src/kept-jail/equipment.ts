@@ -4,6 +4,7 @@ import { keptPlan } from '../jail/plan.js';
 import { ServedJail } from '../jail/serve.js';
 import type { ResolvedAuthority } from '../proxy/grants/authority-of.js';
 import { enforcedPlan } from '../proxy/grants/enforced-plan.js';
+import { secretsFor } from '../proxy/grants/injected-secrets.js';
 import { ownersOf } from '../proxy/grants/jail-identity.js';
 import type { Host, Place } from '../proxy/host.js';
 import { heldCachesText } from '../proxy/report/held-caches.js';
@@ -98,7 +99,8 @@ export async function makeEquipment(asked: EquipmentRequest): Promise<[Equipment
     const view = viewOf({ ...whole, host, place, resolved, mounts });
     const fork = opened.name;
     const record = new KeptJailRecord(host, { id, origin, vault: synced.fork.id, fork, resolved });
-    const { privateHosts = [], secrets = [] } = request;
+    const { privateHosts = [] } = request;
+    const secrets = secretsFor(host, request.secrets);
     network = await networkFor({ authority, privateHosts, secrets, view, onConnection: record.connections });
     group = makeGroup(authority.quota, host.lockLibrary);
     jail = await ServedJail.make({

@@ -16,6 +16,7 @@ import { uniqueName } from '../base/unique-name.js';
 import type { RunningCommand } from '../jail/serve.js';
 import { executeInOwnJail } from '../proxy/execute.js';
 import { mountingPlan } from '../proxy/grants/enforced-plan.js';
+import { secretsFor } from '../proxy/grants/injected-secrets.js';
 import { type Host, type Place, placeOf } from '../proxy/host.js';
 import type { Envelope } from '../proxy/report/envelope.js';
 import { authorityToPrepare, type Permitted } from '../proxy/run/authority-for.js';
@@ -254,7 +255,7 @@ export class KeptJail {
           vault: vaultWatchOf(fork),
           program: this.#host.jailProgram,
           privateHosts: this.#request.privateHosts ?? [],
-          secrets: this.#request.secrets ?? [],
+          secrets: secretsFor(host, this.#request.secrets),
           controlGroups: group?.directories ?? [],
           lockDescriptor,
           onStarted,

@@ -5,15 +5,15 @@
 
 import { keptPlan } from '../jail/plan.js';
 import { ServedJail } from '../jail/serve.js';
-import type { InjectedSecret } from '../network/secret.js';
 import { enforcedPlan } from '../proxy/grants/enforced-plan.js';
+import type { SecretsFor } from '../proxy/grants/injected-secrets.js';
 import { type JailRun, networkFor } from '../proxy/run/run.js';
 import { type KeptRunRequest, runKept } from './run-kept.js';
 
 export interface ApartRequest extends Omit<KeptRunRequest, 'jail' | 'network'> {
   readonly program: string;
   readonly privateHosts: readonly string[];
-  readonly secrets: readonly InjectedSecret[];
+  readonly secrets: SecretsFor;
   /** Those of the kept jail, so that its limits hold for both together. */
   readonly controlGroups: readonly string[];
   readonly lockDescriptor: number | undefined;

@@ -108,7 +108,7 @@ async function serveRequest(
     head,
     { hostField, path: asked.path },
     framing,
-    own === undefined ? noChanges : changesFor(own),
+    own === undefined ? noChanges : await changesFor(own),
   );
 
   const socket = await open(gate, target, attempt, signal);
@@ -139,10 +139,11 @@ async function serveRequest(
 }
 
 /** Bodies come back uncompressed, so that an echo of a value can be found in them. */
-function changesFor(own: HostSecrets) {
+async function changesFor(own: HostSecrets) {
+  const fields = await own.fields();
   return {
     drops: (name: string) => own.isHeader(name) || name.toLowerCase() === 'accept-encoding',
-    added: [['Accept-Encoding', 'identity'] as const, ...own.fields()],
+    added: [['Accept-Encoding', 'identity'] as const, ...fields],
   };
 }
 

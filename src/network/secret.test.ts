@@ -100,11 +100,11 @@ describe('a secret', () => {
     assert.ok(held.isHeader('x_KEY') && held.isHeader('X-Key') && !held.isHeader('XKey'));
   });
 
-  it('is shown by nothing', () => {
+  it('is shown by nothing', async () => {
     const secrets = hostSecrets([{ host: 'API.example', header: 'Authorization', value }]);
     const held = secrets.get('api.example');
     assert.ok(held !== undefined);
-    assert.deepEqual(held.fields(), [['Authorization', value]]);
+    assert.deepEqual(await held.fields(), [['Authorization', value]]);
     for (const shown of [
       inspect(secrets, { depth: 9, showHidden: true }),
       JSON.stringify(held),
@@ -113,6 +113,18 @@ describe('a secret', () => {
       assert.ok(!shown.includes('tok-'), shown);
     }
     assert.equal(held.redactor().text(`x ${value} y tok-0123456789`), `x ${'*'.repeat(21)} y ${'*'.repeat(14)}`);
+  });
+
+  it('is read for each request, and hidden in answers when it is not used any more', async () => {
+    let now = 'tok-first-0123456';
+    const held = hostSecrets([{ host: 'api.example', header: 'X-Key', value: async () => now }]).get('api.example');
+    assert.ok(held !== undefined);
+    assert.deepEqual(await held.fields(), [['X-Key', 'tok-first-0123456']]);
+    now = 'tok-second-012345';
+    assert.deepEqual(await held.fields(), [['X-Key', 'tok-second-012345']]);
+    assert.equal(held.redactor().text('tok-first-0123456 tok-second-012345'), `${'*'.repeat(17)} ${'*'.repeat(17)}`);
+    now = 'two\nlines';
+    await assert.rejects(held.fields(), { code: 'EINVAL' });
   });
 
   it('is refused where it could change a message, without being shown', () => {

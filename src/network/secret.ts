@@ -3,7 +3,7 @@
  * and its value. The values are private to this file's objects: no inspection, JSON or error text shows them.
  */
 import { ErrnoError } from '../base/errno.js';
-import { networkSecretCharacters, networkSecretParts } from '../base/limits.js';
+import { networkSecretCharacters, networkSecretParts, networkSecretValues } from '../base/limits.js';
 import { parseHost } from './host-name.js';
 import type { Field } from './http-head.js';
 import { Redactor, shortestRun } from './redact.js';
@@ -11,7 +11,8 @@ import { Redactor, shortestRun } from './redact.js';
 export interface InjectedSecret {
   readonly host: string;
   readonly header: string;
-  readonly value: string;
+  /** Its text, or what gives it at each request: one that is kept elsewhere may be another by then. */
+  readonly value: string | (() => Promise<string>);
   /** Where the host serves HTTPS; 443 if left out. */
   readonly port?: number;
 }
@@ -22,11 +23,24 @@ function refuse(reason: string): never {
   throw new ErrnoError('EINVAL', { operation: 'secret', reason });
 }
 
+function assertValue(header: string, value: string): void {
+  if (!/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value) || value.length > networkSecretCharacters) {
+    refuse(`expected the value of ${header} to be 1 to ${networkSecretCharacters} characters of printable ASCII`);
+  }
+}
+
+interface Kept {
+  readonly header: string;
+  readonly read: () => Promise<string>;
+}
+
 /** The secrets of one host. */
 export class HostSecrets {
   readonly port: number;
   readonly #host: string;
-  readonly #fields: Field[] = [];
+  readonly #kept: Kept[] = [];
+  /** Every value that was sent, the newest last: an old one in an answer is a secret as well. */
+  readonly #values = new Set<string>();
   readonly #partsSeen = new Set<string>();
 
   constructor(host: string, port: number) {
@@ -34,29 +48,42 @@ export class HostSecrets {
     this.port = port;
   }
 
-  add(header: string, value: string): void {
+  add(header: string, value: InjectedSecret['value']): void {
     if (!/^[A-Za-z0-9-]{1,64}$/.test(header) || framingHeader.test(header)) {
       refuse('expected the name of a header that does not change what a message is');
     }
     if (this.isHeader(header)) refuse(`expected one value for ${header}`);
-    if (!/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value) || value.length > networkSecretCharacters) {
-      refuse(`expected the value of ${header} to be 1 to ${networkSecretCharacters} characters of printable ASCII`);
+    if (typeof value === 'string') {
+      assertValue(header, value);
+      this.#values.add(value);
     }
-    this.#fields.push([header, value]);
+    this.#kept.push({ header, read: typeof value === 'string' ? async () => value : value });
   }
 
   /** The client's own fields of these names are dropped. Many servers read `X_Key` as `X-Key`, so it is the same here. */
   isHeader(name: string): boolean {
-    return this.#fields.some(([own]) => sameName(own, name));
+    return this.#kept.some(({ header }) => sameName(header, name));
   }
 
-  fields(): readonly Field[] {
-    return [...this.#fields];
+  /** As they are now. */
+  async fields(): Promise<readonly Field[]> {
+    const fields: Field[] = [];
+    for (const { header, read } of this.#kept) {
+      const value = await read();
+      assertValue(header, value);
+      this.#values.delete(value);
+      this.#values.add(value);
+      fields.push([header, value]);
+    }
+    const [oldest] = this.#values;
+    if (oldest !== undefined && this.#values.size > networkSecretValues + this.#kept.length)
+      this.#values.delete(oldest);
+    return fields;
   }
 
   /** Hides the values in what comes back, and the words of them that are long enough to tell. */
   redactor(): Redactor {
-    return new Redactor([...this.#fields.map(([, value]) => value), ...this.#words()], (run) => this.#seen(run));
+    return new Redactor([...this.#values, ...this.#words()], (run) => this.#seen(run));
   }
 
   /**
@@ -79,7 +106,7 @@ export class HostSecrets {
   }
 
   #words(): string[] {
-    return this.#fields.flatMap(([, value]) => value.split(' ')).filter((word) => word.length >= shortestRun);
+    return [...this.#values].flatMap((value) => value.split(' ')).filter((word) => word.length >= shortestRun);
   }
 }
 

@@ -11,6 +11,7 @@ import {
   milliseconds,
   oneOf,
   optional,
+  refuseShape,
   type Shape,
   text,
   word,
@@ -22,6 +23,7 @@ import type { HarnessOptions } from './operator/harness.js';
 import type { NewObject } from './operator/objects.js';
 import type { FindOptions, RecordOptions } from './operator/record.js';
 import { actions, type NewRule } from './operator/rules.js';
+import type { SecretSource } from './operator/secrets.js';
 import type { LimitChanges, NewVault } from './operator/vaults.js';
 import {
   anObject,
@@ -173,6 +175,11 @@ const record: Entries = {
 const limit: Shape = (value, at) => (value === null ? undefined : optional(integer(1))(value, at));
 const limits = closed<LimitChanges>({ maxBytes: limit, maxFiles: limit, maxFileBytes: limit });
 
+/** Whoever made it shows it in no message. */
+const secretText: Shape = (value, at) => {
+  if (typeof value !== 'string') refuseShape(at, 'a text', typeof value);
+};
+
 export const operatorEntries: Entries = {
   name: 'operator',
   methods: {
@@ -230,6 +237,14 @@ export const operatorEntries: Entries = {
         confirm: later(name),
         collect: later(),
         inspect: atOnce(),
+      },
+    },
+    secrets: {
+      name: 'secrets',
+      methods: {
+        list: atOnce(),
+        set: later(word, closed<SecretSource>({ value: optional(secretText), command: optional(word) })),
+        remove: atOnce(word),
       },
     },
     profiles: {

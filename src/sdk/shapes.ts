@@ -44,9 +44,10 @@ const secret = closed<NonNullable<Grants['secrets']>[number]>({
   host: word,
   header: word,
   // Whoever made it shows it in no message.
-  value: (value, at) => {
+  value: optional((value, at) => {
     if (typeof value !== 'string') refuseShape(at, 'a text', typeof value);
-  },
+  }),
+  template: optional(word),
   port: optional(integer(1, 65_535)),
 });
 

@@ -1,15 +1,13 @@
 /** `--secret`: a command uses a token that it never holds. The server is a real one over TLS, and says what it was sent. */
 import assert from 'node:assert/strict';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:https';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import { makeCertificate, withoutOpenssl } from '../../src/network/certificate-fixture.js';
-import { type Listening, listen } from '../../src/network/proxy-fixture.js';
+import { test } from 'node:test';
+import { withoutOpenssl } from '../../src/network/certificate-fixture.js';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { recordsOf } from '../support/record.js';
-import { ctxResolving } from '../support/resolver.js';
 import { parseJson, useStage } from '../support/stage.js';
+import { askToken, useTokenServer } from '../support/token-server.js';
 import { forEachUser } from '../support/users.js';
 
 const token = 'tok-5f0e7c1d9b';
@@ -17,34 +15,11 @@ const skip = withoutOpenssl();
 
 forEachUser((user) => {
   const stage = useStage(user);
-  let api: Listening;
-  let certificates = '';
-  let ctx: readonly string[] = [];
-  const seen: (string | undefined)[] = [];
+  const api = useTokenServer(stage);
 
-  before(async () => {
-    if (skip !== false) return;
-    const certificate = makeCertificate(stage.directory, 'api.test');
-    certificates = join(stage.directory, 'trusted.pem');
-    writeFileSync(certificates, certificate.cert);
-    chmodSync(certificates, 0o644);
-    ctx = ctxResolving(stage, { 'api.test': ['127.0.0.1'] });
-    api = await listen(
-      createServer(certificate, (request, response) => {
-        seen.push(request.headers.authorization);
-        response.end(`you sent ${request.headers.authorization ?? 'nothing'}`);
-      }),
-    );
-  });
-  after(() => api?.close());
-
-  /** One request, by the proxy that every program inside is told of. */
-  const ask = `node -e 'const { hostname, port } = new URL(process.env.http_proxy);
-    require("http").get({ host: hostname, port, path: "http://api.test/", headers: { authorization: "Bearer own" } },
-      (answer) => answer.pipe(process.stdout)).on("error", () => {})'`;
   const start = (project: string, words: readonly string[], script: string, env: Record<string, string> = {}) =>
-    stage.start(project, [...ctx, 'exec', '--json', '--wait', ...words, '--', 'sh', '-c', script], {
-      env: { NODE_EXTRA_CA_CERTS: certificates, API_TOKEN: token, ...env },
+    stage.start(project, [...api.ctx, 'exec', '--json', '--wait', ...words, '--', 'sh', '-c', script], {
+      env: { NODE_EXTRA_CA_CERTS: api.certificates, API_TOKEN: token, ...env },
     }).finished;
   const words = () => [
     '--net-private',
@@ -55,10 +30,10 @@ forEachUser((user) => {
 
   test('a command uses a token that is nowhere in its jail, in the report or in the record', { skip }, async () => {
     const project = stage.project();
-    const hunt = `${ask}; echo; env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n'; true`;
+    const hunt = `${askToken}; echo; env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n'; true`;
     const { code, stdout, stderr } = await start(project, words(), hunt);
     assert.equal(code, 0, stderr);
-    assert.ok(seen.includes(`Bearer ${token}`));
+    assert.ok(api.seen.includes(`Bearer ${token}`));
     const envelope = parseJson(stdout) as Envelope;
     assert.match(envelope.stdout?.text ?? '', /^you sent \*+$/m);
     assert.ok(!`${stdout}${stderr}`.includes(token));
@@ -68,10 +43,10 @@ forEachUser((user) => {
   });
 
   test('without it the same request reaches nothing: nobody makes TLS of it', { skip }, async () => {
-    const { code, stdout, stderr } = await start(stage.project(), words().slice(0, 2), ask);
+    const { code, stdout, stderr } = await start(stage.project(), words().slice(0, 2), askToken);
     assert.equal(code, 0, `${stdout}${stderr}`);
     assert.match((parseJson(stdout) as Envelope).stdout?.text ?? '', /api\.test:80/, 'port 80 is not granted');
-    assert.ok(!seen.includes('Bearer own'));
+    assert.ok(!api.seen.includes('Bearer own'));
   });
 
   test('authorities of the person are trusted outside, and inside as certificates alone', { skip }, async () => {
@@ -79,12 +54,12 @@ forEachUser((user) => {
     const mixed = join(stage.directory, 'mixed.pem');
     writeFileSync(
       mixed,
-      `-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n${readFileSync(certificates)}`,
+      `-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n${readFileSync(api.certificates)}`,
     );
     chmodSync(mixed, 0o644);
     // As the launcher leaves it: Node itself has not read it.
     const env = { NODE_EXTRA_CA_CERTS: '', CTX_NODE_EXTRA_CA_CERTS: mixed, CURL_CA_BUNDLE: mixed };
-    const script = `${ask}; echo; curl -sS https://api.test:${api.port}/; echo; cat $NODE_EXTRA_CA_CERTS; echo more >>$NODE_EXTRA_CA_CERTS`;
+    const script = `${askToken}; echo; curl -sS https://api.test:${api.port}/; echo; cat $NODE_EXTRA_CA_CERTS; echo more >>$NODE_EXTRA_CA_CERTS`;
     const { stdout, stderr } = await start(project, words(), script, env);
     const text = (parseJson(stdout) as Envelope).stdout?.text ?? '';
     assert.match(text, /^you sent \*+$/m, `${text}${stderr}`);
@@ -102,20 +77,14 @@ forEachUser((user) => {
 
   test('a call with another token does not run in a kept jail that has the first', { skip }, async () => {
     const project = stage.project();
-    // The Node that the native client starts has the test's resolver, too. Inside there is no such file.
-    const programs = join(stage.directory, 'programs');
-    stage.makeDirectory('programs');
-    const [, , resolver = ''] = ctx;
-    const node = `#!/bin/sh\n[ ! -f '${resolver}' ] || set -- --require '${resolver}' "$@"\nexec '${process.execPath}' "$@"\n`;
-    writeFileSync(join(programs, 'node'), node);
-    chmodSync(join(programs, 'node'), 0o755);
+    const path = api.resolvingPath();
     const kept = async (value: string) => {
       const env = {
-        NODE_EXTRA_CA_CERTS: certificates,
+        NODE_EXTRA_CA_CERTS: api.certificates,
         API_TOKEN: value,
-        PATH: `${programs}:${stage.environment['PATH']}`,
+        PATH: path,
       };
-      const call = [...ctx, 'exec', '--keep', ...words(), '--', 'sh', '-c', ask];
+      const call = [...api.ctx, 'exec', '--keep', ...words(), '--', 'sh', '-c', askToken];
       const { code, stdout, stderr } = await stage.start(project, call, { env }).finished;
       assert.deepEqual([code, /^you sent \*+$/.test(stdout)], [0, true], `${stdout}${stderr}`);
     };
@@ -126,7 +95,7 @@ forEachUser((user) => {
       await stage.ctx(project, ['jail', 'stop']);
     }
     assert.deepEqual(
-      seen.filter((value) => value?.includes('kept-')),
+      api.seen.filter((value) => value?.includes('kept-')),
       tokens.map((value) => `Bearer ${value}`),
     );
   });

@@ -216,7 +216,7 @@ forEachUser((user) => {
     assert.equal(said?.text, 'ANTHROPIC_API_KEY=held-outside\nANTHROPIC_BASE_URL=http://api.anthropic.com\n');
     assert.deepEqual(request.injected, ['api.anthropic.com:443 x-api-key']);
     assert.ok(!`${stdout}${stderr}`.includes('sk-own-key'));
-    assert.match((await run(['claude'], {})).stdout, /ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN is not set/);
+    assert.match((await run(['claude'], {})).stdout, /ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN is neither set/);
     assert.match((await run(['shell'], {})).stdout, /no key of shell/);
     assert.match((await run(['true'], {})).stdout, /profile/);
   });

@@ -1,6 +1,7 @@
 /**
- * `--secret 'HOST[:PORT] HEADER: VALUE'`: the value names variables of whoever calls (`Bearer $TOKEN`). One that names none would
- * be the secret itself, for everybody to read in the list of processes, and is refused. Pure.
+ * `--secret 'HOST[:PORT] HEADER: VALUE'`: the value names variables of whoever calls (`Bearer $TOKEN`), or secrets that `ctx secret set`
+ * stored, for names that no variable has. One that names none would be the secret itself, for everybody to read in the list of
+ * processes, and is refused. Pure.
  */
 import { ErrnoError } from '../../base/errno.js';
 import { withDefaultPort } from '../../sdk/network-name.js';
@@ -25,15 +26,17 @@ export function parseSecret(text: string, environment: Environment): Secret {
   if (place === undefined || header === undefined || template === undefined) {
     return refuse("expected 'HOST HEADER: VALUE', with $NAME in the value");
   }
-  let named = false;
-  const value = template.replace(variable, (_whole, name: string) => {
-    const found = environment[name];
-    if (found === undefined || found === '') return refuse(`expected the variable ${name} to be set here`);
-    named = true;
-    return found;
-  });
-  if (!named) return refuse('expected a variable ($NAME) in the value, which the shell has not replaced: quote it');
+  const names = [...template.matchAll(variable)].map(([, name = '']) => name);
+  if (names.length === 0)
+    refuse('expected a variable ($NAME) in the value, which the shell has not replaced: quote it');
+  const isSet = (name: string) => (environment[name] ?? '') !== '';
   const full = withDefaultPort(place);
   const colon = full.lastIndexOf(':');
-  return { host: full.slice(0, colon), port: Number(full.slice(colon + 1)), header, value };
+  const at = { host: full.slice(0, colon), port: Number(full.slice(colon + 1)), header };
+  if (names.every(isSet)) {
+    return { ...at, value: template.replace(variable, (_whole, name: string) => environment[name] ?? '') };
+  }
+  // A variable's value may hold a $NAME of its own, which names nothing.
+  if (names.some(isSet)) refuse('expected variables that are set here or stored secrets, and not both in one value');
+  return { ...at, template };
 }

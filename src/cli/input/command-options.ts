@@ -73,7 +73,7 @@ export const runOptions: readonly Option[] = [
     name: 'secret',
     value: "'HOST HEADER: $NAME'",
     repeated: true,
-    summary: 'a header that the proxy adds for a host: the command never holds it',
+    summary: 'a header that the proxy adds for a host, from a variable or ctx secret',
   },
   {
     name: 'cache',

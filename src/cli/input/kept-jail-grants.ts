@@ -32,6 +32,10 @@ export function mayRunWith(call: Arguments, environment: Environment, grants: st
 function askedGrants(call: Arguments, environment: Environment): readonly (readonly string[])[] {
   return keptJailGrants.map(({ name }) => {
     const values = call.values(name);
-    return [name, ...(name === 'secret' ? values.map((text) => parseSecret(text, environment).value) : []), ...values];
+    return [
+      name,
+      ...(name === 'secret' ? values.map((text) => parseSecret(text, environment).value ?? '') : []),
+      ...values,
+    ];
   });
 }

@@ -2,8 +2,8 @@
 
 import { sha256 } from '../../base/sha256.js';
 import type { JailLayer } from '../../jail/plan.js';
-import type { InjectedSecret } from '../../network/secret.js';
 import type { CacheKeeping } from '../../vault/fork-trees.js';
+import type { AskedSecret } from '../grants/asked-secret.js';
 import type { ResolvedAuthority } from '../grants/authority-of.js';
 import { commandEnvironment } from '../grants/environment.js';
 import { secretNames } from '../grants/injected-secrets.js';
@@ -19,7 +19,7 @@ export interface BoundRequest {
   readonly argv: readonly string[];
   readonly environmentAdditions: readonly string[];
   /** What the network proxy adds to its requests. */
-  readonly secrets?: readonly InjectedSecret[];
+  readonly secrets?: readonly AskedSecret[];
   /** The fork it works on; without one, the one in use. */
   readonly fork?: string | undefined;
   /** It works on the directory itself, and cannot be undone. */

@@ -2,21 +2,43 @@
 import { hostNetwork, type Network, networkExcess } from '../../authority/network.js';
 import { ErrnoError } from '../../base/errno.js';
 import type { InjectedSecret } from '../../network/secret.js';
+import { type AskedSecret, variable } from './asked-secret.js';
+import type { SecretHost } from './secret-values.js';
 
 const defaultPort = 443;
 
-const placeOf = ({ host, port = defaultPort }: InjectedSecret) => `${host.toLowerCase()}:${port}`;
+const placeOf = ({ host, port = defaultPort }: AskedSecret) => `${host.toLowerCase()}:${port}`;
 
 /** `host:port header`, for the record, the report and what an approval holds for. */
-export function secretNames(secrets: readonly InjectedSecret[] = []): readonly string[] {
+export function secretNames(secrets: readonly AskedSecret[] = []): readonly string[] {
   return secrets.map((secret) => `${placeOf(secret)} ${secret.header.toLowerCase()}`).sort();
 }
 
+/** Throws EINVAL where a template names nothing, ENOENT where a secret it names is not stored. No command is run for it yet. */
+async function assertStored(host: SecretHost, template: string): Promise<void> {
+  const { missingSecret, readSecret } = await import('./stored-secrets.js');
+  const names = [...template.matchAll(variable)].map(([, name = '']) => name);
+  if (names.length === 0) {
+    throw new ErrnoError('EINVAL', {
+      operation: 'secret',
+      reason: 'expected a template that names a stored secret: $NAME',
+    });
+  }
+  for (const name of names) if (readSecret(host, name) === undefined) throw missingSecret(name);
+}
+
 /** Throws EINVAL where one is not well formed, or is for a host that the command may not connect to anyway. */
-export async function assertUsable(secrets: readonly InjectedSecret[], granted: Network): Promise<void> {
+export async function assertUsable(host: SecretHost, secrets: readonly AskedSecret[], granted: Network): Promise<void> {
   if (secrets.length === 0) return;
   const { hostSecrets } = await import('../../network/secret.js');
-  hostSecrets(secrets);
+  const { usableSecrets } = await import('./secret-values.js');
+  for (const { value, template } of secrets) {
+    if ((value === undefined) === (template === undefined)) {
+      throw new ErrnoError('EINVAL', { operation: 'secret', reason: 'expected a value or a template, and not both' });
+    }
+    if (template !== undefined) await assertStored(host, template);
+  }
+  hostSecrets(usableSecrets(host, secrets));
   const [beyond] = networkExcess(hostNetwork(secrets.map(placeOf)), granted);
   if (beyond === undefined) return;
   throw new ErrnoError('EINVAL', {
@@ -24,4 +46,11 @@ export async function assertUsable(secrets: readonly InjectedSecret[], granted: 
     reason: `expected a host that the command may connect to, got ${beyond}`,
     remedy: `grant it too: --net ${beyond}`,
   });
+}
+
+/** As the network proxy takes them, once there is one. */
+export type SecretsFor = () => Promise<readonly InjectedSecret[]>;
+
+export function secretsFor(host: SecretHost, asked: readonly AskedSecret[] = []): SecretsFor {
+  return async () => (asked.length === 0 ? [] : (await import('./secret-values.js')).usableSecrets(host, asked));
 }

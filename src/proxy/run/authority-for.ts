@@ -58,7 +58,7 @@ export async function authorityFor(
     const resolved =
       agent === undefined && known !== undefined ? known : await resolvedFor(host, whole, request, agent);
     assertRunnable(host, place, resolved);
-    await assertUsable(request.secrets ?? [], resolved.authority.network);
+    await assertUsable(host, request.secrets ?? [], resolved.authority.network);
     const permission = await decided(host, place, resolved, request);
     await countUse(host, resolved.line);
     return { ...withNetwork(resolved, permission.granted), permission, heldDigest: resolved.digest };

@@ -4,10 +4,10 @@ import { ErrnoError } from '../../base/errno.js';
 import type { OutputListener } from '../../jail/command-streams.js';
 import type { RunningJail } from '../../jail/launch.js';
 import type { JailLayer } from '../../jail/plan.js';
-import type { InjectedSecret } from '../../network/secret.js';
 import type { CacheKeeping } from '../../vault/fork-trees.js';
 import type { Progress } from '../../vault/tree/tree.js';
 import type { ApprovalRequest } from '../approval/await-approval.js';
+import type { AskedSecret } from '../grants/asked-secret.js';
 import type { AskedTree } from '../grants/served-trees.js';
 import type { LimitEvent } from '../report/limit-events.js';
 
@@ -37,7 +37,7 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   /** `host:port` that may be reached although they are private or loopback, named by the operator. */
   readonly privateHosts?: readonly string[];
   /** Headers that the network proxy adds for a host, so that the command uses a token without holding it. */
-  readonly secrets?: readonly InjectedSecret[];
+  readonly secrets?: readonly AskedSecret[];
   readonly quota?: Quota;
   readonly environmentAdditions: readonly string[];
   /** A directory that stands for the person's home; without it the fork has one of its own. */

@@ -3,7 +3,7 @@
  * this way, in a jail of its own or in one that is kept.
  */
 import { uniqueName } from '../../base/unique-name.js';
-import { secretNames } from '../grants/injected-secrets.js';
+import { secretNames, secretsFor } from '../grants/injected-secrets.js';
 import { withheld } from '../grants/runnable.js';
 import type { Host, Place } from '../host.js';
 import type { LiveEnvelope } from '../report/envelope.js';
@@ -125,7 +125,7 @@ export function ownJailOf(host: Host, { authority }: Permitted, request: TargetR
     program: host.jailProgram,
     authority,
     privateHosts: request.privateHosts ?? [],
-    secrets: request.secrets ?? [],
+    secrets: secretsFor(host, request.secrets),
     streams: request.streams,
     treeProgram: host.tree.program,
     starter: host.starter,

@@ -6,7 +6,7 @@ import { networkFor } from './run.js';
 
 describe('the network of a command', () => {
   it('is closed where its listener comes after the end', { timeout: 20_000 }, async () => {
-    const request = { authority: {}, privateHosts: [], secrets: [], view: { jail: { proxyPort: 1 } } };
+    const request = { authority: {}, privateHosts: [], secrets: async () => [], view: { jail: { proxyPort: 1 } } };
     const network = await networkFor(request as unknown as Parameters<typeof networkFor>[0]);
     assert.deepEqual(await network?.end(), []);
     const server = createServer().listen(0, '127.0.0.1');

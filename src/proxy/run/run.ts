@@ -11,8 +11,8 @@ import { launch, type RunningJail } from '../../jail/launch.js';
 import type { Outcome } from '../../jail/report.js';
 import type { ConnectionEvent } from '../../network/events.js';
 import type { NetworkProxy } from '../../network/proxy.js';
-import type { InjectedSecret } from '../../network/secret.js';
 import { type EnforcedView, enforcedPlan, temporaryOf } from '../grants/enforced-plan.js';
+import type { SecretsFor } from '../grants/injected-secrets.js';
 import type { TreeServers } from '../grants/served-trees.js';
 import { capturedStreams } from '../report/captured-output.js';
 import { type ConnectionListener, ConnectionRouter } from '../report/connection-records.js';
@@ -31,7 +31,7 @@ export interface RunRequest {
   /** `host:port` the operator lets it reach although they are not public. */
   readonly privateHosts: readonly string[];
   /** What the proxy adds to its requests. */
-  readonly secrets: readonly InjectedSecret[];
+  readonly secrets: SecretsFor;
   readonly streams: 'inherit' | 'capture';
   /** Where output goes that a report has no room for: `.stdout` and `.stderr` are added. */
   readonly outputs: string;
@@ -75,9 +75,10 @@ export interface JailNetwork {
 
 /** Loaded only where a network is granted: most commands have none. */
 export async function networkFor(request: NetworkRequest): Promise<JailNetwork | undefined> {
-  const { authority, privateHosts, secrets, view } = request;
+  const { authority, privateHosts, view } = request;
   if (view.jail.proxyPort === undefined) return undefined;
   const { startNetworkProxy } = await import('../../network/proxy.js');
+  const secrets = await request.secrets();
   const { rootCertificates } = await import('node:tls');
   const { authorities: own = [] } = view;
   const authorities = own.length === 0 ? {} : { authorities: [...rootCertificates, ...own] };

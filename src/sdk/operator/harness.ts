@@ -1,6 +1,7 @@
 /** Harnesses that are run by name: `ctx run`. A profile says what its program needs beyond any command, and why. */
 import { existsSync } from 'node:fs';
 import { ErrnoError } from '../../base/errno.js';
+import { readSecret } from '../../proxy/grants/stored-secrets.js';
 import { type Host, placeOf } from '../../proxy/host.js';
 import { profileHome } from '../../vault/store/profile-home.js';
 import { withDefaultPort } from '../network-name.js';
@@ -30,9 +31,13 @@ export interface Harnessed {
   release(): Promise<void>;
 }
 
-/** Those of the profile's keys that the person has. */
-function keysOutside({ name, keys = [] }: Profile, environment: Host['environment']): readonly OutsideKey[] {
-  const held = keys.filter(({ variable }) => (environment[variable] ?? '') !== '');
+const isSetIn = (environment: Host['environment'], name: string) => (environment[name] ?? '') !== '';
+
+/** Those of the profile's keys that the person has, as variables or stored. */
+function keysOutside({ name, keys = [] }: Profile, host: Host): readonly OutsideKey[] {
+  const held = keys.filter(
+    ({ variable }) => isSetIn(host.environment, variable) || readSecret(host, variable) !== undefined,
+  );
   if (held.length > 0) return held;
   const variables = keys.map(({ variable }) => variable).join(' or ');
   throw new ErrnoError('EINVAL', {
@@ -40,9 +45,11 @@ function keysOutside({ name, keys = [] }: Profile, environment: Host['environmen
     reason:
       keys.length === 0
         ? `no key of ${name} is known that can stay outside`
-        : `expected a key that can stay outside: ${variables} is not set here`,
+        : `expected a key that can stay outside: ${variables} is neither set here nor stored`,
     remedy:
-      keys.length === 0 ? '--secret adds one to the requests for a host: docs/network.md' : 'set it, or sign in inside',
+      keys.length === 0
+        ? '--secret adds one to the requests for a host: docs/network.md'
+        : `ctx secret set ${keys[0]?.variable}, or set it as a variable, or sign in inside`,
   });
 }
 
@@ -62,7 +69,7 @@ export class Profiles {
   async widen(profile: Profile, granted: WorkspaceOptions, asked: HarnessOptions): Promise<Harnessed> {
     const { store, tree, home: source, environment } = this.#host;
     const { directory, credentials = false, fresh = false } = asked;
-    const outside = asked.keyOutside === true ? keysOutside(profile, environment) : [];
+    const outside = asked.keyOutside === true ? keysOutside(profile, this.#host) : [];
     const needs = needsOf(profile, credentials);
     const secretCopies = needs.copies.filter(({ secret }) => secret === true).map(({ what }) => what);
     const { path, release } = await profileHome({
@@ -86,7 +93,9 @@ export class Profiles {
     const secrets = outside.map(({ host, header, scheme, variable }) => ({
       host,
       header,
-      value: `${scheme}${environment[variable]}`,
+      ...(isSetIn(environment, variable)
+        ? { value: `${scheme}${environment[variable]}` }
+        : { template: `${scheme}$${variable}` }),
     }));
     return {
       options: {

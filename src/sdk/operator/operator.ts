@@ -11,6 +11,7 @@ import type { Living } from './living.js';
 import { Objects } from './objects.js';
 import { AuditRecord, type RecordOptions } from './record.js';
 import { Rules } from './rules.js';
+import { Secrets } from './secrets.js';
 import { Vaults } from './vaults.js';
 
 export class Operator {
@@ -22,6 +23,7 @@ export class Operator {
   readonly tools: Objects;
   readonly profiles: Profiles;
   readonly keptJails: KeptJails;
+  readonly secrets: Secrets;
 
   /** Callers of the package use `operate`. */
   constructor(host: Host) {
@@ -33,6 +35,7 @@ export class Operator {
     this.tools = new Objects(host, 'tool');
     this.profiles = new Profiles(host);
     this.keptJails = new KeptJails(host);
+    this.secrets = new Secrets(host);
   }
 
   /** Of this host, or one that was exported; all of it, or what an agent may read. */

@@ -24,6 +24,7 @@
  *   STORE/jail/KEY/FORK.socket           of a live kept jail, with FORK.json: who keeps it
  *   STORE/authority/DIGEST.pem           certificates of a person's own authorities, for commands that have a network
  *   STORE/approval/ID/                   a command that waits for a person's answer, and the answer
+ *   STORE/secret/NAME.json               a secret, or the command that prints it; mode 0600
  *   STORE/trash/                         renamed here, then deleted
  */
 import { join } from 'node:path';
@@ -97,6 +98,7 @@ export function storePaths(store: string) {
     runs: `${store}/run`,
     liveRuns: `${store}/live`,
     approvals: `${store}/approval`,
+    secrets: `${store}/secret`,
   } as const;
 }
 

@@ -1,0 +1,104 @@
+/**
+ * Secrets at rest: one file each in the store, which no jail shows, mode 0600. A file holds the value, or a command of the person's
+ * password manager that prints it. Environment variables of the caller come before these: whoever sets one means this call.
+ */
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { readJsonFile, writeFileAtomic } from '../../base/atomic-file.js';
+import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import { networkSecretCharacters } from '../../base/limits.js';
+import { storePaths } from '../../vault/store/layout.js';
+import type { Host } from '../host.js';
+
+type Place = Pick<Host, 'store'>;
+
+/** Exactly one of the two. */
+export type StoredSecret = { readonly value: string } | { readonly command: string };
+
+const secretName = /^[A-Za-z_]\w{0,63}$/;
+const printable = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+const mostCommandCharacters = 4_096;
+const format = 1;
+
+function refuse(reason: string, remedy?: string): never {
+  throw new ErrnoError('EINVAL', { operation: 'secret', reason, remedy });
+}
+
+export function assertSecretName(name: string): void {
+  if (secretName.test(name)) return;
+  refuse(
+    'expected a name of up to 64 letters, digits and _, not beginning with a digit',
+    'ctx secret set GITHUB_TOKEN, then $GITHUB_TOKEN in --secret',
+  );
+}
+
+/** As it goes into a header: a value that could not is refused before it is kept. The text shows nothing of it. */
+export function assertSecretValue(value: string): void {
+  if (printable.test(value) && value.length <= networkSecretCharacters) return;
+  const what = value === '' ? 'nothing' : 'something else';
+  refuse(`expected one line of 1 to ${networkSecretCharacters} printable ASCII characters, got ${what}`);
+}
+
+function assertCommand(command: string): void {
+  if (command.trim() !== '' && command.length <= mostCommandCharacters && !/[\0\n]/.test(command)) return;
+  refuse(`expected --command to be one line of up to ${mostCommandCharacters} characters`);
+}
+
+const directoryOf = ({ store }: Place) => storePaths(store.directory).secrets;
+const fileOf = (place: Place, name: string) => join(directoryOf(place), `${name}.json`);
+
+export function storeSecret(place: Place, name: string, secret: StoredSecret): void {
+  assertSecretName(name);
+  if ('value' in secret) assertSecretValue(secret.value);
+  else assertCommand(secret.command);
+  mkdirSync(directoryOf(place), { recursive: true, mode: 0o700 });
+  const text = `${JSON.stringify({ format, ...secret })}\n`;
+  writeFileAtomic(fileOf(place, name), text, { durable: true, mode: 0o600 });
+}
+
+/** Undefined where none of that name is stored. */
+export function readSecret(place: Place, name: string): StoredSecret | undefined {
+  assertSecretName(name);
+  const path = fileOf(place, name);
+  const found = readJsonFile(path) as { format?: unknown; value?: unknown; command?: unknown } | null | undefined;
+  if (found === undefined) return undefined;
+  const { mode } = statSync(path);
+  if ((mode & 0o077) !== 0) {
+    throw new ErrnoError('EACCES', {
+      operation: 'secret',
+      path,
+      reason: 'other users may read it: expected mode 0600',
+      remedy: `ctx secret set ${name} with a new value; others may know this one`,
+    });
+  }
+  if (found?.format === format && typeof found.value === 'string') return { value: found.value };
+  if (found?.format === format && typeof found.command === 'string') return { command: found.command };
+  throw new ErrnoError('EIO', {
+    operation: 'secret',
+    path,
+    reason: 'the file is damaged, or of a newer ctx',
+    remedy: `ctx secret set ${name}`,
+  });
+}
+
+export function storedNames(place: Place): readonly string[] {
+  try {
+    const files = readdirSync(directoryOf(place)).filter((file) => file.endsWith('.json'));
+    return files.map((file) => file.slice(0, -'.json'.length)).sort();
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return [];
+    throw fromSystemError(error, 'list', directoryOf(place));
+  }
+}
+
+export function removeSecret(place: Place, name: string): void {
+  rmSync(fileOf(place, name));
+}
+
+export function missingSecret(name: string): ErrnoError {
+  return new ErrnoError('ENOENT', {
+    operation: 'secret',
+    reason: `the variable ${name} is not set here, and no secret of that name is stored`,
+    remedy: `ctx secret set ${name}`,
+  });
+}
