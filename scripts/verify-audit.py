@@ -346,6 +346,8 @@ def verify(record, trusted=None, anchors=()):
             raise Bad("the record begins with a key that is not the trusted one")
         for name, path in anchors if not host.problem else ():
             history.compare_anchor(name, path)
+        named = {name for seal in history.seals for name, counter in seal.get("anchors", {}).items() if (name, counter) not in history.failed}
+        notes += [f"host: seals name anchor {name}, with which nothing was compared" for name in sorted(named - {name for name, _ in anchors})]
     except Bad as bad:
         problems.append(f"host: {bad}")
     return problems, notes, counts

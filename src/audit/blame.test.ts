@@ -51,18 +51,28 @@ describe('blame', () => {
     assert.deepEqual(commandOf([first, apply, second], 'a'), ['pending', 'modified', 'two']);
     const made = time();
     const third = exec('three', ['modified a']);
-    const back = record('rollback', 'begin', { made, paths: [] });
+    const back = record('rollback', 'ok', { made, paths: [] });
     assert.deepEqual(commandOf([first, apply, second, third, back], 'a'), ['pending', 'modified', 'two']);
-    const other = record('rollback', 'begin', { made, paths: ['b'] });
+    const other = record('rollback', 'ok', { made, paths: ['b'] });
     assert.deepEqual(commandOf([first, apply, second, third, other], 'a'), ['pending', 'modified', 'three']);
-    const drop = record('drop', 'begin', { origin });
+    const drop = record('drop', 'ok', { origin });
     assert.deepEqual(commandOf([first, apply, second, third, drop], 'a'), ['applied', 'added', 'one']);
+  });
+
+  it('takes nothing for undone that failed', () => {
+    const failed = (type: string) => [
+      record(type, 'begin', { made: '', paths: [] }),
+      record(type, 'failed', { made: '' }),
+    ];
+    for (const type of ['drop', 'rollback', 'fork delete']) {
+      assert.deepEqual(commandOf([exec('one', ['added a']), ...failed(type)], 'a'), ['pending', 'added', 'one']);
+    }
   });
 
   it('keeps forks apart, and names a command that ran on the directory itself since', () => {
     const one = exec('one', ['added a'], 'main');
     const two = exec('two', ['added a'], 'other');
-    const drop = record('drop', 'begin', { origin }, 'other');
+    const drop = record('drop', 'ok', { origin }, 'other');
     assert.deepEqual(commandOf([one, two, drop], 'a'), ['pending', 'added', 'one']);
     const apply = record('apply', 'ok', { origin }, 'main');
     const live = record('exec', 'ok', { origin, live: true, argv: ['rm'] }, 'none');
@@ -75,10 +85,10 @@ describe('blame', () => {
     const once = [exec('one', ['added a']), apply()];
     assert.deepEqual(commandOf([...once, undo('begin'), undo('failed')], 'a'), ['applied', 'added', 'one']);
     assert.deepEqual(commandOf([...once, undo('ok')], 'a'), ['pending', 'added', 'one']);
-    assert.equal(commandOf([...once, undo('ok'), record('drop', 'begin', { origin })], 'a'), undefined);
+    assert.equal(commandOf([...once, undo('ok'), record('drop', 'ok', { origin })], 'a'), undefined);
     const twice = [...once, exec('two', ['modified a']), apply(), exec('three', ['modified a']), undo('ok')];
     assert.deepEqual(commandOf(twice, 'a'), ['pending', 'modified', 'two']);
-    const forgotten = [...twice, record('drop', 'begin', { origin })];
+    const forgotten = [...twice, record('drop', 'ok', { origin })];
     assert.deepEqual(commandOf(forgotten, 'a'), ['applied', 'added', 'one']);
     assert.deepEqual(commandOf([...twice, undo('ok')], 'a'), ['pending', 'added', 'one']);
     const others = [...once, exec('two', ['modified b'], 'other'), record('apply', 'ok', { origin }, 'other')];

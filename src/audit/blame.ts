@@ -48,10 +48,12 @@ function pendingAfter(touches: readonly Touch[], record: FoundRecord, path: stri
       if (change === undefined) return touches;
       return change === 'restored' ? [] : [...touches, { change, command: record }];
     }
+    // What failed has forgotten nothing.
     case 'drop':
     case 'fork delete':
-      return [];
+      return status === 'ok' ? [] : touches;
     case 'rollback': {
+      if (status !== 'ok') return touches;
       const made = String(facts['made'] ?? '');
       return covers(facts['paths'], path) ? touches.filter(({ command }) => command.body.ts <= made) : touches;
     }

@@ -145,6 +145,12 @@ export class HostHistory {
     return this.#heads[seq];
   }
 
+  /** Names of all anchors that were given something. */
+  get anchors(): readonly string[] {
+    const named = new Set(this.#seals.flatMap(({ anchors }) => Object.keys(anchors)));
+    return [...named].filter((anchor) => this.pointsOf(anchor).length > 0);
+  }
+
   /** What an anchor was given, as far as the chain says. */
   pointsOf(anchor: string): readonly AnchorPoint[] {
     return this.#seals.flatMap(({ anchors, at, atHead }) => {

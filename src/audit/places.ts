@@ -32,6 +32,8 @@ export interface AuditSettings {
   /** Whether every record waits for the disk. */
   readonly durable: boolean;
   readonly anchors: readonly AnchorSetting[];
+  /** Names of anchors that seals still tell of and that are no longer kept, as `ctx audit verify` names them. */
+  readonly retired: readonly string[];
 }
 
 function refuse(path: string, reason: string): never {
@@ -67,12 +69,15 @@ function anchorSetting(value: unknown, path: string): AnchorSetting {
 
 export function readAuditSettings(path: string): AuditSettings {
   const value = readJsonFile(path);
-  if (value === undefined) return { durable: false, anchors: [] };
+  if (value === undefined) return { durable: false, anchors: [], retired: [] };
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return refuse(path, 'expected an object');
-  const { durable = false, anchors = [], ...others } = value as Readonly<Record<string, unknown>>;
+  const { durable = false, anchors = [], retired = [], ...others } = value as Readonly<Record<string, unknown>>;
   const [unknown] = Object.keys(others);
-  if (unknown !== undefined) return refuse(path, `expected durable and anchors, got '${unknown}'`);
+  if (unknown !== undefined) return refuse(path, `expected durable, anchors and retired, got '${unknown}'`);
   if (typeof durable !== 'boolean') return refuse(path, 'expected durable to be true or false');
   if (!Array.isArray(anchors)) return refuse(path, 'expected anchors to be a list');
-  return { durable, anchors: anchors.map((each) => anchorSetting(each, path)) };
+  if (!Array.isArray(retired) || !retired.every(isText)) {
+    return refuse(path, 'expected retired to be a list of names of anchors');
+  }
+  return { durable, anchors: anchors.map((each) => anchorSetting(each, path)), retired };
 }

@@ -49,6 +49,11 @@ export interface Verification {
 export interface VerifyRequest {
   readonly reader: RecordReader;
   readonly anchors: readonly Pick<Anchor, 'name' | 'read'>[];
+  /**
+   * Names of anchors that the operator no longer keeps. Where it is given, `anchors` are all there are, and any other that a seal
+   * names is missing: whoever rewrites the record would rather have it compared with none.
+   */
+  readonly retired?: readonly string[] | undefined;
   /** Public keys that the record may begin with; where none is given, any. */
   readonly trusted?: readonly string[];
 }
@@ -198,6 +203,22 @@ function anchorFindings(
   return { problems, warnings };
 }
 
+/** Anchors that seals tell of, with which nothing was compared. */
+function uncomparedFindings(unread: readonly string[], retired: readonly string[] | undefined) {
+  const problems: Finding[] = [];
+  const warnings: Finding[] = [];
+  for (const name of unread) {
+    const found = (text: string): Finding => ({ fault: 'anchor', chain: hostChain, text: `anchor ${name}: ${text}` });
+    if (retired === undefined) warnings.push(found('seals name it, and it was not compared: it is not here'));
+    else if (retired.includes(name)) warnings.push(found('it was retired, and is not compared any more'));
+    else {
+      const remedy = 'set it up again, or, if you took it out yourself, add its name to "retired"';
+      problems.push(found(`seals name it, and audit.json does not have it: ${remedy}`));
+    }
+  }
+  return { problems, warnings };
+}
+
 function keyFindings(history: HostHistory, trusted: readonly string[]): { problems: Finding[]; warnings: Finding[] } {
   const { root } = history;
   if (root === undefined)
@@ -257,7 +278,7 @@ function statements(
   return { proves, cannot };
 }
 
-export function verify({ reader, anchors, trusted = [] }: VerifyRequest): Verification {
+export function verify({ reader, anchors, retired, trusted = [] }: VerifyRequest): Verification {
   const history = new HostHistory();
   const present = reader.chains();
   const host = checkChain(reader, hostChain, { seals: [], genesis: undefined }, (body, head, where) => {
@@ -282,15 +303,22 @@ export function verify({ reader, anchors, trusted = [] }: VerifyRequest): Verifi
   const own = checked.flatMap(({ problems }) => problems);
   const problems = hostIsBroken ? own.filter(({ fault, chain }) => chain === hostChain || fault !== 'chain') : own;
   const anchored = anchorFindings(history, anchors);
+  const unread = history.anchors.filter((named) => !anchors.some(({ name }) => name === named));
+  const uncompared = uncomparedFindings(unread, retired);
   const keys = keyFindings(history, trusted);
-  const all = [...problems, ...(hostIsBroken ? [] : anchored.problems), ...keys.problems];
+  const all = [...problems, ...(hostIsBroken ? [] : [...anchored.problems, ...uncompared.problems]), ...keys.problems];
   const chains = checked.map(({ verdict }) => verdict);
   const read = anchors.map(({ name }) => name).filter((name) => history.pointsOf(name).length > 0);
   return {
     version: 1,
     ok: all.length === 0,
     problems: all,
-    warnings: [...checked.flatMap(({ warnings }) => warnings), ...anchored.warnings, ...keys.warnings],
+    warnings: [
+      ...checked.flatMap(({ warnings }) => warnings),
+      ...anchored.warnings,
+      ...uncompared.warnings,
+      ...keys.warnings,
+    ],
     chains,
     keys: history.keys,
     anchors: read,

@@ -144,6 +144,9 @@ export const nativeErrorBytes = 64 * 1024;
 /** Text of one policy, mount or workspace file: hundreds of times what people write, little enough to parse at once. */
 export const controlTextCharacters = 4 * 1024 * 1024;
 
+/** Of one control file in the record of a change to it; a longer one is in it by its digest. */
+export const recordedFileCharacters = 8 * 1024;
+
 /** Rules of one policy: six times the ten thousand it is measured with. */
 export const policyRules = 65_536;
 

@@ -4,12 +4,14 @@
  */
 import { join } from 'node:path';
 import { contains } from '../authority/absolute-path.js';
+import type { Quota } from '../authority/quota.js';
 import { ErrnoError } from '../base/errno.js';
 import { storePaths } from '../vault/store/layout.js';
 import type { Owner } from '../vault/vault.js';
 import { type Host, placeOf } from './host.js';
 import type { LiveEnvelope } from './report/envelope.js';
-import { authorityFor } from './run/authority-for.js';
+import { recordedRefusal } from './report/recorded-refusal.js';
+import { authorityFor, refusedEntry } from './run/authority-for.js';
 import { type ExecRequest, refuseNoCommand } from './run/exec-request.js';
 import { liveNote, recordInterruptedLive } from './run/live-runs.js';
 import { liveView, writesAsOwner } from './run/live-view.js';
@@ -48,6 +50,15 @@ function refuseOwnFiles({ hidden }: Host, origin: string): void {
   });
 }
 
+function refuseForkLimits({ disk, inodes }: Quota): void {
+  if (disk === undefined && inodes === undefined) return;
+  throw new ErrnoError('ENOTSUP', {
+    operation: 'jail run',
+    reason: 'a limit of disk or files is of a fork, and here there is none',
+    remedy: 'ctx exec runs it on a fork, with that limit',
+  });
+}
+
 export async function executeLive(host: Host, request: LiveRequest): Promise<LiveEnvelope> {
   refuseNoCommand(request, 'jail run');
   refuseFork(request);
@@ -56,18 +67,17 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
   const { owner, origin } = place;
   refuseOwnFiles(host, origin);
   const resolved = await authorityFor(host, place, { ...request, wait: false, live: true });
-  const { quota } = resolved.authority;
-  if (quota.disk !== undefined || quota.inodes !== undefined) {
-    throw new ErrnoError('ENOTSUP', {
-      operation: 'jail run',
-      reason: 'a limit of disk or files is of a fork, and here there is none',
-      remedy: 'ctx exec runs it on a fork, with that limit',
-    });
-  }
   const { argv, environmentAdditions, weakened } = request;
   const mounts = unusedFork(host, place);
   await resolved.permission.confirmDirectories();
-  const view = viewOf({ host, place, resolved, mounts, argv, environmentAdditions, weakened });
+  const view = await recordedRefusal(
+    host,
+    () => refusedEntry(place, request, resolved.agent),
+    () => {
+      refuseForkLimits(resolved.authority.quota);
+      return viewOf({ host, place, resolved, mounts, argv, environmentAdditions, weakened });
+    },
+  );
   const { report } = await runOnTarget(host, request, {
     place,
     resolved,

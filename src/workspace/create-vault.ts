@@ -12,6 +12,7 @@ import {
 } from '../vault/store/vault-meta.js';
 import type { Problem } from '../vault/tree/tree.js';
 import { importVault, type VaultRequest, vaultAccess } from '../vault/vault.js';
+import { recordedAct, recordedVerb } from './recorded-verb.js';
 import { accessTo, listVaults, summaryOf, type VaultSummary } from './vault-verbs.js';
 
 export interface NewVaultRequest extends Pick<VaultRequest, 'limits' | 'uncopied' | 'onProgress'> {
@@ -79,23 +80,25 @@ export async function createVault(host: Host, cwd: string, asked: NewVaultReques
   const request = { ...more, store, tree, origin, owner, purpose: 'ctx vault create', vaultName: name };
   const access = vaultAccess(request);
   const before = readVaultMeta(access.paths.meta);
-  const refusal = before === undefined ? undefined : refusalOf(before, asked);
-  if (refusal !== undefined) throw refusal;
-  const facts = { name: name ?? null };
-  host.recorder.append({ type: 'vault', object: `workspace/${origin}`, status: 'begin', facts });
-  const { vault, problems } = await importVault(request);
-  if (problems !== undefined) return { outcome: 'made', vault: summaryOf(access, vault), problems };
-  return withVaultLock(tree, access.paths.lock, request.purpose, () => {
-    const found = readVaultMeta(access.paths.meta) ?? vault;
-    const late = refusalOf(found, asked);
-    if (late !== undefined) throw late;
-    if (name === undefined || found.name === name) {
-      return { outcome: 'there', vault: summaryOf(access, found), problems: [] };
-    }
-    const named = { ...found, name };
-    writeVaultMeta(access.paths.meta, named);
-    return { outcome: 'named', vault: summaryOf(access, named), problems: [] };
-  });
+  const verb = { type: 'vault', object: `workspace/${origin}`, facts: { name: name ?? null } };
+  const make = async (): Promise<MadeVault> => {
+    const refusal = before === undefined ? undefined : refusalOf(before, asked);
+    if (refusal !== undefined) throw refusal;
+    const { vault, problems } = await importVault(request);
+    if (problems !== undefined) return { outcome: 'made', vault: summaryOf(access, vault), problems };
+    return withVaultLock(tree, access.paths.lock, request.purpose, () => {
+      const found = readVaultMeta(access.paths.meta) ?? vault;
+      const late = refusalOf(found, asked);
+      if (late !== undefined) throw late;
+      if (name === undefined || found.name === name) {
+        return { outcome: 'there', vault: summaryOf(access, found), problems: [] };
+      }
+      const named = { ...found, name };
+      writeVaultMeta(access.paths.meta, named);
+      return { outcome: 'named', vault: summaryOf(access, named), problems: [] };
+    });
+  };
+  return recordedVerb(host, verb, make, ({ outcome }) => ({ status: 'ok', facts: { outcome } }));
 }
 
 export async function renameVault(host: Host, id: string, name: string): Promise<VaultSummary> {
@@ -106,9 +109,9 @@ export async function renameVault(host: Host, id: string, name: string): Promise
       throw new ErrnoError('ENOENT', { operation: 'name a vault', reason: 'it was deleted meanwhile' });
     }
     checkName(host, name, meta.origin);
-    host.recorder.append({ type: 'vault', object: `vault/${id}`, status: 'begin', facts: { name } });
     const named = { ...meta, name };
-    writeVaultMeta(access.paths.meta, named);
+    const verb = { type: 'vault', object: `vault/${id}`, facts: { name } };
+    recordedAct(host, verb, () => writeVaultMeta(access.paths.meta, named));
     return summaryOf(access, named);
   });
 }

@@ -146,7 +146,7 @@ export function dropFork(host: Host, request: ForkRequest): Promise<Dropped> {
       const more = count.more === undefined ? {} : { more: true };
       const facts = { origin: fork.vault.origin, changes: count.dropped, ...more };
       const verb = { type: 'drop', object: objectOf(fork), makesRoom: true, facts };
-      await recordedVerb(host, verb, async () => tidy(await vaultForks.dropFork(fork)));
+      await tidyAfter(host, await recordedVerb(host, verb, () => vaultForks.dropFork(fork)));
       return count;
     },
     { afresh: true },

@@ -134,9 +134,13 @@ export async function createFork(
   // The first thing somebody does here may be to fork it.
   const isFirst = readVaultMeta(access.paths.meta) === undefined;
   if (isFirst && (from === undefined || from === vaultForks.originName)) await createVault(host, cwd);
-  const source = sourceOf(access, from);
   const verb = { type: 'fork', object: `vault/${access.id}`, facts: { name: name ?? null, from: from ?? null } };
-  return recordedVerb(host, verb, () => vaultForks.createFork(access, name, source));
+  return recordedVerb(
+    host,
+    verb,
+    () => vaultForks.createFork(access, name, sourceOf(access, from)),
+    (made) => ({ status: 'ok', facts: { name: made.name } }),
+  );
 }
 
 export function listForks(host: Host, cwd: string): readonly ForkSummary[] {
@@ -150,8 +154,7 @@ export function useFork(host: Host, cwd: string, name: string): Promise<void> {
 export async function deleteFork(host: Host, cwd: string, name: string): Promise<void> {
   const access = accessAt(host, cwd);
   const object = `fork/${access.id}/${name}`;
-  await recordedVerb(host, { type: 'fork delete', object, makesRoom: true, facts: {} }, async () => {
-    await vaultForks.deleteFork(access, name);
-    await collectGarbage(access, new Map(), { later: true });
-  });
+  const verb = { type: 'fork delete', object, makesRoom: true, facts: {} };
+  await recordedVerb(host, verb, () => vaultForks.deleteFork(access, name));
+  await collectGarbage(access, new Map(), { later: true });
 }

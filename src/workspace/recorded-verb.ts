@@ -1,8 +1,8 @@
 /**
  * A verb of a person's, and its record: that it begins, before it does anything; what it will write, before it writes; and how it
- * ended. One that failed halfway has done something, too: that is in the record of its end.
+ * ended, always. One that failed halfway has done something, too: that is in the record of its end.
  */
-import type { RecordEntry } from '../audit/record.js';
+import type { RecordEntry, Recorder } from '../audit/record.js';
 import type { Json } from '../base/canonical-json.js';
 import { ErrnoError, orDiskError } from '../base/errno.js';
 import type { Host } from '../proxy/host.js';
@@ -35,8 +35,13 @@ export function both(recorded: Heard, shown: Heard): VerbProgress {
   };
 }
 
-/** How it ended; nothing where its begin says everything. */
-export type Told = { readonly status: 'ok' | 'failed'; readonly facts: Readonly<Record<string, Json>> } | undefined;
+/** How it ended, and what its beginning could not say of it yet. */
+export interface Told {
+  readonly status: 'ok' | 'failed';
+  readonly facts: Readonly<Record<string, Json>>;
+}
+
+const done: Told = { status: 'ok', facts: {} };
 
 const lineOf = ({ action, path }: Step) => `${action} ${path}`;
 
@@ -50,11 +55,11 @@ function failure(thrown: unknown): Readonly<Record<string, Json>> {
 export async function recordedVerb<T>(
   host: Pick<Host, 'recorder'>,
   { facts, ...entry }: RecordedVerb,
-  act: (progress: VerbProgress) => Promise<T>,
-  told: (result: T) => Told = () => undefined,
+  act: (progress: VerbProgress) => Promise<T> | T,
+  told: (result: T) => Told = () => done,
 ): Promise<T> {
   const { recorder } = host;
-  const done: string[] = [];
+  const written: string[] = [];
   let planned = 0;
   recorder.append({ ...entry, status: 'begin', facts });
   let result: T;
@@ -64,22 +69,39 @@ export async function recordedVerb<T>(
         planned += steps.length;
         recorder.append({ ...entry, status: 'begin', durable: true, facts: { ...facts, steps: steps.map(lineOf) } });
       },
-      onStep: (step) => void done.push(lineOf(step)),
+      onStep: (step) => void written.push(lineOf(step)),
     });
   } catch (error) {
-    const written = planned === 0 ? {} : { steps: done, unwritten: planned - done.length };
-    // Of the room that is kept for it: what failed may have failed for want of room.
-    recorder.append({
-      ...entry,
-      status: 'failed',
-      makesRoom: true,
-      facts: { ...facts, ...written, ...failure(error) },
-    });
+    const steps = planned === 0 ? {} : { steps: written, unwritten: planned - written.length };
+    recordFailure(recorder, { ...entry, facts: { ...facts, ...steps } }, error);
     throw error;
   }
   const end = told(result);
-  if (end !== undefined) recorder.append({ ...entry, status: end.status, facts: { ...facts, ...end.facts } });
+  recorder.append({ ...entry, status: end.status, facts: { ...facts, ...end.facts } });
   return result;
+}
+
+/** The same for what is done at once. */
+export function recordedAct<T>(
+  { recorder }: Pick<Host, 'recorder'>,
+  { facts, ...entry }: RecordedVerb,
+  act: () => T,
+): T {
+  recorder.append({ ...entry, status: 'begin', facts });
+  let result: T;
+  try {
+    result = act();
+  } catch (error) {
+    recordFailure(recorder, { ...entry, facts }, error);
+    throw error;
+  }
+  recorder.append({ ...entry, status: 'ok', facts });
+  return result;
+}
+
+/** Of the room that is kept for it: what failed may have failed for want of room. */
+function recordFailure(recorder: Recorder, { facts, ...entry }: RecordedVerb, thrown: unknown): void {
+  recorder.append({ ...entry, status: 'failed', makesRoom: true, facts: { ...facts, ...failure(thrown) } });
 }
 
 interface Wrote {

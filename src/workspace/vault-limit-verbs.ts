@@ -1,4 +1,5 @@
 /** What a vault may hold, and what it holds. */
+import type { Json } from '../base/canonical-json.js';
 import { ErrnoError } from '../base/errno.js';
 import type { Host } from '../proxy/host.js';
 import { confirmedRoots } from '../vault/store/known-roots.js';
@@ -6,6 +7,7 @@ import { withVaultLock } from '../vault/store/locks.js';
 import { usageOfVault } from '../vault/store/vault-limits.js';
 import { readVaultMeta, type VaultLimits, writeVaultMeta } from '../vault/store/vault-meta.js';
 import type { TreeUsage } from '../vault/tree/usage.js';
+import { recordedVerb } from './recorded-verb.js';
 import { accessTo } from './vault-verbs.js';
 
 export interface LimitedVault {
@@ -30,28 +32,33 @@ export async function limitsOfVault(host: Host, id: string): Promise<LimitedVaul
 
 export async function limitVault(host: Host, id: string, changes: LimitChanges): Promise<LimitedVault> {
   const access = accessTo(host, id);
-  host.recorder.append({ type: 'vault', object: `vault/${id}`, status: 'begin', facts: { limits: { ...changes } } });
-  await withVaultLock(access.tree, access.paths.lock, 'ctx vault set', () => {
-    const meta = readVaultMeta(access.paths.meta);
-    if (meta === undefined) {
-      throw new ErrnoError('ENOENT', { operation: 'vault set', reason: 'the vault was deleted meanwhile' });
-    }
-    const { limits: before, ...rest } = meta;
-    const limits = changedLimits(before, changes);
-    writeVaultMeta(access.paths.meta, Object.keys(limits).length === 0 ? rest : { ...rest, limits });
-  });
+  const asked = Object.fromEntries(Object.entries(changes).filter(([, most]) => most !== undefined));
+  const verb = { type: 'vault', object: `vault/${id}`, facts: { limits: asked as Readonly<Record<string, Json>> } };
+  await recordedVerb(host, verb, () =>
+    withVaultLock(access.tree, access.paths.lock, 'ctx vault set', () => {
+      const meta = readVaultMeta(access.paths.meta);
+      if (meta === undefined) {
+        throw new ErrnoError('ENOENT', { operation: 'vault set', reason: 'the vault was deleted meanwhile' });
+      }
+      const { limits: before, ...rest } = meta;
+      const limits = changedLimits(before, changes);
+      writeVaultMeta(access.paths.meta, Object.keys(limits).length === 0 ? rest : { ...rest, limits });
+    }),
+  );
   return limitsOfVault(host, id);
 }
 
 /** The person says that the directories that stand at the roots' paths now are the right ones. */
 export async function confirmRoots(host: Host, id: string): Promise<void> {
   const { tree, paths } = accessTo(host, id);
-  host.recorder.append({ type: 'vault', object: `vault/${id}`, status: 'begin', facts: { moved: true } });
-  await withVaultLock(tree, paths.lock, 'ctx vault set', () => {
-    const meta = readVaultMeta(paths.meta);
-    if (meta === undefined) {
-      throw new ErrnoError('ENOENT', { operation: 'vault set', reason: 'the vault was deleted meanwhile' });
-    }
-    writeVaultMeta(paths.meta, { ...meta, known: confirmedRoots(meta.roots) });
-  });
+  const verb = { type: 'vault', object: `vault/${id}`, facts: { moved: true } };
+  await recordedVerb(host, verb, () =>
+    withVaultLock(tree, paths.lock, 'ctx vault set', () => {
+      const meta = readVaultMeta(paths.meta);
+      if (meta === undefined) {
+        throw new ErrnoError('ENOENT', { operation: 'vault set', reason: 'the vault was deleted meanwhile' });
+      }
+      writeVaultMeta(paths.meta, { ...meta, known: confirmedRoots(meta.roots) });
+    }),
+  );
 }

@@ -142,14 +142,15 @@ export async function inspectStore(host: Host, { repair = false } = {}): Promise
     const access = accessTo(host, id);
     const before = await inspectVault(access);
     if (repair && before.length > 0) {
-      host.recorder.append({
-        type: 'repair',
-        object: `vault/${id}`,
-        status: 'begin',
-        facts: { faults: before.length },
-      });
+      const verb = { type: 'repair', object: `vault/${id}`, facts: { faults: before.length } };
       const { repairVault } = await import('../vault/upkeep/repair.js');
-      repaired.push(...(await repairVault(access)).map((what) => ({ vault: id, what })));
+      const all = await recordedVerb(
+        host,
+        verb,
+        () => repairVault(access),
+        (did) => ({ status: 'ok', facts: { repaired: did } }),
+      );
+      repaired.push(...all.map((what) => ({ vault: id, what })));
     }
     const left = repair && before.length > 0 ? await inspectVault(access) : before;
     faults.push(...left.map((fault) => ({ ...fault, vault: id })));

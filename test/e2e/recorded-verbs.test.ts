@@ -82,4 +82,104 @@ forEachUser((user) => {
     assert.equal((await stage.ctx(project, ['apply', '--undo'])).code, 0);
     assert.ok(existsSync(join(project, 'm/b')));
   });
+
+  /** In a store of its own: what each record says that is not of a command's own making. */
+  const own = (name: string) => {
+    const store = stage.makeDirectory(`store-${name}`);
+    const options = { env: { CTX_DATA: store } };
+    const call = async (project: string, words: readonly string[], code = 0) => {
+      const done = await stage.ctx(project, words, options);
+      assert.equal(done.code, code, `ctx ${words.join(' ')}: ${done.stdout}${done.stderr}`);
+      return done.stdout;
+    };
+    return { call, records: () => recordsOf(store).filter(({ type }) => !type.startsWith('audit.')) };
+  };
+
+  test('every verb that begins ends in the record, also where it failed', async () => {
+    const project = stage.project('echo one > a');
+    const { call, records } = own('ends');
+    await call(project, ['exec', '--', 'sh', '-c', 'echo two > a']);
+    await call(project, ['checkpoint', 'save', 'here']);
+    await call(project, ['checkpoint', 'save', 'here'], 1);
+    await call(project, ['rollback']);
+    await call(project, ['checkpoint', 'delete', 'here']);
+    await call(project, ['fork', 'create', 'other']);
+    await call(project, ['fork', 'create', 'other'], 1);
+    await call(project, ['fork', 'create', 'third', '--from', 'nothing'], 1);
+    await call(project, ['fork', 'delete', 'other']);
+    await call(project, ['drop']);
+    await call(project, ['vault', 'set', '--name', 'named']);
+    await call(project, ['vault', 'set', '--max-files', '1000']);
+    await call(project, ['agent', 'new', 'coder']);
+    await call(project, ['agent', 'new', 'coder'], 1);
+    await call(project, ['agent', 'rm', 'coder']);
+    const added = await call(project, ['rules', 'add', 'deny', '--class', 'host_escape_risk']);
+    await call(project, ['rules', 'rm', /[0-9a-f]{8,}/.exec(added)?.[0] ?? added.trim()]);
+    const open = new Map<string, number>();
+    for (const { type, object, status } of records()) {
+      const key = `${type} ${object}`;
+      open.set(key, (open.get(key) ?? 0) + (status === 'begin' ? 1 : -1));
+    }
+    assert.deepEqual(
+      [...open].filter(([, count]) => count !== 0),
+      [],
+    );
+    const failures = records().filter(({ status }) => status === 'failed');
+    assert.deepEqual(
+      failures.map(({ type, facts }) => `${type} ${facts?.['error']}`),
+      ['checkpoint EEXIST', 'fork EEXIST', 'fork ENOENT', 'agent.new EEXIST'],
+    );
+  });
+
+  test('what an agent is given is in the record, and what it was refused', async () => {
+    const project = stage.project('echo one > a');
+    const { call, records } = own('given');
+    const of = (type: string) => records().filter((each) => each.type === type);
+    await call(project, ['agent', 'new', 'parent']);
+    const files = of('agent.new').at(-1)?.facts?.['files'] as Record<string, unknown> | undefined;
+    assert.equal(files?.['life'], 'owned\n');
+    await call(project, ['agent', 'set', 'parent', 'quota', 'pids 20\n']);
+    const [begin, end] = of('agent.set');
+    assert.deepEqual(
+      [begin?.status, end?.status, end?.facts],
+      ['begin', 'ok', { file: 'quota', was: '', is: 'pids 20\n' }],
+    );
+    await call(project, ['agent', 'new', 'child', '--parent', 'parent'], 13);
+    const refused = of('agent.new').at(-1);
+    assert.deepEqual(
+      [refused?.object, refused?.status, refused?.layer, refused?.facts?.['error'], refused?.facts?.['parent']],
+      ['agent/child', 'denied', 'proxy', 'EACCES', 'parent'],
+    );
+    await call(project, ['jail', 'run', '--disk', '1M', '--', 'true'], 69);
+    const unsupported = of('exec').at(-1);
+    assert.deepEqual([unsupported?.status, unsupported?.facts?.['error']], ['denied', 'ENOTSUP']);
+  });
+
+  test('an anchor that seals name is missed where its configuration is gone, until it is retired', async () => {
+    const project = stage.project('echo one > a');
+    const { call } = own('anchors');
+    const home = stage.makeDirectory('anchored-home');
+    const points = join(home, 'points.jsonl');
+    const settings = (value: unknown) =>
+      stage.shell(
+        home,
+        `mkdir -p .config/ctxfs && cat > .config/ctxfs/audit.json <<'END'\n${JSON.stringify(value)}\nEND`,
+      );
+    const audit = async (...words: readonly string[]) => {
+      const env = { CTX_DATA: join(stage.directory, 'store-anchors'), HOME: home };
+      return stage.ctx(project, ['audit', ...words], { env });
+    };
+    await call(project, ['exec', '--', 'true']);
+    settings({ anchors: [{ kind: 'file', path: points }] });
+    assert.match((await audit('seal')).stdout, /anchored: file:/);
+    assert.equal((await audit('verify')).code, 0);
+    settings({});
+    const missed = await audit('verify');
+    assert.equal(missed.code, 1);
+    assert.match(missed.stdout, /anchor file:.*points.jsonl: seals name it, and audit.json does not have it/);
+    settings({ retired: [`file:${points}`] });
+    const retired = await audit('verify', '--json');
+    assert.equal(retired.code, 0, retired.stdout);
+    assert.match(retired.stdout, /it was retired/);
+  });
 });

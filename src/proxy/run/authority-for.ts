@@ -1,6 +1,7 @@
 /** The Authority a request runs under, and the permission to run, before anything is made for it. */
+import type { RecordEntry } from '../../audit/record.js';
 import type { Json } from '../../base/canonical-json.js';
-import { ErrnoError } from '../../base/errno.js';
+import type { ErrnoError } from '../../base/errno.js';
 import type { AgentFacts } from '../agent-facts.js';
 import { decideRequest, permissionToPrepare, type RunPermission } from '../approval/decide-request.js';
 import { decisionOf } from '../approval/refused-decision.js';
@@ -11,6 +12,7 @@ import { assertUsable } from '../grants/injected-secrets.js';
 import { assertRunnable } from '../grants/runnable.js';
 import { countUse } from '../grants/uses.js';
 import type { Host, Place } from '../host.js';
+import { recordedRefusal } from '../report/recorded-refusal.js';
 import type { ExecRequest } from './exec-request.js';
 
 /** What a command may do, and the leave to run it. */
@@ -39,6 +41,17 @@ export async function resolvedFor(
   return resolveAuthority(host, { place, agent, reads, ...written(place, request), siblings, grants });
 }
 
+/** A command that was refused before it began, in the record. */
+export function refusedEntry(
+  { directory, origin }: Place,
+  { argv, agent: asked }: Pick<ExecRequest, 'argv' | 'agent'>,
+  agent: AgentFacts | undefined,
+  decision?: Json,
+): Omit<RecordEntry, 'status' | 'layer'> {
+  const whose = { object: `workspace/${origin}`, agent: agent?.name, parent: agent?.parent?.agent };
+  return { ...whose, type: 'exec', facts: { argv, directory, origin, asked: asked ?? null, decision } };
+}
+
 /**
  * `known` is the authority of a kept jail, of its whole workspace. It stands where no agent is named: then it comes from the request
  * alone; an agent's files may say otherwise since. What is decided and approved is the command, where it starts. What is refused
@@ -52,7 +65,8 @@ export async function authorityFor(
   decided: typeof decideRequest = decideRequest,
 ): Promise<Permitted> {
   let agent: AgentFacts | undefined;
-  try {
+  const about = (error: ErrnoError) => refusedEntry(place, request, agent, decisionOf(error) as Json | undefined);
+  return recordedRefusal(host, about, async () => {
     agent = request.agent === undefined ? undefined : await host.agents(request.agent);
     const whole = known === undefined ? place : { ...place, directory: place.origin };
     const resolved =
@@ -62,17 +76,7 @@ export async function authorityFor(
     const permission = await decided(host, place, resolved, request);
     await countUse(host, resolved.line);
     return { ...withNetwork(resolved, permission.granted), permission, heldDigest: resolved.digest };
-  } catch (error) {
-    if (error instanceof ErrnoError) {
-      const { argv, agent: asked = null } = request;
-      const { code, reason } = error;
-      const decision = decisionOf(error) as Json | undefined;
-      const facts = { argv, directory: place.directory, origin: place.origin, asked, error: code, reason, decision };
-      const whose = { object: `workspace/${place.origin}`, agent: agent?.name, parent: agent?.parent?.agent };
-      host.recorder.append({ ...whose, type: 'exec', status: 'denied', layer: 'proxy', facts });
-    }
-    throw error;
-  }
+  });
 }
 
 /** To make a jail or a fork ready: rules are about commands, and there is none yet. */

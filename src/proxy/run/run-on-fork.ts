@@ -14,7 +14,8 @@ import type { Host, Place } from '../host.js';
 import { driftWarnings } from '../report/drift-warnings.js';
 import type { Envelope } from '../report/envelope.js';
 import type { RunNote } from '../report/last-run.js';
-import type { Permitted } from './authority-for.js';
+import { recordedRefusal } from '../report/recorded-refusal.js';
+import { type Permitted, refusedEntry } from './authority-for.js';
 import type { ExecRequest } from './exec-request.js';
 import { mountsOf } from './fork-mounts.js';
 import { changesBetween } from './group-part.js';
@@ -82,7 +83,11 @@ export async function runOnFork(host: Host, request: ExecRequest, target: ForkTa
     resolved,
     note,
     facts,
-    view: viewOfFork(host, request, target),
+    view: await recordedRefusal(
+      host,
+      () => refusedEntry(place, request, resolved.agent),
+      () => viewOfFork(host, request, target),
+    ),
     isLive: false,
     object: `fork/${fork.id}/${fork.name}`,
     outputsOf: (run) => join(fork.place.runs, run),

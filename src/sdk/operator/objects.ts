@@ -2,6 +2,7 @@
  * Agents and tools, which are directories of small files: `ctx agent`, `ctx tool`. Nobody gives away what they do not have, and
  * each change is in the record before it happens.
  */
+import { parseObjectName } from '../../authority/name.js';
 import { ErrnoError } from '../../base/errno.js';
 import { agentFrom, agentNamed, childrenOf, inspectAgent, readAgent } from '../../objects/agent.js';
 import { agentFiles, controlFiles, toolFiles } from '../../objects/control-file.js';
@@ -19,8 +20,11 @@ import { readValues, wholeValues } from '../../objects/read-values.js';
 import { agentTexts, parseSpec, type Spec, toolTexts } from '../../objects/spec.js';
 import { inspectTool, readTool, toolFrom } from '../../objects/tool.js';
 import type { Host } from '../../proxy/host.js';
+import { recordedRefusal } from '../../proxy/report/recorded-refusal.js';
+import { type RecordedVerb, recordedAct } from '../../workspace/recorded-verb.js';
 import { currentDirectory } from '../current-directory.js';
 import { assertMayCreate, assertOwnAgent, assertWithinParent } from './agent-creation.js';
+import { recordedFiles, recordedText } from './recorded-files.js';
 
 export { type LocatedObject, type ObjectKind, parseSpec, type Spec, type Tier };
 
@@ -63,12 +67,8 @@ export class Objects {
     return { root, uid };
   }
 
-  #recorded(verb: string, name: string, facts: Readonly<Record<string, string>>, act: () => void): void {
-    const { recorder } = this.#host;
-    const about = { type: `${this.#kind}.${verb}`, object: `${this.#kind}/${name}`, facts };
-    recorder.append({ ...about, status: 'begin' });
-    act();
-    recorder.append({ ...about, status: 'ok' });
+  #verb(verb: string, name: string, facts: RecordedVerb['facts']): RecordedVerb {
+    return { type: `${this.#kind}.${verb}`, object: `${this.#kind}/${name}`, facts };
   }
 
   #problems(object: LocatedObject): readonly string[] {
@@ -76,7 +76,11 @@ export class Objects {
     return problems.map(({ reason }) => reason);
   }
 
-  async #agentTexts(name: string, given: NewObject): Promise<ReadonlyMap<string, string>> {
+  async #agentTexts(
+    name: string,
+    given: NewObject,
+    facts: RecordedVerb['facts'],
+  ): Promise<ReadonlyMap<string, string>> {
     const { spec = {}, file = name, directory = currentDirectory() } = given;
     const { uid, gid } = this.#host;
     const parent = given.parent === undefined ? undefined : agentNamed(this.#roots, given.parent);
@@ -87,8 +91,14 @@ export class Objects {
       (each) => `${file}#${each}`,
     );
     const agent = agentFrom(name, '', wholeValues(read, `agent ${name}`)); // stands nowhere yet
-    if (parent === undefined) assertOwnAgent(this.#host, agent);
-    else await assertMayCreate(this.#host, parent, agent, directory);
+    await recordedRefusal(
+      this.#host,
+      () => this.#verb('new', name, { ...facts, files: recordedFiles(texts) }),
+      () =>
+        parent === undefined
+          ? assertOwnAgent(this.#host, agent)
+          : assertMayCreate(this.#host, parent, agent, directory),
+    );
     return texts;
   }
 
@@ -104,13 +114,13 @@ export class Objects {
   }
 
   async make(name: string, given: NewObject = {}): Promise<LocatedObject> {
-    const { tier = 'system' } = given;
-    const texts = this.#kind === 'agent' ? await this.#agentTexts(name, given) : this.#toolTexts(name, given);
-    let made: LocatedObject | undefined;
-    this.#recorded('new', name, { tier }, () => {
-      made = makeObject(this.#roots, tier, this.#kind, name, texts);
-    });
-    return made ?? requireObject(this.#roots, this.#kind, name);
+    const { tier = 'system', parent } = given;
+    parseObjectName(name);
+    const facts = { tier, ...(parent === undefined ? {} : { parent }) };
+    const texts = this.#kind === 'agent' ? await this.#agentTexts(name, given, facts) : this.#toolTexts(name, given);
+    return recordedAct(this.#host, this.#verb('new', name, { ...facts, files: recordedFiles(texts) }), () =>
+      makeObject(this.#roots, tier, this.#kind, name, texts),
+    );
   }
 
   /** ENOENT where there is none of that name. */
@@ -149,14 +159,22 @@ export class Objects {
   async set(name: string, file: string, text: string, directory = currentDirectory()): Promise<void> {
     const object = requireObject(this.#roots, this.#kind, name);
     this.#checkWritable(name, file);
+    const was = recordedText(readControlText(object, file) ?? '');
+    const verb = this.#verb('set', name, { file, was, is: recordedText(text) });
     const changed = new Map([[file, text]]);
     if (this.#kind === 'tool') readTool(object, changed);
     else {
       const agent = readAgent(object, changed);
-      if (agent.parent === undefined) assertOwnAgent(this.#host, agent);
-      else await assertWithinParent(this.#host, agent, directory);
+      await recordedRefusal(
+        this.#host,
+        () => verb,
+        () =>
+          agent.parent === undefined
+            ? assertOwnAgent(this.#host, agent)
+            : assertWithinParent(this.#host, agent, directory),
+      );
     }
-    this.#recorded('set', name, { file }, () => writeControlText(object, file, text));
+    recordedAct(this.#host, verb, () => writeControlText(object, file, text));
   }
 
   /** EBUSY where it is the parent of others. */
@@ -170,6 +188,6 @@ export class Objects {
         remedy: `ctx agent rm ${children[0]}`,
       });
     }
-    this.#recorded('rm', name, { tier: object.tier }, () => removeObject(object));
+    recordedAct(this.#host, this.#verb('rm', name, { tier: object.tier }), () => removeObject(object));
   }
 }

@@ -7,6 +7,7 @@ import { Hasher } from '../../audit/format.js';
 import { HostHistory } from '../../audit/host-history.js';
 import { Keys } from '../../audit/keys.js';
 import { hostChain } from '../../audit/layout.js';
+import { readAuditSettings } from '../../audit/places.js';
 import { directoryReader, type RecordReader } from '../../audit/reader.js';
 import { ChainRecorder } from '../../audit/recorder.js';
 import { replay } from '../../audit/replay.js';
@@ -133,8 +134,10 @@ export function verifyRecord(host: Host, exported: string | undefined, key: stri
     throw new ErrnoError('ENOENT', { operation: 'ctx audit verify', path: directory, reason });
   }
   return settled(reader, () => {
-    const anchors =
-      exported === undefined ? anchorsOf(host.audit) : [fileAnchor(join(exported, 'root.jsonl'), rootAnchor)];
-    return verify({ reader, anchors, trusted: trusted(host, exported, key) });
+    const known =
+      exported === undefined
+        ? { anchors: anchorsOf(host.audit), retired: readAuditSettings(host.audit.settings).retired }
+        : { anchors: [fileAnchor(join(exported, 'root.jsonl'), rootAnchor)] };
+    return verify({ reader, ...known, trusted: trusted(host, exported, key) });
   });
 }

@@ -8,6 +8,7 @@ import { addRule, readRules, removeRule } from '../../proxy/approval/rules-file.
 import type { Host } from '../../proxy/host.js';
 import { shellCommand } from '../../proxy/run/shell-command.js';
 import type { Classification, CommandForm } from '../../shell/classify.js';
+import { recordedAct } from '../../workspace/recorded-verb.js';
 
 export { type Action, actions, type Decision, matchText, type Rule, type RuleMatch };
 
@@ -43,23 +44,24 @@ export class Rules {
     if (agent !== undefined) await this.#host.agents(agent);
     const rule = makeRule(action, agent ?? (nobody ? '-' : '*'), match);
     const facts = { action, agent: rule.agent, match: matchText(rule.match) };
-    const { recorder } = this.#host;
-    recorder.append({ type: 'rules.add', object: `rule/${rule.id}`, status: 'begin', facts, durable: true });
-    addRule(this.#host, rule);
+    const verb = { type: 'rules.add', object: `rule/${rule.id}`, durable: true, facts };
+    recordedAct(this.#host, verb, () => addRule(this.#host, rule));
     return rule;
   }
 
   /** ENOENT where there is no such rule. */
   remove(id: string): void {
-    if (!this.list().some((rule) => rule.id === id)) {
+    const found = this.list().find((rule) => rule.id === id);
+    if (found === undefined) {
       throw new ErrnoError('ENOENT', {
         operation: 'ctx rules rm',
         reason: `there is no rule ${id}`,
         remedy: 'ctx rules list',
       });
     }
-    this.#host.recorder.append({ type: 'rules.rm', object: `rule/${id}`, status: 'begin', durable: true });
-    removeRule(this.#host, id);
+    const facts = { action: found.action, agent: found.agent, match: matchText(found.match) };
+    const verb = { type: 'rules.rm', object: `rule/${id}`, durable: true, facts };
+    recordedAct(this.#host, verb, () => removeRule(this.#host, id));
   }
 
   /** What would be decided about a command, without running it; `networked` as if it had been granted a network. */
