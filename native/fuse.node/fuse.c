@@ -4,12 +4,16 @@
  * pair() returns two connected sockets, [ours, theirs]; receive(socket) the descriptor that comes over one, or a negative errno:
  * that is how fusermount3 hands over /dev/fuse. wait(descriptor, milliseconds) returns 1 where something can be read, 0 where
  * nothing came, or a negative errno; EINTR is one, so that signals are seen.
+ *
+ * watch(descriptor, callback) calls back from Node's event loop whenever something can be read, and returns a function that ends that;
+ * the caller closes the descriptor after it, not before. It keeps no process alive.
  */
 #include "node-api.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -90,6 +94,85 @@ static napi_value await_input(napi_env env, napi_callback_info info) {
   return answer(env, waited(number(env, arguments[0]), number(env, arguments[1])));
 }
 
+/* Of libuv, which is part of Node; its handles are known by their size alone. */
+enum { uv_poll_kind = 8, uv_readable = 1, uv_disconnect = 4 };
+extern size_t uv_handle_size(int kind);
+extern int uv_poll_init(void *loop, void *handle, int descriptor);
+extern int uv_poll_start(void *handle, int events, void (*called)(void *handle, int status, int events));
+extern int uv_poll_stop(void *handle);
+extern void uv_unref(void *handle);
+extern void uv_close(void *handle, void (*closed)(void *handle));
+extern void uv_handle_set_data(void *handle, void *data);
+extern void *uv_handle_get_data(const void *handle);
+
+struct watch {
+  napi_env env;
+  napi_ref callback;
+  void *context;
+  int stopped;
+};
+
+static void readable(void *handle, int status, int events) {
+  (void)status;
+  (void)events;
+  struct watch *watch = uv_handle_get_data(handle);
+  napi_handle_scope scope = NULL;
+  napi_value callback = NULL, receiver = NULL;
+  if (napi_open_handle_scope(watch->env, &scope) != 0) return;
+  if (napi_get_reference_value(watch->env, watch->callback, &callback) == 0 && callback &&
+      napi_get_global(watch->env, &receiver) == 0) {
+    napi_value result = NULL;
+    napi_make_callback(watch->env, watch->context, receiver, callback, 0, NULL, &result);
+  }
+  napi_close_handle_scope(watch->env, scope);
+}
+
+static void closed(void *handle) {
+  struct watch *watch = uv_handle_get_data(handle);
+  napi_delete_reference(watch->env, watch->callback);
+  napi_async_destroy(watch->env, watch->context);
+  free(watch);
+  free(handle);
+}
+
+static napi_value stop_watching(napi_env env, napi_callback_info info) {
+  void *handle = NULL;
+  napi_get_cb_info(env, info, NULL, NULL, NULL, &handle);
+  struct watch *watch = uv_handle_get_data(handle);
+  if (watch->stopped) return answer(env, 0);
+  watch->stopped = 1;
+  uv_poll_stop(handle);
+  uv_close(handle, closed);
+  return answer(env, 0);
+}
+
+static napi_value watch_input(napi_env env, napi_callback_info info) {
+  size_t count = 2;
+  napi_value arguments[2] = {NULL, NULL};
+  napi_get_cb_info(env, info, &count, arguments, NULL, NULL);
+  void *loop = NULL;
+  if (count < 2 || napi_get_uv_event_loop(env, &loop) != 0) return answer(env, -EINVAL);
+  struct watch *watch = calloc(1, sizeof *watch);
+  void *handle = calloc(1, uv_handle_size(uv_poll_kind));
+  napi_value name = NULL, stop = NULL;
+  napi_create_string_utf8(env, "ctx.watch", 9, &name);
+  int failed = !watch || !handle ? -ENOMEM : 0;
+  if (!failed) failed = uv_poll_init(loop, handle, number(env, arguments[0]));
+  if (failed) {
+    free(watch);
+    free(handle);
+    return answer(env, failed);
+  }
+  watch->env = env;
+  uv_handle_set_data(handle, watch);
+  napi_create_reference(env, arguments[1], 1, &watch->callback);
+  napi_async_init(env, NULL, name, &watch->context);
+  napi_create_function(env, "stop", 4, stop_watching, handle, &stop);
+  uv_poll_start(handle, uv_readable | uv_disconnect, readable);
+  uv_unref(handle);
+  return stop;
+}
+
 napi_value napi_register_module_v1(napi_env env, napi_value exports) {
   napi_value function = NULL;
   napi_create_function(env, "pair", 4, pair, NULL, &function);
@@ -98,5 +181,7 @@ napi_value napi_register_module_v1(napi_env env, napi_value exports) {
   napi_set_named_property(env, exports, "receive", function);
   napi_create_function(env, "wait", 4, await_input, NULL, &function);
   napi_set_named_property(env, exports, "wait", function);
+  napi_create_function(env, "watch", 5, watch_input, NULL, &function);
+  napi_set_named_property(env, exports, "watch", function);
   return exports;
 }

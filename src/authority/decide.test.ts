@@ -112,12 +112,14 @@ describe('a decision', () => {
     );
   });
 
-  it('needs the policy of the tool as well', () => {
+  it('needs the policy of the tool as well, where it has one', () => {
     const { reason, step } = refusal({ name: 'sh' });
     assert.equal(step, 'object policy');
     assert.match(coach(reason), /`allow coder_t tool:sh execute`/);
     const { policy: _policy, ...bare } = good.object;
-    assert.match(coach(refusal({ object: bare }).reason), /tool\/fs\.read\.d\/policy/);
+    assert.equal(decide({ ...good, object: bare }).allowed, true);
+    const empty = { ...bare, policy: parsePolicy('', 'tool/fs.read.d/policy') };
+    assert.match(coach(refusal({ object: empty }).reason), /tool\/fs\.read\.d\/policy/);
   });
 
   it('holds a child to what the policy of a tool allows its ancestors', () => {

@@ -6,7 +6,7 @@
  *     3 visibility     the object stands in the subject's view, and exists
  *     4 label          its level is not above the subject's
  *     5 agent policy   the subject's policy allows it
- *     6 object policy  the tool's or model's own policy allows the subject, and each of its ancestors
+ *     6 object policy  the tool's or model's own policy, where it has one, allows the subject and each of its ancestors
  *
  * The errno tells a subject nothing about what it does not see: a wrong credential is always EACCES, an object that is
  * missing or not visible is ENOENT whichever step refused, a visible one is EACCES. Facts about the object come in;
@@ -43,7 +43,7 @@ export interface ObjectFacts {
   /** Owner and mode of its executable entry or directory. */
   readonly file?: { readonly uid: number; readonly gid: number; readonly mode: number };
   readonly label?: Label;
-  /** Its own policy, where it has one; tools and models without one allow nobody. */
+  /** Its own policy, where it has one; without one the agents' policies alone decide. An empty one allows nobody. */
   readonly policy?: Policy;
 }
 
@@ -136,7 +136,7 @@ function checkAgentPolicy(request: DecisionRequest, bit: number): Reason | undef
 function checkObjectPolicy(request: DecisionRequest, bit: number): Reason | undefined {
   if (request.class !== 'tool' && request.class !== 'model') return undefined;
   const { policy } = request.object;
-  if (policy === undefined) return { kind: 'no object policy', grant: grantOf(request) };
+  if (policy === undefined) return undefined;
   const { authority, name } = request;
   let subject: string | undefined = authority.identity.label.type;
   if (policy.of(subject).hold(name, bit)) {

@@ -34,7 +34,6 @@ export type Reason =
   | { readonly kind: 'no network'; readonly hostPort?: string }
   | { readonly kind: 'level'; readonly grant: Grant; readonly subject: number; readonly object: number }
   | { readonly kind: 'no agent rule'; readonly grant: Grant; readonly subject: string; readonly file: string }
-  | { readonly kind: 'no object policy'; readonly grant: Grant }
   | { readonly kind: 'no object rule'; readonly grant: Grant; readonly subject: string; readonly file: string }
   | { readonly kind: 'outside the view'; readonly path: string; readonly access: 'read' | 'write' }
   | { readonly kind: 'read-only'; readonly path: string; readonly entry: string }
@@ -72,7 +71,6 @@ const stepOfKind: Readonly<Record<Reason['kind'], DecisionStep>> = {
   'command refused': 'agent policy',
   level: 'label',
   'no agent rule': 'agent policy',
-  'no object policy': 'object policy',
   'no object rule': 'object policy',
 };
 
@@ -122,10 +120,6 @@ export function coach(reason: Reason): string {
       return `${reason.grant.class}:${reason.grant.name} is of level s${reason.object}, above the agent's s${reason.subject}`;
     case 'no agent rule':
       return `the agent's policy has no \`allow ${reason.subject} ${printGrant(reason.grant)}\`; an operator would add that line to ${visible(reason.file)}`;
-    case 'no object policy': {
-      const { grant } = reason;
-      return `${grant.class}:${grant.name} has no policy of its own, so it allows nobody; an operator would write ${controlDirectory(grant.class, grant.name)}/policy`;
-    }
     case 'no object rule':
       return `the policy of ${reason.grant.class}:${reason.grant.name} has no \`allow ${reason.subject} ${printGrant(reason.grant)}\`; an operator would add that line to ${visible(reason.file)}`;
     case 'outside the view':

@@ -12,6 +12,8 @@ export interface FuseLibrary {
   pair(): readonly [ours: number, theirs: number] | number;
   receive(socket: number): number;
   wait(descriptor: number, milliseconds: number): number;
+  /** From Node's event loop; what is returned ends it, before the descriptor is closed. A number is a negative errno. */
+  watch(descriptor: number, readable: () => void): (() => void) | number;
 }
 
 export function fuseLibrary(path: string): FuseLibrary {

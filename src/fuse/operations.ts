@@ -40,6 +40,8 @@ export interface DispatchOptions {
   readonly owners?: Owners | undefined;
   /** No file becomes set-uid or set-gid: for those who are not trusted with the rights of whoever serves. */
   readonly plainModes?: boolean | undefined;
+  /** Links are ours and nobody else's text: they are handed out wherever they lead. */
+  readonly ownLinks?: boolean | undefined;
 }
 
 /** What is known of a request before its own part. */
@@ -171,7 +173,7 @@ export class Operations {
     // Of a link with several names it is not known which one is followed.
     const { root, path } = this.#fs.region?.(inode) ?? { root: this.#fs.root, path: '/' };
     const depth = links > 1 ? 0 : this.nodes.depth(inode, root);
-    if (!staysWithin(text, depth, `${this.#options.mountedAt}${path}`)) {
+    if (this.#options.ownLinks !== true && !staysWithin(text, depth, `${this.#options.mountedAt}${path}`)) {
       throw failure('ENOENT', 'readlink', undefined, 'the link leads out of the tree it is in');
     }
     return outHeaderBytes + reply.write(text, outHeaderBytes, 'latin1');

@@ -115,7 +115,8 @@ export const toolFiles = Object.freeze({
   description: file((text: string) => text),
   schema: file(parseObject),
   cap: file(parseCapabilities),
-  policy: file(parsePolicy),
+  // Without one the agents' policies alone decide; an empty one allows nobody.
+  policy: file(parsePolicy, 'operator', true),
   status: file(parseStatus, 'process'),
   log: file(() => undefined, 'process'),
 });

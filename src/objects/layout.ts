@@ -9,8 +9,10 @@
  *     object-store  make, read, change and remove an object: whole or not at all
  *     agent, tool   an object's files as one typed value
  *     spec          a JSON file that names several at once
+ *     projection/   what one agent sees of all that, as a tree: catalogue (what there is), visible (what is granted), nodes (the
+ *                   tree), projection (an engine of the VFS), object-view (all of it over the disk)
  *
- * Imports `base` and `authority`. A file is checked by its own parser before it is written and again when it is read, since
+ * Imports `base`, `authority` and `vfs`. A file is checked by its own parser before it is written and again when it is read, since
  * anybody with the right may edit it by hand; what is wrong is EINVAL with file, line and column, and nothing changes.
  */
 import { join } from 'node:path';

@@ -144,10 +144,12 @@ describe('an agent on disk', () => {
 });
 
 describe('a tool on disk', () => {
-  it('allows nobody until its policy does', () => {
+  it('leaves it to the policies of agents until it has one of its own', () => {
     makeObject(roots, 'system', 'tool', 'fs.read', toolTexts('fs.read', {}));
     const { policy, capabilities, schema } = readTool(requireObject(roots, 'tool', 'fs.read'));
-    assert.deepEqual([policy.rules, capabilities, schema], [[], [], {}]);
+    assert.deepEqual([policy, capabilities, schema], [undefined, [], {}]);
+    const empty = readTool(requireObject(roots, 'tool', 'fs.read'), new Map([['policy', '']]));
+    assert.deepEqual(empty.policy?.rules, []);
   });
 
   it('is what its spec says', () => {
@@ -160,7 +162,7 @@ describe('a tool on disk', () => {
     makeObject(roots, 'system', 'tool', 'shell.exec', toolTexts('shell.exec', spec));
     const tool = readTool(requireObject(roots, 'tool', 'shell.exec'));
     assert.deepEqual([tool.description, tool.capabilities], ['runs a command\n', ['surface', 'network']]);
-    assert.ok(tool.policy.allows('coder_t', 'tool', 'shell.exec', 'execute'));
+    assert.ok(tool.policy?.allows('coder_t', 'tool', 'shell.exec', 'execute'));
   });
 
   it('is refused where its name is another than its directory', () => {

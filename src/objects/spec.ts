@@ -143,6 +143,6 @@ export function agentTexts(name: string, spec: Spec, maker: ObjectMaker): Readon
 export function toolTexts(name: string, spec: Spec): ReadonlyMap<string, string> {
   parseObjectName(name);
   checkMembers(spec, 'tool', name);
-  const first = { name, description: '', schema: {}, cap: '', policy: '', status: 'idle', log: '' };
+  const first = { name, description: '', schema: {}, cap: '', status: 'idle', log: '' };
   return new Map(Object.entries({ ...first, ...spec }).map(([file, value]) => [file, textOf(file, value)]));
 }

@@ -14,17 +14,25 @@ export interface Tool {
   readonly description: string;
   readonly schema: Readonly<Record<string, unknown>>;
   readonly capabilities: readonly Capability[];
-  readonly policy: Policy;
+  /** Undefined where it has none: then the agents' policies alone decide. */
+  readonly policy: Policy | undefined;
   readonly status: ObjectStatus;
 }
 
-export function toolFrom(name: string, values: ToolValues): Tool {
+export function toolFrom(name: string, values: ToolValues, hasPolicy: boolean): Tool {
   if (values.name !== name) {
     const reason = `name:1:1: expected ${name}, the name of its directory, got ${values.name}`;
     throw new ErrnoError('EINVAL', { operation: `tool ${name}`, reason });
   }
   const { description, schema, cap, policy, status } = values;
-  return Object.freeze({ name, description, schema, capabilities: cap, policy, status });
+  return Object.freeze({
+    name,
+    description,
+    schema,
+    capabilities: cap,
+    policy: hasPolicy ? policy : undefined,
+    status,
+  });
 }
 
 export function inspectTool(
@@ -39,7 +47,8 @@ export function inspectTool(
 }
 
 export function readTool(object: LocatedObject, changed?: ReadonlyMap<string, string>): Tool {
-  return toolFrom(object.name, wholeValues(inspectTool(object, changed), `tool ${object.name}`));
+  const hasPolicy = changed?.has('policy') === true || readControlText(object, 'policy') !== undefined;
+  return toolFrom(object.name, wholeValues(inspectTool(object, changed), `tool ${object.name}`), hasPolicy);
 }
 
 function statOf(path: string): { readonly uid: number; readonly gid: number; readonly mode: number } | undefined {
@@ -62,5 +71,10 @@ export function toolFacts(
   const visible = toolPath.some((path) => hostPathOf(roots.root, path) === dirname(object.directory));
   const file = statOf(join(dirname(object.directory), object.name)) ?? statOf(object.directory);
   const { policy } = readTool(object);
-  return { exists: true, visible, ...(file === undefined ? {} : { file }), policy };
+  return {
+    exists: true,
+    visible,
+    ...(file === undefined ? {} : { file }),
+    ...(policy === undefined ? {} : { policy }),
+  };
 }

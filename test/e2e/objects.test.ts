@@ -180,7 +180,8 @@ asOneUser((user) => {
     const project = stage.project();
     await ok(stage, project, ['agent', 'new', 'asker']);
     await ok(stage, project, ['tool', 'new', 'fs.stat', '--tier', 'user']);
-    assert.ok(existsSync(join(stage.store, `ctx/home/${user.uid}/tool/fs.stat.d/policy`)));
+    assert.ok(existsSync(join(stage.store, `ctx/home/${user.uid}/tool/fs.stat.d/schema`)));
+    await ok(stage, project, ['tool', 'set', 'fs.stat', 'policy', '']);
     const question = ['why', '--agent', 'asker', 'tool:fs.stat', 'execute'];
     const { stdout } = await stage.ctx(project, question);
     assert.match(stdout, /^tool:fs\.stat execute: refused \(EACCES\)$/m);

@@ -112,8 +112,9 @@ function naiveDecision({ authority: subject, object, credential, now, ...grant }
   const line = (type: string) => `allow ${type} ${grant.class}:${grant.name} ${grant.permission}`;
   if (!printPolicy(subject.policy).split('\n').includes(line(own.type))) return `agent policy ${errno}`;
   if (grant.class === 'tool' || grant.class === 'model') {
-    const lines = object.policy === undefined ? [] : printPolicy(object.policy).split('\n');
-    if (![own.type, ...subject.ancestors].every((type) => lines.includes(line(type)))) return `object policy ${errno}`;
+    const lines = object.policy === undefined ? undefined : printPolicy(object.policy).split('\n');
+    if (lines !== undefined && ![own.type, ...subject.ancestors].every((type) => lines.includes(line(type))))
+      return `object policy ${errno}`;
   }
   return 'allowed';
 }

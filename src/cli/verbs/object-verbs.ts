@@ -91,6 +91,37 @@ export const whyVerb: Verb = {
   load: async () => (await import('./why.js')).run,
 };
 
+const loadView = async () => import('./view-mount.js');
+
+const viewVerbs: readonly Verb[] = [
+  {
+    name: 'view mount',
+    summary: 'show agents and tools as a tree at an empty directory of this machine, read-only',
+    operands: 'DIR',
+    words: { least: 1, most: 1 },
+    options: [
+      json,
+      { name: 'agent', value: 'NAME', summary: 'only what this agent sees' },
+      { name: 'foreground', summary: 'serve it in this process, until it is unmounted or ended' },
+    ],
+    details: [
+      'The same tree that an agent has at /ctx: model, agent, tool, home and shared. It follows every change of policies and',
+      'objects at once, and is yours alone. Objects can be run in a jail only.',
+    ],
+    examples: ['ctx view mount ~/ctx', 'ctx view mount ~/coder --agent coder'],
+    load: async () => (await loadView()).mountViewAt,
+  },
+  {
+    name: 'view unmount',
+    summary: 'take such a tree away',
+    operands: 'DIR',
+    words: { least: 1, most: 1 },
+    options: [json],
+    examples: ['ctx view unmount ~/ctx'],
+    load: async () => (await loadView()).unmountView,
+  },
+];
+
 export const objectVerbs: readonly Verb[] = [
   ...objectVerbsOf('agent', {
     options: [
@@ -107,9 +138,10 @@ export const objectVerbs: readonly Verb[] = [
   }),
   ...objectVerbsOf('tool', {
     options: [json, spec, tier],
-    details: ['Without a spec its own policy is empty, and allows nobody.'],
+    details: ['Without a policy of its own the agents’ policies decide who may call it; with one, both have to allow.'],
     examples: ['ctx tool new fs.read --spec fs.read.json'],
   }),
+  ...viewVerbs,
   {
     name: 'policy check',
     summary: 'whether a policy file is right, and where it is not',

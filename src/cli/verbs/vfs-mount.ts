@@ -68,10 +68,8 @@ async function serveJailHere(call: Arguments, text: string): Promise<number> {
   return ExitCode.ok;
 }
 
-/** Its first words are its answer; it holds no stream of ours afterwards. */
-function serveInBackground(call: Arguments): Promise<number> {
-  const flags = ['writable', 'json'].filter((name) => call.flag(name)).map((name) => `--${name}`);
-  const words = ['vfs', 'mount', ...flags, '--foreground', '--', ...call.words];
+/** Starts this call again with `words`. Its first words are its answer; it holds no stream of ours afterwards. */
+export function serveInBackground(words: readonly string[]): Promise<number> {
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...words], {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -105,7 +103,8 @@ export const mount: Run = async (call) => {
   // Before another process is started: what is refused is refused here.
   checkTreeText({ specification, directory: currentDirectory() });
   mountPoint(resolve(currentDirectory(), target));
-  return serveInBackground(call);
+  const flags = ['writable', 'json'].filter((name) => call.flag(name)).map((name) => `--${name}`);
+  return serveInBackground(['vfs', 'mount', ...flags, '--foreground', '--', ...call.words]);
 };
 
 export const unmountTree: Run = async (call) => {

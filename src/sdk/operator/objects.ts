@@ -109,7 +109,7 @@ export class Objects {
       (each) => texts.get(each),
       (each) => `${file}#${each}`,
     );
-    toolFrom(name, wholeValues(read, `tool ${name}`));
+    toolFrom(name, wholeValues(read, `tool ${name}`), texts.has('policy'));
     return texts;
   }
 

@@ -1,0 +1,116 @@
+/**
+ * An agent as whoever looks at its view: its Authority without files and network, from its control files and those of the agents it
+ * descends from. They are looked at for every question, and read again where one has changed, so that a rule that is taken away is gone
+ * with the next look. An agent whose files are wrong, or that was removed, sees nothing.
+ */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Authority, makeAuthority } from '../../authority/authority.js';
+import { makePolicy } from '../../authority/policy.js';
+import { ErrnoError, hasCode } from '../../base/errno.js';
+import { lineageDepth } from '../../base/limits.js';
+import { type Agent, agentNamed } from '../agent.js';
+import type { ObjectRoots } from '../layout.js';
+import type { Viewer } from './visible.js';
+
+/** Of an agent's files, those that say what it sees. */
+const deciding = ['policy', 'path', 'label', 'uid', 'gid', 'groups', 'parent', 'expiry', 'network'];
+
+function stampOf(directory: string): string {
+  return deciding
+    .map((file) => {
+      try {
+        const about = statSync(join(directory, file), { bigint: true, throwIfNoEntry: false });
+        return about === undefined ? '-' : `${about.ino}.${about.mtimeNs}.${about.ctimeNs}.${about.size}`;
+      } catch (error) {
+        if (hasCode(error, 'ENOTDIR') || hasCode(error, 'EACCES')) return '-';
+        throw error;
+      }
+    })
+    .join(' ');
+}
+
+/** From the agent itself to the one that a person made. */
+function lineOf(roots: ObjectRoots, name: string): readonly [Agent, ...Agent[]] {
+  const line: [Agent, ...Agent[]] = [agentNamed(roots, name)];
+  for (let { parent } = line[0]; parent !== undefined; ) {
+    if (line.length > lineageDepth) {
+      const reason = `agent ${name} has a parent cycle, or more than ${lineageDepth} ancestors`;
+      throw new ErrnoError('EINVAL', { operation: `agent ${name}`, reason });
+    }
+    const next = agentNamed(roots, parent.agent);
+    line.push(next);
+    parent = next.parent;
+  }
+  return line;
+}
+
+/** What each of a line allows its own type, and nothing more: what a parent has lost, its children have lost. */
+export function authorityToSee([agent, ...ancestors]: readonly [Agent, ...Agent[]]): Authority {
+  const { type } = agent.identity.label;
+  const rules = agent.policy.rules.filter(
+    (rule) =>
+      rule.subject === type &&
+      ancestors.every(({ policy, identity }) =>
+        policy.allows(identity.label.type, rule.class, rule.name, rule.permission),
+      ),
+  );
+  return makeAuthority({
+    identity: agent.identity,
+    surface: {
+      cwd: '/ctx',
+      additionalWrites: [],
+      siblingReads: [],
+      workspaceMetadata: [],
+      toolingPaths: [],
+      additionalReads: [],
+      systemReads: [],
+      hidden: [],
+    },
+    policy: makePolicy(agent.policy.file, rules),
+    toolPath: agent.toolPath.filter((path) => ancestors.every(({ toolPath }) => toolPath.includes(path))),
+    lifetime: agent.lifetime,
+    ancestors: ancestors.map(({ identity }) => identity.label.type),
+  });
+}
+
+export interface AgentViewer {
+  /** As it is now. */
+  viewer(): Viewer;
+}
+
+interface Known {
+  readonly directories: readonly string[];
+  readonly stamp: string;
+  readonly authority: Authority;
+}
+
+/** ENOENT where there is no such agent, EINVAL where its files are wrong: when it begins, and never later. */
+export function agentViewer(roots: ObjectRoots, name: string, now: () => number): AgentViewer {
+  const read = (): Known => {
+    const directories = lineOf(roots, name).map(({ directory }) => directory);
+    // Before they are read for good: a change meanwhile is seen as one.
+    const stamp = directories.map(stampOf).join('\n');
+    return { directories, stamp, authority: authorityToSee(lineOf(roots, name)) };
+  };
+  let known = read();
+  const none = makeAuthority({
+    identity: known.authority.identity,
+    surface: known.authority.surface,
+    policy: makePolicy('', []),
+  });
+  return {
+    viewer: () => {
+      const stamp = known.directories.map(stampOf).join('\n');
+      if (stamp !== known.stamp) {
+        try {
+          known = read();
+        } catch (error) {
+          if (!(error instanceof ErrnoError)) throw error;
+          known = { directories: known.directories, stamp, authority: none };
+        }
+      }
+      return { authority: known.authority, now: now() };
+    },
+  };
+}

@@ -1,0 +1,58 @@
+/**
+ * What there is, whoever looks: the durable objects below CTX_ROOT, by the directory they are in. A projection decides over these facts
+ * which of them one agent sees. Pure: `disk-catalogue` reads them, tests make them up.
+ */
+import type { ObjectFacts } from '../../authority/decide.js';
+import { isObjectName } from '../../authority/name.js';
+
+/** A directory of objects below the root, as `tool`, `home/1000/agent` or `shared/project-a/tool`. */
+export type Place = string;
+
+export interface ControlText {
+  readonly size: number;
+  /** Nanoseconds since 1970. */
+  readonly modified: bigint;
+  read(): Buffer;
+}
+
+export interface Catalogue {
+  /** Names that have an executable file in a directory of tools. */
+  tools(place: Place): readonly string[];
+  /** Undefined where the directory has no executable file of that name; facts without a policy that could be read say `problem`. */
+  tool(place: Place, name: string): FoundObject | undefined;
+  /** Names that have a directory of control files. */
+  described(place: Place): readonly string[];
+  agent(place: Place, name: string): FoundObject | undefined;
+  /** Shared spaces. */
+  spaces(): readonly string[];
+  space(name: string): FoundObject | undefined;
+  /** Names of an object's control files. */
+  controls(place: Place, name: string): readonly string[];
+  control(place: Place, name: string, file: string): ControlText | undefined;
+}
+
+export interface FoundObject {
+  readonly facts: ObjectFacts;
+  /** Of its files, where one cannot be read: then it is granted to no agent. */
+  readonly problem?: string | undefined;
+}
+
+const toolPlace = /^(?:tool|home\/(0|[1-9]\d*)\/tool|shared\/([^/]+)\/tool)$/;
+
+export interface ToolPlace {
+  readonly place: Place;
+  /** Of a user's tier. */
+  readonly uid?: number | undefined;
+  /** Of a shared space. */
+  readonly space?: string | undefined;
+}
+
+/** The directory of tools that a line of an agent's `path` names; undefined where it names none. */
+export function toolPlaceOf(seen: string): ToolPlace | undefined {
+  const place = seen.startsWith('/ctx/') ? seen.slice('/ctx/'.length) : undefined;
+  const match = place === undefined ? null : toolPlace.exec(place);
+  if (place === undefined || match === null) return undefined;
+  const [, uid, space] = match;
+  if (space !== undefined && !isObjectName(space)) return undefined;
+  return { place, uid: uid === undefined ? undefined : Number(uid), space };
+}

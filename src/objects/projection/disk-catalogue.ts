@@ -1,0 +1,122 @@
+/** The catalogue as the disk has it: read when it is asked, so that every change is seen at once. Links are not followed. */
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { parseLabel } from '../../authority/label.js';
+import { isObjectName } from '../../authority/name.js';
+import { parsePolicy } from '../../authority/policy.js';
+import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import { controlFiles } from '../control-file.js';
+import type { Catalogue, ControlText, FoundObject, Place } from './catalogue.js';
+
+const executeBits = 0o111;
+
+function statOf(path: string): BigIntStats | undefined {
+  try {
+    return lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  } catch (error) {
+    if (hasCode(error, 'ENOTDIR') || hasCode(error, 'EACCES') || hasCode(error, 'ENAMETOOLONG')) return undefined;
+    throw fromSystemError(error, 'stat', path);
+  }
+}
+
+/** Of a regular file, and of nothing that a link leads to. */
+export function readRegular(path: string): Buffer {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    if (!fstatSync(descriptor).isFile()) {
+      throw new ErrnoError('EINVAL', { operation: 'read', path, reason: 'expected a regular file' });
+    }
+    return readFileSync(descriptor);
+  } catch (error) {
+    throw error instanceof ErrnoError ? error : fromSystemError(error, 'read', path);
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+export function controlText(path: string): ControlText | undefined {
+  const about = statOf(path);
+  if (about?.isFile() !== true) return undefined;
+  return { size: Number(about.size), modified: about.mtimeNs, read: () => readRegular(path) };
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory).sort();
+  } catch (error) {
+    if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR') || hasCode(error, 'EACCES')) return [];
+    throw fromSystemError(error, 'readdir', directory);
+  }
+}
+
+function factsOf(about: BigIntStats): FoundObject['facts'] {
+  const file = { uid: Number(about.uid), gid: Number(about.gid), mode: Number(about.mode & 0o7777n) };
+  return { exists: true, visible: true, file };
+}
+
+/** The value of a control file that a decision is about, or what is wrong with it. */
+function parsed<T>(path: string, shown: string, parse: (text: string, file: string) => T) {
+  const text = controlText(path);
+  if (text === undefined) return {};
+  try {
+    return { value: parse(text.read().toString('utf8'), shown) };
+  } catch (error) {
+    if (!(error instanceof ErrnoError)) throw error;
+    return { problem: error.reason };
+  }
+}
+
+export function diskCatalogue(root: string): Catalogue {
+  const at = (place: Place, name: string) => join(root, place, name);
+  const controls = (place: Place) => Object.keys(controlFiles(place.endsWith('agent') ? 'agent' : 'tool'));
+  const described = (place: Place) =>
+    namesIn(join(root, place))
+      .filter((entry) => entry.endsWith('.d') && isObjectName(entry.slice(0, -2)))
+      .filter((entry) => statOf(at(place, entry))?.isDirectory() === true)
+      .map((entry) => entry.slice(0, -2));
+  const executable = (place: Place, name: string) => {
+    const about = statOf(at(place, name));
+    return about?.isFile() === true && (Number(about.mode) & executeBits) !== 0 ? about : undefined;
+  };
+  return {
+    tools: (place) =>
+      namesIn(join(root, place)).filter((name) => isObjectName(name) && executable(place, name) !== undefined),
+    tool: (place, name) => {
+      const about = executable(place, name);
+      if (about === undefined) return undefined;
+      const shown = `${place}/${name}.d/policy`;
+      const { value: policy, problem } = parsed(at(place, `${name}.d/policy`), shown, parsePolicy);
+      return { facts: { ...factsOf(about), ...(policy === undefined ? {} : { policy }) }, problem };
+    },
+    described,
+    agent: (place, name) => {
+      const about = statOf(at(place, `${name}.d`));
+      if (about?.isDirectory() !== true) return undefined;
+      const shown = `${place}/${name}.d/label`;
+      const { value: label, problem } = parsed(at(place, `${name}.d/label`), shown, (text) =>
+        parseLabel(text.trimEnd()),
+      );
+      return { facts: { ...factsOf(about), ...(label === undefined ? {} : { label }) }, problem };
+    },
+    spaces: () => namesIn(join(root, 'shared')).filter((name) => isObjectName(name)),
+    space: (name) => {
+      const about = statOf(at('shared', name));
+      return about?.isDirectory() === true ? { facts: factsOf(about) } : undefined;
+    },
+    controls: (place, name) => {
+      const there = new Set(namesIn(at(place, `${name}.d`)));
+      return controls(place).filter((file) => there.has(file));
+    },
+    control: (place, name, file) => controlText(at(place, join(`${name}.d`, file))),
+  };
+}

@@ -1,0 +1,150 @@
+/**
+ * The tree of a view: `model agent tool home shared` and nothing else at its root. Nothing of it is stored: each directory says what is
+ * in it when it is asked. Pure, over a catalogue.
+ */
+import { isObjectName } from '../../authority/name.js';
+import type { Catalogue, ControlText, Place } from './catalogue.js';
+import { isAgentSeen, isSpaceSeen, seenTool, seenTools, type Viewer } from './visible.js';
+
+export type ViewNode = ViewDirectory | ViewFile | ViewLink;
+
+export interface ViewDirectory {
+  readonly kind: 'directory';
+  names(): readonly string[];
+  child(name: string): ViewNode | undefined;
+}
+
+export interface ViewFile {
+  readonly kind: 'file';
+  readonly executable: boolean;
+  readonly text: ControlText;
+}
+
+export interface ViewLink {
+  readonly kind: 'symlink';
+  readonly target: string;
+}
+
+export interface Shown {
+  readonly catalogue: Catalogue;
+  /** Undefined for the operator, who sees every object of each tier. Asked anew each time: its files change. */
+  viewer(): Viewer | undefined;
+  /** Whose tier is shown below `home`. */
+  readonly uid: number;
+  /** What every object's executable file holds. */
+  readonly client: ControlText;
+  /** Where the agent's own home is, as a link of the view. */
+  readonly home?: { readonly agent: string; readonly target: string } | undefined;
+}
+
+function directory(entries: Readonly<Record<string, () => ViewNode>>): ViewDirectory {
+  return {
+    kind: 'directory',
+    names: () => Object.keys(entries),
+    child: (name) => (Object.hasOwn(entries, name) ? entries[name]?.() : undefined),
+  };
+}
+
+function controlDirectory({ catalogue }: Shown, place: Place, name: string): ViewDirectory {
+  return {
+    kind: 'directory',
+    names: () => catalogue.controls(place, name),
+    child: (file) => {
+      const text = catalogue.controls(place, name).includes(file) ? catalogue.control(place, name, file) : undefined;
+      return text === undefined ? undefined : { kind: 'file', executable: false, text };
+    },
+  };
+}
+
+/** `NAME.d` is the directory of NAME, which no object's name ends in. */
+function objectOf(entry: string): { readonly name: string; readonly isControl: boolean } | undefined {
+  const isControl = entry.endsWith('.d');
+  const name = isControl ? entry.slice(0, -2) : entry;
+  return isObjectName(name) ? { name, isControl } : undefined;
+}
+
+/** The operator sees what cannot be run, too: the control files of a tool without an executable file. */
+function toolDirectory(shown: Shown, place: Place): ViewDirectory {
+  const { catalogue, client } = shown;
+  const isThere = (name: string, isControl: boolean) => {
+    const viewer = shown.viewer();
+    if (viewer !== undefined) return seenTool(catalogue, viewer, place, name) !== undefined;
+    return isControl ? catalogue.described(place).includes(name) : catalogue.tool(place, name) !== undefined;
+  };
+  return {
+    kind: 'directory',
+    names: () => {
+      const viewer = shown.viewer();
+      const runs = viewer === undefined ? catalogue.tools(place) : seenTools(catalogue, viewer, place);
+      const described = viewer === undefined ? catalogue.described(place) : runs;
+      return [...runs, ...described.map((name) => `${name}.d`)];
+    },
+    child: (entry) => {
+      const object = objectOf(entry);
+      if (object === undefined || !isThere(object.name, object.isControl)) return undefined;
+      if (object.isControl) return controlDirectory(shown, place, object.name);
+      return { kind: 'file', executable: true, text: client };
+    },
+  };
+}
+
+function agentDirectory(shown: Shown, place: Place): ViewDirectory {
+  const { catalogue, home } = shown;
+  const ofHome = place.startsWith('home/') ? home : undefined;
+  const isThere = (name: string) => {
+    const viewer = shown.viewer();
+    if (viewer === undefined) return catalogue.agent(place, name) !== undefined;
+    return isAgentSeen(catalogue, viewer, place, name);
+  };
+  return {
+    kind: 'directory',
+    names: () => [
+      ...(ofHome === undefined ? [] : [ofHome.agent]),
+      ...catalogue
+        .described(place)
+        .filter(isThere)
+        .map((name) => `${name}.d`),
+    ],
+    child: (entry) => {
+      if (ofHome !== undefined && entry === ofHome.agent) return { kind: 'symlink', target: ofHome.target };
+      const object = objectOf(entry);
+      if (object?.isControl !== true || !isThere(object.name)) return undefined;
+      return controlDirectory(shown, place, object.name);
+    },
+  };
+}
+
+function sharedDirectory(shown: Shown): ViewDirectory {
+  const { catalogue } = shown;
+  const isThere = (name: string) => {
+    const viewer = shown.viewer();
+    return viewer === undefined ? catalogue.space(name) !== undefined : isSpaceSeen(catalogue, viewer, name);
+  };
+  return {
+    kind: 'directory',
+    names: () => catalogue.spaces().filter(isThere),
+    child: (name) => {
+      if (!isObjectName(name) || !isThere(name)) return undefined;
+      return directory({ tool: () => toolDirectory(shown, `shared/${name}/tool`) });
+    },
+  };
+}
+
+export function viewRoot(shown: Shown): ViewDirectory {
+  const own = `home/${shown.uid}`;
+  return directory({
+    model: () => directory({}),
+    agent: () => agentDirectory(shown, 'agent'),
+    tool: () => toolDirectory(shown, 'tool'),
+    home: () =>
+      directory({
+        [String(shown.uid)]: () =>
+          directory({
+            agent: () => agentDirectory(shown, `${own}/agent`),
+            tool: () => toolDirectory(shown, `${own}/tool`),
+            model: () => directory({}),
+          }),
+      }),
+    shared: () => sharedDirectory(shown),
+  });
+}

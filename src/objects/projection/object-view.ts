@@ -1,0 +1,57 @@
+/** The view of one agent, or the operator's of everything, over the objects on disk. */
+import { statSync } from 'node:fs';
+import type { FileSystem } from '../../vfs/filesystem.js';
+import type { ObjectRoots } from '../layout.js';
+import { type AgentViewer, agentViewer } from './agent-viewer.js';
+import type { Catalogue, ControlText } from './catalogue.js';
+import { diskCatalogue, readRegular } from './disk-catalogue.js';
+import type { Shown } from './nodes.js';
+import { projection } from './projection.js';
+
+export interface ViewRequest {
+  readonly roots: ObjectRoots;
+  /** Undefined: everything, for the operator. */
+  readonly agent?: string | undefined;
+  /** Path of the program that is behind every object: `native/object`. */
+  readonly client: string;
+  readonly owner: { readonly uid: number; readonly gid: number };
+  readonly home?: Shown['home'];
+  readonly now: () => number;
+}
+
+export interface ObjectView {
+  readonly filesystem: FileSystem;
+  readonly catalogue: Catalogue;
+  /** Undefined for the operator. */
+  readonly agent: AgentViewer | undefined;
+}
+
+/** Read when it is first asked for, and once. */
+function clientText(path: string): ControlText {
+  const { size, mtimeNs } = statSync(path, { bigint: true });
+  let bytes: Buffer | undefined;
+  return {
+    size: Number(size),
+    modified: mtimeNs,
+    read: () => {
+      bytes ??= readRegular(path);
+      return bytes;
+    },
+  };
+}
+
+/** ENOENT where there is no such agent, EINVAL where its files are wrong. */
+export function objectView({ roots, agent, client, owner, home, now }: ViewRequest): ObjectView {
+  const catalogue = diskCatalogue(roots.root);
+  const viewing = agent === undefined ? undefined : agentViewer(roots, agent, now);
+  const filesystem = projection({
+    label: agent === undefined ? 'view' : `view of ${agent}`,
+    owner,
+    catalogue,
+    viewer: () => viewing?.viewer(),
+    uid: viewing?.viewer().authority.identity.uid ?? roots.uid,
+    client: clientText(client),
+    home,
+  });
+  return { filesystem, catalogue, agent: viewing };
+}

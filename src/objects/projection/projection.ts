@@ -1,0 +1,204 @@
+/**
+ * A view as an engine of the VFS: read-only, in memory, nothing of it kept. An inode is a path of the view, and each question walks that
+ * path anew, so what was granted a moment ago and is not any more is gone for whoever still holds its inode, too.
+ */
+import { failure } from '../../vfs/failure.js';
+import type { Attributes, Entry, FileSystem, Handle, Inode, OpenMode } from '../../vfs/filesystem.js';
+import { checkName, type Name, nameBytes, nameFromText, textFromName } from '../../vfs/names.js';
+import { type Shown, type ViewDirectory, type ViewNode, viewRoot } from './nodes.js';
+
+export interface ProjectionOptions extends Shown {
+  /** For people. */
+  readonly label: string;
+  /** Who is shown as the owner of everything. */
+  readonly owner: { readonly uid: number; readonly gid: number };
+}
+
+const rootInode: Inode = 1;
+
+interface Located {
+  readonly parent: Inode;
+  readonly name: Name;
+}
+
+class Projection {
+  readonly label: string;
+  readonly root = rootInode;
+  readonly capabilities = {
+    writable: false,
+    hardLinks: false,
+    symlinks: true,
+    devices: false,
+    attributes: false,
+    owners: false,
+    modes: false,
+    byteNames: true,
+    holes: false,
+    exchange: false,
+    watch: false,
+    durable: false,
+    immediate: true,
+  } as const;
+  readonly #options: ProjectionOptions;
+  readonly #top: ViewDirectory;
+  readonly #since = BigInt(Date.now()) * 1_000_000n;
+  readonly #places = new Map<Inode, Located>();
+  readonly #inodes = new Map<string, Inode>();
+  /** What a file held when it was opened. */
+  readonly #open = new Map<Handle, Buffer>();
+  #lastInode = rootInode;
+  #lastHandle = 0;
+
+  constructor(options: ProjectionOptions) {
+    this.label = options.label;
+    this.#options = options;
+    this.#top = viewRoot(options);
+  }
+
+  #node(inode: Inode, operation: string): ViewNode {
+    if (inode === rootInode) return this.#top;
+    const place = this.#places.get(inode);
+    const above = place === undefined ? undefined : this.#node(place.parent, operation);
+    const node = above?.kind === 'directory' ? above.child(textFromName(place?.name ?? '')) : undefined;
+    if (node === undefined) throw failure('ESTALE', operation, place?.name, 'it is not in this view any more');
+    return node;
+  }
+
+  #directory(inode: Inode, operation: string): ViewDirectory {
+    const node = this.#node(inode, operation);
+    if (node.kind !== 'directory') throw failure('ENOTDIR', operation);
+    return node;
+  }
+
+  /** Kept for good: a path has one number, and there are no more paths than there were objects. */
+  #inode(parent: Inode, name: Name): Inode {
+    const key = `${parent}/${name}`;
+    const known = this.#inodes.get(key);
+    if (known !== undefined) return known;
+    this.#lastInode += 1;
+    this.#inodes.set(key, this.#lastInode);
+    this.#places.set(this.#lastInode, { parent, name });
+    return this.#lastInode;
+  }
+
+  #attributes(inode: Inode, node: ViewNode): Attributes {
+    const { uid, gid } = this.#options.owner;
+    const size = node.kind === 'file' ? node.text.size : node.kind === 'symlink' ? nameFromText(node.target).length : 0;
+    const time = node.kind === 'file' ? node.text.modified : this.#since;
+    const mode = node.kind === 'file' && !node.executable ? 0o444 : node.kind === 'symlink' ? 0o777 : 0o555;
+    const links = node.kind === 'directory' ? 2 : 1;
+    const times = { accessed: time, modified: time, changed: time };
+    return { inode, kind: node.kind, mode, links, uid, gid, device: 0, size, blocks: Math.ceil(size / 512), ...times };
+  }
+
+  lookup(directory: Inode, name: Name): Attributes | undefined {
+    const above = this.#directory(directory, 'lookup');
+    checkName('lookup', name);
+    const node = above.child(textFromName(name));
+    return node === undefined ? undefined : this.#attributes(this.#inode(directory, name), node);
+  }
+
+  getattr(inode: Inode): Attributes {
+    return this.#attributes(inode, this.#node(inode, 'getattr'));
+  }
+
+  open(inode: Inode, mode: OpenMode): Handle {
+    const node = this.#node(inode, 'open');
+    if (mode.write || mode.truncate === true) throw failure(node.kind === 'directory' ? 'EISDIR' : 'EROFS', 'open');
+    if (node.kind === 'symlink') throw failure('ELOOP', 'open');
+    this.#lastHandle += 1;
+    this.#open.set(this.#lastHandle, node.kind === 'file' ? node.text.read() : Buffer.alloc(0));
+    return this.#lastHandle;
+  }
+
+  #content(handle: Handle, operation: string): Buffer {
+    const content = this.#open.get(handle);
+    if (content === undefined) throw failure('EBADF', operation);
+    return content;
+  }
+
+  read(handle: Handle, offset: number, length: number): Buffer {
+    const content = this.#content(handle, 'read');
+    if (offset < 0) throw failure('EINVAL', 'read');
+    return content.subarray(offset, offset + length);
+  }
+
+  seek(handle: Handle, offset: number, wanted: 'data' | 'hole'): number {
+    const { length } = this.#content(handle, 'seek');
+    if (offset < 0) throw failure('EINVAL', 'seek');
+    if (offset >= length) throw failure('ENXIO', 'seek');
+    return wanted === 'data' ? offset : length;
+  }
+
+  fsync(handle: Handle): void {
+    this.#content(handle, 'fsync');
+  }
+
+  release(handle: Handle): void {
+    this.#content(handle, 'release');
+    this.#open.delete(handle);
+  }
+
+  readdir(inode: Inode): readonly Entry[] {
+    const directory = this.#directory(inode, 'readdir');
+    return directory.names().flatMap((text) => {
+      const node = directory.child(text);
+      const name = nameFromText(text);
+      return node === undefined ? [] : [{ name, inode: this.#inode(inode, name), kind: node.kind }];
+    });
+  }
+
+  readlink(inode: Inode): Name {
+    const node = this.#node(inode, 'readlink');
+    if (node.kind !== 'symlink') throw failure('EINVAL', 'readlink');
+    return nameFromText(node.target);
+  }
+
+  statfs() {
+    return { blockSize: 4_096, blocks: 0, freeBlocks: 0, files: this.#places.size, freeFiles: 0, nameBytes };
+  }
+}
+
+const refuse = (operation: string) => (): never => {
+  throw failure('EROFS', operation, undefined, undefined, 'an object is changed by ctx agent set and ctx tool set');
+};
+const unsupported = (operation: string) => (): never => {
+  throw failure('ENOTSUP', operation, undefined, 'a view has no such thing');
+};
+
+export function projection(options: ProjectionOptions): FileSystem {
+  const view = new Projection(options);
+  return {
+    label: view.label,
+    root: view.root,
+    capabilities: view.capabilities,
+    lookup: (directory, name) => view.lookup(directory, name),
+    getattr: (inode) => view.getattr(inode),
+    open: (inode, mode) => view.open(inode, mode),
+    read: (handle, offset, length) => view.read(handle, offset, length),
+    seek: (handle, offset, wanted) => view.seek(handle, offset, wanted),
+    fsync: (handle) => view.fsync(handle),
+    release: (handle) => view.release(handle),
+    readdir: (inode) => view.readdir(inode),
+    readlink: (inode) => view.readlink(inode),
+    statfs: () => view.statfs(),
+    setattr: refuse('setattr'),
+    create: refuse('create'),
+    mkdir: refuse('mkdir'),
+    mknod: refuse('mknod'),
+    write: refuse('write'),
+    allocate: refuse('allocate'),
+    unlink: refuse('unlink'),
+    rmdir: refuse('rmdir'),
+    rename: refuse('rename'),
+    link: refuse('link'),
+    symlink: refuse('symlink'),
+    setxattr: refuse('setxattr'),
+    removexattr: refuse('removexattr'),
+    getxattr: unsupported('getxattr'),
+    listxattr: () => [],
+    watch: unsupported('watch'),
+    sync: () => undefined,
+    close: () => undefined,
+  };
+}

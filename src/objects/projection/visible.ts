@@ -1,0 +1,73 @@
+/**
+ * What one agent sees of the objects there are: what its Authority allows, decided by `authority/decide` as every call is. A name of a
+ * tool means the first executable file of that name along the agent's path and no other, so what is visible is what would be run.
+ * Pure.
+ */
+import type { Authority } from '../../authority/authority.js';
+import { decide, type ObjectFacts } from '../../authority/decide.js';
+import type { Grant } from '../../authority/permission.js';
+import type { Verdict } from '../../authority/refusal.js';
+import { type Catalogue, type FoundObject, type Place, type ToolPlace, toolPlaceOf } from './catalogue.js';
+
+export interface Viewer {
+  /** As its files say now, and those of the agents it descends from. */
+  readonly authority: Authority;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+export interface ToolHit extends FoundObject {
+  readonly place: Place;
+}
+
+function verdictFor({ authority, now }: Viewer, grant: Grant, object: ObjectFacts): Verdict {
+  const { uid, gid } = authority.identity;
+  return decide({ authority, credential: { uid, gid }, ...grant, object, now, used: 0 });
+}
+
+function isSeen(viewer: Viewer, grant: Grant, found: FoundObject | undefined): boolean {
+  return found !== undefined && found.problem === undefined && verdictFor(viewer, grant, found.facts).allowed;
+}
+
+/** The directories of tools that this agent searches, in order: of no other user, and of spaces it may read alone. */
+export function searchedPlaces(catalogue: Catalogue, viewer: Viewer): readonly ToolPlace[] {
+  const { toolPath, identity } = viewer.authority;
+  return toolPath.flatMap((path) => {
+    const found = toolPlaceOf(path);
+    if (found === undefined || (found.uid !== undefined && found.uid !== identity.uid)) return [];
+    return found.space === undefined || isSpaceSeen(catalogue, viewer, found.space) ? [found] : [];
+  });
+}
+
+/** The first executable file of that name, from the left. */
+export function toolHit(catalogue: Catalogue, viewer: Viewer, name: string): ToolHit | undefined {
+  for (const { place } of searchedPlaces(catalogue, viewer)) {
+    const found = catalogue.tool(place, name);
+    if (found !== undefined) return { place, ...found };
+  }
+  return undefined;
+}
+
+export function verdictOnTool(viewer: Viewer, name: string, { facts }: ToolHit): Verdict {
+  return verdictFor(viewer, { class: 'tool', name, permission: 'execute' }, facts);
+}
+
+/** The hit of that name, where it is in this directory and may be executed. */
+export function seenTool(catalogue: Catalogue, viewer: Viewer, place: Place, name: string): ToolHit | undefined {
+  const hit = toolHit(catalogue, viewer, name);
+  if (hit?.place !== place) return undefined;
+  return isSeen(viewer, { class: 'tool', name, permission: 'execute' }, hit) ? hit : undefined;
+}
+
+export function seenTools(catalogue: Catalogue, viewer: Viewer, place: Place): readonly string[] {
+  if (!searchedPlaces(catalogue, viewer).some((searched) => searched.place === place)) return [];
+  return catalogue.tools(place).filter((name) => seenTool(catalogue, viewer, place, name) !== undefined);
+}
+
+export function isAgentSeen(catalogue: Catalogue, viewer: Viewer, place: Place, name: string): boolean {
+  return isSeen(viewer, { class: 'agent', name, permission: 'read' }, catalogue.agent(place, name));
+}
+
+export function isSpaceSeen(catalogue: Catalogue, viewer: Viewer, name: string): boolean {
+  return isSeen(viewer, { class: 'shared', name, permission: 'read' }, catalogue.space(name));
+}

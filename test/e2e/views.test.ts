@@ -1,0 +1,68 @@
+/** `ctx view mount`: agents and tools as a tree at a directory, the operator's and an agent's. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { type Stage, useStage } from '../support/stage.js';
+import { asOneUser } from '../support/users.js';
+
+async function ok(stage: Stage, cwd: string, words: readonly string[], input?: string): Promise<string> {
+  const { code, stdout, stderr } = await stage.ctx(cwd, words, input === undefined ? {} : { input });
+  assert.equal(code, 0, `ctx ${words.join(' ')}\n${stdout}${stderr}`);
+  return stdout;
+}
+
+const canMount = spawnSync('fusermount3', ['--version']).status === 0;
+
+asOneUser((user) => {
+  const stage = useStage(user);
+
+  test('a view shows what its agent is granted, follows every change, and cannot be written', {
+    skip: canMount ? false : 'fusermount3 is not installed',
+  }, async () => {
+    const project = stage.project();
+    await ok(stage, project, ['agent', 'new', 'coder']);
+    await ok(stage, project, ['agent', 'new', 'stranger']);
+    await ok(stage, project, ['tool', 'new', 'lint']);
+    const tool = join(stage.store, 'ctx/tool/lint');
+    writeFileSync(tool, '#!/bin/sh\n');
+    chmodSync(tool, 0o755);
+    const [all, own] = [stage.makeDirectory('all'), stage.makeDirectory('own')];
+    assert.match(
+      (await stage.ctx(project, ['view', 'mount', own, '--agent', 'nobody'])).stderr,
+      /no such agent.*ENOENT/s,
+    );
+    await ok(stage, project, ['view', 'mount', all]);
+    await ok(stage, project, ['view', 'mount', own, '--agent', 'coder']);
+    try {
+      const look = (script: string) => stage.shell(project, script);
+      assert.deepEqual(readdirSync(all).sort(), ['agent', 'home', 'model', 'shared', 'tool']);
+      assert.deepEqual(readdirSync(join(all, 'agent')), ['coder.d', 'stranger.d']);
+      assert.deepEqual(readdirSync(join(all, 'tool')), ['lint', 'lint.d']);
+      assert.deepEqual(readdirSync(own).sort(), ['agent', 'home', 'model', 'shared', 'tool']);
+      assert.deepEqual([readdirSync(join(own, 'tool')), readdirSync(join(own, 'agent'))], [[], []]);
+      assert.throws(() => look(`cat ${own}/tool/lint.d/name`), /No such file/);
+      await ok(stage, project, [
+        'agent',
+        'set',
+        'coder',
+        'policy',
+        'allow coder_t tool:lint execute\nallow coder_t agent:coder read\n',
+      ]);
+      assert.equal(look(`cat ${own}/tool/lint.d/name; ls ${own}/agent`), 'lint\ncoder.d\n');
+      assert.throws(() => look(`echo x > ${own}/tool/lint.d/name`), /Read-only file system/);
+      assert.throws(() => look(`${own}/tool/lint`), /ctx tool call/);
+      await ok(stage, project, ['tool', 'set', 'lint', 'policy', '']);
+      assert.deepEqual(readdirSync(join(own, 'tool')), []);
+      await ok(stage, project, ['agent', 'rm', 'coder']);
+      assert.deepEqual(readdirSync(join(own, 'agent')), []);
+      mkdirSync(join(stage.store, 'ctx/shared/team'), { recursive: true });
+      assert.deepEqual(readdirSync(join(all, 'shared')), ['team']);
+    } finally {
+      await ok(stage, project, ['view', 'unmount', all]);
+      await ok(stage, project, ['view', 'unmount', own]);
+    }
+    assert.deepEqual(readdirSync(own), []);
+  });
+});

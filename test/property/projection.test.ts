@@ -1,0 +1,177 @@
+/**
+ * What an agent sees of random objects, policies, paths and modes, compared with the rules of Policy v0 as one would read them aloud: the
+ * model here goes over texts and strings, and shares no code with the projection but the parsers.
+ */
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { agentViewer } from '../../src/objects/projection/agent-viewer.js';
+import { diskCatalogue } from '../../src/objects/projection/disk-catalogue.js';
+import { type ViewNode, viewRoot } from '../../src/objects/projection/nodes.js';
+import { agentTexts } from '../../src/objects/spec.js';
+import { seeded } from './seeded.js';
+
+const uid = 1000;
+const gid = 100;
+const names = ['read', 'write', 'lint'];
+const spaces = ['pa', 'pb'];
+const places = ['tool', `home/${uid}/tool`, 'home/2000/tool', 'shared/pa/tool', 'shared/pb/tool'];
+const paths = [...places.map((place) => `/ctx/${place}`), '/opt/tools', '/ctx/shared/../tool', '/ctx'];
+
+interface World {
+  /** `place/name` -> mode of the executable file, and the text of its policy where it has one. */
+  readonly tools: Readonly<Record<string, { readonly mode: number; readonly policy: string | undefined }>>;
+  readonly spaces: Readonly<Record<string, number>>;
+  readonly own: readonly string[];
+  readonly parent: readonly string[] | undefined;
+  readonly path: readonly string[];
+  readonly expired: boolean;
+}
+
+const rule = fc.oneof(
+  fc.constantFrom(...names).map((name) => `tool:${name} execute`),
+  fc.constantFrom(...spaces).map((name) => `shared:${name} read`),
+  fc.constantFrom('agent:coder read', 'agent:boss read', 'agent:absent read', 'shared:pa write'),
+);
+const rules = fc.array(rule, { maxLength: 8 });
+const objectPolicy = fc.option(
+  fc
+    .array(
+      fc
+        .tuple(fc.constantFrom('coder_t', 'boss_t'), fc.constantFrom(...names))
+        .map(([type, name]) => `allow ${type} tool:${name} execute`),
+      { maxLength: 6 },
+    )
+    .map((lines) => `${lines.join('\n')}\n`),
+  { nil: undefined },
+);
+const mode = fc.constantFrom(0o755, 0o644, 0o700, 0o050, 0o001, 0o711);
+const world: fc.Arbitrary<World> = fc.record({
+  tools: fc.dictionary(
+    fc.tuple(fc.constantFrom(...places), fc.constantFrom(...names)).map((parts) => parts.join('/')),
+    fc.record({
+      mode,
+      policy: fc.oneof({ weight: 9, arbitrary: objectPolicy }, { weight: 1, arbitrary: fc.constant('deny all\n') }),
+    }),
+    { maxKeys: 10 },
+  ),
+  spaces: fc.record({ pa: fc.constantFrom(0o755, 0o700), pb: fc.constantFrom(0o755, 0o711) }),
+  own: rules,
+  parent: fc.option(rules, { nil: undefined }),
+  path: fc.shuffledSubarray(paths),
+  expired: fc.boolean().map((value) => value && uid > 0),
+});
+
+/** Of root's files and this agent, in its group or not: everybody's bits. */
+function others(bits: number, wanted: number): boolean {
+  return (bits & wanted) === wanted;
+}
+
+/** Everything that is visible, as sorted paths. */
+function naive({ tools, spaces: modes, own, parent, path, expired }: World): string[] {
+  const allows = (text: string) => !expired && own.includes(text) && (parent === undefined || parent.includes(text));
+  const reads = (space: string) => allows(`shared:${space} read`) && others(modes[space] ?? 0, 4);
+  const searched = path
+    .filter((each) => places.includes(each.slice('/ctx/'.length)) && each.startsWith('/ctx/'))
+    .map((each) => each.slice('/ctx/'.length))
+    .filter((place) => !place.startsWith('home/') || place === `home/${uid}/tool`)
+    .filter((place) => !place.startsWith('shared/') || reads(place.split('/')[1] ?? ''));
+  const seen = ['model', 'agent', 'tool', 'home', `home/${uid}`, 'shared'];
+  seen.push(...['agent', 'tool', 'model'].map((kind) => `home/${uid}/${kind}`));
+  for (const space of spaces) if (reads(space)) seen.push(`shared/${space}`, `shared/${space}/tool`);
+  for (const name of names) {
+    const hit = searched.find((place) => ((tools[`${place}/${name}`]?.mode ?? 0) & 0o111) !== 0);
+    if (hit === undefined) continue;
+    const { mode: bits = 0, policy } = tools[`${hit}/${name}`] ?? {};
+    const types = parent === undefined ? ['coder_t'] : ['coder_t', 'boss_t'];
+    const agrees =
+      policy === undefined || types.every((type) => policy.split('\n').includes(`allow ${type} tool:${name} execute`));
+    if (allows(`tool:${name} execute`) && others(bits, 1) && agrees && policy !== 'deny all\n') {
+      seen.push(`${hit}/${name}`, `${hit}/${name}.d`, ...(policy === undefined ? [] : [`${hit}/${name}.d/policy`]));
+    }
+  }
+  for (const agent of parent === undefined ? ['coder'] : ['coder', 'boss']) {
+    if (allows(`agent:${agent} read`)) seen.push(`agent/${agent}.d`);
+  }
+  return seen.sort();
+}
+
+function put(root: string, path: string, text: string, bits = 0o644): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), text, { mode: bits });
+}
+
+function putAgent(root: string, name: string, lines: readonly string[], more: Readonly<Record<string, unknown>>): void {
+  const policy = lines.map((line) => `allow ${name}_t ${line}`);
+  const texts = agentTexts(name, { uid, policy, ...more }, { uid, gid });
+  for (const [file, text] of texts) put(root, `agent/${name}.d/${file}`, text);
+}
+
+function write(root: string, made: World): void {
+  for (const space of spaces)
+    mkdirSync(join(root, 'shared', space), { recursive: true, mode: made.spaces[space] ?? 0 });
+  for (const [path, { mode: bits, policy }] of Object.entries(made.tools)) {
+    put(root, path, '', bits);
+    if (policy !== undefined) put(root, `${path}.d/policy`, policy);
+  }
+  const expiry = made.expired ? { expiresAt: 5 } : {};
+  putAgent(root, 'coder', made.own, { path: made.path, expiry });
+  if (made.parent === undefined) return;
+  putAgent(root, 'boss', made.parent, { path: paths.filter((path) => !path.includes('..')) });
+  put(root, 'agent/coder.d/parent', 'agent:boss\n');
+}
+
+function listed(node: ViewNode, at: string): string[] {
+  const own = at === '' ? [] : [at];
+  if (node.kind !== 'directory') return own;
+  if (/^agent\/.*\.d$/.test(at)) return own;
+  return [
+    ...own,
+    ...node.names().flatMap((name) => {
+      const child = node.child(name);
+      assert.ok(child !== undefined, `${at}/${name} is listed and not found`);
+      return listed(child, at === '' ? name : `${at}/${name}`);
+    }),
+  ];
+}
+
+function found(node: ViewNode, path: string): boolean {
+  let at: ViewNode | undefined = node;
+  for (const name of path.split('/')) at = at?.kind === 'directory' ? at.child(name) : undefined;
+  return at !== undefined;
+}
+
+describe('what an agent sees', () => {
+  it('is what its rules say, in listings and by name, and nothing else', {
+    skip: process.getuid?.() === 0 ? false : 'the model is of files of another user than the agent',
+  }, () => {
+    const client = { size: 0, modified: 0n, read: () => Buffer.alloc(0) };
+    fc.assert(
+      fc.property(world, (made) => {
+        const root = mkdtempSync(join(tmpdir(), 'ctx-projection-'));
+        try {
+          const usable = { ...made, path: made.path.filter((path) => !path.includes('..')) };
+          write(root, usable);
+          const viewing = agentViewer({ root, uid }, 'coder', () => 10);
+          const catalogue = diskCatalogue(root);
+          const top = viewRoot({ catalogue, viewer: () => viewing.viewer(), uid, client });
+          const wanted = naive(usable);
+          assert.deepEqual(listed(top, '').sort(), wanted);
+          const possible = places.flatMap((place) =>
+            names.flatMap((name) => [`${place}/${name}`, `${place}/${name}.d`]),
+          );
+          for (const path of possible) assert.equal(found(top, path), wanted.includes(path), path);
+          // What is taken away is gone with the next look.
+          put(root, 'agent/coder.d/policy', '');
+          assert.deepEqual(listed(top, '').sort(), naive({ ...usable, own: [] }));
+        } finally {
+          rmSync(root, { recursive: true, force: true });
+        }
+      }),
+      seeded(40),
+    );
+  });
+});
