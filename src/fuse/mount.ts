@@ -31,6 +31,8 @@ export interface MountOptions {
   readonly writable: boolean;
   /** Others than this user may use it: root's alone. */
   readonly everybody: boolean;
+  /** No program of it is executed. */
+  readonly noExecution?: boolean | undefined;
 }
 
 const remedy = 'install fuse3 (apt-get install fuse3); ctx doctor says what is missing';
@@ -58,7 +60,8 @@ export async function mountFuse(library: FuseLibrary, options: MountOptions): Pr
   const [ours, theirs] = pair;
   // First of all: there is no time at which a mount would stay.
   const watcher = watch(options.directory);
-  const words = [options.writable ? 'rw' : 'ro', 'nosuid', 'nodev', 'default_permissions'];
+  const execution = options.noExecution === true ? ['noexec'] : [];
+  const words = [options.writable ? 'rw' : 'ro', 'nosuid', 'nodev', ...execution, 'default_permissions'];
   const named = [`fsname=${sourceOf(process.pid)}`, 'subtype=ctx', ...(options.everybody ? ['allow_other'] : [])];
   const child = spawn('fusermount3', ['-o', [...words, ...named].join(','), '--', options.directory], {
     stdio: ['ignore', 'ignore', 'pipe', theirs],

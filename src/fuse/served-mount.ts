@@ -8,31 +8,43 @@ import { fuseLibrary, mountFuse, mountPoint } from './mount.js';
 import { serve } from './serve.js';
 import type { Owners } from './wire.js';
 
-export interface ServedMount {
-  readonly plan: TreePlan;
+export interface ServedAt {
   readonly directory: string;
   readonly writable: boolean;
   /** Path of `fuse.node`. */
   readonly library: string;
   readonly signal: AbortSignal;
-  open(): Promise<FileSystem>;
+  /** Others change the tree, too: the kernel keeps nothing of it. */
+  readonly shared: boolean;
+  /** What is added to the tree's owners where they are shown; negative where the tree's are shifted. */
+  readonly shift?: number | undefined;
+  readonly noExecution?: boolean | undefined;
+  open(): FileSystem | Promise<FileSystem>;
   /** It can be used from now on. */
   mounted(directory: string): void;
 }
 
+export interface ServedMount extends Omit<ServedAt, 'shared' | 'shift'> {
+  readonly plan: TreePlan;
+}
+
 /** Resolves when it has ended, with everything durable. Throws before anything is mounted, or not at all for what was asked. */
-export async function serveMount(options: ServedMount): Promise<void> {
-  const { plan, writable, signal } = options;
+export function serveMount({ plan, ...options }: ServedMount): Promise<void> {
   const directory = mountPoint(options.directory);
   refuseOwnBacking(plan, directory);
+  return serveAt({ ...options, directory, shared: isShared(plan, options.writable) });
+}
+
+/** The same for any tree, at a directory that was looked at (`mountPoint`). */
+export async function serveAt(options: ServedAt): Promise<void> {
+  const { directory, writable, signal, shared, shift = 0, noExecution } = options;
   const filesystem = await options.open();
   try {
     const library = fuseLibrary(options.library);
     const everybody = process.geteuid?.() === 0;
-    const { descriptor, end } = await mountFuse(library, { directory, writable, everybody });
+    const { descriptor, end } = await mountFuse(library, { directory, writable, everybody, noExecution });
     try {
-      const shared = isShared(plan, writable);
-      const dispatch = new Dispatch({ filesystem, mountedAt: directory, shared, shift: 0 });
+      const dispatch = new Dispatch({ filesystem, mountedAt: directory, shared, shift });
       options.mounted(directory);
       await serve({ descriptor, library, dispatch, filesystem, signal });
     } finally {

@@ -33,6 +33,8 @@ export interface OwnJail {
   readonly keptJail?: string | undefined;
   /** Where it is not the one that the request names. */
   readonly fork?: string | undefined;
+  /** Where a person sees the fork by it: not a command, then. */
+  readonly mount?: string | undefined;
   run(command: TargetCommand, fork: OpenFork, lock: Pick<RunRequest, 'lockDescriptor' | 'onStarted'>): Promise<JailRun>;
 }
 
@@ -79,6 +81,7 @@ async function executeOpened(host: Host, request: ExecRequest, own: OwnJail, ope
     command: commandText(request.argv),
     roots: [workspaceRoot, ...resolved.roots.map(rootKey)],
     owners,
+    mount: own.mount,
     checkpoint: synced.checkpoint ?? others[0]?.checkpoint ?? null,
   };
   const member = await Member.enter(tree, opened.place, facts, others);

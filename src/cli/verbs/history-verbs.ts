@@ -3,6 +3,7 @@ import { json, onFork, wait } from '../input/common-options.js';
 import type { Verb } from '../verb.js';
 
 const load = async () => import('./history.js');
+const loadMount = async () => import('../mounts/fork-mount.js');
 const anyNumber = { least: 0, most: Number.POSITIVE_INFINITY };
 
 const rollbackDetails = [
@@ -108,6 +109,36 @@ export const historyVerbs: readonly Verb[] = [
     options: [json],
     examples: ['ctx fork use idea'],
     load: async () => (await load()).forkUse,
+  },
+  {
+    name: 'fork mount',
+    summary: 'show a fork at an empty directory of this machine, for an editor',
+    operands: 'NAME DIR',
+    words: { least: 2, most: 2 },
+    options: [
+      json,
+      {
+        name: 'writable',
+        summary: 'what you write there is in the fork: ctx diff, ctx apply and ctx rollback know it',
+      },
+      { name: 'foreground', summary: 'serve it in this process, until it is unmounted or ended' },
+    ],
+    details: [
+      'Nothing is copied. Commands on the fork go on beside it and see what you write; what changes the fork as a whole',
+      '(apply, rollback, drop) waits for ctx fork unmount. No program of it can be executed, and a link leads within it',
+      'or nowhere.',
+    ],
+    examples: ['ctx fork mount main ~/review', 'ctx fork mount idea ~/idea --writable'],
+    load: async () => (await loadMount()).mount,
+  },
+  {
+    name: 'fork unmount',
+    summary: 'take such a mount away; what was written is in the fork when it returns',
+    operands: 'DIR',
+    words: { least: 1, most: 1 },
+    options: [json],
+    examples: ['ctx fork unmount ~/review'],
+    load: async () => (await loadMount()).unmountFork,
   },
   {
     name: 'fork delete',

@@ -91,7 +91,7 @@ export const whyVerb: Verb = {
   load: async () => (await import('./why.js')).run,
 };
 
-const loadView = async () => import('./view-mount.js');
+const loadView = async () => import('../mounts/view-mount.js');
 
 const viewVerbs: readonly Verb[] = [
   {

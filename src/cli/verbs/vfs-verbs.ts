@@ -3,7 +3,7 @@ import { json } from '../input/common-options.js';
 import type { Option, Verb } from '../verb.js';
 
 const load = async () => import('./vfs.js');
-const loadMount = async () => import('./vfs-mount.js');
+const loadMount = async () => import('../mounts/vfs-mount.js');
 const specification =
   'SPEC is memory:, host:PATH, chunked:FILE[@SNAPSHOT], s3://BUCKET/PREFIX, webdav:URL, rclone:REMOTE:PATH or FILE.toml.';
 

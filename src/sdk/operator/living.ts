@@ -13,7 +13,7 @@ import { keepersOf } from '../../vault/store/worker-file.js';
 import { KeptJails } from '../workspace/kept-jails.js';
 
 export interface Living {
-  readonly kind: 'command' | 'kept jail' | 'freeing';
+  readonly kind: 'command' | 'kept jail' | 'fork mount' | 'freeing';
   /** The process to end. */
   readonly pid: number;
   /** ISO 8601. */
@@ -72,7 +72,11 @@ async function onFork(
   });
   const commands = live
     .filter(({ pid }) => !keepers.has(pid))
-    .map(({ pid, since, command }): Found => {
+    .map(({ pid, since, command, mount }): Found => {
+      if (mount !== undefined) {
+        const end = `ctx fork unmount ${mount}`;
+        return { kind: 'fork mount', pid, since, origin, fork, what: mount, holdsFork: true, end };
+      }
       return { kind: 'command', pid, since, origin, fork, what: command, holdsFork: true, end: `kill ${pid}` };
     });
   return [...kept, ...commands];

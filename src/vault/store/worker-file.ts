@@ -33,6 +33,8 @@ export interface Worker extends AtWork {
   /** The checkpoint before the group, for `ctx rollback`. */
   readonly checkpoint: number | null;
   readonly runs: readonly BegunRun[];
+  /** The directory at which a person has the fork mounted, where that is its work. */
+  readonly mount?: string | undefined;
 }
 
 /** Of such a file. */

@@ -17,19 +17,19 @@ interface Node {
   name: Name;
 }
 
-/** With the time it was made: disks use the numbers of deleted files again. */
-const identityOf = ({ dev, ino, birthtimeNs }: BigIntStats) => `${dev}:${ino}:${birthtimeNs}`;
-
 export class HostNodes {
   readonly root: Inode = 1;
   readonly #rootDescriptor: number;
+  readonly #identityOf: (stat: BigIntStats) => string;
   readonly #byInode = new Map<Inode, Node>();
   readonly #byIdentity = new Map<string, Node>();
   #last: Inode = 1;
 
-  constructor(rootDescriptor: number) {
+  /** With the time it was made, since disks use the numbers of deleted files again; `copiesUp`: that time changes. */
+  constructor(rootDescriptor: number, copiesUp: boolean) {
     this.#rootDescriptor = rootDescriptor;
-    const identity = identityOf(statOf(rootDescriptor));
+    this.#identityOf = ({ dev, ino, birthtimeNs }) => `${dev}:${ino}:${copiesUp ? '' : birthtimeNs}`;
+    const identity = this.#identityOf(statOf(rootDescriptor));
     const root: Node = { inode: 1, identity, parent: undefined, name: '' };
     this.#byInode.set(1, root);
     this.#byIdentity.set(identity, root);
@@ -37,7 +37,7 @@ export class HostNodes {
 
   /** Its number, which it keeps as long as it is known. */
   number(parent: Inode, name: Name, stat: BigIntStats): Inode {
-    const identity = identityOf(stat);
+    const identity = this.#identityOf(stat);
     const known = this.#byIdentity.get(identity);
     const above = this.#node(parent, 'lookup');
     if (known !== undefined) {
@@ -94,7 +94,7 @@ export class HostNodes {
       if (hasCode(error, 'ENOENT')) throw failure('ESTALE', operation, node.name);
       throw error;
     }
-    if (identityOf(statOf(descriptor)) === node.identity) return descriptor;
+    if (this.#identityOf(statOf(descriptor)) === node.identity) return descriptor;
     return using(descriptor, () => {
       throw failure('ESTALE', operation, node.name);
     });

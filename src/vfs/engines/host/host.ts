@@ -27,7 +27,7 @@ import {
   utimesSync,
   writeSync,
 } from 'node:fs';
-import { fromSystemError } from '../../../base/errno.js';
+import { fromSystemError, hasCode } from '../../../base/errno.js';
 import { failure } from '../../failure.js';
 import type {
   Attributes,
@@ -44,15 +44,18 @@ import { checkName, type Name, nameBytes, nameFromBytes, textFromName } from '..
 import { readOnly } from '../readonly/readonly.js';
 import { entryPath, openEntry, openRoot, ownPath, statOf, using } from './anchored.js';
 import { accessOf, entryStat, kindOf, seconds, shown } from './host-attributes.js';
+import { HostHandles } from './host-handles.js';
 import { HostNodes } from './host-nodes.js';
 
 export interface HostOptions {
   readonly path: string;
   readonly writable?: boolean | undefined;
+  /** It is an overlay of the kernel's: a file that is copied up when it is first written gets another time of birth, and stays itself. */
+  readonly copiesUp?: boolean | undefined;
 }
 
-export function hostFileSystem({ path, writable = false }: HostOptions): FileSystem {
-  const engine = guarded(new HostFileSystem(path));
+export function hostFileSystem({ path, writable = false, copiesUp = false }: HostOptions): FileSystem {
+  const engine = guarded(new HostFileSystem(path, copiesUp));
   return writable ? engine : readOnly(engine);
 }
 
@@ -94,16 +97,16 @@ class HostFileSystem implements FileSystem {
   };
   readonly #descriptor: number;
   readonly #nodes: HostNodes;
-  readonly #modes = new Map<Handle, OpenMode>();
+  readonly #handles = new HostHandles();
 
-  constructor(path: string) {
+  constructor(path: string, copiesUp: boolean) {
     this.label = `host:${path}`;
     try {
       this.#descriptor = openRoot(path);
     } catch (error) {
       throw fromSystemError(error, 'open', path);
     }
-    this.#nodes = new HostNodes(this.#descriptor);
+    this.#nodes = new HostNodes(this.#descriptor, copiesUp);
   }
 
   lookup(directory: Inode, name: Name): Attributes | undefined {
@@ -115,7 +118,7 @@ class HostFileSystem implements FileSystem {
   }
 
   getattr(inode: Inode): Attributes {
-    return this.#nodes.on(inode, 'getattr', (descriptor) => shown(inode, statOf(descriptor)));
+    return this.#onFile(inode, 'getattr', (descriptor) => shown(inode, statOf(descriptor)));
   }
 
   setattr(inode: Inode, changes: Changes): Attributes {
@@ -135,7 +138,7 @@ class HostFileSystem implements FileSystem {
       });
       return this.getattr(inode);
     }
-    return this.#nodes.on(inode, 'setattr', (descriptor) => {
+    return this.#onFile(inode, 'setattr', (descriptor) => {
       const path = ownPath(descriptor);
       if (size !== undefined) truncateSync(path, size);
       if (uid !== undefined || gid !== undefined) chownSync(path, uid ?? before.uid, gid ?? before.gid);
@@ -153,9 +156,9 @@ class HostFileSystem implements FileSystem {
       const handle = openSync(entryPath(descriptor, name), flags, creation.mode & 0o7777);
       if (this.capabilities.owners) fchownSync(handle, creation.uid, creation.gid);
       chmodSync(ownPath(handle), creation.mode & 0o7777); // whatever the umask of this process took
-      this.#modes.set(handle, mode);
       const stat = statOf(handle);
-      return { attributes: shown(this.#nodes.number(directory, name, stat), stat), handle };
+      const inode = this.#nodes.number(directory, name, stat);
+      return { attributes: shown(inode, stat), handle: this.#handles.add(inode, handle, mode) };
     });
   }
 
@@ -177,14 +180,12 @@ class HostFileSystem implements FileSystem {
       if (stat.isSymbolicLink()) throw failure('ELOOP', 'open');
       if (!stat.isFile() && !stat.isDirectory()) throw failure('ENXIO', 'open');
       const truncate = mode.truncate === true && mode.write ? constants.O_TRUNC : 0;
-      const handle = openSync(ownPath(place), accessOf(mode) | truncate);
-      this.#modes.set(handle, mode);
-      return handle;
+      return this.#handles.add(inode, openSync(ownPath(place), accessOf(mode) | truncate), mode);
     });
   }
 
   read(handle: Handle, offset: number, length: number): Buffer {
-    if (!this.#mode(handle, 'read').read) throw failure('EBADF', 'read');
+    if (!this.#handles.mode(handle, 'read').read) throw failure('EBADF', 'read');
     if (offset < 0 || length < 0) throw failure('EINVAL', 'read', undefined, 'expected a place in the file');
     const size = Math.max(0, Math.min(length, fstatSync(handle).size - offset));
     const bytes = Buffer.allocUnsafe(size);
@@ -198,7 +199,7 @@ class HostFileSystem implements FileSystem {
   }
 
   write(handle: Handle, offset: number, bytes: Uint8Array): number {
-    const mode = this.#mode(handle, 'write');
+    const mode = this.#handles.mode(handle, 'write');
     if (!mode.write) throw failure('EBADF', 'write');
     if (offset < 0) throw failure('EINVAL', 'write', undefined, 'expected a place in the file');
     let done = 0;
@@ -213,20 +214,20 @@ class HostFileSystem implements FileSystem {
   }
 
   seek(handle: Handle, offset: number, wanted: 'data' | 'hole'): number {
-    this.#mode(handle, 'seek');
+    this.#handles.mode(handle, 'seek');
     const { size } = fstatSync(handle);
     if (offset < 0 || offset >= size) throw failure('ENXIO', 'seek');
     return wanted === 'data' ? offset : size;
   }
 
   fsync(handle: Handle): void {
-    this.#mode(handle, 'fsync');
+    this.#handles.mode(handle, 'fsync');
     fsyncSync(handle);
   }
 
   release(handle: Handle): void {
-    this.#mode(handle, 'release');
-    this.#modes.delete(handle);
+    this.#handles.mode(handle, 'release');
+    this.#handles.remove(handle);
     closeSync(handle);
   }
 
@@ -336,7 +337,7 @@ class HostFileSystem implements FileSystem {
   }
 
   close(): void {
-    for (const handle of [...this.#modes.keys()]) this.release(handle);
+    for (const handle of this.#handles.all()) this.release(handle);
     closeSync(this.#descriptor);
   }
 
@@ -360,9 +361,14 @@ class HostFileSystem implements FileSystem {
     });
   }
 
-  #mode(handle: Handle, operation: string): OpenMode {
-    const mode = this.#modes.get(handle);
-    if (mode === undefined) throw failure('EBADF', operation);
-    return mode;
+  /** By its name; where that is gone, by any descriptor that is open on it. */
+  #onFile<T>(inode: Inode, operation: string, act: (descriptor: number) => T): T {
+    try {
+      return this.#nodes.on(inode, operation, act);
+    } catch (error) {
+      const handle = hasCode(error, 'ESTALE') ? this.#handles.of(inode) : undefined;
+      if (handle === undefined) throw error;
+      return act(handle);
+    }
   }
 }

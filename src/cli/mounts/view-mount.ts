@@ -5,7 +5,7 @@ import { visible } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import { painter, print, printJson } from '../text/output.js';
 import type { Arguments, Run } from '../verb.js';
-import { serveInBackground } from './vfs-mount.js';
+import { serveInBackground } from './background-server.js';
 
 const part = async () => import('../../sdk/operator/views.js');
 const endings = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;

@@ -1,19 +1,15 @@
-/**
- * `ctx vfs mount SPEC DIR` and `ctx vfs unmount DIR`. The server is a process of its own: this call again with --foreground, which says
- * one line when it is mounted and then serves until it is unmounted or ended.
- */
-import { spawn } from 'node:child_process';
+/** `ctx vfs mount SPEC DIR` and `ctx vfs unmount DIR`. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { ErrnoError, ExitCode, fromSystemError } from '../../base/errno.js';
+import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { nativeProgram } from '../../base/native-program.js';
 import { visible } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
-import { painter, print, printError, printJson } from '../text/output.js';
+import { painter, print, printJson } from '../text/output.js';
 import type { Arguments, Run } from '../verb.js';
+import { endedBySignals, serveInBackground } from './background-server.js';
 
 const part = async () => import('../../sdk/vfs/virtual-files.js');
-const endings = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 function sayMounted(call: Arguments, directory: string): void {
   const [specification = ''] = call.words;
@@ -24,8 +20,6 @@ function sayMounted(call: Arguments, directory: string): void {
 async function serveHere(call: Arguments): Promise<number> {
   const { mountTree } = await part();
   const [specification = '', target = ''] = call.words;
-  const ending = new AbortController();
-  for (const name of endings) process.on(name, () => ending.abort());
   await mountTree({
     specification,
     target: resolve(currentDirectory(), target),
@@ -33,7 +27,7 @@ async function serveHere(call: Arguments): Promise<number> {
     lockLibrary: nativeProgram('flock.node'),
     library: nativeProgram('fuse.node'),
     writable: call.flag('writable'),
-    signal: ending.signal,
+    signal: endedBySignals(),
     mounted: (directory) => sayMounted(call, directory),
   });
   return ExitCode.ok;
@@ -50,14 +44,12 @@ async function serveJailHere(call: Arguments, text: string): Promise<number> {
     });
   }
   const [specification = '', mountedAt = ''] = call.words;
-  const ending = new AbortController();
-  for (const name of endings) process.on(name, () => ending.abort());
   await mountTreeInJail({
     plan: planFromText(readFileSync(0, 'utf8')),
     lockLibrary: nativeProgram('flock.node'),
     library: nativeProgram('fuse.node'),
     writable: call.flag('writable'),
-    signal: ending.signal,
+    signal: endedBySignals(),
     ready: () => printJson({ version: 1, specification, directory: mountedAt, writable: call.flag('writable') }),
     channel: 3,
     mountedAt,
@@ -66,32 +58,6 @@ async function serveJailHere(call: Arguments, text: string): Promise<number> {
     gid,
   });
   return ExitCode.ok;
-}
-
-/** Starts this call again with `words`. Its first words are its answer; it holds no stream of ours afterwards. */
-export function serveInBackground(words: readonly string[]): Promise<number> {
-  const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...words], {
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let complaints = '';
-  child.stderr.on('data', (chunk: Buffer) => {
-    complaints += chunk.toString();
-  });
-  return new Promise((resolved, reject) => {
-    child.once('error', (error) => reject(fromSystemError(error, 'start the server of the mount')));
-    child.stdout.once('data', (chunk: Buffer) => {
-      print(chunk.toString());
-      child.stdout.destroy();
-      child.stderr.destroy();
-      child.unref();
-      resolved(ExitCode.ok);
-    });
-    child.once('close', (code) => {
-      printError(complaints);
-      resolved(code ?? ExitCode.internal);
-    });
-  });
 }
 
 export const mount: Run = async (call) => {

@@ -1,0 +1,38 @@
+/** A mount is served by a process of its own: the same call again with --foreground, which says one line when it is mounted. */
+import { spawn } from 'node:child_process';
+import { ExitCode, fromSystemError } from '../../base/errno.js';
+import { print, printError } from '../text/output.js';
+
+/** Signals that end a server, in good order. */
+export function endedBySignals(): AbortSignal {
+  const ending = new AbortController();
+  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, () => ending.abort());
+  return ending.signal;
+}
+
+/** Its first words are its answer, what it warned of before is said too; it holds no stream of ours afterwards. */
+export function serveInBackground(words: readonly string[]): Promise<number> {
+  const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...words], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let complaints = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    complaints += chunk.toString();
+  });
+  return new Promise((resolved, reject) => {
+    child.once('error', (error) => reject(fromSystemError(error, 'start the server of the mount')));
+    child.stdout.once('data', (chunk: Buffer) => {
+      printError(complaints);
+      print(chunk.toString());
+      child.stdout.destroy();
+      child.stderr.destroy();
+      child.unref();
+      resolved(ExitCode.ok);
+    });
+    child.once('close', (code) => {
+      printError(complaints);
+      resolved(code ?? ExitCode.internal);
+    });
+  });
+}
