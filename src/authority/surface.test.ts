@@ -127,10 +127,10 @@ describe('the mounts of a surface', () => {
 });
 
 describe("the operator's stanza", () => {
-  const stanza = (container: unknown) => operatorMounts({ agent: { container } }, 'agents.toml');
+  const stanza = (container: unknown) => operatorMounts({ agent: { container } }, 'agents.toml', { HOME: '/home/me' });
 
   it('is additive and empty where it is left out', () => {
-    assert.deepEqual(operatorMounts({}, 'agents.toml'), { mode: 'additive', mounts: [] });
+    assert.deepEqual(operatorMounts({}, 'agents.toml', {}), { mode: 'additive', mounts: [], dropped: [] });
   });
 
   it('reads mounts, read-only unless it says otherwise', () => {
@@ -143,6 +143,40 @@ describe("the operator's stanza", () => {
       { source: '/a', target: '/a', mode: 'ro', options: [] },
       { source: '/b', target: '/c', mode: 'rw', options: ['nodev'] },
     ]);
+  });
+
+  it('names what it did not expect, and where', () => {
+    const at = (document: unknown) => () => operatorMounts(document, '/c/agents.toml', {});
+    for (const [document, expected] of [
+      [{ agents: {} }, /\/c\/agents\.toml: top level: expected agent, got "agents"/],
+      [{ surface_mode: 'exclusive' }, /top level: expected agent, got "surface_mode"/],
+      [{ agent: { contaner: {} } }, /agents\.toml: agent: expected container, got "contaner"/],
+      [{ agent: { surface_mode: 'exclusive' } }, /agent: expected container, got "surface_mode"/],
+      [
+        { agent: { container: { surface_mode: 'exlusive' } } },
+        /agents\.toml: agent\.container\.surface_mode: expected one/,
+      ],
+      [
+        { agent: { container: { mounts: [{ source: '$SECRET/x' }] } } },
+        /mounts\[0\]\.source: expected a variable of HOME/,
+      ],
+    ] as const) {
+      assert.throws(at(document), expected);
+    }
+  });
+
+  it('expands variables of the closed set, and drops a mount whose variable is not set', () => {
+    const { mounts, dropped } = stanza({
+      mounts: [{ source: '$HOME/data' }, { source: '/a', target: '$GOPATH/x' }, { source: '$GOROOT', target: '/go' }],
+    });
+    assert.deepEqual(
+      mounts.map(({ source, target }) => [source, target]),
+      [['/home/me/data', '/home/me/data']],
+    );
+    assert.deepEqual(
+      dropped.map(({ reason }) => reason),
+      ['GOPATH is not set', 'GOROOT is not set'],
+    );
   });
 
   it('is refused whole for one fault', () => {

@@ -103,17 +103,37 @@ function isPathVariable(name: string): name is PathVariable {
   return pathVariables.some((known) => known === name);
 }
 
-function expand(template: string, environment: PathEnvironment): string | DroppedTemplate {
+type UnknownName = (match: string, template: string) => string;
+
+function replaced(
+  template: string,
+  environment: PathEnvironment,
+  unknown: UnknownName,
+): { readonly text: string; readonly missing: string | undefined } {
   let missing: string | undefined;
-  const text = template.replace(reference, (_match, braced: string | undefined, plain: string | undefined) => {
+  const text = template.replace(reference, (match, braced: string | undefined, plain: string | undefined) => {
     const name = braced ?? plain ?? '';
-    if (!isPathVariable(name)) {
-      return refuse('expand path', `expected a variable of ${pathVariables.join(', ')} in ${quoted(template)}`);
-    }
+    if (!isPathVariable(name)) return unknown(match, template);
     const value = environment[name];
     if (value === undefined || value === '') missing ??= name;
     return value ?? '';
   });
+  return { text, missing };
+}
+
+function refuseUnknown(_match: string, template: string): string {
+  return refuse('expand path', `expected a variable of ${pathVariables.join(', ')} in ${quoted(template)}`);
+}
+
+/** A path on a command line: variables of the closed set are replaced, any other `$` is part of a name. */
+export function expandGivenPath(given: string, environment: PathEnvironment): string | DroppedTemplate {
+  const { text, missing } = replaced(given, environment, (match) => match);
+  return missing === undefined ? text : Object.freeze({ template: given, reason: `${missing} is not set` });
+}
+
+/** A path in a file of the operator's. EINVAL for a variable that is not of the closed set. */
+export function expandPath(template: string, environment: PathEnvironment): string | DroppedTemplate {
+  const { text, missing } = replaced(template, environment, refuseUnknown);
   if (missing !== undefined) return Object.freeze({ template, reason: `${missing} is not set` });
   // A final or doubled slash in a variable is tidied; a `..` could lead anywhere and is not.
   const tidy = text.replace(/\/+/g, '/').replace(/(.)\/$/, '$1');
@@ -122,7 +142,7 @@ function expand(template: string, environment: PathEnvironment): string | Droppe
 }
 
 export function expandPaths(templates: readonly string[], environment: PathEnvironment): ExpandedPaths {
-  const results = templates.map((template) => expand(template, environment));
+  const results = templates.map((template) => expandPath(template, environment));
   return Object.freeze({
     paths: sortedUnique(results.filter((result) => typeof result === 'string')),
     dropped: Object.freeze(results.filter((result) => typeof result !== 'string')),

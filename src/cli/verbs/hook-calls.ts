@@ -1,6 +1,7 @@
 /** `ctx hook claude-code` and `ctx hook json`: one call in, one answer out. */
-import { isAbsolute, resolve } from 'node:path';
+import { isAbsolute } from 'node:path';
 import { ErrnoError } from '../../base/errno.js';
+import { givenPath } from '../../sdk/given-path.js';
 import { type HookHost, type HookRequest, protocolNames, protocolOf, runHook } from '../../sdk/hook.js';
 import { withDefaultPort } from '../../sdk/network-name.js';
 import type { Caller } from '../caller.js';
@@ -24,7 +25,7 @@ export async function decideCalls(call: Arguments, host: () => Promise<HookHost>
   const name = protocolNames.find((each) => each === call.words[0]);
   if (name === undefined || !isDecision(call)) return refuseHook(`expected ${protocolNames.join(' or ')} alone`);
   const directory = startOf(name, caller);
-  const absolute = (option: string) => call.values(option).map((path) => resolve(directory, path));
+  const absolute = (option: string) => call.values(option).map((path) => givenPath(directory, path));
   const request: HookRequest = {
     protocol: protocolOf(name, call.flag('approve')),
     commands: call.value('bash') === 'deny' ? 'deny' : 'rewrite',

@@ -1,7 +1,7 @@
 /** `ctx hook`: the harness's hook itself, and its entry in the harness's settings. */
 import { homedir } from 'node:os';
-import { resolve } from 'node:path';
 import { ExitCode } from '../../base/errno.js';
+import { givenPath } from '../../sdk/given-path.js';
 import type { HookHost } from '../../sdk/hook.js';
 import {
   installHook,
@@ -23,7 +23,9 @@ function settingsPlace(call: Arguments): SettingsPlace {
 function handedOn(call: Arguments): readonly string[] {
   const bash = call.value('bash');
   const agent = call.value('agent');
-  const paths = ['read', 'write'].flatMap((name) => call.values(name).flatMap((path) => [`--${name}`, resolve(path)]));
+  const paths = ['read', 'write'].flatMap((name) =>
+    call.values(name).flatMap((path) => [`--${name}`, givenPath(process.cwd(), path)]),
+  );
   return [
     ...(bash === undefined ? [] : ['--bash', bash]),
     ...(agent === undefined ? [] : ['--agent', agent]),

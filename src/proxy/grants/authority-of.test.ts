@@ -132,6 +132,44 @@ describe('the authority of a command', () => {
     );
   });
 
+  it('takes variables of the closed set in paths, and says which path one that is not set has cost', async () => {
+    const at = { ...host, home: data, environment: { PATH: '/usr/bin', GOPATH: join(data, 'inner'), SECRET: data } };
+    const reads = ['$GOPATH', '$HOME/inner', '$GOROOT/x', '$SECRET'];
+    const { authority, warnings } = await resolveAuthority(at, { place, reads });
+    assert.deepEqual(authority.surface.additionalReads, [join(data, 'inner')]);
+    assert.match(warnings.join('\n'), /skipped --read \$GOROOT\/x: GOROOT is not set\n/);
+    assert.match(warnings.join('\n'), /skipped --read \$SECRET: there is no such path/);
+    const written = await resolveAuthority(at, { place, writes: ['$HOME/inner'] });
+    assert.deepEqual(written.roots, [join(data, 'inner')]);
+    writeFileSync(
+      join(configuration, 'agents.toml'),
+      '[agent.container]\nmounts = [{ source = "$GOPATH", target = "/go" }, { source = "$CARGO_HOME" }]\n',
+    );
+    const mounted = await resolveAuthority(at, { place });
+    assert.equal(mounted.authority.view.locate('/go/x')?.host, join(data, 'inner/x'));
+    assert.match(mounted.warnings.join('\n'), /dropped \$CARGO_HOME in .*agents\.toml: CARGO_HOME is not set/);
+  });
+
+  it("says where an operator's read-only mount covers what could be written, and names the file of a fault", async () => {
+    const file = join(configuration, 'agents.toml');
+    const mounts = (target: string, mode: string) =>
+      writeFileSync(
+        file,
+        `[agent.container]\nmounts = [{ source = "${data}", target = "${target}", mode = "${mode}" }]\n`,
+      );
+    mounts(join(origin, 'docs'), 'ro');
+    const { authority, warnings } = await resolveAuthority(host, { place });
+    assert.equal(authority.view.accessTo(join(origin, 'docs/x')), 'read');
+    assert.match(warnings.join('\n'), /docs shows .*data, read-only, by the operator's mount: it cannot be written/);
+    mounts('/proc/x', 'ro');
+    assert.match(await refusal('EINVAL', () => resolveAuthority(host, { place })), /agents\.toml/);
+    mounts('/x', 'rx');
+    assert.match(
+      await refusal('EINVAL', () => resolveAuthority(host, { place })),
+      /config\/agents\.toml: .*mounts\[0\]/,
+    );
+  });
+
   it('shows sibling repositories of the workspace when asked, read-only, and only those that are some', async () => {
     mkdirSync(join(base, 'api/.git'), { recursive: true });
     mkdirSync(join(origin, '.ctx'));

@@ -21,16 +21,14 @@ import { anyPublicNetwork, hostNetwork, type Network, noNetwork } from '../../au
 import { makePolicy } from '../../authority/policy.js';
 import { makeQuota, type Quota } from '../../authority/quota.js';
 import { type Surface, surfaceEntries } from '../../authority/surface.js';
-import { mergeMounts, surfaceMountOptions } from '../../authority/surface-mounts.js';
 import { ErrnoError } from '../../base/errno.js';
 import { lineageDepth } from '../../base/limits.js';
 import { visible } from '../../base/visible-text.js';
 import type { Link } from '../../jail/plan.js';
 import type { AgentFacts } from '../agent-facts.js';
-import { canonicalPath } from '../canonical-paths.js';
 import type { Host, Place } from '../host.js';
 import { type RootView, rootOf, rootView } from './agent-root.js';
-import { readOperatorFile } from './operator-file.js';
+import { operatorMountsAt, presentMounts } from './operator-file.js';
 import { checkedPlace, type SurfaceAt, surfaceAt, type TaskPaths } from './surface-at.js';
 
 /** Whoever runs a command without naming an agent: this directory and nothing more. */
@@ -80,17 +78,6 @@ interface Facts {
   readonly warnings: string[];
 }
 
-/** Host mounts with canonical sources; what is missing is said and left out. */
-function presentMounts(mounts: readonly Mount[], what: string, facts: Facts): readonly Mount[] {
-  return mounts.flatMap((mount) => {
-    checkedPlace(mount.target, `the target of a mount of ${what}`);
-    const source = canonicalPath(mount.source);
-    if (source !== undefined) return [{ ...mount, source: checkedPlace(source, `the source of a mount of ${what}`) }];
-    facts.warnings.push(`skipped the mount of ${visible(mount.source)} in ${what}: there is no such path`);
-    return [];
-  });
-}
-
 function operatorMountsBeside(facts: Facts, own: readonly Mount[]): readonly Mount[] {
   const targets = new Set(own.map(({ target }) => target));
   return facts.operator.filter(({ target }) => {
@@ -109,7 +96,7 @@ function rootAround(facts: Facts, mounts: readonly Mount[]): RootView {
 
 function independent(facts: Facts, agent: AgentFacts): Authority {
   const { identity, policy, toolPath, network, quota, lifetime } = agent;
-  const present = presentMounts(agent.mounts, `agent ${agent.name}`, facts);
+  const present = presentMounts(agent.mounts, `agent ${agent.name}`, facts.warnings);
   const own = [...present, ...rootAround(facts, [...present, ...facts.operator]).mounts];
   return makeAuthority({
     identity,
@@ -260,23 +247,8 @@ export async function resolveAuthority(host: Host, request: AuthorityRequest): P
   const { surface, search, skipped } = at;
   const said = [...at.warnings];
   const facts: Facts = { host, surface, operator: [], root, warnings: said };
-  const operator = await readOperatorFile(host.operatorDirectories);
-  // Not `surfaceMounts`: a path of the surface may hold what a line of a mount file cannot, such as a newline.
-  const own = surfaceEntries(surface).map(
-    ({ path, access }): Mount => ({
-      source: path,
-      target: path,
-      mode: access === 'write' ? 'rw' : 'ro',
-      options: surfaceMountOptions,
-    }),
-  );
-  const wanted = presentMounts(operator.mounts, 'agents.toml', facts);
-  const merged = mergeMounts(own, wanted, operator.mode);
-  for (const { mount, reason } of merged.dropped) {
-    said.push(`dropped the operator's mount of ${visible(mount.source)} at ${visible(mount.target)}: ${reason}`);
-  }
-  const kept = wanted.filter((mount) => merged.mounts.includes(mount));
-  const whole = { ...facts, operator: kept };
+  const operator = await operatorMountsAt(host, surface, said);
+  const whole = { ...facts, operator };
   const authority = agent === undefined ? anonymous(whole, place.owner, request.grants) : authorityOfLine(whole, line);
   const links = [...at.links, ...rootAround(whole, authority.mounts.filter(isBesideRoot(root))).links];
   const roots = forkedRoots(authority, place.origin, at.forkable);

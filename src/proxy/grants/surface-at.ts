@@ -4,7 +4,14 @@ import { programPaths, showsTooMuchOf } from '../../authority/program-paths.js';
 import { resolveSurface } from '../../authority/resolve-surface.js';
 import type { Scope } from '../../authority/scope.js';
 import { makeSurface, type Surface } from '../../authority/surface.js';
-import { cachePaths, defaultToolingPaths, expandPaths, pathEnvironment } from '../../authority/tooling-paths.js';
+import {
+  cachePaths,
+  defaultToolingPaths,
+  expandGivenPath,
+  expandPaths,
+  type PathEnvironment,
+  pathEnvironment,
+} from '../../authority/tooling-paths.js';
 import { ErrnoError } from '../../base/errno.js';
 import { visible } from '../../base/visible-text.js';
 import type { Link } from '../../jail/plan.js';
@@ -60,7 +67,24 @@ interface Granted {
   readonly links: readonly Link[];
 }
 
-function granted(given: readonly string[], option: string, cwd: string, hidden: readonly string[], warnings: string[]) {
+/** What `$NAME` in a path means here: variables of the closed set, and no other. */
+export function variablesOf(host: Host): PathEnvironment {
+  return pathEnvironment({ ...host.environment, HOME: host.home });
+}
+
+function expanded(written: readonly string[], option: string, host: Host, warnings: string[]): readonly string[] {
+  const variables = variablesOf(host);
+  return written.flatMap((path) => {
+    const found = expandGivenPath(path, variables);
+    if (typeof found === 'string') return [found];
+    warnings.push(`skipped ${option} ${visible(path)}: ${found.reason}`);
+    return [];
+  });
+}
+
+function granted(written: readonly string[], option: string, cwd: string, host: Host, warnings: string[]) {
+  const { hidden } = host;
+  const given = expanded(written, option, host, warnings);
   for (const path of given) refuseForeignLinks(absolutePath(path, cwd), process.geteuid?.() ?? 0);
   const found = canonicalPaths(given, cwd);
   for (const path of found.skipped) warnings.push(`skipped ${option} ${visible(path)}: there is no such path`);
@@ -76,7 +100,7 @@ function granted(given: readonly string[], option: string, cwd: string, hidden: 
 function hostDefaults(host: Host, origin: string, untrusted: readonly string[]) {
   const system = systemView();
   const programs = programPaths(host.environment['PATH'], host.home);
-  const environment = pathEnvironment({ ...host.environment, HOME: host.home });
+  const environment = variablesOf(host);
   const tooling = expandPaths(defaultToolingPaths, environment);
   const git = gitSettingsAt({
     home: host.home,
@@ -118,9 +142,9 @@ export function surfaceAt(host: Host, place: Place, task: TaskPaths, scope: Scop
   const warnings: string[] = [];
   const hidden = host.hidden;
   const cwd = task.cwd ?? place.directory;
-  const reads = granted(task.reads ?? [], '--read', cwd, hidden, warnings);
-  const forkable = granted(task.writes ?? [], '--write', cwd, hidden, warnings);
-  const liveWrites = granted(task.liveWrites ?? [], '--write-live', cwd, hidden, warnings);
+  const reads = granted(task.reads ?? [], '--read', cwd, host, warnings);
+  const forkable = granted(task.writes ?? [], '--write', cwd, host, warnings);
+  const liveWrites = granted(task.liveWrites ?? [], '--write-live', cwd, host, warnings);
   const writes = {
     paths: [...new Set([...forkable.paths, ...liveWrites.paths])],
     links: [...forkable.links, ...liveWrites.links],

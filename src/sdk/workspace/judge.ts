@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { answerTo, protocolOf } from '../../hook/hook.js';
 import type { HookHost } from '../../hook/hook-host.js';
 import { currentDirectory } from '../current-directory.js';
+import { givenPath } from '../given-path.js';
 
 export type ToolCall = (
   | { readonly tool: 'read' | 'write'; readonly paths: readonly string[] }
@@ -39,7 +40,7 @@ export interface JudgedCall {
 export async function judgeCall(host: () => Promise<HookHost>, call: ToolCall, task: HarnessTask): Promise<JudgedCall> {
   const { agent, reads = [], writes = [], network = [], tools = [], commands = 'rewrite' } = task;
   const directory = resolve(currentDirectory(), task.directory ?? '.');
-  const absolute = (paths: readonly string[]) => paths.map((path) => resolve(directory, path));
+  const absolute = (paths: readonly string[]) => paths.map((path) => givenPath(directory, path));
   const granted = { agent, reads: absolute(reads), writes: absolute(writes), network, tools };
   let used: HookHost | undefined;
   const { text } = await answerTo(Promise.resolve(JSON.stringify({ version: 1, cwd: directory, ...call })), {
