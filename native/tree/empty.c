@@ -49,6 +49,8 @@ static bool delete_all(const struct options *options, int trash) {
 }
 
 int empty_verb(const struct options *options) {
+  (void)!setsid(); /* a terminal that is closed does not end it */
+  if (*options->root == '/') (void)!chdir("/");
   step_back();
   bool any = true;
   while (any) {

@@ -30,7 +30,7 @@ import { makeLayer, type Owner } from './store/layer-pool.js';
 import { type ForkPaths, mainFork, vaultId, vaultPaths, workspaceRoot } from './store/layout.js';
 import { lockWith, takeLock, withVaultLock } from './store/locks.js';
 import type { Store } from './store/store.js';
-import { discard, emptyTrash } from './store/trash.js';
+import { discard, emptyTrashLater, resumeEmptying, throwAway } from './store/trash.js';
 import { lookAtRoot } from './store/trunk-look.js';
 import { linkOrigin } from './store/uncopied.js';
 import type { VaultAccess } from './store/vault-access.js';
@@ -106,10 +106,10 @@ export function vaultAccess({ store, tree, origin, owner }: VaultRequest): Vault
 async function importOrigin(request: VaultRequest, access: VaultAccess): Promise<[VaultMeta, readonly Problem[]]> {
   const { tree, origin, store } = request;
   const { paths } = access;
-  // What an import left that did not reach its end.
-  await discard(store, tree, [paths.layers, paths.forks, paths.scans, paths.allEdits]);
-  for (const directory of [paths.layers, paths.forks, paths.scans, paths.allEdits])
+  for (const directory of [paths.layers, paths.forks, paths.scans, paths.allEdits]) {
+    throwAway(store, directory); // of an import that did not reach its end
     mkdirSync(directory, { mode: 0o700 });
+  }
   try {
     const uncopied = request.uncopied === true;
     const known = { [workspaceRoot]: knowRoot(tree, origin) };
@@ -133,7 +133,7 @@ async function importOrigin(request: VaultRequest, access: VaultAccess): Promise
     await tree.sync(store.directory);
     writeFork(access, mainFork, newForkMeta(access, mainFork, { position: 0, base: [layer], deltas: [] }), true);
     writeVaultMeta(paths.meta, meta);
-    await emptyTrash(store, tree);
+    await emptyTrashLater(store, tree);
     return [meta, problems];
   } catch (error) {
     await discard(store, tree, [paths.layers, paths.forks]);
@@ -280,6 +280,7 @@ async function openIn(
     if (meta === undefined) throw noSuchFork(name, origin);
     const seen = isLost ? undefined : drift;
     const group = { lock, others, dead, unlock };
+    await resumeEmptying(access.store, access.tree);
     const more = { lockDescriptor, vault, meta, imported, drift: seen, problems, warnings };
     return { ...access, ...group, name, place, ...more };
   } catch (error) {

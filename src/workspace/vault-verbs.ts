@@ -15,7 +15,7 @@ import * as vaultForks from '../vault/forks/sync.js';
 import { lockQuietFork } from '../vault/store/fork-lock.js';
 import { storePaths, vaultPaths } from '../vault/store/layout.js';
 import { withVaultLock } from '../vault/store/locks.js';
-import { emptyTrash, emptyTrashLater, throwAway } from '../vault/store/trash.js';
+import { emptyTrash, emptyTrashLater, throwAway, trashCount } from '../vault/store/trash.js';
 import { readVaultMeta, type VaultMeta } from '../vault/store/vault-meta.js';
 import { countChanges } from '../vault/tree/too-deep.js';
 import type { Problem } from '../vault/tree/tree.js';
@@ -131,6 +131,8 @@ export interface Inspected {
   readonly faults: readonly (VaultFault & { readonly vault: string })[];
   /** What a repair did, and what it found gone. */
   readonly repaired: readonly { readonly vault: string; readonly what: string }[];
+  /** Directories that were thrown away and are not deleted yet. */
+  readonly freeing: number;
 }
 
 /** Reads every vault of the store; with `repair`, brings back what can be first, and says what was done. */
@@ -155,7 +157,7 @@ export async function inspectStore(host: Host, { repair = false } = {}): Promise
     const left = repair && before.length > 0 ? await inspectVault(access) : before;
     faults.push(...left.map((fault) => ({ ...fault, vault: id })));
   }
-  return { vaults: ids.length, faults, repaired };
+  return { vaults: ids.length, faults, repaired, freeing: trashCount(host.store) };
 }
 
 export async function collectStore(host: Host): Promise<readonly (Collected & { readonly vault: string })[]> {

@@ -142,13 +142,14 @@ export const gc: Run = async (call, host) => {
 };
 
 export const fsck: Run = async (call, host) => {
-  const { vaults, faults, repaired } = await new Vaults(await host()).inspect({ repair: call.flag('repair') });
+  const { vaults, faults, repaired, freeing } = await new Vaults(await host()).inspect({ repair: call.flag('repair') });
   const done = repaired.map(({ vault, what }) => `  ${vault}  repaired: ${visible(what)}`);
   const lines = faults.map(({ vault, what, where }) => `  ${vault}  ${what}: ${visible(where)}`);
-  answer(call, { vaults, faults, repaired }, [
+  const left = freeing === 0 ? '' : `; ${counted(freeing, 'deleted directory', 'deleted directories')} to be freed`;
+  answer(call, { vaults, faults, repaired, freeing }, [
     ...done,
     ...lines,
-    `${counted(vaults, 'vault')}, ${counted(faults.length, 'fault')}`,
+    `${counted(vaults, 'vault')}, ${counted(faults.length, 'fault')}${left}`,
   ]);
   return faults.length === 0 ? ExitCode.ok : ExitCode.failed;
 };

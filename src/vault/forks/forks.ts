@@ -9,7 +9,7 @@ import { type ForkMeta, readableForkMeta, readForkMeta, type Stack, writeForkMet
 import { makeLayer, rootsOf, treesOf } from '../store/layer-pool.js';
 import { mainFork } from '../store/layout.js';
 import { withVaultLock } from '../store/locks.js';
-import { discard, throwAway, throwAwayContents } from '../store/trash.js';
+import { discard, emptyTrash, throwAway, throwAwayContents } from '../store/trash.js';
 import { isForkName, readVaultMeta, type VaultMeta, writeVaultMeta } from '../store/vault-meta.js';
 import type { Problem } from '../tree/tree.js';
 import { newForkMeta, type OpenFork, type VaultAccess, writeFork } from '../vault.js';
@@ -226,6 +226,7 @@ export async function dropFork(fork: OpenFork): Promise<OpenFork> {
     if (!hasCode(error, 'ENOSPC')) throw error;
     const written = rootsOf(paths, meta.live).map((key) => paths.tree(meta.live, key));
     await discard(store, tree, [place.home, place.temporary, place.caches, ...written]);
+    await emptyTrash(store, tree);
     after = dropped(fork);
   }
   for (const directory of [place.caches, place.runs]) throwAway(store, directory);

@@ -2,9 +2,9 @@
  * Git as a tool of ours, on the trusted side. It is the system's or the person's, never one that the workspace brings; it sees no
  * configuration but what is named here, has an end in time and memory, and is given an agent's files as data only.
  */
-import { spawn } from 'node:child_process';
 import { accessSync, constants, realpathSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { childProcess } from '../../base/child-process.js';
 import { ErrnoError } from '../../base/errno.js';
 import { gitMemoryKilobytes, gitOutputBytes, gitPatienceMilliseconds, nativeErrorBytes } from '../../base/limits.js';
 
@@ -70,7 +70,7 @@ export class Git {
     return new Promise((resolve, reject) => {
       // Its memory is its own concern no longer: objects that unpack to more than the machine has are made in a minute.
       const limited = `ulimit -c 0; ulimit -d ${gitMemoryKilobytes} 2>/dev/null; exec "$0" "$@"`;
-      const child = spawn('/bin/sh', ['-c', limited, this.#program, ...words], {
+      const child = childProcess().spawn('/bin/sh', ['-c', limited, this.#program, ...words], {
         cwd,
         env: { PATH: this.#path, LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', ...environment },
         stdio: [typeof input === 'number' ? input : input === undefined ? 'ignore' : 'pipe', output ?? 'pipe', 'pipe'],

@@ -16,7 +16,7 @@ import { give, makeDirectoryWhole, type Owner } from './layer-pool.js';
 import { storePaths } from './layout.js';
 import { takeLock } from './locks.js';
 import type { Store } from './store.js';
-import { discard, emptyTrash, throwAway } from './trash.js';
+import { discard, emptyTrashLater, throwAway } from './trash.js';
 
 export interface ProfileHome {
   readonly store: Store;
@@ -163,6 +163,6 @@ export async function profileHome(home: ProfileHome): Promise<HeldHome> {
     }
   } finally {
     closeSync(lock);
-    if (fresh) await emptyTrash(store, tree);
+    if (fresh) await emptyTrashLater(store, tree);
   }
 }

@@ -1,5 +1,5 @@
 /** Away in one rename, deleted when there is time: dropping a large tree costs the person nothing. */
-import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, statfsSync } from 'node:fs';
+import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
@@ -19,12 +19,15 @@ export function moveTree(from: string, to: string): void {
   }
 }
 
-/** Moves the directory out of the way. A missing one is fine. */
-export function throwAway(store: Store, directory: string): void {
+/** Moves the directory out of the way, and says where it is now. A missing one is fine. */
+export function throwAway(store: Store, directory: string): string | undefined {
+  const away = join(storePaths(store.directory).trash, uniqueName());
   try {
-    moveTree(directory, join(storePaths(store.directory).trash, uniqueName()));
+    moveTree(directory, away);
+    return away;
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw fromSystemError(error, 'throw away', directory);
+    return undefined;
   }
 }
 
@@ -57,29 +60,32 @@ export function throwAwayContents(store: Store, directory: string): void {
 const meetings = 200;
 const meetingMilliseconds = 50;
 
-export async function emptyTrash(store: Store, tree: Tree): Promise<void> {
-  const { trash } = storePaths(store.directory);
-  for (const name of readdirSync(trash)) {
-    for (let met = 0; ; met++) {
-      try {
-        await tree.remove(join(trash, name));
-        break;
-      } catch (error) {
-        // Another process took it away under our hands: it is gone, as we wanted.
-        if (hasCode(error, 'ENOENT')) break;
-        if (!hasCode(error, 'ENOTEMPTY') || met >= meetings) throw error;
-        await sleep(meetingMilliseconds);
-      }
+async function removeFromTrash(tree: Tree, directory: string): Promise<void> {
+  for (let met = 0; ; met++) {
+    try {
+      await tree.remove(directory);
+      return;
+    } catch (error) {
+      // Another process deleted it first.
+      if (hasCode(error, 'ENOENT')) return;
+      if (!hasCode(error, 'ENOTEMPTY') || met >= meetings) throw error;
+      await sleep(meetingMilliseconds);
     }
   }
 }
 
+/** Waits until everything in the trash is deleted. */
+export async function emptyTrash(store: Store, tree: Tree): Promise<void> {
+  const { trash } = storePaths(store.directory);
+  for (const name of readdirSync(trash)) await removeFromTrash(tree, join(trash, name));
+}
+
 /** Where less than one part in so many of the disk is free, room is made before anything goes on. */
-const scarcePart = 10;
+const scarcePart = 50;
 
 /**
- * The same, and nobody waits for it, unless the disk is nearly full: the prompt is back, and a process of low priority frees what was
- * thrown away. It may be killed; the next one goes on.
+ * Returns at once, unless the disk is nearly full: a process of low priority deletes what is in the trash. Where that one is killed, the
+ * next verb starts another (`resumeEmptying`).
  */
 export async function emptyTrashLater(store: Store, tree: Tree): Promise<void> {
   const { trash } = storePaths(store.directory);
@@ -93,7 +99,35 @@ export function trashCount(store: Store): number {
   return readdirSync(storePaths(store.directory).trash).length;
 }
 
+async function isBeingEmptied(trash: string, tree: Tree): Promise<boolean> {
+  const descriptor = openSync(trash, 'r');
+  try {
+    await tree.lock({ descriptor, wait: false });
+    return false;
+  } catch (error) {
+    if (hasCode(error, 'EBUSY')) return true;
+    throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/**
+ * With every verb that opens a fork: a process that was killed, or a machine that stopped, may have left something in the trash. Where that
+ * fails the verb goes on: `ctx gc` says why.
+ */
+export async function resumeEmptying(store: Store, tree: Tree): Promise<void> {
+  const { trash } = storePaths(store.directory);
+  try {
+    if (trashCount(store) > 0 && !(await isBeingEmptied(trash, tree))) tree.emptyLater(trash);
+  } catch (error) {
+    fromSystemError(error, 'empty the trash', trash); // throws a defect of ours
+  }
+}
+
+/** Deletes these, and waits for it, but not for anything else in the trash. */
 export async function discard(store: Store, tree: Tree, directories: readonly string[]): Promise<void> {
-  for (const directory of directories) throwAway(store, directory);
-  await emptyTrash(store, tree);
+  for (const away of directories.map((directory) => throwAway(store, directory))) {
+    if (away !== undefined) await removeFromTrash(tree, away);
+  }
 }

@@ -157,6 +157,21 @@ export class TreeProgram {
     return this.#starter !== undefined && isPlain ? this.#runAtOnce(job, this.#starter) : this.#runBeside(job);
   }
 
+  /** Nobody waits for it, and it outlives this process. Where it cannot be started, whoever needs the same next starts it. */
+  startApart(words: readonly string[]): void {
+    if (this.#starter === undefined) {
+      const child = childProcess().spawn(this.path, [...words], { stdio: 'ignore', env: {}, cwd: '/', detached: true });
+      child.once('error', () => undefined);
+      child.unref();
+      return;
+    }
+    try {
+      this.#starter.start(this.path, joinFields([this.path, ...words]), ['nothing', 'nothing', 'nothing']);
+    } catch {
+      // as above
+    }
+  }
+
   /** As `#runBeside`, for a process that runs one command. */
   async #runAtOnce(job: Job, starter: Starter): Promise<Buffer> {
     const verb = job.words[0] ?? '';

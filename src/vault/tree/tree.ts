@@ -5,7 +5,6 @@
  * Paths in and out are relative and lossless (`base/path-bytes`).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { childProcess } from '../../base/child-process.js';
 import { monotonic } from '../../base/clock.js';
 import type { InodeIdentity } from '../../base/directory-identity.js';
 import { type ErrnoCode, ErrnoError } from '../../base/errno.js';
@@ -339,15 +338,7 @@ export class Tree {
 
   /** Deletes all that is in a directory, in a process that nobody waits for and that outlives this one. */
   emptyLater(directory: string): void {
-    const child = childProcess().spawn(this.program, ['empty', directory], {
-      stdio: 'ignore',
-      env: {},
-      cwd: '/',
-      detached: true,
-    });
-    // Where it cannot be started, whoever empties the same directory next does it.
-    child.once('error', () => undefined);
-    child.unref();
+    this.#program.startApart(['empty', directory]);
   }
 
   async lock(request: LockRequest, options: Common = {}): Promise<void> {
