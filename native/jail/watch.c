@@ -204,12 +204,18 @@ static void look_at_crowd(struct jail *jail)
 			jail->commands[i]->crowd = threads;
 }
 
-/* One that was looked at before: what ends at once is not worth a look. */
-static bool long_one_ended(const struct jail *jail, const struct pollfd *of)
+/* So few are reached at once, and counted at once. */
+enum { FEW_THREADS = 256 };
+
+/* One that was looked at before, or may have been short of processes: what else ends at once is not worth a look. */
+static bool one_ended(const struct jail *jail, const struct pollfd *of)
 {
-	for (uint32_t i = 0; i < jail->count; i++)
-		if (jail->commands[i]->crowd > 0 && of[i * WATCHED_OF_COMMAND + WATCH_PROCESS].revents)
+	for (uint32_t i = 0; i < jail->count; i++) {
+		const struct command *command = jail->commands[i];
+		bool worth = command->crowd > 0 || (command->most_threads > 0 && command->most_threads <= FEW_THREADS);
+		if (worth && of[i * WATCHED_OF_COMMAND + WATCH_PROCESS].revents)
 			return true;
+	}
 	return false;
 }
 
@@ -220,7 +226,7 @@ static void look_in_time(struct jail *jail, const struct pollfd *of)
 	long long now = milliseconds_now();
 	if (looked == 0)
 		looked = now;
-	if (now - looked < crowd_patience && !long_one_ended(jail, of))
+	if (now - looked < crowd_patience && !one_ended(jail, of))
 		return;
 	looked = now;
 	look_at_crowd(jail);

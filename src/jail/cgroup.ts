@@ -108,13 +108,19 @@ export interface GroupUsage {
   readonly held: boolean;
 }
 
-export interface ControlGroup {
-  /** The directories the jail enters. */
-  readonly directories: readonly string[];
+/** What is seen of a group from one moment on. */
+export interface GroupView {
   /** Now. */
   usage(): { readonly memory: GroupUsage; readonly pids: GroupUsage };
   /** What was hit, in words for the report; empty where nothing was. */
   events(): readonly string[];
+}
+
+export interface ControlGroup extends GroupView {
+  /** The directories the jail enters. */
+  readonly directories: readonly string[];
+  /** From now on: of one command of several that share it. */
+  since(): GroupView;
   /** Everything inside must be dead. */
   remove(): void;
 }
@@ -162,34 +168,52 @@ function textOf(directories: Directories, controller: Controller, ...files: stri
   return directory === undefined ? '' : files.map((file) => readText(join(directory, file))).join('\n');
 }
 
-const killsOf = (directories: Directories) =>
-  counter(textOf(directories, 'memory', 'memory.events', 'memory.oom_control'), 'oom_kill');
-const refusedForksOf = (directories: Directories) => counter(textOf(directories, 'pids', 'pids.events'), 'max');
+/** How often the kernel has held a limit, since the group was made. */
+interface GroupCounters {
+  readonly killed: number;
+  readonly forks: number;
+  readonly throttled: number;
+}
+
+const nothingHeld: GroupCounters = { killed: 0, forks: 0, throttled: 0 };
+
+function countersOf(directories: Directories, before: GroupCounters): GroupCounters {
+  const read = (controller: Controller, ...files: string[]) => textOf(directories, controller, ...files);
+  return {
+    killed: counter(read('memory', 'memory.events', 'memory.oom_control'), 'oom_kill') - before.killed,
+    forks: counter(read('pids', 'pids.events'), 'max') - before.forks,
+    throttled: counter(read('cpu', 'cpu.stat'), 'nr_throttled') - before.throttled,
+  };
+}
 
 /** What files are cached in is given back when it is asked for: it fills every limit in time, and is no sign of need. */
-function usageOf(directories: Directories): ReturnType<ControlGroup['usage']> {
+function usageOf(directories: Directories, before: GroupCounters): ReturnType<GroupView['usage']> {
   const stat = textOf(directories, 'memory', 'memory.stat');
   const cached = ['inactive_file', 'active_file'].reduce(
     (sum, name) => sum + (counter(stat, `total_${name}`) || counter(stat, name)),
     0,
   );
   const memory = Number(textOf(directories, 'memory', 'memory.current', 'memory.usage_in_bytes'));
+  const { killed, forks } = countersOf(directories, before);
   return {
-    memory: { used: Math.max(0, memory - cached), held: killsOf(directories) > 0 },
-    pids: { used: Number(textOf(directories, 'pids', 'pids.current')), held: refusedForksOf(directories) > 0 },
+    memory: { used: Math.max(0, memory - cached), held: killed > 0 },
+    pids: { used: Number(textOf(directories, 'pids', 'pids.current')), held: forks > 0 },
   };
 }
 
-function eventsOf(directories: Directories): string[] {
-  const read = (controller: Controller, ...files: string[]) => textOf(directories, controller, ...files);
-  const killed = killsOf(directories);
-  const forks = refusedForksOf(directories);
-  const throttled = counter(read('cpu', 'cpu.stat'), 'nr_throttled');
+function eventsOf({ killed, forks, throttled }: GroupCounters): string[] {
   return [
     ...(killed > 0 ? [`memory limit reached: the kernel killed ${killed} of its processes`] : []),
     ...(forks > 0 ? [`process limit reached: ${forks} forks refused`] : []),
     ...(throttled > 0 ? [`processor limit reached: throttled ${throttled} times`] : []),
   ];
+}
+
+function viewOf(directories: Directories, before: GroupCounters): GroupView {
+  return {
+    usage: () => usageOf(directories, before),
+    events: () => eventsOf(countersOf(directories, before)),
+  };
 }
 
 /** By `uniqueName`. */
@@ -317,7 +341,8 @@ export function makeGroup(limits: GroupLimits, library: string): ControlGroup | 
     remove();
     throw error instanceof ErrnoError ? error : unavailable('a control group cannot be made', error);
   }
-  return { directories: unique, usage: () => usageOf(directories), events: () => eventsOf(directories), remove };
+  const since = () => viewOf(directories, countersOf(directories, nothingHeld));
+  return { ...viewOf(directories, nothingHeld), directories: unique, since, remove };
 }
 
 /** Which limits this user's commands can be held to, found by making a group for each. */

@@ -38,6 +38,10 @@ const refusals: Readonly<Record<string, readonly string[]>> = {
     'migrate_pages',
     'move_pages',
     'memfd_secret',
+    // With EPERM, as where an administrator has switched it off: libraries have another way then.
+    'io_uring_setup',
+    'io_uring_enter',
+    'io_uring_register',
   ],
   'keys of the person': ['add_key', 'request_key', 'keyctl'],
   'the machine itself': [
@@ -76,8 +80,8 @@ const prepared = new Set(['rename', 'renameat', 'renameat2']);
 /** In an overlay that an unprivileged user mounted, a linked file gets another inode number: native/jail/links.h says what follows. */
 const renumbered = new Set(['link', 'linkat']);
 
-/** Libraries probe these and have another way: as if the kernel did not know them. */
-const absent = new Set(['clone3', 'io_uring_setup', 'io_uring_enter', 'io_uring_register']);
+/** Libraries probe it and have another way: as if the kernel did not know it. */
+const absent = new Set(['clone3']);
 
 const refused = new Set(Object.values(refusals).flat());
 

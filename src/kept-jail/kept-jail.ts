@@ -215,13 +215,14 @@ export class KeptJail {
     newcomer: Member | undefined,
     onStarted: (jail: RunningCommand, mounting: Promise<void> | undefined) => void,
   ): Promise<JailRun> {
-    const { jail, network } = this.#equipment;
+    const { jail, network, group } = this.#equipment;
     // The jail does one thing after the other: the command starts on what is mounted, without our waiting for it.
     const mounting = newcomer && jail.mount(mountingPlan(one.view)).then(() => newcomer.mounted(jail.pid));
     const running = runKept({
       ...one,
       jail,
       network,
+      group,
       authority: resolved.authority,
       conversation: command.conversation,
       treeProgram: host.tree.program,
@@ -256,7 +257,7 @@ export class KeptJail {
           program: this.#host.jailProgram,
           privateHosts: this.#request.privateHosts ?? [],
           secrets: secretsFor(host, this.#request.secrets),
-          controlGroups: group?.directories ?? [],
+          group,
           lockDescriptor,
           onStarted,
         }),

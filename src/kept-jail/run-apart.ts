@@ -14,8 +14,6 @@ export interface ApartRequest extends Omit<KeptRunRequest, 'jail' | 'network'> {
   readonly program: string;
   readonly privateHosts: readonly string[];
   readonly secrets: SecretsFor;
-  /** Those of the kept jail, so that its limits hold for both together. */
-  readonly controlGroups: readonly string[];
   readonly lockDescriptor: number | undefined;
 }
 
@@ -26,7 +24,9 @@ export const readApart =
 
 /** When this returns or throws, nothing of it is mounted. */
 export async function runApart(request: ApartRequest): Promise<JailRun> {
-  const { view, program, controlGroups, lockDescriptor } = request;
+  const { view, program, group, lockDescriptor } = request;
+  // That of the kept jail, so that its limits hold for both together.
+  const controlGroups = group?.directories ?? [];
   const network = await networkFor(request);
   try {
     const jail = await ServedJail.make({

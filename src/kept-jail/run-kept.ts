@@ -1,5 +1,6 @@
 /** One command in a kept jail: its streams, its clock, its limits. The jail goes on. */
 import type { Authority } from '../authority/authority.js';
+import type { ControlGroup } from '../jail/cgroup.js';
 import type { OutputListener } from '../jail/command-streams.js';
 import { commandPlan } from '../jail/plan.js';
 import type { RunningCommand, ServedCommand, ServedJail } from '../jail/serve.js';
@@ -8,8 +9,8 @@ import { type EnforcedView, temporaryOf } from '../proxy/grants/enforced-plan.js
 import { capturedStreams } from '../proxy/report/captured-output.js';
 import type { ConnectionListener } from '../proxy/report/connection-records.js';
 import type { LimitEvents } from '../proxy/report/limit-events.js';
-import type { JailNetwork, JailRun } from '../proxy/run/run.js';
-import { reachedByOutcome, withTimeout } from '../proxy/run/time-limit.js';
+import { type JailNetwork, type JailRun, limitsOf } from '../proxy/run/run.js';
+import { limitsByOutcome, withTimeout } from '../proxy/run/time-limit.js';
 import { type VaultWatch, watchLimits } from '../proxy/run/watch-limits.js';
 
 /** Where the bytes of a command come from and go; without them it reads nothing, and its output is in the report. */
@@ -21,6 +22,8 @@ export interface Conversation {
 export interface KeptRunRequest {
   readonly jail: ServedJail;
   readonly network: JailNetwork | undefined;
+  /** Of the whole kept jail: what it held while this command ran is told with it. */
+  readonly group: ControlGroup | undefined;
   readonly view: EnforcedView;
   readonly authority: Authority;
   readonly conversation: Conversation | undefined;
@@ -55,14 +58,14 @@ function addedTo(before: readonly ConnectionEvent[], after: readonly ConnectionE
 export async function runKept(request: KeptRunRequest): Promise<JailRun> {
   const { jail, network, view, authority, conversation, events } = request;
   const captured = capturedStreams(request.outputs);
+  const group = request.group?.since();
   const connectionsBefore = network?.connections() ?? [];
   const endAttribution = network?.attribute(request.onConnection);
   let command: RunningCommand | undefined;
   const watch = await watchLimits({
     quota: authority.quota,
     events,
-    // The whole kept jail's: what is told of it is told by its record.
-    group: undefined,
+    group,
     treeProgram: request.treeProgram,
     roots: request.counted,
     vault: request.vault,
@@ -84,6 +87,7 @@ export async function runKept(request: KeptRunRequest): Promise<JailRun> {
     });
     request.onStarted?.(command);
     const [outcome, timedOut] = await withTimeout(command, request.timeoutMilliseconds, events);
+    await watch.stop();
     return {
       outcome,
       timedOut,
@@ -91,7 +95,7 @@ export async function runKept(request: KeptRunRequest): Promise<JailRun> {
       stdout: conversation === undefined ? captured.stdout.finish() : null,
       stderr: conversation === undefined ? captured.stderr.finish() : null,
       connections: addedTo(connectionsBefore, network?.connections() ?? []),
-      limitsReached: [...watch.reached, ...reachedByOutcome(outcome, authority)],
+      ...limitsOf(group?.events() ?? [], watch.reached, limitsByOutcome(outcome, authority, events)),
     };
   } finally {
     endAttribution?.();

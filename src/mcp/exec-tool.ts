@@ -22,8 +22,9 @@ function commandOf(input: ToolInput): Command {
   return argv ?? { shell: shell ?? '' };
 }
 
-function outcome({ exitCode, signal, timedOut }: Envelope): string {
+function outcome({ exitCode, signal, timedOut, limitError }: Envelope): string {
   if (timedOut) return 'ended by its time limit';
+  if (limitError !== undefined) return 'failed: it wrote more than it may';
   return exitCode === null ? `ended by ${signal}` : `exit ${exitCode}`;
 }
 

@@ -40,6 +40,7 @@ const refused = {
   adjtimex: 'ask for the discipline of the clock',
   sysfs: 'ask for the file systems by number',
   modify_ldt: 'change the descriptor table',
+  io_uring_setup: 'queue calls in io_uring, past the filter',
 };
 
 /** Of x86 alone. */
@@ -47,7 +48,6 @@ const ofOneMachine = ['sysfs', 'modify_ldt'];
 
 /** Answered as by a kernel or a machine that has no such thing, since libraries probe for them. */
 const absent = {
-  io_uring_setup: 'queue calls in io_uring, past the filter',
   clone3: 'make a namespace by clone3, whose flags a filter cannot see',
   'raw-socket': 'send raw packets',
   'packet-socket': 'read packets off the wire',

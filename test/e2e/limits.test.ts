@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
+import { envelopeOf, inKeptJail } from '../support/kept-jail.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
@@ -69,6 +70,12 @@ forEachUser((user) => {
     const argv = ['dd', 'if=/dev/zero', 'of=large', 'bs=4M', 'count=4'];
     const envelope = await exec(stage.project(), ['--disk', '1M'], argv);
     assert.match(envelope.limitsReached.join(), /disk limit reached/);
+    assert.match(envelope.limitError?.reason ?? '', /disk limit reached/);
+    assert.deepEqual(envelope.limitEvents.map(({ limit, percent, used }) => [limit, percent, used >= 2 ** 20]).at(-1), [
+      'disk',
+      100,
+      true,
+    ]);
     assert.ok(envelope.changes.every(({ size }) => size <= 2 ** 20));
   });
 
@@ -109,5 +116,82 @@ forEachUser((user) => {
     const forks = 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do sleep 2 & done; wait';
     const many = await exec(project, ['--processes', '20'], ['sh', '-c', forks]);
     assert.ok(many.limitEvents.some(({ limit }) => limit === 'pids'));
+  });
+
+  const quick = ['sh', '-c', 'touch $(seq 100)'];
+  // It may be seen while it runs, and is ended then.
+  const quickly = ({ exitCode, limitError, limitEvents }: Envelope) => {
+    assert.ok(exitCode === 0 || exitCode === null);
+    assert.match(
+      limitError?.reason ?? '',
+      /^file limit reached: the fork holds \d+ of 20 files(; the command was ended)?$/,
+    );
+    assert.deepEqual(limitEvents.map(({ limit, percent }) => [limit, percent]).at(-1), ['inodes', 100]);
+  };
+  const told = /^ctx: file limit reached: the fork holds \d+ of 20 files/m;
+
+  test('a command that ends above its limit before anybody looked has failed: line, exit code, event, record', async () => {
+    const project = stage.project();
+    const { code, stderr } = await stage.ctx(project, ['exec', '--files', '20', '--', ...quick]);
+    assert.ok(code === 13 || code === 137, stderr);
+    assert.match(stderr, told);
+    const ended = recordsOf(stage.store).filter(({ type, facts }) => type === 'exec' && facts?.['origin'] === project);
+    assert.equal(ended.at(-1)?.status, 'failed');
+    assert.match(JSON.stringify(ended.at(-1)?.facts?.['limitError']), /EDQUOT.*file limit reached/);
+    quickly(await exec(stage.project(), ['--files', '20'], quick));
+  });
+
+  test('so has one that joined another command, and one of a kept jail', async () => {
+    const project = stage.project();
+    const other = stage.startCtx(project, ['exec', '--', 'sh', '-c', 'echo ready; sleep 3']);
+    await other.printed('ready');
+    const joined = await exec(project, ['--files', '20'], quick);
+    assert.equal(joined.besideCount, 1);
+    quickly(joined);
+    await other.finished;
+    await inKeptJail(
+      stage,
+      async ({ project: kept }) => {
+        const { code, stderr } = await stage.ctx(kept, ['jail', 'exec', '--', ...quick]);
+        assert.ok(code === 13 || code === 137, stderr);
+        assert.match(stderr, told);
+        await stage.ctx(kept, ['drop', '--wait']);
+        quickly(await envelopeOf(stage, kept, quick[2] ?? ''));
+      },
+      { options: ['--files', '20'] },
+    );
+  });
+
+  test('what the kernel holds is told as used up, in a kept jail too, and only with the command that used it', async (context) => {
+    const forks = 'for i in $(seq 30); do sleep 1 & done; wait';
+    const eat = "python3 -c 'len(bytearray(200_000_000))'; true";
+    const held = (events: Envelope['limitEvents']) =>
+      events.filter(({ percent }) => percent === 100).map(({ limit, used, most }) => [limit, used >= most]);
+    const many = await exec(stage.project(), ['--processes', '20'], ['sh', '-c', forks]);
+    assert.deepEqual(held(many.limitEvents), [['pids', true]]);
+    const memory = await stage.ctx(stage.project(), ['exec', '--json', '--memory', '50M', '--', 'sh', '-c', eat]);
+    if (memory.code === 69) return context.skip('this host gives this user no control group');
+    assert.deepEqual(held((parseJson(memory.stdout) as Envelope).limitEvents), [['memory', true]]);
+    await inKeptJail(
+      stage,
+      async ({ project }) => {
+        const full = await envelopeOf(stage, project, eat);
+        assert.deepEqual(held(full.limitEvents), [['memory', true]]);
+        assert.match(full.limitsReached.join(), /memory limit reached/);
+        const next = await envelopeOf(stage, project, 'true');
+        assert.deepEqual([next.limitEvents, next.limitsReached], [[], []]);
+      },
+      { options: ['--memory', '50M'] },
+    );
+  });
+
+  test('io_uring is refused where it is counted', async () => {
+    const ask = 'import ctypes; ctypes.CDLL(None).syscall(425, 4, ctypes.create_string_buffer(256))';
+    const { refusals } = await stage.exec(stage.project(), ['python3', '-c', ask]);
+    assert.deepEqual(
+      refusals.map(({ call, count }) => [call, count]),
+      [['io_uring_setup', 1]],
+    );
+    assert.deepEqual((await stage.exec(stage.project(), ['node', '-e', '1'])).refusals, []);
   });
 });

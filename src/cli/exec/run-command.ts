@@ -127,7 +127,7 @@ export interface CommandRun<Ended> {
   perform(options: JailOptions, onProgress: WorkspaceOptions['onProgress']): Promise<Ended>;
 }
 
-type RunEnd = Pick<Envelope, 'exitCode' | 'signal' | 'outputError' | 'timedOut' | 'warnings'>;
+type RunEnd = Pick<Envelope, 'exitCode' | 'signal' | 'outputError' | 'limitError' | 'timedOut' | 'warnings'>;
 
 /** The exit code. What the call grants is to be read before: a call that is refused leaves nothing behind. */
 export async function runCommand<Ended extends RunEnd>(

@@ -30,7 +30,7 @@ import { HeldInput } from '../input/held-input.js';
 import { mayRunWith } from '../input/kept-jail-grants.js';
 import { ownWords, parseArguments, parseDuration } from '../input/parse-arguments.js';
 import { errorJson, errorText, painter } from '../text/output.js';
-import { reportText } from '../text/report-text.js';
+import { reportText, untoldText } from '../text/report-text.js';
 import type { Arguments, Verb } from '../verb.js';
 import type { VerbRelay } from './relayed-verb.js';
 
@@ -289,6 +289,8 @@ export class ClientConnection {
       const text = reportText(envelope, paint);
       // The client's terminal is raw until the call has ended.
       await this.#print('E', request.terminal === undefined ? text : text.replaceAll('\n', '\r\n'));
+    } else if (wantsReport(call.value('report'), request.environment, true)) {
+      await this.#print('E', untoldText(envelope));
     }
     return exitCodeOfCommand(envelope, constants.signals);
   }

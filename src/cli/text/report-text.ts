@@ -124,8 +124,17 @@ export function reportText(envelope: Envelope, paint: Paint): string {
 }
 
 /** Where there is no report: what nobody would find out otherwise, a line each. Granted, and not there, looks like refused. */
-export function untoldText({ timedOut, warnings }: Pick<Common, 'timedOut' | 'warnings'>): string {
-  const lines = [...(timedOut ? ['timed out'] : []), ...warnings.filter((warning) => warning.startsWith('skipped '))];
+export function untoldText({
+  timedOut,
+  limitError,
+  warnings,
+}: Pick<Common, 'timedOut' | 'limitError' | 'warnings'>): string {
+  const reached = limitError === undefined ? [] : [limitError.reason];
+  const lines = [
+    ...(timedOut ? ['timed out'] : []),
+    ...reached,
+    ...warnings.filter((warning) => warning.startsWith('skipped ')),
+  ];
   return lines.map((line) => `ctx: ${visible(line)}\n`).join('');
 }
 

@@ -126,6 +126,7 @@ const live = {
   exitCode: orNull({ type: 'integer', minimum: 0, maximum: 255 }),
   signal: orNull({ type: 'string', pattern: '^SIG' }),
   timedOut: flag,
+  limitError: object({ code: oneOf(['EDQUOT']), reason: text }),
   outputError: object({ stream: oneOf(['stdout', 'stderr']), code: text }),
   stdout: stream,
   stderr: stream,
@@ -161,7 +162,8 @@ const refused = object({ version: always(1), decision, error: object(errorMember
 const title = 'What ctx answers with for a command, version 1';
 
 export function envelopeSchema(): Schema {
-  const schemas = { fork: object(onFork, ['outputError']), live: object(live, ['outputError']), refused };
+  const optional = ['limitError', 'outputError'];
+  const schemas = { fork: object(onFork, optional), live: object(live, optional), refused };
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title,

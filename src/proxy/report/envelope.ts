@@ -81,6 +81,8 @@ export interface Envelope {
   readonly timedOut: boolean;
   /** Where output could not be passed on, a full disk for one: the rest of it is lost, and the run has failed. */
   readonly outputError?: OutputError;
+  /** Where what it may write was not enough, which failed the run however the command itself ended. */
+  readonly limitError?: LimitError;
   /** Null when the streams were passed through and not captured. */
   readonly stdout: CapturedStream | null;
   readonly stderr: CapturedStream | null;
@@ -129,12 +131,18 @@ export type LiveEnvelope = Omit<
   readonly workspace: { readonly origin: string; readonly vault: null; readonly fork: null };
 };
 
+export interface LimitError {
+  readonly code: 'EDQUOT';
+  readonly reason: string;
+}
+
 /** The exit code that passes through: the command's own, or 128 + signal as shells have it. */
 export function exitCodeOfCommand(
-  envelope: Pick<Envelope, 'exitCode' | 'signal' | 'outputError'>,
+  envelope: Pick<Envelope, 'exitCode' | 'signal' | 'outputError' | 'limitError'>,
   signals: Readonly<Record<string, number>>,
 ): number {
-  // Its own failure says more; that its output is cut is no success.
+  // Its own failure says more; that it wrote more than it may, or that its output is cut, is no success.
+  if (envelope.exitCode === 0 && envelope.limitError !== undefined) return ExitCode.denied;
   if (envelope.exitCode === 0 && envelope.outputError !== undefined) return ExitCode.failed;
   if (envelope.exitCode !== null) return envelope.exitCode;
   return 128 + (signals[envelope.signal ?? 'SIGKILL'] ?? 9);

@@ -18,13 +18,13 @@ describe('the events of limits', () => {
     assert.deepEqual(heard, events.all);
   });
 
-  it('believe the kernel that a limit was held, though use is below it', () => {
+  it('believe the kernel that a limit was held and so used up, though use is below it by now', () => {
     const events = new LimitEvents(clock);
     assert.equal(events.observe('pids', 7, 8, true), true);
     assert.equal(events.observe('pids', 7, 8, true), false);
     assert.deepEqual(
       events.all.map(({ percent, used }) => [percent, used]),
-      [[100, 7]],
+      [[100, 8]],
     );
   });
 

@@ -34,7 +34,14 @@ export class LimitEvents {
     const percent = reached ? 100 : used * 100 >= most * limitWarningPercent ? limitWarningPercent : undefined;
     const known = this.#told.filter((event) => event.limit === limit).at(-1)?.percent ?? 0;
     if (percent === undefined || percent <= known) return false;
-    const event: LimitEvent = Object.freeze({ at: this.#now().toISOString(), limit, percent, used, most });
+    // What the kernel has held was used up, whatever of it is in use now.
+    const event: LimitEvent = Object.freeze({
+      at: this.#now().toISOString(),
+      limit,
+      percent,
+      used: reached ? Math.max(used, most) : used,
+      most,
+    });
     this.#told.push(event);
     this.#onEvent(event);
     return true;

@@ -35,6 +35,7 @@ export type RunReport = Pick<
   | 'signal'
   | 'timedOut'
   | 'outputError'
+  | 'limitError'
   | 'stdout'
   | 'stderr'
   | 'startedAt'
@@ -135,7 +136,7 @@ export class RecordedRun {
   /** `did`: what was seen of it afterwards. */
   end(ran: JailRun, did: Facts): EndedRun {
     const { whose, note, run } = this.#recorded;
-    const { timedOut, connections, limitsReached } = ran;
+    const { timedOut, connections, limitsReached, limitError } = ran;
     const {
       exitCode,
       signal,
@@ -149,7 +150,7 @@ export class RecordedRun {
     const receipt = this.#write('how it ended', {
       ...whose,
       type: 'exec',
-      status: exitCode === 0 ? 'ok' : 'failed',
+      status: exitCode === 0 && limitError === undefined ? 'ok' : 'failed',
       facts: {
         ...this.#facts,
         exitCode,
@@ -161,6 +162,7 @@ export class RecordedRun {
         refusals: refusals.map(({ call, count, firstAt, lastAt }) => ({ call, count, firstAt, lastAt })),
         connections: connections.map(({ verdict, host, port, count }) => `${verdict} ${host}:${port} ${count}`),
         limitsReached,
+        ...(limitError === undefined ? {} : { limitError: { ...limitError } }),
       },
     });
     if (receipt !== undefined) keepGoing(this.#unwritten, 'that it ended', () => note.end(this.#last));
@@ -171,6 +173,7 @@ export class RecordedRun {
       signal,
       timedOut,
       ...(outputError === undefined ? {} : { outputError }),
+      ...(limitError === undefined ? {} : { limitError }),
       stdout: ran.stdout,
       stderr: ran.stderr,
       startedAt: this.#startedAt.toISOString(),

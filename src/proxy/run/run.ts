@@ -16,9 +16,9 @@ import type { SecretsFor } from '../grants/injected-secrets.js';
 import type { TreeServers } from '../grants/served-trees.js';
 import { capturedStreams } from '../report/captured-output.js';
 import { type ConnectionListener, ConnectionRouter } from '../report/connection-records.js';
-import type { CapturedStream } from '../report/envelope.js';
+import type { CapturedStream, LimitError } from '../report/envelope.js';
 import type { LimitEvents } from '../report/limit-events.js';
-import { reachedByOutcome, withTimeout } from './time-limit.js';
+import { type LimitsByOutcome, limitsByOutcome, withTimeout } from './time-limit.js';
 import { type LimitWatch, type VaultWatch, watchLimits } from './watch-limits.js';
 
 export interface RunRequest {
@@ -60,6 +60,8 @@ export interface JailRun {
   readonly connections: readonly ConnectionEvent[];
   /** Limits that were hit, in words. */
   readonly limitsReached: readonly string[];
+  /** Why the run failed, however the command ended: what it may write was not enough for it. */
+  readonly limitError?: LimitError | undefined;
 }
 
 type NetworkRequest = Pick<RunRequest, 'authority' | 'privateHosts' | 'secrets' | 'view' | 'onConnection'>;
@@ -124,6 +126,19 @@ function endingWith(jail: RunningJail, servers: TreeServers): RunningJail {
   return { ...jail, kill };
 }
 
+/** What the fork may hold is an error where it is not enough; what the kernel holds is the command's own to deal with. */
+export function limitsOf(
+  heldByGroup: readonly string[],
+  reached: readonly string[],
+  { beyond, held }: LimitsByOutcome,
+): Pick<JailRun, 'limitsReached' | 'limitError'> {
+  const [reason] = [...reached, ...beyond];
+  return {
+    limitsReached: [...heldByGroup, ...reached, ...beyond, ...held],
+    ...(reason === undefined ? {} : { limitError: { code: 'EDQUOT', reason } }),
+  };
+}
+
 export async function runInJail(request: RunRequest): Promise<JailRun> {
   const { view, authority } = request;
   const captured = request.streams === 'capture';
@@ -132,7 +147,7 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
   const group = makeGroup(authority.quota, request.lockLibrary);
   const start = process.hrtime.bigint();
   let connections: readonly ConnectionEvent[] = [];
-  let limitsReached: readonly string[] = [];
+  let heldByGroup: readonly string[] = [];
   let ended: [Outcome, boolean];
   let jail: RunningJail | undefined;
   let watch: LimitWatch | undefined;
@@ -170,7 +185,7 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
     await servers?.end(jail !== undefined);
     connections = (await network?.end()) ?? [];
     await watch?.stop();
-    limitsReached = [...(group?.events() ?? []), ...(watch?.reached ?? [])];
+    heldByGroup = group?.events() ?? [];
     group?.remove();
     streams.stdout.close();
     streams.stderr.close();
@@ -183,6 +198,6 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
     stdout: captured ? streams.stdout.finish() : null,
     stderr: captured ? streams.stderr.finish() : null,
     connections,
-    limitsReached: [...limitsReached, ...reachedByOutcome(outcome, authority)],
+    ...limitsOf(heldByGroup, watch.reached, limitsByOutcome(outcome, authority, request.events)),
   };
 }

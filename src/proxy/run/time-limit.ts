@@ -38,14 +38,28 @@ export async function withTimeout(
   }
 }
 
-/** What is known of limits only from how the command ended. */
-export function reachedByOutcome({ signal, crowded }: Outcome, { quota }: Authority): readonly string[] {
-  return [
-    ...(signal === 'SIGXFSZ' && quota.disk !== undefined
-      ? [`disk limit reached: one file alone was to hold more than ${quota.disk} bytes`]
-      : []),
-    ...(crowded === undefined
-      ? []
-      : [`process limit reached: ${crowded.threads} processes and threads of at most ${crowded.most} were seen`]),
-  ];
+/** What is known of limits only from how the command ended, in words; each is an event, too. */
+export interface LimitsByOutcome {
+  /** Of what it may write. */
+  readonly beyond: readonly string[];
+  /** Of what the kernel holds it to. */
+  readonly held: readonly string[];
+}
+
+export function limitsByOutcome(
+  { signal, crowded }: Outcome,
+  { quota }: Authority,
+  events: LimitEvents,
+): LimitsByOutcome {
+  const { disk } = quota;
+  const isTooLong = signal === 'SIGXFSZ' && disk !== undefined;
+  if (isTooLong) events.observe('disk', disk, disk);
+  if (crowded !== undefined) events.observe('pids', crowded.threads, crowded.most, true);
+  return {
+    beyond: isTooLong ? [`disk limit reached: one file alone was to hold more than ${disk} bytes`] : [],
+    held:
+      crowded === undefined
+        ? []
+        : [`process limit reached: ${crowded.threads} processes and threads of at most ${crowded.most} were seen`],
+  };
 }

@@ -1,7 +1,7 @@
 /**
  * Watches a command's limits while it runs. The kernel holds memory and processes, this process the time. Disk and inodes
  * nobody holds for us: the fork is looked at again and again, and when it is full the jail is ended. So a command can be
- * a moment's writing above its limit, never much more.
+ * a moment's writing above its limit, never much more. What ended between two looks is judged by a last one.
  */
 import type { Quota } from '../../authority/quota.js';
 import { ErrnoError } from '../../base/errno.js';
@@ -19,7 +19,7 @@ import { watchTemporary } from './temporary-room.js';
 export interface WatchRequest {
   readonly quota: Quota;
   readonly events: LimitEvents;
-  readonly group: ControlGroup | undefined;
+  readonly group: Pick<ControlGroup, 'usage'> | undefined;
   /** Path of the native tree program, and the directories that disk and inodes are counted in. */
   readonly treeProgram: string;
   readonly roots: readonly string[];
@@ -45,9 +45,9 @@ export function vaultWatchOf(fork: OpenFork): VaultWatch | undefined {
 export interface LimitWatch {
   /** To be told what the jail reports of deleted files. */
   readonly held: (held: HeldFiles) => void;
-  /** Limits for which the jail was ended, in words. */
+  /** Limits for which the jail was ended, or which it was found to be above when it had ended, in words. */
   readonly reached: readonly string[];
-  /** Looks a last time at what the kernel counted; nothing is told after it. */
+  /** To be called when the command has ended: looks a last time at what it used; nothing is told after it. */
   stop(): Promise<void>;
 }
 
@@ -88,28 +88,26 @@ async function watchFork(request: WatchRequest, reached: string[]): Promise<Fork
   const { quota, events, end, vault } = request;
   const { disk, inodes } = quota;
   if (disk === undefined && inodes === undefined && vault === undefined) return undefined;
+  let hasEnded = false;
   const endBecause = (words: string) => {
-    reached.push(words);
-    end();
+    reached.push(hasEnded ? words : `${words}; the command was ended`);
+    if (!hasEnded) end();
   };
   let room: HeldRoom | undefined;
   let counted = nothing;
   let rest = nothing;
-  const judge = () => {
-    // Before the command runs, nothing is.
-    if (room === undefined) return;
-    const usage = room.with(counted);
+  const judge = (usage: TreeUsage) => {
     if (disk !== undefined && events.observe('disk', usage.bytes, disk) && usage.bytes >= disk)
-      endBecause(`disk limit reached: the fork holds ${usage.bytes} of ${disk} bytes; the command was ended`);
+      endBecause(`disk limit reached: the fork holds ${usage.bytes} of ${disk} bytes`);
     if (inodes !== undefined && events.observe('inodes', usage.inodes, inodes) && usage.inodes >= inodes)
-      endBecause(`file limit reached: the fork holds ${usage.inodes} of ${inodes} files; the command was ended`);
+      endBecause(`file limit reached: the fork holds ${usage.inodes} of ${inodes} files`);
     const whole = together(rest, usage);
     for (const { limit, used, most } of vault === undefined ? [] : limitUses(vault.limits, whole))
       events.observe(limit, used, most, used > most);
     const beyond = vault === undefined ? undefined : exceeded(vault.limits, whole);
     if (beyond !== undefined && !reached.some((words) => words.startsWith(vaultReached)))
-      endBecause(`${vaultReached}${beyond}; the command was ended`);
-    if (usage.unseen > 0) endBecause('the fork is too deep to be counted; the command was ended');
+      endBecause(`${vaultReached}${beyond}`);
+    if (usage.unseen > 0) endBecause('the fork is too deep to be counted');
   };
   const lowest = Math.min(disk ?? Number.POSITIVE_INFINITY, vault?.limits.maxBytes ?? Number.POSITIVE_INFINITY);
   const watch = watchUsage({
@@ -118,9 +116,10 @@ async function watchFork(request: WatchRequest, reached: string[]): Promise<Fork
     wakeBytes: Number.isFinite(lowest) ? lowest / 16 : undefined,
     onUsage(usage) {
       counted = usage;
-      judge();
+      // Before the command runs, nothing is judged.
+      if (room !== undefined) judge(room.with(usage));
     },
-    onLost: () => endBecause('the fork could no longer be counted; the command was ended'),
+    onLost: () => endBecause('the fork could no longer be counted'),
   });
   const first = await watch.first;
   if (isFull(quota, first)) {
@@ -136,10 +135,16 @@ async function watchFork(request: WatchRequest, reached: string[]): Promise<Fork
   const opened = new HeldRoom(first, () => usedBytes(request.roots[0] ?? '/'));
   room = opened;
   return {
-    stop: () => watch.stop(),
+    async stop() {
+      await watch.stop();
+      if (reached.length > 0) return;
+      hasEnded = true;
+      // A quick command has ended between two looks. What it deleted and held is gone with it.
+      judge(await countUsage(request.treeProgram, request.roots));
+    },
     held(held) {
       opened.held = held;
-      judge();
+      judge(opened.with(counted));
     },
   };
 }
