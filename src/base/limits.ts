@@ -234,6 +234,12 @@ export const authoritiesBytes = 4 * 1024 * 1024;
 /** Different parts of one secret in a host's answers: a public beginning such as `sk-live-` is one, guesses are many. */
 export const networkSecretParts = 4;
 
+/** A project's file of defaults, which comes with the project. */
+export const projectFileBytes = 64 * 1024;
+
+/** Entries of each list in it: a person reads a sentence for each. */
+export const projectEntries = 64;
+
 /** Earlier values of a host's secrets that are hidden in its answers, beside those in use. */
 export const networkSecretValues = 16;
 

@@ -8,7 +8,7 @@ export const everyday: readonly string[] = ['exec', 'run', 'status', 'diff', 'ap
 /** By first word; `more` takes what is listed nowhere, which a test does not allow. */
 const subjects: Readonly<Record<string, readonly string[]>> = {
   'checkpoints, forks and files': ['checkpoint', 'fork', 'blame', 'inspect', 'prepare', 'vfs'],
-  'what may run': ['classify', 'rules', 'approvals', 'secret', 'why', 'surface', 'preamble'],
+  'what may run': ['classify', 'rules', 'approvals', 'trust', 'secret', 'why', 'surface', 'preamble'],
   'agents, tools and models': ['agent', 'tool', 'model', 'view', 'policy', 'mount'],
   'jails, and what is running': ['jail', 'ps'],
   'your programs': ['hook', 'mcp', 'completion'],

@@ -2,6 +2,7 @@
 
 import { fork, json, wait } from './input/common-options.js';
 import { secretVerbs } from './setup/secret-verbs.js';
+import { trustVerb } from './setup/trust-verb.js';
 import type { Verb } from './verb.js';
 import { auditVerbs } from './verbs/audit-verbs.js';
 import { decisionVerbs } from './verbs/decision-verbs.js';
@@ -90,6 +91,7 @@ export const verbs: readonly Verb[] = [
   },
   ...proxyVerbs,
   ...decisionVerbs,
+  trustVerb,
   ...secretVerbs,
   ...historyVerbs,
   ...vaultVerbs,

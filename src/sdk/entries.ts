@@ -247,6 +247,10 @@ export const operatorEntries: Entries = {
         remove: atOnce(word),
       },
     },
+    trust: {
+      name: 'trust',
+      methods: { read: later(word), confirm: later(word, word), revoke: atOnce(word) },
+    },
     profiles: {
       name: 'profiles',
       methods: {

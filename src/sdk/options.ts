@@ -31,20 +31,14 @@ export interface WorkspaceOptions
   readonly fork?: string | undefined;
   /** `NAME=VALUE` for every command, or `NAME` for the value it has here. */
   readonly environment?: readonly string[];
+  /** Add the defaults of the project's `.ctx/project.toml`, where the person has confirmed them: docs/project.md. */
+  readonly project?: boolean | undefined;
   /** A directory that stands for the person's home; without it the fork has one of its own. */
   readonly home?: string | undefined;
   /** Wait while another process uses the fork, instead of EBUSY. */
   readonly wait?: boolean;
   /** EBUSY where other commands are at work on the fork, instead of joining them. */
   readonly alone?: boolean | undefined;
-}
-
-/** As the proxy takes them. */
-export function requestOf(
-  directory: string,
-  { environment = [], weakened = [], wait = false, ...grants }: WorkspaceOptions,
-): Omit<ExecRequest, 'argv' | 'streams'> {
-  return { ...grants, cwd: directory, environmentAdditions: environment, weakened, wait };
 }
 
 /** A program and its arguments, or a text for the shell. */

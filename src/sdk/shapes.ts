@@ -69,6 +69,7 @@ export const workspaceMembers: { readonly [Name in keyof Required<WorkspaceOptio
   onProgress: optional(callback),
   fork: optional(word),
   environment: optional(words),
+  project: optional(flag),
   home: optional(word),
   wait: optional(flag),
   alone: optional(flag),

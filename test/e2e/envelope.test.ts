@@ -122,6 +122,7 @@ forEachUser((user) => {
       network: ['example.org:443'],
       injected: [],
       environment: ['TOKEN'],
+      project: null,
       quota: {},
     };
     const grants = ['--read', '/usr', '--net', 'example.org'];

@@ -1,9 +1,10 @@
 /** What a call says its command may do, as the SDK takes it. */
+import { parseSize } from '../../base/size-text.js';
 import { withDefaultPort } from '../../sdk/network-name.js';
 import type { Grants, JailLayer, Quota } from '../../sdk/options.js';
 import type { Arguments } from '../verb.js';
 import { parseSecret } from './asked-secrets.js';
-import { parseCount, parseSize } from './parse-arguments.js';
+import { parseCount } from './parse-arguments.js';
 
 function quotaOf(call: Arguments): Quota {
   const memory = call.value('memory');

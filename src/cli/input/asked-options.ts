@@ -11,5 +11,6 @@ export function optionsOf(call: Arguments): WorkspaceOptions {
     alone: call.flag('alone'),
     wait: call.flag('wait'),
     environment,
+    project: !call.flag('no-project'),
   };
 }

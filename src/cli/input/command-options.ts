@@ -12,6 +12,7 @@ export const authorityOptions: readonly Option[] = [
     summary: 'a further path it may write; a directory becomes part of the fork',
   },
   { name: 'write-live', value: 'PATH', repeated: true, summary: 'as --write, but directly: it cannot be undone' },
+  { name: 'no-project', summary: "without the project's defaults, .ctx/project.toml" },
   { name: 'siblings', summary: 'show the repositories that .ctx/workspace.json lists, read-only' },
 ];
 

@@ -16,21 +16,23 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * What a call asks for beyond its fork, as one text: the same for calls that may run in one jail. It holds the values of secrets, since
- * the same variable may hold another token in another terminal: it is compared, and neither shown nor stored.
+ * the same variable may hold another token in another terminal: it is compared, and neither shown nor stored. `project` says which
+ * defaults of the project count: a jail that was started with others is not for this call.
  */
-export function grantWords(call: Arguments, environment: Environment): string {
-  return JSON.stringify(askedGrants(call, environment));
+export function grantWords(call: Arguments, environment: Environment, project: string): string {
+  return JSON.stringify(askedGrants(call, environment, project));
 }
 
 /** Whether a call may run in a kept jail with these grants: it asks for the same, or for that read-only. */
-export function mayRunWith(call: Arguments, environment: Environment, grants: string): boolean {
-  const asked = askedGrants(call, environment);
+export function mayRunWith(call: Arguments, environment: Environment, project: string, grants: string): boolean {
+  const asked = askedGrants(call, environment, project);
   const writable = asked.map(([name = '', ...values]) => (name === 'readonly' ? [name] : [name, ...values]));
   return [asked, writable].some((words) => JSON.stringify(words) === grants);
 }
 
-function askedGrants(call: Arguments, environment: Environment): readonly (readonly string[])[] {
-  return keptJailGrants.map(({ name }) => {
+function askedGrants(call: Arguments, environment: Environment, project: string): readonly (readonly string[])[] {
+  const ofProject = call.flag('no-project') ? [] : [project];
+  const asked = keptJailGrants.map(({ name }) => {
     const values = call.values(name);
     return [
       name,
@@ -38,4 +40,5 @@ function askedGrants(call: Arguments, environment: Environment): readonly (reado
       ...values,
     ];
   });
+  return [...asked, ['project', ...ofProject]];
 }

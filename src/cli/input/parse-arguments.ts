@@ -96,16 +96,6 @@ export function parseDuration(text: string): number {
   });
 }
 
-const sizeUnits: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30, T: 2 ** 40 };
-
-/** `512M`, `4G`; a bare number is bytes. */
-export function parseSize(text: string): number {
-  const match = /^(\d+(?:\.\d+)?)([KMGT]?)$/i.exec(text);
-  const bytes = Math.round(Number(match?.[1]) * (sizeUnits[(match?.[2] ?? '').toUpperCase()] ?? Number.NaN));
-  if (Number.isSafeInteger(bytes) && bytes > 0) return bytes;
-  throw new ErrnoError('EINVAL', { operation: 'size', reason: `expected a size such as 512M or 4G, got '${text}'` });
-}
-
 /** A positive number; `whole` where a fraction means nothing. */
 export function parseCount(text: string, what: string, whole: boolean): number {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;

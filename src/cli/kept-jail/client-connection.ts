@@ -38,6 +38,8 @@ import type { VerbRelay } from './relayed-verb.js';
 export interface Offered extends Served {
   /** What the kept jail was started with, as `grantWords` has it. */
   readonly grants: string;
+  /** Which defaults of the project count now, as `projectWord` has it. */
+  project(): string;
   /** Of the code that the kept jail runs. */
   readonly build: string;
   /** What a client may ask: exec, jail exec, jail stop, and verbs that are run for it. */
@@ -168,7 +170,8 @@ export class ClientConnection {
       // Another fork, other grants, other rules: that is no command for this jail, and runs in one of its own.
       if ((call.value('fork') ?? jail.fork) !== jail.fork) return this.#refuse();
       if (isExec && (call.flag('alone') || call.values('mount').length > 0)) return this.#refuse();
-      if (isExec && (call.flag('live') || !mayRunWith(call, request.environment, grants))) return this.#refuse();
+      if (isExec && call.flag('live')) return this.#refuse();
+      if (isExec && !mayRunWith(call, request.environment, this.#served.project(), grants)) return this.#refuse();
       if (isExec && !this.#served.relay.standsFor(request)) return this.#refuse();
       this.#end(await this.#exec(call, request));
     } catch (error) {

@@ -8,6 +8,7 @@ import { keeperStartMilliseconds, keptJailIdleMilliseconds } from '../../base/li
 import { visible } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import type { Host } from '../../sdk/host.js';
+import { projectWord } from '../../sdk/operator/trust.js';
 import { type KeptJailSpot, KeptJails } from '../../sdk/workspace/kept-jails.js';
 import { grantsOf } from '../input/asked-grants.js';
 import { optionsOf } from '../input/asked-options.js';
@@ -29,10 +30,13 @@ async function keepHere(
   const progress = progressLine(terminal('stderr'), 'ctx: first use here, importing this directory');
   const options = { ...optionsOf(call), wait: false, onProgress: progress.update };
   const build = buildOf(process.argv[1] ?? '');
-  await new KeptJails(host).keep(currentDirectory(), options, {
+  const directory = currentDirectory();
+  const project = () => projectWord(host, directory);
+  // Before the jail is made: where the file changes meanwhile, no call is for this jail.
+  const grants = grantWords(call, process.env, project());
+  await new KeptJails(host).keep(directory, options, {
     idleMilliseconds,
-    serve: (socket, served) =>
-      new ClientConnection(socket, { ...served, ...offered, build, grants: grantWords(call, process.env) }),
+    serve: (socket, served) => new ClientConnection(socket, { ...served, ...offered, build, grants, project }),
     onReady: ({ origin, fork }) => {
       progress.clear();
       if (call.flag('json')) printJson({ version: 1, pid: process.pid, origin, fork });

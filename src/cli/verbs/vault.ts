@@ -1,12 +1,13 @@
 /** `ctx vault ...`, `ctx gc`, `ctx fsck`, `ctx flatten`. */
 import { resolve } from 'node:path';
 import { ErrnoError, ExitCode } from '../../base/errno.js';
+import { parseSize } from '../../base/size-text.js';
 import { visible } from '../../base/visible-text.js';
 import type { Problem } from '../../sdk/changes.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import { type LimitChanges, type LimitedVault, type VaultSummary, Vaults } from '../../sdk/operator/vaults.js';
 import { forkHere } from '../input/fork-here.js';
-import { parseCount, parseSize } from '../input/parse-arguments.js';
+import { parseCount } from '../input/parse-arguments.js';
 import { counted, sizeText } from '../text/change-text.js';
 import { painter, print, printError, printJson, terminal } from '../text/output.js';
 import { progressLine } from '../text/progress.js';

@@ -108,6 +108,7 @@ const requestMembers = {
   network: list(text),
   injected: list(text),
   environment: list(text),
+  project: orNull(text),
   quota: object(Object.fromEntries(quotaFields.map((field) => [field, amount])), quotaFields),
 } satisfies Members<Requested>;
 

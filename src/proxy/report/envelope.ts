@@ -49,6 +49,8 @@ export interface Requested {
   readonly injected: readonly string[];
   /** Names alone: values may be secrets. */
   readonly environment: readonly string[];
+  /** Digest of the `.ctx/project.toml` whose defaults are among these; null where none are. */
+  readonly project: string | null;
   readonly quota: Quota;
 }
 

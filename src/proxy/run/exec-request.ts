@@ -39,6 +39,8 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   /** Headers that the network proxy adds for a host, so that the command uses a token without holding it. */
   readonly secrets?: readonly AskedSecret[];
   readonly quota?: Quota;
+  /** Defaults of the project that are in this request already: the digest of their file, or null, and what was left out. */
+  readonly projectDefaults?: { readonly digest: string | null; readonly warnings: readonly string[] } | undefined;
   readonly environmentAdditions: readonly string[];
   /** A directory that stands for the person's home; without it the fork has one of its own. */
   readonly home?: string | undefined;

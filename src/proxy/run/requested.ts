@@ -22,6 +22,7 @@ export function requestedOf(request: Omit<ExecRequest, 'wait'>, live: boolean): 
     network: request.network ?? [],
     injected: secretNames(request.secrets),
     environment: environmentAdditions.map((addition) => addition.split('=', 1)[0] ?? ''),
+    project: request.projectDefaults?.digest ?? null,
     quota: request.quota ?? {},
   };
 }

@@ -72,6 +72,7 @@ export async function runOnTarget<Seen>(
       decision: { ...decision },
       approval,
       injected: secretNames(request.secrets),
+      ...projectFact(request),
       ...target.facts,
     },
     onLimit: request.onLimit,
@@ -112,11 +113,17 @@ export async function runOnTarget<Seen>(
         ...heldCachesText(heldCaches),
         ...nestingHint(report),
         ...(report.exitCode === 0 ? [] : permission.hints),
+        ...(request.projectDefaults?.warnings ?? []),
         ...resolved.warnings,
         ...withheld(place, resolved),
       ],
     },
   };
+}
+
+/** Nothing where no defaults of a project counted. */
+function projectFact({ projectDefaults }: TargetRequest): Facts {
+  return typeof projectDefaults?.digest === 'string' ? { project: projectDefaults.digest } : {};
 }
 
 /** What a jail of its own is given, whatever the target. */

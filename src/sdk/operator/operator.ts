@@ -12,6 +12,7 @@ import { Objects } from './objects.js';
 import { AuditRecord, type RecordOptions } from './record.js';
 import { Rules } from './rules.js';
 import { Secrets } from './secrets.js';
+import { Trust } from './trust.js';
 import { Vaults } from './vaults.js';
 
 export class Operator {
@@ -24,6 +25,7 @@ export class Operator {
   readonly profiles: Profiles;
   readonly keptJails: KeptJails;
   readonly secrets: Secrets;
+  readonly trust: Trust;
 
   /** Callers of the package use `operate`. */
   constructor(host: Host) {
@@ -36,6 +38,7 @@ export class Operator {
     this.profiles = new Profiles(host);
     this.keptJails = new KeptJails(host);
     this.secrets = new Secrets(host);
+    this.trust = new Trust(host);
   }
 
   /** Of this host, or one that was exported; all of it, or what an agent may read. */

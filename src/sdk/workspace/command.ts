@@ -3,8 +3,9 @@ import { ErrnoError } from '../../base/errno.js';
 import { type Host, type Place, placeOf } from '../../proxy/host.js';
 import type { Envelope } from '../../proxy/report/envelope.js';
 import type { ExecRequest } from '../../proxy/run/exec-request.js';
-import { type Command, formOf, type JailOptions, requestOf, type WorkspaceOptions } from '../options.js';
+import { type Command, formOf, type JailOptions, type WorkspaceOptions } from '../options.js';
 import { startingPlace } from '../place.js';
+import { requestOf } from '../request-of.js';
 import { endedBy } from './cancellation.js';
 import { GuardedCallbacks } from './guarded-callbacks.js';
 
@@ -22,7 +23,7 @@ export function commandOf(
   { directory, environment = [], streams = 'capture', ...rest }: JailOptions,
   callbacks: GuardedCallbacks,
 ): ExecRequest {
-  const request = requestOf(place.directory, options);
+  const request = requestOf(host, place, options);
   const signal = callbacks.signalWith(rest.signal);
   const endOn = endedBy(signal);
   const onStarted = callbacks.guard('onStarted', rest.onStarted);

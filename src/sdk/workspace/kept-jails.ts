@@ -20,7 +20,8 @@ import { KeptJail } from '../../kept-jail/kept-jail.js';
 import { type Host, placeOf } from '../../proxy/host.js';
 import { mainFork, storePaths, vaultId, vaultPaths } from '../../vault/store/layout.js';
 import { readVaultMeta } from '../../vault/store/vault-meta.js';
-import { requestOf, type WorkspaceOptions } from '../options.js';
+import type { WorkspaceOptions } from '../options.js';
+import { requestOf } from '../request-of.js';
 
 export type { KeepingRequest, KeptJailFacts };
 
@@ -117,7 +118,10 @@ export class KeptJails {
         remedy: 'ctx jail exec uses it, ctx jail stop ends it',
       });
     }
-    const jail = await KeptJail.start(this.#host, requestOf(directory, options));
+    const jail = await KeptJail.start(
+      this.#host,
+      requestOf(this.#host, { ...placeOf(this.#host, directory), directory }, options),
+    );
     const peerLibrary = join(dirname(this.#host.jailProgram), 'peer.node');
     await keepJail(jail, spot, { ...keeping, peerLibrary, now: this.#host.now() });
   }

@@ -28,7 +28,8 @@ import { accesses, type PathAccess, pathVerdict } from '../../proxy/grants/path-
 import { usedSoFarOf } from '../../proxy/grants/uses.js';
 import type { Host, Place } from '../../proxy/host.js';
 import { resolvedFor } from '../../proxy/run/authority-for.js';
-import { requestOf, type WorkspaceOptions } from '../options.js';
+import type { WorkspaceOptions } from '../options.js';
+import { requestOf } from '../request-of.js';
 import { hookAnswer } from './hook-answer.js';
 
 export type { ResolvedAuthority, Verdict };
@@ -104,7 +105,7 @@ export interface Preamble {
 export async function surfaceOf(host: Host, place: Place, options: WorkspaceOptions): Promise<ResolvedAuthority> {
   const { agent } = options;
   const facts = agent === undefined ? undefined : await host.agents(agent);
-  const request = requestOf(place.directory, options);
+  const request = requestOf(host, place, options);
   return resolvedFor(host, place, { ...request, argv: ['true'], streams: 'capture' }, facts);
 }
 

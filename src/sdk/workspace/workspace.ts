@@ -16,14 +16,8 @@ import type { Prepared } from '../../proxy/prepare.js';
 import type { Envelope, LiveEnvelope } from '../../proxy/report/envelope.js';
 import type { ExecRequest } from '../../proxy/run/exec-request.js';
 import { shownFrom } from '../../workspace/shown-from.js';
-import {
-  argvOf,
-  type Command,
-  type JailOptions,
-  type RunOptions,
-  requestOf,
-  type WorkspaceOptions,
-} from '../options.js';
+import { argvOf, type Command, type JailOptions, type RunOptions, type WorkspaceOptions } from '../options.js';
+import { requestOf } from '../request-of.js';
 import { commandOf, execIn, refuseEnded } from './command.js';
 import type { Edit } from './edit.js';
 import type { SearchOptions } from './file-answers.js';
@@ -117,7 +111,7 @@ export class Workspace extends Fork {
   }
 
   get #request() {
-    return requestOf(this.directory, this.#options);
+    return requestOf(this.#host, this.#place, this.#options);
   }
 
   get #commands() {

@@ -148,6 +148,7 @@ const agents: readonly NameRule[] = [
 ];
 
 const tools: readonly NameRule[] = [
+  below('ctx takes a project’s defaults and its neighbours from it', '\\.ctx'),
   named(
     'a package manager obeys it',
     '\\.npmrc|\\.yarnrc(\\.ya?ml)?|\\.pnpmfile\\.[cm]?js|pnpm-workspace\\.yaml|bunfig\\.toml',

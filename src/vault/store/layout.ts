@@ -25,6 +25,7 @@
  *   STORE/authority/DIGEST.pem           certificates of a person's own authorities, for commands that have a network
  *   STORE/approval/ID/                   a command that waits for a person's answer, and the answer
  *   STORE/secret/NAME.json               a secret, or the command that prints it; mode 0600
+ *   STORE/trust/ID.json                  the defaults of a project that a person has confirmed
  *   STORE/trash/                         renamed here, then deleted
  */
 import { join } from 'node:path';
@@ -99,6 +100,7 @@ export function storePaths(store: string) {
     liveRuns: `${store}/live`,
     approvals: `${store}/approval`,
     secrets: `${store}/secret`,
+    trusted: `${store}/trust`,
   } as const;
 }
 

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { ErrnoError } from '../base/errno.js';
+import { projectDefaults, projectSentences } from './project-file.js';
+
+const place = { root: '/home/ann/src/shop', home: '/home/ann' };
+const parsed = (document: unknown) => projectDefaults(document, '.ctx/project.toml', place);
+
+describe("a project's defaults", () => {
+  it('are hosts, paths, variables, stored secrets and limits', () => {
+    const defaults = parsed({
+      hosts: ['Registry.npmjs.org', 'github.com:22', 'any'],
+      reads: ['../api', '/opt/tools', '~/.cargo/registry'],
+      environment: ['CI=1', 'ACTOR'],
+      secrets: ['api.example Authorization: Bearer $TOKEN'],
+      limits: { memory: '2G', processes: 50, cpus: 0.5 },
+    });
+    assert.deepEqual(defaults, {
+      network: ['registry.npmjs.org:443', 'github.com:22', 'any'],
+      reads: ['/home/ann/src/api', '/opt/tools', '/home/ann/.cargo/registry'],
+      environment: ['CI=1', 'ACTOR'],
+      secrets: [{ host: 'api.example', port: 443, header: 'Authorization', template: 'Bearer $TOKEN' }],
+      quota: { memory: 2 ** 31, pids: 50, cpu: 0.5 },
+    });
+    const sentences = projectSentences(defaults);
+    assert.equal(sentences.length, 12);
+    assert.ok(sentences.includes('connect to any public host'));
+    assert.ok(sentences.includes('have the value that your variable ACTOR has'));
+    assert.deepEqual(projectSentences(parsed({})), []);
+  });
+
+  it('ask for nothing else, and not for too much', () => {
+    for (const [document, reason] of [
+      [{ writes: ['/'] }, /members hosts, reads/],
+      [{ weaken: ['seccomp'] }, /members/],
+      [{ private_hosts: ['127.0.0.1:22'] }, /members/],
+      [{ reads: ['/'] }, /too much/],
+      [{ reads: ['~'] }, /too much/],
+      [{ reads: ['..'] }, /too much/],
+      [{ reads: ['.'] }, /too much/],
+      [{ reads: 'x' }, /list of texts/],
+      [{ reads: [1] }, /reads\[0\]/],
+      [{ reads: ['a\nb'] }, /one line/],
+      [{ hosts: ['a b'] }, /host:port/],
+      [{ environment: ['=x'] }, /NAME=VALUE/],
+      [{ secrets: ['api.example X: literal'] }, /\$NAME/],
+      [{ limits: { memory: 4 } }, /size such as/],
+      [{ limits: { memory: '4X' } }, /size such as/],
+      [{ limits: { processes: -1 } }, /positive/],
+      [{ limits: { time: 3 } }, /members memory/],
+      [{ hosts: Array.from({ length: 65 }, () => 'a.example') }, /at most 64/],
+      [[], /table/],
+    ] as const) {
+      assert.throws(() => parsed(document), { code: 'EINVAL', reason }, JSON.stringify(document));
+    }
+  });
+
+  it('are read or refused, whatever they are', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom('hosts', 'reads', 'limits', 'x'), fc.jsonValue()), (document) => {
+        try {
+          for (const path of parsed(document).reads) assert.ok(!place.home.startsWith(`${path}/`) && path !== '/');
+        } catch (error) {
+          assert.ok(error instanceof ErrnoError && error.code === 'EINVAL', String(error));
+        }
+      }),
+    );
+  });
+});

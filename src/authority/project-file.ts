@@ -1,0 +1,170 @@
+/**
+ * A project's defaults, `.ctx/project.toml`, already parsed into an object: what every command here needs, so that nobody repeats flags.
+ *
+ *     hosts = ["registry.npmjs.org", "github.com:22"]           # as --net
+ *     reads = ["../api", "/opt/toolchain"]                      # as --read, from the project's directory
+ *     environment = ["CI=1", "GITHUB_ACTOR"]                    # as --env
+ *     secrets = ["api.github.com Authorization: Bearer $NAME"]  # as --secret, of stored secrets alone
+ *     [limits]
+ *     memory = "4G"
+ *     processes = 500
+ *
+ * It comes with the project, so it may be hostile. It has no word for anything that flags cannot grant, none for writing outside the
+ * fork, for private addresses or for a weaker jail, and it counts for nothing until a person has confirmed these very bytes.
+ */
+import { posix } from 'node:path';
+import { projectEntries } from '../base/limits.js';
+import { parseSize } from '../base/size-text.js';
+import { visible } from '../base/visible-text.js';
+import { contains, isNormalPath, normalPathRule } from './absolute-path.js';
+import { deepFrozen } from './frozen.js';
+import { parseHostPort } from './network.js';
+import { makeQuota, type Quota } from './quota.js';
+import { quoted, refuse } from './syntax.js';
+
+export interface ProjectSecret {
+  readonly host: string;
+  readonly port: number;
+  readonly header: string;
+  /** Names stored secrets. */
+  readonly template: string;
+}
+
+export interface ProjectDefaults {
+  /** `any`, or `host:port`. */
+  readonly network: readonly string[];
+  /** Absolute; symlinks are not resolved yet. */
+  readonly reads: readonly string[];
+  /** `NAME=VALUE`, or `NAME` for the value it has outside. */
+  readonly environment: readonly string[];
+  readonly secrets: readonly ProjectSecret[];
+  readonly quota: Quota;
+}
+
+const operation = 'parse the project';
+const members = ['hosts', 'reads', 'environment', 'secrets', 'limits'] as const;
+const limits = ['memory', 'disk', 'processes', 'files', 'cpus'] as const;
+
+type Table = Readonly<Record<string, unknown>>;
+type Fail = (where: string, reason: string, remedy?: string) => never;
+
+/** Where the project is, and what no project is shown as a whole. */
+export interface ProjectPlace {
+  /** The canonical directory that holds `.ctx/`. */
+  readonly root: string;
+  readonly home: string;
+}
+
+function table(value: unknown, where: string, known: readonly string[], fail: Fail): Table {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return fail(where, 'expected a table');
+  const surplus = Object.keys(value).find((key) => !known.includes(key));
+  if (surplus !== undefined) {
+    const remedy = 'a project has no say in anything else: what one command needs beyond it is a flag of that command';
+    fail(where, `expected members ${known.join(', ')}, got ${quoted(surplus)}`, remedy);
+  }
+  return value as Table;
+}
+
+function texts(value: unknown, where: string, fail: Fail): readonly string[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) return fail(where, 'expected a list of texts');
+  if (value.length > projectEntries) fail(where, `expected at most ${projectEntries} entries, got ${value.length}`);
+  return value.map((each, index) => {
+    const isText = typeof each === 'string' && each !== '' && !/[\0-\x1f\x7f]/.test(each);
+    return isText ? each : fail(`${where}[${index}]`, 'expected a text of one line');
+  });
+}
+
+const withPort = (name: string) => (/:\d+$/.test(name) ? name : `${name}:443`);
+
+function hostOf(text: string): string {
+  return text === 'any' ? text : parseHostPort(withPort(text));
+}
+
+function readOf(text: string, where: string, { root, home }: ProjectPlace, fail: Fail): string {
+  const from = text === '~' || text.startsWith('~/') ? `${home}${text.slice(1)}` : text;
+  const path = posix.resolve(root, from);
+  if (!isNormalPath(path)) fail(where, `expected ${normalPathRule}`);
+  if (contains(path, home) || contains(path, root)) {
+    fail(
+      where,
+      `${quoted(text)} asks for too much: it holds the home or the project itself; name what is needed in it`,
+    );
+  }
+  return path;
+}
+
+function variableOf(text: string, where: string, fail: Fail): string {
+  return /^[A-Za-z_][A-Za-z0-9_]*(=|$)/.test(text) ? text : fail(where, 'expected NAME=VALUE or NAME');
+}
+
+function secretOf(text: string, where: string, fail: Fail): ProjectSecret {
+  const [, place, header, template] = /^(\S+)\s+([A-Za-z0-9-]+):\s*(\S.*)$/.exec(text) ?? [];
+  if (place === undefined || header === undefined || template === undefined || !/\$\w/.test(template)) {
+    return fail(where, "expected 'HOST HEADER: VALUE', with the $NAME of a stored secret in the value");
+  }
+  const full = parseHostPort(withPort(place));
+  const colon = full.lastIndexOf(':');
+  return { host: full.slice(0, colon), port: Number(full.slice(colon + 1)), header, template };
+}
+
+function numberOf(value: unknown, where: string, fail: Fail): number | undefined {
+  if (value === undefined || typeof value === 'number') return value;
+  return fail(where, 'expected a number');
+}
+
+function sizeOf(value: unknown, where: string, fail: Fail): number | undefined {
+  if (value === undefined) return value;
+  return typeof value === 'string' ? parseSize(value) : fail(where, 'expected a size such as "512M" or "4G"');
+}
+
+function quotaOf(value: unknown, fail: Fail): Quota {
+  const given = table(value ?? {}, 'limits', limits, fail);
+  const asked = {
+    memory: sizeOf(given['memory'], 'limits.memory', fail),
+    disk: sizeOf(given['disk'], 'limits.disk', fail),
+    pids: numberOf(given['processes'], 'limits.processes', fail),
+    inodes: numberOf(given['files'], 'limits.files', fail),
+    cpu: numberOf(given['cpus'], 'limits.cpus', fail),
+  };
+  return makeQuota(Object.fromEntries(Object.entries(asked).filter(([, each]) => each !== undefined)));
+}
+
+/** `file` is named in refusals only. */
+export function projectDefaults(document: unknown, file: string, place: ProjectPlace): ProjectDefaults {
+  const fail: Fail = (where, reason, remedy) => refuse(operation, `${visible(file)}: ${where}: ${reason}`, remedy);
+  const given = table(document, 'document', members, fail);
+  const each = <T>(name: string, read: (text: string, where: string) => T): readonly T[] =>
+    texts(given[name], name, fail).map((text, index) => read(text, `${name}[${index}]`));
+  return deepFrozen({
+    network: each('hosts', hostOf),
+    reads: each('reads', (text, where) => readOf(text, where, place, fail)),
+    environment: each('environment', (text, where) => variableOf(text, where, fail)),
+    secrets: each('secrets', (text, where) => secretOf(text, where, fail)),
+    quota: quotaOf(given['limits'], fail),
+  });
+}
+
+const quotaWords: Readonly<Record<string, (value: number) => string>> = {
+  memory: (value) => `use at most ${value} bytes of memory`,
+  disk: (value) => `hold at most ${value} bytes in the fork and its private home`,
+  pids: (value) => `have at most ${value} processes and threads at one time`,
+  inodes: (value) => `hold at most ${value} files, directories and links`,
+  cpu: (value) => `use at most ${value} processors`,
+};
+
+/** What a command here may do by these defaults, a sentence each; to be shown escaped. */
+export function projectSentences({ network, reads, environment, secrets, quota }: ProjectDefaults): readonly string[] {
+  return [
+    ...network.map((name) => (name === 'any' ? 'connect to any public host' : `connect to ${name}`)),
+    ...reads.map((path) => `read ${path}`),
+    ...environment.map((text) =>
+      text.includes('=') ? `have the variable ${text}` : `have the value that your variable ${text} has`,
+    ),
+    ...secrets.map(
+      ({ host, port, header, template }) =>
+        `have the header ${header}: ${template} added to its requests to ${host}:${port}, from your stored secrets`,
+    ),
+    ...Object.entries(quota).flatMap(([name, value]) => quotaWords[name]?.(value as number) ?? []),
+  ];
+}

@@ -1,0 +1,59 @@
+/** `ctx trust`: what a project asks for, as sentences, and a person's yes or no to exactly that. */
+import { createInterface } from 'node:readline/promises';
+import { ErrnoError, ExitCode } from '../../base/errno.js';
+import { visible } from '../../base/visible-text.js';
+import { currentDirectory } from '../../sdk/current-directory.js';
+import { type ProjectReading, Trust } from '../../sdk/operator/trust.js';
+import { painter, print, printError, printJson } from '../text/output.js';
+import type { Run } from '../verb.js';
+
+function shown({ origin, file, digest, sentences }: ProjectReading): string {
+  const paint = painter(process.stdout);
+  const lines = sentences.map((sentence) => `  ${visible(sentence)}\n`).join('');
+  const what = sentences.length === 0 ? 'asks for nothing' : 'lets every command here, without flags:';
+  return `${paint('bold', visible(origin))}: ${file} ${what}\n${lines}  ${paint('dim', `digest ${digest}`)}\n`;
+}
+
+async function answer(): Promise<boolean> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
+  try {
+    return /^y(es)?$/i.test((await lines.question('Confirm? [y]es, [N]o: ')).trim());
+  } finally {
+    lines.close();
+  }
+}
+
+function unasked(): ErrnoError {
+  return new ErrnoError('EINVAL', {
+    operation: 'trust',
+    reason: 'expected a terminal to ask at, or --digest with the digest of what you have read',
+    remedy: 'ctx trust --show prints both',
+  });
+}
+
+export const run: Run = async (call, hostOf) => {
+  const trust = new Trust(await hostOf());
+  const directory = currentDirectory();
+  const json = call.flag('json');
+  if (call.flag('revoke')) {
+    const revoked = trust.revoke(directory);
+    if (json) printJson({ version: 1, revoked });
+    else print(revoked ? 'nothing of it counts any more\n' : 'nothing was confirmed here\n');
+    return ExitCode.ok;
+  }
+  const reading = await trust.read(directory);
+  const digest = call.value('digest');
+  if (!json) print(shown(reading));
+  if (!call.flag('show') && !reading.confirmed) {
+    if (digest === undefined && process.stdin.isTTY !== true) throw unasked();
+    if (digest === undefined && !(await answer())) {
+      printError('not confirmed: commands here run without it\n');
+      return ExitCode.denied;
+    }
+    await trust.confirm(directory, digest ?? reading.digest);
+  }
+  const confirmed = reading.confirmed || !call.flag('show');
+  if (json) printJson({ version: 1, ...reading, confirmed });
+  else print(confirmed ? `confirmed\n` : `not confirmed: commands here run without it\n`);
+  return ExitCode.ok;
+};

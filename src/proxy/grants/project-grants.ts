@@ -1,0 +1,47 @@
+/** A project's confirmed defaults as a request has them, and what of them is left out here and why. */
+
+import type { ProjectDefaults, ProjectSecret } from '../../authority/project-file.js';
+import { variable } from './asked-secret.js';
+import { type ProjectState, projectAt, projectFileName } from './project-trust.js';
+import type { SecretHost } from './secret-values.js';
+import { readSecret } from './stored-secrets.js';
+
+export interface ProjectGrants {
+  /** Of the file whose defaults count; null where none do. */
+  readonly digest: string | null;
+  readonly defaults: ProjectDefaults;
+  readonly warnings: readonly string[];
+}
+
+const none: ProjectDefaults = Object.freeze({ network: [], reads: [], environment: [], secrets: [], quota: {} });
+
+function skippedText(state: ProjectState & { readonly kind: 'unconfirmed' }): string {
+  return `skipped ${projectFileName}, and ran without what it asks for: ${state.reason}; ctx trust shows it and asks`;
+}
+
+function missingIn(host: SecretHost, { template }: ProjectSecret): string | undefined {
+  const names = [...template.matchAll(variable)].map(([, name = '']) => name);
+  return names.find((name) => readSecret(host, name) === undefined);
+}
+
+/** What is not there outside is left out: a colleague without the token can still run everything else. */
+function present(host: SecretHost, defaults: ProjectDefaults): Omit<ProjectGrants, 'digest'> {
+  const warnings: string[] = [];
+  const secrets = defaults.secrets.filter((secret) => {
+    const missing = missingIn(host, secret);
+    if (missing === undefined) return true;
+    warnings.push(
+      `skipped the secret ${missing} of ${projectFileName}: it is not stored here; ctx secret set ${missing}`,
+    );
+    return false;
+  });
+  const isSet = (text: string) => text.includes('=') || Object.hasOwn(host.environment, text);
+  return { warnings, defaults: { ...defaults, secrets, environment: defaults.environment.filter(isSet) } };
+}
+
+export function projectGrants(host: SecretHost, origin: string): ProjectGrants {
+  const state = projectAt(host, origin);
+  if (state.kind === 'none') return { digest: null, defaults: none, warnings: [] };
+  if (state.kind === 'unconfirmed') return { digest: null, defaults: none, warnings: [skippedText(state)] };
+  return { digest: state.digest, ...present(host, state.defaults) };
+}

@@ -1,0 +1,97 @@
+/** Which defaults of a project count: `ctx trust`. A person confirms the very bytes that they were shown. */
+import { projectDefaults, projectSentences } from '../../authority/project-file.js';
+import { ErrnoError } from '../../base/errno.js';
+import {
+  forgetConfirmed,
+  type ProjectText,
+  projectAt,
+  projectFileName,
+  readProject,
+  storeConfirmed,
+} from '../../proxy/grants/project-trust.js';
+import { type Host, placeOf } from '../../proxy/host.js';
+
+export interface ProjectReading {
+  /** The workspace. */
+  readonly origin: string;
+  readonly file: string;
+  /** SHA-256 of its bytes: what a confirmation is for. */
+  readonly digest: string;
+  /** What a command here may do by it, a sentence each. */
+  readonly sentences: readonly string[];
+  /** Whether exactly this counts already. */
+  readonly confirmed: boolean;
+}
+
+async function parsedToml(text: string): Promise<unknown> {
+  const { parse, TomlError } = await import('smol-toml');
+  try {
+    return parse(text);
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const reason = `${projectFileName}:${error.line}:${error.column}: expected TOML: ${error.message.split('\n')[0]}`;
+    throw new ErrnoError('EINVAL', { operation: 'parse the project', reason, cause: error });
+  }
+}
+
+/** Which defaults count in a directory, as one word: calls with the same word have the same ones. */
+export function projectWord(host: Host, directory: string): string {
+  const state = projectAt(host, placeOf(host, directory).origin);
+  return state.kind === 'none' ? '' : `${state.kind} ${state.digest}`;
+}
+
+export class Trust {
+  readonly #host: Host;
+
+  constructor(host: Host) {
+    this.#host = host;
+  }
+
+  /** ENOENT where the project has no such file, EINVAL where it cannot be understood or asks for too much. */
+  async read(directory: string): Promise<ProjectReading> {
+    const { origin } = placeOf(this.#host, directory);
+    const { found, defaults } = await this.#understood(origin);
+    const state = projectAt(this.#host, origin);
+    const confirmed = state.kind === 'confirmed' && state.digest === found.digest;
+    return { origin, file: projectFileName, digest: found.digest, sentences: projectSentences(defaults), confirmed };
+  }
+
+  /** ESTALE where the file is not the one with this digest any more. */
+  async confirm(directory: string, digest: string): Promise<void> {
+    const { origin } = placeOf(this.#host, directory);
+    const { found, defaults } = await this.#understood(origin);
+    if (found.digest !== digest) {
+      throw new ErrnoError('ESTALE', {
+        operation: 'trust',
+        path: projectFileName,
+        reason: 'it is not what was shown: it has changed since; nothing was confirmed',
+        remedy: 'ctx trust shows it as it is now',
+      });
+    }
+    const facts = { digest, sentences: projectSentences(defaults) };
+    this.#host.recorder.append({ type: 'trust', object: `workspace/${origin}`, status: 'begin', facts, durable: true });
+    storeConfirmed(this.#host, origin, digest, defaults);
+  }
+
+  /** False where nothing was confirmed. Kept jails go on with what they were started with. */
+  revoke(directory: string): boolean {
+    const { origin } = placeOf(this.#host, directory);
+    const object = `workspace/${origin}`;
+    this.#host.recorder.append({ type: 'trust.revoke', object, status: 'begin', durable: true });
+    return forgetConfirmed(this.#host, origin);
+  }
+
+  async #understood(origin: string) {
+    const found: ProjectText | undefined = readProject(origin);
+    if (found === undefined) {
+      throw new ErrnoError('ENOENT', {
+        operation: 'trust',
+        path: projectFileName,
+        reason: `there is no such file in ${origin}`,
+        remedy: 'docs/project.md says what it may hold',
+      });
+    }
+    const place = { root: origin, home: this.#host.home };
+    return { found, defaults: projectDefaults(await parsedToml(found.text), projectFileName, place) };
+  }
+}

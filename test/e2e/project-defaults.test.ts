@@ -1,0 +1,179 @@
+/** `.ctx/project.toml`: what a project asks for counts when a person has confirmed exactly that, and never before. */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Envelope } from '../../src/proxy/report/envelope.js';
+import { recordsOf } from '../support/record.js';
+import { parseJson, useStage } from '../support/stage.js';
+import { cannotType, TypedTerminal } from '../support/typed-terminal.js';
+import { forEachUser } from '../support/users.js';
+
+const text = (more = '') => `
+reads = ["../beside"]
+environment = ["FROM_PROJECT=yes", "NOT_SET_OUTSIDE"]
+hosts = ["api.example"]
+${more}
+[limits]
+processes = 77
+`;
+
+forEachUser((user) => {
+  const stage = useStage(user);
+  stage.makeDirectory('beside');
+  const project = (file = text()) =>
+    stage.project(`mkdir -p .ctx ../beside; echo near > ../beside/file; cat > .ctx/project.toml <<'END'\n${file}\nEND`);
+  const script = 'cat ../beside/file; echo "env: $FROM_PROJECT $FROM_FLAG"';
+  const envelopeOf = async (directory: string, words: readonly string[]) => {
+    const { stdout, stderr } = await stage.ctx(directory, [...words, '--', 'sh', '-c', script]);
+    return parseJson(stdout, stderr) as Envelope;
+  };
+  const exec = (directory: string, ...words: readonly string[]) =>
+    envelopeOf(directory, ['exec', '--json', '--wait', ...words]);
+  const live = (directory: string) => envelopeOf(directory, ['jail', 'run', '--json']);
+  const shown = async (directory: string) => {
+    const { code, stdout, stderr } = await stage.ctx(directory, ['trust', '--show', '--json']);
+    assert.equal(code, 0, stderr);
+    return parseJson(stdout) as { digest: string; sentences: readonly string[]; confirmed: boolean };
+  };
+  const confirm = async (directory: string) => {
+    const { digest } = await shown(directory);
+    const { code, stderr } = await stage.ctx(directory, ['trust', '--digest', digest]);
+    assert.equal(code, 0, stderr);
+    return digest;
+  };
+  const counted = (envelope: Envelope) => [envelope.request.project, envelope.stdout?.text];
+  const without = [null, 'env:  \n'];
+  const skipped = ({ warnings }: Envelope) => warnings.filter((warning) => warning.includes('project.toml')).join();
+
+  test('nothing of it counts before it is confirmed; then every command has it, and the report and the record say so', async () => {
+    const directory = project();
+    const before = await exec(directory);
+    assert.deepEqual(counted(before), without);
+    assert.match(skipped(before), /^skipped .*nobody has confirmed it; ctx trust/);
+    const { sentences } = await shown(directory);
+    assert.deepEqual(
+      sentences.map((sentence) => sentence.replace(stage.directory, '')),
+      [
+        'connect to api.example:443',
+        'read /beside',
+        'have the variable FROM_PROJECT=yes',
+        'have the value that your variable NOT_SET_OUTSIDE has',
+        'have at most 77 processes and threads at one time',
+      ],
+    );
+    const digest = await confirm(directory);
+    const after = await exec(directory, '--env', 'FROM_FLAG=too');
+    assert.deepEqual(counted(after), [digest, 'near\nenv: yes too\n']);
+    assert.deepEqual([after.request.network, after.request.quota], [['api.example:443'], { pids: 77 }]);
+    assert.equal(skipped(after), '');
+    const { request } = await exec(directory, '--processes', '66', '--net', 'other.example');
+    assert.deepEqual([request.quota.pids, request.network.length], [66, 2], 'what the call says comes first');
+    assert.deepEqual(counted(await exec(directory, '--no-project')), without);
+    assert.ok(JSON.stringify(recordsOf(stage.store)).includes(`"project":"${digest}"`));
+    const quiet = await stage.ctx(directory, ['exec', '--wait', '--', 'true']);
+    assert.equal(quiet.stderr, '');
+    assert.equal((await stage.ctx(directory, ['trust', '--revoke'])).stdout, 'nothing of it counts any more\n');
+    assert.deepEqual(counted(await exec(directory)), without);
+  });
+
+  test('a change, also one byte of a comment, counts for nothing until it is confirmed again', async () => {
+    const directory = project();
+    const digest = await confirm(directory);
+    stage.shell(directory, 'echo "# more" >> .ctx/project.toml');
+    const changed = await exec(directory);
+    assert.deepEqual(counted(changed), without);
+    assert.match(skipped(changed), /changed since it was confirmed/);
+    const { stderr } = await stage.ctx(directory, ['exec', '--wait', '--', 'true']);
+    assert.match(stderr, /^ctx: skipped \.ctx\/project\.toml/m, 'told without a terminal, too');
+    const old = await stage.ctx(directory, ['trust', '--digest', digest]);
+    assert.match(old.stderr, /not what was shown: it has changed since/);
+    assert.deepEqual(counted(await exec(directory)), without);
+  });
+
+  test('another directory in its place is not the one that was confirmed', async () => {
+    const directory = project();
+    await confirm(directory);
+    renameSync(directory, `${directory}-moved`);
+    stage.shell(stage.directory, `cp -a '${directory}-moved' '${directory}'`);
+    const envelope = await live(directory);
+    assert.deepEqual(counted(envelope), without);
+    assert.match(skipped(envelope), /another directory/);
+  });
+
+  test('what an agent writes there is held back by apply, and counts for nothing', async () => {
+    const directory = stage.project('echo x > file');
+    const asked = `mkdir -p .ctx && echo 'reads = ["../beside"]' > .ctx/project.toml && echo y > file`;
+    assert.equal((await stage.exec(directory, ['sh', '-c', asked])).exitCode, 0);
+    assert.deepEqual(counted(await exec(directory)), without);
+    const { stdout } = await stage.ctx(directory, ['apply', '--json']);
+    assert.match(stdout, /\.ctx/);
+    assert.equal(readFileSync(join(directory, 'file'), 'utf8'), 'y\n');
+    assert.ok(!existsSync(join(directory, '.ctx/project.toml')));
+  });
+
+  test('kept jails are started with it, and do not take calls after it has changed', async () => {
+    const directory = project();
+    const digest = await confirm(directory);
+    try {
+      assert.equal((await stage.ctx(directory, ['jail', 'start'])).code, 0);
+      const inside = await exec(directory);
+      assert.ok(inside.keptJail !== null);
+      assert.deepEqual(counted(inside), [digest, 'near\nenv: yes \n']);
+      stage.shell(directory, 'echo >> .ctx/project.toml');
+      const apart = await exec(directory);
+      assert.equal(apart.keptJail, null);
+      assert.deepEqual(counted(apart), without);
+    } finally {
+      await stage.ctx(directory, ['jail', 'stop']);
+    }
+  });
+
+  test('what does not parse, asks for too much or is no file is refused by trust, and stops no command', async () => {
+    for (const [file, reason] of [
+      ['reads = [', /project\.toml:\d+:\d+: expected TOML/],
+      ['writes = ["/etc"]', /members hosts, reads/],
+      ['reads = ["~"]', /too much/],
+    ] as const) {
+      const directory = project(file);
+      const { code, stderr } = await stage.ctx(directory, ['trust', '--show']);
+      assert.deepEqual([code, reason.test(stderr)], [2, true], stderr);
+      assert.deepEqual(counted(await exec(directory)), without);
+    }
+    const directory = project();
+    await confirm(directory);
+    stage.shell(directory, 'mv .ctx/project.toml ../real.toml; ln -s ../../real.toml .ctx/project.toml');
+    const linked = await exec(directory);
+    assert.deepEqual([...counted(linked), /found a link/.test(skipped(linked))], [...without, true]);
+    stage.shell(directory, 'rm .ctx/project.toml; mkfifo .ctx/project.toml');
+    assert.match(skipped(await live(directory)), /expected a file/);
+    const none = await stage.ctx(stage.project(), ['trust']);
+    assert.match(none.stderr, /ENOENT/);
+    const unasked = await stage.ctx(project(), ['trust']);
+    assert.deepEqual([unasked.code, /--digest/.test(unasked.stderr)], [2, true]);
+  });
+
+  test('at a terminal a person says yes to what is shown, and not to what it has become', {
+    skip: cannotType ?? false,
+  }, async () => {
+    const directory = project();
+    const file = join(directory, '.ctx/project.toml');
+    const ask = (name: string) =>
+      new TypedTerminal(stage, name, directory, `sh -c '${stage.program} trust; echo ended $?'`);
+    const refused = ask('no');
+    await refused.shows(/Confirm\?/);
+    refused.type('Enter');
+    await refused.shows(/ended 13/);
+    const changed = ask('changed');
+    await changed.shows(/Confirm\?/);
+    writeFileSync(file, text('# another'));
+    changed.type('y', 'Enter');
+    assert.match(await changed.shows(/ended [1-9]/), /changed since/);
+    assert.deepEqual(counted(await exec(directory)), without);
+    const agreed = ask('yes');
+    await agreed.shows(/Confirm\?/);
+    agreed.type('y', 'Enter');
+    await agreed.shows(/ended 0/);
+    assert.notEqual((await exec(directory)).request.project, null);
+  });
+});
