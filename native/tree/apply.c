@@ -96,7 +96,11 @@ static void sweep_entry(struct apply *apply, const char *path) {
   if (find_place(apply, path, &place) && place.expected != NULL) sweep(&place, &found);
 }
 
-static void tell(const char *path, enum replaced replaced) {
+/* What was put or taken away; entries whose times alone matter are not. */
+static void tell(const char *action, const char *path, enum replaced replaced) {
+  static const char *const silent[] = {"know", "touch", "weigh", "sweep"};
+  for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
+    if (strcmp(action, silent[i]) == 0) return;
   put_field(path);
   put_field(replaced == REPLACED ? "done" : "clash");
   flush_output_if_late();
@@ -105,8 +109,8 @@ static void tell(const char *path, enum replaced replaced) {
 static void named(void *context, const struct waiting *file, enum replaced replaced) {
   struct apply *apply = context;
   const char *path = file->place.path;
-  if (apply->options->forward && replaced == REPLACED) date_action(apply, file->action, path);
-  tell(path, replaced);
+  if (apply->options->forward && replaced == REPLACED) date_action(apply, file->action, path, &file->status);
+  tell(file->action, path, replaced);
 }
 
 static void name_all(struct apply *apply) { name_batch(apply->options->durable, named, apply); }
@@ -147,8 +151,8 @@ int apply_verb(const struct options *options) {
     else if (strcmp(action, "touch") != 0 && strcmp(action, "weigh") != 0) fail(EINVAL, "apply", path);
     apply.knows_above = replaced == LATER;
     if (replaced == LATER) continue;
-    if (options->forward && !top && replaced == REPLACED) date_action(&apply, action, path);
-    tell(path, replaced);
+    if (options->forward && !top && replaced == REPLACED) date_action(&apply, action, path, NULL);
+    tell(action, path, replaced);
   }
   name_all(&apply);
   set_dates(&apply);

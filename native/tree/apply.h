@@ -35,8 +35,8 @@ void know_link(struct apply *apply, const char *path);
 
 /* The entry gets this time when everything is written. */
 void date_later(struct apply *apply, const char *path, struct timespec time, bool aged);
-/* After an action: counts what it did in the order of times. */
-void date_action(struct apply *apply, const char *action, const char *path);
+/* After an action: counts what it did in the order of times. `put`: the entry of the layers, where it is known. */
+void date_action(struct apply *apply, const char *action, const char *path, const struct stat *put);
 void set_dates(struct apply *apply);
 
 #endif

@@ -61,9 +61,10 @@ static void date_parent(struct apply *apply, const char *path) {
 }
 
 /* Counts an entry of the layers in the order of times; with `dates` it is given its own at the end. */
-static void weigh(struct apply *apply, const char *path, bool dates) {
-  struct found found;
-  resolve(&apply->uppers, path, &found);
+static void weigh(struct apply *apply, const char *path, const struct stat *put, bool dates) {
+  struct found found = {.state = FOUND_ENTRY};
+  if (put != NULL) found.status = *put;
+  else resolve(&apply->uppers, path, &found);
   if (found.state != FOUND_ENTRY) return;
   count_time(&apply->order, found.status.st_mtim);
   if (dates) date_later(apply, path, found.status.st_mtim, false);
@@ -79,10 +80,10 @@ static void age(struct apply *apply, const char *path) {
   date_later(apply, path, found.status.st_mtim, true);
 }
 
-void date_action(struct apply *apply, const char *action, const char *path) {
+void date_action(struct apply *apply, const char *action, const char *path, const struct stat *put) {
   bool puts = strcmp(action, "put") == 0, touches = strcmp(action, "touch") == 0;
   if (strcmp(action, "know") == 0) return;
   if (strcmp(action, "age") == 0) age(apply, path);
-  if (strcmp(action, "remove") != 0) weigh(apply, path, puts || touches);
+  if (strcmp(action, "remove") != 0) weigh(apply, path, put, puts || touches);
   if (!touches && strcmp(action, "weigh") != 0) date_parent(apply, path);
 }

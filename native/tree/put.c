@@ -52,8 +52,8 @@ static void fresh_temporary(const struct place *place, char text[64]) {
 
 /* All of a file but its name. */
 static void fill_file(const struct apply *apply, const struct place *place, const struct found *found, int to) {
-  struct stat status;
-  int from = open_regular(found->directory, place->name, &status);
+  struct stat status = found->status;
+  int from = open_seen_regular(found->directory, place->name, &status);
   if (from < 0) fail(errno, "open", place->path);
   int error = copy_content(from, to, &status, &bytes);
   if (error != 0) fail(error, "copy", place->path);

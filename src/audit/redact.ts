@@ -65,6 +65,9 @@ const formHint = new RegExp(
   knownForms.flatMap(([hints]) => hints.map((hint) => hint.replaceAll('.', '\\.'))).join('|'),
 );
 
+/** In every text that is changed here. */
+const anyHint = new RegExp(`${secretHint.source}|${formHint.source}|://`, 'i');
+
 const userInfo = /\b([a-z][a-z0-9+.-]*:\/\/)([^\s/?#@"']+)@/gi;
 const namedValue = /(["']?)([A-Za-z_][A-Za-z0-9_.-]*)\1(\s*=\s*|\s*:\s+|:(?=["']))("[^"]*"|'[^']*'|[^\s&;,"']+)/g;
 const scheme = /\b(bearer|basic|digest|token)\s+[A-Za-z0-9+/_.~=-]{8,}/gi;
@@ -78,6 +81,7 @@ function hideUserInfo(_whole: string, start: string, user: string): string {
 }
 
 export function redactText(text: string): string {
+  if (!anyHint.test(text)) return text;
   let shown = text;
   for (const [hints, form] of formHint.test(text) ? knownForms : []) {
     if (hints.some((hint) => shown.includes(hint))) shown = shown.replace(form, hidden);
@@ -94,10 +98,28 @@ export function redactText(text: string): string {
 /** Options whose next argument is `user:password`. */
 const userOption = /^(?:-u|--user|--proxy-user|-U)$/;
 
+/** Of a list of a hundred thousand paths most have nothing to hide: so many are looked at with one look. */
+const lookedAtOnce = 200;
+
+/** Whether nothing in them tells of a secret, nor is there an option that could. */
+const areHarmless = (words: readonly string[]) =>
+  !words.some((word) => word.startsWith('-')) && !anyHint.test(words.join('\n'));
+
 /** An argument may say what the next one is. */
 export function redactArgv(argv: readonly string[]): readonly string[] {
+  if (argv.length <= lookedAtOnce) return areHarmless(argv) ? argv : redactEach(argv, '');
+  const shown: string[] = [];
+  for (let at = 0; at < argv.length; at += lookedAtOnce) {
+    const words = argv.slice(at, at + lookedAtOnce);
+    const before = argv[at - 1] ?? '';
+    shown.push(...(!before.startsWith('-') && areHarmless(words) ? words : redactEach(words, before)));
+  }
+  return shown;
+}
+
+function redactEach(argv: readonly string[], first: string): readonly string[] {
   return argv.map((word, index) => {
-    const before = argv[index - 1] ?? '';
+    const before = argv[index - 1] ?? first;
     if (userOption.test(before) && /^[^:]+:./.test(word)) return `${word.slice(0, word.indexOf(':'))}:${hidden}`;
     const option = /^--?([A-Za-z][\w-]*)$/.exec(before)?.[1];
     const isValue = option !== undefined && isSecretName(option) && !word.startsWith('-');

@@ -59,7 +59,7 @@ export async function recordedVerb<T>(
   told: (result: T) => Told = () => done,
 ): Promise<T> {
   const { recorder } = host;
-  const written: string[] = [];
+  const written: Step[] = [];
   let planned = 0;
   recorder.append({ ...entry, status: 'begin', facts });
   let result: T;
@@ -69,10 +69,10 @@ export async function recordedVerb<T>(
         planned += steps.length;
         recorder.append({ ...entry, status: 'begin', durable: true, facts: { ...facts, steps: steps.map(lineOf) } });
       },
-      onStep: (step) => void written.push(lineOf(step)),
+      onStep: (step) => void written.push(step),
     });
   } catch (error) {
-    const steps = planned === 0 ? {} : { steps: written, unwritten: planned - written.length };
+    const steps = planned === 0 ? {} : { steps: written.map(lineOf), unwritten: planned - written.length };
     recordFailure(recorder, { ...entry, facts: { ...facts, ...steps } }, error);
     throw error;
   }

@@ -90,11 +90,10 @@ interface Unmoved {
 }
 
 async function unmovedOf(tree: Tree, { uppers, lowers, steps, sameContent }: Writing): Promise<Unmoved> {
-  if (lowers.length === 0) return { known: [], kept: new Set() };
+  const listed = lowers.length === 0 ? [] : await tree.times({ uppers, lowers, known: true });
+  if (listed.length === 0) return { known: [], kept: new Set() };
   const put = new Set(steps.flatMap(({ action, path }) => (action === 'put' ? [path] : [])));
-  const times = (await tree.times({ uppers, lowers, known: true })).filter(
-    ({ path, state }) => put.has(path) || state === 'same',
-  );
+  const times = listed.filter(({ path, state }) => put.has(path) || state === 'same');
   const wanted = new Set(times.flatMap(({ path, links }) => (links !== undefined && put.has(path) ? [links] : [])));
   const isKnown = ({ state, links }: FileTime) => state === 'same' && links !== undefined && wanted.has(links);
   const known = times.filter(isKnown);

@@ -74,6 +74,10 @@ async function withScratch<T>(fork: OpenFork, act: (directory: string) => Promis
   }
 }
 
+/** Of a shown path, which is a plain one below the workspace or absolute: `resolve` costs more than all else here. */
+const wholePath = (top: string, path: string) =>
+  path.startsWith('/') || path === '.' || top === '/' ? posix.resolve(top, path) : `${top}/${path}`;
+
 const isAsked = (path: string, only: readonly string[] | undefined) =>
   only === undefined || only.some((top) => top === '.' || path === top || path.startsWith(`${top}/`));
 
@@ -90,8 +94,8 @@ export async function judgeChanges(
   const inside: InRepository[] = [];
   const outside: (readonly [Change, whole: string])[] = [];
   for (const change of changes) {
-    const whole = posix.resolve(top, change.path);
-    const isItself = posix.basename(whole).toLowerCase() === '.git';
+    const whole = wholePath(top, change.path);
+    const isItself = /\/\.git$/i.test(whole);
     const place = placeOf(isItself ? posix.join(whole, 'HEAD') : whole);
     if (place === undefined) outside.push([change, whole]);
     else inside.push({ change, place, whole });
@@ -115,7 +119,10 @@ export async function judgeChanges(
     if (reason !== undefined) why.set(path, reason);
   }
   const asked = inside.filter(({ change }) => isAsked(change.path, only));
-  const changed = new Set(changes.map(({ path }) => encodePath(posix.resolve(top, path)).toString('latin1')));
+  const changed =
+    asked.length === 0
+      ? new Set<string>()
+      : new Set(changes.map(({ path }) => encodePath(wholePath(top, path)).toString('latin1')));
   const home = await bringRepositoriesHome(fork, { git, changes: asked, changed, allowSensitive });
   for (const [path, reason] of home.sensitive) why.set(path, reason);
   const { layer } = home;

@@ -36,11 +36,8 @@ export function stepsDone(
   tell: ((step: Step) => void) | undefined,
 ): ((path: string) => void) | undefined {
   if (tell === undefined) return undefined;
-  const actions = new Map(steps.map(({ action, path }) => [path, action]));
-  return (path) => {
-    const action = actions.get(path);
-    if (action !== undefined) tell({ action, path: shownPath(roots, key, path) });
-  };
+  const removed = new Set(steps.flatMap(({ action, path }) => (action === 'remove' ? [path] : [])));
+  return (path) => tell({ action: removed.has(path) ? 'remove' : 'put', path: shownPath(roots, key, path) });
 }
 
 const markOf = ({ paths }: OpenFork, layer: string) => paths.tree(layer, 'writing');

@@ -10,12 +10,12 @@ import { refreshedIndexes } from '../git/refreshed-indexes.js';
 import type { Stack } from '../store/fork-meta.js';
 import { copyTop, makeLayer, rootsOf, sameTop, treesOf } from '../store/layer-pool.js';
 import { shownPath, topPath } from '../store/root-paths.js';
-import { lostSteps } from '../store/trunk-steps.js';
+import { stepsSince } from '../store/trunk-steps.js';
 import type { VaultMeta } from '../store/vault-meta.js';
 import { clashing } from '../tree/clashing.js';
 import type { OpenFork, VaultAccess } from '../vault.js';
 import { withOwnTimes } from './entered-times.js';
-import { enteredByLayers, enteredSince, pathCount, type RootPaths, touchedSince } from './trunk.js';
+import { enteredByLayers, enteredWith, pathCount, type RootPaths, touchedWith } from './trunk.js';
 
 type Adopting = Pick<OpenFork, keyof VaultAccess | 'name' | 'place'>;
 
@@ -55,13 +55,16 @@ async function withoutRepetition(fork: Adopting, stack: Stack, held: RootPaths, 
   return [layer];
 }
 
-/** The stack on top of the trunk as it is now. Everything it names is frozen; the fork's lock is held. */
-export async function adoptTrunk(fork: Adopting, vault: VaultMeta, stack: Stack): Promise<Adopted> {
+/** The stack on top of the trunk as it is now. Everything it names is frozen; the fork's lock is held. `steps`: since the stack's position. */
+export async function adoptTrunk(
+  fork: Adopting,
+  vault: VaultMeta,
+  stack: Stack,
+  steps = stepsSince(fork, vault, stack.position),
+): Promise<Adopted> {
   const base = { position: vault.position, base: vault.trunk };
-  const isWhole = lostSteps(fork, vault, stack.position).length === 0;
-  const entered = isWhole
-    ? enteredSince(fork, vault, stack.position, fork.name)
-    : await enteredByLayers(fork, vault, stack);
+  const isWhole = steps.every((step) => step !== undefined);
+  const entered = isWhole ? enteredWith(steps, fork.name) : await enteredByLayers(fork, vault, stack);
   const shown = [...entered].flatMap(([key, list]) => list.map((path) => shownPath(vault.roots, key, path)));
   const held = new Map<string, readonly string[]>();
   for (const [key, list] of entered) held.set(key, await heldPaths(fork, stack, key, list));
@@ -80,7 +83,7 @@ export async function adoptTrunk(fork: Adopting, vault: VaultMeta, stack: Stack)
   }
   const known = new Set(stack.base);
   const fresh = vault.trunk.filter((layer) => !known.has(layer));
-  const touched = touchedSince(fork, vault, stack.position, fork.name);
+  const touched = touchedWith(steps, fork.name);
   const paths = new Map(
     [...entered, ...touched].map(([key]) => [key, [...(entered.get(key) ?? []), ...(touched.get(key) ?? [])]]),
   );

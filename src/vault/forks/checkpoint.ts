@@ -9,11 +9,12 @@ import { automaticCheckpoints, checkpointReasonCharacters } from '../../base/lim
 import { isLiveTouched } from '../fork-trees.js';
 import { type Checkpoint, type ForkMeta, hasSameDeltas, isSameStack, type Stack } from '../store/fork-meta.js';
 import { makeLayer, treesOf } from '../store/layer-pool.js';
+import { stepsSince } from '../store/trunk-steps.js';
 import { isForkName, type VaultMeta } from '../store/vault-meta.js';
 import { type OpenFork, withMeta } from '../vault.js';
 import { adoptTrunk } from './adopt.js';
 import { atOrBelow, makePathLayer } from './path-layer.js';
-import { appliedSince, enteredSince, pathCount } from './trunk.js';
+import { appliedWith, enteredWith, pathCount } from './trunk.js';
 
 export interface SaveOptions {
   /** For people; unique in its fork. */
@@ -128,10 +129,11 @@ export async function stackOfCheckpoint(
   vault: VaultMeta = fork.vault,
 ): Promise<readonly [stack: Stack, clashes: readonly string[]]> {
   const { paths } = fork;
-  const { stack, clashes } = await adoptTrunk(fork, vault, to);
-  const applied = appliedSince(fork, vault, to.position, fork.name);
+  const steps = stepsSince(fork, vault, to.position);
+  const { stack, clashes } = await adoptTrunk(fork, vault, to, steps);
+  const applied = appliedWith(steps, fork.name);
   if (pathCount(applied) === 0) return [stack, clashes];
-  const entered = enteredSince(fork, vault, to.position, fork.name);
+  const entered = enteredWith(steps, fork.name);
   const layer = makeLayer(paths, { fork: fork.name });
   for (const [key, list] of applied) {
     const from = treesOf(paths, [...to.base, ...to.deltas], key);

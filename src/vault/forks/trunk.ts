@@ -11,7 +11,7 @@ import { workspaceRoot } from '../store/layout.js';
 import { withVaultLock } from '../store/locks.js';
 import { discard } from '../store/trash.js';
 import { lookAtRoot } from '../store/trunk-look.js';
-import { readStep, type TrunkStep } from '../store/trunk-steps.js';
+import type { TrunkStep } from '../store/trunk-steps.js';
 import { refuseEdits } from '../store/vault-limits.js';
 import { readVaultMeta, type VaultMeta, writeVaultMeta } from '../store/vault-meta.js';
 import type { Problem } from '../tree/tree.js';
@@ -98,7 +98,7 @@ export function extendTrunk(
 }
 
 /**
- * As enteredSince, from the layers themselves: where a record is lost it must not hide a clash. What the fork itself applied
+ * As enteredWith, from the layers themselves: where a record is lost it must not hide a clash. What the fork itself applied
  * may be among it; at paths where both have the same that makes no difference.
  */
 export async function enteredByLayers(access: VaultAccess, vault: VaultMeta, stack: Stack): Promise<RootPaths> {
@@ -119,15 +119,11 @@ export async function enteredByLayers(access: VaultAccess, vault: VaultMeta, sta
   return entered;
 }
 
-function pathsOfSteps(
-  access: VaultAccess,
-  vault: VaultMeta,
-  position: number,
-  pathsOf: (step: TrunkStep) => TrunkStep['paths'] | undefined,
-): RootPaths {
+type Steps = readonly (TrunkStep | undefined)[];
+
+function pathsOfSteps(steps: Steps, pathsOf: (step: TrunkStep) => TrunkStep['paths'] | undefined): RootPaths {
   const entered = new Map<string, Set<string>>();
-  for (let at = position + 1; at <= vault.position; at += 1) {
-    const step = readStep(access, at);
+  for (const step of steps) {
     for (const [root, paths] of step === undefined ? [] : Object.entries(pathsOf(step) ?? {})) {
       const known = entered.get(root) ?? new Set();
       for (const path of paths) known.add(path);
@@ -137,19 +133,19 @@ function pathsOfSteps(
   return new Map([...entered].map(([root, paths]) => [root, [...paths]]));
 }
 
-/** What entered the trunk after `position`, from the records of its steps. What the fork itself applied is no news to it. */
-export function enteredSince(access: VaultAccess, vault: VaultMeta, position: number, fork: string): RootPaths {
-  return pathsOfSteps(access, vault, position, ({ by, paths }) => (by === fork ? undefined : paths));
+/** What entered the trunk with these steps. What the fork itself applied is no news to it. */
+export function enteredWith(steps: Steps, fork: string): RootPaths {
+  return pathsOfSteps(steps, ({ by, paths }) => (by === fork ? undefined : paths));
 }
 
-/** What was only touched after `position`. */
-export function touchedSince(access: VaultAccess, vault: VaultMeta, position: number, fork: string): RootPaths {
-  return pathsOfSteps(access, vault, position, ({ by, touched }) => (by === fork ? undefined : touched));
+/** What was only touched by these steps. */
+export function touchedWith(steps: Steps, fork: string): RootPaths {
+  return pathsOfSteps(steps, ({ by, touched }) => (by === fork ? undefined : touched));
 }
 
-/** What the fork itself applied after `position`. */
-export function appliedSince(access: VaultAccess, vault: VaultMeta, position: number, fork: string): RootPaths {
-  return pathsOfSteps(access, vault, position, ({ by, paths }) => (by === fork ? paths : undefined));
+/** What the fork itself applied with these steps. */
+export function appliedWith(steps: Steps, fork: string): RootPaths {
+  return pathsOfSteps(steps, ({ by, paths }) => (by === fork ? paths : undefined));
 }
 
 /**

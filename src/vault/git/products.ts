@@ -8,7 +8,8 @@ import { gitConfigurationBytes } from '../../base/limits.js';
 import { readSmallFile } from '../../base/small-file.js';
 
 interface IgnoreRule {
-  readonly matches: RegExp;
+  /** Of a path relative to the directory of the rules. */
+  matches(path: string): boolean;
   readonly negated: boolean;
   readonly directoriesOnly: boolean;
 }
@@ -28,6 +29,14 @@ function expression(pattern: string): string {
   });
 }
 
+/** A name, or an ending of names, as most rules are: without an expression, which costs a list of many paths seconds. */
+function plainMatch(pattern: string): IgnoreRule['matches'] | undefined {
+  const ending = pattern.startsWith('*') ? pattern.slice(1) : undefined;
+  if (/[*?[\\/]/.test(ending ?? pattern)) return undefined;
+  if (ending !== undefined) return (path) => path.endsWith(ending);
+  return (path) => path.endsWith(pattern) && (path.length === pattern.length || path.at(-pattern.length - 1) === '/');
+}
+
 /** The rules of one file of them, in its order; each matches paths relative to the directory of the file. */
 export function ignoreRules(text: string): readonly IgnoreRule[] {
   return text.split(/\r?\n/).flatMap((line) => {
@@ -38,10 +47,13 @@ export function ignoreRules(text: string): readonly IgnoreRule[] {
     const directoriesOnly = whole.endsWith('/');
     const pattern = directoriesOnly ? whole.slice(0, -1) : whole;
     if ((pattern.match(/[*?]/g) ?? []).length > mostWildcards) return [];
+    const plain = plainMatch(pattern);
+    if (plain !== undefined) return [{ matches: plain, negated, directoriesOnly }];
     const anchored = pattern.includes('/');
     const body = expression(pattern.replace(/^\//, ''));
     try {
-      return [{ matches: new RegExp(`^${anchored ? '' : '(?:.*/)?'}${body}$`, 's'), negated, directoriesOnly }];
+      const whole = new RegExp(`^${anchored ? '' : '(?:.*/)?'}${body}$`, 's');
+      return [{ matches: (path) => whole.test(path), negated, directoriesOnly }];
     } catch {
       return [];
     }
@@ -55,7 +67,7 @@ export function ignoredBy(rulesIn: (directory: string) => readonly IgnoreRule[])
     for (let at = path.lastIndexOf('/'); ; at = path.lastIndexOf('/', at - 1)) {
       const rest = path.slice(at + 1);
       const rules = rulesIn(at < 0 ? '' : path.slice(0, at));
-      const rule = rules.findLast((each) => (isDirectory || !each.directoriesOnly) && each.matches.test(rest));
+      const rule = rules.findLast((each) => (isDirectory || !each.directoriesOnly) && each.matches(rest));
       if (rule !== undefined) return !rule.negated;
       if (at <= 0) return false;
     }

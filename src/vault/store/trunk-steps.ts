@@ -15,7 +15,7 @@ export interface TrunkStep {
 }
 
 /** Undefined where a power cut left no whole record. */
-export function readStep(access: VaultAccess, position: number): TrunkStep | undefined {
+function readStep(access: VaultAccess, position: number): TrunkStep | undefined {
   const step = readWholeJson(access.paths.edits(position)) as TrunkStep | null | undefined;
   return typeof step?.paths === 'object' && step.paths !== null && step.unknown !== true ? step : undefined;
 }
@@ -24,6 +24,15 @@ export function readStep(access: VaultAccess, position: number): TrunkStep | und
 export function writeUnknownStep(access: VaultAccess, position: number): void {
   const step: TrunkStep = { unknown: true, paths: {} };
   writeFileAtomic(access.paths.edits(position), `${JSON.stringify(step)}\n`, { durable: false });
+}
+
+/** All after `position`. Each may name a hundred thousand paths: read once by whoever asks for several things of them. */
+export function stepsSince(
+  access: VaultAccess,
+  vault: VaultMeta,
+  position: number,
+): readonly (TrunkStep | undefined)[] {
+  return Array.from({ length: Math.max(0, vault.position - position) }, (_, at) => readStep(access, position + 1 + at));
 }
 
 /** Positions whose record is damaged or missing. */

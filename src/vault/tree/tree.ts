@@ -282,7 +282,9 @@ export class Tree {
     if (options.before !== undefined) words.push('--before', String(options.before));
     if (options.durable === true) words.push('--durable');
     words.push(...shiftWords(options.shift));
-    const input = joinFields(options.plan.flatMap(({ action, path }) => [action, path]));
+    const fields: string[] = [];
+    for (const { action, path } of options.plan) fields.push(action, path);
+    const input = joinFields(fields);
     const clashes: string[] = [];
     const aside: string[] = [];
     let after: bigint | undefined;
