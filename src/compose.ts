@@ -60,6 +60,11 @@ export function composeHost(env: Host['environment'] = process.env, alone = fals
     home,
     root,
     agents: async (name: string) => (await import('./objects/agent.js')).agentNamed({ root, uid }, name),
+    askTrees: async (texts: readonly string[], directory: string) =>
+      (await import('./sdk/vfs/virtual-files.js')).askedTrees(texts, {
+        directory,
+        library: nativeProgram('fuse.node'),
+      }),
     operatorDirectories: Object.freeze([root, configuration]),
     hidden: Object.freeze([store.directory, root, configuration]),
     environment: env,

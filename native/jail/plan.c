@@ -144,7 +144,7 @@ static bool belongs(enum code code, enum plan_kind kind)
 	case PLAN_WHOLE:
 		return true;
 	case PLAN_KEPT:
-		return (!of_command || code == OP_SHIFT) && code != OP_FUSE; /* its server ends with one command */
+		return !of_command || code == OP_SHIFT;
 	case PLAN_COMMAND:
 		return of_command && code != OP_SHIFT;
 	case PLAN_OVERLAYS:

@@ -412,8 +412,14 @@ export const manifestsAtOnce = 32;
 /** A table of trees (`vfs.toml`); one that is larger was not written by a person. */
 export const tableFileBytes = 256 * 1024;
 
-/** What one call of a remote tree (s3, webdav) may take, with its retries; ETIMEDOUT then. Whoever waits in a mount cannot be killed meanwhile. */
+/** What one call of a remote tree (s3, webdav) may take, with its retries; ETIMEDOUT then. */
 export const remoteCallMilliseconds = 30_000;
+
+/**
+ * How long a request of a mount goes on waiting for a remote tree when a signal came for whoever asked: EINTR then, so that one that
+ * is to be killed dies. Programs that are not killed get it, too, where the remote is that slow.
+ */
+export const interruptedMilliseconds = 1_000;
 
 /** Until a connection to it is there. */
 export const remoteConnectMilliseconds = 5_000;

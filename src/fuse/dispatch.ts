@@ -7,12 +7,22 @@ import { ErrnoError } from '../base/errno.js';
 import { type Answer, type Steps, settle } from '../vfs/answer.js';
 import type { FileSystem } from '../vfs/filesystem.js';
 import { body, type DispatchOptions, listed, Operations, type Request, valued } from './operations.js';
-import { kindOfMode, mostWriteBytes, opcodes, outHeaderBytes, readName, readNumber } from './wire.js';
+import { entryBytes, kindOfMode, mostWriteBytes, opcodes, outHeaderBytes, readName, readNumber } from './wire.js';
 
 const { errno } = constants;
 const errnoNumbers = new Map<string, number>([...Object.entries(errno), ['ENOTSUP', errno.EOPNOTSUPP]]);
 /** Of a reply that is neither read content nor a listing: the longest is an extended attribute. */
 const plainReplyBytes = 128 * 1024;
+
+/** Those whose reply tells the kernel of an inode. */
+const makesEntry = new Set<number>([
+  opcodes.lookup,
+  opcodes.create,
+  opcodes.mkdir,
+  opcodes.mknod,
+  opcodes.symlink,
+  opcodes.link,
+]);
 
 /** Where the reply ends; undefined where there is none. */
 type End = number | undefined;
@@ -61,6 +71,28 @@ export class Dispatch {
       );
     } catch (error) {
       return failed(reply, unique, error);
+    }
+  }
+
+  /** That a request was given up. */
+  interrupted(unique: bigint): Buffer {
+    return refused(Buffer.allocUnsafe(outHeaderBytes), unique, -errno.EINTR);
+  }
+
+  /** Takes back what only the kernel would have ended, of a reply that it was never sent. */
+  async undo(request: Buffer, reply: Buffer): Promise<void> {
+    if (reply.readInt32LE(4) !== 0) return;
+    const { nodes } = this.#operations;
+    const opcode = request.readUInt32LE(4);
+    if (opcode === opcodes.opendir) this.#operations.closed(readNumber(reply, outHeaderBytes));
+    const node = makesEntry.has(opcode) ? readNumber(reply, outHeaderBytes) : 0;
+    if (node !== 0) nodes.forgotten(nodes.number(node), 1);
+    if (opcode !== opcodes.open && opcode !== opcodes.create) return;
+    const at = opcode === opcodes.open ? outHeaderBytes : outHeaderBytes + entryBytes;
+    try {
+      await this.#fs.release(readNumber(reply, at));
+    } catch (error) {
+      if (!(error instanceof ErrnoError)) throw error; // Nobody is left to hear of it.
     }
   }
 

@@ -260,8 +260,12 @@ export class Operations {
     return this.#opened(request, handle, outHeaderBytes);
   }
 
+  closed(listing: number): void {
+    this.#listings.delete(listing);
+  }
+
   releasedir({ bytes }: Request): number {
-    this.#listings.delete(readNumber(bytes, body));
+    this.closed(readNumber(bytes, body));
     return outHeaderBytes;
   }
 

@@ -8,6 +8,7 @@ import { readSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
 import { ErrnoError, hasCode } from '../base/errno.js';
 import type { FileSystem } from '../vfs/filesystem.js';
+import { Awaited } from './awaited.js';
 import type { Dispatch } from './dispatch.js';
 import type { FuseLibrary } from './mount.js';
 import { requestBytes } from './wire.js';
@@ -32,7 +33,7 @@ const mostAwaited = 64;
 export async function serve({ descriptor, library, dispatch, filesystem, signal }: Serving): Promise<void> {
   const request = Buffer.allocUnsafeSlow(requestBytes);
   const { immediate } = filesystem.capabilities;
-  const awaited = new Set<Promise<void>>();
+  const awaited = new Awaited(dispatch, (reply) => send(descriptor, reply));
   let served = 0;
   while (!signal.aborted) {
     const ready = library.wait(descriptor, awaited.size === 0 ? idleMilliseconds : turnMilliseconds);
@@ -46,19 +47,17 @@ export async function serve({ descriptor, library, dispatch, filesystem, signal 
     if (length === undefined) break;
     if (length === 0) continue;
     served += 1;
-    const answered = dispatch.answer(immediate ? request : Buffer.from(request.subarray(0, length)), length);
+    if (awaited.size > 0 && awaited.interrupts(request)) continue;
+    const bytes = immediate ? request : Buffer.from(request.subarray(0, length));
+    const answered = dispatch.answer(bytes, length);
     if (!(answered instanceof Promise)) {
       if (answered !== undefined) send(descriptor, answered);
       continue;
     }
-    const sent: Promise<void> = answered.then((reply) => {
-      awaited.delete(sent);
-      if (reply !== undefined) send(descriptor, reply);
-    });
-    awaited.add(sent);
-    if (immediate) await sent;
+    const settled = awaited.add(bytes, answered);
+    if (immediate) await settled;
   }
-  await Promise.all(awaited);
+  await awaited.all();
 }
 
 /** Nothing came, or a signal did; whatever else it is, the next read says. */

@@ -4,6 +4,7 @@
  * with this process, and everything inside with it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync } from 'node:fs';
 import type { Server, Socket } from 'node:net';
 import { constants } from 'node:os';
 import type { Duplex, Readable } from 'node:stream';
@@ -34,6 +35,8 @@ export interface ServedJailRequest {
   readonly lockDescriptor?: number | undefined;
   /** Given the listening socket of a plan that has one. */
   readonly onServer?: ((server: Server) => void) | undefined;
+  /** Ends of channels to the servers of its trees, in the plan's order; closed here once the jail has them. */
+  readonly channels?: readonly number[] | undefined;
 }
 
 export interface ServedCommand {
@@ -113,13 +116,14 @@ export class ServedJail {
     return jail;
   }
 
-  private constructor({ program, lockDescriptor, onServer }: ServedJailRequest) {
+  private constructor({ program, lockDescriptor, onServer, channels = [] }: ServedJailRequest) {
     const child = spawn(program, ['serve'], {
       // What a command sees as pid 1; the path would tell of the host.
       argv0: 'ctx-jail',
-      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe', 'pipe', lockDescriptor ?? 'ignore', 'ipc'],
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe', 'pipe', lockDescriptor ?? 'ignore', 'ipc', ...channels],
       env: {},
     });
+    for (const channel of channels) closeSync(channel);
     this.#child = child;
     this.#requests = child.stdio[requestDescriptor] as Duplex;
     // A jail that ended says so by its end.

@@ -6,6 +6,7 @@ import type { ResolvedAuthority } from '../proxy/grants/authority-of.js';
 import { enforcedPlan } from '../proxy/grants/enforced-plan.js';
 import { secretsFor } from '../proxy/grants/injected-secrets.js';
 import { ownersOf } from '../proxy/grants/jail-identity.js';
+import { serversOf, type TreeServers, withTrees } from '../proxy/grants/served-trees.js';
 import type { Host, Place } from '../proxy/host.js';
 import { heldCachesText } from '../proxy/report/held-caches.js';
 import type { Permitted } from '../proxy/run/authority-for.js';
@@ -27,6 +28,8 @@ export interface Equipment {
   readonly kept: KeptPlace;
   readonly group: ControlGroup | undefined;
   readonly network: JailNetwork | undefined;
+  /** Of the trees that its commands see. */
+  readonly servers: TreeServers | undefined;
   readonly record: KeptJailRecord;
   readonly resolved: ResolvedAuthority;
   readonly origin: string;
@@ -48,14 +51,18 @@ export interface MountedFork {
 interface Parts {
   readonly jail: ServedJail | undefined;
   readonly network: JailNetwork | undefined;
+  readonly servers: TreeServers | undefined;
+  /** The channels to the servers are the jail's. */
+  readonly handedOver: boolean;
   readonly group: ControlGroup | undefined;
   readonly member: Member | undefined;
   readonly kept: KeptPlace | undefined;
 }
 
 /** Where a start failed: whatever is there already goes. */
-export async function dismantle({ jail, network, group, member, kept }: Parts): Promise<void> {
+export async function dismantle({ jail, network, servers, handedOver, group, member, kept }: Parts): Promise<void> {
   await jail?.end();
+  await servers?.end(handedOver);
   await network?.end();
   group?.remove();
   member?.leave();
@@ -83,6 +90,8 @@ export async function makeEquipment(asked: EquipmentRequest): Promise<[Equipment
   let member: Member | undefined;
   let group: ControlGroup | undefined;
   let network: JailNetwork | undefined;
+  let servers: TreeServers | undefined;
+  let handedOver = false;
   let jail: ServedJail | undefined;
   try {
     const owners = ownersOf(place, resolved);
@@ -96,27 +105,30 @@ export async function makeEquipment(asked: EquipmentRequest): Promise<[Equipment
     const facts = { command: 'ctx jail start', roots, owners, checkpoint };
     member = await Member.enter(host.tree, opened.place, facts, opened.others, kept);
     const mounts = mountsOf(synced.fork, resolved.roots, { cache: request.cache });
-    const view = viewOf({ ...whole, host, place, resolved, mounts });
+    const view = withTrees(host, viewOf({ ...whole, host, place, resolved, mounts }), request.trees ?? []);
     const fork = opened.name;
     const record = new KeptJailRecord(host, { id, origin, vault: synced.fork.id, fork, resolved });
     const { privateHosts = [] } = request;
     const secrets = secretsFor(host, request.secrets);
     network = await networkFor({ authority, privateHosts, secrets, view, onConnection: record.connections });
     group = makeGroup(authority.quota, host.lockLibrary);
+    servers = await serversOf(view, request.trees)?.();
+    handedOver = true;
     jail = await ServedJail.make({
       program: host.jailProgram,
       plan: enforcedPlan({ ...view, jail: { ...view.jail, controlGroups: group?.directories ?? [] } }, keptPlan),
       lockDescriptor: kept.descriptor,
       onServer: network?.onServer,
+      channels: servers?.channels,
     });
     // Said now, and with the first command: whoever runs that may be another one.
     const warnings = [...(opened.warnings ?? []), ...heldCachesText(jail.heldCaches)];
     for (const text of warnings) host.warn?.(text);
     record.sayLater(warnings);
-    const equipment = { jail, kept, group, network, record, resolved, origin, fork };
+    const equipment = { jail, kept, group, network, servers, record, resolved, origin, fork };
     return [equipment, { fork: synced.fork, member, isReadOnly: false, isDown: false, running: new Set() }];
   } catch (error) {
-    await dismantle({ jail, network, group, member, kept });
+    await dismantle({ jail, network, servers, handedOver, group, member, kept });
     throw error;
   }
 }

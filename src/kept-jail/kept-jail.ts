@@ -10,6 +10,7 @@
  *
  * Where something runs in the background nothing is frozen before a command, and its report says so.
  */
+import { ErrnoError } from '../base/errno.js';
 import { commandsAtWork } from '../base/limits.js';
 import { Room, Turns } from '../base/turns.js';
 import { uniqueName } from '../base/unique-name.js';
@@ -19,6 +20,7 @@ import { mountingPlan } from '../proxy/grants/enforced-plan.js';
 import { secretsFor } from '../proxy/grants/injected-secrets.js';
 import { type Host, type Place, placeOf } from '../proxy/host.js';
 import type { Envelope } from '../proxy/report/envelope.js';
+import { withMounts } from '../proxy/run/asked-mounts.js';
 import { authorityToPrepare, type Permitted } from '../proxy/run/authority-for.js';
 import type { JailRun } from '../proxy/run/run.js';
 import { runOnFork, withArrived } from '../proxy/run/run-on-fork.js';
@@ -38,6 +40,15 @@ import type { KeptCommand, KeptJailRequest } from './jail-request.js';
 import { KeptFork } from './kept-fork.js';
 import { ranApart, readApart, runApart } from './run-apart.js';
 import { runKept } from './run-kept.js';
+
+/** What serves a tree serves one jail. */
+function cannotBeApart(): ErrnoError {
+  return new ErrnoError('ENOTSUP', {
+    operation: 'exec',
+    reason: 'it needs a jail of its own, and the mounts of the kept jail cannot be in two',
+    remedy: 'ctx exec --mount has a jail for one command; or end the commands that it cannot run beside',
+  });
+}
 
 const background = 'processes of earlier commands are running: what they write is in this report too';
 
@@ -72,7 +83,8 @@ export class KeptJail {
     return this.#equipment.jail.ended;
   }
 
-  static async start(host: Host, request: KeptJailRequest): Promise<KeptJail> {
+  static async start(host: Host, asked: KeptJailRequest): Promise<KeptJail> {
+    const request = await withMounts(host, asked);
     const place = placeOf(host, request.cwd);
     // Of the whole workspace, wherever in it a command will stand.
     const resolved = await authorityToPrepare(
@@ -99,7 +111,7 @@ export class KeptJail {
         await jail.#fork.letGo();
         return jail;
       } catch (error) {
-        await dismantle({ ...equipment, member: mounted.member });
+        await dismantle({ ...equipment, handedOver: true, member: mounted.member });
         throw error;
       }
     } finally {
@@ -126,8 +138,9 @@ export class KeptJail {
   }
 
   async #end(): Promise<void> {
-    const { jail, group, network, kept, record } = this.#equipment;
+    const { jail, group, network, servers, kept, record } = this.#equipment;
     await jail.end();
+    await servers?.end(true);
     await this.#fork.unwatch();
     await network?.end();
     group?.remove();
@@ -239,7 +252,8 @@ export class KeptJail {
     { host, place, resolved, request, command }: DecidedCommand,
     warnings: readonly string[],
   ): Promise<Envelope> {
-    const { group } = this.#equipment;
+    const { group, servers } = this.#equipment;
+    if (servers !== undefined) throw cannotBeApart();
     return executeInOwnJail(host, request, {
       place,
       resolved,

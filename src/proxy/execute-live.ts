@@ -8,9 +8,11 @@ import type { Quota } from '../authority/quota.js';
 import { ErrnoError } from '../base/errno.js';
 import { storePaths } from '../vault/store/layout.js';
 import type { Owner } from '../vault/vault.js';
+import { serversOf, treeText, treeWarnings, withTrees } from './grants/served-trees.js';
 import { type Host, placeOf } from './host.js';
 import type { LiveEnvelope } from './report/envelope.js';
 import { recordedRefusal } from './report/recorded-refusal.js';
+import { withMounts } from './run/asked-mounts.js';
 import { authorityFor, refusedEntry } from './run/authority-for.js';
 import { type ExecRequest, refuseNoCommand } from './run/exec-request.js';
 import { liveNote, recordInterruptedLive } from './run/live-runs.js';
@@ -59,15 +61,16 @@ function refuseForkLimits({ disk, inodes }: Quota): void {
   });
 }
 
-export async function executeLive(host: Host, request: LiveRequest): Promise<LiveEnvelope> {
-  refuseNoCommand(request, 'jail run');
+export async function executeLive(host: Host, asked: LiveRequest): Promise<LiveEnvelope> {
+  refuseNoCommand(asked, 'jail run');
+  const request = await withMounts(host, asked);
   refuseFork(request);
   recordInterruptedLive(host);
   const place = placeOf(host, request.cwd);
   const { owner, origin } = place;
   refuseOwnFiles(host, origin);
   const resolved = await authorityFor(host, place, { ...request, wait: false, live: true });
-  const { argv, environmentAdditions, weakened } = request;
+  const { argv, environmentAdditions, weakened, trees = [] } = request;
   const mounts = unusedFork(host, place);
   await resolved.permission.confirmDirectories();
   const view = await recordedRefusal(
@@ -75,20 +78,27 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
     () => refusedEntry(place, request, resolved.agent),
     () => {
       refuseForkLimits(resolved.authority.quota);
-      return viewOf({ host, place, resolved, mounts, argv, environmentAdditions, weakened });
+      const shown = viewOf({ host, place, resolved, mounts, argv, environmentAdditions, weakened });
+      return withTrees(host, liveView(shown, owner, host.store.directory), trees);
     },
   );
   const { report } = await runOnTarget(host, request, {
     place,
     resolved,
-    view: liveView(view, owner, host.store.directory),
+    view,
     isLive: true,
     object: `workspace/${origin}`,
-    facts: { live: true },
+    facts: { live: true, ...(trees.length === 0 ? {} : { trees: trees.map(treeText) }) },
     note: liveNote(host),
     outputsOf: (run) => join(storePaths(host.store.directory).runs, run),
     run: (command) =>
-      runInJail({ ...ownJailOf(host, resolved, request), ...command, counted: [], onStarted: request.onStarted }),
+      runInJail({
+        ...ownJailOf(host, resolved, request),
+        ...command,
+        counted: [],
+        onStarted: request.onStarted,
+        servers: serversOf(command.view, trees),
+      }),
     // Nothing is told apart from what was there before.
     look: async () => ({ seen: undefined, facts: {} }),
   });
@@ -96,6 +106,6 @@ export async function executeLive(host: Host, request: LiveRequest): Promise<Liv
     ...report,
     workspace: { origin, vault: null, fork: null },
     live: [origin, ...resolved.live],
-    warnings: [...report.warnings, ...nobodyHere(owner)],
+    warnings: [...report.warnings, ...nobodyHere(owner), ...treeWarnings(trees)],
   };
 }

@@ -14,6 +14,7 @@ import { ownersOf } from './grants/jail-identity.js';
 import { serversOf } from './grants/served-trees.js';
 import { type Host, type Place, placeOf } from './host.js';
 import type { Envelope } from './report/envelope.js';
+import { withMounts } from './run/asked-mounts.js';
 import { authorityFor, type Permitted } from './run/authority-for.js';
 import { type ExecRequest, refuseNoCommand } from './run/exec-request.js';
 import { joinedFork, refuseOtherOwners } from './run/join-fork.js';
@@ -123,8 +124,9 @@ async function executeOpened(host: Host, request: ExecRequest, own: OwnJail, ope
   }
 }
 
-export async function execute(host: Host, request: ExecRequest): Promise<Envelope> {
-  refuseNoCommand(request, 'exec');
+export async function execute(host: Host, asked: ExecRequest): Promise<Envelope> {
+  refuseNoCommand(asked, 'exec');
+  const request = await withMounts(host, asked);
   recordInterruptedLive(host);
   const place = placeOf(host, request.cwd);
   const resolved = await authorityFor(host, place, request);

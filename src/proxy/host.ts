@@ -12,6 +12,7 @@ import type { Store } from '../vault/store/store.js';
 import type { Tree } from '../vault/tree/tree.js';
 import type { Owner } from '../vault/vault.js';
 import type { AgentSource } from './agent-facts.js';
+import type { AskedTree } from './asked-tree.js';
 import { refuseForeignLinks } from './canonical-paths.js';
 import { workspaceOf } from './workspace.js';
 
@@ -36,6 +37,8 @@ export interface Host {
   /** Where agents and tools are kept, seen by agents as `/ctx`. */
   readonly root: string;
   readonly agents: AgentSource;
+  /** `SPEC=TARGET[:rw]`, read; relative paths begin at the directory. EINVAL for what is none. Nothing is opened yet. */
+  askTrees?(texts: readonly string[], directory: string): Promise<readonly AskedTree[]>;
   /** Where the operator's `agents.toml` is looked for, in order. */
   readonly operatorDirectories: readonly string[];
   /** Canonical paths that no jail ever shows: the store, the objects, the operator's files. */

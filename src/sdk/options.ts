@@ -20,6 +20,7 @@ export type Grants = Pick<
   | 'network'
   | 'privateHosts'
   | 'secrets'
+  | 'mounts'
   | 'quota'
 > &
   Partial<Pick<ExecRequest, 'weakened'>>;

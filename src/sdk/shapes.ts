@@ -62,6 +62,7 @@ export const workspaceMembers: { readonly [Name in keyof Required<WorkspaceOptio
   network: optional(words),
   privateHosts: optional(words),
   secrets: optional(list(secret)),
+  mounts: optional(words),
   quota: optional(quota),
   weakened: optional(words),
   approvalMilliseconds: optional(milliseconds),

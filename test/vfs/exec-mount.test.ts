@@ -1,46 +1,11 @@
 /** `ctx exec --mount`: trees of the VFS inside a jail, each served by a process outside of it. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
-import { until } from '../support/process.js';
+import { noneIsLeft, reasonToSkip, serversOf } from '../support/fuse-in-jail.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
-import { asOneUser, forEachUser, spawnIdentity, type TestUser } from '../support/users.js';
-
-/** Asked of the kernel and not of ctx, so that a defect of ctx is never a skip. */
-function reasonToSkip(user: TestUser): string | undefined {
-  try {
-    accessSync('/dev/fuse', constants.R_OK | constants.W_OK);
-  } catch {
-    return '/dev/fuse cannot be opened here';
-  }
-  const namespaces = user.uid === 0 ? ['--mount'] : ['--user', '--map-root-user', '--mount'];
-  const mount = 'exec 3<>/dev/fuse && exec mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 ctx /mnt';
-  const { status } = spawnSync('unshare', [...namespaces, 'sh', '-c', mount], {
-    timeout: 20_000,
-    killSignal: 'SIGKILL',
-    ...spawnIdentity(user),
-  });
-  return status === 0 ? undefined : `FUSE cannot be mounted in a namespace by uid ${user.uid} here`;
-}
-
-/** Every process that serves a mount at this target: no other test has it. */
-function serversOf(target: string): number[] {
-  return readdirSync('/proc')
-    .filter((entry) => /^\d+$/.test(entry))
-    .filter((entry) => {
-      try {
-        return readFileSync(`/proc/${entry}/cmdline`, 'utf8').endsWith(`\0${target}\0`);
-      } catch {
-        return false; // ended meanwhile
-      }
-    })
-    .map(Number);
-}
-
-const noneIsLeft = (target: string) => until(() => serversOf(target).length === 0, `no server of ${target} is left`);
+import { forEachUser } from '../support/users.js';
 
 async function exec(stage: Stage, cwd: string, mounts: readonly string[], script: string): Promise<Envelope> {
   const words = mounts.map((mount) => `--mount=${mount}`);
@@ -177,11 +142,10 @@ forEachUser((user) => {
         [2, /expected SPEC=TARGET/, ['--mount', 'memory:']],
         [2, /the jail needs \/usr/, ['--mount', 'memory:=/usr/lib']],
         [2, /shown to the command/, ['--mount', `memory:=${cwd}/inside`]],
+        [2, /shown to the command/, ['--live', '--mount', `memory:=${cwd}/inside`]],
         [2, /hidden from every command/, ['--mount', `host:${stage.directory}=/mnt/x`]],
         [2, /is there, too/, ['--mount', 'memory:=/mnt/x', '--mount', 'memory:=/mnt/x/y']],
         [1, /expected the file of a chunk store/, ['--mount', 'memory:=/mnt/y', '--mount', `chunked:${file}=/mnt/x`]],
-        [2, /do not go together/, ['--live', '--mount', 'memory:=/mnt/x']],
-        [2, /do not go together/, ['--keep', '--mount', 'memory:=/mnt/x']],
       ];
       for (const [expected, message, words] of refused) {
         const { code, stdout, stderr } = await stage.ctx(cwd, ['exec', ...words, '--', 'echo', 'ran']);
@@ -190,15 +154,5 @@ forEachUser((user) => {
         assert.equal(stdout, '');
       }
     });
-  });
-});
-
-asOneUser((user) => {
-  const stage = useStage(user);
-
-  test('a verb that has no mounts says so', async () => {
-    const { code, stderr } = await stage.ctx(stage.project(), ['run', '--mount', 'memory:=/mnt/x', '--', 'true']);
-    assert.equal(code, 2);
-    assert.match(stderr, /'--mount' is no option of it/);
   });
 });

@@ -1,9 +1,7 @@
 /** `ctx exec` as the command line has it: what it takes and how it is described. What it does is `exec-verb`, or a bundle of its own. */
-
-import { ErrnoError } from '../../base/errno.js';
 import { approvalWait, formOptions, runOptions } from '../input/command-options.js';
 import { alone, fork, json, wait } from '../input/common-options.js';
-import type { Arguments, Option, Verb } from '../verb.js';
+import type { Option, Verb } from '../verb.js';
 
 export const stream: Option = {
   name: 'stream',
@@ -20,12 +18,6 @@ export const execShape: Omit<Verb, 'load'> = {
     stream,
     ...formOptions,
     ...runOptions,
-    {
-      name: 'mount',
-      value: 'SPEC=TARGET[:rw]',
-      repeated: true,
-      summary: 'show it a tree of the VFS at an absolute path, read-only without :rw (docs/vfs.md)',
-    },
     fork,
     approvalWait,
     alone,
@@ -50,13 +42,3 @@ export const execShape: Omit<Verb, 'load'> = {
 
 /** Options by which a call is more than one command on a fork: code that the others do not read. */
 export const otherForms = ['live', 'keep'] as const;
-
-/** What serves a mount ends with one command on a fork. */
-export function refuseMounts(call: Arguments, form: (typeof otherForms)[number]): void {
-  if (call.values('mount').length === 0) return;
-  throw new ErrnoError('EINVAL', {
-    operation: 'ctx exec',
-    reason: `--${form} and --mount do not go together yet`,
-    remedy: `without --${form} the command has the mount`,
-  });
-}

@@ -1,6 +1,5 @@
 /** `ctx exec`: the proxy's face for people and scripts. stdout is the command's alone. */
 import { resolve } from 'node:path';
-import { nativeProgram } from '../../base/native-program.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import type { Command } from '../../sdk/options.js';
 import { execAt } from '../../sdk/workspace/command.js';
@@ -15,28 +14,14 @@ export function commandOf(call: Arguments): Command {
   return 'argv' in form ? form.argv : { shell: form.text };
 }
 
-/** Most commands have none, and read none of the code for them. */
-async function treesOf(call: Arguments) {
-  const asked = call.values('mount');
-  if (asked.length === 0) return undefined;
-  const { askedTrees } = await import('../../sdk/vfs/virtual-files.js');
-  return askedTrees(asked, {
-    directory: currentDirectory(),
-    program: [...process.execArgv, process.argv[1] ?? ''],
-    library: nativeProgram('fuse.node'),
-  });
-}
-
 export const run: Run = async (call, host) => {
   const command = commandOf(call);
   const options = optionsOf(call);
   const directory = resolve(currentDirectory(), call.value('cwd') ?? '.');
-  const trees = await treesOf(call);
   return runCommand(call, {
     host,
     report: wantsReport(call.value('report')),
     text: reportText,
-    perform: async (asked, onProgress) =>
-      execAt(await host(), { ...options, onProgress, directory, trees }, command, asked),
+    perform: async (asked, onProgress) => execAt(await host(), { ...options, onProgress, directory }, command, asked),
   });
 };

@@ -9,7 +9,6 @@ import { workspaceHere } from '../input/workspace-here.js';
 import { liveReportText } from '../text/report-text.js';
 import type { Arguments, Run } from '../verb.js';
 import { commandOf } from './exec.js';
-import { refuseMounts } from './exec-shape.js';
 import { runCommand, wantsReport } from './run-command.js';
 
 /** What only a fork can do. */
@@ -25,7 +24,6 @@ export const execLive: Run = async (call, host) => {
       remedy: 'without --live the command runs on a fork',
     });
   }
-  refuseMounts(call, 'live');
   const directory = resolve(currentDirectory(), call.value('cwd') ?? '.');
   return runLive(call, host, commandOf(call), directory);
 };

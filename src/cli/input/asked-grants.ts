@@ -33,6 +33,7 @@ export function grantsOf(call: Arguments, environment: NodeJS.ProcessEnv = proce
     network: [...call.values('net'), ...call.values('allow-host')].map(withDefaultPort),
     privateHosts: call.values('net-private'),
     secrets: call.values('secret').map((text) => parseSecret(text, environment)),
+    mounts: call.values('mount'),
     quota: quotaOf(call),
     weakened: [
       ...(call.values('weaken') as readonly JailLayer[]),

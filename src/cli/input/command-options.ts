@@ -77,6 +77,12 @@ export const runOptions: readonly Option[] = [
     summary: 'a header that the proxy adds for a host, from a variable or ctx secret',
   },
   {
+    name: 'mount',
+    value: 'SPEC=TARGET[:rw]',
+    repeated: true,
+    summary: 'show it a tree of the VFS at an absolute path, read-only without :rw (docs/vfs.md)',
+  },
+  {
     name: 'cache',
     value: 'WHERE',
     choices: ['fork', 'share'],

@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import { ErrnoError, exitCodeFor } from '../../base/errno.js';
 import { terminationGraceMilliseconds } from '../../base/limits.js';
 import { harmlessJson, harmlessOutput } from '../../base/visible-text.js';
+import { currentDirectory } from '../../sdk/current-directory.js';
 import {
   type ClientRequest,
   type Conversation,
@@ -169,8 +170,9 @@ export class ClientConnection {
       const call = parseArguments(verb, rest);
       // Another fork, other grants, other rules: that is no command for this jail, and runs in one of its own.
       if ((call.value('fork') ?? jail.fork) !== jail.fork) return this.#refuse();
-      if (isExec && (call.flag('alone') || call.values('mount').length > 0)) return this.#refuse();
-      if (isExec && call.flag('live')) return this.#refuse();
+      if (isExec && (call.flag('alone') || call.flag('live'))) return this.#refuse();
+      // The same words of a mount may mean another tree elsewhere.
+      if (call.values('mount').length > 0 && request.directory !== currentDirectory()) return this.#refuse();
       if (isExec && !mayRunWith(call, request.environment, this.#served.project(), grants)) return this.#refuse();
       if (isExec && !this.#served.relay.standsFor(request)) return this.#refuse();
       this.#end(await this.#exec(call, request));

@@ -5,7 +5,6 @@ import { dirname, join, resolve } from 'node:path';
 import { ExitCode } from '../../base/errno.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import { commandOf } from '../exec/exec.js';
-import { refuseMounts } from '../exec/exec-shape.js';
 import { grantsOf } from '../input/asked-grants.js';
 import { keptJailGrants } from '../input/kept-jail-grants.js';
 import type { Arguments, Option, Run } from '../verb.js';
@@ -31,7 +30,6 @@ function passSignalsTo(child: ReturnType<typeof spawn>): void {
 export function keep(options: readonly Option[]): Run {
   return async (call, hostOf) => {
     // Before anything is started: a call that is refused leaves nothing behind.
-    refuseMounts(call, 'keep');
     commandOf(call);
     grantsOf(call);
     const host = await hostOf();

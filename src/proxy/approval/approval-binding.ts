@@ -3,11 +3,12 @@
 import { sha256 } from '../../base/sha256.js';
 import type { JailLayer } from '../../jail/plan.js';
 import type { CacheKeeping } from '../../vault/fork-trees.js';
+import type { AskedTree } from '../asked-tree.js';
 import type { AskedSecret } from '../grants/asked-secret.js';
 import type { ResolvedAuthority } from '../grants/authority-of.js';
 import { commandEnvironment } from '../grants/environment.js';
 import { secretNames } from '../grants/injected-secrets.js';
-import { type AskedTree, treeText } from '../grants/served-trees.js';
+import { treeText } from '../grants/served-trees.js';
 import type { Host, Place } from '../host.js';
 import { type Binding, bindingDigest } from './approval.js';
 import { type BoundInput, type InputSource, inputOf } from './command-input.js';

@@ -9,31 +9,9 @@ import { ErrnoError } from '../../base/errno.js';
 import { terminationGraceMilliseconds } from '../../base/limits.js';
 import type { JailIdentity } from '../../jail/plan.js';
 import { planLimits } from '../../jail/plan-bytes.js';
+import type { AskedTree, TreeServing } from '../asked-tree.js';
 import type { Host } from '../host.js';
 import type { EnforcedView } from './enforced-plan.js';
-
-export interface TreeServing {
-  /** The jail's end of the channel by which the server is given the kernel's. */
-  readonly channel: number;
-  /** Resolves when what was written is on the disk and the process has ended; one that does not end is killed. */
-  ended(): Promise<void>;
-  kill(): void;
-}
-
-export interface AskedTree {
-  /** As it was written. */
-  readonly specification: string;
-  readonly target: string;
-  readonly writable: boolean;
-  /** What of the host it shows or keeps its content in; nothing for memory. */
-  readonly backings: readonly { readonly path: string; readonly kind: 'directory' | 'file' }[];
-  /** What is written to it is there after the command. */
-  readonly lasts: boolean;
-  /** Opens the tree, so that what is wrong with it is said before there is a jail. */
-  start(identity: JailIdentity): Promise<TreeServing>;
-  /** What became of the server, where it did not end well. */
-  problem(): string | undefined;
-}
 
 export interface TreeServers {
   readonly channels: readonly number[];
@@ -143,13 +121,13 @@ export function serversOf(
 }
 
 /** For the report: the fork's history has nothing of these trees. */
-export function treeWarnings(trees: readonly AskedTree[]): readonly string[] {
+export function treeWarnings(trees: readonly AskedTree[], isKept = false): readonly string[] {
   return trees.flatMap((tree) => {
     const { specification, target, writable, lasts } = tree;
     const problem = tree.problem();
     const lasting = lasts
       ? `what it changed in ${target} (${specification}) is not undone by ctx rollback or ctx drop`
-      : `what it wrote to ${target} (${specification}) has ended with it`;
+      : `what it wrote to ${target} (${specification}) ${isKept ? 'ends with the kept jail' : 'has ended with it'}`;
     return [...(problem === undefined ? [] : [problem]), ...(writable ? [lasting] : [])];
   });
 }

@@ -7,8 +7,8 @@ import type { JailLayer } from '../../jail/plan.js';
 import type { CacheKeeping } from '../../vault/fork-trees.js';
 import type { Progress } from '../../vault/tree/tree.js';
 import type { ApprovalRequest } from '../approval/await-approval.js';
+import type { AskedTree } from '../asked-tree.js';
 import type { AskedSecret } from '../grants/asked-secret.js';
-import type { AskedTree } from '../grants/served-trees.js';
 import type { LimitEvent } from '../report/limit-events.js';
 
 export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds' | 'onApproval' | 'live' | 'input'> {
@@ -25,7 +25,9 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   readonly writes?: readonly string[];
   /** As `writes`, but directly and not undoable, also where the fork could hold them. */
   readonly liveWrites?: readonly string[];
-  /** Trees of the VFS to show, each served by a process of its own. */
+  /** Trees of the VFS to show, as written: `SPEC=TARGET[:rw]`. */
+  readonly mounts?: readonly string[];
+  /** The same, read: `withMounts`. Each is served by a process of its own. */
   readonly trees?: readonly AskedTree[] | undefined;
   readonly siblings?: boolean;
   /** Where it writes tools' caches: in the fork, or in one place for all forks of its user. */

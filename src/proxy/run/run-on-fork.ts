@@ -127,7 +127,7 @@ export async function runOnFork(host: Host, request: ExecRequest, target: ForkTa
       ...(seen.changes.some(({ path }) => path.startsWith('.git/')) ? resolved.git.notes : []),
       ...waitingText(Math.max(synced.waiting?.length ?? 0, beside.waiting)),
       ...target.warnings,
-      ...treeWarnings(trees),
+      ...treeWarnings(trees, keptJail !== undefined),
     ],
   };
 }

@@ -3,9 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, closeSync, constants, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
+import { ctxProgram } from '../../base/native-program.js';
 import { fuseLibrary } from '../../fuse/mount.js';
 import type { JailIdentity } from '../../jail/plan.js';
-import type { AskedTree, TreeServing } from '../../proxy/grants/served-trees.js';
+import type { AskedTree, TreeServing } from '../../proxy/asked-tree.js';
 import { planOf } from '../../vfs/read-plan.js';
 import { engineForms, parseSpecification } from '../../vfs/specification.js';
 import { backingOf, enginesOf, type TreePlan, withEngines } from '../../vfs/tree-plan.js';
@@ -13,8 +14,6 @@ import { backingOf, enginesOf, type TreePlan, withEngines } from '../../vfs/tree
 export interface TreePrograms {
   /** Where relative paths begin. */
   readonly directory: string;
-  /** What Node is to run, as `ctx`. */
-  readonly program: readonly string[];
   /** Path of `fuse.node`. */
   readonly library: string;
 }
@@ -109,7 +108,7 @@ interface Served {
 }
 
 async function startServer(
-  { program, library, directory }: TreePrograms,
+  { library, directory }: TreePrograms,
   { specification, plan, target, writable }: Served,
   identity: JailIdentity,
   failed: (how: string) => void,
@@ -122,7 +121,7 @@ async function startServer(
   const { uid, gid } = identity;
   const jail = `--jail=${uid}:${gid}:${identity.kind === 'shifted' ? identity.shift : 0}`;
   const flags = ['--json', '--foreground', jail, ...(writable ? ['--writable'] : [])];
-  const child = spawn(process.execPath, [...program, 'vfs', 'mount', ...flags, '--', specification, target], {
+  const child = spawn(process.execPath, [ctxProgram(), 'vfs', 'mount', ...flags, '--', specification, target], {
     cwd: directory,
     // In a session of its own: a terminal's signals are for the command, which may still want its files.
     detached: true,
@@ -136,13 +135,17 @@ async function startServer(
     child.once('error', () => resolve());
     child.once('exit', () => resolve());
   });
+  child.once('exit', (code, signal) => {
+    if (signal !== null) failed(signal);
+    else if (code !== 0) failed(`exit code ${code}`);
+  });
   try {
     await opened(child);
   } catch (error) {
     closeSync(channel);
     throw error;
   }
-  return { channel, ended: () => endOf(child, exited, failed), kill: () => void child.kill('SIGKILL') };
+  return { channel, ended: () => endOf(child, exited), kill: () => void child.kill('SIGKILL') };
 }
 
 type Refused = Pick<ErrnoError, 'code' | 'operation' | 'path' | 'reason' | 'remedy'>;
@@ -179,10 +182,8 @@ function opened(child: ChildProcess): Promise<void> {
   });
 }
 
-async function endOf(child: ChildProcess, exited: Promise<void>, failed: (how: string) => void): Promise<void> {
+async function endOf(child: ChildProcess, exited: Promise<void>): Promise<void> {
   const late = setTimeout(() => child.kill('SIGKILL'), endMilliseconds);
   await exited;
   clearTimeout(late);
-  if (child.signalCode !== null) failed(child.signalCode);
-  else if (child.exitCode !== 0) failed(`exit code ${child.exitCode}`);
 }

@@ -55,25 +55,20 @@ export function refuseEnded(signal: AbortSignal | undefined): void {
   throw new ErrnoError('ECANCELED', { operation: 'workspace', reason: 'interrupted before its turn' });
 }
 
-export async function execIn(
-  place: CommandPlace,
-  command: Command,
-  options: JailOptions,
-  trees?: ExecRequest['trees'],
-): Promise<Envelope> {
+export async function execIn(place: CommandPlace, command: Command, options: JailOptions): Promise<Envelope> {
   const { execute } = await import('../../proxy/execute.js');
   const callbacks = new GuardedCallbacks();
-  return callbacks.during(execute(place.host, { ...commandOf(place, command, options, callbacks), trees }));
+  return callbacks.during(execute(place.host, commandOf(place, command, options, callbacks)));
 }
 
 /** For a process that runs one command: what a `Workspace` has beside it is not read. */
 export async function execAt(
   host: Host,
-  { directory, trees, ...options }: WorkspaceOptions & Pick<ExecRequest, 'trees'> & { readonly directory: string },
+  { directory, ...options }: WorkspaceOptions & { readonly directory: string },
   command: Command,
   asked: JailOptions,
 ): Promise<Envelope> {
   const place = placeOf(host, directory);
   refuseEnded(asked.signal);
-  return execIn({ host, place, options }, command, asked, trees);
+  return execIn({ host, place, options }, command, asked);
 }

@@ -122,6 +122,7 @@ export class Workspace extends Fork {
   async check(): Promise<void> {
     const { agent } = this.#options;
     const { resolvedFor } = await import('../../proxy/run/authority-for.js');
+    await (await import('../../proxy/run/asked-mounts.js')).withMounts(this.#host, this.#request);
     const facts = agent === undefined ? undefined : await this.#host.agents(agent);
     await resolvedFor(this.#host, this.#place, { ...this.#request, argv: ['true'], streams: 'capture' }, facts);
   }

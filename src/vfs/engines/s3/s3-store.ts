@@ -33,6 +33,8 @@ export class S3Store implements RemoteStore {
   readonly #bucket: string;
   readonly #prefix: string;
   readonly #limit: number;
+  /** Whoever is still waiting when it is closed waits for nothing. */
+  readonly #closing = new AbortController();
   /** Ceph compares the tag that a write expects without the quotes that it has, and Amazon with them. */
   readonly #writtenTag: (version: string) => string;
 
@@ -178,6 +180,7 @@ export class S3Store implements RemoteStore {
   }
 
   async close(): Promise<void> {
+    this.#closing.abort();
     this.#client.destroy();
   }
 
@@ -302,7 +305,7 @@ export class S3Store implements RemoteStore {
 
   async #ask<T>(operation: string, act: (signal: AbortSignal) => Promise<T>): Promise<T> {
     try {
-      return await act(AbortSignal.timeout(this.#limit));
+      return await act(AbortSignal.any([AbortSignal.timeout(this.#limit), this.#closing.signal]));
     } catch (error) {
       throw s3Failure(error, operation, this.label, this.#limit);
     }

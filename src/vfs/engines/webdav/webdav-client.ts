@@ -41,6 +41,8 @@ export class WebdavClient {
   readonly #access: WebdavAccess;
   readonly #agent: HttpAgent;
   readonly #label: string;
+  /** Whoever is still waiting then waits for nothing. */
+  readonly #closing = new AbortController();
 
   constructor(access: WebdavAccess, label: string) {
     this.#access = access;
@@ -51,7 +53,7 @@ export class WebdavClient {
 
   async ask(request: WebdavRequest): Promise<WebdavAnswer> {
     const deadline = Date.now() + this.#access.limit;
-    const signal = AbortSignal.timeout(this.#access.limit);
+    const signal = AbortSignal.any([AbortSignal.timeout(this.#access.limit), this.#closing.signal]);
     for (let attempt = 1; ; attempt += 1) {
       const pause = firstPauseMilliseconds * 2 ** (attempt - 1) * (0.5 + Math.random());
       // Where no time is left for another one, what this one gives is what is said.
@@ -83,6 +85,7 @@ export class WebdavClient {
   }
 
   close(): void {
+    this.#closing.abort();
     this.#agent.destroy();
   }
 

@@ -1,0 +1,25 @@
+/** A tree of the VFS that a command is to see, and what serves it. */
+import type { JailIdentity } from '../jail/plan.js';
+
+export interface TreeServing {
+  /** The jail's end of the channel by which the server is given the kernel's. */
+  readonly channel: number;
+  /** Resolves when what was written is on the disk and the process has ended; one that does not end is killed. */
+  ended(): Promise<void>;
+  kill(): void;
+}
+
+export interface AskedTree {
+  /** As it was written. */
+  readonly specification: string;
+  readonly target: string;
+  readonly writable: boolean;
+  /** What of the host it shows or keeps its content in; nothing for memory. */
+  readonly backings: readonly { readonly path: string; readonly kind: 'directory' | 'file' }[];
+  /** What is written to it is there after the command. */
+  readonly lasts: boolean;
+  /** Opens the tree, so that what is wrong with it is said before there is a jail. */
+  start(identity: JailIdentity): Promise<TreeServing>;
+  /** What became of the server, where it did not end well. */
+  problem(): string | undefined;
+}
