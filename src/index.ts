@@ -33,6 +33,7 @@ export { type Mount, type Policy, parseMounts, parsePolicy } from './sdk/authori
 export type { Change, CommandChange, Problem, Progress } from './sdk/changes.js';
 export { type Classification, type CommandClass, type CommandForm, classify, type Reading } from './sdk/classify.js';
 export { projectSettings, uninstallHook, userSettings } from './sdk/hook-settings.js';
+export type { AgentGrant, Agents, ChangedAgent } from './sdk/operator/agents.js';
 export type {
   ApprovalAnswer,
   ApprovalScope,

@@ -23,6 +23,7 @@ import { coachExcess, type Excess, isGrantable, sameExcess } from './excess.js';
 import { sortedUnique } from './frozen.js';
 import { isolationStrength } from './lineage.js';
 import type { Mount } from './mount.js';
+import { namesMounts } from './mount-permission.js';
 import { type Network, networkExcess } from './network.js';
 import { printGrant } from './permission.js';
 import { type Policy, printRule } from './policy.js';
@@ -98,6 +99,8 @@ function policyExcess(parent: Authority, policy: Policy, childType: string): Exc
   return policy.rules.flatMap((rule): Excess[] => {
     if (rule.subject !== childType) return [{ kind: 'foreign subject', rule: printRule(rule) }];
     if (parent.policy.allows(type, rule.class, rule.name, rule.permission)) return [];
+    // A parent whose policy names no mount has all of its own, and a child's come from those.
+    if (rule.class === 'mount' && !namesMounts(parent.policy, type)) return [];
     return [{ kind: 'permission', rule: printGrant(rule) }];
   });
 }

@@ -15,6 +15,7 @@
 
 import type { Authority } from './authority.js';
 import type { Label } from './label.js';
+import { namesMounts } from './mount-permission.js';
 import {
   type Grant,
   objectClasses,
@@ -130,6 +131,8 @@ function checkLabel(request: DecisionRequest): Reason | undefined {
 function checkAgentPolicy(request: DecisionRequest, bit: number): Reason | undefined {
   const { permissions, policy, identity } = request.authority;
   if (permissions.hold(request.name, bit)) return undefined;
+  // A policy that names no mount leaves them to the mount file.
+  if (request.class === 'mount' && !namesMounts(policy, identity.label.type)) return undefined;
   return { kind: 'no agent rule', grant: grantOf(request), subject: identity.label.type, file: policy.file };
 }
 

@@ -59,39 +59,61 @@ export function sameExcess(a: Excess, b: Excess): boolean {
   return canonicalJson({ ...a }) === canonicalJson({ ...b });
 }
 
-export function coachExcess(excess: Excess): string {
+/** What is beyond the parent, and what to ask for instead. */
+function factAndAdvice(excess: Excess): readonly [fact: string, advice: string] {
   switch (excess.kind) {
     case 'permission':
-      return `the parent may not \`${excess.rule}\`; leave the rule out, or have an operator allow it for the parent`;
+      return [
+        `the parent may not \`${excess.rule}\``,
+        'leave the rule out, or have an operator allow it for the parent',
+      ];
     case 'foreign subject':
-      return `\`${excess.rule}\` is for another subject than the child; write it with the child's own type`;
+      return [`\`${excess.rule}\` is for another subject than the child`, "write it with the child's own type"];
     case 'group':
-      return `the parent is not in group ${excess.gid}; leave the group out`;
+      return [`the parent is not in group ${excess.gid}`, 'leave the group out'];
     case 'hidden path':
-      return `the parent does not see ${visible(excess.source)}; mount a path that it sees`;
+      return [`the parent does not see ${visible(excess.source)}`, 'mount a path that it sees'];
     case 'read-only path':
-      return `the parent only reads ${visible(excess.source)}; ask for it as ro`;
+      return [`the parent only reads ${visible(excess.source)}`, 'ask for it as ro'];
     case 'tool path':
-      return `${visible(excess.path)} is not on the parent's tool path; leave it out`;
+      return [`${visible(excess.path)} is not on the parent's tool path`, 'leave it out'];
     case 'network':
-      return `the parent may not connect to ${excess.host}; leave it out, or have an operator grant it to the parent`;
+      return [
+        `the parent may not connect to ${excess.host}`,
+        'leave it out, or have an operator grant it to the parent',
+      ];
     case 'network without permission':
-      return 'the child asks for a network but its policy has no `network:default connect`; add that rule';
+      return ['the child asks for a network but its policy has no `network:default connect`', 'add that rule'];
     case 'quota':
-      return `the parent's ${excess.field} is ${excess.held}, less than ${excess.asked}; ask for at most that`;
+      return [`the parent's ${excess.field} is ${excess.held}, less than ${excess.asked}`, 'ask for at most that'];
     case 'lifetime':
-      return `the parent's ${excess.field} is ${excess.held}, before ${excess.asked}; ask for at most that`;
+      return [`the parent's ${excess.field} is ${excess.held}, before ${excess.asked}`, 'ask for at most that'];
     case 'isolation':
-      return `the parent runs with iso ${excess.held}; ${excess.asked} is weaker; ask for ${excess.held} or stronger`;
+      return [
+        `the parent runs with iso ${excess.held}`,
+        `${excess.asked} is weaker; ask for ${excess.held} or stronger`,
+      ];
     case 'detached life':
-      return 'a child ends with its parent; ask for life owned';
+      return ['a child ends with its parent', 'ask for life owned'];
     case 'identity':
-      return `a child has its parent's ${excess.field}, ${excess.held}, not ${excess.asked}; leave it out`;
+      return [`a child has its parent's ${excess.field}, ${excess.held}, not ${excess.asked}`, 'leave it out'];
     case 'label':
-      return `a child keeps its parent's ${excess.field}, ${excess.held}, not ${excess.asked}; choose another type only`;
+      return [
+        `a child keeps its parent's ${excess.field}, ${excess.held}, not ${excess.asked}`,
+        'choose another type only',
+      ];
     case 'parent is over':
-      return `the parent's authority is ${excess.fault}; it has nothing left to give`;
+      return [`the parent's authority is ${excess.fault}`, 'it has nothing left to give'];
     case 'too many mounts':
-      return `the child's view would need ${excess.asked} mounts, more than ${excess.held}; ask for fewer paths`;
+      return [`the child's view would need ${excess.asked} mounts, more than ${excess.held}`, 'ask for fewer paths'];
   }
+}
+
+/** What is beyond the parent, alone. */
+export function excessFact(excess: Excess): string {
+  return factAndAdvice(excess)[0];
+}
+
+export function coachExcess(excess: Excess): string {
+  return factAndAdvice(excess).join('; ');
 }

@@ -1,38 +1,11 @@
 /** An agent's files as one typed value. `meta.json` is read for people; nothing that decides takes it. */
-import { type Identity, mayConnect } from '../authority/authority.js';
-import type { Lineage } from '../authority/lineage.js';
-import type { Mount } from '../authority/mount.js';
-import type { Network } from '../authority/network.js';
-import type { Policy } from '../authority/policy.js';
-import type { Lifetime, Quota } from '../authority/quota.js';
-import type { Scope } from '../authority/scope.js';
+import type { Agent } from '../authority/agent.js';
+import { mayConnect } from '../authority/authority.js';
 import { ErrnoError } from '../base/errno.js';
-import { type AgentValues, agentFiles, type ObjectStatus } from './control-file.js';
+import { type AgentValues, agentFiles } from './control-file.js';
 import type { ObjectRoots } from './layout.js';
 import { type LocatedObject, listObjects, readControlText, requireObject } from './object-store.js';
 import { type ReadValues, readValues, wholeValues } from './read-values.js';
-
-export interface Agent {
-  readonly name: string;
-  /** Of its control files. */
-  readonly directory: string;
-  readonly identity: Identity;
-  readonly parent: Lineage | undefined;
-  readonly root: string;
-  readonly cwd: string | undefined;
-  readonly environment: Readonly<Record<string, string>>;
-  readonly toolPath: readonly string[];
-  readonly mounts: readonly Mount[];
-  readonly models: readonly string[];
-  readonly policy: Policy;
-  readonly network: Network | undefined;
-  readonly quota: Quota;
-  readonly lifetime: Lifetime;
-  readonly scope: Scope;
-  readonly status: ObjectStatus;
-  readonly pid: number | undefined;
-  readonly meta: Readonly<Record<string, unknown>>;
-}
 
 /** What no file says alone: hosts without the permission to connect would be a network that nobody granted. */
 function checkTogether(name: string, { label, policy, network }: AgentValues): void {
@@ -63,9 +36,9 @@ export function agentFrom(name: string, directory: string, values: AgentValues):
     quota: values.quota,
     lifetime: expiry,
     scope: values.scope,
-    status: values.status,
-    pid: values.pid,
-    meta: values['meta.json'],
+    siblingReads: values.sibling_reads,
+    additionalReads: values.additional_reads,
+    supervised: values.supervised,
   });
 }
 

@@ -18,10 +18,11 @@ function refusal(file: string, text: string): string {
 }
 
 describe('a control file', () => {
-  it('is every one of the seed, and four more of an agent', () => {
+  it('is every one of the seed, and seven more of an agent', () => {
     const seed =
       'owner uid gid groups label iso parent life root cwd env path mount model policy status pid log meta.json';
-    assert.deepEqual(Object.keys(agentFiles), [...seed.split(' '), 'network', 'quota', 'expiry', 'scope']);
+    const more = 'network quota expiry scope sibling_reads additional_reads supervised';
+    assert.deepEqual(Object.keys(agentFiles), [...seed.split(' '), ...more.split(' ')]);
     assert.deepEqual(Object.keys(toolFiles), 'name description schema cap policy status log'.split(' '));
   });
 
@@ -39,6 +40,10 @@ describe('a control file', () => {
     assert.deepEqual(read('quota', 'cpu 1.5\nmemory 1048576\n'), { cpu: 1.5, memory: 1048576 });
     assert.deepEqual(read('expiry', 'expiresAt 1700000000000\nuses 3\n'), { expiresAt: 1700000000000, uses: 3 });
     assert.equal(read('scope', ''), 'project');
+    assert.deepEqual([read('sibling_reads', ''), read('sibling_reads', 'all\n')], ['none', 'all']);
+    assert.deepEqual(read('additional_reads', '# more\n/srv/x\n$GOPATH/pkg\n'), ['/srv/x', '$GOPATH/pkg']);
+    const grant = { by: 'operator:0', excess: { kind: 'group', gid: 27 } };
+    assert.deepEqual(read('supervised', `${JSON.stringify(grant)}\n`), [grant]);
     assert.deepEqual(read('cap', 'surface\nnetwork\n'), ['surface', 'network']);
     assert.equal(read('parent', 'agent:coder\n') !== undefined, true);
     assert.equal(read('pid', '\n'), undefined);
@@ -48,6 +53,12 @@ describe('a control file', () => {
     const cases: readonly (readonly [string, string, RegExp])[] = [
       ['uid', 'root\n', /^x\.d\/uid:1:1: expected a number/],
       ['uid', '1\n2\n', /^x\.d\/uid:2:1: expected one line/],
+      ['sibling_reads', 'some\n', /^x\.d\/sibling_reads:1:1: expected one of none, all/],
+      ['additional_reads', '/a\n../b\n', /^x\.d\/additional_reads:2:1: expected an absolute path/],
+      ['additional_reads', '$SECRET/x\n', /^x\.d\/additional_reads:1:1: expected a variable of HOME/],
+      ['supervised', '{"by":"x"}\n', /^x\.d\/supervised:1:1: expected \{"by"/],
+      ['supervised', '{"by":"x","excess":{"kind":"identity","field":"uid","asked":0,"held":1}}\n', /:1:1: expected/],
+      ['supervised', '{"by":"x","excess":{"kind":"group","gid":1,"more":2}}\n', /:1:1: expected/],
       ['uid', '4294967295', /:1:1: expected a number from 0 to 4294967294/],
       ['groups', '1\nwheel\n', /^x\.d\/groups:2:1: /],
       ['label', 'coder_t\n', /^x\.d\/label:1:1: expected four parts/],
@@ -89,7 +100,7 @@ describe('a control file', () => {
           files[file]?.parse(given, file);
         } catch (error) {
           assert.ok(error instanceof ErrnoError && error.code === 'EINVAL', `${file}: ${String(error)}`);
-          assert.match(error.reason, /^[a-z.]+:\d+:\d+: /, file);
+          assert.match(error.reason, /^[a-z._]+:\d+:\d+: /, file);
         }
       }),
       seeded(3000),

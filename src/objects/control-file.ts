@@ -2,8 +2,9 @@
  * Which control files an object has, and how each is read. The table is the whole of it: a name that is not here is no
  * control file, and a text that its parser does not take is never written.
  *
- * Beyond the seed's files an agent has four optional ones, so that its whole Authority is files: `network` narrows
- * `network:default connect` to hosts, `quota` and `expiry` bound it, `scope` says which directory is its workspace.
+ * Beyond the seed's files an agent has optional ones, so that its whole Authority is files: `network` narrows
+ * `network:default connect` to hosts, `quota` and `expiry` bound it, `scope` says which directory is its workspace,
+ * `sibling_reads` and `additional_reads` what it reads besides, `supervised` what it was granted beyond its parent.
  */
 import { parseLabel } from '../authority/label.js';
 import { parseIsolation, parseLife, parseLineage } from '../authority/lineage.js';
@@ -26,13 +27,16 @@ import {
   parsePath,
   parsePaths,
   parseQuota,
+  parseSiblings,
+  parseTemplates,
   singleLine,
 } from './small-formats.js';
+import { parseSupervised } from './supervised.js';
 
 type Parse<T> = (text: string, file: string) => T;
 
-/** Who writes a file: the operator at any time, whoever makes the object and nobody later, or the process that runs it. */
-export type Writer = 'operator' | 'maker' | 'process';
+/** Who writes a file: the operator at any time, `ctx agent grant`, whoever makes the object, or the process that runs it. */
+export type Writer = 'operator' | 'supervisor' | 'maker' | 'process';
 
 export interface ControlFile<T> {
   readonly parse: Parse<T>;
@@ -108,6 +112,9 @@ export const agentFiles = Object.freeze({
     'operator',
     true,
   ),
+  sibling_reads: file(parseSiblings, 'operator', true),
+  additional_reads: file(parseTemplates, 'operator', true),
+  supervised: file(parseSupervised, 'supervisor', true),
 });
 
 export const toolFiles = Object.freeze({

@@ -21,7 +21,7 @@ function refused(code: 'EINVAL' | 'EEXIST' | 'ENOENT', pattern = /./) {
 describe('an agent on disk', () => {
   it('is least where nothing is asked for', () => {
     makeObject(roots, 'system', 'agent', 'coder', agentTexts('coder', {}, maker));
-    assert.equal(readdirSync(join(root, 'agent/coder.d')).length, 23);
+    assert.equal(readdirSync(join(root, 'agent/coder.d')).length, 26);
     const { identity, policy, mounts, network, parent, quota, environment } = agentNamed(roots, 'coder');
     assert.deepEqual(
       [policy.rules, mounts, network, parent, quota, environment],

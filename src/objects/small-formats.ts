@@ -3,10 +3,12 @@
  * column.
  */
 import { isNormalPath, normalPathRule } from '../authority/absolute-path.js';
+import { type SiblingChoice, siblingChoices } from '../authority/agent.js';
 import { isModelName, modelNameRule } from '../authority/name.js';
 import { hostNetwork, type Network } from '../authority/network.js';
 import { type Lifetime, lifetimeFields, makeLifetime, makeQuota, type Quota, quotaFields } from '../authority/quota.js';
 import { type Line, meaningfulLines, quoted, refuseAt, type SourcePlace, wordsOf } from '../authority/syntax.js';
+import { expandPath } from '../authority/tooling-paths.js';
 import { ErrnoError } from '../base/errno.js';
 
 const operation = 'control file';
@@ -67,6 +69,25 @@ export function parsePaths(text: string, file: string): readonly string[] {
       return isNormalPath(path) ? path : refuseAt(operation, place, `expected ${normalPathRule}, got ${quoted(path)}`);
     }),
   );
+}
+
+/** Paths that may start with a variable of the closed set; whether it is set is found when a command runs. */
+export function parseTemplates(text: string, file: string): readonly string[] {
+  return Object.freeze(
+    linesOf(text, file).map(({ text: template, number }) => {
+      located(file, number, () => expandPath(template, {}));
+      if (template.startsWith('$') || isNormalPath(template)) return template;
+      const expected = `${normalPathRule}, or one that starts with a variable such as $HOME`;
+      return refuseAt(operation, { file, line: number, column: 1 }, `expected ${expected}, got ${quoted(template)}`);
+    }),
+  );
+}
+
+export function parseSiblings(text: string, file: string): SiblingChoice {
+  const word = singleLine(text, file);
+  const choice = siblingChoices.find((known) => known === (word === '' ? 'none' : word));
+  const place = { file, line: 1, column: 1 };
+  return choice ?? refuseAt(operation, place, `expected one of ${siblingChoices.join(', ')}, got ${quoted(word)}`);
 }
 
 export function parseModels(text: string, file: string): readonly string[] {

@@ -4,10 +4,10 @@
  * write the policy rules they mean, as a request for a child does. What is not named is least: no rule, no mount.
  */
 
+import type { Agent } from '../authority/agent.js';
 import { printLabel } from '../authority/label.js';
 import { parseObjectName } from '../authority/name.js';
 import { quoted, refuse } from '../authority/syntax.js';
-import type { Agent } from './agent.js';
 import { agentFiles, toolFiles } from './control-file.js';
 import { defaultToolPath, type ObjectKind } from './layout.js';
 import { parseObject } from './small-formats.js';
@@ -24,7 +24,7 @@ export function parseSpec(text: string, file: string): Spec {
 
 function checkMembers(spec: Spec, kind: ObjectKind, name: string): void {
   const files = Object.entries(kind === 'agent' ? agentFiles : toolFiles)
-    .filter(([file, { writer }]) => writer !== 'process' && file !== 'parent')
+    .filter(([file, { writer }]) => writer !== 'process' && writer !== 'supervisor' && file !== 'parent')
     .map(([file]) => file);
   const known = kind === 'agent' ? [...files, ...agentMembers] : files;
   const surplus = Object.keys(spec).find((member) => !known.includes(member));
@@ -112,7 +112,7 @@ export function agentTexts(name: string, spec: Spec, maker: ObjectMaker): Readon
       uid,
       gid: parent?.identity.gid ?? maker.gid,
       groups: '',
-      iso: parent?.identity.isolation ?? 'shared',
+      iso: 'shared',
       parent: parent === undefined ? '' : `agent:${parent.name}`,
       life: 'owned',
       root: '/',
@@ -129,6 +129,9 @@ export function agentTexts(name: string, spec: Spec, maker: ObjectMaker): Readon
       quota: '',
       expiry: '',
       scope: 'project',
+      sibling_reads: '',
+      additional_reads: '',
+      supervised: '',
       'meta.json': spec['meta'] ?? {},
     }).map(([file, value]) => [file, textOf(file, value)]),
   );

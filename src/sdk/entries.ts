@@ -131,6 +131,24 @@ const newObject = closed<NewObject>({
   parent: name,
   directory: name,
 });
+const agentGrant: Shape = (value, at) => {
+  anObject(value, at);
+  const shapes: Readonly<Record<string, Shape>> = {
+    read: closed<{ kind: string; path: string }>({ kind: word, path: word }),
+    write: closed<{ kind: string; path: string }>({ kind: word, path: word }),
+    connect: closed<{ kind: string; host: string }>({ kind: word, host: word }),
+    group: closed<{ kind: string; gid: number }>({ kind: word, gid: integer(0, 0xfffffffe) }),
+    permission: closed<{ kind: string; class: string; name: string; permission: string }>({
+      kind: word,
+      class: word,
+      name: word,
+      permission: word,
+    }),
+  };
+  const { kind } = value as { readonly kind?: unknown };
+  oneOf(...Object.keys(shapes))(kind, `${at}.kind`);
+  shapes[String(kind)]?.(value, at);
+};
 const objects = (kind: string): Entries => ({
   name: kind,
   methods: {
@@ -211,7 +229,14 @@ export const operatorEntries: Entries = {
         deny: atOnce(word, optional(reply)),
       },
     },
-    agents: objects('agents'),
+    agents: {
+      name: 'agents',
+      methods: {
+        ...objects('agents').methods,
+        grant: later(word, agentGrant, name),
+        revoke: later(word, agentGrant),
+      },
+    },
     tools: objects('tools'),
     vaults: {
       name: 'vaults',

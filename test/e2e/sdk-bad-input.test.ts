@@ -9,6 +9,7 @@ import fc from 'fast-check';
 import type { Shape } from '../../src/base/shape.js';
 import { checkArguments, type Entries } from '../../src/sdk/checked-face.js';
 import { operatorEntries, workspaceEntries } from '../../src/sdk/entries.js';
+import { Agents } from '../../src/sdk/operator/agents.js';
 import { Approvals } from '../../src/sdk/operator/approvals.js';
 import { Objects } from '../../src/sdk/operator/objects.js';
 import { AuditRecord } from '../../src/sdk/operator/record.js';
@@ -115,7 +116,8 @@ asOneUser((user) => {
       const parts = operatorEntries.parts ?? {};
       assert.deepEqual(named(parts['rules']), methodsOf(Rules));
       assert.deepEqual(named(parts['approvals']), methodsOf(Approvals));
-      assert.deepEqual(named(parts['agents']), methodsOf(Objects));
+      assert.deepEqual(named(parts['agents']), methodsOf(Objects, Agents));
+      assert.deepEqual(named(parts['tools']), methodsOf(Objects));
       assert.deepEqual(named(parts['vaults']), methodsOf(Vaults));
       assert.deepEqual(named(operatorEntries.methods['record']?.gives), methodsOf(AuditRecord));
     });

@@ -110,7 +110,9 @@ function naiveDecision({ authority: subject, object, credential, now, ...grant }
   if (network ? subject.network.kind === 'none' : !isThere) return `visibility ${errno}`;
   if ((object.label?.level ?? 0) > own.level) return `label ${errno}`;
   const line = (type: string) => `allow ${type} ${grant.class}:${grant.name} ${grant.permission}`;
-  if (!printPolicy(subject.policy).split('\n').includes(line(own.type))) return `agent policy ${errno}`;
+  const rules = printPolicy(subject.policy).split('\n');
+  const isLeftToFile = grant.class === 'mount' && !rules.some((rule) => rule.startsWith(`allow ${own.type} mount:`));
+  if (!rules.includes(line(own.type)) && !isLeftToFile) return `agent policy ${errno}`;
   if (grant.class === 'tool' || grant.class === 'model') {
     const lines = object.policy === undefined ? undefined : printPolicy(object.policy).split('\n');
     if (lines !== undefined && ![own.type, ...subject.ancestors].every((type) => lines.includes(line(type))))

@@ -73,6 +73,41 @@ function objectVerbsOf(kind: ObjectKind, made: Pick<Verb, 'options' | 'details' 
   ];
 }
 
+const grantOperands = 'NAME WHAT...';
+/** In the words of `ctx why`. */
+const grantWords =
+  'WHAT is read|write PATH, connect HOST[:PORT], CLASS:NAME PERMISSION (a rule of its policy), or group GID.';
+
+const supervisorVerbs: readonly Verb[] = [
+  {
+    name: 'agent grant',
+    summary: 'give an agent one thing more, as its supervisor',
+    operands: grantOperands,
+    words: { least: 3, most: 3 },
+    options: [json],
+    details: [
+      grantWords,
+      'Its mount, network, policy or groups file gets the line. A child gets it even where its parent does not have it: what',
+      'goes beyond the parent is in its `supervised` file, with who granted it, and in the record.',
+    ],
+    examples: ['ctx agent grant reviewer read /srv/reference', 'ctx agent grant reviewer tool:deploy execute'],
+    load: async () => (await import('./agent-grants.js')).grant,
+  },
+  {
+    name: 'agent revoke',
+    summary: 'take away what was granted',
+    operands: grantOperands,
+    words: { least: 3, most: 3 },
+    options: [json],
+    details: [
+      grantWords,
+      'The line of its control file is removed, and what it had beyond its parent by it. A path is removed, read or write.',
+    ],
+    examples: ['ctx agent revoke reviewer read /srv/reference'],
+    load: async () => (await import('./agent-grants.js')).revoke,
+  },
+];
+
 export const whyVerb: Verb = {
   name: 'why',
   summary: 'whether something is allowed, and by which line of what',
@@ -136,6 +171,7 @@ export const objectVerbs: readonly Verb[] = [
     ],
     examples: ['ctx agent new coder', 'ctx agent new reviewer --parent coder --spec reviewer.json'],
   }),
+  ...supervisorVerbs,
   ...objectVerbsOf('tool', {
     options: [json, spec, tier],
     details: ['Without a policy of its own the agents’ policies decide who may call it; with one, both have to allow.'],

@@ -5,16 +5,18 @@
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Agent } from '../../authority/agent.js';
 import { type Authority, makeAuthority } from '../../authority/authority.js';
+import { type Grant, printGrant } from '../../authority/permission.js';
 import { makePolicy } from '../../authority/policy.js';
 import { ErrnoError, hasCode } from '../../base/errno.js';
 import { lineageDepth } from '../../base/limits.js';
-import { type Agent, agentNamed } from '../agent.js';
+import { agentNamed } from '../agent.js';
 import type { ObjectRoots } from '../layout.js';
 import type { Viewer } from './visible.js';
 
 /** Of an agent's files, those that say what it sees. */
-const deciding = ['policy', 'path', 'label', 'uid', 'gid', 'groups', 'parent', 'expiry', 'network'];
+const deciding = ['policy', 'path', 'label', 'uid', 'gid', 'groups', 'parent', 'expiry', 'network', 'supervised'];
 
 function stampOf(directory: string): string {
   return deciding
@@ -45,16 +47,22 @@ function lineOf(roots: ObjectRoots, name: string): readonly [Agent, ...Agent[]] 
   return line;
 }
 
+/** Whether each parent of the line allows it, up to the one that a person made, or to a child that a supervisor granted it. */
+function isHeldAlong(line: readonly Agent[], { class: objectClass, name, permission }: Grant): boolean {
+  const rule = printGrant({ class: objectClass, name, permission });
+  return line.every(({ policy, identity: { label } }, at) => {
+    const isGranted = line
+      .slice(0, at)
+      .some(({ supervised }) => supervised.some(({ excess }) => excess.kind === 'permission' && excess.rule === rule));
+    return isGranted || policy.allows(label.type, objectClass, name, permission);
+  });
+}
+
 /** What each of a line allows its own type, and nothing more: what a parent has lost, its children have lost. */
-export function authorityToSee([agent, ...ancestors]: readonly [Agent, ...Agent[]]): Authority {
+export function authorityToSee(line: readonly [Agent, ...Agent[]]): Authority {
+  const [agent, ...ancestors] = line;
   const { type } = agent.identity.label;
-  const rules = agent.policy.rules.filter(
-    (rule) =>
-      rule.subject === type &&
-      ancestors.every(({ policy, identity }) =>
-        policy.allows(identity.label.type, rule.class, rule.name, rule.permission),
-      ),
-  );
+  const rules = agent.policy.rules.filter((rule) => rule.subject === type && isHeldAlong(line, rule));
   return makeAuthority({
     identity: agent.identity,
     surface: {
@@ -71,6 +79,7 @@ export function authorityToSee([agent, ...ancestors]: readonly [Agent, ...Agent[
     toolPath: agent.toolPath.filter((path) => ancestors.every(({ toolPath }) => toolPath.includes(path))),
     lifetime: agent.lifetime,
     ancestors: ancestors.map(({ identity }) => identity.label.type),
+    supervised: agent.supervised,
   });
 }
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import type { AgentFacts } from '../agent-facts.js';
+import type { Agent } from '../../authority/agent.js';
 import { rootOf, rootView } from './agent-root.js';
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), 'ctx-root-')));
@@ -17,7 +17,7 @@ symlinkSync('usr/bin', join(root, 'bin'));
 symlinkSync('/elsewhere', join(root, 'srv'));
 symlinkSync(root, join(base, 'link'));
 
-const agent = (name: string, at: string) => ({ name, root: at }) as AgentFacts;
+const agent = (name: string, at: string) => ({ name, root: at }) as Agent;
 
 describe('a root of an agent’s own', () => {
   it('is shown entry by entry, read-only, with its links as they are and without what a jail makes itself', () => {

@@ -9,11 +9,11 @@
 import { type Dirent, readdirSync, readlinkSync } from 'node:fs';
 import { posix } from 'node:path';
 import { contains } from '../../authority/absolute-path.js';
+import type { Agent } from '../../authority/agent.js';
 import type { Mount } from '../../authority/mount.js';
 import { surfaceMountOptions } from '../../authority/surface-mounts.js';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
 import type { Link } from '../../jail/plan.js';
-import type { AgentFacts } from '../agent-facts.js';
 import { canonicalPath } from '../canonical-paths.js';
 import { checkedPlace } from './surface-at.js';
 
@@ -57,7 +57,7 @@ export function rootView(root: string, targets: readonly string[]): RootView {
 }
 
 /** The root of a line of agents, canonical; undefined where it is the host's own. A child's is its parent's. */
-export function rootOf(line: readonly AgentFacts[], hidden: readonly string[]): string | undefined {
+export function rootOf(line: readonly Agent[], hidden: readonly string[]): string | undefined {
   const [first, ...children] = line;
   const other = children.find(({ root }) => root !== '/' && root !== first?.root);
   if (other !== undefined) {

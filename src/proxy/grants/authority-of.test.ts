@@ -1,90 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, beforeEach, describe, it } from 'node:test';
-import { parseLabel, printLabel } from '../../authority/label.js';
-import { parseMounts } from '../../authority/mount.js';
-import { parsePolicy } from '../../authority/policy.js';
-import { type ErrnoCode, ErrnoError } from '../../base/errno.js';
-import type { AgentFacts } from '../agent-facts.js';
-import type { Host } from '../host.js';
+import { describe, it } from 'node:test';
+import type { Agent } from '../../authority/agent.js';
+import { printLabel } from '../../authority/label.js';
+import { agent, base, configuration, data, host, origin, place, refusal, store } from './authority-fixture.js';
 import { resolveAuthority } from './authority-of.js';
 import { jailIdentity } from './jail-identity.js';
 import { assertRunnable } from './runnable.js';
-
-const base = realpathSync(mkdtempSync(join(tmpdir(), 'ctx-authority-')));
-after(() => rmSync(base, { recursive: true }));
-const [origin, store, data, configuration] = ['project', 'store', 'data', 'config'].map((name) => join(base, name)) as [
-  string,
-  string,
-  string,
-  string,
-];
-for (const directory of [origin, store, join(data, 'inner'), configuration]) mkdirSync(directory, { recursive: true });
-
-const agents = new Map<string, AgentFacts>();
-const host = {
-  uid: 1000,
-  gid: 1000,
-  groups: [1000, 44],
-  home: join(base, 'home'),
-  environment: { PATH: '/usr/bin' },
-  hidden: [store],
-  operatorDirectories: [store, configuration],
-  agents: async (name: string) => agents.get(name) ?? assert.fail(name),
-  now: () => new Date(1_000_000),
-} as unknown as Host;
-const place = { directory: origin, origin, owner: { uid: 1000, gid: 1000, shift: 0 } };
-
-function agent(
-  name: string,
-  given: Partial<AgentFacts> & { policyText?: string; mountText?: string } = {},
-): AgentFacts {
-  const { policyText = '', mountText = '', ...rest } = given;
-  const made: AgentFacts = {
-    name,
-    directory: join(store, name),
-    identity: {
-      owner: 1000,
-      uid: 1000,
-      gid: 1000,
-      groups: [],
-      label: parseLabel(`user_u:agent_r:${name}_t:s0`),
-      isolation: 'shared',
-      life: 'owned',
-    },
-    parent: undefined,
-    root: '/',
-    cwd: undefined,
-    environment: {},
-    toolPath: ['/ctx/tool'],
-    mounts: parseMounts(mountText, 'mount'),
-    policy: parsePolicy(policyText, `agent/${name}.d/policy`),
-    network: undefined,
-    quota: {},
-    lifetime: {},
-    scope: 'project',
-    ...rest,
-  };
-  agents.set(name, made);
-  return made;
-}
-
-async function refusal(code: ErrnoCode, act: () => Promise<unknown> | unknown): Promise<string> {
-  try {
-    await act();
-  } catch (error) {
-    assert.ok(error instanceof ErrnoError && error.code === code, String(error));
-    return error.reason;
-  }
-  return assert.fail(`expected ${code}`);
-}
-
-beforeEach(() => {
-  agents.clear();
-  rmSync(join(configuration, 'agents.toml'), { force: true });
-});
 
 describe('the authority of a command', () => {
   it('is, without an agent, the directory and the system, for a type of its own and without any permission', async () => {
@@ -199,71 +122,12 @@ describe('the authority of a command', () => {
   });
 });
 
-describe('the authority of a child', () => {
-  const parent = { agent: 'coder' };
-  const rules = (type: string) => `allow ${type} tool:fs.read execute\nallow ${type} agent:reviewer create\n`;
-
-  it('is derived from its parent, and carries where it comes from', async () => {
-    agent('coder', { policyText: rules('coder_t'), mountText: `${data}\t/data\trw\trbind\n` });
-    const reviewer = agent('reviewer', {
-      parent,
-      policyText: 'allow reviewer_t tool:fs.read execute\n',
-      mountText: '/data/inner\t/inner\tro\trbind\n',
-    });
-    const { authority } = await resolveAuthority(host, { place, agent: reviewer });
-    assert.deepEqual(authority.ancestors, ['coder_t']);
-    assert.equal(authority.view.locate('/inner/x')?.host, join(data, 'inner/x'));
-    assert.deepEqual([authority.view.accessTo('/inner/x'), authority.view.accessTo('/data/x')], ['read', 'none']);
-  });
-
-  it('is refused with everything that it asks for beyond its parent', async () => {
-    agent('coder', { policyText: rules('coder_t'), mountText: `${data}\t/data\tro\trbind\n` });
-    const reviewer = agent('reviewer', {
-      parent,
-      policyText: 'allow reviewer_t tool:fs.write execute\nallow reviewer_t network:default connect\n',
-      mountText: '/data\t/data\trw\trbind\n/elsewhere\t/e\tro\t-\n',
-      toolPath: ['/ctx/other'],
-      quota: { memory: 1 },
-    });
-    const reason = await refusal('EACCES', () => resolveAuthority(host, { place, agent: reviewer }));
-    for (const part of [
-      'tool:fs.write execute',
-      'network:default connect',
-      'only reads /data',
-      '/elsewhere',
-      '/ctx/other',
-    ]) {
-      assert.ok(reason.includes(part), `${part}: ${reason}`);
-    }
-  });
-
-  it('shrinks with its parent, and sees the workspace as the parent does', async () => {
-    agent('coder', { policyText: rules('coder_t') });
-    const reviewer = agent('reviewer', { parent, policyText: 'allow reviewer_t tool:fs.read execute\n' });
-    await resolveAuthority(host, { place, agent: reviewer });
-    agent('coder');
-    await refusal('EACCES', () => resolveAuthority(host, { place, agent: reviewer }));
-    agent('coder', { policyText: rules('coder_t'), mountText: `${origin}\t${origin}\tro\trbind\n` });
-    const { authority } = await resolveAuthority(host, { place, agent: reviewer });
-    assert.equal(authority.view.accessTo(join(origin, 'x')), 'read');
-  });
-
-  it('is refused where its line does not end', async () => {
-    agent('coder', { parent: { agent: 'reviewer' } });
-    const reviewer = agent('reviewer', { parent });
-    assert.match(
-      await refusal('EINVAL', () => resolveAuthority(host, { place, agent: reviewer })),
-      /again or too late/,
-    );
-  });
-});
-
 describe('an agent that root runs', () => {
   const ofRoot = { ...host, uid: 0, gid: 0, groups: [] };
   const shiftedPlace = { ...place, owner: { uid: 1000, gid: 1000, shift: 1 << 30 } };
   const { identity } = agent('x');
 
-  async function runs(given: Partial<AgentFacts['identity']>) {
+  async function runs(given: Partial<Agent['identity']>) {
     const coder = agent('coder', { identity: { ...identity, ...given } });
     const resolved = await resolveAuthority(ofRoot, { place: shiftedPlace, agent: coder });
     assertRunnable(ofRoot, shiftedPlace, resolved);
@@ -298,7 +162,7 @@ describe('an agent that root runs', () => {
 describe('an agent with ids of its own, run by a person', () => {
   it('has those of its files, or numbers that are always the same and nobody’s', async () => {
     const { identity } = agent('x');
-    const ids = async (name: string, given: Partial<AgentFacts['identity']>) => {
+    const ids = async (name: string, given: Partial<Agent['identity']>) => {
       const made = agent(name, { identity: { ...identity, isolation: 'userns', ...given } });
       return jailIdentity(place.owner, await resolveAuthority(host, { place, agent: made }));
     };
@@ -312,7 +176,7 @@ describe('an agent with ids of its own, run by a person', () => {
 });
 
 describe('an agent that this jail cannot hold', () => {
-  async function runs(given: Partial<AgentFacts>): Promise<void> {
+  async function runs(given: Partial<Agent>): Promise<void> {
     const resolved = await resolveAuthority(host, { place, agent: agent('coder', given) });
     assertRunnable(host, place, resolved);
   }

@@ -33,10 +33,14 @@ export interface TaskPaths {
   readonly liveWrites?: readonly string[];
   /** Show the sibling repositories that the workspace's own file lists. */
   readonly siblings?: boolean;
+  /** What the agent's own files add to the reads, canonical: it is shown by its own surface. */
+  readonly agentReads?: readonly string[];
 }
 
 export interface SurfaceAt {
   readonly surface: Surface;
+  /** Repositories that the workspace's own file calls its siblings, shown or not. */
+  readonly listedSiblings: readonly string[];
   /** Paths outside the workspace that may be written, and need not be written directly. */
   readonly forkable: readonly string[];
   readonly links: readonly Link[];
@@ -62,7 +66,7 @@ export function checkedPlace(path: string, what: string): string {
   });
 }
 
-interface Granted {
+export interface GrantedPaths {
   readonly paths: readonly string[];
   readonly links: readonly Link[];
 }
@@ -82,7 +86,13 @@ function expanded(written: readonly string[], option: string, host: Host, warnin
   });
 }
 
-function granted(written: readonly string[], option: string, cwd: string, host: Host, warnings: string[]) {
+export function grantedPaths(
+  written: readonly string[],
+  option: string,
+  cwd: string,
+  host: Host,
+  warnings: string[],
+): GrantedPaths {
   const { hidden } = host;
   const given = expanded(written, option, host, warnings);
   for (const path of given) refuseForeignLinks(absolutePath(path, cwd), process.geteuid?.() ?? 0);
@@ -93,7 +103,7 @@ function granted(written: readonly string[], option: string, cwd: string, host: 
     warnings.push(`skipped ${option} ${visible(path)}: ctx keeps its own files there, and shows them to nobody`);
     return false;
   });
-  return { paths, links: found.links } satisfies Granted;
+  return { paths, links: found.links };
 }
 
 /** What the host itself adds: its system, the programs of PATH, tools' configuration. An agent with its own root has that instead. */
@@ -142,9 +152,9 @@ export function surfaceAt(host: Host, place: Place, task: TaskPaths, scope: Scop
   const warnings: string[] = [];
   const hidden = host.hidden;
   const cwd = task.cwd ?? place.directory;
-  const reads = granted(task.reads ?? [], '--read', cwd, host, warnings);
-  const forkable = granted(task.writes ?? [], '--write', cwd, host, warnings);
-  const liveWrites = granted(task.liveWrites ?? [], '--write-live', cwd, host, warnings);
+  const reads = grantedPaths(task.reads ?? [], '--read', cwd, host, warnings);
+  const forkable = grantedPaths(task.writes ?? [], '--write', cwd, host, warnings);
+  const liveWrites = grantedPaths(task.liveWrites ?? [], '--write-live', cwd, host, warnings);
   const writes = {
     paths: [...new Set([...forkable.paths, ...liveWrites.paths])],
     links: [...forkable.links, ...liveWrites.links],
@@ -176,10 +186,6 @@ export function surfaceAt(host: Host, place: Place, task: TaskPaths, scope: Scop
 
   // The workspace file comes with the workspace, perhaps from a stranger: what it asks for is given when somebody says so.
   const siblings = task.siblings === true ? asked.siblingReads : [];
-  if (siblings.length < asked.siblingReads.length) {
-    const names = asked.siblingReads.map(visible).join(', ');
-    warnings.push(`.ctx/workspace.json asks to show ${names}: --siblings shows them, read-only`);
-  }
   // Renaming a directory above what is hidden would bring it to light at the next launch.
   const above = writes.paths.find((path) => hidden.some((inside) => inside !== path && contains(path, inside)));
   if (above !== undefined) {
@@ -191,10 +197,11 @@ export function surfaceAt(host: Host, place: Place, task: TaskPaths, scope: Scop
     });
   }
 
-  const covering = [origin, ...reads.paths, ...writes.paths, ...hidden];
+  const agentReads = task.agentReads ?? [];
+  const covering = [origin, ...reads.paths, ...writes.paths, ...agentReads, ...hidden];
   const defaults = ownRoot ? noDefaults : hostDefaults(host, origin, covering);
   if (!ownRoot) {
-    const shown = [...reads.paths, ...writes.paths, ...siblings, ...defaults.tools, ...defaults.system];
+    const shown = [...reads.paths, ...writes.paths, ...agentReads, ...siblings, ...defaults.tools, ...defaults.system];
     warnings.push(...repositoryNeeds(origin, host.home, shown));
   }
   // Judged once more now that links are resolved: an innocent name on PATH may lead to a whole home.
@@ -212,6 +219,7 @@ export function surfaceAt(host: Host, place: Place, task: TaskPaths, scope: Scop
   });
   return Object.freeze({
     surface,
+    listedSiblings: asked.siblingReads,
     forkable: forkable.paths.filter((path) => !liveWrites.paths.includes(path)),
     links: Object.freeze([...defaults.links, ...reads.links, ...writes.links]),
     search: defaults.search,

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import type { Agent } from '../../authority/agent.js';
 import { Tree } from '../../vault/tree/tree.js';
-import type { AgentFacts } from '../agent-facts.js';
 import { countUse } from './uses.js';
 
 const base = mkdtempSync(join(tmpdir(), 'ctx-uses-'));
@@ -13,10 +13,10 @@ after(() => rmSync(base, { recursive: true }));
 const program = fileURLToPath(new URL('../../../../native/tree', import.meta.url));
 const host = { tree: new Tree({ program }), now: () => new Date(1_000) };
 
-function agent(name: string, lifetime: AgentFacts['lifetime']): AgentFacts {
+function agent(name: string, lifetime: Agent['lifetime']): Agent {
   const directory = join(base, name);
   mkdirSync(directory, { recursive: true });
-  return { name, directory, lifetime } as AgentFacts;
+  return { name, directory, lifetime } as Agent;
 }
 
 const used = (name: string) => readFileSync(join(base, name, 'uses'), 'utf8');

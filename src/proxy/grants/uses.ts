@@ -5,11 +5,11 @@
  */
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Agent } from '../../authority/agent.js';
 import { lifetimeFault } from '../../authority/quota.js';
 import { coach } from '../../authority/refusal.js';
 import { writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
-import type { AgentFacts } from '../agent-facts.js';
 import type { Host } from '../host.js';
 import type { ResolvedAuthority } from './authority-of.js';
 
@@ -58,7 +58,7 @@ async function locked<T>(host: Pick<Host, 'tree'>, path: string, act: () => T): 
 }
 
 /** EACCES where one of the line is used up; then nothing is counted for those that come after it. */
-export async function countUse(host: Pick<Host, 'tree' | 'now'>, line: readonly AgentFacts[]): Promise<void> {
+export async function countUse(host: Pick<Host, 'tree' | 'now'>, line: readonly Agent[]): Promise<void> {
   for (const { name, directory, lifetime } of line) {
     if (lifetime.uses === undefined) continue;
     const path = join(directory, 'uses');

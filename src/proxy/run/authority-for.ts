@@ -1,8 +1,8 @@
 /** The Authority a request runs under, and the permission to run, before anything is made for it. */
 import type { RecordEntry } from '../../audit/record.js';
+import type { Agent } from '../../authority/agent.js';
 import type { Json } from '../../base/canonical-json.js';
 import type { ErrnoError } from '../../base/errno.js';
-import type { AgentFacts } from '../agent-facts.js';
 import { decideRequest, permissionToPrepare, type RunPermission } from '../approval/decide-request.js';
 import { decisionOf } from '../approval/refused-decision.js';
 import { withNetwork } from '../grants/approved-network.js';
@@ -34,7 +34,7 @@ export async function resolvedFor(
   host: Host,
   place: Place,
   request: ExecRequest,
-  agent: AgentFacts | undefined,
+  agent: Agent | undefined,
 ): Promise<ResolvedAuthority> {
   const { reads = [], siblings = false, network = [], privateHosts = [], quota = {} } = request;
   const grants = { network: [...network, ...privateHosts], quota };
@@ -45,7 +45,7 @@ export async function resolvedFor(
 export function refusedEntry(
   { directory, origin }: Place,
   { argv, agent: asked }: Pick<ExecRequest, 'argv' | 'agent'>,
-  agent: AgentFacts | undefined,
+  agent: Agent | undefined,
   decision?: Json,
 ): Omit<RecordEntry, 'status' | 'layer'> {
   const whose = { object: `workspace/${origin}`, agent: agent?.name, parent: agent?.parent?.agent };
@@ -64,7 +64,7 @@ export async function authorityFor(
   known?: ResolvedAuthority,
   decided: typeof decideRequest = decideRequest,
 ): Promise<Permitted> {
-  let agent: AgentFacts | undefined;
+  let agent: Agent | undefined;
   const about = (error: ErrnoError) => refusedEntry(place, request, agent, decisionOf(error) as Json | undefined);
   return recordedRefusal(host, about, async () => {
     agent = request.agent === undefined ? undefined : await host.agents(request.agent);

@@ -1,7 +1,8 @@
 /** What an agent may be, given who makes it: nobody gives away what they do not have. */
+
+import type { Agent } from '../../authority/agent.js';
 import { coach } from '../../authority/refusal.js';
 import { ErrnoError } from '../../base/errno.js';
-import type { AgentFacts } from '../../proxy/agent-facts.js';
 import { resolveAuthority } from '../../proxy/grants/authority-of.js';
 import { type Host, type Place, placeOf } from '../../proxy/host.js';
 
@@ -17,7 +18,7 @@ function placeForComparison(host: Host, directory: string): Place {
 }
 
 /** A person makes agents of their own ids; root makes anybody's. */
-export function assertOwnAgent(host: Host, { name, identity }: AgentFacts): void {
+export function assertOwnAgent(host: Host, { name, identity }: Agent): void {
   if (host.uid === 0 || (identity.owner === host.uid && identity.uid === host.uid && identity.gid === host.gid)) return;
   throw new ErrnoError('EPERM', {
     operation: `agent ${name}`,
@@ -25,17 +26,12 @@ export function assertOwnAgent(host: Host, { name, identity }: AgentFacts): void
   });
 }
 
-export async function assertWithinParent(host: Host, agent: AgentFacts, directory: string): Promise<void> {
+export async function assertWithinParent(host: Host, agent: Agent, directory: string): Promise<void> {
   await resolveAuthority(host, { place: placeForComparison(host, directory), agent });
 }
 
 /** Every reason at once: the permission to create it, and each thing it asks for beyond its parent. */
-export async function assertMayCreate(
-  host: Host,
-  parent: AgentFacts,
-  child: AgentFacts,
-  directory: string,
-): Promise<void> {
+export async function assertMayCreate(host: Host, parent: Agent, child: Agent, directory: string): Promise<void> {
   const reasons: string[] = [];
   const { type } = parent.identity.label;
   if (!parent.policy.allows(type, 'agent', child.name, 'create')) {

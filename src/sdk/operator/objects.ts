@@ -148,10 +148,12 @@ export class Objects {
       throw new ErrnoError('EINVAL', { operation, reason });
     }
     if (control.writer === 'operator') return;
-    const who =
-      control.writer === 'maker'
-        ? 'is written when it is made, and never changes'
-        : 'is written by the process that runs it';
+    const writers = {
+      maker: 'is written when it is made, and never changes',
+      supervisor: 'is written by ctx agent grant and ctx agent revoke',
+      process: 'is written by the process that runs it',
+    } as const;
+    const who = writers[control.writer];
     throw new ErrnoError('EPERM', { operation, reason: `${file} ${who}` });
   }
 

@@ -4,6 +4,7 @@
  */
 import type { Host } from '../../proxy/host.js';
 import { KeptJails } from '../workspace/kept-jails.js';
+import { Agents } from './agents.js';
 import { Approvals } from './approvals.js';
 import { type Diagnosis, examine } from './doctor.js';
 import { Profiles } from './harness.js';
@@ -20,7 +21,7 @@ export class Operator {
   readonly vaults: Vaults;
   readonly rules: Rules;
   readonly approvals: Approvals;
-  readonly agents: Objects;
+  readonly agents: Agents;
   readonly tools: Objects;
   readonly profiles: Profiles;
   readonly keptJails: KeptJails;
@@ -33,7 +34,7 @@ export class Operator {
     this.vaults = new Vaults(host);
     this.rules = new Rules(host);
     this.approvals = new Approvals(host);
-    this.agents = new Objects(host, 'agent');
+    this.agents = new Agents(host);
     this.tools = new Objects(host, 'tool');
     this.profiles = new Profiles(host);
     this.keptJails = new KeptJails(host);

@@ -71,7 +71,7 @@ export class Rules {
   ): Promise<Tried> {
     const [{ judgeCommand }, { lineageOf, networkOfLine }] = await Promise.all([
       import('../../proxy/approval/decide-request.js'),
-      import('../../proxy/grants/authority-of.js'),
+      import('../../proxy/grants/line-authority.js'),
     ]);
     const line = agent === undefined ? [] : await lineageOf(this.#host, await this.#host.agents(agent));
     const granted = networked ? anyPublicNetwork : networkOfLine(line);

@@ -46,15 +46,18 @@ export interface ObjectQuestion {
 }
 
 /** `CLASS:NAME` and a permission, as people write them. Pure. */
-export function objectQuestion(object: string, asked: string): ObjectQuestion {
+export function objectQuestion(object: string, asked: string, verb = 'why'): ObjectQuestion {
   const colon = object.indexOf(':');
   const objectClass = object.slice(0, colon);
   const name = object.slice(colon + 1);
   const fail = (reason: string): never => {
-    throw new ErrnoError('EINVAL', { operation: 'ctx why', reason, remedy: 'ctx why --help shows the usage' });
+    const operation = `ctx ${verb}`;
+    throw new ErrnoError('EINVAL', { operation, reason, remedy: `${operation} --help shows the usage` });
   };
   if (colon < 0 || !isObjectClass(objectClass)) {
-    return fail(`expected ${accesses.join(', ')} PATH, or a CLASS:NAME with a class of ${objectClasses.join(', ')}`);
+    return fail(
+      `expected ${accesses.join(', ')} PATH, connect HOST, or a CLASS:NAME with a class of ${objectClasses.join(', ')}`,
+    );
   }
   const fault = nameFault(objectClass, name);
   if (fault !== undefined) fail(`expected ${fault}, got '${name}'`);
