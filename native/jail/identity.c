@@ -81,14 +81,6 @@ void map_self(uid_t uid, gid_t gid)
 	write_proc(getpid(), "gid_map", text);
 }
 
-void write_shifted_maps(pid_t pid, uint32_t shift, uint32_t count)
-{
-	char text[64];
-	snprintf(text, sizeof text, "0 %u %u", shift, count);
-	write_proc(pid, "uid_map", text);
-	write_proc(pid, "gid_map", text);
-}
-
 static int wait_to_be_killed(void *nothing)
 {
 	for (;;)
@@ -117,7 +109,7 @@ static int make_namespace(const char *users, const char *groups)
 	return namespace;
 }
 
-static int shifted_namespace = -1, namespace_with_owners = -1;
+static int shifted_namespace = -1, namespace_with_owners = -1, namespace_with_numbers = -1;
 static uint32_t first_shifted;
 
 uint32_t root_inside(void)
@@ -152,10 +144,17 @@ void make_namespace_of_owners(const char *users, const char *groups)
 	namespace_with_owners = make_namespace(users, groups);
 }
 
+/* Outside, the command is who it would be without it: everything that is mounted for it stays as it is. */
+void make_namespace_of_numbers(const char *users, const char *groups)
+{
+	namespace_with_numbers = make_namespace(users, groups);
+}
+
 /* Only root's jails have one. The groups go first: inside they could no longer be named. */
 void enter_namespace_of_shift(void)
 {
-	if (setgroups(0, NULL) != 0 || setns(shifted_namespace, CLONE_NEWUSER) != 0)
+	int own = namespace_with_numbers >= 0 ? namespace_with_numbers : shifted_namespace;
+	if (setgroups(0, NULL) != 0 || setns(own, CLONE_NEWUSER) != 0)
 		fail("entering the user namespace");
 }
 

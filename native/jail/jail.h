@@ -57,7 +57,6 @@ void make_network(const struct plan *plan);
 
 /* identity.c */
 void map_self(uid_t uid, gid_t gid);
-void write_shifted_maps(pid_t pid, uint32_t shift, uint32_t count);
 void leave_session_keyring(void);
 void become(uid_t uid, gid_t gid);
 void open_host_proc(void);
@@ -75,6 +74,8 @@ void enter_namespace_of_shift(void);
 /* For mounts with PLAN_ATTR_OWNERS; -1 before. */
 void make_namespace_of_owners(const char *users, const char *groups);
 int namespace_of_owners(void);
+/* For the command itself, where inside it has other numbers than outside. */
+void make_namespace_of_numbers(const char *users, const char *groups);
 void take_groups(char *const groups[]);
 void enter_control_group(const char *directory);
 

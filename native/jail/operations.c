@@ -142,6 +142,8 @@ void execute(const struct operation *operation, const struct plan *plan, int cha
 		return enter_control_group(s[0]);
 	case OP_OWNERS:
 		return make_namespace_of_owners(s[0], s[1]);
+	case OP_NUMBERS:
+		return make_namespace_of_numbers(s[0], s[1]);
 	case OP_GROUPS:
 		return take_groups(s);
 	case OP_LISTEN:

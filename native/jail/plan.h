@@ -61,6 +61,8 @@ enum code {
 	                    numbers may follow, as in OP_OVERLAY */
 	OP_FUSE,         /* path; number: which of the descriptors from FD_FIRST_CHANNEL on its server gets the kernel's end by; flags: mount
 	                    attributes */
+	OP_NUMBERS,      /* uid map, gid map, of the command's user namespace, instead of those of OP_SHIFT; number: uid << 32 | gid of its user
+	                    outside, before the shift */
 	OP_COUNT,
 };
 

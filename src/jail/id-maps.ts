@@ -4,6 +4,25 @@
 export const identityShift = 0x70000000;
 export const shiftedCount = 0x0ffe0000;
 
+/** For a user namespace in which `outside` has the number `inside`, and whoever has that has the other's. All are shifted. */
+export function numberedIds(inside: number, outside: number, shift: number): string {
+  const [low, high] = [Math.min(inside, outside), Math.max(inside, outside)];
+  const extents: readonly (readonly [number, number, number])[] =
+    low === high
+      ? [[0, 0, shiftedCount]]
+      : [
+          [0, 0, low],
+          [low, high, 1],
+          [low + 1, low + 1, high - low - 1],
+          [high, low, 1],
+          [high + 1, high + 1, shiftedCount - high - 1],
+        ];
+  return extents
+    .filter(([, , count]) => count > 0)
+    .map(([first, to, count]) => `${first} ${to + shift} ${count}`)
+    .join('\n');
+}
+
 /** Two shifted ids for each other, the rest as they are: root's too, who makes the places to mount on. */
 export function exchangedIds(one: number, other: number, shift: number): string {
   const [low, high] = [Math.min(one, other) + shift, Math.max(one, other) + shift];

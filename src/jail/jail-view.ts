@@ -16,6 +16,8 @@ export type JailIdentity =
       readonly groups?: readonly number[];
       /** Whose the fork is on disk, where the command runs as somebody else: it is shown as the command's own. */
       readonly owner?: { readonly uid: number; readonly gid: number };
+      /** Who it is outside, before the shift, where inside it has other numbers. */
+      readonly outside?: { readonly uid: number; readonly gid: number };
     };
 
 /** What an operator may give up: layers of a jail that some hosts lack, and the ban on namespaces inside, which browsers need. */

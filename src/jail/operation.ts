@@ -76,6 +76,14 @@ export type Operation =
   | { readonly do: 'control group'; readonly directory: string }
   /** Maps as user_namespaces(7) writes them, for mounts with 'exchanged owners'. */
   | { readonly do: 'owners'; readonly users: string; readonly groups: string }
+  /** Maps of the command's user namespace instead of those of 'shift', and who its user is outside, before the shift. */
+  | {
+      readonly do: 'numbers';
+      readonly users: string;
+      readonly groups: string;
+      readonly uid: number;
+      readonly gid: number;
+    }
   | { readonly do: 'groups'; readonly of: readonly number[] }
   /** What the command's processes hold of deleted files, on the filesystems of these paths, is reported. */
   | { readonly do: 'report held files'; readonly paths: readonly string[] };

@@ -69,6 +69,7 @@ const examples = {
   'landlock rule': ['OP_LANDLOCK_RULE', { do: 'landlock rule', path: '/w', rights: 0xdn }],
   'control group': ['OP_CGROUP', { do: 'control group', directory: '/sys/fs/cgroup/ctx-1' }],
   owners: ['OP_OWNERS', { do: 'owners', users: '0 0 1', groups: '0 0 1\n1 2 3' }],
+  numbers: ['OP_NUMBERS', { do: 'numbers', users: '0 0 1', groups: '1 2 3', uid: 4711, gid: 5 }],
   groups: ['OP_GROUPS', { do: 'groups', of: [5, 4294967294] }],
   fuse: ['OP_FUSE', { do: 'fuse', path: '/data', channel: 15, attributes: ['no setuid', 'read only'] }],
   cache: [

@@ -139,6 +139,12 @@ function encode(operation: Operation): Encoded {
       return { code: 28, strings: [operation.directory] };
     case 'owners':
       return { code: 29, strings: [operation.users, operation.groups] };
+    case 'numbers':
+      return {
+        code: 34,
+        strings: [operation.users, operation.groups],
+        number: pair(operation.uid, operation.gid),
+      };
     case 'groups':
       return { code: 30, strings: operation.of.map(String) };
     case 'report held files':

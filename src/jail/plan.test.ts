@@ -172,6 +172,30 @@ describe('the plan of a jail', () => {
     );
   });
 
+  it('gives other numbers inside by a map that is one to one, and mounts nothing otherwise for it', () => {
+    const ids = fc.nat({ max: 0x0ffe0000 - 1 });
+    const numbered = { ...shifted.identity, uid: 1000, gid: 1000, outside: { uid: 0, gid: 0 } } as const;
+    fc.assert(
+      fc.property(ids, ids, ids, (owner, inside, other) => {
+        const identity = { ...numbered, uid: inside, gid: inside, outside: { uid: owner, gid: owner } };
+        const plan = jailPlan({ ...shifted, identity });
+        const [maps] = plan.filter((operation) => operation.do === 'numbers');
+        const extents = (maps?.users ?? '').split('\n').map((line) => line.split(' ').map(Number));
+        const outside = (id: number) =>
+          extents.flatMap(([from = 0, to = 0, count = 0]) =>
+            id >= from && id < from + count ? [id - from + to - identityShift] : [],
+          );
+        assert.deepEqual([maps?.uid, outside(inside), outside(owner)], [owner, [owner], [inside]]);
+        if (other !== owner && other !== inside) assert.deepEqual(outside(other), [other]);
+      }),
+      seeded(200),
+    );
+    const own = new Set<Operation['do']>(['numbers', 'user']);
+    const rest = (identity: JailView['identity']) =>
+      jailPlan({ ...shifted, identity }).filter((operation) => !own.has(operation.do));
+    assert.deepEqual(rest(numbered), rest(shifted.identity));
+  });
+
   it('mounts what holds a place before what stands in it', () => {
     fc.assert(
       fc.property(view, (given) => {

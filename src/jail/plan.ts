@@ -15,7 +15,7 @@ import {
   systemFacts,
 } from '../authority/system-profile.js';
 import { openFiles } from '../base/limits.js';
-import { exchangedIds, shiftedCount } from './id-maps.js';
+import { exchangedIds, numberedIds, shiftedCount } from './id-maps.js';
 import type { JailView, Link, SharedPath } from './jail-view.js';
 import { landlockOperations, ownProcessesAlone } from './landlock.js';
 import type { Attribute, Namespace, Operation, Plan } from './operation.js';
@@ -219,6 +219,13 @@ function owners({ identity }: JailView): readonly Operation[] {
   return [{ do: 'owners', users: exchangedIds(owner.uid, uid, shift), groups: exchangedIds(owner.gid, gid, shift) }];
 }
 
+function numbers({ identity }: JailView): readonly Operation[] {
+  if (identity.kind === 'self' || identity.outside === undefined) return [];
+  const { uid, gid, shift, outside } = identity;
+  const users = numberedIds(uid, outside.uid, shift);
+  return [{ do: 'numbers', users, groups: numberedIds(gid, outside.gid, shift), ...outside }];
+}
+
 function groups({ identity }: JailView): readonly Operation[] {
   const given = identity.kind === 'shifted' ? (identity.groups ?? []) : [];
   return given.length === 0 ? [] : [{ do: 'groups', of: given }];
@@ -231,6 +238,7 @@ function foundation(view: JailView): readonly Operation[] {
   return [
     { do: 'base', directory: view.base },
     ...owners(view),
+    ...numbers(view),
     ...(view.controlGroups ?? []).map((directory): Operation => ({ do: 'control group', directory })),
     { do: 'namespaces', of: self ? ['user', ...namespaces] : namespaces },
     ...(self ? [{ do: 'map self', uid: identity.uid, gid: identity.gid } as const] : []),

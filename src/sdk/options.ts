@@ -22,6 +22,7 @@ export type Grants = Pick<
   | 'secrets'
   | 'mounts'
   | 'quota'
+  | 'user'
 > &
   Partial<Pick<ExecRequest, 'weakened'>>;
 

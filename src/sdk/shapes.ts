@@ -40,6 +40,8 @@ const quota = closed<Quota>({
   wallTime: optional(milliseconds),
 });
 
+const user = closed<NonNullable<Grants['user']>>({ uid: integer(0), gid: optional(integer(0)) });
+
 const secret = closed<NonNullable<Grants['secrets']>[number]>({
   host: word,
   header: word,
@@ -64,6 +66,7 @@ export const workspaceMembers: { readonly [Name in keyof Required<WorkspaceOptio
   secrets: optional(list(secret)),
   mounts: optional(words),
   quota: optional(quota),
+  user: optional(user),
   weakened: optional(words),
   approvalMilliseconds: optional(milliseconds),
   onApproval: optional(callback),

@@ -124,6 +124,7 @@ forEachUser((user) => {
       environment: ['TOKEN'],
       project: null,
       quota: {},
+      user: null,
     };
     const grants = ['--read', '/usr', '--net', 'example.org'];
     assert.deepEqual(await answers(['exec', '--readonly', ...grants]), { ...expected, readonly: true });

@@ -50,6 +50,74 @@ forEachUser((user) => {
   });
 });
 
+/** Refuses to run as root, as PostgreSQL and others do. */
+const proud = '[ "$(id -u)" != 0 ] || { echo "must not be run as root" >&2; exit 1; }';
+
+forEachUser((user) => {
+  const stage = useStage(user);
+
+  test('--user: it is that user inside, in a kept jail and for one that joins, too, and its files come home as the owner’s', async () => {
+    const project = stage.project('echo old > file; chmod 600 file; mkdir -m 700 d');
+    const look = `${proud}; id -u; id -g; stat -c %u:%g file d .; echo new > file; mkdir -m 700 made; echo x > made/x; stat -c %u:%g made/x; touch ~/x /tmp/x; stat -c %u ~/x /tmp/x`;
+    const inside = '4711\n4712\n4711:4712\n4711:4712\n4711:4712\n4711:4712\n4711\n4711\n';
+    const first = await exec(stage, project, ['--user', '4711:4712'], look);
+    assert.deepEqual([first.stdout?.text, first.stderr?.text], [inside, '']);
+    // A pipe can be opened again by whoever it belongs to.
+    const again = await exec(
+      stage,
+      project,
+      ['--user', '4711'],
+      'id -g; echo there > /dev/stderr; rm -r made; mv d e; ls',
+    );
+    assert.deepEqual([again.stdout?.text, again.stderr?.text], ['4711\ne\nfile\n', 'there\n']);
+    const other = stage.startCtx(project, [
+      'exec',
+      '--',
+      'sh',
+      '-c',
+      'echo ready; while [ ! -e made ]; do sleep 0.1; done; cat made',
+    ]);
+    await other.printed('ready');
+    const joined = await exec(stage, project, ['--user', '4711'], 'id -u; stat -c %u file; echo by joined > made');
+    assert.deepEqual([joined.stdout?.text, joined.besideCount], ['4711\n4711\n', 1]);
+    assert.match((await other.finished).stdout, /by joined/);
+    await inKeptJail(
+      stage,
+      async () => {
+        assert.equal(
+          (await envelopeOf(stage, project, 'id -u; stat -c %u file; echo kept > kept')).stdout?.text,
+          '4713\n4713\n',
+        );
+        await ok(stage, project, ['rollback']);
+        assert.equal(
+          (await envelopeOf(stage, project, 'ls; id -u; echo kept > kept')).stdout?.text,
+          'e\nfile\nmade\n4713\n',
+        );
+      },
+      { project, options: ['--user', '4713'] },
+    );
+    await ok(stage, project, ['apply']);
+    for (const name of ['file', 'made', 'kept', 'e']) {
+      const { uid, gid } = statSync(join(project, name));
+      assert.deepEqual([name, uid, gid], [name, user.uid, user.gid]);
+    }
+    const live = await stage.ctx(project, ['jail', 'run', '--user', '4711', '--', 'id', '-u']);
+    assert.equal(live.stdout, '4711\n', live.stderr);
+  });
+
+  test('--user: what it cannot be is refused by name, and an agent is who its files say', async () => {
+    const project = stage.project();
+    for (const text of ['root', '-1', '1:', '99999999999', '4294967295']) {
+      const { code, stderr } = await stage.ctx(project, ['exec', `--user=${text}`, '--', 'true']);
+      assert.deepEqual([code, /--user/.test(stderr), /EINVAL/.test(stderr)], [2, true, true], stderr);
+    }
+    await agent(stage, project, 'self', {});
+    const { code, stderr } = await stage.ctx(project, ['exec', '--agent', 'self', '--user', '1000', '--', 'true']);
+    assert.equal(code, 2);
+    assert.match(stderr, /agent self: expected its own files to say who it is.*iso userns/s);
+  });
+});
+
 describe('without root', () => {
   forEachUser((user) => {
     if (user.uid === 0) return;
@@ -199,6 +267,27 @@ describe('as root', { skip: isRoot ? false : 'only root runs commands as somebod
         `cat ${data}/group || echo no; id -G`,
       );
       assert.equal(without.stdout?.text, 'no\n7004\n');
+    });
+
+    test('iso userns: it is nobody’s number inside and the workspace’s owner outside, so that its fork and caches are its own', async () => {
+      for (const owner of [0, 1234]) {
+        const project = projectOf(owner, 'echo old > file; chmod 600 file');
+        const name = `nested-${owner}`;
+        await agent(stage, project, name, { iso: 'userns' });
+        const seconds = `29.${4000 + owner}`;
+        const script = `${proud}; id -u; stat -c %u file; echo new > file; touch made; sleep ${seconds} & sleep 0.3`;
+        const running = stage.startCtx(project, ['exec', '--json', '--agent', name, '--', 'sh', '-c', script]);
+        await until(() => uidsOutside(seconds).length > 0, 'the command runs');
+        assert.deepEqual(uidsOutside(seconds), [String(0x70000000 + owner)]);
+        const { stdout } = await running.finished;
+        const [uid = '', file] = ((parseJson(stdout) as Envelope).stdout?.text ?? '').split('\n');
+        assert.ok(Number(uid) >= 0x0e000000 && file === uid, stdout);
+        await ok(stage, project, ['apply']);
+        assert.deepEqual(
+          ['file', 'made'].map((each) => statSync(join(project, each)).uid),
+          [owner, owner],
+        );
+      }
     });
 
     test('an agent without iso uid still has to be the workspace owner', async () => {

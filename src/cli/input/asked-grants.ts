@@ -1,4 +1,6 @@
 /** What a call says its command may do, as the SDK takes it. */
+
+import { ErrnoError } from '../../base/errno.js';
 import { parseSize } from '../../base/size-text.js';
 import { withDefaultPort } from '../../sdk/network-name.js';
 import type { Grants, JailLayer, Quota } from '../../sdk/options.js';
@@ -21,6 +23,17 @@ function quotaOf(call: Arguments): Quota {
   };
 }
 
+function userOf(text: string | undefined): Grants['user'] {
+  if (text === undefined) return undefined;
+  const [, uid, gid] = /^(\d{1,10})(?::(\d{1,10}))?$/.exec(text) ?? [];
+  if (uid !== undefined) return { uid: Number(uid), gid: gid === undefined ? undefined : Number(gid) };
+  throw new ErrnoError('EINVAL', {
+    operation: '--user',
+    reason: `expected UID or UID:GID as numbers, got '${text}'`,
+    remedy: 'for example: --user 1000',
+  });
+}
+
 export function grantsOf(call: Arguments, environment: NodeJS.ProcessEnv = process.env) {
   return {
     agent: call.value('agent'),
@@ -35,6 +48,7 @@ export function grantsOf(call: Arguments, environment: NodeJS.ProcessEnv = proce
     secrets: call.values('secret').map((text) => parseSecret(text, environment)),
     mounts: call.values('mount'),
     quota: quotaOf(call),
+    user: userOf(call.value('user')),
     weakened: [
       ...(call.values('weaken') as readonly JailLayer[]),
       ...(call.flag('nested-namespaces') ? (['nested-namespaces'] as const) : []),

@@ -69,6 +69,11 @@ export const runOptions: readonly Option[] = [
     repeated: true,
     summary: 'a variable for the command; nothing is inherited',
   },
+  {
+    name: 'user',
+    value: 'UID[:GID]',
+    summary: "who it is inside, for programs that refuse root; its files are the owner's all the same",
+  },
   ...networkOptions,
   {
     name: 'secret',

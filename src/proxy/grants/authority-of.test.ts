@@ -137,7 +137,13 @@ describe('an agent that root runs', () => {
   it('is the owner of the workspace, shifted, with its own groups', async () => {
     const expected = { kind: 'shifted', uid: 1000, gid: 1000, shift: 1 << 30, groups: [4, 5] };
     assert.deepEqual(await runs({ groups: [5, 4] }), expected);
-    assert.deepEqual(await runs({ groups: [5, 4], isolation: 'userns' }), expected);
+    const outside = { uid: 1000, gid: 1000 };
+    const numbered = { ...expected, uid: 77, gid: 78, outside };
+    assert.deepEqual(await runs({ groups: [5, 4], isolation: 'userns', uid: 77, gid: 78 }), numbered);
+    for (const own of [1000, 0]) {
+      const { uid, gid } = await runs({ isolation: 'userns', uid: own, gid: own });
+      assert.ok(uid >= 0x0e000000 && uid < 0x0ffe0000 && gid === uid);
+    }
   });
 
   it('has a uid of its own where it says so, and then the fork is shown as its own', async () => {
@@ -153,7 +159,7 @@ describe('an agent that root runs', () => {
 
   it('is refused where its ids are not to be had', async () => {
     await refusal('EPERM', () => runs({ uid: 77 }));
-    await refusal('EPERM', () => runs({ uid: 77, isolation: 'userns' }));
+    await refusal('EINVAL', () => runs({ uid: 2 ** 31, isolation: 'userns' }));
     await refusal('EINVAL', () => runs({ uid: 2 ** 31, isolation: 'uid' }));
     await refusal('EINVAL', () => runs({ groups: [2 ** 31] }));
   });

@@ -17,9 +17,11 @@ import { makeQuota, type Quota } from '../../authority/quota.js';
 import { makeSurface, type Surface } from '../../authority/surface.js';
 import { ErrnoError } from '../../base/errno.js';
 import { visible } from '../../base/visible-text.js';
+import { shiftedCount } from '../../jail/id-maps.js';
 import type { Link } from '../../jail/plan.js';
 import type { Host, Place } from '../host.js';
 import { rootOf } from './agent-root.js';
+import type { AskedUser } from './asked-user.js';
 import { authorityOfLine, lineageOf, rootAround } from './line-authority.js';
 import { operatorMountsAt } from './operator-file.js';
 import { grantedPaths, type SurfaceAt, surfaceAt, type TaskPaths } from './surface-at.js';
@@ -38,6 +40,8 @@ export interface TaskGrants {
   /** `any`, or `host:port`. */
   readonly network: readonly string[];
   readonly quota: Quota;
+  /** Who it is inside; without one, the workspace's owner. */
+  readonly user?: AskedUser | undefined;
 }
 
 export interface ResolvedAuthority {
@@ -70,9 +74,14 @@ function grantedNetwork(names: readonly string[]): Network {
 function anonymous(
   surface: Surface,
   operator: readonly Mount[],
-  identity: Pick<Identity, 'uid' | 'gid'>,
+  owner: Place['owner'],
   grants: TaskGrants | undefined,
 ): Authority {
+  const user = grants?.user;
+  const identity =
+    user === undefined
+      ? { uid: owner.uid, gid: owner.gid }
+      : { ...checkedUser(owner, user), isolation: 'userns' as const };
   const network = grantedNetwork(grants?.network ?? []);
   const connect = { subject: anonymousLabel.type, class: 'network', name: 'default', permission: 'connect' } as const;
   return makeAuthority({
@@ -85,8 +94,27 @@ function anonymous(
   });
 }
 
+/** Numbers that a command of this caller can have inside. */
+function checkedUser({ shift }: Place['owner'], { uid, gid = uid }: AskedUser): Pick<Identity, 'uid' | 'gid'> {
+  const most = shift > 0 ? shiftedCount - 1 : 0xffff_fffe;
+  const large = [uid, gid].find((id) => !Number.isSafeInteger(id) || id < 0 || id > most);
+  if (large === undefined) return { uid, gid };
+  throw new ErrnoError('EINVAL', {
+    operation: '--user',
+    reason: `expected ids from 0 to ${most}, got ${large}`,
+    remedy: 'any number that no file of the workspace has will do, such as 1000',
+  });
+}
+
 function refuseGrantsBesideAgent({ agent, grants }: AuthorityRequest): void {
   if (agent === undefined || grants === undefined) return;
+  if (grants.user !== undefined) {
+    throw new ErrnoError('EINVAL', {
+      operation: `agent ${agent.name}`,
+      reason: 'expected its own files to say who it is, not --user',
+      remedy: `ctx agent set ${agent.name} iso userns gives it a uid of its own inside`,
+    });
+  }
   if (grants.network.length === 0 && Object.keys(grants.quota).length === 0) return;
   throw new ErrnoError('EINVAL', {
     operation: `agent ${agent.name}`,

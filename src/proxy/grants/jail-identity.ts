@@ -4,41 +4,58 @@
  *   shared   the workspace's owner: itself where a person runs it, shifted where root does
  *   userns   inside, ids of the agent's own; outside, whoever runs it (or, where root does, the owner shifted)
  *   uid      root only: the agent's own uid, shifted, outside too; the fork is shown as the agent's
+ *
+ * A command without an agent is `shared`, or `userns` with the ids that were asked for (`--user`).
  */
-import type { Isolation } from '../../authority/lineage.js';
 import { sha256 } from '../../base/sha256.js';
 import { shiftedCount } from '../../jail/id-maps.js';
 import type { JailIdentity } from '../../jail/plan.js';
 import type { Owner } from '../../vault/vault.js';
 import type { ResolvedAuthority } from './authority-of.js';
 
-/** Above every id that systems hand out, below 2^31. */
-const firstOwnId = 0x60000000;
+/** Above every id that systems hand out, below 2^31; where root runs it, among those that a shifted jail has. */
+const firstOwnId = { self: 0x60000000, shifted: 0x0e000000 } as const;
 const ownIdDigits = 6;
 
 /** The same for the same agent, always. */
-function ownId(agent: string): number {
-  return firstOwnId + Number.parseInt(sha256(agent).slice(0, ownIdDigits), 16);
+function ownId(agent: string, kind: JailIdentity['kind']): number {
+  return firstOwnId[kind] + Number.parseInt(sha256(agent).slice(0, ownIdDigits), 16);
 }
 
 export type IdentityOf = Pick<ResolvedAuthority, 'authority' | 'agent'>;
 
-export function jailIdentity(owner: Owner, { authority, agent }: IdentityOf): JailIdentity {
-  const { uid, gid, groups, isolation } = authority.identity;
-  const byUser: Isolation = agent === undefined ? 'shared' : isolation;
+/** An agent that has its person's ids in its files, or root's, gets numbers that are nobody's; what a person asks for is given. */
+function idsInside(owner: Owner, { authority, agent }: IdentityOf, kind: JailIdentity['kind']) {
+  const { uid, gid } = authority.identity;
+  if (agent === undefined) return { uid, gid };
+  const own = ownId(agent.name, kind);
+  const inside = (id: number, ofOwner: number) => (id === ofOwner || id === 0 ? own : id);
+  return { uid: inside(uid, owner.uid), gid: inside(gid, owner.gid) };
+}
+
+export function jailIdentity(owner: Owner, resolved: IdentityOf): JailIdentity {
+  const { uid, gid, groups, isolation } = resolved.authority.identity;
+  const own = { uid: owner.uid, gid: owner.gid };
   if (owner.shift === 0) {
-    if (agent === undefined || byUser === 'shared') return { kind: 'self', uid: owner.uid, gid: owner.gid };
-    // An agent that has its person's ids in its files gets numbers that are nobody's.
-    const own = ownId(agent.name);
-    return { kind: 'self', uid: uid === owner.uid ? own : uid, gid: gid === owner.gid ? own : gid };
+    return isolation === 'shared' ? { kind: 'self', ...own } : { kind: 'self', ...idsInside(owner, resolved, 'self') };
   }
   const given = groups.length === 0 ? {} : { groups };
-  if (byUser === 'uid') {
+  if (isolation === 'uid') {
     const other = uid !== owner.uid || gid !== owner.gid;
-    const fork = other ? { owner: { uid: owner.uid, gid: owner.gid } } : {};
+    const fork = other ? { owner: own } : {};
     return { kind: 'shifted', uid, gid, shift: owner.shift, ...given, ...fork };
   }
-  return { kind: 'shifted', uid: owner.uid, gid: owner.gid, shift: owner.shift, ...given };
+  if (isolation === 'shared') return { kind: 'shifted', ...own, shift: owner.shift, ...given };
+  const inside = idsInside(owner, resolved, 'shifted');
+  const isSame = inside.uid === own.uid && inside.gid === own.gid;
+  return { kind: 'shifted', ...inside, shift: owner.shift, ...given, ...(isSame ? {} : { outside: own }) };
+}
+
+/** To files of the host and of the fork, as their owners are on the disk. */
+export function ownerOfFiles(owner: Owner, resolved: IdentityOf): Pick<Owner, 'uid' | 'gid'> {
+  const identity = jailIdentity(owner, resolved);
+  if (identity.kind === 'self') return owner;
+  return identity.outside ?? identity;
 }
 
 /** Ids that root's jails have room for. */

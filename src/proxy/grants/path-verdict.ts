@@ -10,7 +10,7 @@ import type { ErrnoCode } from '../../base/errno.js';
 import type { Host, Place } from '../host.js';
 import type { ResolvedAuthority } from './authority-of.js';
 import type { FoundEntry, FoundInView } from './found-in-view.js';
-import { jailIdentity } from './jail-identity.js';
+import { ownerOfFiles } from './jail-identity.js';
 import { readOnlyByRequest } from './read-only-by-request.js';
 
 export const accesses = ['read', 'write', 'exec'] as const;
@@ -52,7 +52,7 @@ function mayByMode(use: PathCheck, path: string, entry: FoundEntry, access: Path
     if (host.uid !== 0) return hostAllows(located.host, access);
     if (located.entry.access === 'write') return (entry.mode & bits[access]) !== 0;
   }
-  const { uid, gid } = jailIdentity(place.owner, resolved);
+  const { uid, gid } = ownerOfFiles(place.owner, resolved);
   const groups = host.uid === 0 ? identity.groups : host.groups;
   const shift = entry.uid === uid ? 6 : entry.gid === gid || groups.includes(entry.gid) ? 3 : 0;
   return ((entry.mode >> shift) & bits[access]) !== 0;

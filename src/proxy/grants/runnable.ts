@@ -30,7 +30,10 @@ function identityObstacle(host: Host, place: Place, authority: Authority, name: 
     if (fitsShift(uid) && fitsShift(gid)) return undefined;
     return { code: 'EINVAL', reason: `iso uid: expected ids below ${shiftedCount}`, remedy: 'choose smaller ones' };
   }
-  if (isolation === 'userns' && !isRoot) return undefined;
+  if (isolation === 'userns') {
+    if (!isRoot || (fitsShift(uid) && fitsShift(gid))) return undefined;
+    return { code: 'EINVAL', reason: `iso userns: expected ids below ${shiftedCount}`, remedy: 'choose smaller ones' };
+  }
   if (uid === owner.uid && gid === owner.gid) return undefined;
   return {
     code: 'EPERM',

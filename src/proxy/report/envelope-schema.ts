@@ -110,6 +110,7 @@ const requestMembers = {
   environment: list(text),
   project: orNull(text),
   quota: object(Object.fromEntries(quotaFields.map((field) => [field, amount])), quotaFields),
+  user: orNull(object({ uid: amount, gid: amount })),
 } satisfies Members<Requested>;
 
 const live = {

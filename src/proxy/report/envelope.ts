@@ -52,6 +52,8 @@ export interface Requested {
   /** Digest of the `.ctx/project.toml` whose defaults are among these; null where none are. */
   readonly project: string | null;
   readonly quota: Quota;
+  /** Who it was asked to be inside. */
+  readonly user: { readonly uid: number; readonly gid: number } | null;
 }
 
 export interface Envelope {

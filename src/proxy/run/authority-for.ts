@@ -36,8 +36,8 @@ export async function resolvedFor(
   request: ExecRequest,
   agent: Agent | undefined,
 ): Promise<ResolvedAuthority> {
-  const { reads = [], siblings = false, network = [], privateHosts = [], quota = {} } = request;
-  const grants = { network: [...network, ...privateHosts], quota };
+  const { reads = [], siblings = false, network = [], privateHosts = [], quota = {}, user } = request;
+  const grants = { network: [...network, ...privateHosts], quota, user };
   return resolveAuthority(host, { place, agent, reads, ...written(place, request), siblings, grants });
 }
 

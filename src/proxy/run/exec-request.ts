@@ -9,6 +9,7 @@ import type { Progress } from '../../vault/tree/tree.js';
 import type { ApprovalRequest } from '../approval/await-approval.js';
 import type { AskedTree } from '../asked-tree.js';
 import type { AskedSecret } from '../grants/asked-secret.js';
+import type { AskedUser } from '../grants/asked-user.js';
 import type { LimitEvent } from '../report/limit-events.js';
 
 export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds' | 'onApproval' | 'live' | 'input'> {
@@ -43,6 +44,8 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   readonly quota?: Quota;
   /** Defaults of the project that are in this request already: the digest of their file, or null, and what was left out. */
   readonly projectDefaults?: { readonly digest: string | null; readonly warnings: readonly string[] } | undefined;
+  /** Who it is inside; without one, the workspace's owner. What it makes is the owner's outside, whoever it is inside. */
+  readonly user?: AskedUser | undefined;
   readonly environmentAdditions: readonly string[];
   /** A directory that stands for the person's home; without it the fork has one of its own. */
   readonly home?: string | undefined;

@@ -5,7 +5,7 @@ import type { Requested } from '../report/envelope.js';
 import type { ExecRequest } from './exec-request.js';
 
 export function requestedOf(request: Omit<ExecRequest, 'wait'>, live: boolean): Requested {
-  const { argv, shell, cwd, agent, fork, timeoutMilliseconds, environmentAdditions } = request;
+  const { argv, shell, cwd, agent, fork, timeoutMilliseconds, environmentAdditions, user } = request;
   return {
     argv,
     shell: shell ?? null,
@@ -24,5 +24,6 @@ export function requestedOf(request: Omit<ExecRequest, 'wait'>, live: boolean): 
     environment: environmentAdditions.map((addition) => addition.split('=', 1)[0] ?? ''),
     project: request.projectDefaults?.digest ?? null,
     quota: request.quota ?? {},
+    user: user === undefined ? null : { uid: user.uid, gid: user.gid ?? user.uid },
   };
 }

@@ -118,7 +118,8 @@ async function startServer(
     throw new ErrnoError('EMFILE', { operation: '--mount', reason: `no socket could be made (errno ${-pair})` });
   }
   const [channel, theirs] = pair;
-  const { uid, gid } = identity;
+  // Of a shifted jail the kernel is told who they are outside.
+  const { uid, gid } = identity.kind === 'shifted' ? (identity.outside ?? identity) : identity;
   const jail = `--jail=${uid}:${gid}:${identity.kind === 'shifted' ? identity.shift : 0}`;
   const flags = ['--json', '--foreground', jail, ...(writable ? ['--writable'] : [])];
   const child = spawn(process.execPath, [ctxProgram(), 'vfs', 'mount', ...flags, '--', specification, target], {
