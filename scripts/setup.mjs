@@ -2,7 +2,7 @@
 /**
  * The one set-up: installs what is missing, builds what is stale, and says nothing when there is nothing to do.
  *
- * `setup(level)` is called by `npm start`, `npm test` and `npm run bench`; `npm run setup [-- LEVEL]` calls it by hand.
+ * `setup(level)` is called by `npm start`, `npm test`, `npm run bench` and `npm run package`; `npm run setup [-- LEVEL]` calls it by hand.
  * It runs before any package is installed, so it imports Node's own modules only. Steps are data; one loop runs them.
  */
 
@@ -16,15 +16,16 @@ import { checkHost } from './setup/host.mjs';
 import { withLock } from './setup/lock.mjs';
 import { nativePrograms } from './setup/native-programs.mjs';
 import { npmPackages } from './setup/npm-packages.mjs';
+import { packagedPrograms } from './setup/packaged-programs.mjs';
 import { make, staleness } from './setup/product.mjs';
 import { withProgress } from './setup/progress.mjs';
 
-const levels = ['start', 'test', 'bench'];
+const levels = ['start', 'test', 'bench', 'package'];
 
 const steps = [
   debianPackages,
   npmPackages,
-  ...[nativePrograms, compiledTypeScript, bundledCli].map((product) => ({
+  ...[nativePrograms, packagedPrograms, compiledTypeScript, bundledCli].map((product) => ({
     title: product.title,
     neededBy: product.neededBy,
     staleness: () => staleness(product),

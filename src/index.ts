@@ -12,6 +12,7 @@
  *   classify, permissions, report, changes, words    what the others speak of: types and pure functions
  */
 import { resolve } from 'node:path';
+import { checkInstallation } from './base/installation.js';
 import { nativeProgram } from './base/native-program.js';
 import { closed, optional, word } from './base/shape.js';
 import { composeHost } from './compose.js';
@@ -123,6 +124,7 @@ const operateOptions = closed<OperateOptions>({ data: optional(word) });
 const openOptions = closed<OpenOptions>({ ...workspaceMembers, data: optional(word), directory: optional(word) });
 
 function hostOf({ data }: OperateOptions) {
+  checkInstallation('sdk');
   return composeHost(
     data === undefined ? process.env : { ...process.env, CTX_DATA: resolve(currentDirectory(), data) },
   );
@@ -158,6 +160,7 @@ export async function installHook(place: SettingsPlace, options: readonly string
 /** A tree of directories, each of them memory, a directory of the host or a chunk store, with the calls of `fs.promises`. */
 export async function createVfs(options: VfsOptions = {}): Promise<Vfs> {
   checkArguments('createVfs', [vfsOptions], [options]);
+  checkInstallation('sdk');
   const { makeVfs } = await import('./sdk/vfs/create.js');
   return checkedFace(await makeVfs(options, nativeProgram('flock.node')), vfsEntries);
 }

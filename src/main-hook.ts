@@ -3,6 +3,7 @@
  * its own, since reading the whole CLI would cost half as much as a start of Node. Every other call is `main.ts`'s.
  */
 import { ErrnoError } from './base/errno.js';
+import { checkInstallation } from './base/installation.js';
 import { parseArguments } from './cli/input/parse-arguments.js';
 import { processCaller } from './cli/process-caller.js';
 import { errorText, painter, printError } from './cli/text/output.js';
@@ -13,6 +14,7 @@ import { blockingExitCode } from './hook/hook.js';
 
 async function main(given: readonly string[]): Promise<number> {
   try {
+    checkInstallation('cli');
     return await decideCalls(parseArguments(hookVerb, given.slice(1)), async () => composeHookHost(), processCaller);
   } catch (error) {
     const text = error instanceof ErrnoError ? errorText(error, painter(process.stderr)) : 'ctx: a defect of ctx\n';

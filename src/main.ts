@@ -1,11 +1,21 @@
 /** The entry point. Everything else is loaded when it is needed. */
-import { hasCode } from './base/errno.js';
+import { type ErrnoError, exitCodeFor, hasCode } from './base/errno.js';
+import { cacheDirectory, checkInstallation, installationRoot, installedBuild } from './base/installation.js';
 import { version } from './base/version.js';
 import { writeWhole } from './base/write-whole.js';
 
+/** Of a checkout, what git says. */
+function commit(): string {
+  const packaged = installedBuild()?.commit;
+  if (packaged !== undefined) return packaged;
+  const git = ['-C', installationRoot(), 'rev-parse', 'HEAD'];
+  const { status, stdout } = process.getBuiltinModule('node:child_process').spawnSync('git', git, { encoding: 'utf8' });
+  return status === 0 ? `checkout at ${stdout.trim()}` : 'checkout';
+}
+
 function sayVersion(): number {
   try {
-    writeWhole(1, Buffer.from(`ctx ${version}\n`));
+    writeWhole(1, Buffer.from(`ctx ${version} (${commit()})\n`));
     return 0;
   } catch (error) {
     if (!hasCode(error, 'EPIPE')) process.stderr.write(`ctx: print: ${error}\n`);
@@ -13,10 +23,28 @@ function sayVersion(): number {
   }
 }
 
+/** What V8 compiles of a package is kept for the next start, where Node can: a checkout has that beside its bundles. */
+function keepCompiled(): void {
+  const { enableCompileCache } = process.getBuiltinModule('node:module') as {
+    enableCompileCache?: (directory: string) => unknown;
+  };
+  const directory = cacheDirectory(process.env);
+  if (directory !== undefined) enableCompileCache?.(`${directory}/code`);
+}
+
 async function main(given: readonly string[]): Promise<number> {
+  let isPackage = false;
+  try {
+    isPackage = checkInstallation('cli');
+  } catch (error) {
+    const { path, reason, remedy } = error as ErrnoError;
+    process.stderr.write(`ctx: ${path}: ${reason}\n  try: ${remedy}\n`);
+    return exitCodeFor(error as ErrnoError);
+  }
   if (given.length === 1 && given[0] === '--version') {
     return sayVersion();
   }
+  if (isPackage) keepCompiled();
   const { run } = given[0] === 'exec' ? await import('./main-exec.js') : await import('./main-verbs.js');
   return run(given);
 }

@@ -114,15 +114,46 @@ export const bundledCli = {
     if (!existsSync(inCheckout(options.entryPoints.ctx))) {
       throw new SetupFailure(`${options.entryPoints.ctx} is missing: the CLI is bundled from it.`);
     }
-    // Loaded here, since the set-up itself has to run before any package is installed.
-    const { build, formatMessages } = await import('esbuild');
-    try {
-      await build({ ...options, plugins: [partsPlugin], absWorkingDir: root, outdir: staging });
-    } catch (error) {
-      if (!Array.isArray(error.errors)) throw error;
-      const messages = await formatMessages(error.errors, { kind: 'error', color: false });
-      throw new SetupFailure(messages.join('').trimEnd());
-    }
+    await bundle({ ...options, plugins: [partsPlugin], outdir: staging });
     for (const [name, work] of Object.entries(usualWork)) addCodeCache(staging, name, work);
   },
 };
+
+async function bundle(asked) {
+  // Loaded here, since the set-up itself has to run before any package is installed.
+  const { build, formatMessages } = await import('esbuild');
+  try {
+    return await build({ ...asked, absWorkingDir: root });
+  } catch (error) {
+    if (!Array.isArray(error.errors)) throw error;
+    const messages = await formatMessages(error.errors, { kind: 'error', color: false });
+    throw new SetupFailure(messages.join('').trimEnd());
+  }
+}
+
+/** The same for a package, as `path -> bytes`: without caches of compiled code, which are one Node's alone, and without maps. */
+export async function packagedCli() {
+  const asked = { ...options, sourcemap: false, write: false, plugins: [partsPlugin], outdir: '/' };
+  return namedFiles(await bundle(asked));
+}
+
+/** The SDK in one piece: an ES module, and what it loads when that is first used. */
+export async function packagedSdk() {
+  const { supported: _supported, banner: _banner, define: _define, outExtension: _extension, ...rest } = options;
+  const asked = {
+    ...rest,
+    entryPoints: { index: 'src/index.ts' },
+    format: 'esm',
+    splitting: true,
+    // Packages of the older kind ask for Node's own modules by `require`.
+    banner: { js: "import{createRequire as ctxRequire}from'node:module';const require=ctxRequire(import.meta.url);" },
+    sourcemap: false,
+    write: false,
+    outdir: '/',
+  };
+  return namedFiles(await bundle(asked));
+}
+
+function namedFiles({ outputFiles }) {
+  return outputFiles.map(({ path, contents }) => ({ path: path.slice(1), bytes: Buffer.from(contents) }));
+}

@@ -7,7 +7,7 @@ import { plainEnvironment, runQuietly } from './run.mjs';
 export const compiledTypeScript = {
   name: 'js',
   title: 'checking types and compiling',
-  neededBy: ['test', 'bench'],
+  neededBy: ['test', 'bench', 'package'],
 
   fingerprint() {
     const sources = ['src', 'test', 'bench'].flatMap((folder) =>

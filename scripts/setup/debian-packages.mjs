@@ -11,11 +11,17 @@ import { SetupFailure, unavailable } from './failure.mjs';
 import { runQuietly } from './run.mjs';
 
 /**
- * `gives` is a program on PATH, or a list of files of which one has to exist. What is `optional` makes a test
+ * `gives` is a program on PATH, or a list of files of which one has to exist. What is `optional` (or that for one level) makes a test
  * better and its lack no failure: it is tried once, and a note of what could not be had stands in `dist` until that is removed.
  */
 const packages = [
-  { name: 'gcc', purpose: 'compiles the native programs', gives: 'gcc', neededBy: ['start', 'test', 'bench'] },
+  {
+    name: 'gcc',
+    purpose: 'compiles the native programs',
+    gives: 'gcc',
+    neededBy: ['start', 'test', 'bench', 'package'],
+  },
+  ...crossCompiler(),
   {
     name: 'libc6-dev',
     purpose: 'the C library, for static linking',
@@ -25,9 +31,14 @@ const packages = [
       '/usr/lib64/libc.a',
       '/usr/lib/libc.a',
     ],
-    neededBy: ['start', 'test', 'bench'],
+    neededBy: ['start', 'test', 'bench', 'package'],
   },
-  { name: 'git', purpose: 'the sample project and the tests', gives: 'git', neededBy: ['start', 'test', 'bench'] },
+  {
+    name: 'git',
+    purpose: 'the sample project, the tests, and the commit of a package',
+    gives: 'git',
+    neededBy: ['start', 'test', 'bench', 'package'],
+  },
   { name: 'python3', purpose: 'a program for tests to confine', gives: ['/usr/bin/python3'], neededBy: ['test'] },
   { name: 'curl', purpose: 'a program for tests to connect with', gives: 'curl', neededBy: ['test', 'bench'] },
   { name: 'make', purpose: 'the judge of times in tests', gives: 'make', neededBy: ['test'] },
@@ -67,9 +78,20 @@ const packages = [
   { name: 'bubblewrap', purpose: 'what ctx is compared with', gives: 'bwrap', neededBy: ['test', 'bench'] },
 ];
 
+/** For the machine that this is not: a package has programs for both. Tests that build one are skipped without. */
+function crossCompiler() {
+  const [machine, debian] = process.arch === 'x64' ? ['aarch64', 'arm64'] : ['x86-64', 'amd64'];
+  const triplet = `${machine.replace('-', '_')}-linux-gnu`;
+  const facts = { purpose: 'compiles programs for the other machine', neededBy: ['test', 'package'] };
+  return [
+    { name: `gcc-${machine}-linux-gnu`, gives: `${triplet}-gcc`, ...facts, optional: 'test' },
+    { name: `libc6-dev-${debian}-cross`, gives: [`/usr/${triplet}/lib/libc.a`], ...facts, optional: 'test' },
+  ];
+}
+
 export const debianPackages = {
   title: 'installing Debian packages',
-  neededBy: ['start', 'test', 'bench'],
+  neededBy: ['start', 'test', 'bench', 'package'],
 
   staleness(level) {
     const missing = [...missingFor(level), ...wantedFor(level)];
@@ -95,16 +117,20 @@ function namesOf(some) {
   return some.map(({ name }) => name);
 }
 
+function isOptional({ optional }, level) {
+  return optional === true || optional === level;
+}
+
 function missingFor(level) {
-  return packages.filter((each) => each.optional !== true && each.neededBy.includes(level) && !isPresent(each.gives));
+  return packages.filter((each) => !isOptional(each, level) && each.neededBy.includes(level) && !isPresent(each.gives));
 }
 
 /** What would be nice to have and has not been tried yet. */
 function wantedFor(level) {
   const failed = triedInVain();
   return packages.filter(
-    ({ name, optional, neededBy, gives }) =>
-      optional === true && neededBy.includes(level) && !isPresent(gives) && !failed.includes(name),
+    (each) =>
+      isOptional(each, level) && each.neededBy.includes(level) && !isPresent(each.gives) && !failed.includes(each.name),
   );
 }
 

@@ -17,21 +17,24 @@ export const nativePrograms = {
   title: 'compiling the native programs',
   neededBy: ['start', 'test', 'bench'],
 
-  fingerprint() {
-    const sources = filesBelow(inCheckout('native'), (path) => /\.[ch]$/.test(path));
-    return fingerprint(
-      { flags, programFlags, libraryFlags, architecture: process.arch },
-      sources.map((path) => `native/${path}`),
-    );
-  },
-
-  async build(staging) {
-    for (const { name, sources } of programs()) {
-      const kind = name.endsWith('.node') ? libraryFlags : programFlags;
-      await runQuietly('gcc', [...flags, ...kind, '-o', join(staging, name), ...sources], { cwd: root });
-    }
-  },
+  fingerprint: () => nativeFingerprint({ architecture: process.arch }),
+  build: (staging) => compileNative('gcc', staging),
 };
+
+export function nativeFingerprint(settings) {
+  const sources = filesBelow(inCheckout('native'), (path) => /\.[ch]$/.test(path));
+  return fingerprint(
+    { flags, programFlags, libraryFlags, ...settings },
+    sources.map((path) => `native/${path}`),
+  );
+}
+
+export async function compileNative(compiler, directory, more = []) {
+  for (const { name, sources } of programs()) {
+    const kind = name.endsWith('.node') ? libraryFlags : programFlags;
+    await runQuietly(compiler, [...flags, ...more, ...kind, '-o', join(directory, name), ...sources], { cwd: root });
+  }
+}
 
 function programs() {
   return entriesOf(inCheckout('native'))

@@ -8,7 +8,7 @@ import { runQuietly } from './run.mjs';
 
 export const npmPackages = {
   title: 'installing npm packages',
-  neededBy: ['start', 'test', 'bench'],
+  neededBy: ['start', 'test', 'bench', 'package'],
 
   staleness() {
     const wanted = readJson('package-lock.json');

@@ -1,14 +1,21 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { installationRoot } from './installation.js';
+import { lazily } from './lazily.js';
+
+/** A package has programs for several machines, a checkout those that were compiled here. */
+const directory = lazily(() => {
+  const native = join(installationRoot(), 'dist', 'native');
+  const packaged = join(native, process.arch);
+  return existsSync(packaged) ? packaged : native;
+});
 
 /** What Node runs as `ctx`: for a process of ours that has to live on its own. */
 export function ctxProgram(): string {
-  const here = fileURLToPath(import.meta.url);
-  return join(here.slice(0, here.lastIndexOf('/dist/')), 'dist', 'cli', 'ctx.cjs');
+  return join(installationRoot(), 'dist', 'cli', 'ctx.cjs');
 }
 
 /** `dist/native`, beside the bundle and beside the compiled files alike. */
 export function nativeProgram(name: string): string {
-  const here = fileURLToPath(import.meta.url);
-  return join(here.slice(0, here.lastIndexOf('/dist/')), 'dist', 'native', name);
+  return join(directory(), name);
 }

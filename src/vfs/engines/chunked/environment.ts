@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import type { RootDatabase } from 'lmdb';
 import { ErrnoError } from '../../../base/errno.js';
+import { checkInstallation } from '../../../base/installation.js';
 
 interface Shared {
   readonly database: RootDatabase<Buffer, Buffer>;
@@ -48,6 +49,7 @@ export async function openEnvironment(file: string, writable: boolean): Promise<
 }
 
 function openDatabase(file: string, writable: boolean): RootDatabase<Buffer, Buffer> {
+  checkInstallation('chunk store');
   const lmdb = createRequire(import.meta.url)('lmdb') as typeof import('lmdb');
   try {
     return lmdb.open<Buffer, Buffer>({

@@ -1,0 +1,29 @@
+/** `dist/packaged/MACHINE/`: the native programs of a package, for both machines, the same bytes wherever they are compiled. */
+
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { compileNative, nativeFingerprint } from './native-programs.mjs';
+
+/** As Node names them, and as compilers do. */
+export const machines = { x64: 'x86_64', arm64: 'aarch64' };
+
+// Without symbols, a number of the build, or names of directories of whoever compiles.
+const flags = ['-s', '-Wl,--build-id=none', '-ffile-prefix-map=/=', '-Wl,-z,relro,-z,now'];
+
+export const packagedPrograms = {
+  name: 'packaged',
+  title: 'compiling the native programs of a package',
+  neededBy: ['package'],
+
+  fingerprint: () => nativeFingerprint({ packaged: flags, machines }),
+
+  async build(staging) {
+    await Promise.all(
+      Object.entries(machines).map(([name, machine]) => {
+        mkdirSync(join(staging, name));
+        const compiler = name === process.arch ? 'gcc' : `${machine}-linux-gnu-gcc`;
+        return compileNative(compiler, join(staging, name), flags);
+      }),
+    );
+  },
+};

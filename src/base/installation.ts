@@ -1,0 +1,122 @@
+/**
+ * An installed package knows what it was made of: `dist/build.json` has its commit and the SHA-256 of every file that is loaded or run. A
+ * checkout has no such file, and nothing is checked there.
+ *
+ * Files are read whole at the first start of a user, and again when one has another size, time or inode than at the last check: a start
+ * costs a look at each and no more. What differs is refused; this finds damage, not somebody who can also write the digests.
+ */
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, isAbsolute, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ErrnoError, hasCode } from './errno.js';
+
+/** What is checked together, when it is first used. */
+export type InstalledPart = 'cli' | 'sdk' | 'chunk store';
+
+interface Build {
+  readonly version: string;
+  readonly commit: string;
+  readonly files: Readonly<Record<string, string>>;
+}
+
+const programs = `dist/native/${process.arch}/`;
+const prefixes: Readonly<Record<InstalledPart, readonly string[]>> = {
+  cli: ['bin/', 'dist/cli/', programs],
+  sdk: ['dist/sdk/', programs],
+  'chunk store': ['dist/node_modules/'],
+};
+const otherMachine = process.arch === 'x64' ? 'lmdb-linux-arm64' : 'lmdb-linux-x64';
+
+export function installationRoot(): string {
+  const here = fileURLToPath(import.meta.url);
+  return here.slice(0, here.lastIndexOf('/dist/'));
+}
+
+/** Undefined in a checkout. */
+export function installedBuild(root = installationRoot()): Build | undefined {
+  try {
+    return JSON.parse(readFileSync(join(root, 'dist', 'build.json'), 'utf8')) as Build;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw damaged(join(root, 'dist', 'build.json'), error);
+  }
+}
+
+function damaged(path: string, cause?: unknown): ErrnoError {
+  return new ErrnoError('EIO', {
+    operation: 'start ctx',
+    path,
+    reason: 'this file is not what was packaged: the installation is damaged, and is not used',
+    remedy: 'install it again: npm install -g ctxfs-VERSION.tgz',
+    cause,
+  });
+}
+
+/** Of a user, for notes that can be made again. */
+export function cacheDirectory(environment: Readonly<Record<string, string | undefined>>): string | undefined {
+  const { XDG_CACHE_HOME: named = '', HOME: home = '' } = environment;
+  if (isAbsolute(named)) return join(named, 'ctxfs');
+  return isAbsolute(home) ? join(home, '.cache', 'ctxfs') : undefined;
+}
+
+function signature(root: string, paths: readonly string[]): string {
+  const lines = paths.map((path) => {
+    const about = statSync(join(root, path), { bigint: true, throwIfNoEntry: false });
+    if (about === undefined) throw damaged(join(root, path));
+    return `${path} ${about.size} ${about.mtimeNs} ${about.ctimeNs} ${about.dev}:${about.ino}\n`;
+  });
+  return `${root}\n${lines.join('')}`;
+}
+
+function readNote(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined; // None that can be read: everything is checked.
+  }
+}
+
+function writeNote(path: string, text: string): void {
+  const temporary = `${path}.${process.pid}.new`;
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(temporary, text, { mode: 0o600 });
+    renameSync(temporary, path);
+  } catch {
+    // Without a note the next start checks again.
+  }
+}
+
+function checkFiles(root: string, files: readonly (readonly [string, string])[]): void {
+  const { createHash } = process.getBuiltinModule('node:crypto');
+  for (const [path, digest] of files) {
+    const found = createHash('sha256')
+      .update(readFileSync(join(root, path)))
+      .digest('hex');
+    if (found !== digest) throw damaged(join(root, path));
+  }
+}
+
+/** Whether this is a package; EIO where a file of the part is not what was packaged. */
+export function checkInstallation(
+  part: InstalledPart,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+  root = installationRoot(),
+): boolean {
+  const build = installedBuild(root);
+  if (build === undefined) return false;
+  const isIn = ([path]: readonly [string, string]) =>
+    prefixes[part].some((prefix) => path.startsWith(prefix)) && !path.includes(otherMachine);
+  const files = Object.entries(build.files).filter(isIn);
+  const now = `${build.commit}\n${signature(
+    root,
+    files.map(([path]) => path),
+  )}`;
+  const directory = cacheDirectory(environment);
+  const note =
+    directory && join(directory, `checked-${part.replace(' ', '-')}${root.replaceAll('/', '%').slice(-150)}`);
+  if (note !== undefined && readNote(note) === now) return true;
+  checkFiles(root, files);
+  if (note !== undefined) writeNote(note, now);
+  return true;
+}

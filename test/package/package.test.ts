@@ -1,0 +1,181 @@
+/** The package: the same bytes each time, installed by anybody with nothing but Node and sh, and refused where a byte is not its own. */
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { checkout, temporaryRoot } from '../support/program.js';
+import { useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
+
+const compiler = process.arch === 'x64' ? 'aarch64-linux-gnu-gcc' : 'x86_64-linux-gnu-gcc';
+const has = (program: string, word: string) => spawnSync(program, [word]).status === 0;
+const skip = has(compiler, '--version') ? false : `${compiler} is not installed`;
+const isSoak = process.env['CTX_SOAK'] === '1';
+const built = mkdtempSync(join(temporaryRoot(), 'ctx-package-'));
+
+/** The file it made. */
+function make(form: 'npm' | 'deb', name: string, root = checkout): Promise<string> {
+  const directory = join(built, name);
+  mkdirSync(directory);
+  const child = spawn(process.execPath, [join(root, 'scripts/package.mjs'), form, directory], { stdio: 'pipe' });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (said += text));
+  return new Promise((resolve, reject) => {
+    child.once('close', (code) => {
+      const [file] = readdirSync(directory);
+      if (code === 0 && file !== undefined) resolve(join(directory, file));
+      else reject(new Error(said));
+    });
+  });
+}
+
+/** The last test breaks what the others run. */
+const oneByOne = { concurrency: 1 };
+
+describe('a package', { skip }, () => {
+  let files: readonly string[] = [];
+  before(async () => {
+    chmodSync(built, 0o755);
+    files = await Promise.all([make('npm', 'first'), make('npm', 'second'), make('deb', 'debian')]);
+  });
+  after(() => rmSync(built, { recursive: true }));
+
+  test('made twice it is the same bytes', () => {
+    const [first = '', second = ''] = files;
+    assert.ok(readFileSync(first).equals(readFileSync(second)));
+  });
+
+  test('made of two clones at different places it is the same bytes', {
+    skip: isSoak ? false : 'compiles everything twice: npm run soak',
+  }, async () => {
+    const made = await Promise.all(
+      ['one', 'a/longer/name/of/another'].map(async (name, index) => {
+        const clone = join(built, name, 'clone');
+        assert.equal(spawnSync('git', ['clone', '-q', checkout, clone]).status, 0);
+        symlinkSync(join(checkout, 'node_modules'), join(clone, 'node_modules'));
+        return readFileSync(await make('npm', `clone-${index}`, clone));
+      }),
+    );
+    assert.ok(made[0]?.equals(made[1] ?? Buffer.alloc(0)));
+  });
+
+  test('as a Debian package it is understood by dpkg, and runs where it is unpacked', {
+    skip: !has('dpkg-deb', '--version'),
+  }, () => {
+    const [, , file = ''] = files;
+    const root = join(built, 'root');
+    const dpkg = (...words: readonly string[]) => {
+      const { status, stdout, stderr } = spawnSync('dpkg-deb', words, { encoding: 'utf8' });
+      assert.equal(status, 0, stderr);
+      return stdout;
+    };
+    assert.match(dpkg('--info', file), /Package: ctxfs[\s\S]*Architecture: all[\s\S]*Depends: nodejs \(>= 20\.19\)/);
+    dpkg('--extract', file, root);
+    for (const path of ['man/man1/ctx.1.gz', 'bash-completion/completions/ctx', 'zsh/vendor-completions/_ctx']) {
+      assert.ok(readFileSync(join(root, 'usr/share', path)).length > 500, path);
+    }
+    const env = { PATH: process.env['PATH'], HOME: built };
+    const { stdout, stderr } = spawnSync(join(root, 'usr/bin/ctx'), ['--version'], { encoding: 'utf8', env });
+    assert.match(stdout, /^ctx \d+\.\d+\.\d+ \([0-9a-f]{40}(-modified)?\)\n$/, stderr);
+  });
+
+  forEachUser((user) => {
+    const stage = useStage(user);
+    const prefix = () => join(stage.directory, 'prefix');
+    const installed = () => join(prefix(), 'lib/node_modules/ctxfs');
+    /** A PATH with nothing but Node and sh, and the command. */
+    const path = () => `${prefix()}/bin:${stage.directory}/only`;
+    const ctx = (project: string, ...words: readonly string[]) =>
+      stage.start(project, [join(prefix(), 'bin/ctx'), ...words], { env: { PATH: path() } }).finished;
+
+    before(async () => {
+      stage.makeDirectory('prefix');
+      const only = stage.makeDirectory('only');
+      symlinkSync(process.execPath, join(only, 'node'));
+      symlinkSync('/bin/sh', join(only, 'sh'));
+      const npm = join(dirname(process.execPath), 'npm');
+      const words = ['install', '--offline', '--global', '--prefix', prefix(), files[0] ?? ''];
+      const { code, stderr } = await stage.start(stage.home, [npm, ...words]).finished;
+      assert.equal(code, 0, stderr);
+    });
+
+    test('it runs right after npm has installed it, offline and without a script', async () => {
+      const project = stage.project('echo before > file');
+      const run = await ctx(
+        project,
+        'exec',
+        '--',
+        '/bin/sh',
+        '-c',
+        'read -r line < file; echo "$line"; echo after > file',
+      );
+      assert.deepEqual([run.code, run.stdout], [0, 'before\n'], run.stderr);
+      assert.match((await ctx(project, 'diff')).stdout, /^\+after$/m);
+      assert.match((await ctx(project, '--version')).stdout, /^ctx \S+ \([0-9a-f]{40}/);
+      assert.ok(readFileSync(join(prefix(), 'share/man/man1/ctx.1')).length > 5_000);
+      const completion = await ctx(project, 'completion', 'bash');
+      assert.equal(completion.stdout, readFileSync(join(installed(), 'share/completions/ctx.bash'), 'utf8'));
+    });
+
+    test('a kept jail is found by the program for this machine', async () => {
+      const project = stage.project();
+      assert.equal((await ctx(project, 'jail', 'start')).code, 0);
+      try {
+        const { stdout } = await ctx(project, 'exec', '--json', '--', '/bin/true');
+        assert.notEqual((JSON.parse(stdout) as { keptJail: unknown }).keptJail, null);
+      } finally {
+        await ctx(project, 'jail', 'stop');
+      }
+    });
+
+    test('programs use it by its name', async () => {
+      const project = stage.project();
+      const script = `import { open, createVfs } from '${installed()}/dist/sdk/index.js';
+        const workspace = await open();
+        const { stdout } = await workspace.exec(['/bin/echo', 'hello']);
+        await workspace.close();
+        const tree = await createVfs({ mounts: { '/': 'chunked:notes.ctx' } });
+        await tree.writeFile('/file', 'there');
+        console.log(stdout.text.trim(), String(await tree.readFile('/file')));`;
+      const { stdout, stderr } = await stage.start(project, [process.execPath, '--input-type=module', '-e', script])
+        .finished;
+      assert.match(stdout, /^hello there$/m, stderr);
+    });
+
+    test('a byte that is not its own is refused, until it is installed again', async () => {
+      const project = stage.project();
+      const broken = ['dist/cli/exec.cjs', `dist/native/${process.arch}/jail`, `dist/native/${process.arch}/tree`];
+      for (const name of broken) {
+        const file = join(installed(), name);
+        const whole = readFileSync(file);
+        const changed = Buffer.from(whole);
+        changed[changed.length >> 1] = (changed[changed.length >> 1] ?? 0) ^ 1;
+        writeFileSync(file, changed);
+        const { code, stderr } = await ctx(project, 'exec', '--', '/bin/true');
+        assert.notEqual(code, 0);
+        assert.match(stderr, /not what was packaged/);
+        assert.ok(stderr.includes(file), stderr);
+        writeFileSync(file, whole);
+        assert.equal((await ctx(project, 'exec', '--', '/bin/true')).code, 0);
+      }
+      const { stderr } = await stage.start(
+        project,
+        ['sh', '-c', `mv ${installed()}/dist/cli/shell.cjs .; ctx status`],
+        {
+          env: { PATH: `${prefix()}/bin:${process.env['PATH']}` },
+        },
+      ).finished;
+      assert.match(stderr, /shell\.cjs: this file is not what was packaged/);
+    });
+  }, oneByOne);
+});
