@@ -10,6 +10,7 @@ import { keepOwnRights } from './base/own-umask.js';
 import { Starter } from './base/starter.js';
 import { harmlessOutput } from './base/visible-text.js';
 import { composeRecorder } from './compose-recorder.js';
+import type { AgentViewRequest } from './proxy/agent-views.js';
 import type { Host } from './proxy/host.js';
 import { storePaths } from './vault/store/layout.js';
 import { openStore } from './vault/store/store.js';
@@ -44,7 +45,7 @@ export function composeHost(env: Host['environment'] = process.env, alone = fals
   const starter = alone ? new Starter(nativeProgram('start.node')) : undefined;
   const tree = new Tree({ program: nativeProgram('tree'), lockLibrary: nativeProgram('flock.node'), starter });
   const recorder = composeRecorder(audit, { root, uid });
-  return Object.freeze({
+  const host: Host = Object.freeze({
     store,
     tree,
     recorder,
@@ -65,6 +66,7 @@ export function composeHost(env: Host['environment'] = process.env, alone = fals
         directory,
         library: nativeProgram('fuse.node'),
       }),
+    views: async (asked: AgentViewRequest) => (await import('./tool/served-objects.js')).agentView(host, asked),
     operatorDirectories: Object.freeze([root, configuration]),
     hidden: Object.freeze([store.directory, root, configuration]),
     environment: env,
@@ -75,4 +77,5 @@ export function composeHost(env: Host['environment'] = process.env, alone = fals
     },
     warn: (text: string) => process.stderr.write(harmlessOutput(`ctx: ${text}\n`)),
   });
+  return host;
 }

@@ -3,7 +3,7 @@
  * harnesses start for every tool call. Modules run when they are first imported, so a verb pays for what it uses. CommonJS, since Node's ES module
  * loader alone costs a quarter of a start. What is seldom needed, `authority.cjs` of the hook's
  * and `shell.cjs`, the shell parser, `mcp.cjs`, the official MCP SDK, `vfs.cjs`, the virtual filesystem,
- * and `s3.cjs`, Amazon's SDK, is read when it is imported.
+ * `s3.cjs`, Amazon's SDK, and `objects.cjs`, an agent's view and its tools, is read when it is imported.
  */
 
 import { existsSync } from 'node:fs';
@@ -23,6 +23,7 @@ const options = {
     mcp: 'src/mcp/mcp-protocol.ts',
     vfs: 'src/sdk/vfs/virtual-files.ts',
     s3: 'src/vfs/engines/s3/s3-sdk.ts',
+    objects: 'src/tool/served-objects.ts',
   },
   outExtension: { '.js': '.cjs' },
   bundle: true,
@@ -54,6 +55,7 @@ const parts = {
   'mcp-protocol.js': './mcp.cjs',
   'virtual-files.js': './vfs.cjs',
   's3-sdk.js': './s3.cjs',
+  'served-objects.js': './objects.cjs',
 };
 
 const partsPlugin = {
@@ -87,6 +89,7 @@ const usualWork = {
   mcp: {},
   vfs: {},
   s3: {},
+  objects: {},
   hook: {
     words: ['hook', 'claude-code'],
     input: '{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"cwd":"PROJECT"}',

@@ -447,3 +447,12 @@ export const webdavAnswerBytes = 128 * 1024 * 1024;
 
 /** Until rclone serves: it asks its remote first. */
 export const rcloneStartMilliseconds = 30_000;
+
+/** A file that `fs.replace` changes: it is in memory as a whole. */
+export const toolReplacedBytes = 64 * 1024 * 1024;
+
+/** Calls of one view at the same time; what comes beyond them is EAGAIN. */
+export const viewCalls = 32;
+
+/** Output of a call that its caller has not read yet; a caller that reads nothing ends its call. */
+export const viewOutputBytes = 64 * 1024 * 1024;

@@ -58,6 +58,9 @@ export interface Request {
 /** Where a request's own part begins. */
 export const body = inHeaderBytes;
 const hourSeconds = 3_600;
+/** Of an answer to OPEN: what the kernel has of its content is good; nobody has to hear of its being closed. */
+const keepCache = 2;
+const noFlush = 32;
 
 const { O_WRONLY, O_RDWR, O_APPEND, O_TRUNC, O_EXCL } = openConstants;
 
@@ -85,7 +88,10 @@ export class Operations {
 
   #shown({ inode }: Attributes): Presentation {
     const { shift, owners } = this.#options;
-    return { node: this.nodes.number(inode), shift, owners, valid: this.#valid };
+    const shown = { node: this.nodes.number(inode), shift, owners };
+    const lasting = this.#fs.lasting?.(inode);
+    if (lasting === undefined) return { ...shown, valid: this.#valid };
+    return { ...shown, valid: hourSeconds, nameValid: lasting === 'name' ? hourSeconds : this.#valid };
   }
 
   #entry({ reply }: Request, directory: Inode, attributes: Attributes): number {
@@ -93,9 +99,9 @@ export class Operations {
     return writeEntry(reply, attributes, this.#shown(attributes), outHeaderBytes);
   }
 
-  #opened({ reply }: Request, handle: Handle, start: number): number {
+  #opened({ reply, inode }: Request, handle: Handle, start: number): number {
     const at = writeNumber(reply, handle, start);
-    return writeNumber(reply, 0, at);
+    return writeNumber(reply, this.#fs.lasting?.(inode) === undefined ? 0 : keepCache | noFlush, at);
   }
 
   creation({ uid, gid }: Request, mode: number): Creation {

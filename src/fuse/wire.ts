@@ -89,7 +89,10 @@ export interface Presentation {
   readonly shift: number;
   /** Seconds that the kernel may keep it. */
   readonly owners?: Owners | undefined;
+  /** Of the attributes, in seconds. */
   readonly valid: number;
+  /** Of the name, where that differs. */
+  readonly nameValid?: number | undefined;
 }
 
 /** Two ids that stand for each other: the tree's, and its users'. */
@@ -143,7 +146,7 @@ function writeAttributes(bytes: Buffer, attributes: Attributes, shown: Presentat
 export function writeEntry(bytes: Buffer, attributes: Attributes, shown: Presentation, start: number): number {
   let at = writeNumber(bytes, shown.node, start);
   at = writeNumber(bytes, 0, at);
-  at = writeNumber(bytes, shown.valid, at);
+  at = writeNumber(bytes, shown.nameValid ?? shown.valid, at);
   at = writeNumber(bytes, shown.valid, at);
   at = writeNumber(bytes, 0, at);
   return writeAttributes(bytes, attributes, shown, at);

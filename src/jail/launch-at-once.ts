@@ -16,7 +16,7 @@ import {
 import type { Outcome } from './report.js';
 
 function start(request: Launch, starter: Starter): StartedProgram {
-  const { program, input, lockDescriptor } = request;
+  const { program, input, lockDescriptor, channels = [] } = request;
   // What the command sees as pid 1; the path would tell of the host.
   const words = Buffer.from('ctx-jail\0');
   try {
@@ -29,9 +29,12 @@ function start(request: Launch, starter: Starter): StartedProgram {
       'nothing',
       lockDescriptor ?? 'nothing',
       'nothing',
+      ...channels,
     ]);
   } catch (cause) {
     throw notStarted(request, cause);
+  } finally {
+    for (const channel of channels) closeSync(channel);
   }
 }
 

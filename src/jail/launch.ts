@@ -23,8 +23,8 @@ import type { Outcome } from './report.js';
 export type { Launch, RunningJail };
 
 export function launch(request: Launch): RunningJail {
-  const { starter, streams, onServer, channels = [] } = request;
-  const isAlone = starter !== undefined && streams === 'inherit' && onServer === undefined && channels.length === 0;
+  const { starter, streams, onServer } = request;
+  const isAlone = starter !== undefined && streams === 'inherit' && onServer === undefined;
   return isAlone ? launchAtOnce(request, starter) : launchBeside(request);
 }
 

@@ -4,19 +4,23 @@
  * The fork is locked until the command has started, and again while its report is made; meanwhile others may join (group.ts of
  * the vault). Whatever happens nothing stays mounted: the jail ends with this process, and is in the group until it has.
  */
+import { lazily } from '../base/lazily.js';
 import type { RunningJail } from '../jail/launch.js';
 import { writtenTrees } from '../vault/fork-trees.js';
 import { commandText } from '../vault/store/group.js';
 import { rootKey, workspaceRoot } from '../vault/store/layout.js';
 import { Member } from '../vault/store/member.js';
+import { Tree } from '../vault/tree/tree.js';
 import { closeFork, type OpenFork, openFork } from '../vault/vault.js';
+import type { BesideCommand, BesideEnd } from './agent-views.js';
+import { agentViewFor, viewServer } from './grants/agent-view.js';
 import { ownersOf } from './grants/jail-identity.js';
 import { serversOf } from './grants/served-trees.js';
 import { type Host, type Place, placeOf } from './host.js';
 import type { Envelope } from './report/envelope.js';
 import { withMounts } from './run/asked-mounts.js';
 import { authorityFor, type Permitted } from './run/authority-for.js';
-import { type ExecRequest, refuseNoCommand } from './run/exec-request.js';
+import { type ExecRequest, refuseNoCommand, shortest } from './run/exec-request.js';
 import { joinedFork, refuseOtherOwners } from './run/join-fork.js';
 import { recordInterruptedLive } from './run/live-runs.js';
 import { readyFork } from './run/ready-fork.js';
@@ -24,6 +28,7 @@ import { type JailRun, type RunRequest, runInJail } from './run/run.js';
 import { runOnFork, withArrived } from './run/run-on-fork.js';
 import { ownJailOf, type TargetCommand } from './run/run-on-target.js';
 import { openSettled, untilJoined } from './run/settled-fork.js';
+import { shellCommand } from './run/shell-command.js';
 import { vaultWatchOf } from './run/watch-limits.js';
 
 /** How a command is run that has a jail of its own. */
@@ -130,18 +135,90 @@ export async function execute(host: Host, asked: ExecRequest): Promise<Envelope>
   recordInterruptedLive(host);
   const place = placeOf(host, request.cwd);
   const resolved = await authorityFor(host, place, request);
-  return executeInOwnJail(host, request, {
-    place,
-    resolved,
-    warnings: [],
-    run: (command, fork, lock) =>
-      runInJail({
-        ...ownJailOf(host, resolved, request),
-        ...command,
-        ...lock,
-        counted: writtenTrees(fork),
-        vault: vaultWatchOf(fork),
-        servers: serversOf(command.view, request.trees),
-      }),
+  let name = request.fork;
+  const apart = hostApart(host);
+  const { view, warnings } = await agentViewFor(host, place, resolved, (command) =>
+    runBeside(apart(), { ...request, fork: name }, command, resolved.agent?.cwd ?? place.directory),
+  );
+  try {
+    return await executeInOwnJail(
+      host,
+      { ...request, view },
+      {
+        place,
+        resolved,
+        warnings,
+        run: (command, fork, lock) => {
+          name = fork.name;
+          return runInJail({
+            ...ownJailOf(host, resolved, request),
+            ...command,
+            ...lock,
+            counted: writtenTrees(fork),
+            vault: vaultWatchOf(fork),
+            servers: serversOf(command.view, [...(request.trees ?? []), ...viewServer(view, command.view, fork.name)]),
+          });
+        },
+      },
+    );
+  } finally {
+    await view?.end();
+  }
+}
+
+/** For commands beside one: how a process that runs a single command starts programs is not for several at once. */
+function hostApart(host: Host): () => Host {
+  const { tree, lockLibrary } = host;
+  return lazily(() =>
+    host.starter === undefined
+      ? host
+      : { ...host, starter: undefined, tree: new Tree({ program: tree.program, lockLibrary }) },
+  );
+}
+
+/** A directory may be the fork's alone, so the command goes there itself; whoever decides about it reads that, too. */
+function startedIn({ text, directory }: BesideCommand): string {
+  return `cd -- '${directory.replaceAll("'", "'\\''")}' || exit 1\n${text}`;
+}
+
+/** For a tool that the command called: decided, recorded and run as every command, in a jail of its own beside the caller's. */
+async function runBeside(
+  host: Host,
+  request: ExecRequest,
+  command: BesideCommand,
+  startsIn: string,
+): Promise<BesideEnd> {
+  const { timeoutMilliseconds, onOutput, signal } = command;
+  const shell = command.directory === startsIn ? command.text : startedIn(command);
+  const end = (jail: RunningJail) => {
+    const kill = () => jail.kill();
+    signal.addEventListener('abort', kill, { once: true });
+    if (signal.aborted) kill();
+  };
+  const {
+    exitCode,
+    signal: ended,
+    timedOut,
+  } = await execute(host, {
+    ...request,
+    argv: shellCommand(shell),
+    shell,
+    timeoutMilliseconds: shortest(timeoutMilliseconds, request.timeoutMilliseconds),
+    streams: 'capture',
+    stdin: 'nothing',
+    input: 'nothing',
+    onOutput,
+    signal,
+    onStarted: end,
+    // The person's terminal is the caller's; approvals are given by `ctx approvals`.
+    onApproval: undefined,
+    onProgress: undefined,
+    onReady: undefined,
+    onLimit: undefined,
+    mounts: [],
+    trees: undefined,
+    alone: undefined,
+    wait: false,
   });
+  return { exitCode, signal: ended, timedOut };
 }

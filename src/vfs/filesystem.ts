@@ -216,6 +216,9 @@ export interface FileSystem {
   /** Where several trees are joined: the one that has this inode. */
   region?(inode: Inode): Region;
 
+  /** What never changes of an inode: its content and attributes, or its name and place as well. Undefined: nothing is promised. */
+  lasting?(inode: Inode): 'inode' | 'name' | undefined;
+
   /** Nobody will ask for this number again before it is looked up anew: what was kept for it may go. */
   forget?(inode: Inode): void;
 

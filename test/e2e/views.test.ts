@@ -39,7 +39,11 @@ asOneUser((user) => {
       const look = (script: string) => stage.shell(project, script);
       assert.deepEqual(readdirSync(all).sort(), ['agent', 'home', 'model', 'shared', 'tool']);
       assert.deepEqual(readdirSync(join(all, 'agent')), ['coder.d', 'stranger.d']);
-      assert.deepEqual(readdirSync(join(all, 'tool')), ['lint', 'lint.d']);
+      const tools = readdirSync(join(all, 'tool'));
+      assert.ok(
+        ['lint', 'lint.d', 'fs.read', 'fs.read.d'].every((name) => tools.includes(name)),
+        tools.join(' '),
+      );
       assert.deepEqual(readdirSync(own).sort(), ['agent', 'home', 'model', 'shared', 'tool']);
       assert.deepEqual([readdirSync(join(own, 'tool')), readdirSync(join(own, 'agent'))], [[], []]);
       assert.throws(() => look(`cat ${own}/tool/lint.d/name`), /No such file/);

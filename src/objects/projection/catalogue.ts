@@ -4,6 +4,7 @@
  */
 import type { ObjectFacts } from '../../authority/decide.js';
 import { isObjectName } from '../../authority/name.js';
+import type { Policy } from '../../authority/policy.js';
 
 /** A directory of objects below the root, as `tool`, `home/1000/agent` or `shared/project-a/tool`. */
 export type Place = string;
@@ -20,6 +21,8 @@ export interface Catalogue {
   tools(place: Place): readonly string[];
   /** Undefined where the directory has no executable file of that name; facts without a policy that could be read say `problem`. */
   tool(place: Place, name: string): FoundObject | undefined;
+  /** Of a tool, whether it has an executable file or not: its own policy, where it has one, or what is wrong with that. */
+  policy(place: Place, name: string): { readonly policy?: Policy | undefined; readonly problem?: string | undefined };
   /** Names that have a directory of control files. */
   described(place: Place): readonly string[];
   agent(place: Place, name: string): FoundObject | undefined;
@@ -35,6 +38,8 @@ export interface FoundObject {
   readonly facts: ObjectFacts;
   /** Of its files, where one cannot be read: then it is granted to no agent. */
   readonly problem?: string | undefined;
+  /** A tool that every installation has. */
+  readonly builtIn?: boolean | undefined;
 }
 
 const toolPlace = /^(?:tool|home\/(0|[1-9]\d*)\/tool|shared\/([^/]+)\/tool)$/;

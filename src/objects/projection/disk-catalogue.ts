@@ -88,14 +88,18 @@ export function diskCatalogue(root: string): Catalogue {
     const about = statOf(at(place, name));
     return about?.isFile() === true && (Number(about.mode) & executeBits) !== 0 ? about : undefined;
   };
+  const policyOf = (place: Place, name: string) => {
+    const { value, problem } = parsed(at(place, `${name}.d/policy`), `${place}/${name}.d/policy`, parsePolicy);
+    return { policy: value, problem };
+  };
   return {
+    policy: policyOf,
     tools: (place) =>
       namesIn(join(root, place)).filter((name) => isObjectName(name) && executable(place, name) !== undefined),
     tool: (place, name) => {
       const about = executable(place, name);
       if (about === undefined) return undefined;
-      const shown = `${place}/${name}.d/policy`;
-      const { value: policy, problem } = parsed(at(place, `${name}.d/policy`), shown, parsePolicy);
+      const { policy, problem } = policyOf(place, name);
       return { facts: { ...factsOf(about), ...(policy === undefined ? {} : { policy }) }, problem };
     },
     described,

@@ -10,6 +10,8 @@ export type ViewNode = ViewDirectory | ViewFile | ViewLink;
 
 export interface ViewDirectory {
   readonly kind: 'directory';
+  /** It is in every view like this one, whatever is granted. */
+  readonly isFixed?: boolean;
   names(): readonly string[];
   child(name: string): ViewNode | undefined;
 }
@@ -22,6 +24,7 @@ export interface ViewFile {
 
 export interface ViewLink {
   readonly kind: 'symlink';
+  readonly isFixed?: boolean;
   readonly target: string;
 }
 
@@ -37,9 +40,10 @@ export interface Shown {
   readonly home?: { readonly agent: string; readonly target: string } | undefined;
 }
 
-function directory(entries: Readonly<Record<string, () => ViewNode>>): ViewDirectory {
+function directory(entries: Readonly<Record<string, () => ViewDirectory>>): ViewDirectory {
   return {
     kind: 'directory',
+    isFixed: true,
     names: () => Object.keys(entries),
     child: (name) => (Object.hasOwn(entries, name) ? entries[name]?.() : undefined),
   };
@@ -64,7 +68,7 @@ function objectOf(entry: string): { readonly name: string; readonly isControl: b
 }
 
 /** The operator sees what cannot be run, too: the control files of a tool without an executable file. */
-function toolDirectory(shown: Shown, place: Place): ViewDirectory {
+function toolDirectory(shown: Shown, place: Place, isFixed = true): ViewDirectory {
   const { catalogue, client } = shown;
   const isThere = (name: string, isControl: boolean) => {
     const viewer = shown.viewer();
@@ -73,6 +77,7 @@ function toolDirectory(shown: Shown, place: Place): ViewDirectory {
   };
   return {
     kind: 'directory',
+    isFixed,
     names: () => {
       const viewer = shown.viewer();
       const runs = viewer === undefined ? catalogue.tools(place) : seenTools(catalogue, viewer, place);
@@ -98,6 +103,7 @@ function agentDirectory(shown: Shown, place: Place): ViewDirectory {
   };
   return {
     kind: 'directory',
+    isFixed: true,
     names: () => [
       ...(ofHome === undefined ? [] : [ofHome.agent]),
       ...catalogue
@@ -106,7 +112,8 @@ function agentDirectory(shown: Shown, place: Place): ViewDirectory {
         .map((name) => `${name}.d`),
     ],
     child: (entry) => {
-      if (ofHome !== undefined && entry === ofHome.agent) return { kind: 'symlink', target: ofHome.target };
+      if (ofHome !== undefined && entry === ofHome.agent)
+        return { kind: 'symlink', target: ofHome.target, isFixed: true };
       const object = objectOf(entry);
       if (object?.isControl !== true || !isThere(object.name)) return undefined;
       return controlDirectory(shown, place, object.name);
@@ -122,10 +129,12 @@ function sharedDirectory(shown: Shown): ViewDirectory {
   };
   return {
     kind: 'directory',
+    isFixed: true,
     names: () => catalogue.spaces().filter(isThere),
     child: (name) => {
       if (!isObjectName(name) || !isThere(name)) return undefined;
-      return directory({ tool: () => toolDirectory(shown, `shared/${name}/tool`) });
+      const tool = () => toolDirectory(shown, `shared/${name}/tool`, false);
+      return { ...directory({ tool }), isFixed: false };
     },
   };
 }

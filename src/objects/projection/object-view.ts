@@ -7,8 +7,9 @@ import type { Catalogue, ControlText } from './catalogue.js';
 import { diskCatalogue, readRegular } from './disk-catalogue.js';
 import type { Shown } from './nodes.js';
 import { projection } from './projection.js';
+import { withBuiltIns } from './with-built-ins.js';
 
-export interface ViewRequest {
+export interface ObjectViewRequest {
   readonly roots: ObjectRoots;
   /** Undefined: everything, for the operator. */
   readonly agent?: string | undefined;
@@ -41,8 +42,8 @@ function clientText(path: string): ControlText {
 }
 
 /** ENOENT where there is no such agent, EINVAL where its files are wrong. */
-export function objectView({ roots, agent, client, owner, home, now }: ViewRequest): ObjectView {
-  const catalogue = diskCatalogue(roots.root);
+export function objectView({ roots, agent, client, owner, home, now }: ObjectViewRequest): ObjectView {
+  const catalogue = withBuiltIns(diskCatalogue(roots.root));
   const viewing = agent === undefined ? undefined : agentViewer(roots, agent, now);
   const filesystem = projection({
     label: agent === undefined ? 'view' : `view of ${agent}`,

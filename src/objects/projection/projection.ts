@@ -15,6 +15,8 @@ export interface ProjectionOptions extends Shown {
 }
 
 const rootInode: Inode = 1;
+/** Every executable file of a view is one inode with many names. Who may find it is asked of each name; who may call, of each call. */
+const clientInode: Inode = 2;
 
 interface Located {
   readonly parent: Inode;
@@ -46,7 +48,7 @@ class Projection {
   readonly #inodes = new Map<string, Inode>();
   /** What a file held when it was opened. */
   readonly #open = new Map<Handle, Buffer>();
-  #lastInode = rootInode;
+  #lastInode = clientInode;
   #lastHandle = 0;
 
   constructor(options: ProjectionOptions) {
@@ -57,6 +59,7 @@ class Projection {
 
   #node(inode: Inode, operation: string): ViewNode {
     if (inode === rootInode) return this.#top;
+    if (inode === clientInode) return { kind: 'file', executable: true, text: this.#options.client };
     const place = this.#places.get(inode);
     const above = place === undefined ? undefined : this.#node(place.parent, operation);
     const node = above?.kind === 'directory' ? above.child(textFromName(place?.name ?? '')) : undefined;
@@ -71,7 +74,8 @@ class Projection {
   }
 
   /** Kept for good: a path has one number, and there are no more paths than there were objects. */
-  #inode(parent: Inode, name: Name): Inode {
+  #inode(parent: Inode, name: Name, node: ViewNode): Inode {
+    if (node.kind === 'file' && node.executable) return clientInode;
     const key = `${parent}/${name}`;
     const known = this.#inodes.get(key);
     if (known !== undefined) return known;
@@ -95,7 +99,7 @@ class Projection {
     const above = this.#directory(directory, 'lookup');
     checkName('lookup', name);
     const node = above.child(textFromName(name));
-    return node === undefined ? undefined : this.#attributes(this.#inode(directory, name), node);
+    return node === undefined ? undefined : this.#attributes(this.#inode(directory, name, node), node);
   }
 
   getattr(inode: Inode): Attributes {
@@ -144,7 +148,7 @@ class Projection {
     return directory.names().flatMap((text) => {
       const node = directory.child(text);
       const name = nameFromText(text);
-      return node === undefined ? [] : [{ name, inode: this.#inode(inode, name), kind: node.kind }];
+      return node === undefined ? [] : [{ name, inode: this.#inode(inode, name, node), kind: node.kind }];
     });
   }
 
@@ -152,6 +156,12 @@ class Projection {
     const node = this.#node(inode, 'readlink');
     if (node.kind !== 'symlink') throw failure('EINVAL', 'readlink');
     return nameFromText(node.target);
+  }
+
+  lasting(inode: Inode): 'inode' | 'name' | undefined {
+    if (inode === clientInode) return 'inode';
+    const node = this.#node(inode, 'getattr');
+    return node.kind !== 'file' && node.isFixed === true ? 'name' : undefined;
   }
 
   statfs() {
@@ -181,6 +191,7 @@ export function projection(options: ProjectionOptions): FileSystem {
     release: (handle) => view.release(handle),
     readdir: (inode) => view.readdir(inode),
     readlink: (inode) => view.readlink(inode),
+    lasting: (inode) => view.lasting(inode),
     statfs: () => view.statfs(),
     setattr: refuse('setattr'),
     create: refuse('create'),

@@ -15,6 +15,8 @@ export interface EnvironmentRequest {
   readonly agent?:
     | {
         readonly uid: number;
+        /** A link of its view, where it has one. */
+        readonly home?: string | undefined;
         readonly toolPath: readonly string[];
         readonly variables: Readonly<Record<string, string>>;
       }
@@ -49,7 +51,7 @@ function addition(text: string, inherited: EnvironmentRequest['inherited']): rea
 function agentEnvironment(agent: EnvironmentRequest['agent']): Readonly<Record<string, string>> {
   if (agent === undefined) return {};
   const own = { CTX_ROOT: '/ctx', CTX_HOME: `/ctx/home/${agent.uid}`, CTX_PATH: agent.toolPath.join(':') };
-  return { ...own, ...agent.variables };
+  return { ...own, ...(agent.home === undefined ? {} : { HOME: agent.home }), ...agent.variables };
 }
 
 export function commandEnvironment(request: EnvironmentRequest): Readonly<Record<string, string>> {

@@ -88,7 +88,9 @@ export function withTrees<View extends EnforcedView>(host: Host, view: View, tre
   return { ...view, jail: { ...view.jail, served } };
 }
 
-async function startServers(identity: JailIdentity, trees: readonly AskedTree[]): Promise<TreeServers> {
+type Startable = Pick<AskedTree, 'start'>;
+
+async function startServers(identity: JailIdentity, trees: readonly Startable[]): Promise<TreeServers> {
   const servers: TreeServing[] = [];
   let grace: NodeJS.Timeout | undefined;
   const jailKilled = () => {
@@ -115,7 +117,7 @@ async function startServers(identity: JailIdentity, trees: readonly AskedTree[])
 /** Undefined where there is nothing to serve. */
 export function serversOf(
   { jail }: EnforcedView,
-  trees: readonly AskedTree[] = [],
+  trees: readonly Startable[] = [],
 ): (() => Promise<TreeServers>) | undefined {
   return trees.length === 0 ? undefined : () => startServers(jail.identity, trees);
 }

@@ -6,6 +6,7 @@ import type { RunningJail } from '../../jail/launch.js';
 import type { JailLayer } from '../../jail/plan.js';
 import type { CacheKeeping } from '../../vault/fork-trees.js';
 import type { Progress } from '../../vault/tree/tree.js';
+import type { AgentView } from '../agent-views.js';
 import type { ApprovalRequest } from '../approval/await-approval.js';
 import type { AskedTree } from '../asked-tree.js';
 import type { AskedSecret } from '../grants/asked-secret.js';
@@ -30,6 +31,10 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   readonly mounts?: readonly string[];
   /** The same, read: `withMounts`. Each is served by a process of its own. */
   readonly trees?: readonly AskedTree[] | undefined;
+  /** What its agent sees at /ctx. */
+  readonly view?: AgentView | undefined;
+  /** What it reads: this process's stdin, unless it is to read nothing. */
+  readonly stdin?: 'inherit' | 'nothing' | undefined;
   readonly siblings?: boolean;
   /** Where it writes tools' caches: in the fork, or in one place for all forks of its user. */
   readonly cache?: CacheKeeping | undefined;

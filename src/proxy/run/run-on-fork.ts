@@ -8,6 +8,7 @@ import { stateAfter, stateBefore } from '../../vault/forks/state-digest.js';
 import type { Arrived } from '../../vault/store/arrivals.js';
 import { countChanges, unlistedNotes } from '../../vault/tree/too-deep.js';
 import type { Problem } from '../../vault/tree/tree.js';
+import { withAgentView } from '../grants/agent-view.js';
 import { readOnlyByRequest } from '../grants/read-only-by-request.js';
 import { treeText, treeWarnings, withTrees } from '../grants/served-trees.js';
 import type { Host, Place } from '../host.js';
@@ -59,13 +60,14 @@ export interface ForkTarget {
 
 function viewOfFork(host: Host, request: ExecRequest, { place, resolved, synced }: ForkTarget): TargetCommand['view'] {
   const { fork } = synced;
-  const { argv, environmentAdditions, weakened, trees = [] } = request;
+  const { argv, environmentAdditions, weakened, trees = [], view: agentView } = request;
   const mounts = mountsOf(fork, resolved.roots, request);
-  const shown = viewOf({ host, place, resolved, mounts, argv, environmentAdditions, weakened });
+  const agentHome = agentView?.home;
+  const shown = viewOf({ host, place, resolved, mounts, argv, environmentAdditions, weakened, agentHome });
   const { disk, inodes } = resolved.authority.quota;
   const countsHeld = disk !== undefined || inodes !== undefined || fork.vault.limits !== undefined;
   const readOnly = [...readOnlyByRequest(place, resolved, request), ...shown.readOnly];
-  return withTrees(host, { ...shown, readOnly, jail: { ...shown.jail, countsHeld } }, trees);
+  return withAgentView(withTrees(host, { ...shown, readOnly, jail: { ...shown.jail, countsHeld } }, trees), agentView);
 }
 
 export async function runOnFork(host: Host, request: ExecRequest, target: ForkTarget): Promise<Envelope> {

@@ -134,6 +134,7 @@ export function ownJailOf(host: Host, { authority }: Permitted, request: TargetR
     privateHosts: request.privateHosts ?? [],
     secrets: secretsFor(host, request.secrets),
     streams: request.streams,
+    input: request.stdin,
     treeProgram: host.tree.program,
     starter: host.starter,
     lockLibrary: host.lockLibrary,

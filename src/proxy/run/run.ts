@@ -33,6 +33,8 @@ export interface RunRequest {
   /** What the proxy adds to its requests. */
   readonly secrets: SecretsFor;
   readonly streams: 'inherit' | 'capture';
+  /** What the command reads: this process's stdin, unless it is to read nothing. */
+  readonly input?: 'inherit' | 'nothing' | undefined;
   /** Where output goes that a report has no room for: `.stdout` and `.stderr` are added. */
   readonly outputs: string;
   readonly onOutput?: OutputListener | undefined;
@@ -168,6 +170,7 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
       program: request.program,
       plan: enforcedPlan({ ...view, jail: { ...view.jail, controlGroups: group?.directories ?? [] } }),
       streams: request.streams,
+      input: request.input ?? 'inherit',
       starter: request.starter,
       onOutput: (stream, chunk) => {
         streams[stream].add(chunk);

@@ -34,6 +34,8 @@ export interface ViewRequest {
   readonly argv: readonly string[];
   readonly environmentAdditions: readonly string[];
   readonly weakened: readonly JailLayer[];
+  /** HOME of the agent, as a link of its view. */
+  readonly agentHome?: string | undefined;
 }
 
 function refuse(entry: ViewEntry, reason: string): never {
@@ -179,7 +181,12 @@ export function viewOf(request: ViewRequest): EnforcedView {
         agent:
           agent === undefined
             ? undefined
-            : { uid: agent.identity.uid, toolPath: authority.toolPath, variables: agent.environment },
+            : {
+                uid: agent.identity.uid,
+                home: request.agentHome,
+                toolPath: authority.toolPath,
+                variables: agent.environment,
+              },
         network: isOffline ? {} : { ...proxyEnvironment(proxyPort, authority.network), ...authorities.environment },
         git: resolved.git.environment,
         additions: request.environmentAdditions,

@@ -92,6 +92,7 @@ export function storePaths(store: string) {
     record: `${store}/record`,
     vaults: `${store}/vault`,
     keptJails: `${store}/jail`,
+    views: `${store}/view`,
     authorities: `${store}/authority`,
     homes: `${store}/home`,
     caches: `${store}/cache`,

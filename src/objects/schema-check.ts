@@ -1,0 +1,156 @@
+/**
+ * Values against the part of JSON Schema that tools use: `type properties required additionalProperties items enum const minimum maximum
+ * exclusiveMinimum minLength maxLength maxItems`. A schema that asks for more is refused as a whole: what is not checked would be
+ * promised. Words that only describe (`description title default examples $schema`) are passed over. Pure.
+ */
+import { ErrnoError } from '../base/errno.js';
+
+export type Schema = Readonly<Record<string, unknown>>;
+
+const describing = ['description', 'title', 'default', 'examples', '$schema', '$id', '$comment', 'format'];
+const types = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
+
+function isRecord(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const isCount = (value: unknown) => typeof value === 'number' && Number.isInteger(value) && value >= 0;
+const isNumber = (value: unknown) => typeof value === 'number';
+const isStrings = (value: unknown) => Array.isArray(value) && value.every((each) => typeof each === 'string');
+
+/** Which values of a schema's words are understood. */
+const words: Readonly<Record<string, (value: unknown) => boolean>> = {
+  type: (value) => [value].flat().every((each) => typeof each === 'string' && types.includes(each)),
+  properties: isRecord,
+  required: isStrings,
+  additionalProperties: (value) => typeof value === 'boolean' || isRecord(value),
+  items: isRecord,
+  enum: Array.isArray,
+  const: () => true,
+  minimum: isNumber,
+  maximum: isNumber,
+  exclusiveMinimum: isNumber,
+  minLength: isCount,
+  maxLength: isCount,
+  maxItems: isCount,
+};
+
+/** What of a schema cannot be checked, with its place; undefined where all of it can. */
+export function schemaFault(schema: unknown, at = ''): string | undefined {
+  const place = at === '' ? 'the schema' : at;
+  if (!isRecord(schema)) return `${place}: expected an object`;
+  for (const [word, value] of Object.entries(schema)) {
+    if (describing.includes(word)) continue;
+    const known = Object.hasOwn(words, word) ? words[word] : undefined;
+    if (known === undefined)
+      return `${place}: ${word} is not checked by ctx; known are ${Object.keys(words).join(', ')}`;
+    if (!known(value)) return `${place}: the value of ${word} is wrong`;
+  }
+  const {
+    properties = {},
+    items,
+    additionalProperties,
+  } = schema as { properties?: Schema; items?: unknown; additionalProperties?: unknown };
+  for (const [name, inner] of Object.entries(properties)) {
+    const fault = schemaFault(inner, `${at}/${name}`);
+    if (fault !== undefined) return fault;
+  }
+  const inner = [items, isRecord(additionalProperties) ? additionalProperties : undefined];
+  return inner.flatMap((each) => (each === undefined ? [] : (schemaFault(each, `${at}/*`) ?? [])))[0];
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+function hasType(value: unknown, type: string): boolean {
+  return type === 'integer' ? Number.isInteger(value) : typeOf(value) === type;
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function numberFault(value: number, schema: Schema): string | undefined {
+  const { minimum, maximum, exclusiveMinimum } = schema as Readonly<Record<string, number | undefined>>;
+  if (minimum !== undefined && value < minimum) return `at least ${minimum}`;
+  if (maximum !== undefined && value > maximum) return `at most ${maximum}`;
+  return exclusiveMinimum !== undefined && value <= exclusiveMinimum ? `more than ${exclusiveMinimum}` : undefined;
+}
+
+function lengthFault(value: string, schema: Schema): string | undefined {
+  const { minLength, maxLength } = schema as Readonly<Record<string, number | undefined>>;
+  if (minLength !== undefined && value.length < minLength) return `at least ${minLength} characters`;
+  return maxLength !== undefined && value.length > maxLength ? `at most ${maxLength} characters` : undefined;
+}
+
+function membersFault(value: Schema, schema: Schema, at: string): string | undefined {
+  const {
+    properties = {},
+    required = [],
+    additionalProperties = true,
+  } = schema as {
+    properties?: Readonly<Record<string, Schema>>;
+    required?: readonly string[];
+    additionalProperties?: boolean | Schema;
+  };
+  const missing = required.find((name) => !Object.hasOwn(value, name));
+  if (missing !== undefined) return `${at}/${missing}: expected it to be there`;
+  for (const [name, member] of Object.entries(value)) {
+    const own = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
+    if (own === false) return `${at}/${name}: expected no such member; known are ${Object.keys(properties).join(', ')}`;
+    const fault = typeof own === 'object' ? valueFault(member, own, `${at}/${name}`) : undefined;
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+/** Where a value is not what its schema says, and what was expected; undefined where it is. */
+export function valueFault(value: unknown, schema: Schema, at = ''): string | undefined {
+  const place = at === '' ? 'the input' : at;
+  const { type, items, maxItems } = schema as { type?: string | string[]; items?: Schema; maxItems?: number };
+  const kinds = [type ?? []].flat();
+  if (kinds.length > 0 && !kinds.some((kind) => hasType(value, kind))) {
+    return `${place}: expected ${kinds.join(' or ')}, got ${typeOf(value)}`;
+  }
+  if (Array.isArray(schema['enum']) && !schema['enum'].some((each) => isSame(each, value))) {
+    return `${place}: expected one of ${JSON.stringify(schema['enum'])}`;
+  }
+  if ('const' in schema && !isSame(schema['const'], value))
+    return `${place}: expected ${JSON.stringify(schema['const'])}`;
+  const bound =
+    typeof value === 'number'
+      ? numberFault(value, schema)
+      : typeof value === 'string'
+        ? lengthFault(value, schema)
+        : undefined;
+  if (bound !== undefined) return `${place}: expected ${bound}`;
+  if (Array.isArray(value)) {
+    if (maxItems !== undefined && value.length > maxItems) return `${place}: expected at most ${maxItems} items`;
+    return items === undefined
+      ? undefined
+      : value.flatMap((each, index) => valueFault(each, items, `${at}/${index}`) ?? [])[0];
+  }
+  return isRecord(value) ? membersFault(value, schema, at) : undefined;
+}
+
+/** The input of a call as its tool's schema says. EINVAL */
+export function checkedInput(tool: string, text: string, schema: Schema): Schema {
+  const refuse = (reason: string): never => {
+    throw new ErrnoError('EINVAL', {
+      operation: tool,
+      reason,
+      remedy: `its schema says what it takes: cat /ctx/tool/${tool}.d/schema`,
+    });
+  };
+  let value: unknown;
+  try {
+    value = text.trim() === '' ? {} : JSON.parse(text);
+  } catch (error) {
+    return refuse(`expected JSON: ${error instanceof Error ? error.message : 'not JSON'}`);
+  }
+  if (!isRecord(value)) return refuse(`expected a JSON object, got ${typeOf(value)}`);
+  const fault = valueFault(value, schema);
+  return fault === undefined ? value : refuse(fault);
+}

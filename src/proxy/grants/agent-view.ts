@@ -1,0 +1,90 @@
+/** Whether an agent has a view in its jail, and where that stands. */
+import { accessSync, constants } from 'node:fs';
+import { contains } from '../../authority/absolute-path.js';
+import type { Authority } from '../../authority/authority.js';
+import { ErrnoError } from '../../base/errno.js';
+import type { SharedPath } from '../../jail/plan.js';
+import { planLimits } from '../../jail/plan-bytes.js';
+import type { AgentView, BesideCommand, BesideEnd } from '../agent-views.js';
+import type { AskedTree } from '../asked-tree.js';
+import type { Host, Place } from '../host.js';
+import type { ResolvedAuthority } from './authority-of.js';
+import type { EnforcedView } from './enforced-plan.js';
+
+/** Where agents see the objects. */
+const viewTarget = '/ctx';
+/** The directory of the view's socket; native/object has the same. */
+const socketTarget = '/run/ctx';
+
+/** A policy without a rule about objects shows none: such an agent has no view. */
+function seesObjects({ policy, identity }: Authority): boolean {
+  return policy.rules.some(
+    ({ subject, class: of }) => subject === identity.label.type && ['tool', 'agent', 'shared', 'model'].includes(of),
+  );
+}
+
+function obstacle({ view }: Authority): string | undefined {
+  try {
+    accessSync('/dev/fuse', constants.R_OK | constants.W_OK);
+  } catch {
+    return '/dev/fuse cannot be opened; modprobe fuse, or give it to this container or user';
+  }
+  const taken = view.entries.find(({ target }) =>
+    [viewTarget, socketTarget].some((own) => contains(own, target) || (target !== '/' && contains(target, own))),
+  );
+  return taken === undefined ? undefined : `${taken.target} is mounted there`;
+}
+
+export interface OfferedView {
+  readonly view: AgentView | undefined;
+  readonly warnings: readonly string[];
+}
+
+/** What cannot be shown is said: the command runs without it, and has nothing more by that. */
+export async function agentViewFor(
+  { views }: Host,
+  { origin, directory }: Place,
+  { agent, authority, roots }: ResolvedAuthority,
+  run: (command: BesideCommand) => Promise<BesideEnd>,
+): Promise<OfferedView> {
+  if (views === undefined || agent === undefined || !seesObjects(authority)) return { view: undefined, warnings: [] };
+  const reason = obstacle(authority);
+  if (reason !== undefined) {
+    return { view: undefined, warnings: [`the agent's tools are not at ${viewTarget}: ${reason}`] };
+  }
+  const view = await views({ agent: agent.name, authority, roots: [origin, ...roots], directory, run });
+  return { view, warnings: [] };
+}
+
+/** The view is served last, after the trees that were asked for. */
+export function withAgentView<View extends EnforcedView>(view: View, agentView: AgentView | undefined): View {
+  if (agentView === undefined) return view;
+  const { jail } = view;
+  const { served = [] } = jail;
+  if (served.length >= planLimits.channels) {
+    const reason = `expected at most ${planLimits.channels - 1} mounts beside the agent's view`;
+    throw new ErrnoError('EINVAL', { operation: '--mount', reason, remedy: 'mount fewer' });
+  }
+  const socket: SharedPath = { source: agentView.socketDirectory, target: socketTarget, access: 'read only' };
+  const shared = [...jail.shared, socket];
+  return { ...view, jail: { ...jail, shared, served: [...served, { target: viewTarget, writable: false }] } };
+}
+
+/** The server of the view, as those of trees are started. */
+export function viewServer(
+  view: AgentView | undefined,
+  { jail }: EnforcedView,
+  fork: string | undefined,
+): readonly Pick<AskedTree, 'start'>[] {
+  if (view === undefined) return [];
+  const end = () => view.end();
+  return [
+    {
+      start: async (identity) => ({
+        channel: await view.start({ identity, home: jail.person.home, fork }),
+        ended: end,
+        kill: () => void end(),
+      }),
+    },
+  ];
+}

@@ -1,0 +1,130 @@
+/**
+ * A call of an object by its name: found along the caller's path, decided in six steps by the policies as they are now, recorded before
+ * it has any effect, and then run. Whatever happens becomes one exit code and, where it is no success, one line that says why.
+ */
+import type { Recorder, RecordStatus } from '../audit/record.js';
+import { coach, tell } from '../authority/refusal.js';
+import { ErrnoError, ExitCode, exitCodeFor } from '../base/errno.js';
+import { viewCalls } from '../base/limits.js';
+import { sha256 } from '../base/sha256.js';
+import { visible } from '../base/visible-text.js';
+import { builtInTools } from '../objects/built-in-tools.js';
+import type { Catalogue } from '../objects/projection/catalogue.js';
+import { type ToolHit, toolHit, type Viewer, verdictOnTool } from '../objects/projection/visible.js';
+import { checkedInput, type Schema } from '../objects/schema-check.js';
+import { commandTools } from './built-in/command-tools.js';
+import { fileTools } from './built-in/file-tools.js';
+import type { Calling } from './caller.js';
+import { Hands } from './hands.js';
+import type { ToolCall, ToolRun } from './tool-run.js';
+
+export interface Answering extends Pick<ToolCall, 'roots' | 'run' | 'diff'> {
+  readonly agent: string;
+  /** As many calls of this view are being answered as may be. */
+  readonly isCrowded: boolean;
+  readonly catalogue: Catalogue;
+  readonly recorder: Recorder;
+  /** As the agent's files say now. */
+  viewer(): Viewer;
+}
+
+const objectPath = /^\/ctx\/((?:.+\/)?tool)\/([^/]+)$/;
+const tools: Readonly<Record<string, ToolRun>> = { ...fileTools, ...commandTools };
+const inputs: ReadonlyMap<string, Schema> = new Map(builtInTools.map(({ name, input }) => [name, input]));
+
+interface Found {
+  readonly name: string;
+  readonly hit: ToolHit;
+}
+
+function recordOf({ recorder, agent }: Answering, name: string) {
+  return (status: RecordStatus, facts: Readonly<Record<string, string | number | undefined>>) => {
+    const layer = status === 'denied' ? ({ layer: 'guard' } as const) : {};
+    recorder.append({ type: 'tool.call', object: `tool/${name}`, agent, status, facts, ...layer });
+  };
+}
+
+/** EINVAL for what was not run as an object; ENOENT for what this view does not have; EACCES for what is not allowed. */
+function permitted(answering: Answering, path: string): Found {
+  const [, place, name = ''] = objectPath.exec(path) ?? [];
+  if (place === undefined) {
+    const reason = `expected to be run as /ctx/tool/NAME, not as ${path}`;
+    throw new ErrnoError('EINVAL', { operation: 'call', reason });
+  }
+  const viewer = answering.viewer();
+  const hit = toolHit(answering.catalogue, viewer, name);
+  if (hit === undefined || hit.place !== place) {
+    throw new ErrnoError('ENOENT', { operation: name, reason: 'there is no such tool in this view' });
+  }
+  const verdict = verdictOnTool(viewer, name, hit);
+  if (verdict.allowed && hit.problem === undefined) return { name, hit };
+  const reason = hit.problem ?? (verdict.allowed ? '' : coach(verdict.reason));
+  recordOf(answering, name)('denied', { step: verdict.allowed ? 'object policy' : verdict.step, reason });
+  const told = hit.problem === undefined && !verdict.allowed ? tell(verdict) : 'its policy cannot be read';
+  throw new ErrnoError('EACCES', { operation: name, reason: told });
+}
+
+function runOf({ name, hit }: Found): ToolRun {
+  const run = hit.builtIn === true ? tools[name] : undefined;
+  if (run !== undefined) return run;
+  throw new ErrnoError('ENOSYS', {
+    operation: name,
+    reason: 'tools of the operator cannot be run yet',
+    remedy: 'the built-in ones can: ls /ctx/tool',
+  });
+}
+
+/** What is recorded of an input: where it points to, and what it was; not what it holds. */
+function inputFacts(input: Schema, text: string): Readonly<Record<string, string>> {
+  const { path } = input;
+  return { ...(typeof path === 'string' ? { path: path.slice(0, 4_096) } : {}), input: `sha256:${sha256(text)}` };
+}
+
+function saidOf(error: unknown, name: string): string {
+  if (!(error instanceof ErrnoError)) return `ctx: ${name}: a fault of ctx: ${String(error)}\n`;
+  const { path, reason, code, remedy } = error;
+  const where = path === undefined ? '' : `${path}: `;
+  return `ctx: ${name}: ${visible(`${where}${reason}`)} (${code})\n${remedy === undefined ? '' : `  ${visible(remedy)}\n`}`;
+}
+
+export async function answerCall(answering: Answering, calling: Calling): Promise<number> {
+  const { call, print, printError, signal } = calling;
+  let name = call.path.slice(call.path.lastIndexOf('/') + 1);
+  let ended:
+    | ((status: RecordStatus, facts: { readonly exitCode: number; readonly error?: string }) => void)
+    | undefined;
+  let code: number;
+  try {
+    const found = permitted(answering, call.path);
+    name = found.name;
+    if (answering.isCrowded) {
+      const reason = `${viewCalls} calls of this view are running`;
+      throw new ErrnoError('EAGAIN', { operation: name, reason, remedy: 'wait for one of them to end' });
+    }
+    const run = runOf(found);
+    const input = checkedInput(name, call.input, inputs.get(name) ?? {});
+    const record = recordOf(answering, name);
+    record('begin', inputFacts(input, call.input));
+    ended = record;
+    code = await run({
+      name,
+      input,
+      directory: call.directory,
+      roots: answering.roots,
+      run: answering.run,
+      diff: answering.diff,
+      hands: new Hands(name, (request) => calling.reach(request)),
+      print,
+      printError,
+      complain: (text) => printError(`ctx: ${name}: ${visible(text)}\n`),
+      signal,
+    });
+    ended(code === ExitCode.ok ? 'ok' : 'failed', { exitCode: code });
+  } catch (error) {
+    code = exitCodeFor(error);
+    const errno = error instanceof ErrnoError ? error.code : 'defect';
+    ended?.('failed', { exitCode: code, error: errno });
+    printError(saidOf(error, name));
+  }
+  return code;
+}

@@ -1,0 +1,151 @@
+/** `fs.*`: the caller's files, by its own hands. */
+import { posix } from 'node:path';
+import { ErrnoError, ExitCode } from '../../base/errno.js';
+import { toolReplacedBytes, toolRows } from '../../base/limits.js';
+import type { BeneathPath } from '../hands.js';
+import { beneath, numberOf, type ToolCall, type ToolRun, textOf } from '../tool-run.js';
+
+/** The lines from `first` on, as they come, and no more of the file than is needed. */
+async function printLines(call: ToolCall, at: BeneathPath, first: number, count: number): Promise<void> {
+  let line = 1;
+  const last = first + count;
+  for await (const bytes of call.hands.content(at)) {
+    let from = 0;
+    let start = line >= first ? 0 : -1;
+    while (line < last) {
+      const end = bytes.indexOf(10, from);
+      if (end < 0) break;
+      from = end + 1;
+      line += 1;
+      if (line === first) start = from;
+    }
+    const end = line >= last ? from : bytes.length;
+    if (start >= 0 && end > start) call.print(bytes.subarray(start, end));
+    if (line >= last) return;
+  }
+}
+
+const read: ToolRun = async (call) => {
+  const at = beneath(call, textOf(call, 'path'));
+  const offset = numberOf(call, 'offset') ?? 1;
+  const limit = numberOf(call, 'limit') ?? Number.POSITIVE_INFINITY;
+  if (offset > 1 || Number.isFinite(limit)) await printLines(call, at, offset, limit);
+  else for await (const bytes of call.hands.content(at)) call.print(bytes);
+  return ExitCode.ok;
+};
+
+const list: ToolRun = async (call) => {
+  const { entries, isMore } = await call.hands.list(beneath(call, textOf(call, 'path') || '.'));
+  for (const { name, type, size } of entries) call.print(`${JSON.stringify({ name, type, size })}\n`);
+  if (isMore) call.complain('there are more entries than are listed');
+  return ExitCode.ok;
+};
+
+const stat: ToolRun = async (call) => {
+  const { type, size, mode, modified, target } = await call.hands.stat(beneath(call, textOf(call, 'path')));
+  const octal = mode.toString(8).padStart(4, '0');
+  call.print(
+    `${JSON.stringify({ type, size, mode: octal, modified: new Date(modified * 1000).toISOString(), target })}\n`,
+  );
+  return ExitCode.ok;
+};
+
+const write: ToolRun = async (call) => {
+  const bytes = Buffer.from(textOf(call, 'content'));
+  const { create = false, parents = false } = call.input as { create?: boolean; parents?: boolean };
+  await call.hands.write(beneath(call, textOf(call, 'path')), bytes, { create, parents });
+  return ExitCode.ok;
+};
+
+async function whole(call: ToolCall, at: BeneathPath): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const bytes of call.hands.content(at)) {
+    size += bytes.length;
+    if (size > toolReplacedBytes) {
+      const reason = `expected a file of at most ${toolReplacedBytes} bytes`;
+      throw new ErrnoError('EFBIG', {
+        operation: call.name,
+        path: at.shown,
+        reason,
+        remedy: 'use sed in a shell command',
+      });
+    }
+    pieces.push(Buffer.from(bytes));
+  }
+  return Buffer.concat(pieces);
+}
+
+const replace: ToolRun = async (call) => {
+  const at = beneath(call, textOf(call, 'path'));
+  const [before, after] = [Buffer.from(textOf(call, 'old')), Buffer.from(textOf(call, 'new'))];
+  const bytes = await whole(call, at);
+  const parts: Buffer[] = [];
+  let from = 0;
+  let times = 0;
+  for (let found = bytes.indexOf(before); found >= 0; found = bytes.indexOf(before, from)) {
+    parts.push(bytes.subarray(from, found), after);
+    from = found + before.length;
+    times += 1;
+  }
+  if (times === 0 || (times > 1 && call.input['all'] !== true)) {
+    const reason = times === 0 ? 'the old text is not there' : `the old text is there ${times} times`;
+    const remedy = times === 0 ? 'read the file first' : 'give more of the lines around it, or "all": true';
+    throw new ErrnoError('EINVAL', { operation: call.name, path: at.shown, reason, remedy });
+  }
+  await call.hands.write(at, Buffer.concat([...parts, bytes.subarray(from)]));
+  call.print(`replaced ${times} ${times === 1 ? 'time' : 'times'}\n`);
+  return ExitCode.ok;
+};
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/**
+ * By grep, in a jail beside the caller's: an expression that somebody else wrote may take for ever, and whoever serves a view must not.
+ * What is found is counted in lines.
+ */
+const search: ToolRun = async (call) => {
+  const at = beneath(call, textOf(call, 'path') || '.');
+  const limit = numberOf(call, 'limit') ?? toolRows;
+  const enough = new AbortController();
+  let [lines, complaints] = [0, ''];
+  const kind = call.input['literal'] === true ? '-F' : '-E';
+  const where = posix.relative(call.directory, posix.join(at.root, at.path)) || '.';
+  const { exitCode } = await call.run({
+    text: `grep -rnHI ${kind} -e ${quoted(textOf(call, 'pattern'))} -- ${quoted(where)}`,
+    directory: call.directory,
+    signal: AbortSignal.any([call.signal, enough.signal]),
+    onOutput: (stream, chunk) => {
+      if (stream === 'stderr') complaints = (complaints + chunk.toString()).slice(0, 4_096);
+      else if (lines < limit) {
+        let end = 0;
+        for (; lines < limit; lines += 1) {
+          const next = chunk.indexOf(10, end);
+          if (next < 0) break;
+          end = next + 1;
+        }
+        call.print(lines < limit ? chunk : chunk.subarray(0, end));
+        if (lines >= limit) enough.abort();
+      }
+    },
+  });
+  if (lines >= limit) call.complain(`the first ${limit} matches; narrow the search, or raise limit`);
+  else if (exitCode !== 0 && exitCode !== 1) {
+    throw new ErrnoError(exitCode === 2 ? 'EINVAL' : 'EIO', {
+      operation: call.name,
+      reason: complaints.trim() || 'grep failed',
+    });
+  }
+  return ExitCode.ok;
+};
+
+export const fileTools: Readonly<Record<string, ToolRun>> = {
+  'fs.read': read,
+  'fs.list': list,
+  'fs.stat': stat,
+  'fs.write': write,
+  'fs.replace': replace,
+  'fs.search': search,
+};

@@ -1,0 +1,89 @@
+/** One caller of an object: its connection to the view's socket, from its call to the exit code it is told. */
+import type { Socket } from 'node:net';
+import { ErrnoError, ExitCode } from '../base/errno.js';
+import { viewOutputBytes } from '../base/limits.js';
+import {
+  decodeCall,
+  type ObjectCall,
+  type ObjectFrame,
+  ObjectFrames,
+  objectContentBytes,
+  objectFrame,
+  objectKind,
+} from './wire.js';
+
+export interface Calling {
+  readonly call: ObjectCall;
+  print(bytes: Buffer | string): void;
+  printError(bytes: Buffer | string): void;
+  /** Asks the caller's process to do something to a file; one at a time. */
+  reach(request: Buffer): Promise<Buffer>;
+  /** Aborted when the caller has gone, or reads nothing of what it is told. */
+  readonly signal: AbortSignal;
+}
+
+/** Answers with the exit code. */
+export type Answerer = (calling: Calling) => Promise<number>;
+
+const gone = () => new ErrnoError('EPIPE', { operation: 'call', reason: 'its caller has gone' });
+
+/** Resolves when the connection is over. Never rejects: what a caller does wrong ends its connection. */
+export function serveCaller(socket: Socket, answer: Answerer): Promise<void> {
+  const ending = new AbortController();
+  const frames = new ObjectFrames();
+  let calling: Promise<void> | undefined;
+  let waiting: { resolve(reply: Buffer): void; reject(error: Error): void } | undefined;
+
+  const send = (kind: 'O' | 'E', bytes: Buffer | string) => {
+    const all = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes);
+    for (let at = 0; at < all.length && !socket.destroyed; at += objectContentBytes) {
+      socket.write(objectFrame(kind, all.subarray(at, at + objectContentBytes)));
+    }
+    if (socket.writableLength > viewOutputBytes) socket.destroy();
+  };
+
+  const begin = async (payload: Buffer): Promise<void> => {
+    const code = await answer({
+      call: decodeCall(payload),
+      print: (bytes) => send(objectKind.output, bytes),
+      printError: (bytes) => send(objectKind.error, bytes),
+      reach: (request) =>
+        new Promise((resolve, reject) => {
+          if (ending.signal.aborted) return reject(gone());
+          waiting = { resolve, reject };
+          socket.write(objectFrame(objectKind.file, request));
+        }),
+      signal: ending.signal,
+    });
+    if (!socket.destroyed) socket.end(objectFrame(objectKind.exit, Buffer.from([code])));
+  };
+
+  const take = ({ kind, payload }: ObjectFrame) => {
+    if (kind === objectKind.call && calling === undefined) {
+      calling = begin(Buffer.from(payload)).catch(() => {
+        if (!socket.destroyed) socket.end(objectFrame(objectKind.exit, Buffer.from([ExitCode.internal])));
+      });
+      return;
+    }
+    const asked = waiting;
+    if (kind !== objectKind.done || asked === undefined) return void socket.destroy();
+    waiting = undefined;
+    asked.resolve(Buffer.from(payload));
+  };
+
+  socket.on('data', (chunk) => {
+    try {
+      for (const frame of frames.push(chunk)) take(frame);
+    } catch {
+      socket.destroy(); // no frame: not a client of ours
+    }
+  });
+  socket.on('error', () => undefined);
+  return new Promise((resolve) => {
+    socket.once('close', () => {
+      ending.abort();
+      waiting?.reject(gone());
+      void Promise.resolve(calling).then(() => resolve());
+    });
+  });
+}

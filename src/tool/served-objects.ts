@@ -1,0 +1,119 @@
+/**
+ * Tools that run: what an agent's jail has at /ctx, and who answers what is called there. The map of `src/tool`:
+ *
+ *   served-objects  this file: the view of one command, from its making to its end
+ *   view-socket   the socket that says who calls              caller      one connection to it
+ *   answer-call   found, decided, recorded, run               wire        its frames
+ *   built-in/     the tools that every installation has       tool-run    what one is given
+ *   hands         the caller's files, by its own process
+ *
+ * Imports `objects`, `fuse`, `workspace` and what is below. The process that runs the command serves all of this from its event loop:
+ * it must never wait for the jail in any other way.
+ */
+import { closeSync } from 'node:fs';
+import { ErrnoError } from '../base/errno.js';
+import { viewCalls } from '../base/limits.js';
+import { nativeProgram } from '../base/native-program.js';
+import { fuseLibrary } from '../fuse/mount.js';
+import { type LoopServer, serveOnLoop } from '../fuse/serve-on-loop.js';
+import { objectView } from '../objects/projection/object-view.js';
+import type { AgentView, AgentViewRequest, ViewPlace } from '../proxy/agent-views.js';
+import type { Host } from '../proxy/host.js';
+import { storePaths } from '../vault/store/layout.js';
+import { answerCall } from './answer-call.js';
+import { serveCaller } from './caller.js';
+import { listenForCalls } from './view-socket.js';
+
+interface Diffed {
+  readonly cwd: string;
+  readonly fork: string | undefined;
+  readonly paths: readonly string[];
+}
+
+async function diffOf(host: Host, asked: Diffed, onText: (text: string) => void): Promise<void> {
+  const [{ diffOfFork }, { diffText }] = await Promise.all([
+    import('../workspace/fork-diff.js'),
+    import('../vault/forks/diff-text.js'),
+  ]);
+  const style = { paint: (_colour: string, text: string) => text, escaped: false };
+  await diffOfFork(host, { ...asked, wait: false }, (text) => onText(diffText(text, style)));
+}
+
+/** ENOENT where there is no such agent, EINVAL where its files are wrong. */
+export async function agentView(host: Host, asked: AgentViewRequest): Promise<AgentView> {
+  const { agent, authority, roots, run } = asked;
+  const { uid } = authority.identity;
+  const home = `/ctx/home/${uid}/agent/${agent}`;
+  const calls = new Set<Promise<void>>();
+  let server: LoopServer | undefined;
+  let place: ViewPlace | undefined;
+  const view = (owner: { readonly uid: number; readonly gid: number }, target: string) =>
+    objectView({
+      roots: { root: host.root, uid: host.uid },
+      agent,
+      client: nativeProgram('object'),
+      owner,
+      home: { agent, target },
+      now: () => host.now().getTime(),
+    });
+  let shown: ReturnType<typeof view> | undefined;
+  const socket = await listenForCalls(storePaths(host.store.directory).views, (connection) => {
+    const { agent: viewing, catalogue } = shown ?? {};
+    if (viewing === undefined || catalogue === undefined) return void connection.destroy();
+    const isCrowded = calls.size >= viewCalls;
+    const answering = {
+      agent,
+      isCrowded,
+      catalogue,
+      recorder: host.recorder,
+      roots,
+      run,
+      viewer: () => viewing.viewer(),
+      diff: (path: string | undefined, onText: (text: string) => void) =>
+        diffOf(host, { cwd: asked.directory, fork: place?.fork, paths: path === undefined ? [] : [path] }, onText),
+    };
+    const served: Promise<void> = serveCaller(connection, (calling) => answerCall(answering, calling)).then(() => {
+      calls.delete(served);
+    });
+    calls.add(served);
+  });
+  const end = async () => {
+    server?.end();
+    server = undefined;
+    socket.close();
+    await Promise.all(calls);
+  };
+  return {
+    socketDirectory: socket.directory,
+    home,
+    start: async (at) => {
+      place = at;
+      const { identity } = at;
+      const { uid: ownUid, gid } = identity;
+      shown = view({ uid: ownUid, gid }, at.home);
+      const library = fuseLibrary(nativeProgram('fuse.node'));
+      const pair = library.pair();
+      if (typeof pair === 'number') {
+        throw new ErrnoError('EMFILE', { operation: 'view', reason: `no socket could be made (errno ${-pair})` });
+      }
+      const [channel, theirs] = pair;
+      try {
+        server = serveOnLoop({
+          filesystem: shown.filesystem,
+          library,
+          channel,
+          mountedAt: '/ctx',
+          shared: true,
+          shift: identity.kind === 'shifted' ? identity.shift : 0,
+          plainModes: true,
+          ownLinks: true,
+        });
+      } catch (error) {
+        closeSync(theirs);
+        throw error;
+      }
+      return theirs;
+    },
+    end,
+  };
+}

@@ -1,0 +1,54 @@
+/** What a built-in tool is given for one call, and how it finds the caller's files. */
+import { posix } from 'node:path';
+import { contains } from '../authority/absolute-path.js';
+import { ErrnoError } from '../base/errno.js';
+import type { Schema } from '../objects/schema-check.js';
+import type { AgentViewRequest } from '../proxy/agent-views.js';
+import type { BeneathPath, Hands } from './hands.js';
+
+export interface ToolCall extends Pick<AgentViewRequest, 'roots' | 'run'> {
+  readonly name: string;
+  /** Checked against the tool's schema. */
+  readonly input: Schema;
+  /** Where the caller is. */
+  readonly directory: string;
+  readonly hands: Hands;
+  /** What the fork changes, as text: all of it, or below a path. */
+  diff(path: string | undefined, onText: (text: string) => void): Promise<void>;
+  print(bytes: Buffer | string): void;
+  printError(bytes: Buffer | string): void;
+  /** A line of its own, with the tool's name. */
+  complain(text: string): void;
+  /** The caller has gone. */
+  readonly signal: AbortSignal;
+}
+
+/** Resolves with the exit code, or throws what becomes one. */
+export type ToolRun = (call: ToolCall) => Promise<number>;
+
+export function textOf({ input }: ToolCall, member: string): string {
+  const value = input[member];
+  return typeof value === 'string' ? value : '';
+}
+
+export function numberOf({ input }: ToolCall, member: string): number | undefined {
+  const value = input[member];
+  return typeof value === 'number' ? value : undefined;
+}
+
+/** The directory that has it, and where it is beneath that one. EACCES where none has it. */
+export function beneath({ roots, directory, name }: ToolCall, path: string): BeneathPath {
+  if (path.includes('\0')) throw new ErrnoError('EINVAL', { operation: name, reason: 'expected a path without NUL' });
+  const whole = posix.resolve(directory, path);
+  const root = roots.filter((each) => contains(each, whole)).sort((a, b) => b.length - a.length)[0];
+  if (root === undefined) {
+    const reason = `it is outside of the workspace: ${roots.join(', ')}`;
+    throw new ErrnoError('EACCES', {
+      operation: name,
+      path,
+      reason,
+      remedy: 'a shell command sees what else is granted',
+    });
+  }
+  return { root, path: posix.relative(root, whole) || '.', shown: path };
+}

@@ -1,0 +1,72 @@
+/**
+ * The socket of one view. It is in a directory of the store, which is its person's alone, and that directory alone is shown in the jail:
+ * whoever can connect is in that jail. A directory whose process was killed is taken away by the next one.
+ */
+import { chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { fromSystemError } from '../base/errno.js';
+import { uniqueName } from '../base/unique-name.js';
+
+const socketName = 'view.sock';
+/** PID.NAME, of the process that serves it. */
+const directoryName = /^(\d+)\./;
+
+export interface ViewSocket {
+  readonly directory: string;
+  /** No connection is taken any more, those that are there are closed, and the directory is gone. Once is enough. */
+  close(): void;
+}
+
+function removeLeft(views: string): void {
+  for (const name of readdirSync(views)) {
+    const pid = directoryName.exec(name)?.[1];
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) rmSync(join(views, name), { recursive: true, force: true });
+  }
+}
+
+function ownDirectory(views: string): string {
+  mkdirSync(views, { recursive: true, mode: 0o700 });
+  removeLeft(views);
+  const directory = join(views, `${process.pid}.${uniqueName()}`);
+  mkdirSync(directory, { mode: 0o700 });
+  return directory;
+}
+
+export async function listenForCalls(views: string, connected: (socket: Socket) => void): Promise<ViewSocket> {
+  let directory: string;
+  try {
+    directory = ownDirectory(views);
+  } catch (error) {
+    throw fromSystemError(error, 'make the socket of a view', views);
+  }
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    connected(socket);
+  });
+  // By its descriptor: a path of the store may be longer than the address of a socket.
+  const descriptor = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
+  const close = () => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    rmSync(directory, { recursive: true, force: true });
+  };
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(`/proc/self/fd/${descriptor}/${socketName}`, () => resolve());
+    });
+    // In a jail of root's the caller is another user; nobody outside gets this far, since the store is its person's.
+    chmodSync(join(directory, socketName), 0o666);
+    chmodSync(directory, 0o755);
+  } catch (error) {
+    close();
+    throw fromSystemError(error, 'listen for calls', directory);
+  } finally {
+    closeSync(descriptor);
+  }
+  server.unref();
+  return { directory, close };
+}
