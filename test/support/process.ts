@@ -22,7 +22,7 @@ export interface Running {
 
 export interface StartOptions extends SpawnOptions {
   readonly input?: string | Buffer;
-  /** Killed after this long: a test that hangs says so by its result. */
+  /** Killed after this long, and then `finished` rejects: whatever the test expects of it, it has hung, and the test fails. */
   readonly timeoutSeconds?: number;
 }
 
@@ -36,12 +36,20 @@ export function start(argv: readonly string[], options: StartOptions = {}): Runn
   child.stderr?.on('data', (chunk: Buffer) => output.stderr.push(chunk));
   child.stdin?.on('error', () => undefined);
   if (input !== undefined) child.stdin?.end(input);
-  const timer = setTimeout(() => child.kill('SIGKILL'), timeoutSeconds * 1000);
-  const finished = (async (): Promise<Finished> => {
+  let timer: NodeJS.Timeout | undefined;
+  // At once: what it started may hold its streams open for good.
+  const hung = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      child.kill('SIGKILL');
+      const said = `stdout: ${text('stdout').slice(-2000)}\nstderr: ${text('stderr').slice(-2000)}`;
+      reject(new Error(`killed by the test after ${timeoutSeconds} s: ${argv.join(' ').slice(0, 500)}\n${said}`));
+    }, timeoutSeconds * 1000);
+  });
+  const ended = (async (): Promise<Finished> => {
     const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
-    clearTimeout(timer);
     return { code, signal, stdout: text('stdout'), stderr: text('stderr') };
   })();
+  const finished = Promise.race([ended, hung]).finally(() => clearTimeout(timer));
   return {
     child,
     pid: child.pid ?? 0,
