@@ -37,9 +37,8 @@ function networkLine(authority: Authority): string {
 
 export function preamble(authority: Authority): string {
   const { view, surface } = authority;
-  const seen = view.entries.filter((entry) => view.locate(entry.target) !== undefined);
-  const writable = seen.filter((entry) => entry.access === 'write' && entry.target !== surface.cwd);
-  const readable = seen.filter((entry) => entry.access === 'read' && entry.origin !== 'systemReads');
+  const writable = view.allowedWrites().filter((entry) => entry.target !== surface.cwd);
+  const readable = view.allowedReads().filter((entry) => entry.access === 'read' && entry.origin !== 'systemReads');
   const cwdIsWritable = view.accessTo(surface.cwd) === 'write';
   const lines = [
     `You work in ${shown(surface.cwd)}${cwdIsWritable ? ', where you may read and write' : ', where you may only read'}.`,

@@ -5,9 +5,10 @@ import { parseMounts } from './mount.js';
 import { operatorMounts } from './operator-mounts.js';
 import { resolveSurface, type SurfaceRequest } from './resolve-surface.js';
 import { resolveScope } from './scope.js';
-import { accessTo, allowedWrites, makeSurface } from './surface.js';
+import { accessTo, makeSurface } from './surface.js';
 import { mergeMounts, type SurfaceMode, surfaceMounts } from './surface-mounts.js';
 import { cachePaths, defaultToolingPaths, expandPaths, pathEnvironment } from './tooling-paths.js';
+import { View } from './view.js';
 import { parseWorkspace } from './workspace-file.js';
 
 const refused = { code: 'EINVAL' };
@@ -65,7 +66,8 @@ describe('a surface', () => {
   });
 
   it('lists what may be written, sorted, each path once', () => {
-    assert.deepEqual(allowedWrites(surface), ['/scratch', '/usr/local/cache', '/work/app']);
+    const targets = new View(surface, []).allowedWrites().map(({ target }) => target);
+    assert.deepEqual(targets, ['/scratch', '/usr/local/cache', '/work/app']);
     assert.ok(Object.isFrozen(surface) && Object.isFrozen(surface.additionalReads));
   });
 

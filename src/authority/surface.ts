@@ -64,13 +64,9 @@ export function makeSurface(parts: SurfaceParts): Surface {
     systemReads: list('systemReads'),
     hidden: list('hidden'),
   });
-  if (allowedWrites(surface).includes('/')) refuse('surface', 'expected a writable directory below /, got / itself');
+  if ([surface.cwd, ...surface.additionalWrites].includes('/'))
+    refuse('surface', 'expected a writable directory below /, got / itself');
   return surface;
-}
-
-/** Everything that may be written, sorted, each once. */
-export function allowedWrites(surface: Surface): readonly string[] {
-  return sortedUnique([surface.cwd, ...surface.additionalWrites]);
 }
 
 /** One entry a path, sorted by path, with the field that decided it. */

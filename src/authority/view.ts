@@ -2,6 +2,10 @@
  * The view: where each path of a subject's namespace stands on the host. The surface's entries stand at their own
  * paths; mounts stand at their targets, and at a target both name, the mount says what is there. The deepest target
  * decides. What is hidden is hidden by host path, so no mount brings it back under another name.
+ *
+ * `allowedReads` and `allowedWrites` are the two flat lists that every layer goes by: the preamble and `ctx surface` print
+ * them, the jail mounts them, what is written beside the fork is found in them, and the hook and the guard ask `locate`,
+ * which finds the deepest of them.
  */
 import { contains, isNormalPath, rebase } from './absolute-path.js';
 import type { Mount, MountOption } from './mount.js';
@@ -27,6 +31,8 @@ export class View {
   /** Sorted by target: an ancestor before what is inside it. */
   readonly entries: readonly ViewEntry[];
   readonly hidden: readonly string[];
+  readonly #reads: readonly ViewEntry[];
+  readonly #writes: readonly ViewEntry[];
   readonly #targets: PathIndex<ViewEntry>;
   readonly #hidden: PathIndex<string>;
 
@@ -44,7 +50,19 @@ export class View {
     this.hidden = surface.hidden;
     this.#targets = new PathIndex(this.entries.map((entry) => [entry.target, entry]));
     this.#hidden = new PathIndex(this.hidden.map((path) => [path, path]));
+    this.#reads = Object.freeze(this.entries.filter(({ target }) => this.locate(target) !== undefined));
+    this.#writes = Object.freeze(this.#reads.filter(({ access }) => access === 'write'));
     Object.freeze(this);
+  }
+
+  /** What may be read, with all inside it unless a deeper one or what is hidden says otherwise; what may be written is part of it. */
+  allowedReads(): readonly ViewEntry[] {
+    return this.#reads;
+  }
+
+  /** What may be written, in the same way. */
+  allowedWrites(): readonly ViewEntry[] {
+    return this.#writes;
   }
 
   /** The deepest entry over `path`, hidden or not. */

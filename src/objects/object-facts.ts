@@ -42,8 +42,8 @@ export function objectFacts(
     case 'shared':
       return directoryFacts(join(roots.root, 'shared', name));
     case 'mount': {
-      const entry = authority.view.entries.find(({ target }) => mountObjectName(target) === name);
-      if (entry === undefined || authority.view.locate(entry.target) === undefined) return missing;
+      const entry = authority.view.allowedReads().find(({ target }) => mountObjectName(target) === name);
+      if (entry === undefined) return missing;
       return directoryFacts(entry.source);
     }
     case 'network':

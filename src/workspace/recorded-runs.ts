@@ -1,4 +1,4 @@
-/** Runs as the record has them: what began and how it ended, put together. Pure over records. */
+/** Runs as the record has them: what began and how it ended, put together, and what was denied. Pure over records. */
 import type { Body } from '../audit/format.js';
 import type { FoundRecord } from '../audit/query.js';
 import type { Json } from '../base/canonical-json.js';
@@ -9,9 +9,10 @@ interface Position {
 }
 
 export interface InspectedRun {
+  /** Of a command that was denied, which has no name: the place of its record, `CHAIN:NUMBER`. */
   readonly run: string;
   /** `open`: it has no end in the record, so it is under way, or was killed and nobody has opened its fork since. */
-  readonly state: 'open' | 'ended' | 'failed' | 'interrupted';
+  readonly state: 'open' | 'ended' | 'failed' | 'interrupted' | 'denied';
   readonly object: string;
   readonly agent: string | null;
   readonly session: string | null;
@@ -31,6 +32,21 @@ function stateOf(end: Body | undefined): InspectedRun['state'] {
 function nameOf({ body }: FoundRecord): string | undefined {
   const run: Json | undefined = body.type === 'exec' ? body.facts?.['run'] : undefined;
   return typeof run === 'string' ? run : undefined;
+}
+
+/** A command that was refused before it began. */
+function deniedRun({ chain, body }: FoundRecord): InspectedRun | undefined {
+  const { type, status, seq, ts, object, agent, session, facts = {} } = body;
+  const { argv } = facts;
+  if (type !== 'exec' || status !== 'denied' || !Array.isArray(argv) || argv.length === 0) return undefined;
+  const at = { chain, seq };
+  const record = { begin: at, end: at };
+  return { run: `${chain}:${seq}`, state: 'denied', object, agent, session, begunAt: ts, endedAt: ts, record, facts };
+}
+
+/** What was denied, in the order of `records`. */
+export function deniedIn(records: Iterable<FoundRecord>): readonly InspectedRun[] {
+  return [...records].flatMap((record) => deniedRun(record) ?? []);
 }
 
 /** Of those that begin in `records`, in that order. */

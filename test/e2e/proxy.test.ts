@@ -165,6 +165,16 @@ forEachUser(
       assert.deepEqual(named, last);
       assert.match((await stage.ctx(project, ['inspect', envelope.run])).stdout, /^ending +exit 4$/m);
       assert.equal((await stage.ctx(project, ['inspect', 'nothing-of-this-name'])).code, 1);
+
+      await stage.ctx(project, ['rules', 'add', 'deny', '--', 'touch', 'denied-here']);
+      assert.equal((await stage.ctx(project, ['exec', '--', 'touch', 'denied-here'])).code, 13);
+      const denied = (await stage.json(project, ['inspect'])) as unknown as InspectedRun;
+      assert.deepEqual([denied.state, denied.facts['argv']], ['denied', ['touch', 'denied-here']]);
+      const shown = (await stage.ctx(project, ['inspect', denied.run])).stdout;
+      assert.match(shown, /^decision +deny by [0-9a-f]+: /m);
+      assert.match(shown, /^ending +denied \(EACCES\): /m);
+      await stage.exec(project, ['true']);
+      assert.equal((await stage.json(project, ['inspect']))['state'], 'ended');
     });
 
     test(`${many} commands at once, each on its own fork of one vault: every change is its own run's`, async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { contains } from '../../src/authority/absolute-path.js';
 import { type Authority, makeAuthority } from '../../src/authority/authority.js';
 import { type DecisionRequest, decide } from '../../src/authority/decide.js';
 import { decidePath } from '../../src/authority/decide-path.js';
@@ -199,6 +200,25 @@ describe('file access', () => {
         }
       }),
       seeded(200),
+    );
+  });
+
+  it('is said by the two flat lists and what is masked, the deepest of them', () => {
+    fc.assert(
+      fc.property(surface, mounts, (granted, mounted) => {
+        const { view } = make({ surface: granted, mounts: mounted });
+        const reads = view.allowedReads().map(({ target }) => target);
+        const writes = view.allowedWrites().map(({ target }) => target);
+        for (const path of writes) assert.ok(reads.includes(path));
+        for (const path of paths) {
+          const over = [...reads, ...view.maskedTargets()].filter((each) => contains(each, path));
+          const deepest = over.sort((a, b) => b.length - a.length)[0];
+          const isMasked = deepest === undefined || view.maskedTargets().includes(deepest);
+          const expected = isMasked ? 'none' : writes.includes(deepest) ? 'write' : 'read';
+          assert.equal(view.accessTo(path), expected, path);
+        }
+      }),
+      seeded(100),
     );
   });
 

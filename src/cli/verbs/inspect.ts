@@ -41,6 +41,7 @@ function strings(value: unknown): readonly string[] {
 }
 
 function endingOf({ state, facts }: InspectedRun): string {
+  if (state === 'denied') return `denied (${String(facts['error'])}): ${String(facts['reason'])}`;
   if (state !== 'ended') return state === 'failed' ? `failed (${String(facts['error'])})` : state;
   if (facts['timedOut'] === true) return 'timed out';
   return typeof facts['signal'] === 'string' ? `killed by ${facts['signal']}` : `exit ${String(facts['exitCode'])}`;
@@ -64,13 +65,15 @@ function outputRows(outputs: unknown): readonly (readonly [string, string])[] {
 function detailsOf(run: InspectedRun, paint: Paint): string {
   const { facts, record } = run;
   const decision = facts['decision'] as { readonly [name: string]: unknown } | undefined;
-  const end = record.end === null ? '' : `, ${record.end.chain}:${record.end.seq}`;
+  const isOne = record.end === null || run.state === 'denied';
+  const end = isOne ? '' : `, ${record.end.chain}:${record.end.seq}`;
+  const by = `${String(decision?.['action'])} by ${String(decision?.['rule'])}: ${String(decision?.['reason'])}`;
   const rows: readonly (readonly [string, string])[] = [
     ['run', run.run],
     ['command', visibleCommand(strings(facts['argv']))],
     ['in', `${String(facts['directory'])}, ${run.object}`],
     ['for', `${run.agent ?? 'nobody'}${run.session === null ? '' : `, session ${run.session}`}`],
-    ['decision', `${String(decision?.['action'])} by ${String(decision?.['rule'])}: ${String(decision?.['reason'])}`],
+    ['decision', decision === undefined ? '-' : by],
     ...(typeof facts['keptJail'] === 'string' ? [['kept jail', facts['keptJail']] as const] : []),
     ['checkpoint', String(facts['checkpoint'] ?? '-')],
     ['time', `${run.begunAt} to ${run.endedAt ?? '-'}`],

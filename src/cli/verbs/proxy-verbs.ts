@@ -22,7 +22,9 @@ export const proxyVerbs: readonly Verb[] = [
     operands: '[RUN|FORK]',
     words: { least: 0, most: 1 },
     options: [json],
-    details: ['From the record. Without an operand the last run here; with a FORK all of its runs.'],
+    details: [
+      'From the record. Without an operand the last run here, or what was denied since; with a FORK all of its runs.',
+    ],
     examples: ['ctx inspect', 'ctx inspect main', 'ctx inspect main --json'],
     load: async () => (await import('./inspect.js')).inspect,
   },

@@ -16,10 +16,9 @@ export const showSurface: Run = async (call, host) => {
   }
   const paint = painter(process.stdout);
   const { view, identity } = authority;
-  const seen = view.entries.filter(({ target }) => view.locate(target) !== undefined);
   const lines = [
     paint('bold', `${agent?.name ?? 'nobody'}  ${printLabel(identity.label)}`),
-    ...seen.map(({ target, source, access, origin }) => {
+    ...view.allowedReads().map(({ target, source, access, origin }) => {
       const mode = access === 'write' ? paint('yellow', 'rw') : paint('green', 'ro');
       const elsewhere = source === target ? '' : ` from ${visible(source)}`;
       return `  ${mode}  ${visible(target)}${elsewhere}  ${paint('dim', origin)}`;

@@ -135,8 +135,7 @@ function isDirectory(path: string): boolean {
 /** Directories beside the workspace that a fork can hold: as they are on the host, none in another, none around it. */
 function forkedRoots({ view }: Authority, origin: string, forkable: readonly string[]): readonly string[] {
   const apart = forkable.filter((path) => {
-    const entry = view.entries.find(({ target }) => target === path);
-    const plain = entry?.source === path && entry.access === 'write' && view.accessTo(path) === 'write';
+    const plain = view.allowedWrites().some(({ target, source }) => target === path && source === path);
     return plain && !contains(path, origin) && !contains(origin, path) && isDirectory(path);
   });
   return apart.filter((path) => !apart.some((other) => other !== path && contains(other, path)));
@@ -144,8 +143,8 @@ function forkedRoots({ view }: Authority, origin: string, forkable: readonly str
 
 /** Writable places that are not the fork's. */
 function liveTargets({ view }: Authority, roots: readonly string[]): readonly string[] {
-  const written = view.entries.filter(({ access, target }) => access === 'write' && view.accessTo(target) === 'write');
-  return written
+  return view
+    .allowedWrites()
     .filter(({ source, target }) => source !== target || !roots.some((root) => contains(root, target)))
     .map(({ target }) => target);
 }

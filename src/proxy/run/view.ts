@@ -65,9 +65,8 @@ function identityOf({ source, origin }: ViewEntry): { readonly identity?: string
 function partsOf(view: View, roots: readonly string[]): Parts {
   const shared: SharedPath[] = [];
   const readOnly: string[] = [];
-  for (const entry of view.entries) {
+  for (const entry of view.allowedReads()) {
     const { source, target, access } = entry;
-    if (view.locate(target) === undefined) continue;
     const root = roots.find((each) => contains(each, target));
     const inFork = root !== undefined;
     const within = inFork ? readOnly.find((path) => contains(path, target)) : undefined;

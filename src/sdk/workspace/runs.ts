@@ -8,13 +8,24 @@ import { forkNames } from '../../vault/forks/forks.js';
 import { mainFork } from '../../vault/store/layout.js';
 import { readVaultMeta } from '../../vault/store/vault-meta.js';
 import { accessAt } from '../../workspace/access-at.js';
-import { type InspectedRun, runsOf } from '../../workspace/recorded-runs.js';
+import { deniedIn, type InspectedRun, runsOf } from '../../workspace/recorded-runs.js';
 
 export type { InspectedRun };
 
+function recordsOf(host: Host) {
+  return find(directoryReader(host.audit.record), { type: 'exec' });
+}
+
 function allRuns(host: Host): readonly InspectedRun[] {
   recordInterruptedLive(host);
-  return runsOf(find(directoryReader(host.audit.record), { type: 'exec' }));
+  return runsOf(recordsOf(host));
+}
+
+/** Of a workspace: a command that is denied has no fork. */
+function lastDenied(host: Host, origin: string): InspectedRun | undefined {
+  return deniedIn(recordsOf(host))
+    .filter(({ object }) => object === `workspace/${origin}`)
+    .at(-1);
 }
 
 function runsOn(host: Host, vault: string, fork: string): readonly InspectedRun[] {
@@ -35,15 +46,17 @@ function noRun(reason: string): ErrnoError {
   });
 }
 
-/** By its name, wherever it ran; without one, the last of the fork. */
+/** By its name, wherever it ran; without one, the last of the fork, or what was denied since. */
 export function findRun(host: Host, directory: string, fork: string | undefined, name?: string): InspectedRun {
   if (name !== undefined) {
-    const found = allRuns(host).find(({ run }) => run === name);
+    const found = [...allRuns(host), ...deniedIn(recordsOf(host))].find(({ run }) => run === name);
     if (found !== undefined) return found;
     throw noRun(`no run and no fork here is called '${name}'`);
   }
-  const { id, paths } = accessAt(host, directory);
+  const { id, paths, origin } = accessAt(host, directory);
   const last = runsOn(host, id, fork ?? readVaultMeta(paths.meta)?.current ?? mainFork).at(-1);
+  const denied = lastDenied(host, origin);
+  if (denied !== undefined && (last === undefined || denied.begunAt >= last.begunAt)) return denied;
   if (last === undefined) throw noRun('no command has run in this fork');
   return last;
 }
