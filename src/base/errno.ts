@@ -86,10 +86,13 @@ export const ExitCode = {
   partly: 3,
   denied: 13,
   unavailable: 69,
+  /** As of a command that Ctrl-C ends. */
+  interrupted: 130,
   internal: 70,
 } as const;
 
 const exitCodeOf: Partial<Record<ErrnoCode, number>> = {
+  ECANCELED: ExitCode.interrupted,
   E2BIG: ExitCode.badInput,
   EINVAL: ExitCode.badInput,
   ENAMETOOLONG: ExitCode.badInput,

@@ -143,6 +143,7 @@ export const applyOptions = closed<ApplyOptions>({
   allowSensitive: optional(flag),
   dryRun: optional(flag),
   onProgress: optional(callback),
+  signal: optional(abortSignal),
   to: optional(word),
 });
 

@@ -197,7 +197,8 @@ export function undoApply(
     const { fork: after, ...undone } = await recordedVerb(
       host,
       verb,
-      (progress) => vaultApply.undoApply(fork, { leaves: asked.leaves, ...both(progress, asked) }),
+      (progress) =>
+        vaultApply.undoApply(fork, { leaves: asked.leaves, signal: asked.signal, ...both(progress, asked) }),
       // What it left is no step of its.
       (result) => toldSteps({ ...result, steps: result.written }, { left: result.left }),
     );

@@ -3,7 +3,7 @@ import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { visible } from '../../base/visible-text.js';
 import type { ApplyOptions, ApplyReport, ConflictChoice, Fork } from '../../sdk/workspace/fork.js';
 import { forkHere } from '../input/fork-here.js';
-import { applyProgress } from '../text/apply-progress.js';
+import { interruptibly } from '../text/apply-progress.js';
 import { counted } from '../text/change-text.js';
 import { painter, print, printError, printJson } from '../text/output.js';
 import type { Arguments, Run } from '../verb.js';
@@ -114,19 +114,10 @@ function choicesOf(call: Arguments) {
   } satisfies ApplyOptions;
 }
 
-async function shown<T>(title: string, act: (onProgress: ApplyOptions['onProgress']) => Promise<T>): Promise<T> {
-  const progress = applyProgress(process.stderr, title);
-  try {
-    return await act(progress.onProgress);
-  } finally {
-    progress.clear();
-  }
-}
-
 async function undo(call: Arguments, fork: Fork): Promise<number> {
   const isChosen = call.value('conflicts') === 'ours';
-  const { done, conflicts, pending, written, left, aside } = await shown('undoing', (onProgress) =>
-    fork.undoApply({ onProgress, conflicts: isChosen ? 'ours' : 'refuse' }),
+  const { done, conflicts, pending, written, left, aside } = await interruptibly('apply --undo', (told) =>
+    fork.undoApply({ ...told, conflicts: isChosen ? 'ours' : 'refuse' }),
   );
   const exitCode = done && (left.length === 0 || isChosen) ? ExitCode.ok : ExitCode.failed;
   if (call.flag('json')) {
@@ -160,7 +151,7 @@ export const run: Run = async (call, host) => {
   if (call.flag('undo')) refuseChoices(call);
   const fork = await forkHere(call, host);
   if (call.flag('undo')) return undo(call, fork);
-  const answer = await shown('applying', (onProgress) => fork.apply({ ...choices, onProgress }));
+  const answer = await interruptibly('apply', (told) => fork.apply({ ...choices, ...told }));
   const exitCode = exitCodeOf(answer, choices.dryRun);
   if (call.flag('json')) {
     const { done, steps, conflicts, undecided, sensitive, heldBack, withheld, heldUnits, complete } = answer;

@@ -101,11 +101,13 @@ export interface ApplyOptions {
   readonly dryRun?: boolean;
   /** Told how many changes of how many are written, each time one more is. */
   readonly onProgress?: OnProgress | undefined;
+  /** Stops it, also between two files: ECANCELED. What is written stays; the next apply goes on, an undo takes it back. */
+  readonly signal?: AbortSignal | undefined;
   /** Another directory to write onto; the fork stays as it is, and nothing of it can be undone. */
   readonly to?: string | undefined;
 }
 
-export interface UndoOptions extends Pick<ApplyOptions, 'onProgress'> {
+export interface UndoOptions extends Pick<ApplyOptions, 'onProgress' | 'signal'> {
   readonly conflicts?: Exclude<ConflictChoice, 'theirs'> | undefined;
 }
 
@@ -179,6 +181,7 @@ export class Fork {
       only: paths === undefined ? undefined : this.#shown(paths),
       allowSensitive,
       dryRun,
+      signal: options.signal,
       ...told(options.onProgress),
     };
     return this.inTurn(async () => {
@@ -194,9 +197,10 @@ export class Fork {
    */
   undoApply({
     onProgress,
+    signal,
     conflicts = 'refuse',
   }: UndoOptions = {}): Promise<Omit<Undone, 'fork'> & { readonly pending: number }> {
-    const asked = { leaves: conflicts === 'ours', ...told(onProgress) };
+    const asked = { leaves: conflicts === 'ours', signal, ...told(onProgress) };
     return this.inTurn(async () => (await vaultVerbs()).undoApply(this.#host, this.#request, asked));
   }
 

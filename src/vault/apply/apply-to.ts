@@ -133,7 +133,7 @@ async function applyOver(
     const onDone = stepsDone(fork.vault.roots, workspaceRoot, steps, request.onStep);
     request.onPlan?.(steps);
     const onto = { uppers, root: directory, shift: fork.owner.shift, expected, durable: true };
-    met = await fork.tree.apply({ ...onto, ...timed, lock, forward, onDone });
+    met = await fork.tree.apply({ ...onto, ...timed, lock, forward, onDone, signal: request.signal });
   }
   const isClash = new Set(met.clashes);
   const own = found.get(workspaceRoot) ?? [];

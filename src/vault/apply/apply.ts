@@ -6,6 +6,7 @@
  * written agrees with the fork, and the next apply goes on.
  */
 import { writeFileAtomic } from '../../base/atomic-file.js';
+import { ErrnoError } from '../../base/errno.js';
 import { appliesKept } from '../../base/limits.js';
 import { forkChangesByRoot, type RootChanges, shownChanges } from '../forks/changes.js';
 import { saveCheckpoint } from '../forks/checkpoint.js';
@@ -30,7 +31,7 @@ import type { ApplyReport } from './apply-report.js';
 import { timedPlan, touchedOf } from './apply-times.js';
 import { holdUnits, isComplete } from './held-units.js';
 import { type Judgement, judgeChanges } from './sensitive-changes.js';
-import { sweepHome, writeHome } from './write-home.js';
+import { isCutOff, sweepHome, writeHome } from './write-home.js';
 
 export interface ApplyRequest extends Omit<ApplyChoices, 'withheld' | 'own'> {
   /** Absolute paths of what ctx keeps for itself. */
@@ -39,6 +40,8 @@ export interface ApplyRequest extends Omit<ApplyChoices, 'withheld' | 'own'> {
   readonly allowSensitive: boolean;
   /** Decide and say, but write nothing. */
   readonly dryRun?: boolean | undefined;
+  /** Stops it, also between two files: ECANCELED. What is written stays; the next apply goes on, an undo takes it back. */
+  readonly signal?: AbortSignal | undefined;
   /** Told what will be written, before anything is; and of each step when it is done, in whatever way the whole ends. */
   readonly onPlan?: ((steps: readonly Step[]) => void) | undefined;
   readonly onStep?: ((step: Step) => void) | undefined;
@@ -47,6 +50,12 @@ export interface ApplyRequest extends Omit<ApplyChoices, 'withheld' | 'own'> {
 export interface Applied extends ApplyReport {
   /** As it is afterwards. */
   readonly fork: OpenFork;
+}
+
+function refuseCancelled({ signal }: Pick<ApplyRequest, 'signal'>): void {
+  if (signal?.aborted === true) {
+    throw new ErrnoError('ECANCELED', { operation: 'apply', reason: 'it was cancelled', cause: signal.reason });
+  }
 }
 
 /** What an apply or undo that was killed left beside the person's files. */
@@ -145,6 +154,13 @@ async function savedSince(fork: OpenFork, key: string, kept: string, steps: read
   return found.filter((path) => !refreshed.has(path));
 }
 
+/** The last apply, where it was cut off and nothing has taken it back. */
+function cutOff(fork: OpenFork): string | undefined {
+  const layer = fork.meta.applied?.at(-1);
+  const isCut = layer !== undefined && isCutOff(fork, layer) && readSteps(fork, layer)?.undoing !== true;
+  return isCut ? layer : undefined;
+}
+
 /** What is about to be replaced, as a layer of the fork's: on the disk and named before the first write. */
 async function keepReplaced(
   fork: OpenFork,
@@ -176,7 +192,8 @@ async function keepReplaced(
     return { saved };
   }
   const hidden = hiddenBy(meta, checkpoint).map(({ id }) => id);
-  const about: AppliedSteps = { made: new Date().toISOString(), checkpoint, hidden, roots, touched };
+  const after = cutOff(fork);
+  const about: AppliedSteps = { made: new Date().toISOString(), checkpoint, hidden, roots, touched, after };
   writeFileAtomic(stepsFile(paths.layer(layer)), JSON.stringify(about), { durable: false });
   const applied = [...(meta.applied ?? []), layer].slice(-appliesKept);
   return { fork: await syncLocked(withMeta(fork, { ...meta, applied }, { durable: false })), layer, about };
@@ -317,6 +334,7 @@ async function applyJudged(apply: JudgedApply): Promise<Applied> {
     if (apply.attempt < attempts) return applyLocked(apply.fork, request, lock, apply.attempt + 1);
     return { fork: apply.fork, ...answer, undecided: kept.saved, done: false, problems: apply.problems };
   }
+  refuseCancelled(request);
   request.onPlan?.(answer.steps);
   const home = await writeHome(kept.fork, {
     layer: kept.layer,
@@ -333,6 +351,7 @@ async function applyJudged(apply: JudgedApply): Promise<Applied> {
     },
     lock,
     onStep: request.onStep,
+    signal: request.signal,
   });
   if (home.clashes.length > 0) {
     // The rest can be undone on its own, and what the person saved is a clash that the next apply asks about.

@@ -25,7 +25,7 @@ import { timedPlan } from './apply-times.js';
 import { writeHome } from './write-home.js';
 
 /** Told as of an apply. */
-export interface UndoRequest extends Pick<ApplyRequest, 'onPlan' | 'onStep'> {
+export interface UndoRequest extends Pick<ApplyRequest, 'onPlan' | 'onStep' | 'signal'> {
   /** Leave what the person has changed since, and undo the rest. */
   readonly leaves?: boolean | undefined;
 }
@@ -275,6 +275,7 @@ async function undoOver(undoing: Undoing): Promise<Undone> {
     },
     lock,
     onStep: request.onStep,
+    signal: request.signal,
   });
   const written = Object.entries(home.written).flatMap(([key, list]) => list.map((step) => shownStep(key, step)));
   const left = innermost([...conflicts, ...home.clashes]);
@@ -282,9 +283,31 @@ async function undoOver(undoing: Undoing): Promise<Undone> {
   return { ...undone, fork: await settle(synced, layer, about, before, undone) };
 }
 
+/** Of two applies of which the later went on with the earlier. What stands in the way of the earlier is left: the later is undone. */
+const together = (later: Undone, earlier: Undone): Undone => ({
+  ...earlier,
+  steps: [...later.steps, ...earlier.steps],
+  conflicts: [],
+  done: true,
+  written: [...later.written, ...earlier.written],
+  left: [...later.left, ...earlier.left, ...earlier.conflicts],
+  aside: [...later.aside, ...earlier.aside],
+});
+
 /** The fork's lock is held. A crash in the middle: the same call goes on, since what is back already is back. */
-export function undoApply(fork: OpenFork, request: UndoRequest = {}): Promise<Undone> {
-  return withVaultLock(fork.tree, fork.paths.lock, 'ctx apply --undo', (lock) =>
-    undoLocked({ ...fork, vault: readVaultMeta(fork.paths.meta) ?? fork.vault }, lock, request),
-  );
+export function undoApply(given: OpenFork, request: UndoRequest = {}): Promise<Undone> {
+  const withVault = (fork: OpenFork) => ({ ...fork, vault: readVaultMeta(fork.paths.meta) ?? fork.vault });
+  return withVaultLock(given.tree, given.paths.lock, 'ctx apply --undo', async (lock) => {
+    const fork = withVault(given);
+    let after = lastApply(fork)[1].after;
+    let undone = await undoLocked(fork, lock, request);
+    while (undone.done && after !== undefined && undone.fork.meta.applied?.at(-1) === after) {
+      const cutOff = withVault(undone.fork);
+      after = lastApply(cutOff)[1].after;
+      const earlier = await undoLocked(cutOff, lock, request);
+      undone = together(undone, earlier);
+      if (!earlier.done) break;
+    }
+    return undone;
+  });
 }

@@ -1,9 +1,9 @@
 /**
  * The writing itself, onto the person's directories: for apply and its undo. What stood there was kept in a layer just before;
  * a path that holds anything else by now is left alone. While it goes on a mark stands beside the layer: after a kill the next
- * one knows by it that files of ours may be left beside the person's.
+ * one knows by it that files of ours may be left beside the person's, and that this one did not come to its end.
  */
-import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
 import { treesOf } from '../store/layer-pool.js';
 import { type Roots, shownPath } from '../store/root-paths.js';
 import type { Step, TreeStep } from '../tree/tree.js';
@@ -41,6 +41,10 @@ export function stepsDone(
 }
 
 const markOf = ({ paths }: OpenFork, layer: string) => paths.tree(layer, 'writing');
+const cutMarkOf = ({ paths }: OpenFork, layer: string) => paths.tree(layer, 'cut');
+
+/** Whether the writing of it was cut off, and swept since. */
+export const isCutOff = (fork: OpenFork, layer: string) => existsSync(cutMarkOf(fork, layer));
 
 /** Everything is on the disk when this ends. The lock is held by the writing process too. */
 export async function writeHome(
@@ -50,11 +54,13 @@ export async function writeHome(
     standing(key: string): readonly string[];
     readonly lock: number;
     readonly onStep?: ((step: Step) => void) | undefined;
+    /** Stops it between two steps. */
+    readonly signal?: AbortSignal | undefined;
     /** The steps with what their times ask for. */
     planOf(key: string, root: string, steps: readonly Step[]): Promise<TimedPlan>;
   },
 ): Promise<Written> {
-  const { layer, standing, roots, uppers, planOf, lock, onStep } = request;
+  const { layer, standing, roots, uppers, planOf, lock, onStep, signal } = request;
   const mark = markOf(fork, layer);
   closeSync(openSync(mark, 'w', 0o600));
   const written: Record<string, readonly Step[]> = {};
@@ -77,6 +83,7 @@ export async function writeHome(
       durable: true,
       lock: { descriptor: lock, wait: false },
       onDone: stepsDone(fork.vault.roots, key, steps, onStep),
+      signal,
     });
     const left = new Set(met.clashes);
     if (met.after !== undefined) times.set(key, met.after);
@@ -100,5 +107,5 @@ export async function sweepHome(fork: OpenFork, { layer, roots, uppers }: WriteH
     const plan = steps.map(({ path }): TreeStep => ({ action: 'sweep', path }));
     await fork.tree.apply({ uppers: from, root, shift: fork.owner.shift, plan, expected });
   }
-  rmSync(mark, { force: true });
+  renameSync(mark, cutMarkOf(fork, layer));
 }

@@ -1,0 +1,78 @@
+/** Ctrl-C in the middle of an apply or its undo: it ends between two files, says how far it came, and goes on when it is called again. */
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { test } from 'node:test';
+import { recordsOf } from '../support/record.js';
+import { type Stage, useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
+
+const before = 'for i in $(seq 200); do echo old >old-$i; done';
+const work = `for i in $(seq 1200); do echo $i >new-$i; done
+for i in $(seq 100); do echo changed >old-$i; done; for i in $(seq 101 200); do rm old-$i; done`;
+
+/** All but times, which move forward. */
+const contents = (stage: Stage, project: string) => stage.shell(project, 'ls -A; cat * | cksum');
+
+const newNames = (project: string) => readdirSync(project).filter((name) => name.startsWith('new-')).length;
+
+/** Its whole process group, as a terminal does it, once the directory has come so far. */
+async function interrupt(stage: Stage, project: string, words: readonly string[], isFar: (count: number) => boolean) {
+  const running = stage.startCtx(project, words, { detached: true });
+  for (;;) {
+    if (isFar(newNames(project))) break;
+    if (running.child.exitCode !== null) break;
+    await new Promise(setImmediate);
+  }
+  process.kill(-running.pid, 'SIGINT');
+  return running.finished;
+}
+
+forEachUser(
+  (user) => {
+    const stage = useStage(user);
+
+    test('apply and its undo, each interrupted, go on where they were, and what was cut off is undone together', async () => {
+      const project = stage.project(before);
+      const whole = contents(stage, project);
+      await stage.inside(project, work);
+
+      const cut = await interrupt(stage, project, ['apply'], (count) => count > 0);
+      assert.equal(cut.code, 130, cut.stderr);
+      assert.match(cut.stderr, /apply: interrupted by SIGINT: [1-9][\d,]* of 1,400 changes are written \(ECANCELED\)/);
+      assert.match(cut.stderr, /try: ctx apply goes on with the rest; ctx apply --undo takes back what is written/);
+      const written = newNames(project);
+      assert.ok(written > 0 && written < 1200, `${written} of 1200`);
+      const ended = recordsOf(stage.store).findLast(({ type }) => type === 'apply');
+      assert.deepEqual([ended?.status, ended?.facts?.['error']], ['failed', 'ECANCELED']);
+
+      const applied = await stage.ctx(project, ['apply']);
+      assert.equal(applied.code, 0, applied.stderr);
+      assert.equal(newNames(project), 1200);
+      assert.equal(stage.shell(project, 'cat old-* | sort | uniq -c | tr -d "\\n"').trim(), '100 changed');
+
+      const back = await interrupt(stage, project, ['apply', '--undo'], (count) => count < 1200);
+      assert.equal(back.code, 130, back.stderr);
+      assert.match(back.stderr, /apply --undo: interrupted by SIGINT: .* changes are taken back \(ECANCELED\)/);
+      const undone = await stage.ctx(project, ['apply', '--undo']);
+      assert.equal(undone.code, 0, undone.stderr);
+      assert.match(undone.stdout, /, 1400 pending again\n$/);
+      assert.equal(contents(stage, project), whole);
+
+      const again = await stage.ctx(project, ['apply']);
+      assert.equal(again.stdout, 'applied 1400 changes\n');
+    });
+
+    test('an apply that was interrupted is taken back by its undo alone', async () => {
+      const project = stage.project(before);
+      const whole = contents(stage, project);
+      await stage.inside(project, work);
+      const cut = await interrupt(stage, project, ['apply'], (count) => count > 0);
+      assert.equal(cut.code, 130, cut.stderr);
+      const undone = await stage.ctx(project, ['apply', '--undo']);
+      assert.equal(undone.code, 0, undone.stderr);
+      assert.equal(contents(stage, project), whole);
+      assert.match((await stage.ctx(project, ['status'])).stdout, /1400 changes/);
+    });
+  },
+  { concurrency: 1 },
+);
