@@ -1,8 +1,9 @@
 /**
- * Trees of every shape: each verb's time and peak memory, against `cp -a`, `find` and `rm -rf` of the same tree.
+ * Trees of every shape: each verb's time, processor time and peak memory, against `cp -a`, `find` and `rm -rf` of the same tree.
  *
  * Small by default; `CTX_BENCH_FULL=1` makes the trees those of an attack: minutes, and some gigabytes of disk. The peak is the most that
- * one process had, of ctx and all that it waited for.
+ * one process had, of ctx and all that it waited for; the processor time is that of all of them, and on a busy machine says more than the
+ * clock. `CTX_BENCH_DIRECTORY` is where the trees are made.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -69,13 +70,15 @@ for number in range(${size(4, 20)}):
 
 interface Measured {
   readonly seconds: number;
+  readonly processorSeconds: number;
   readonly megabytes: number;
   readonly code: number | null;
 }
 
 const measure = `import resource, subprocess, sys
 code = subprocess.call(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-open(sys.argv[1], "w").write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+open(sys.argv[1], "w").write(f"{used.ru_maxrss} {used.ru_utime + used.ru_stime}")
 sys.exit(code)`;
 
 function run(place: string, cwd: string, argv: readonly string[]): Measured {
@@ -83,11 +86,9 @@ function run(place: string, cwd: string, argv: readonly string[]): Measured {
   const env = { ...process.env, CTX_DATA: join(place, 'store') };
   const start = performance.now();
   const { status } = spawnSync('python3', ['-c', measure, note, ...argv], { cwd, env });
-  return {
-    seconds: (performance.now() - start) / 1000,
-    megabytes: Number(readFileSync(note, 'utf8')) / 1024,
-    code: status,
-  };
+  const seconds = (performance.now() - start) / 1000;
+  const [kilobytes = Number.NaN, processorSeconds = Number.NaN] = readFileSync(note, 'utf8').split(' ').map(Number);
+  return { seconds, processorSeconds, megabytes: kilobytes / 1024, code: status };
 }
 
 const verbs: readonly (readonly string[])[] = [
@@ -130,11 +131,19 @@ const table = chosen.map((shape) => {
   const rows = rowsOf(shape);
   if (!process.argv.includes('--json')) {
     console.log(`\n${shape.name}`);
-    for (const [name, { seconds, megabytes, code }] of rows) {
+    console.log(
+      `  ${''.padEnd(26)} ${'clock'.padStart(10)} ${'processor'.padStart(10)} ${'of cp -a'.padStart(10)} ${'peak'.padStart(9)}`,
+    );
+    const copy = rows.find(([name]) => name === 'cp -a')?.[1].processorSeconds ?? Number.NaN;
+    for (const [name, { seconds, processorSeconds, megabytes, code }] of rows) {
       const end = code === 0 ? '' : `  ended with ${code}`;
-      console.log(
-        `  ${name.padEnd(26)} ${seconds.toFixed(2).padStart(8)} s ${megabytes.toFixed(0).padStart(6)} MB${end}`,
-      );
+      const columns = [
+        `${seconds.toFixed(2)} s`,
+        `${processorSeconds.toFixed(2)} s`,
+        `${(processorSeconds / copy).toFixed(1)}x`,
+      ];
+      const shown = columns.map((text) => text.padStart(10)).join(' ');
+      console.log(`  ${name.padEnd(26)} ${shown} ${`${megabytes.toFixed(0)} MB`.padStart(9)}${end}`);
     }
   }
   return { shape: shape.name, rows: rows.map(([name, measured]) => ({ name, ...measured })) };

@@ -18,6 +18,7 @@ import { type ApplyChoices, type ApplyPlan, planApply } from './apply-plan.js';
 import type { ApplyReport } from './apply-report.js';
 import { timedPlan } from './apply-times.js';
 import { fitSteps, type Held, obstacles } from './apply-to-plan.js';
+import { appliedChangesNow } from './change-room.js';
 import { holdUnits, isComplete } from './held-units.js';
 import { type Judgement, judgeChanges } from './sensitive-changes.js';
 import { stepsDone } from './write-home.js';
@@ -50,7 +51,7 @@ export async function applyForkTo(given: OpenFork, directory: string, request: A
   const { deltas, live } = given.meta;
   // What is made ready for it lies on top of all that the fork has; a layer that nobody made is empty.
   const whole: OpenFork = { ...given, meta: { ...given.meta, deltas: [...deltas, live], live: uniqueName() } };
-  const found = await forkChangesByRoot(whole);
+  const found = await forkChangesByRoot(whole, undefined, { entries: appliedChangesNow() });
   const changes = shownChanges(whole, found);
   refuseUnlisted('ctx apply', changes);
   const judged = await judgeChanges(whole, changes, request);

@@ -29,6 +29,7 @@ import { type AppliedSteps, homeTree, readSteps, stepsFile, writtenTrees } from 
 import { type ApplyChoices, type ApplyPlan, mayTouch, planApply } from './apply-plan.js';
 import type { ApplyReport } from './apply-report.js';
 import { timedPlan, touchedOf } from './apply-times.js';
+import { appliedChangesNow } from './change-room.js';
 import { holdUnits, isComplete } from './held-units.js';
 import { type Judgement, judgeChanges } from './sensitive-changes.js';
 import { isCutOff, sweepHome, writeHome } from './write-home.js';
@@ -261,7 +262,7 @@ async function applyLocked(given: OpenFork, request: ApplyRequest, lock: number,
   const advance = await takeEdits(saved.fork, looked);
   adoptScans(saved.fork, looked);
   const synced = await moveOnto(saved.fork, advance);
-  const byRoot = await forkChangesByRoot(synced.fork);
+  const byRoot = await forkChangesByRoot(synced.fork, undefined, { entries: appliedChangesNow() });
   const changes = shownChanges(synced.fork, byRoot);
   refuseUnlisted('ctx apply', changes);
   const judged = await judgeChanges(synced.fork, changes, request);

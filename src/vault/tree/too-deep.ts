@@ -12,7 +12,7 @@ export function tooDeep(operation: string, path: string, entries: number): Errno
   return new ErrnoError('E2BIG', {
     operation,
     path: shortened(path),
-    reason: `${entries} or more entries below it have paths that are too long, or too deep, to be listed`,
+    reason: `${entries} or more entries below it are too many for the memory there is, or too deep, to be listed`,
     remedy: 'ctx exec -- rm -rf PATH removes them, ctx rollback goes back to before them, ctx drop forgets all changes',
   });
 }
