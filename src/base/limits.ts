@@ -425,6 +425,9 @@ export const remoteCallMilliseconds = 30_000;
  */
 export const interruptedMilliseconds = 1_000;
 
+/** Snapshots that commands have left in a chunked tree for their undo; the oldest go first. */
+export const automaticSnapshots = 32;
+
 /** Until a connection to it is there. */
 export const remoteConnectMilliseconds = 5_000;
 

@@ -1,7 +1,9 @@
 /** A tree at a directory, from the first check to the last byte on the disk. Imports `base` and `vfs`. */
 import { closeSync, realpathSync } from 'node:fs';
 import { ErrnoError } from '../base/errno.js';
+import { listedChanges } from '../base/limits.js';
 import type { FileSystem } from '../vfs/filesystem.js';
+import { type RecordedChanges, recordChanges } from '../vfs/recorded-changes.js';
 import { backingOf, enginesOf, isShared, type TreePlan } from '../vfs/tree-plan.js';
 import { Dispatch } from './dispatch.js';
 import { fuseLibrary, mountFuse, mountPoint } from './mount.js';
@@ -81,17 +83,19 @@ function ownersFor({ plan, uid, gid }: JailMount): Owners | undefined {
   return { uid: [ownUid, uid], gid: [ownGid, gid] };
 }
 
-/** For a jail, which mounts it itself, in its own namespaces. Resolves when the jail has ended, with everything durable. */
-export async function serveJail(options: JailMount): Promise<void> {
+/** For a jail, which mounts it itself, in its own namespaces. Resolves when the jail has ended, with everything durable: by what was changed. */
+export async function serveJail(options: JailMount): Promise<RecordedChanges | undefined> {
   const { plan, writable, signal, channel, mountedAt, shift } = options;
-  const filesystem = await options.open();
+  const opened = await options.open();
+  const recorded = writable ? recordChanges(opened, listedChanges) : undefined;
+  const filesystem = recorded?.filesystem ?? opened;
   try {
     const library = fuseLibrary(options.library);
     options.ready();
     const descriptor = library.receive(channel);
     closeSync(channel);
     // A jail that could not be made has said why.
-    if (descriptor < 0) return;
+    if (descriptor < 0) return undefined;
     try {
       const owners = ownersFor(options);
       const shared = isShared(plan, writable);
@@ -100,6 +104,7 @@ export async function serveJail(options: JailMount): Promise<void> {
     } finally {
       closeSync(descriptor);
     }
+    return recorded?.changes();
   } finally {
     await filesystem.close();
   }

@@ -1,5 +1,17 @@
 /** A tree of the VFS that a command is to see, and what serves it. */
 import type { JailIdentity } from '../jail/plan.js';
+import type { CheckpointTree } from '../vault/store/fork-meta.js';
+import type { RecordedChanges } from '../vfs/recorded-changes.js';
+
+/** A chunked tree as it was, by a snapshot, and how often it had been changed when the command had ended. */
+export type UndoneTree = CheckpointTree;
+
+/** What became of a tree that was written to. */
+export interface TreeOutcome extends RecordedChanges {
+  readonly undo: readonly UndoneTree[];
+  /** Whether `undo`, and the end of what was in memory, take back all of it. */
+  readonly undoable: boolean;
+}
 
 export interface TreeServing {
   /** The jail's end of the channel by which the server is given the kernel's. */
@@ -22,4 +34,6 @@ export interface AskedTree {
   start(identity: JailIdentity): Promise<TreeServing>;
   /** What became of the server, where it did not end well. */
   problem(): string | undefined;
+  /** When the server has ended; undefined where it was only read, or did not end well. */
+  outcome(): TreeOutcome | undefined;
 }

@@ -8,9 +8,10 @@ import type { Quota } from '../authority/quota.js';
 import { ErrnoError } from '../base/errno.js';
 import { storePaths } from '../vault/store/layout.js';
 import type { Owner } from '../vault/vault.js';
-import { serversOf, treeText, treeWarnings, withTrees } from './grants/served-trees.js';
+import { serversOf, treeText, withTrees } from './grants/served-trees.js';
 import { type Host, placeOf } from './host.js';
 import type { LiveEnvelope } from './report/envelope.js';
+import { mountReports, mountWarnings } from './report/mount-reports.js';
 import { recordedRefusal } from './report/recorded-refusal.js';
 import { withMounts } from './run/asked-mounts.js';
 import { authorityFor, refusedEntry } from './run/authority-for.js';
@@ -102,10 +103,13 @@ export async function executeLive(host: Host, asked: LiveRequest): Promise<LiveE
     // Nothing is told apart from what was there before.
     look: async () => ({ seen: undefined, facts: {} }),
   });
+  const how = { isKept: false, hasCheckpoint: false };
+  const reports = mountReports(trees, how);
   return {
     ...report,
     workspace: { origin, vault: null, fork: null },
     live: [origin, ...resolved.live],
-    warnings: [...report.warnings, ...nobodyHere(owner), ...treeWarnings(trees)],
+    warnings: [...report.warnings, ...nobodyHere(owner), ...mountWarnings(trees, how)],
+    ...(reports.length === 0 ? {} : { mounts: reports }),
   };
 }

@@ -15,6 +15,8 @@ export interface OpenOptions {
   readonly capacity?: number | undefined;
   /** Path of `flock.node`. */
   readonly lockLibrary: string;
+  /** The snapshot that each chunked tree that is written to keeps of what it is now. */
+  readonly before?: string | undefined;
 }
 
 /** Engines at their places; mount points are not looked at yet. */
@@ -78,7 +80,7 @@ async function openSource(source: Source, options: Opening): Promise<FileSystem>
 
 export async function openEngine(
   specification: EngineSpecification,
-  { writable, create = false, capacity, lockLibrary }: Opening,
+  { writable, create = false, capacity, lockLibrary, before }: Opening,
 ): Promise<FileSystem> {
   switch (specification.engine) {
     case 'memory': {
@@ -96,6 +98,7 @@ export async function openEngine(
         writable,
         create: create && writable,
         lockLibrary,
+        before,
         root: ownRoot(),
       });
     }

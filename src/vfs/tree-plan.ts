@@ -47,6 +47,13 @@ export function enginesOf({ mounts }: TreePlan): readonly EngineSpecification[] 
   return mounts.flatMap(({ source }) => sourcesOf(source));
 }
 
+/** What is written to where a plan is opened: of an overlay, its upper tree. */
+export function writtenEngines(plan: TreePlan, asked: boolean | undefined): readonly EngineSpecification[] {
+  const written = (source: Source): EngineSpecification =>
+    source.engine === 'overlay' ? written(source.upper) : source;
+  return plan.mounts.filter((mount) => isWritable(plan, mount, asked)).map(({ source }) => written(source));
+}
+
 /** The same plan with other engines. */
 export function withEngines(plan: TreePlan, change: (engine: EngineSpecification) => EngineSpecification): TreePlan {
   const changed = (source: Source): Source =>

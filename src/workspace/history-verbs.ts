@@ -20,11 +20,13 @@ import { createVault } from './create-vault.js';
 import { type ForkRequest, objectOf, tidy, withFork } from './fork-verbs.js';
 import { lookIntoFork } from './look-into-fork.js';
 import { recordedVerb } from './recorded-verb.js';
+import { treesToUndo, type UndoneFile, undoTrees } from './undo-trees.js';
 
 /** A checkpoint without the names of its layers. */
-export type CheckpointSummary = Omit<Checkpoint, 'base' | 'deltas' | 'position'>;
+export type CheckpointSummary = Omit<Checkpoint, 'base' | 'deltas' | 'position' | 'trees'>;
 
-function summaryOf({ base: _base, deltas: _deltas, position: _position, ...summary }: Checkpoint): CheckpointSummary {
+function summaryOf(checkpoint: Checkpoint): CheckpointSummary {
+  const { base: _base, deltas: _deltas, position: _position, trees: _trees, ...summary } = checkpoint;
   return summary;
 }
 
@@ -81,6 +83,8 @@ export interface RolledBack {
   /** What the fork had changed since then, and has no more. */
   readonly undone: readonly Change[];
   readonly pending: number;
+  /** Trees beside the fork that the commands had mounted. */
+  readonly trees: readonly UndoneFile[];
 }
 
 export function rollBackFork(host: Host, request: RollbackRequest): Promise<RolledBack> {
@@ -95,7 +99,9 @@ export function rollBackFork(host: Host, request: RollbackRequest): Promise<Roll
     const chosen = (path: string) =>
       paths.length === 0 || paths.some((top) => top === '.' || path === top || path.startsWith(`${top}/`));
     const undone = all.filter(({ path }) => chosen(path));
-    const facts: Record<string, Json> = { checkpoint: to.id, made: to.made, paths, undone: undone.length };
+    const trees = paths.length === 0 ? treesToUndo(fork.meta.checkpoints, to) : [];
+    const named = trees.length === 0 ? {} : { trees: trees.map(({ file }) => file) };
+    const facts: Record<string, Json> = { checkpoint: to.id, made: to.made, paths, undone: undone.length, ...named };
     const verb = { type: 'rollback', object: objectOf(fork), makesRoom: true, facts };
     const after = await recordedVerb(
       host,
@@ -103,7 +109,12 @@ export function rollBackFork(host: Host, request: RollbackRequest): Promise<Roll
       () => (paths.length === 0 ? vaultCheckpoints.rollBackFork(fork, to) : restorePaths(fork, to, paths)),
       () => ({ status: 'ok', facts: { changes: undone.map(({ kind, path }) => `${kind} ${path}`) } }),
     );
-    return { to: summaryOf(to), undone, pending: countChanges(await forkChanges(after)) };
+    const { files, redo } = await undoTrees(host, trees);
+    if (trees.length > 0) {
+      const kept = after.meta.checkpoints.at(-1)?.id ?? to.id;
+      vaultCheckpoints.noteTrees(vaultCheckpoints.noteTrees(after, to.id, []), kept, redo);
+    }
+    return { to: summaryOf(to), undone, pending: countChanges(await forkChanges(after)), trees: files };
   });
 }
 

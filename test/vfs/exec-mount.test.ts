@@ -33,23 +33,67 @@ forEachUser((user) => {
   describe('a mount in a jail', skip === undefined ? { concurrency: 4 } : { skip }, () => {
     const stage = useStage(user);
 
-    test('is a tree that programs work on; a chunked one is there afterwards, and the report says what is not undone', async () => {
+    test('is a tree that programs work on; a chunked one is there afterwards, and the report says what changed', async () => {
       const cwd = stage.project();
       const file = join(stage.makeDirectory('kept'), 'store');
       const mounts = ['memory:=/mnt/memory:rw', `chunked:${file}=/mnt/chunked:rw`];
       const script = `cd /mnt/memory\n${programs}\ncd /mnt/chunked\n${programs}\nstat -c %u:%g /mnt/chunked/work; id -u`;
-      const { exitCode, stdout, stderr, changes, warnings } = await exec(stage, cwd, mounts, script);
+      const { exitCode, stdout, stderr, changes, warnings, mounts: mounted } = await exec(stage, cwd, mounts, script);
       assert.equal(exitCode, 0, stderr?.text);
       assert.equal(stdout?.text, `hellohello${user.uid}:${user.gid}\n${user.uid}\n`);
       assert.deepEqual(changes, []);
       assert.ok(warnings.includes('what it wrote to /mnt/memory (memory:) has ended with it'), warnings.join('\n'));
-      const lasting = `what it changed in /mnt/chunked (chunked:${file}) is not undone by ctx rollback or ctx drop`;
-      assert.ok(warnings.includes(lasting), warnings.join('\n'));
+      const [inMemory, inChunks] = mounted ?? [];
+      assert.deepEqual([inMemory?.target, inChunks?.target, inChunks?.undoable], ['/mnt/memory', '/mnt/chunked', true]);
+      assert.ok(inChunks?.changes?.some(({ kind, path }) => kind === 'added' && path === 'work/repo/f1'));
       const kept = await stage.ctx(cwd, ['vfs', 'cat', `chunked:${file}`, '/work/repo/f2']);
       assert.equal(kept.stdout, '2\n', kept.stderr);
       assert.equal((await stage.ctx(cwd, ['vfs', 'check', `chunked:${file}`])).code, 0);
       const again = await output(stage, cwd, [`chunked:${file}=/mnt/chunked`], 'cat /mnt/chunked/work/repo/f3');
       assert.equal(again, '3\n');
+    });
+
+    test('is taken back with the fork where it can be, and the report says where it cannot', async () => {
+      const cwd = stage.project('echo base > a');
+      const notes = join(stage.makeDirectory('undone'), 'notes');
+      const host = stage.makeDirectory('undone-host');
+      stage.shell(host, 'chmod 777 .');
+      const mounts = [`chunked:${notes}=/mnt/notes:rw`];
+      const cat = (path: string) =>
+        stage.ctx(cwd, ['vfs', 'cat', `chunked:${notes}`, path]).then(({ stdout }) => stdout);
+      await output(stage, cwd, mounts, 'echo one > /mnt/notes/f');
+      const second = await exec(stage, cwd, mounts, 'echo two > /mnt/notes/f; echo new > /mnt/notes/g; echo fork > a');
+      assert.deepEqual(second.mounts?.[0]?.changes, [
+        { kind: 'modified', path: 'f' },
+        { kind: 'added', path: 'g' },
+      ]);
+      assert.deepEqual(second.warnings, []);
+      const looked = await exec(stage, cwd, mounts, 'cat /mnt/notes/f');
+      assert.deepEqual([looked.mounts?.[0]?.changes, looked.warnings], [[], []]);
+      const back = await stage.json(cwd, ['rollback']);
+      assert.deepEqual(back['trees'], [{ file: notes, problem: null }]);
+      assert.equal(await cat('/f'), 'one\n');
+      // The rollback is undone by its checkpoint, the tree too.
+      const { checkpoints } = (await stage.json(cwd, ['checkpoint', 'list'])) as { checkpoints: { id: number }[] };
+      await stage.json(cwd, ['rollback', String(checkpoints.at(-1)?.id)]);
+      assert.equal(await cat('/f'), 'two\n');
+      assert.equal(await stage.inside(cwd, 'cat a'), 'fork\n');
+      // What somebody else changed since is not taken back, and that is said.
+      await output(stage, cwd, mounts, 'echo three > /mnt/notes/f');
+      await stage.ctx(cwd, ['vfs', 'put', `chunked:${notes}`, '/mine'], { input: 'mine' });
+      const kept = (await stage.json(cwd, ['rollback'])) as { trees: { problem: string | null }[] };
+      assert.match(kept.trees[0]?.problem ?? '', /has been changed since.*ESTALE/);
+      assert.equal(await cat('/f'), 'three\n');
+      const direct = await exec(stage, cwd, [`host:${host}=/mnt/host:rw`], 'echo x > /mnt/host/x');
+      assert.deepEqual(direct.mounts?.[0], {
+        specification: `host:${host}`,
+        target: '/mnt/host',
+        changes: [{ kind: 'added', path: 'x' }],
+        more: 0,
+        undoable: false,
+      });
+      assert.match(direct.warnings.join('\n'), /\/mnt\/host .* is not undone by ctx rollback/);
+      assert.equal((await stage.ctx(cwd, ['vfs', 'check', `chunked:${notes}`])).code, 0);
     });
 
     test('is read-only without :rw, and gives nobody the rights of its server', async () => {

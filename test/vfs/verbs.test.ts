@@ -57,6 +57,19 @@ forEachUser((user) => {
       succeeds(['rm', 'chunked:notes', '/deep', '--recursive']);
       succeeds(['check', 'chunked:notes', '--collect']);
       assert.equal(succeeds(['cat', 'chunked:notes@monday', '/deep/er/todo']), 'milk');
+      const { kept } = JSON.parse(succeeds(['restore', 'chunked:notes', 'monday', '--json'])) as { kept: string };
+      assert.equal(succeeds(['cat', 'chunked:notes', '/deep/er/todo']), 'milk');
+      succeeds(['put', 'chunked:notes', '/deep/er/todo'], 'tea');
+      assert.equal(succeeds(['cat', 'chunked:notes@monday', '/deep/er/todo']), 'milk');
+      assert.match(succeeds(['snapshot', 'chunked:notes']), new RegExp(`^monday .*\n${kept} `));
+      for (const name of ['monday', kept]) succeeds(['snapshot', 'chunked:notes', name, '--delete']);
+      assert.equal(succeeds(['snapshot', 'chunked:notes']), '');
+      assert.match(vfs(['snapshot', 'chunked:notes', 'monday', '--delete']).stderr, /no such snapshot/);
+      assert.match(vfs(['restore', 'chunked:notes', 'monday']).stderr, /no such snapshot/);
+      assert.equal(vfs(['snapshot', 'chunked:notes', '--delete']).status, 2);
+      succeeds(['check', 'chunked:notes', '--collect']);
+      succeeds(['check', 'chunked:notes']);
+      assert.equal(succeeds(['cat', 'chunked:notes', '/deep/er/todo']), 'tea');
     });
 
     test('says what is wrong with what it is given', () => {

@@ -44,7 +44,7 @@ async function serveJailHere(call: Arguments, text: string): Promise<number> {
     });
   }
   const [specification = '', mountedAt = ''] = call.words;
-  await mountTreeInJail({
+  const outcome = await mountTreeInJail({
     plan: planFromText(readFileSync(0, 'utf8')),
     lockLibrary: nativeProgram('flock.node'),
     library: nativeProgram('fuse.node'),
@@ -57,6 +57,7 @@ async function serveJailHere(call: Arguments, text: string): Promise<number> {
     uid,
     gid,
   });
+  if (outcome !== undefined) printJson(outcome);
   return ExitCode.ok;
 }
 

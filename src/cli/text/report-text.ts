@@ -84,6 +84,17 @@ function renameLines({ resources }: Common, paint: Paint): readonly string[] {
   return [paint('dim', `  copied the files of ${what}: ${copied}`)];
 }
 
+function mountLines({ mounts = [] }: Common, paint: Paint): readonly string[] {
+  return mounts.flatMap(({ specification, target, changes, more, undoable }) => {
+    if (changes === null || changes.length === 0) return [];
+    const undo = undoable ? '; ctx rollback takes them back' : '';
+    const head = `  ${counted(changes.length + more, 'path')} changed in ${visible(target)} (${visible(specification)})${undo}`;
+    const marks = { added: 'A', modified: 'M', deleted: 'D' } as const;
+    const shown = changes.slice(0, changesShownToPeople).map(({ kind, path }) => `    ${marks[kind]} ${visible(path)}`);
+    return [head, ...shown.map((line) => paint('dim', line))];
+  });
+}
+
 function weakenedText(layer: string): string {
   return layer === 'nested-namespaces' ? 'it could make namespaces of its own' : `ran without ${layer}`;
 }
@@ -111,6 +122,7 @@ export function reportText(envelope: Envelope, paint: Paint): string {
   const lines = [
     headline(envelope, summary, paint),
     ...changeLines(changes, paint, changesShownToPeople),
+    ...mountLines(envelope, paint),
     ...renameLines(envelope, paint),
     ...refusalsAndLimits(envelope, paint),
     ...enteredText(entered),

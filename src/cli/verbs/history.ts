@@ -38,6 +38,11 @@ export const rollback: Run = async (call, host) => {
     `${paint('green', 'rolled back')} to ${nameOf(to)}: ${counted(undone.length, 'change')} undone, ${pending} pending`,
     ...(to.beside === undefined ? [] : [`  these ran at the same time and were undone together: ${together}`]),
     ...changeLines(undone, paint, changesShown),
+    ...rolled.trees.map(({ file, problem }) =>
+      problem === null
+        ? `  took back ${visible(file)}, too`
+        : paint('red', `  did not take back ${visible(file)}: ${visible(problem)}`),
+    ),
   ]);
 };
 

@@ -200,11 +200,42 @@ export const remove: Run = async (call) => {
   return ExitCode.ok;
 };
 
+async function listSnapshots(call: Arguments): Promise<number> {
+  const { snapshotsOf } = await part();
+  const snapshots = await snapshotsOf(placeOf(call));
+  if (call.flag('json')) printJson({ version: 1, snapshots });
+  else for (const { name, made, files } of snapshots) print(`${name}  ${made}  ${files} files\n`);
+  return ExitCode.ok;
+}
+
 export const snapshot: Run = async (call) => {
-  const { snapshotTree } = await part();
+  const { snapshotTree, deleteSnapshotOf } = await part();
+  const [, wanted] = call.words;
+  if (wanted === undefined && call.flag('delete')) {
+    throw new ErrnoError('EINVAL', { operation: 'ctx vfs snapshot', reason: 'expected the NAME of one with --delete' });
+  }
+  if (wanted === undefined) return listSnapshots(call);
+  if (call.flag('delete')) {
+    await deleteSnapshotOf(placeOf(call), wanted);
+    if (call.flag('json')) printJson({ version: 1, deleted: wanted });
+    else
+      print(
+        `${painter(process.stdout)('green', `deleted snapshot ${wanted}`)}; ctx vfs check --collect gives back space\n`,
+      );
+    return ExitCode.ok;
+  }
   const { name, made, files } = await snapshotTree(placeOf(call), call.words[1] ?? '');
   if (call.flag('json')) printJson({ version: 1, name, made, files });
   else print(`${painter(process.stdout)('green', `made snapshot ${name} of ${files} files`)}\n`);
+  return ExitCode.ok;
+};
+
+export const restore: Run = async (call) => {
+  const { restoreTree } = await part();
+  const name = call.words[1] ?? '';
+  const kept = await restoreTree(placeOf(call), name);
+  if (call.flag('json')) printJson({ version: 1, name, kept });
+  else print(`${painter(process.stdout)('green', `back to snapshot ${name}`)}; what it was is snapshot ${kept}\n`);
   return ExitCode.ok;
 };
 

@@ -121,15 +121,3 @@ export function serversOf(
 ): (() => Promise<TreeServers>) | undefined {
   return trees.length === 0 ? undefined : () => startServers(jail.identity, trees);
 }
-
-/** For the report: the fork's history has nothing of these trees. */
-export function treeWarnings(trees: readonly AskedTree[], isKept = false): readonly string[] {
-  return trees.flatMap((tree) => {
-    const { specification, target, writable, lasts } = tree;
-    const problem = tree.problem();
-    const lasting = lasts
-      ? `what it changed in ${target} (${specification}) is not undone by ctx rollback or ctx drop`
-      : `what it wrote to ${target} (${specification}) ${isKept ? 'ends with the kept jail' : 'has ended with it'}`;
-    return [...(problem === undefined ? [] : [problem]), ...(writable ? [lasting] : [])];
-  });
-}

@@ -7,7 +7,7 @@ import { limitWarningPercent } from '../../base/limits.js';
 import { commandClasses } from '../../shell/classes.js';
 import { vaultLimitNames } from '../../vault/store/vault-limits.js';
 import { actions } from '../approval/action.js';
-import type { CapturedStream, Envelope, LiveEnvelope, Requested } from './envelope.js';
+import type { CapturedStream, Envelope, LiveEnvelope, MountReport, Requested } from './envelope.js';
 
 type Schema = Readonly<Record<string, unknown>>;
 type Members<Of> = Readonly<Record<keyof Of, Schema>>;
@@ -113,6 +113,14 @@ const requestMembers = {
   user: orNull(object({ uid: amount, gid: amount })),
 } satisfies Members<Requested>;
 
+const mountMembers = {
+  specification: text,
+  target: text,
+  changes: orNull(list(object({ kind: oneOf(['added', 'modified', 'deleted']), path: text }))),
+  more: whole,
+  undoable: flag,
+} satisfies Members<MountReport>;
+
 const live = {
   version: always(1),
   run: text,
@@ -140,6 +148,7 @@ const live = {
   limitEvents: list(object(limitMembers)),
   limitsReached: list(text),
   weakened: list(text),
+  mounts: list(object(mountMembers)),
   record: orNull(object({ chain: text, seq: whole })),
   warnings: list(text),
 } satisfies Members<LiveEnvelope>;
@@ -164,7 +173,7 @@ const refused = object({ version: always(1), decision, error: object(errorMember
 const title = 'What ctx answers with for a command, version 1';
 
 export function envelopeSchema(): Schema {
-  const optional = ['limitError', 'outputError'];
+  const optional = ['limitError', 'outputError', 'mounts'];
   const schemas = { fork: object(onFork, optional), live: object(live, optional), refused };
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',

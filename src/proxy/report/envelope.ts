@@ -4,6 +4,7 @@ import { ExitCode } from '../../base/errno.js';
 import type { Outcome, OutputError } from '../../jail/report.js';
 import type { ConnectionEvent } from '../../network/events.js';
 import type { CommandChange } from '../../vault/forks/changes.js';
+import type { TreeChange } from '../../vfs/recorded-changes.js';
 import type { Decision } from '../approval/decision.js';
 import type { LimitEvent } from './limit-events.js';
 
@@ -56,6 +57,18 @@ export interface Requested {
   readonly user: { readonly uid: number; readonly gid: number } | null;
 }
 
+/** What a command changed in a tree that it had mounted. */
+export interface MountReport {
+  readonly specification: string;
+  readonly target: string;
+  /** Null where that is not known: in a kept jail, whose commands share it, or where its server did not end well. */
+  readonly changes: readonly TreeChange[] | null;
+  /** Changes that are not in the list, which is full. */
+  readonly more: number;
+  /** Whether `ctx rollback` takes them back. */
+  readonly undoable: boolean;
+}
+
 export interface Envelope {
   readonly version: 1;
   /** The run's own name, as the record has it: `ctx inspect RUN`. */
@@ -104,6 +117,8 @@ export interface Envelope {
   readonly weakened: readonly string[];
   /** What this command changed in the fork. */
   readonly changes: readonly CommandChange[];
+  /** Trees that it could write to, beside the fork; missing where there were none. */
+  readonly mounts?: readonly MountReport[];
   /** Commands that were at work on the fork at the same time: what they changed meanwhile is in `changes`, too. */
   readonly beside: readonly string[];
   /** How many they were: `beside` names the first of them. */

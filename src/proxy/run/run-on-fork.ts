@@ -4,17 +4,19 @@ import type { Json } from '../../base/canonical-json.js';
 import { commandsBesideNamed } from '../../base/limits.js';
 import { isLiveTouched } from '../../vault/fork-trees.js';
 import { reportOf } from '../../vault/forks/changes.js';
+import { noteTrees } from '../../vault/forks/checkpoint.js';
 import { stateAfter, stateBefore } from '../../vault/forks/state-digest.js';
 import type { Arrived } from '../../vault/store/arrivals.js';
 import { countChanges, unlistedNotes } from '../../vault/tree/too-deep.js';
 import type { Problem } from '../../vault/tree/tree.js';
 import { withAgentView } from '../grants/agent-view.js';
 import { readOnlyByRequest } from '../grants/read-only-by-request.js';
-import { treeText, treeWarnings, withTrees } from '../grants/served-trees.js';
+import { treeText, withTrees } from '../grants/served-trees.js';
 import type { Host, Place } from '../host.js';
 import { driftWarnings } from '../report/drift-warnings.js';
 import type { Envelope } from '../report/envelope.js';
 import type { RunNote } from '../report/last-run.js';
+import { mountReports, mountWarnings } from '../report/mount-reports.js';
 import { recordedRefusal } from '../report/recorded-refusal.js';
 import { type Permitted, refusedEntry } from './authority-for.js';
 import type { ExecRequest } from './exec-request.js';
@@ -106,6 +108,12 @@ export async function runOnFork(host: Host, request: ExecRequest, target: ForkTa
   });
   const { beside } = seen;
   const drift = await driftWarnings(fork, synced.entered);
+  const how = { isKept: keptJail !== undefined, hasCheckpoint: checkpoint !== null };
+  const mounts = mountReports(trees, how);
+  if (checkpoint !== null && mounts.some(({ undoable }) => undoable)) {
+    const undo = trees.flatMap((tree) => tree.outcome()?.undo ?? []);
+    if (undo.length > 0) noteTrees(fork, checkpoint, undo);
+  }
   return {
     ...report,
     workspace: { origin: place.origin, vault: fork.id, fork: fork.name },
@@ -114,6 +122,7 @@ export async function runOnFork(host: Host, request: ExecRequest, target: ForkTa
     roots: resolved.roots,
     live: resolved.live,
     changes: seen.changes,
+    ...(mounts.length === 0 ? {} : { mounts }),
     beside: beside.commands,
     besideCount: beside.count,
     pending: countChanges(seen.pending),
@@ -129,7 +138,7 @@ export async function runOnFork(host: Host, request: ExecRequest, target: ForkTa
       ...(seen.changes.some(({ path }) => path.startsWith('.git/')) ? resolved.git.notes : []),
       ...waitingText(Math.max(synced.waiting?.length ?? 0, beside.waiting)),
       ...target.warnings,
-      ...treeWarnings(trees, keptJail !== undefined),
+      ...mountWarnings(trees, how),
     ],
   };
 }

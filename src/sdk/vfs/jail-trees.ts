@@ -6,7 +6,7 @@ import { ErrnoError, fromSystemError } from '../../base/errno.js';
 import { ctxProgram } from '../../base/native-program.js';
 import { fuseLibrary } from '../../fuse/mount.js';
 import type { JailIdentity } from '../../jail/plan.js';
-import type { AskedTree, TreeServing } from '../../proxy/asked-tree.js';
+import type { AskedTree, TreeOutcome, TreeServing } from '../../proxy/asked-tree.js';
 import { planOf } from '../../vfs/read-plan.js';
 import { engineForms, parseSpecification } from '../../vfs/specification.js';
 import { backingOf, enginesOf, type TreePlan, withEngines } from '../../vfs/tree-plan.js';
@@ -85,6 +85,7 @@ export function askedTrees(texts: readonly string[], programs: TreePrograms): re
   return parsed.map(({ specification, target, writable }) => {
     const plan = withRealPaths(planOf(specification, programs.directory));
     let problem: string | undefined;
+    let outcome: TreeOutcome | undefined;
     return {
       specification,
       target,
@@ -92,12 +93,23 @@ export function askedTrees(texts: readonly string[], programs: TreePrograms): re
       backings: enginesOf(plan).flatMap((engine) => backingOf(engine) ?? []),
       lasts: enginesOf(plan).some(({ engine }) => engine !== 'memory'),
       start: (identity: JailIdentity) =>
-        startServer(programs, { specification, plan, target, writable }, identity, (how) => {
-          problem = `the server of ${target} (${specification}) ended with ${how}: the command got errors there`;
+        startServer(programs, { specification, plan, target, writable }, identity, {
+          failed: (how) => {
+            problem = `the server of ${target} (${specification}) ended with ${how}: the command got errors there`;
+          },
+          ended: (last) => {
+            outcome = last;
+          },
         }),
       problem: () => problem,
+      outcome: () => outcome,
     };
   });
+}
+
+interface Told {
+  failed(how: string): void;
+  ended(outcome: TreeOutcome): void;
 }
 
 interface Served {
@@ -111,7 +123,7 @@ async function startServer(
   { library, directory }: TreePrograms,
   { specification, plan, target, writable }: Served,
   identity: JailIdentity,
-  failed: (how: string) => void,
+  told: Told,
 ): Promise<TreeServing> {
   const pair = fuseLibrary(library).pair();
   if (typeof pair === 'number') {
@@ -134,14 +146,14 @@ async function startServer(
   child.stdin?.end(JSON.stringify(plan));
   const exited = new Promise<void>((resolve) => {
     child.once('error', () => resolve());
-    child.once('exit', () => resolve());
+    child.once('close', () => resolve());
   });
   child.once('exit', (code, signal) => {
-    if (signal !== null) failed(signal);
-    else if (code !== 0) failed(`exit code ${code}`);
+    if (signal !== null) told.failed(signal);
+    else if (code !== 0) told.failed(`exit code ${code}`);
   });
   try {
-    await opened(child);
+    await opened(child, told);
   } catch (error) {
     closeSync(channel);
     throw error;
@@ -165,16 +177,18 @@ function refusedIn(line: string): Refused | undefined {
   }
 }
 
-/** Resolves with its first word; what it says instead is our error. */
-function opened(child: ChildProcess): Promise<void> {
+/** Resolves with its first word, what it says instead is our error; its last one is what it has to say of the tree. */
+function opened(child: ChildProcess, told: Told): Promise<void> {
   let text = '';
   return new Promise((resolve, reject) => {
-    child.stdout?.on('data', (chunk: Buffer) => {
-      text += chunk.toString();
-      if (!text.includes('\n')) return;
-      const error = refusedIn(text);
-      if (error === undefined) resolve();
-      else reject(new ErrnoError(error.code, error));
+    child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      const [first, second, ...rest] = text.split('\n');
+      if (second === undefined) return;
+      const error = refusedIn(first ?? '');
+      if (error !== undefined) return reject(new ErrnoError(error.code, error));
+      resolve();
+      if (rest.length > 0) told.ended(JSON.parse(second) as TreeOutcome);
     });
     child.once('error', (error) => reject(fromSystemError(error, 'start the server of a mount')));
     child.once('close', (code, signal) => {

@@ -1,10 +1,12 @@
 /** Trees at directories of this machine, as `ctx vfs mount` and `ctx vfs unmount` have them. */
 import { totalmem } from 'node:os';
+import { uniqueName } from '../../base/unique-name.js';
 import { type JailMount, serveJail, serveMount } from '../../fuse/served-mount.js';
 import { unmount } from '../../fuse/unmount.js';
+import type { TreeOutcome } from '../../proxy/asked-tree.js';
 import { openTree } from '../../vfs/open-engine.js';
 import { planOf } from '../../vfs/read-plan.js';
-import type { TreePlan } from '../../vfs/tree-plan.js';
+import { type TreePlan, writtenEngines } from '../../vfs/tree-plan.js';
 import type { TreePlace } from './trees.js';
 
 export { mountPoint } from '../../fuse/mount.js';
@@ -43,13 +45,21 @@ export function mountTree(mounting: Mounting): Promise<void> {
 const memoryShare = 0.25;
 
 /** Serves it in this process, to the jail at the other end of the channel, until that has ended. */
-export function mountTreeInJail({ lockLibrary, ...mounting }: JailMounting): Promise<void> {
+export async function mountTreeInJail({ lockLibrary, ...mounting }: JailMounting): Promise<TreeOutcome | undefined> {
   const { writable, plan } = mounting;
   const capacity = Math.floor(totalmem() * memoryShare);
-  return serveJail({
+  const before = `before-${uniqueName()}`;
+  const recorded = await serveJail({
     ...mounting,
-    open: () => openTree(plan, { writable, create: writable, capacity, lockLibrary }),
+    open: () => openTree(plan, { writable, create: writable, capacity, lockLibrary, before }),
   });
+  const written = writable ? writtenEngines(plan, writable) : [];
+  const files = written.flatMap((engine) => (engine.engine === 'chunked' ? [engine.file] : []));
+  const { settleSnapshots } = await import('./undo-snapshots.js');
+  const isChanged = recorded !== undefined && recorded.changes.length + recorded.more > 0;
+  const undo = await settleSnapshots(files, { before, isChanged, lockLibrary });
+  const undoable = written.every(({ engine }) => engine === 'chunked' || engine === 'memory');
+  return recorded && { ...recorded, undo, undoable };
 }
 
 /** What `ctx exec --mount` decided upon and wrote to the server it started, so that no file is read twice. */

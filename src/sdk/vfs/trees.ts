@@ -1,9 +1,11 @@
 /** What the verbs of `ctx vfs` do: one tree by its specification, opened for one call, and ended. */
 import { ErrnoError } from '../../base/errno.js';
+import { uniqueName } from '../../base/unique-name.js';
 import { type CheckResult, checkStore, collect } from '../../vfs/engines/chunked/check.js';
 import { openChunkedStore } from '../../vfs/engines/chunked/chunked.js';
 import { requireSnapshot } from '../../vfs/engines/chunked/chunked-store.js';
 import { ChunkDatabase } from '../../vfs/engines/chunked/database.js';
+import { deleteSnapshot, listSnapshots, makeSnapshot, restoreSnapshot } from '../../vfs/engines/chunked/snapshots.js';
 import { pathOf } from '../../vfs/mount-table.js';
 import { textFromName } from '../../vfs/names.js';
 import { openTable } from '../../vfs/open-engine.js';
@@ -62,16 +64,29 @@ export async function snapshotTree(place: TreePlace, name: string): Promise<Snap
     const reason = `expected the tree itself, got its snapshot '${snapshot}'`;
     throw new ErrnoError('EINVAL', { operation: 'snapshot', path: place.specification, reason });
   }
-  const { lockLibrary } = place;
-  const root = { mode: 0o755, uid: 0, gid: 0 };
-  const opened = await openChunkedStore({ file, writable: true, create: false, lockLibrary, root });
-  try {
-    const { made, inodes } = opened.store.snapshot(name);
-    return { name, made, files: inodes };
-  } finally {
-    await opened.store.close();
-    opened.release();
-  }
+  const { made, inodes } = await makeSnapshot({ file, lockLibrary: place.lockLibrary }, name);
+  return { name, made, files: inodes };
+}
+
+/** The oldest first. */
+export async function snapshotsOf(place: TreePlace): Promise<readonly Snapshot[]> {
+  const { file } = chunkedOf(place, 'snapshot');
+  return (await listSnapshots(file)).map(([name, { made, inodes }]) => ({ name, made, files: inodes }));
+}
+
+export async function deleteSnapshotOf(place: TreePlace, name: string): Promise<void> {
+  checkSnapshotName(name);
+  const { file } = chunkedOf(place, 'snapshot');
+  await deleteSnapshot({ file, lockLibrary: place.lockLibrary }, name);
+}
+
+/** Back to a snapshot; what the tree was until now is in the one that is answered. */
+export async function restoreTree(place: TreePlace, name: string): Promise<string> {
+  checkSnapshotName(name);
+  const { file } = chunkedOf(place, 'restore');
+  const keep = `before-${uniqueName()}`;
+  const { kept } = await restoreSnapshot({ file, lockLibrary: place.lockLibrary }, { name, keep });
+  return kept;
 }
 
 /** Of chunked trees with their snapshots; of others, that they can be opened and their roots be listed. */

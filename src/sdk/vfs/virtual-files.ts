@@ -5,8 +5,11 @@ export {
   type CheckResult,
   checkTree,
   collectTree,
+  deleteSnapshotOf,
   refuseFleeting,
+  restoreTree,
   type Snapshot,
+  snapshotsOf,
   snapshotTree,
   withTree,
 } from './trees.js';

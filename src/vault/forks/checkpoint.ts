@@ -7,7 +7,15 @@
 import { ErrnoError } from '../../base/errno.js';
 import { automaticCheckpoints, checkpointReasonCharacters } from '../../base/limits.js';
 import { isLiveTouched } from '../fork-trees.js';
-import { type Checkpoint, type ForkMeta, hasSameDeltas, isSameStack, type Stack } from '../store/fork-meta.js';
+import {
+  type Checkpoint,
+  type CheckpointTree,
+  type ForkMeta,
+  hasSameDeltas,
+  isSameStack,
+  readForkMeta,
+  type Stack,
+} from '../store/fork-meta.js';
 import { makeLayer, treesOf } from '../store/layer-pool.js';
 import { stepsSince } from '../store/trunk-steps.js';
 import { isForkName, type VaultMeta } from '../store/vault-meta.js';
@@ -74,7 +82,8 @@ export function saveCheckpoint(fork: OpenFork, { name, automatic, reason, durabl
   if (name !== undefined) refuseTaken(fork, name);
   const meta = frozen(fork);
   const last = meta.checkpoints.at(-1);
-  const repeated = last?.automatic === true && last.undone !== true && isSameStack(last, meta);
+  const changedTrees = (last?.trees ?? []).length > 0;
+  const repeated = last?.automatic === true && last.undone !== true && !changedTrees && isSameStack(last, meta);
   const checkpoint: Checkpoint = {
     id: repeated ? last.id : meta.nextCheckpoint,
     ...(name === undefined ? {} : { name }),
@@ -110,7 +119,7 @@ export function lastCheckpoint(fork: OpenFork): Checkpoint {
   const touched = isLiveTouched(fork);
   const found = meta.checkpoints
     .filter(({ undone }) => undone !== true)
-    .findLast((each) => touched || !hasSameDeltas(each, meta));
+    .findLast((each) => touched || !hasSameDeltas(each, meta) || (each.trees ?? []).length > 0);
   if (found !== undefined) return found;
   throw new ErrnoError('ENOENT', {
     operation: 'roll back',
@@ -169,6 +178,16 @@ export async function rollBackFork(fork: OpenFork, to: Checkpoint): Promise<Open
     checkpoints: undone.map((each) => (isSameStack(each, to) ? { ...each, ...stackOf(stack) } : each)),
   };
   return withMeta(saved.fork, after, { durable: false });
+}
+
+/** Of the command after a checkpoint, or of nobody any more. With the fork's lock held. */
+export function noteTrees(fork: OpenFork, id: number, trees: readonly CheckpointTree[]): OpenFork {
+  const meta = readForkMeta(fork.place.directory) ?? fork.meta;
+  const checkpoints = meta.checkpoints.map(({ trees: known = [], ...each }) => {
+    if (each.id !== id) return known.length === 0 ? each : { ...each, trees: known };
+    return trees.length === 0 ? each : { ...each, trees: [...known, ...trees] };
+  });
+  return withMeta(fork, { ...meta, checkpoints }, { durable: false });
 }
 
 export function deleteCheckpoint(fork: OpenFork, checkpoint: Checkpoint): OpenFork {

@@ -17,7 +17,16 @@ export interface Stack {
   readonly deltas: readonly string[];
 }
 
+/** A chunked tree that a command wrote to: its snapshot from before, and how often it had been changed afterwards. */
+export interface CheckpointTree {
+  readonly file: string;
+  readonly before: string;
+  readonly after: number;
+}
+
 export interface Checkpoint extends Stack {
+  /** Trees beside the fork that the command after it changed: a rollback takes them back, too. */
+  readonly trees?: readonly CheckpointTree[];
   /** Commands that came while those after it were at work: a rollback undoes all of them. */
   readonly beside?: readonly string[];
   /** A number, as the person names it; never used twice in one fork. */
@@ -57,6 +66,11 @@ function isStack(value: Partial<Stack>): boolean {
   return Number.isSafeInteger(value.position) && isNameList(value.base) && isNameList(value.deltas);
 }
 
+function isTree(value: unknown): value is CheckpointTree {
+  const { file, before, after } = (value ?? {}) as Partial<CheckpointTree>;
+  return typeof file === 'string' && typeof before === 'string' && Number.isSafeInteger(after);
+}
+
 function isCheckpoint(value: unknown): value is Checkpoint {
   const checkpoint = value as Partial<Checkpoint> | null;
   return (
@@ -69,6 +83,7 @@ function isCheckpoint(value: unknown): value is Checkpoint {
     typeof checkpoint.reason === 'string' &&
     isStringList(checkpoint.clashes) &&
     (checkpoint.beside === undefined || isStringList(checkpoint.beside)) &&
+    (checkpoint.trees === undefined || (Array.isArray(checkpoint.trees) && checkpoint.trees.every(isTree))) &&
     isStack(checkpoint)
   );
 }

@@ -193,6 +193,7 @@ export class ChunkedStore implements InodeStore, PageStore {
     this.#heading = {
       ...this.#heading,
       commits: this.#heading.commits + 1,
+      edits: (this.#heading.edits ?? 0) + 1,
       head: { ...this.#head, page: this.#tree.root },
     };
     this.#database.commit({
@@ -229,6 +230,19 @@ export class ChunkedStore implements InodeStore, PageStore {
     };
     this.#database.putRoot(name, root, this.#heading);
     return root;
+  }
+
+  /** The tree of a root, from now on; nobody may have anything of it open. Its pages are of earlier generations, so none of them changes. */
+  goBack({ page, inodes, chunks }: Root): void {
+    this.sync();
+    this.#pages.clear();
+    this.#records.clear();
+    this.#head = { ...this.#head, page, inodes, chunks };
+    this.#tree.root = page;
+    const { generation, commits, edits = 0 } = this.#heading;
+    const counts = { generation: generation + 1, commits: commits + 1, edits: edits + 1 };
+    this.#heading = { ...this.#heading, ...counts, head: this.#head };
+    this.#database.commit({ heading: this.#heading, pages: [], dropped: [], chunks: [] });
   }
 
   async close(): Promise<void> {

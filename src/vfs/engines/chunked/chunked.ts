@@ -22,6 +22,11 @@ export interface ChunkedOptions {
   readonly root: Creation;
 }
 
+interface ChunkedTreeOptions extends ChunkedOptions {
+  /** The snapshot of what is there now, where it is written to. */
+  readonly before?: string | undefined;
+}
+
 export interface OpenedStore {
   readonly store: ChunkedStore;
   readonly database: ChunkDatabase;
@@ -48,9 +53,10 @@ export async function openChunkedStore(options: ChunkedOptions): Promise<OpenedS
   }
 }
 
-export async function chunkedFileSystem(options: ChunkedOptions): Promise<FileSystem> {
+export async function chunkedFileSystem({ before, ...options }: ChunkedTreeOptions): Promise<FileSystem> {
   const { store, release } = await openChunkedStore(options);
   const { file, snapshot, writable } = options;
+  if (before !== undefined && writable) store.snapshot(before);
   const label = `chunked:${file}${snapshot === undefined ? '' : `@${snapshot}`}`;
   return new InodeFileSystem(store, { label, writable, durable: true, ended: release });
 }

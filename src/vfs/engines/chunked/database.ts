@@ -23,6 +23,8 @@ export interface Heading {
   readonly nextInode: number;
   /** Goes up with every transaction. */
   readonly commits: number;
+  /** Goes up with every transaction that changes the tree; missing in files that were never changed since it is counted. */
+  readonly edits?: number;
   readonly head: Root;
 }
 
@@ -118,6 +120,10 @@ export class ChunkDatabase {
       this.#database.putSync(rootKey(name), Buffer.from(JSON.stringify(root)));
       this.#database.putSync(headingKey, Buffer.from(JSON.stringify(heading)));
     });
+  }
+
+  removeRoot(name: string): void {
+    this.#transaction(() => void this.#database.removeSync(rootKey(name)));
   }
 
   /** Of all pages and chunks, deletes those that are not to be kept. Returns the bytes of what went. */

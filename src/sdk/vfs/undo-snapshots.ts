@@ -1,0 +1,29 @@
+/** Snapshots that a command's mount leaves in chunked trees, so that what it changed can be undone. */
+import { automaticSnapshots } from '../../base/limits.js';
+import type { UndoneTree } from '../../proxy/asked-tree.js';
+import { deleteSnapshot, editsOf, listSnapshots } from '../../vfs/engines/chunked/snapshots.js';
+
+export interface Settling {
+  /** The snapshot that was taken first. */
+  readonly before: string;
+  /** Whether there is anything to undo: one that nobody needs goes at once. */
+  readonly isChanged: boolean;
+  /** Path of `flock.node`. */
+  readonly lockLibrary: string;
+}
+
+const isAutomatic = (name: string) => name.startsWith('before-');
+
+export async function settleSnapshots(
+  files: readonly string[],
+  { before, isChanged, lockLibrary }: Settling,
+): Promise<readonly UndoneTree[]> {
+  const undo: UndoneTree[] = [];
+  for (const file of files) {
+    const names = (await listSnapshots(file)).map(([name]) => name).filter(isAutomatic);
+    const old = isChanged ? names.slice(0, Math.max(0, names.length - automaticSnapshots)) : [before];
+    for (const name of old) await deleteSnapshot({ file, lockLibrary }, name);
+    if (isChanged) undo.push({ file, before, after: await editsOf(file) });
+  }
+  return undo;
+}
