@@ -2,7 +2,7 @@
 import type { RecordEntry } from '../audit/record.js';
 import { ErrnoError } from '../base/errno.js';
 import type { ResolvedAuthority } from '../proxy/grants/authority-of.js';
-import type { Host } from '../proxy/host.js';
+import type { Host, Place } from '../proxy/host.js';
 import {
   type ConnectionListener,
   endedEntry,
@@ -36,9 +36,18 @@ export class KeptJailRecord {
   }
 
   write(status: 'begin' | 'ok'): void {
+    this.#recorder.append({ ...this.#whose, type: 'jail', status, facts: this.#facts });
+  }
+
+  /** It could not be made ready, after it began. */
+  fail(error: unknown): void {
+    const code = error instanceof ErrnoError ? error.code : 'EIO';
+    this.#recorder.append({ ...this.#whose, type: 'jail', status: 'failed', facts: { ...this.#facts, error: code } });
+  }
+
+  get #facts() {
     const { id, origin, resolved } = this.#jail;
-    const facts = { keptJail: id, origin, authority: resolved.digest };
-    this.#recorder.append({ ...this.#whose, type: 'jail', status, facts });
+    return { keptJail: id, origin, authority: resolved.digest };
   }
 
   /** What an earlier command left went on until this limit. */
@@ -73,5 +82,24 @@ export class KeptJailRecord {
     const unsaid = this.#unsaid;
     this.#unsaid = [];
     return unsaid;
+  }
+}
+
+/** What this host cannot do, a limit of memory for one, refuses a kept jail before it begins: that is in the record. */
+export async function recordedLack<T>(
+  { recorder }: Pick<Host, 'recorder'>,
+  { origin }: Pick<Place, 'origin'>,
+  { agent, digest }: Pick<ResolvedAuthority, 'agent' | 'digest'>,
+  make: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await make();
+  } catch (error) {
+    if (error instanceof ErrnoError && error.code === 'ENOTSUP') {
+      const facts = { origin, authority: digest, error: error.code, reason: error.reason };
+      const whose = { object: `workspace/${origin}`, agent: agent?.name };
+      recorder.append({ ...whose, type: 'jail', status: 'denied', layer: 'proxy', facts });
+    }
+    throw error;
   }
 }

@@ -36,6 +36,7 @@ import { closeFork, type OpenFork, openFork } from '../vault/vault.js';
 import { type DecidedCommand, decideCommand } from './decided-command.js';
 import { joinMounted } from './enter-fork.js';
 import { dismantle, type Equipment, type MountedFork, makeEquipment } from './equipment.js';
+import { recordedLack } from './jail-record.js';
 import type { KeptCommand, KeptJailRequest } from './jail-request.js';
 import { KeptFork } from './kept-fork.js';
 import { ranApart, readApart, runApart } from './run-apart.js';
@@ -104,13 +105,18 @@ export class KeptJail {
     const opening = { store, tree, origin, owner, fork, onProgress, signal, beside: true, purpose: 'ctx jail start' };
     const opened = await openSettled(roots, (look) => openFork({ ...opening, look }));
     try {
-      const [equipment, mounted] = await makeEquipment({ host, id, request, place, resolved, opened });
+      const [equipment, mounted] = await recordedLack(host, place, resolved, () =>
+        makeEquipment({ host, id, request, place, resolved, opened }),
+      );
+      let hasBegun = false;
       try {
         const jail = new KeptJail(id, host, request, equipment, mounted);
         equipment.record.write('begin');
+        hasBegun = true;
         await jail.#fork.letGo();
         return jail;
       } catch (error) {
+        if (hasBegun) equipment.record.fail(error);
         await dismantle({ ...equipment, handedOver: true, member: mounted.member });
         throw error;
       }

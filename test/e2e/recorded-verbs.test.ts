@@ -92,7 +92,7 @@ forEachUser((user) => {
       assert.equal(done.code, code, `ctx ${words.join(' ')}: ${done.stdout}${done.stderr}`);
       return done.stdout;
     };
-    return { call, records: () => recordsOf(store).filter(({ type }) => !type.startsWith('audit.')) };
+    return { call, options, records: () => recordsOf(store).filter(({ type }) => !type.startsWith('audit.')) };
   };
 
   test('every verb that begins ends in the record, also where it failed', async () => {
@@ -133,7 +133,7 @@ forEachUser((user) => {
 
   test('what an agent is given is in the record, and what it was refused', async () => {
     const project = stage.project('echo one > a');
-    const { call, records } = own('given');
+    const { call, records, options } = own('given');
     const of = (type: string) => records().filter((each) => each.type === type);
     await call(project, ['agent', 'new', 'parent']);
     const files = of('agent.new').at(-1)?.facts?.['files'] as Record<string, unknown> | undefined;
@@ -153,6 +153,11 @@ forEachUser((user) => {
     await call(project, ['jail', 'run', '--disk', '1M', '--', 'true'], 69);
     const unsupported = of('exec').at(-1);
     assert.deepEqual([unsupported?.status, unsupported?.facts?.['error']], ['denied', 'ENOTSUP']);
+    const kept = await stage.ctx(project, ['jail', 'start', '--memory', '50M'], options);
+    // Where a control group can be made it is, and then there is nothing to refuse.
+    if (kept.code === 0) await call(project, ['jail', 'stop']);
+    const jails = of('jail').map(({ status, facts }) => `${status} ${facts?.['error'] ?? ''}`);
+    assert.deepEqual(jails, kept.code === 0 ? ['begin ', 'ok '] : ['denied ENOTSUP']);
   });
 
   test('an anchor that seals name is missed where its configuration is gone, until it is retired', async () => {
