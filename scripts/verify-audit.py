@@ -208,10 +208,10 @@ class Chain:
                     where = f"{self.name} {name}:{index + 1} record {self.seq + 1}"
                     found = LINE.fullmatch(line)
                     if closed or not found:
-                        raise Bad("this is no line of a record, or stands behind the end of its segment")
+                        raise Bad("this line is not a record, or stands behind the end of its segment")
                     head, data = found[1].decode(), found[2]
                     if blake3(bytes.fromhex(self.head) + data) != head:
-                        raise Bad("its digest does not follow: it was changed, or a record before it was dropped or moved")
+                        raise Bad("its digest does not match: it was changed, or a record before it was removed or moved")
                     body = body_of(data, self.name, self.seq + 1)
                     facts = body.get("facts", {})
                     if (body["type"] == "audit.open") != (index == 0):
@@ -223,7 +223,7 @@ class Chain:
                     if body["ts"] < time:
                         self.notes.append(f"{where}: the clock was set back")
                     if body["type"] == "audit.torn" and facts.get("lines", 0) > 0:
-                        raise Bad("before it whole lines stood that are no records: no crash leaves that")
+                        raise Bad("before it were whole lines that are not records: a crash does not leave that")
                     if body["type"] == "audit.torn":
                         self.notes.append(f"{where}: a torn end was kept aside as {facts.get('file')}")
                     if body["status"] == "denied":

@@ -17,7 +17,7 @@ async function main(given: readonly string[]): Promise<number> {
     checkInstallation('cli');
     return await decideCalls(parseArguments(hookVerb, given.slice(1)), async () => composeHookHost(), processCaller);
   } catch (error) {
-    const text = error instanceof ErrnoError ? errorText(error, painter(process.stderr)) : 'ctx: a defect of ctx\n';
+    const text = error instanceof ErrnoError ? errorText(error, painter(process.stderr)) : 'ctx: a bug in ctx\n';
     printError(text);
     return blockingExitCode;
   }

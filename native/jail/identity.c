@@ -168,7 +168,7 @@ void take_groups(char *const groups[])
 		errno = 0;
 		unsigned long long group = strtoull(groups[count], &end, 10);
 		if (count == NGROUPS_MAX || errno || *end || groups[count][0] < '0' || groups[count][0] > '9' || group >= UINT32_MAX)
-			fail_with(EINVAL, "a group is no number, or there are too many");
+			fail_with(EINVAL, "a group is not a number, or there are too many groups");
 		list[count] = (gid_t)group;
 	}
 	if (setgroups(count, list) != 0)

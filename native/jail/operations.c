@@ -215,7 +215,7 @@ void execute(const struct operation *operation, const struct plan *plan, int cha
 	case OP_COUNT:
 		break;
 	}
-	fail_with(EINVAL, "an operation nobody knows");
+	fail_with(EINVAL, "an unknown operation");
 }
 
 static void name_operation(const struct plan *plan, uint32_t index)

@@ -131,9 +131,9 @@ static const struct {
 	const char *problem;
 } orders[] = {
 	[PLAN_WHOLE] = {{OP_NAMESPACES, OP_ROOT, OP_PIVOT, OP_USER, OP_COMMAND},
-			"namespaces, root, pivot, user and command must stand once each, in this order"},
-	[PLAN_KEPT] = {{OP_NAMESPACES, OP_ROOT, OP_PIVOT}, "namespaces, root and pivot must stand once each, in this order"},
-	[PLAN_COMMAND] = {{OP_USER, OP_COMMAND}, "user and command must stand once each, in this order"},
+			"namespaces, root, pivot, user and command must occur once each, in this order"},
+	[PLAN_KEPT] = {{OP_NAMESPACES, OP_ROOT, OP_PIVOT}, "namespaces, root and pivot must occur once each, in this order"},
+	[PLAN_COMMAND] = {{OP_USER, OP_COMMAND}, "user and command must occur once each, in this order"},
 	[PLAN_OVERLAYS] = {{0}, "overlays were expected"},
 };
 

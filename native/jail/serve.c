@@ -228,7 +228,7 @@ bool take_request(struct jail *jail)
 		mount_again(jail, &frame);
 		break;
 	default:
-		report_failure(EINVAL, "a request nobody knows");
+		report_failure(EINVAL, "an unknown request");
 	}
 	report_about(0);
 	free(frame.payload);

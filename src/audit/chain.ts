@@ -366,7 +366,7 @@ export class Chain {
     try {
       ftruncateSync(descriptor, size);
     } catch (cause) {
-      const reason = 'what was not written whole could not be taken back';
+      const reason = 'a partly written record could not be removed';
       throw new ErrnoError('EIO', { operation: 'record', path: this.paths.directory, reason, cause });
     }
   }

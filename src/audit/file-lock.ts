@@ -25,7 +25,7 @@ export function loadFileLock(library: string, milliseconds = recordLockMilliseco
     throw new ErrnoError('ENOSYS', {
       operation: what,
       path: library,
-      reason: 'expected the library that locks files',
+      reason: 'the library that locks files is missing',
       remedy: 'npm run setup -- start, in the checkout of ctxfs',
       cause,
     });
@@ -41,7 +41,7 @@ export function loadFileLock(library: string, milliseconds = recordLockMilliseco
           number === busy
             ? `expected the ${what} to be free within ${milliseconds} ms: another process holds it`
             : `flock failed with errno ${number}`,
-        remedy: 'try again; where it stays so, a process of ctx was stopped or hangs',
+        remedy: 'try again; if it persists, a process of ctx is stopped or hangs',
       });
     },
     release(descriptor) {

@@ -93,7 +93,7 @@ function notesOf({ type, ts, facts }: Body, before: string): readonly Finding[] 
   if (type === types.torn) {
     found.push({
       fault: 'torn',
-      text: `${facts?.['bytes']} bytes of a torn end were kept aside as ${facts?.['file']}`,
+      text: `${facts?.['bytes']} bytes of a torn end were set aside as ${facts?.['file']}`,
     });
   }
   return found;
@@ -156,23 +156,23 @@ export function replay(
       line += 1;
       const end = content.indexOf(newline, start);
       const problem = (fault: RecordFault, text: string) => result(at(segment, line, fault, text));
-      if (closed) return problem('segment', 'a record stands behind the end of its segment');
+      if (closed) return problem('segment', 'a record follows the end of its segment');
       if (end < 0) {
         notes.push(
           at(
             segment,
             line,
             'torn',
-            `${content.length - start} bytes at the end are no whole record: a crash, or a cut`,
+            `${content.length - start} bytes at the end are not a whole record: a crash, or records were cut off`,
           ),
         );
         break;
       }
-      if (!isLine(content, start, end)) return problem('malformed', 'this is no line of a record');
+      if (!isLine(content, start, end)) return problem('malformed', 'this line is not a record');
       if (!hasher.follows(previous, view, start, end)) {
         return problem(
           'changed',
-          'its digest does not follow: it was changed, or a record before it was dropped or moved',
+          'its digest does not match: it was changed, or a record before it was removed or moved',
         );
       }
       // Whatever is not plain, or not right, is read the long way, which says what it is.
@@ -200,7 +200,7 @@ export function replay(
       visit(body, headText(), where);
       start = end + 1;
     }
-    if (line === 0) notes.push(at(segment, 1, 'torn', 'the segment is empty: a crash, or a cut'));
+    if (line === 0) notes.push(at(segment, 1, 'torn', 'the segment is empty: a crash, or records were cut off'));
   }
   if (closed && seq > 0) {
     return result(at(segmentName(seq + 1), 1, 'missing', 'the last segment says that another follows: it is missing'));

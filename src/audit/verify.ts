@@ -91,10 +91,10 @@ function tornFindings(reader: RecordReader, chain: string, told: ReadonlyMap<str
     .flatMap((file): Finding[] => {
       const digest = told.get(file);
       if (digest === undefined)
-        return [{ fault: 'torn', chain, text: `${file} stands aside, and no record tells of it yet` }];
+        return [{ fault: 'torn', chain, text: `${file} was set aside, and no record mentions it yet` }];
       return hasher.of(reader.read(chain, file)) === digest
         ? []
-        : [{ fault: 'torn', chain, text: `${file} is not what was kept aside` }];
+        : [{ fault: 'torn', chain, text: `${file} is not what was set aside` }];
     });
 }
 
@@ -132,7 +132,7 @@ function checkChain(
     }
     const lines = body.type === types.torn ? Number(body.facts?.['lines']) : 0;
     if (lines > 0) {
-      const text = `before it ${lines} whole lines stood that are no records, now in ${body.facts?.['file']}: no crash leaves that`;
+      const text = `before it were ${lines} whole lines that are not records, now in ${body.facts?.['file']}: a crash does not leave that`;
       problems.push({ ...where, fault: 'torn', text });
     }
     const found = visit?.(body, head, where);
@@ -157,7 +157,7 @@ function checkChain(
   if (genesis !== undefined && chain !== hostChain && expected.genesis !== genesis) {
     const text =
       expected.genesis === undefined
-        ? 'the host chain knows of no such chain'
+        ? 'the host chain does not mention this chain'
         : 'it does not begin as the host chain says: it is another chain';
     problems.push({ fault: 'chain', chain, seq: 1, text });
   }
@@ -261,7 +261,7 @@ function statements(
     ...(anchors.length === 0
       ? []
       : [
-          `no sealed record was rewritten since it was anchored, unless by somebody who could rewrite the anchor, too (${anchors.join(', ')})`,
+          `no sealed record was rewritten since it was anchored, unless by someone who could also rewrite the anchor (${anchors.join(', ')})`,
         ]),
     'every refusal that was counted is recorded, or waits to be',
   ];
@@ -269,10 +269,12 @@ function statements(
     ...(unsealed === 0
       ? []
       : [
-          `${unsealed} records since the last seals are chained but not signed: whoever may write the store could have replaced or cut them off`,
+          `${unsealed} records since the last seals are chained but not signed: anyone who can write the store could have replaced or removed them`,
         ]),
-    ...(trusted ? [] : ['whose key it is: whoever may write the store could have made a whole record of their own']),
-    'that a record was true when it was written: whoever runs as you can write records',
+    ...(trusted
+      ? []
+      : ['whose key it is: anyone who can write the store could have made a complete record of their own']),
+    'that a record was true when it was written: any process that runs as you can write records',
     'what happened and was never recorded: paths that do not exist in a jail leave no trace',
   ];
   return { proves, cannot };
@@ -326,7 +328,7 @@ export function verify({ reader, anchors, retired, trusted = [] }: VerifyRequest
       ? statements(chains, history, read, trusted.length > 0)
       : {
           proves: ['that something is wrong: see the first problem'],
-          cannot: ['who did it, and what stood there before'],
+          cannot: ['who did it, and what was there before'],
         }),
   };
 }

@@ -103,12 +103,12 @@ describe('a decision', () => {
     assert.ok(decide({ ...good, object: { ...secret, label } }).allowed);
   });
 
-  it('needs the rule of the agent, and names the line an operator would add', () => {
+  it('needs the rule of the agent, and names the line an operator can add', () => {
     const { step, code, reason } = refusal({ name: 'fs.write' });
     assert.deepEqual([step, code], ['agent policy', 'EACCES']);
     assert.equal(
       coach(reason),
-      "the agent's policy has no `allow coder_t tool:fs.write execute`; an operator would add that line to agent/coder.d/policy",
+      "the agent's policy has no `allow coder_t tool:fs.write execute`; an operator can add that line to agent/coder.d/policy",
     );
   });
 

@@ -119,7 +119,8 @@ export function explainPath(request: DecidedPath): PathExplanation {
         : `${errno}${said}`,
   };
   const explained = layers.map((layer): ExplainedLayer => {
-    if (layer === 'preamble') return Object.freeze({ layer, verdict: 'advises', text: 'says so; it holds nobody' });
+    if (layer === 'preamble')
+      return Object.freeze({ layer, verdict: 'advises', text: 'says so, but does not enforce it' });
     if (layer === 'hook') {
       const { allowed, text } = request.hook;
       return Object.freeze({ layer, verdict: allowed ? 'allow' : 'refuse', text });

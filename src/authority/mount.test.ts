@@ -49,7 +49,7 @@ describe('a mount file', () => {
     ['/a\t/a\tRO\t-', '1:7', /ro or rw/],
     ['/a\t/a\tro\t', '1:10', /options of bind/],
     ['/a\t/a\tro\tsuid', '1:10', /got "suid"/],
-    ['/a\t/a\tro\t-,nosuid', '1:10', /stand alone/],
+    ['/a\t/a\tro\t-,nosuid', '1:10', /expected `-` alone/],
     ['/a\t/a\tro\tnosuid,nosuid', '1:10', /nosuid twice/],
     ['/a\t/a\tro\tbind,rbind', '1:10', /got both/],
     ['/a\t/x\tro\t-\n\n/b\t/x\trw\t-', '3:4', /line 1/],

@@ -26,7 +26,7 @@ export interface Mount {
 /** What is wrong with the words of an options field, or undefined. */
 function optionsFault(words: readonly string[]): string | undefined {
   const unknown = words.find((word) => !mountOptions.some((option) => option === word));
-  if (unknown === '-') return 'expected `-` to stand alone';
+  if (unknown === '-') return 'expected `-` alone';
   if (unknown !== undefined) return `expected options of ${mountOptions.join(', ')} or \`-\`, got ${quoted(unknown)}`;
   const repeated = words.find((word, index) => words.indexOf(word) !== index);
   if (repeated !== undefined) return `expected each option once, got ${repeated} twice`;

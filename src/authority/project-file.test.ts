@@ -39,7 +39,7 @@ describe("a project's defaults", () => {
       [{ reads: ['~'] }, /too much/],
       [{ reads: ['..'] }, /too much/],
       [{ reads: ['.'] }, /too much/],
-      [{ reads: 'x' }, /list of texts/],
+      [{ reads: 'x' }, /list of strings/],
       [{ reads: [1] }, /reads\[0\]/],
       [{ reads: ['a\nb'] }, /one line/],
       [{ hosts: ['a b'] }, /host:port/],

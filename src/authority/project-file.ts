@@ -59,7 +59,7 @@ function table(value: unknown, where: string, known: readonly string[], fail: Fa
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return fail(where, 'expected a table');
   const surplus = Object.keys(value).find((key) => !known.includes(key));
   if (surplus !== undefined) {
-    const remedy = 'a project has no say in anything else: what one command needs beyond it is a flag of that command';
+    const remedy = 'a project can set nothing else: give what one command needs as an option of that command';
     fail(where, `expected members ${known.join(', ')}, got ${quoted(surplus)}`, remedy);
   }
   return value as Table;
@@ -67,11 +67,11 @@ function table(value: unknown, where: string, known: readonly string[], fail: Fa
 
 function texts(value: unknown, where: string, fail: Fail): readonly string[] {
   if (value === undefined) return [];
-  if (!Array.isArray(value)) return fail(where, 'expected a list of texts');
+  if (!Array.isArray(value)) return fail(where, 'expected a list of strings');
   if (value.length > projectEntries) fail(where, `expected at most ${projectEntries} entries, got ${value.length}`);
   return value.map((each, index) => {
     const isText = typeof each === 'string' && each !== '' && !/[\0-\x1f\x7f]/.test(each);
-    return isText ? each : fail(`${where}[${index}]`, 'expected a text of one line');
+    return isText ? each : fail(`${where}[${index}]`, 'expected a string of one line');
   });
 }
 

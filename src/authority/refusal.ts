@@ -103,29 +103,29 @@ export function coach(reason: Reason): string {
     case 'wrong credential':
       return `the caller's ${reason.field} is ${reason.got}, the agent's is ${reason.expected}`;
     case 'expired':
-      return 'the authority has expired; an operator would issue a new one';
+      return 'the authority has expired; an operator can issue a new one';
     case 'used up':
-      return 'the authority has been used as often as it may; an operator would issue a new one';
+      return 'the authority has been used as often as it may; an operator can issue a new one';
     case 'mode unknown':
       return `${printGrant(reason.grant)}: the object's owner and mode are not known, so no mode bit allows it`;
     case 'mode bit':
-      return `${printGrant(reason.grant)} needs ${reason.needed} by mode bits, which are ${octal(reason.mode)}; an operator would chmod or chgrp the object`;
+      return `${printGrant(reason.grant)} needs ${reason.needed} by mode bits, which are ${octal(reason.mode)}; an operator can chmod or chgrp the object`;
     case 'not visible':
-      return `${reason.grant.class}:${reason.grant.name} is not in the agent's view; an operator would add its directory to the mount file or the tool path`;
+      return `${reason.grant.class}:${reason.grant.name} is not in the agent's view; an operator can add its directory to the mount file or the tool path`;
     case 'missing':
       return `there is no ${reason.grant.class}:${reason.grant.name}`;
     case 'no network':
-      return `no network is granted; an operator would grant ${reason.hostPort ?? 'hosts'}, or any public host`;
+      return `no network is granted; an operator can grant ${reason.hostPort ?? 'hosts'}, or any public host`;
     case 'level':
       return `${reason.grant.class}:${reason.grant.name} is of level s${reason.object}, above the agent's s${reason.subject}`;
     case 'no agent rule':
-      return `the agent's policy has no \`allow ${reason.subject} ${printGrant(reason.grant)}\`; an operator would add that line to ${visible(reason.file)}`;
+      return `the agent's policy has no \`allow ${reason.subject} ${printGrant(reason.grant)}\`; an operator can add that line to ${visible(reason.file)}`;
     case 'no object rule':
-      return `the policy of ${reason.grant.class}:${reason.grant.name} has no \`allow ${reason.subject} ${printGrant(reason.grant)}\`; an operator would add that line to ${visible(reason.file)}`;
+      return `the policy of ${reason.grant.class}:${reason.grant.name} has no \`allow ${reason.subject} ${printGrant(reason.grant)}\`; an operator can add that line to ${visible(reason.file)}`;
     case 'outside the view':
-      return `${visible(reason.path)} is outside the surface; an operator would add \`--${reason.access} ${visible(reason.path)}\` or a line to the mount file`;
+      return `${visible(reason.path)} is outside the surface; an operator can add \`--${reason.access} ${visible(reason.path)}\` or a line to the mount file`;
     case 'read-only':
-      return `${visible(reason.path)} is read-only, by ${visible(reason.entry)}; an operator would add \`--write ${visible(reason.path)}\``;
+      return `${visible(reason.path)} is read-only, by ${visible(reason.entry)}; an operator can add \`--write ${visible(reason.path)}\``;
     case 'run read-only':
       return `${visible(reason.path)} is part of the fork, which --readonly shows read-only`;
     case 'no such path':
@@ -137,9 +137,9 @@ export function coach(reason: Reason): string {
     case 'no execution':
       return `${visible(reason.path)} cannot be executed, by ${visible(reason.entry)}, which is mounted noexec`;
     case 'host not granted':
-      return `${reason.hostPort} is not among the granted hosts; an operator would add ${reason.hostPort}`;
+      return `${reason.hostPort} is not among the granted hosts; an operator can add ${reason.hostPort}`;
     case 'host not public':
-      return `${reason.hostPort} is not a public host; an operator would grant it by name and list it as a private host`;
+      return `${reason.hostPort} is not a public host; an operator can grant it by name and list it as a private host`;
     case 'address refused':
     case 'command refused':
       return reason.text;

@@ -61,7 +61,7 @@ export function resolveSurface(request: SurfaceRequest): ResolvedSurface {
     dropped.push(
       Object.freeze({
         template: path,
-        reason: 'the workspace file lists it, but no repository stands there, or one elsewhere',
+        reason: 'the workspace file lists it, but there is no repository, or it is elsewhere',
       }),
     );
     return undefined;

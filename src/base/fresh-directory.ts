@@ -53,7 +53,7 @@ function openFresh(at: string, path: string, operation: string): number {
 }
 
 function taken(path: string, operation: string): ErrnoError {
-  const reason = 'expected a path where nothing stands yet, or an empty directory';
+  const reason = 'expected a path that does not exist yet, or an empty directory';
   return new ErrnoError('EEXIST', { operation, path, reason, remedy: 'name another one' });
 }
 

@@ -18,20 +18,20 @@ function described(value: unknown): string {
   if (value === null || value === undefined || typeof value === 'boolean') return String(value);
   if (typeof value === 'number' || typeof value === 'bigint') return `the number ${value}`;
   if (typeof value === 'string') {
-    return value.length > shownCharacters ? `a text of ${value.length} characters` : JSON.stringify(value);
+    return value.length > shownCharacters ? `a string of ${value.length} characters` : JSON.stringify(value);
   }
-  if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (Array.isArray(value)) return `an array of ${value.length}`;
   return typeof value === 'function' ? 'a function' : `an ${typeof value}`;
 }
 
 export const text: Shape = (value, at) => {
-  if (typeof value !== 'string') refuseShape(at, 'a text', value);
+  if (typeof value !== 'string') refuseShape(at, 'a string', value);
 };
 
 /** A text that can be a path or a word of a command: the kernel ends it at a NUL. */
 export const word: Shape = (value, at) => {
   text(value, at);
-  if ((value as string).includes('\0')) refuseShape(at, 'a text without NUL', value);
+  if ((value as string).includes('\0')) refuseShape(at, 'a string without NUL', value);
 };
 
 export const flag: Shape = (value, at) => {
@@ -47,7 +47,7 @@ export const abortSignal: Shape = (value, at) => {
 };
 
 export const bytes: Shape = (value, at) => {
-  if (typeof value !== 'string' && !(value instanceof Uint8Array)) refuseShape(at, 'a text or a Uint8Array', value);
+  if (typeof value !== 'string' && !(value instanceof Uint8Array)) refuseShape(at, 'a string or a Uint8Array', value);
 };
 
 export function integer(least: number, most = Number.MAX_SAFE_INTEGER): Shape {
@@ -81,7 +81,7 @@ export function oneOf(...words: readonly string[]): Shape {
 
 export function list(member: Shape): Shape {
   return (value, at) => {
-    if (!Array.isArray(value)) refuseShape(at, 'a list', value);
+    if (!Array.isArray(value)) refuseShape(at, 'an array', value);
     // Not forEach, which passes over what is missing.
     for (const [index, each] of Array.from(value as unknown[]).entries()) member(each, `${at}[${index}]`);
   };

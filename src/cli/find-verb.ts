@@ -32,14 +32,13 @@ export function refuseVerb(verbs: readonly Verb[], given: readonly string[]): ne
     const known = group.map(({ name }) => name).join(', ');
     throw new ErrnoError('EINVAL', {
       operation: `ctx ${first}`,
-      reason: `expected one of ${known}${second === undefined ? '' : `; got '${first} ${second}'`}`,
+      reason: `${second === undefined ? 'expected one of' : `unknown verb '${first} ${second}'; valid verbs:`} ${known}`,
       remedy: `ctx ${first} --help shows the usage`,
     });
   }
-  const known = [...new Set(verbs.map((verb) => groupOf(verb) ?? verb.name))].join(', ');
   throw new ErrnoError('EINVAL', {
     operation: 'ctx',
-    reason: `expected a verb (${known}), got '${first}'`,
-    remedy: first.startsWith('-') ? 'ctx --help shows the usage' : `to run a command: ctx exec -- ${first} ...`,
+    reason: first.startsWith('-') ? `unknown option ${first}` : `unknown verb '${first}'`,
+    remedy: `ctx --help lists the verbs${first.startsWith('-') ? '' : `; to run a command: ctx exec -- ${first} ...`}`,
   });
 }

@@ -9,7 +9,7 @@ const exitCodes: readonly (readonly [string, string])[] = [
   ['3', 'not everything came home: `ctx apply` held something back'],
   ['13', 'denied'],
   ['69', 'unavailable: this host, or a service, does not offer what is needed'],
-  ['70', 'a defect of ctx'],
+  ['70', 'a bug in ctx'],
   ['126, 127', 'of `exec` and `run`: the command is not executable, or not found'],
   ['128 + N', 'of `exec` and `run`: the command was killed by signal N'],
   ['any other', 'of `exec` and `run`: the command’s own'],

@@ -9,7 +9,7 @@ export const everyday: readonly string[] = ['exec', 'run', 'status', 'diff', 'ap
 const subjects: Readonly<Record<string, readonly string[]>> = {
   'checkpoints, forks and files': ['checkpoint', 'fork', 'blame', 'inspect', 'prepare', 'vfs'],
   'what may run': ['classify', 'rules', 'approvals', 'trust', 'secret', 'why', 'surface', 'preamble'],
-  'agents, tools and models': ['agent', 'tool', 'model', 'view', 'policy', 'mount'],
+  'agents and tools': ['agent', 'tool', 'model', 'view', 'policy', 'mount'],
   'jails, and what is running': ['jail', 'ps'],
   'your programs': ['hook', 'mcp', 'completion'],
   'the record': ['audit'],

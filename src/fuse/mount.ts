@@ -90,7 +90,7 @@ export async function mountFuse(library: FuseLibrary, options: MountOptions): Pr
     const text = await complaints.text();
     const nameless = text.includes('could not determine username');
     const how = nameless
-      ? `it asks for a name of uid ${process.geteuid?.()} in /etc/passwd: add one, or mount as root`
+      ? `it needs a user name for uid ${process.geteuid?.()} in /etc/passwd: add one, or mount as root`
       : remedy;
     throw refuse('EPERM', options.directory, `fusermount3 refused: ${text || 'it said nothing'}`, how);
   }

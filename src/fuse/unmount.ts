@@ -33,7 +33,7 @@ export async function unmount(directory: string): Promise<void> {
     throw new ErrnoError(busy ? 'EBUSY' : 'EPERM', {
       operation: 'unmount',
       path: directory,
-      reason: busy ? 'files of it are open, or it is somebody’s working directory' : stderr.trim(),
+      reason: busy ? 'it is in use: files are open, or it is the working directory of a process' : stderr.trim(),
       remedy: busy ? 'close them (fuser -vm DIR lists who has them), then try again' : undefined,
     });
   }

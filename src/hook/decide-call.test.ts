@@ -65,7 +65,7 @@ describe('a decision about paths', () => {
     }
   });
 
-  it('denies the rest, and says what an operator would add', async () => {
+  it('denies the rest, and says what an operator can add', async () => {
     await denied(paths('/etc/passwd', 'read'), /outside the surface.*--read \/etc\/passwd/);
     await denied(paths('../app2/x', 'write'), /outside.*--write \/srv\/app2\/x/);
     await denied(paths('/srv/lib/x', 'write'), /read-only in this task, by \/srv\/lib; .*--write/);

@@ -1,4 +1,4 @@
-/** What the hook compares a call with, and the reasons that coach: which grant was missing, and what an operator would add. */
+/** What the hook compares a call with, and the reasons that coach: which grant was missing, and what an operator can add. */
 import { contains } from '../authority/absolute-path.js';
 import { type HostPort, hostRefusal } from '../authority/decide-host.js';
 import { isObjectName } from '../authority/name.js';
@@ -34,9 +34,9 @@ export function pathRefusal(grants: HookGrants, path: string, access: 'read' | '
   const shown = shownPath(path);
   if (grants.hidden.some((hidden) => contains(hidden, path)))
     return `${shown} belongs to ctx itself and is never shown`;
-  if (has === 'none') return `${shown} is outside the surface of this task; an operator would add --${access} ${shown}`;
+  if (has === 'none') return `${shown} is outside the surface of this task; an operator can add --${access} ${shown}`;
   const by = shownPath(grants.deciding(path) ?? path);
-  return `${shown} is read-only in this task, by ${by}; an operator would add --write ${by}`;
+  return `${shown} is read-only in this task, by ${by}; an operator can add --write ${by}`;
 }
 
 /** For what walks a whole directory: nothing hidden may lie in it. */
@@ -51,10 +51,10 @@ export function toolRefusal(grants: HookGrants, tool: string, name: string): str
   if (!isObjectName(name)) return `the tool ${shownPath(tool)} has a name that no policy can grant`;
   const fault = grants.toolFault(name);
   if (fault === undefined) return undefined;
-  return `the tool ${shownPath(tool)} is not granted: ${fault}; an operator would add --tool ${name}, or \`tool:${name} execute\` to the agent's policy`;
+  return `the tool ${shownPath(tool)} is not granted: ${fault}; an operator can add --tool ${name}, or \`tool:${name} execute\` to the agent's policy`;
 }
 
-const networkCoaching = 'an operator would add --net HOST:PORT, or grant it to the agent';
+const networkCoaching = 'an operator can add --net HOST:PORT, or grant it to the agent';
 
 function targetOf(url: string): HostPort | undefined {
   // Not only parsed: what a reader of the text and a parser could take for different hosts is refused.

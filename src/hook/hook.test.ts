@@ -175,7 +175,7 @@ describe('the hook', () => {
     };
     const verdict = await stage.answer(read('/etc/x'), { host: async () => defect });
     assert.equal(verdict.decision, 'deny');
-    assert.match(verdict.reason, /defect of ctx/);
+    assert.match(verdict.reason, /bug in ctx/);
     assert.doesNotMatch(verdict.reason, /secret/);
   });
 

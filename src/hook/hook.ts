@@ -61,7 +61,7 @@ function cut(text: string): string {
 
 function reasonOf(thrown: unknown): string {
   const error = orDiskError(thrown);
-  if (!(error instanceof ErrnoError)) return 'this is a defect of ctx, please report it';
+  if (!(error instanceof ErrnoError)) return 'this is a bug in ctx, please report it';
   const place = error.path === undefined ? '' : ` ${error.path}`;
   return cut(`${error.operation}${place}: ${error.reason} (${error.code})`);
 }

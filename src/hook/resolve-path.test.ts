@@ -55,7 +55,7 @@ describe('resolving a path', () => {
   refuses('a/file/x', /directory/);
   refuses('a/file/..', /directory/);
   refuses('a/process/x', /kernel/);
-  refuses('a/bytes', /no text/);
+  refuses('a/bytes', /not valid text/);
   refuses(`a/${'x'.repeat(300)}`, /ENAMETOOLONG/);
 
   it('refuses the kernel’s trees however they are named', async () => {

@@ -48,7 +48,7 @@ export async function resolvePath(path: string, look: Look): Promise<Resolution>
       continue;
     }
     const next = `${at}/${name}`;
-    if (kernelTrees.includes(next)) return refused('it leads through what the kernel shows of itself');
+    if (kernelTrees.includes(next)) return refused('it leads through files of the kernel (/proc)');
     const standing = at === existing ? await look(next) : missing;
     switch (standing.kind) {
       case 'unknown':
@@ -64,7 +64,7 @@ export async function resolvePath(path: string, look: Look): Promise<Resolution>
         pending.push(...standing.target.split('/').reverse());
         break;
       case 'other':
-        if (pending.some((rest) => rest !== '')) return refused('a file stands where it needs a directory');
+        if (pending.some((rest) => rest !== '')) return refused('a part of the path is a file, not a directory');
         at = next;
         existing = next;
         break;
@@ -85,7 +85,8 @@ function readLink(path: string): Promise<Standing> {
     readlink(path, 'buffer', (error, bytes) => {
       if (error !== null) return settle({ kind: 'unknown', fault: `a link on its way cannot be read (${error.code})` });
       const target = bytes.toString('utf8');
-      if (!Buffer.from(target).equals(bytes)) return settle({ kind: 'unknown', fault: 'a link on its way is no text' });
+      if (!Buffer.from(target).equals(bytes))
+        return settle({ kind: 'unknown', fault: 'a link on its way is not valid text' });
       settle({ kind: 'link', target });
     });
   });
@@ -100,7 +101,7 @@ export function lookAtHost(path: string): Promise<Standing> {
         return settle({ kind: about.isDirectory() ? 'directory' : 'other' });
       }
       if (error.code === 'ENOENT') return settle(missing);
-      settle({ kind: 'unknown', fault: `a part of it cannot be looked at (${error.code})` });
+      settle({ kind: 'unknown', fault: `a part of the path cannot be read (${error.code})` });
     });
   });
 }

@@ -128,7 +128,7 @@ export interface ControlGroup extends GroupView {
 function unavailable(reason: string, cause?: unknown): ErrnoError {
   return new ErrnoError('ENOTSUP', {
     operation: 'limit',
-    reason: `this host cannot hold a limit of memory or processors for you: ${reason}`,
+    reason: `this host cannot enforce a limit of memory or processors for you: ${reason}`,
     remedy: 'run under `systemd-run --user --scope -p Delegate=yes`, or as root; `ctx doctor` shows the controllers',
     cause,
   });

@@ -134,7 +134,7 @@ function limitsCheck({ limits, root }: HostFacts): Check {
   return {
     name: 'limits',
     state: 'optional',
-    found: `${options(true)}; ${options(false)} cannot be held for ${root ? 'root' : 'you'}, and are refused`,
+    found: `${options(true)}; ${options(false)} cannot be enforced for ${root ? 'root' : 'you'}, and are refused`,
     remedy: root
       ? 'mount cgroup2 at /sys/fs/cgroup, with the memory and cpu controllers'
       : 'run ctx under `systemd-run --user --scope -p Delegate=yes`, or as root',
@@ -169,7 +169,7 @@ export function diagnose(facts: HostFacts): readonly Check[] {
           name: 'Landlock',
           state: 'missing',
           found: 'none',
-          remedy: 'a kernel with CONFIG_SECURITY_LANDLOCK, and landlock in lsm=; `--weaken landlock` goes without',
+          remedy: 'a kernel with CONFIG_SECURITY_LANDLOCK, and landlock in lsm=; `--weaken landlock` runs without it',
         },
     facts.attempts.owners === 0
       ? { name: 'idmapped mounts', state: 'ok', found: facts.root ? 'work' : 'only root needs them' }

@@ -58,7 +58,7 @@ export function isGrouped({ plan }: Pick<Launch, 'plan'>): boolean {
 export function endedSilently(how: string | number | null): ErrnoError {
   return new ErrnoError('EIO', {
     operation: 'jail',
-    reason: `the jail program ended without saying how the command did (${how})`,
+    reason: `the jail program ended without saying how the command ended (${how})`,
   });
 }
 

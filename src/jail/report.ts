@@ -87,8 +87,8 @@ const remedies: Readonly<Record<string, string>> = {
   namespaces: 'this host does not let you make namespaces; `ctx doctor` names the setting',
   'map-self': 'this host does not let you use user namespaces; `ctx doctor` names the setting',
   overlay: 'the store must be on a filesystem that can hold overlay layers; `ctx doctor` checks it, CTX_DATA moves it',
-  landlock: 'this kernel has no Landlock: `ctx doctor` has the remedy, `--weaken landlock` goes without',
-  seccomp: 'this kernel has no seccomp filters: `ctx doctor` has the remedy, `--weaken seccomp` goes without',
+  landlock: 'this kernel has no Landlock: `ctx doctor` has the remedy, `--weaken landlock` runs without it',
+  seccomp: 'this kernel has no seccomp filters: `ctx doctor` has the remedy, `--weaken seccomp` runs without it',
   proc: 'this /proc is masked (a container?); `ctx doctor` names the remedy',
 };
 
@@ -96,9 +96,9 @@ const remedies: Readonly<Record<string, string>> = {
 const plantedLink =
   "the private home has a link where something must be mounted: `ctx drop` makes a fork's anew, `ctx run --fresh` a profile's";
 
-const crowded = 'you may have too few processes and threads left: raise ulimit -u, or end others of yours';
+const crowded = 'you may have too few processes and threads left: raise ulimit -u, or end other processes of yours';
 
-const replaced = 'something else stands at this path than a moment ago, when it was granted; look at it and try again';
+const replaced = 'the path has changed since it was granted; look at it and try again';
 
 const remediesByCode: Partial<Record<ErrnoCode, string>> = { ELOOP: plantedLink, ESTALE: replaced, EAGAIN: crowded };
 

@@ -22,7 +22,7 @@ export function loadPeerCheck(library: string): (socket: Socket) => boolean {
     throw new ErrnoError('ENOSYS', {
       operation: 'jail start',
       path: library,
-      reason: 'expected the library that says who asks',
+      reason: 'the library that identifies callers is missing',
       remedy: 'npm run setup -- start, in the checkout of ctxfs',
       cause,
     });

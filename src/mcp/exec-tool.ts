@@ -73,14 +73,14 @@ export const execTool: McpTool = {
   title: 'Run a command',
   description:
     'Runs a command in the jail, on the fork of the workspace, and answers with its output, its exit code and the files it changed. ' +
-    'What it leaves running in the background goes on. Undo with rollback.',
+    'What it leaves running in the background keeps running. Undo with rollback.',
   input: {
     fields: {
       argv: words('the program and its arguments'),
       shell: text('a text for bash, instead of argv'),
       directory: text('where it starts: a directory of the workspace'),
       input: text('what it reads on stdin'),
-      timeout_seconds: count('ends it after so long', 86_400),
+      timeout_seconds: count('ends it after this time', 86_400),
     },
   },
   effect: 'changes the fork',

@@ -37,7 +37,7 @@ const readTool: McpTool = {
       throw new ErrnoError('EINVAL', {
         operation: 'read_file',
         path: name,
-        reason: `expected a text; it is binary, of ${bytes.length} bytes`,
+        reason: `expected a text file; this one is binary, of ${bytes.length} bytes`,
         remedy: 'exec can look at it, such as file or xxd',
       });
     }
@@ -46,7 +46,7 @@ const readTool: McpTool = {
     const taken = linesFrom(lines, from, input.count('limit') ?? most);
     const last = from + taken.length - 1;
     const whole = from === 1 && last === lines.length;
-    const note = `\n[lines ${from} to ${last} of ${lines.length}${last < lines.length ? `: go on with offset ${last + 1}` : ''}]`;
+    const note = `\n[lines ${from} to ${last} of ${lines.length}${last < lines.length ? `: continue with offset ${last + 1}` : ''}]`;
     return { text: `${taken.join('\n')}${whole ? '' : note}` };
   },
 };
@@ -55,7 +55,7 @@ const writeTool: McpTool = {
   name: 'write_file',
   title: 'Write a file',
   description: 'Makes or overwrites a file in the fork, and the directories above it. Undo with rollback.',
-  input: { fields: { path, content: text('all that it holds then') }, required: ['path', 'content'] },
+  input: { fields: { path, content: text('the whole new content') }, required: ['path', 'content'] },
   effect: 'changes the fork',
   async run(input, { workspace, signal }) {
     const content = input.text('content');
@@ -72,13 +72,13 @@ const editTool: McpTool = {
   name: 'edit_file',
   title: 'Edit a file',
   description:
-    'Replaces a text in a file of the fork. The text has to stand there exactly, and once unless all is true.',
+    'Replaces a text in a file of the fork. The text must be there exactly, and only once unless all is true.',
   input: {
     fields: {
       path,
-      old_text: text('what stands there now, exactly'),
-      new_text: text('what stands there then'),
-      all: flag('replace it wherever it stands'),
+      old_text: text('the text to replace, exactly'),
+      new_text: text('the new text'),
+      all: flag('replace every occurrence'),
     },
     required: ['path', 'old_text', 'new_text'],
   },
@@ -99,7 +99,7 @@ const listTool: McpTool = {
   name: 'list',
   title: 'List a directory',
   description: 'What a directory of the fork holds, with kinds and sizes.',
-  input: { fields: { path, depth: count('levels of directories; 1 without it', 32), limit: count('entries', 10_000) } },
+  input: { fields: { path, depth: count('levels of directories (default 1)', 32), limit: count('entries', 10_000) } },
   effect: 'reads',
   async run(input, { workspace, signal }) {
     const { entries, truncated } = await workspace.list(input.optionalText('path'), {
@@ -126,8 +126,8 @@ const searchTool: McpTool = {
       pattern: text('an extended regular expression, of one line'),
       path: text('a file or directory to search in'),
       include: text('only files whose name matches, such as *.ts'),
-      ignore_case: flag('upper and lower case are the same'),
-      literal: flag('the pattern is a text, and no expression'),
+      ignore_case: flag('ignore the difference of upper and lower case'),
+      literal: flag('take the pattern as plain text, not as an expression'),
       limit: count('matches', 10_000),
     },
     required: ['pattern'],

@@ -33,7 +33,7 @@ const checkpointTool: McpTool = {
   title: 'Save a checkpoint',
   description:
     'Saves a checkpoint of the fork, for rollback and diff. There is an unnamed one before every command anyway.',
-  input: { fields: { name: text('without it, a number is all') } },
+  input: { fields: { name: text('a name; every checkpoint has a number, too') } },
   effect: 'changes the fork',
   async run(input, { workspace }) {
     const { id, name } = await workspace.checkpoint(input.optionalText('name'));
@@ -90,8 +90,8 @@ const applyTool: McpTool = {
   name: 'apply',
   title: 'Ask to keep the changes',
   description:
-    "Asks the person to have the fork's changes written into their directory, and waits for their answer. It is theirs alone: " +
-    'nothing that is said here grants it.',
+    "Asks the person to have the fork's changes written into their directory, and waits for their answer. " +
+    'Only the person can approve it.',
   input: { fields: { paths: words('only these files and directories') } },
   effect: 'changes the directory',
   async run(input, { workspace, signal, asked }) {

@@ -27,9 +27,9 @@ export function jsonSchemaOf({ fields, required = [] }: InputSchema) {
 }
 
 function expected(field: InputField): string {
-  if (field.type === 'array') return 'a list of texts';
+  if (field.type === 'array') return 'an array of strings';
   if (field.type === 'integer') return `a whole number from ${field.minimum} to ${field.maximum}`;
-  return field.type === 'string' ? 'a text' : 'true or false';
+  return field.type === 'string' ? 'a string' : 'true or false';
 }
 
 function fits(field: InputField, value: unknown): boolean {

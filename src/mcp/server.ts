@@ -23,7 +23,7 @@ const instructions =
   "You work on a copy-on-write fork of the person's directory, in a kernel jail: try things freely, rollback undoes them, and the " +
   "person's own files stay as they are until they approve apply. The network, and everything outside of the workspace, is there only " +
   'where it was granted. An error begins with its code and ends with what to try.\n' +
-  'Whoever else works here on the same fork (another client, a terminal) sees and changes the same files.';
+  'Others who work on the same fork (another client, a terminal) see and change the same files.';
 
 export interface McpServing {
   readonly workspace: Workspace;

@@ -49,9 +49,9 @@ describe('the allow-list', () => {
     }
   });
 
-  it('says what an operator would add', () => {
+  it('says what an operator can add', () => {
     const verdict = judgeTarget(networkRules(hostNetwork(['a.example:443'])), target('b.example'));
-    assert.match(verdict.allowed ? '' : verdict.reason, /an operator would add b\.example:443/);
+    assert.match(verdict.allowed ? '' : verdict.reason, /an operator can add b\.example:443/);
   });
 
   it('judges every address, and tells the subject none', () => {

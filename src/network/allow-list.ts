@@ -69,7 +69,7 @@ export function judgeAddress(
   const wanted = `${host}:${port}`;
   if (!lifted.includes(kind)) return refused(`${wanted} is at a ${kind} address; no rule allows those`);
   if (rules.privateHosts.has(wanted)) return allowed;
-  return refused(`${wanted} is at a ${kind} address; an operator would list it as a private host`);
+  return refused(`${wanted} is at a ${kind} address; an operator can list it as a private host`);
 }
 
 export type AddressesVerdict =

@@ -65,7 +65,7 @@ export function endToEnd(fields: readonly Field[]): Field[] {
     .flatMap((value) => value.split(','))
     .map((name) => name.trim().toLowerCase());
   if (named.some((name) => neverHopByHop.includes(name))) {
-    return refuseMessage('expected Connection to name no field that the message rests on');
+    return refuseMessage('expected Connection not to name a field that the message needs');
   }
   return fields.filter(([name]) => !hopByHop.has(name.toLowerCase()) && !named.includes(name.toLowerCase()));
 }

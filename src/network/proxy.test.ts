@@ -288,7 +288,7 @@ describe('the proxy', () => {
   it('refuses all where nothing is granted, and says what to add', async () => {
     const { port, events } = await proxying({ grant: noNetwork });
     const answer = (await say(port, 'CONNECT a.example:443 HTTP/1.1\r\n\r\n')).toString();
-    assert.match(answer, /^HTTP\/1\.1 403 Forbidden\r\n[\s\S]*X-Ctx-Reason: .*an operator would grant a\.example:443/);
+    assert.match(answer, /^HTTP\/1\.1 403 Forbidden\r\n[\s\S]*X-Ctx-Reason: .*an operator can grant a\.example:443/);
     assert.match((await say(port, get('http://a.example/'))).toString(), /^HTTP\/1\.1 403 /);
     assert.deepEqual(
       events.map(({ host, port: to, verdict, address }) => [host, to, verdict, address]),

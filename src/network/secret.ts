@@ -94,7 +94,7 @@ export class HostSecrets {
     if (this.#partsSeen.size <= networkSecretParts) return;
     const reason =
       `answers of ${this.#host} held more than ${networkSecretParts} different parts of its secret, ` +
-      'as if somebody guessed at it; nothing more is asked with it here (networkSecretParts)';
+      'which looks like guessing; no more requests are made with it here (networkSecretParts)';
     throw new ErrnoError('EACCES', { operation: 'secret', reason });
   }
 

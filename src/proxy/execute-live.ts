@@ -28,7 +28,7 @@ export type LiveRequest = Omit<ExecRequest, 'wait' | 'onProgress'>;
 function nobodyHere(owner: Owner): readonly string[] {
   if (owner.shift === 0 || writesAsOwner(owner)) return [];
   return [
-    "this directory is root's, to whom root's commands are nobody: they write what everybody may write; ctx exec has a fork",
+    "root's commands run as an unprivileged user, so only world-writable files can be changed here; ctx exec works on a fork",
   ];
 }
 
@@ -57,7 +57,7 @@ function refuseForkLimits({ disk, inodes }: Quota): void {
   if (disk === undefined && inodes === undefined) return;
   throw new ErrnoError('ENOTSUP', {
     operation: 'jail run',
-    reason: 'a limit of disk or files is of a fork, and here there is none',
+    reason: '--disk and --files limit a fork, and there is none here',
     remedy: 'ctx exec runs it on a fork, with that limit',
   });
 }

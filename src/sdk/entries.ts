@@ -195,7 +195,7 @@ const limits = closed<LimitChanges>({ maxBytes: limit, maxFiles: limit, maxFileB
 
 /** Whoever made it shows it in no message. */
 const secretText: Shape = (value, at) => {
-  if (typeof value !== 'string') refuseShape(at, 'a text', typeof value);
+  if (typeof value !== 'string') refuseShape(at, 'a string', typeof value);
 };
 
 export const operatorEntries: Entries = {
@@ -210,7 +210,7 @@ export const operatorEntries: Entries = {
       methods: {
         list: atOnce(),
         add: later(
-          closed<NewRule>({ action: oneOf(...actions), match: ruleMatch, agent: name, nobody: optional(flag) }),
+          closed<NewRule>({ action: oneOf(...actions), match: ruleMatch, agent: name, withoutAgent: optional(flag) }),
         ),
         remove: atOnce(word),
         test: later(

@@ -26,7 +26,7 @@ export function startingPlace(host: Host, { origin, directory }: Place, asked: s
     throw new ErrnoError('ENOENT', {
       operation: 'exec',
       path: asked,
-      reason: 'a command starts in a directory that stands outside of the fork too, and this one does not',
+      reason: 'a command must start in a directory that also exists outside of the fork',
       remedy: 'start above it, and go there: cd DIRECTORY && COMMAND, as a text for the shell',
       cause: error,
     });

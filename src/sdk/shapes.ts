@@ -47,7 +47,7 @@ const secret = closed<NonNullable<Grants['secrets']>[number]>({
   header: word,
   // Whoever made it shows it in no message.
   value: optional((value, at) => {
-    if (typeof value !== 'string') refuseShape(at, 'a text', typeof value);
+    if (typeof value !== 'string') refuseShape(at, 'a string', typeof value);
   }),
   template: optional(word),
   port: optional(integer(1, 65_535)),

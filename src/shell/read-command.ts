@@ -122,7 +122,7 @@ function namedReading(
 ): Reading {
   if (path.startsWith('/proc/')) return unreadable(text, `${path} is another name of some program`);
   if (!path.includes('/') && around.functions.has(path)) {
-    return holding(text, `${path} is a function of this text, read where it stands`, []);
+    return holding(text, `${path} is a function of this text, read where it is defined`, []);
   }
   const name = canonicalName(bareName(path));
   // Also what follows `time`, which is a keyword to one shell and a program with options to another.

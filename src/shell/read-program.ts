@@ -70,7 +70,7 @@ function tableClasses(program: Program, options: Options, call: ProgramCall): { 
   if (program.loopback !== undefined && speaksToItself(program, options)) {
     classes = (classes & ~networked) | classesOf(program.loopback.is);
   }
-  if (options.unsure && program.unsure !== undefined) add(program.unsure, 'a computed word could be an option of it');
+  if (options.unsure && program.unsure !== undefined) add(program.unsure, 'a computed word could be an option');
   return { classes, because };
 }
 

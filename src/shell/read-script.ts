@@ -41,7 +41,7 @@ export class ScriptReading {
     const parts = script.commands.flatMap((statement) => inner.#node(statement.command, around));
     const [error] = script.errors ?? [];
     if (error !== undefined)
-      return unreadable(this.#text(script), `it is no whole shell text: ${error.message}`, parts);
+      return unreadable(this.#text(script), `it is not a complete shell text: ${error.message}`, parts);
     return holding(this.#text(script), 'shell text', parts);
   }
 

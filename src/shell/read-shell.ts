@@ -23,7 +23,7 @@ function fromInput(call: ProgramCall, interactive: boolean): Reading {
     case 'file':
       return reading(call, mutating, `${name} runs a file`);
     case 'stream':
-      return unreadable(call.text, `${name} runs what another command prints, which nobody here can read`);
+      return unreadable(call.text, `${name} runs what another command prints, which cannot be read here`);
     default:
       return reading(
         call,
@@ -136,7 +136,7 @@ export function readTrap(call: ProgramCall): Reading {
 export function readAlias(call: ProgramCall): Reading {
   const parts = call.words.flatMap((word) => {
     const value = knownValue(word);
-    if (value === undefined) return [unreadable(word.text, 'what the alias stands for is computed')];
+    if (value === undefined) return [unreadable(word.text, 'the text of the alias is computed')];
     const equals = value.indexOf('=');
     return equals < 0 ? [] : [textReading(call, plainWord(value.slice(equals + 1)))];
   });

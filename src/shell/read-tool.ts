@@ -76,7 +76,7 @@ export function readMakeFilesystem(call: ProgramCall): Reading {
   });
   const [name = ''] = call.called;
   return onDevice
-    ? reading(call, classesOf('hd'), `${name} works on a device of the host, of which a jail has none`)
+    ? reading(call, classesOf('hd'), `${name} works on a device of the host, which a jail does not have`)
     : reading(call, classesOf(options.operands.length === 0 ? 'r' : 'd'), `${name} overwrites a file`);
 }
 

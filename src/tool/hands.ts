@@ -48,7 +48,7 @@ const reasons: Partial<Record<string, string>> = {
   EROFS: 'it is read-only here',
   EEXIST: 'it is there already',
   EISDIR: 'it is a directory',
-  ENOTDIR: 'a part of the path is no directory',
+  ENOTDIR: 'a part of the path is not a directory',
   ELOOP: 'it leads through too many links, or through one that is not followed',
 };
 

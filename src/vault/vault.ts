@@ -305,7 +305,7 @@ async function metaToUse(
     const stack = { position: vault.position, base: vault.trunk, deltas: [] };
     const meta = newForkMeta(access, name, stack);
     writeFork(access, name, meta, true);
-    return { meta, warnings: [`nothing of fork '${name}' could be read: it starts afresh`] };
+    return { meta, warnings: [`fork '${name}' could not be read: it starts afresh`] };
   }
 }
 

@@ -69,7 +69,7 @@ export function parseSpecification(text: string, directory: string): Specificati
       return webdav(text, rest);
     case 'rclone':
       // What begins with a dash would be an option of rclone.
-      if (rest === '' || rest.startsWith('-')) refuse(text, "expected a remote of rclone's and a path after 'rclone:'");
+      if (rest === '' || rest.startsWith('-')) refuse(text, "expected REMOTE:PATH after 'rclone:'");
       return { engine, remote: rest };
     default:
       return refuse(text, `unknown engine '${engine}'`);
@@ -93,8 +93,7 @@ const bucketName = /^[a-zA-Z0-9][a-zA-Z0-9._-]{1,254}$/;
 /** A prefix names directories: slashes at its ends mean nothing. */
 function s3(text: string, rest: string): EngineSpecification {
   const [, bucket = '', prefix = ''] = /^\/\/([^/]*)(?:\/(.*))?$/s.exec(rest) ?? [];
-  if (!bucketName.test(bucket))
-    refuse(text, "expected '//', the name of a bucket, and where it shall begin after 's3:'");
+  if (!bucketName.test(bucket)) refuse(text, "expected //BUCKET or //BUCKET/PREFIX after 's3:'");
   const names = prefix.split('/').filter((name) => name !== '');
   if (names.some((name) => name === '.' || name === '..')) refuse(text, "expected a prefix without '.' and '..'");
   return { engine: 's3', bucket, prefix: names.join('/') };

@@ -183,7 +183,7 @@ const attempts: readonly Attempt[] = [
       record('four');
     },
     expected: { chain: coder, fault: 'changed' },
-    second: /its digest does not follow/,
+    second: /its digest does not match/,
   },
   {
     what: 'the end of a chain is overwritten with something else, and commands go on',
@@ -194,7 +194,7 @@ const attempts: readonly Attempt[] = [
       recorder.close();
     },
     expected: { chain: coder, fault: 'seal' },
-    second: /no crash leaves that/,
+    second: /a crash does not leave that/,
   },
   {
     what: 'the last seal of the host chain is cut off',

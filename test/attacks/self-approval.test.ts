@@ -113,7 +113,7 @@ forEachUser(
             }
             stage.shell(project, 'touch go');
             await plain.shows(/heard y/);
-            await asked.shows(/else no:/);
+            await asked.shows(/\[N\]o:/);
             // Were it answered with what was typed, it would have run by now; what is typed now is the answer, whole.
             asked.type('Enter');
             await asked.shows(/ended 13/);
@@ -137,15 +137,15 @@ forEachUser(
           const name = `two-${kept}`;
           const terminal = new TypedTerminal(stage, name, project, `sh -c '${ask('a')} & ${ask('b')}; wait'`);
           try {
-            const screen = await terminal.shows(/else no:/);
+            const screen = await terminal.shows(/\[N\]o:/);
             const first = /curl ([ab]);/.exec(screen)?.[1] ?? '';
             const second = first === 'a' ? 'b' : 'a';
             while ((await waitingIn(project)).length < 2);
-            assert.equal(terminal.screen().match(/run it/g)?.length, 1, 'the other question is not there yet');
+            assert.equal(terminal.screen().match(/Run it/g)?.length, 1, 'the other question is not there yet');
             terminal.type('y', 'Enter');
             await terminal.shows(new RegExp(`ended-${first} 0`));
             // What the first prints may stand over the end of the second question.
-            await terminal.shows(/run it[\s\S]*run it/);
+            await terminal.shows(/Run it[\s\S]*Run it/);
             terminal.type('n', 'Enter');
             const end = await terminal.shows(new RegExp(`ended-${second} 13`));
             assert.ok(end.includes(`ran-${first}`));

@@ -70,7 +70,7 @@ asOneUser((user) => {
     assert.equal((third as Envelope).stdout?.text, 'a\nfirst\none\ntwo\n', 'the edit waits');
     for (const { finished } of servers) {
       const { stdout } = await finished;
-      assert.match(stdout, /1 of your own edits enter the fork when all commands that are at work on it have ended/);
+      assert.match(stdout, /1 of your own edits will be picked up when all running commands have ended/);
     }
     assert.equal((await waiting).code, 0);
     assert.equal(stage.shell(project, 'ls'), 'a\nfirst\nmine\none\nstop\ntwo\n');

@@ -75,7 +75,7 @@ forEachUser((user) => {
     assert.notEqual(exitCode, 0);
     assert.equal(decision.action, 'allow_with_checkpoint');
     assert.ok(
-      warnings.some((text) => text.includes('no network is granted, so it will find none; --net HOST grants one')),
+      warnings.some((text) => text.includes('no network is granted, so it cannot connect; --net HOST grants one')),
     );
     const local = await stage.exec(project, ['git', 'ls-remote', '.']);
     assert.deepEqual([local.exitCode, local.warnings], [0, []]);
@@ -146,7 +146,7 @@ forEachUser((user) => {
     assert.equal((await stage.ctx(project, ['approvals', 'grant', id])).code, 1);
     const again = await stage.ctx(project, [...words.slice(0, 1), '--approval-wait', '300ms', ...words.slice(1)]);
     assert.equal(again.code, 13);
-    assert.match(again.stderr, /nobody answered in time/);
+    assert.match(again.stderr, /no answer came in time/);
   });
 
   test('an approval can come with a network, and gives no more of it than was said', async () => {
@@ -370,7 +370,7 @@ forEachUser((user) => {
       ['y', 0, true],
     ] as const) {
       // The typist waits until the question is there. What is seen is kept elsewhere: an edit here would make the answer stale.
-      const script = `{ until grep -q 'run it' ../seen-terminal; do sleep 0.05; done; echo ${said}; sleep 0.5; } | script -qefc ${argument(line)} ../seen-terminal`;
+      const script = `{ until grep -q 'Run it' ../seen-terminal; do sleep 0.05; done; echo ${said}; sleep 0.5; } | script -qefc ${argument(line)} ../seen-terminal`;
       const { code: ended, stdout } = await stage.start(project, ['sh', '-c', `: > ../seen-terminal; ${script}`])
         .finished;
       assert.equal(ended, code, stdout);

@@ -266,7 +266,7 @@ asOneUser((user) => {
       await refusal(stage, project, ['fork', 'create', 'origin'], 2),
       /another name than that of your directory/,
     );
-    assert.match(await refusal(stage, project, ['checkpoint', 'save', '12'], 2), /is no number/);
+    assert.match(await refusal(stage, project, ['checkpoint', 'save', '12'], 2), /is not a number/);
     await stage.inside(project, 'echo x > x');
     const { checkpoints: before } = await stage.json(project, ['checkpoint', 'list']);
     for (const words of [['diff'], ['diff', '--names'], ['apply'], ['apply', '--ours'], ['rollback', '1']]) {

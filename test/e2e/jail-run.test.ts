@@ -32,7 +32,7 @@ forEachUser((user) => {
     const [ended] = recordsOf(stage.store).filter(({ type, status }) => type === 'exec' && status === 'ok');
     assert.equal((ended?.facts as { live?: boolean } | undefined)?.live, true);
     const { stderr: report } = await stage.ctx(project, ['jail', 'run', '--report', 'always', '--', 'true']);
-    assert.match(report, /^ctx {2}exit 0 .* itself: not undoable\n/);
+    assert.match(report, /^ctx {2}exit 0 .* itself: cannot be undone\n/);
     // The home is gone with it, and no fork was made.
     assert.equal((await stage.ctx(project, ['jail', 'run', '--', 'sh', '-c', 'ls -A ~'])).stdout, '');
     assert.match((await stage.ctx(project, ['status'])).stderr, /ENOENT/);
@@ -49,7 +49,7 @@ forEachUser((user) => {
     assert.deepEqual([existsSync(join(outside, 'new')), envelope.refusals[0]?.call], [false, 'unshare']);
     const limited = await stage.ctx(project, ['jail', 'run', '--disk', '1M', '--', 'true']);
     assert.equal(limited.code, 69);
-    assert.match(limited.stderr, /of a fork, and here there is none/);
+    assert.match(limited.stderr, /limit a fork, and there is none here/);
   });
 
   test('--dir runs it elsewhere, and refuses what is no project', async () => {

@@ -129,7 +129,7 @@ forEachUser((user) => {
         assert.equal((await call('read_file', { path: 'file' })).text, 'two\nlast\n');
         assert.equal(
           (await call('read_file', { path: 'file', offset: 2, limit: 1 })).text,
-          'last\n[lines 2 to 2 of 3: go on with offset 3]',
+          'last\n[lines 2 to 2 of 3: continue with offset 3]',
         );
         assert.equal((await call('list', { depth: 2 })).text, 'file  9 bytes\nsrc/\nsrc/new.js  20 bytes');
         assert.equal((await call('search', { pattern: 'const [a-z]' })).text, 'src/new.js:1:export const a = 1;');
@@ -248,7 +248,7 @@ forEachUser((user) => {
         await client.connect(new ProcessTransport(other));
         const asked = told(await client.callTool({ name: 'apply', arguments: { paths: [forged] } }));
         await client.close();
-        assert.match(asked.text, /^EACCES: .*nobody answered in time/);
+        assert.match(asked.text, /^EACCES: .*no answer came in time/);
         assert.equal(readFileSync(join(project, forged), 'utf8'), '');
       },
       { script: 'echo one > file' },
@@ -259,7 +259,7 @@ forEachUser((user) => {
       stage,
       async ({ call, project }) => {
         await call('exec', { shell: 'echo two > file' });
-        assert.match((await call('apply')).text, /^EACCES: .*nobody answered in time/);
+        assert.match((await call('apply')).text, /^EACCES: .*no answer came in time/);
         stage.shell(project, 'echo mine > file');
         assert.match((await call('apply')).text, /^EBUSY: .*the person changed these too.*file\ntry: /);
       },
@@ -270,7 +270,7 @@ forEachUser((user) => {
     served(stage, async ({ client, call }) => {
       const refusals: readonly (readonly [string, Record<string, unknown>, RegExp])[] = [
         ['exec', {}, /^EINVAL: exec: expected argv or shell, and not both\ntry: /],
-        ['exec', { argv: 'ls' }, /^EINVAL: exec: expected argv to be a list of texts/],
+        ['exec', { argv: 'ls' }, /^EINVAL: exec: expected argv to be an array of strings/],
         ['exec', { argv: [] }, /^EINVAL: exec: expected a command/],
         ['exec', { argv: ['no-such-program'] }, /^ENOENT: exec/],
         ['exec', { argv: ['true'], directory: '/etc' }, /^EINVAL: exec \/etc: expected a directory of the workspace/],

@@ -225,6 +225,9 @@ asOneUser((user) => {
     assert.match(await ok(stage, project, ['agent', '--help']), /^ctx agent: .*\n\nusage: ctx agent VERB/);
     assert.match(await ok(stage, project, ['help', 'agent', 'new']), /^ctx agent new: /);
     assert.match(await refused(stage, project, ['agent'], 2), /expected one of agent new, agent show/);
-    assert.match(await refused(stage, project, ['agent', 'frobnicate'], 2), /got 'agent frobnicate'/);
+    assert.match(
+      await refused(stage, project, ['agent', 'frobnicate'], 2),
+      /unknown verb 'agent frobnicate'; valid verbs: agent new/,
+    );
   });
 });

@@ -50,7 +50,7 @@ forEachUser((user) => {
     const directory = project();
     const before = await exec(directory);
     assert.deepEqual(counted(before), without);
-    assert.match(skipped(before), /^skipped .*nobody has confirmed it; ctx trust/);
+    assert.match(skipped(before), /^skipped .*it is not confirmed; ctx trust/);
     const { sentences } = await shown(directory);
     assert.deepEqual(
       sentences.map((sentence) => sentence.replace(stage.directory, '')),
@@ -73,7 +73,7 @@ forEachUser((user) => {
     assert.ok(JSON.stringify(recordsOf(stage.store)).includes(`"project":"${digest}"`));
     const quiet = await stage.ctx(directory, ['exec', '--wait', '--', 'true']);
     assert.equal(quiet.stderr, '');
-    assert.equal((await stage.ctx(directory, ['trust', '--revoke'])).stdout, 'nothing of it counts any more\n');
+    assert.equal((await stage.ctx(directory, ['trust', '--revoke'])).stdout, 'it is not accepted any more\n');
     assert.deepEqual(counted(await exec(directory)), without);
   });
 

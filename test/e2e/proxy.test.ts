@@ -88,10 +88,10 @@ forEachUser(
       assert.deepEqual([envelope.workspace.fork, envelope.live[0], envelope.exitCode], [null, project, 0]);
       assert.equal(readFileSync(join(project, 'made'), 'utf8'), 'x\n');
       const said = await stage.ctx(project, ['exec', '--live', '--report', 'always', '--', 'true']);
-      assert.match(said.stderr, /not undoable/);
+      assert.match(said.stderr, /cannot be undone/);
       for (const option of ['--fork=main', '--keep', '--readonly', '--wait']) {
         const { code, stderr } = await stage.ctx(project, ['exec', '--live', option, '--', 'true']);
-        assert.deepEqual([code, /do not go together/.test(stderr)], [2, true], stderr);
+        assert.deepEqual([code, /cannot be used together/.test(stderr)], [2, true], stderr);
       }
     });
 

@@ -237,15 +237,15 @@ function suite(user: TestUser): void {
       async () => {
         const terminal = new TypedTerminal(stage, 'asked', project, `sh -c '${script}'`);
         try {
-          await terminal.shows(/curl one[\s\S]*else no:/);
+          await terminal.shows(/curl one[\s\S]*\[N\]o:/);
           terminal.type('y', 'Enter');
           // The terminal is the command's own while it runs, and as it was before when the report is written.
           assert.match(await terminal.shows(/^ran one\nctx {2}exit 0/m), /^ {2}.*\bcurl is networked/m);
-          await terminal.shows(/curl two[\s\S]*else no:/);
+          await terminal.shows(/curl two[\s\S]*\[N\]o:/);
           terminal.type('n', 'Enter');
           await terminal.shows(/^ended 13$/m);
           // Answered elsewhere, the question is taken back.
-          await terminal.shows(/curl three[\s\S]*else no:/);
+          await terminal.shows(/curl three[\s\S]*\[N\]o:/);
           const { stdout } = await stage.ctx(project, ['approvals', 'list', '--json']);
           const { approvals } = parseJson(stdout) as { approvals: readonly { id: string; argv: readonly string[] }[] };
           const id = approvals.find(({ argv }) => argv.join().includes('three'))?.id ?? '';

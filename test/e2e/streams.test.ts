@@ -65,7 +65,7 @@ forEachUser((user) => {
     assert.match(stage.shell(project, part), /^1\nctx: print: write failed/);
     stage.shell(project, `${stage.program} exec -- seq 100000 | head -n 1 | grep -qx 1`);
     const said = stage.shell(project, `${stage.program} exec -- echo x 2>&1 > /dev/full || true`);
-    assert.equal(said, 'ctx: stdout of the command could not be written, the rest of it is lost (ENOSPC)\n');
+    assert.equal(said, 'ctx: stdout of the command could not be written, the rest is lost (ENOSPC)\n');
   });
 
   test('endless output with --json is kept up to the limit and counted beyond', async () => {

@@ -148,7 +148,7 @@ forEachUser((user) => {
     );
     const { code, stderr } = await stage.ctx(project, ['apply']);
     assert.equal(code, 3);
-    assert.match(stderr, /5 changes held back.*\n.*tasks\.json .*node_modules\/@s\/b\/ is held back whole/);
+    assert.match(stderr, /5 changes held back.*\n.*tasks\.json .*node_modules\/@s\/b\/ is held back as a whole/);
     assert.equal((await stage.json(project, ['apply', '--allow-sensitive']))['complete'], true);
   });
 
@@ -291,7 +291,7 @@ forEachUser((user) => {
     for (const taken of [copy, `${copy}.tar`, `${copy}/two`]) {
       const { code, stderr } = await stage.ctx(project, ['vault', 'export', taken]);
       assert.equal(code, 1, stderr);
-      assert.match(stderr, /expected a path where nothing stands yet.*\(EEXIST\)/);
+      assert.match(stderr, /expected a path that does not exist yet.*\(EEXIST\)/);
     }
     assert.match(
       (await stage.ctx(project, ['vault', 'export', '/none/x'])).stderr,

@@ -99,7 +99,7 @@ describe('a WebDAV server', skip === undefined ? {} : { skip }, () => {
     const theirs = await other.fs.open((await other.find('f')).inode, both);
     await other.fs.write(theirs, 0, Buffer.from('their bytes'));
     await other.fs.release(theirs);
-    await refuses('ESTALE', /somebody else/, () => one.fs.flush?.(mine));
+    await refuses('ESTALE', /another client/, () => one.fs.flush?.(mine));
     assert.equal(readFileSync(join(directory, 'f'), 'utf8'), 'their bytes');
     assert.deepEqual(readdirSync(directory), ['f']);
     await other.fs.close();
@@ -154,7 +154,7 @@ describe('a WebDAV server', skip === undefined ? {} : { skip }, () => {
       [['vfs', 'ls', 'webdav:ftp://x/'], 2, /http:\/\/ or https:\/\//],
       [['vfs', 'ls', 'webdav:http://me:pass@127.0.0.1/'], 2, /no password in it[\s\S]*CTX_WEBDAV_PASSWORD/],
       [['vfs', 'ls', 'rclone:no-such-remote:x'], 2, /rclone refused it.*no-such-remote/],
-      [['vfs', 'ls', 'rclone:--config=x'], 2, /expected a remote/],
+      [['vfs', 'ls', 'rclone:--config=x'], 2, /expected REMOTE:PATH/],
     ] as const) {
       const answer = ctx(words);
       assert.equal(answer.status, status, answer.stderr);

@@ -73,7 +73,7 @@ export function tpmAnchor({ counterIndex, headIndex, tcti }: TpmOptions): Anchor
       throw new ErrnoError('EBUSY', {
         operation: 'anchor',
         path: counterIndex,
-        reason: `expected its counter to be ${wanted}, found ${counter()}: somebody else counts with it`,
+        reason: `expected its counter to be ${wanted}, found ${counter()}: another program increments it`,
       });
     },
     read(): AnchorState {

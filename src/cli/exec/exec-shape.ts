@@ -22,14 +22,14 @@ export const execShape: Omit<Verb, 'load'> = {
     approvalWait,
     alone,
     wait,
-    { name: 'keep', summary: 'in a kept jail with the same grants, which goes on after it' },
-    { name: 'live', summary: 'on the directory itself, as ctx jail run: nothing can be undone' },
+    { name: 'keep', summary: 'run it in a kept jail with the same grants, which is started if needed' },
+    { name: 'live', summary: 'run it on the directory itself, like ctx jail run: nothing can be undone' },
   ],
   details: [
     'The command sees this directory (or the repository it is in), read-write, as a copy-on-write fork: your own files',
     'stay as they are until `ctx apply`. It sees the system read-only, a private home and /tmp, and the network of --net.',
     'Where other commands are at work on the fork it joins them, as in one directory: same files, a jail of its own.',
-    "Its exit code is ctx's own; 127 when it is not found, 126 when it cannot be executed.",
+    "ctx exits with the command's exit code; 127 when it is not found, 126 when it cannot be executed.",
   ],
   examples: [
     'ctx exec -- npm test',

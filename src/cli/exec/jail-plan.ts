@@ -27,7 +27,7 @@ export const run: Run = async (call, host) => {
     throw new ErrnoError('EINVAL', {
       operation: 'ctx jail plan',
       reason: `expected one agent, got ${named} and ${agent}`,
-      remedy: 'a command stands after `--`: ctx jail plan -- COMMAND',
+      remedy: 'put the command after --: ctx jail plan -- COMMAND',
     });
   }
   const workspace = await workspaceHere(host, { ...optionsOf(call), agent }, call.value('dir'));

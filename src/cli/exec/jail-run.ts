@@ -20,8 +20,8 @@ export const execLive: Run = async (call, host) => {
   if (asked !== undefined) {
     throw new ErrnoError('EINVAL', {
       operation: 'ctx exec',
-      reason: `--live and --${asked} do not go together: there is no fork`,
-      remedy: 'without --live the command runs on a fork',
+      reason: `--live and --${asked} cannot be used together: there is no fork`,
+      remedy: 'leave out --live to run it on a fork',
     });
   }
   const directory = resolve(currentDirectory(), call.value('cwd') ?? '.');

@@ -56,7 +56,7 @@ export function exitCodeOfRefusal(error: unknown): number | undefined {
 }
 
 function lostOutputText({ stream, code }: NonNullable<Envelope['outputError']>): string {
-  return `ctx: ${stream} of the command could not be written, the rest of it is lost (${code})\n`;
+  return `ctx: ${stream} of the command could not be written, the rest is lost (${code})\n`;
 }
 
 const reportChoices = ['auto', 'always', 'never'];
@@ -103,7 +103,7 @@ export function streamOf(call: Arguments, print: (line: unknown) => void | Promi
   if (!call.flag('json')) {
     throw new ErrnoError('EINVAL', {
       operation: 'ctx exec',
-      reason: 'expected --json with --stream',
+      reason: '--stream needs --json',
       remedy: 'without either, output is passed on as it comes',
     });
   }

@@ -42,7 +42,7 @@ async function widened(call: Arguments, profiles: Profiles, profile: Profile): P
     keyOutside: call.flag('key-outside'),
   });
   if (harnessed.homeEnds) {
-    printError(`ctx: your credentials are there for this run only; what it writes to its home is deleted with them\n`);
+    printError(`ctx: your credentials are in its home for this run; the home is deleted when it ends\n`);
   }
   return harnessed;
 }

@@ -102,14 +102,15 @@ function choicesFor(asked: Asked): Readonly<Record<'network' | 'lasting' | 'alwa
   };
 }
 
-/** What is asked of whoever sits there. */
+/** What the person at the terminal is asked. */
 export function questionFor(asked: Asked): string {
   const { network, lasting, always } = choicesFor(asked);
-  const more = `${network ? ', w: once, with a network' : ''}${lasting ? ', s: this session' : ''}${always ? ', a: always, as a rule' : ''}`;
-  return `  run it (${asked.id})? y: once${more}, else no: `;
+  const more = `${network ? ', [w]ith network' : ''}${lasting ? ', [s]ession' : ''}${always ? ', [a]lways' : ''}`;
+  // On a line of its own: what another command prints meanwhile may clear the line of the answer.
+  return `  Run it (${asked.id})?\n  [y]es once${more}, [N]o: `;
 }
 
-/** What was not offered is no yes either. */
+/** An answer that was not offered counts as no. */
 export function answerOf(line: string, asked: Asked): Spoken {
   const { network, lasting, always } = choicesFor(asked);
   const spoken = spokenAnswer(line);

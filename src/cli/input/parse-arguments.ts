@@ -28,7 +28,7 @@ function checkWords(verb: Verb, words: readonly string[]): void {
   const [least, most] =
     wanted === 'none' ? [0, 0] : wanted === 'command' ? [0, Number.POSITIVE_INFINITY] : [wanted.least, wanted.most];
   if (words.length < least) refuse(verb, `expected ${verb.operands ?? 'an operand'}`);
-  if (words.length > most) refuse(verb, `did not expect '${words[most]}'`);
+  if (words.length > most) refuse(verb, `unexpected operand '${words[most]}'`);
 }
 
 /** The options among `given` that are meant for us: what stands before a `--` or the command, without options' values. */
@@ -63,10 +63,10 @@ export function parseArguments(verb: Verb, given: readonly string[]): Arguments 
       const option = verb.options.find(({ name }) => name === match?.[1]);
       if (option === undefined) {
         const known = verb.options.map(({ name }) => `--${name}`).join(', ');
-        return refuse(verb, `'${word}' is no option of it; it has ${known}`);
+        return refuse(verb, `unknown option ${word}; valid options: ${known}`);
       }
       const values = found.get(option.name) ?? [];
-      if (values.length > 0 && option.repeated !== true) refuse(verb, `expected --${option.name} once`);
+      if (values.length > 0 && option.repeated !== true) refuse(verb, `--${option.name} was given twice`);
       found.set(option.name, [...values, take(verb, option, match?.[2], rest)]);
     } else {
       words.push(word);

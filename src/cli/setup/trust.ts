@@ -38,7 +38,7 @@ export const run: Run = async (call, hostOf) => {
   if (call.flag('revoke')) {
     const revoked = trust.revoke(directory);
     if (json) printJson({ version: 1, revoked });
-    else print(revoked ? 'nothing of it counts any more\n' : 'nothing was confirmed here\n');
+    else print(revoked ? 'it is not accepted any more\n' : 'nothing was confirmed here\n');
     return ExitCode.ok;
   }
   const reading = await trust.read(directory);

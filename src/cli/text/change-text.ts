@@ -23,7 +23,7 @@ export function sizeText(bytes: number): string {
 }
 
 function remark({ kind, type, size, content, mode, unlisted }: CommandChange): string {
-  if (unlisted !== undefined) return `${unlisted} or more entries below it, too many or too deep to be listed`;
+  if (unlisted !== undefined) return `${unlisted} or more entries below it, too many or too deep to list`;
   if (kind === 'modified' && !content) return `mode ${mode.toString(8)}`;
   if (type === 'directory') return '';
   if (type !== 'file') return type;
@@ -66,5 +66,5 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
 /** Said with what was read beside commands that ran. */
 export function incompleteText(running: readonly { readonly pid: number; readonly command: string }[]): string {
   const commands = running.map(({ pid, command }) => `${visible(command)} (process ${pid})`).join(', ');
-  return `ctx: still running: ${commands}; what it is writing is shown as far as it has come`;
+  return `ctx: still running: ${commands}; its changes may be incomplete`;
 }

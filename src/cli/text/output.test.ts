@@ -42,6 +42,11 @@ describe('an error as people read it', () => {
     );
   });
 
+  it('quotes a path that ends in a colon', () => {
+    const error = new ErrnoError('EINVAL', { operation: 'vfs', path: 'tape:', reason: "unknown engine 'tape'" });
+    assert.equal(errorText(error, plain), "ctx: vfs 'tape:': unknown engine 'tape' (EINVAL)\n");
+  });
+
   it('leaves out what there is not', () => {
     const error = new ErrnoError('EIO', { operation: 'jail', reason: 'it ended' });
     assert.equal(errorText(error, plain), 'ctx: jail: it ended (EIO)\n');
@@ -81,7 +86,7 @@ describe('an error that nobody foresaw', () => {
   it('of another kind is a defect', () => {
     for (const error of [system('ENOENT'), new TypeError('x')]) {
       const [exitCode, text] = complained(error);
-      assert.match(text, /^ctx: this is a defect of ctx/);
+      assert.match(text, /^ctx: this is a bug in ctx/);
       assert.equal(exitCode, ExitCode.internal);
     }
   });

@@ -76,9 +76,14 @@ export function painter(stream: Pick<Shown, 'isTTY'>, environment: Environment =
     : (_colour, text) => text;
 }
 
+/** In quotes where it ends in a colon, which would run into ours. */
+function shownPath(path: string): string {
+  return path.endsWith(':') ? `'${visible(path)}'` : visible(path);
+}
+
 /** An error as people read it: what failed, why, and what to do. */
 export function errorText(error: ErrnoError, paint: Paint): string {
-  const where = error.path === undefined ? '' : ` ${visible(error.path)}`;
+  const where = error.path === undefined ? '' : ` ${shownPath(error.path)}`;
   const remedy = error.remedy === undefined ? '' : `\n${paint('dim', '  try:')} ${visible(error.remedy)}`;
   return `${paint('red', 'ctx:')} ${error.operation}${where}: ${visible(error.reason)} ${paint('dim', `(${error.code})`)}${remedy}\n`;
 }
@@ -110,7 +115,7 @@ export function complain(thrown: unknown, json: boolean, { stdout, stderr, envir
   const error = unprinted ? fromSystemError(thrown, 'print') : orDiskError(thrown);
   if (!(error instanceof ErrnoError)) {
     const what = error instanceof Error ? error.stack : error;
-    stderr.write(`ctx: this is a defect of ctx, please report it\n${what}\n`);
+    stderr.write(`ctx: this is a bug in ctx, please report it\n${what}\n`);
     return ExitCode.internal;
   }
   try {

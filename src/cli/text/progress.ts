@@ -11,7 +11,7 @@ export interface ProgressLine {
 const barWidth = 24;
 
 function restText(seconds: number): string {
-  if (seconds < 1) return 'done in a moment';
+  if (seconds < 1) return 'almost done';
   if (seconds < 90) return `${Math.round(seconds)} s left`;
   return seconds < 5400 ? `${Math.round(seconds / 60)} min left` : `${(seconds / 3600).toFixed(1)} h left`;
 }

@@ -68,7 +68,7 @@ describe('the report of a command', () => {
   M src/a.ts  12 B
   A b.txt  12 B
   D c.txt
-1 edit of yours entered the fork first
+picked up 1 edit you made since the last command
   both you and the fork changed src/a.ts
   not in the fork: run/socket (ENOTSUP: a socket)
 9 changes pending, your directory untouched: ctx diff, ctx apply, ctx drop

@@ -34,12 +34,12 @@ function durationText(milliseconds: number): string {
 /** Git writes its own index whenever somebody looks: that is no edit. */
 function enteredText(entered: readonly string[]): string[] {
   const edits = entered.filter((path) => path !== '.git/index');
-  return edits.length === 0 ? [] : [`${counted(edits.length, 'edit')} of yours entered the fork first`];
+  return edits.length === 0 ? [] : [`picked up ${counted(edits.length, 'edit')} you made since the last command`];
 }
 
 /** Whose a change is cannot be told then: all of them write the same layer. */
 function besideText(count: number): string {
-  return count === 0 ? '' : ` while ${counted(count, 'other')} ran: ctx rollback undoes all of them`;
+  return count === 0 ? '' : ` together with ${counted(count, 'other')}: ctx rollback undoes them all`;
 }
 
 function pendingText(pending: number): string[] {
@@ -153,7 +153,7 @@ export function untoldText({
 export function liveReportText(envelope: LiveEnvelope, paint: Paint): string {
   const where = visible(envelope.workspace.origin);
   const lines = [
-    headline(envelope, `on ${where} itself: not undoable`, paint),
+    headline(envelope, `on ${where} itself: cannot be undone`, paint),
     ...refusalsAndLimits(envelope, paint),
     ...warningLines(envelope.warnings, paint),
   ];

@@ -15,7 +15,7 @@ function printSensitive({ sensitive, withheld, heldUnits }: ApplyReport): void {
   const paint = painter(process.stderr);
   const whole = (path: string) => {
     const unit = unitOf.get(path);
-    return unit === undefined ? '' : `; ${visible(unit)}/ is held back whole`;
+    return unit === undefined ? '' : `; ${visible(unit)}/ is held back as a whole`;
   };
   const left = sensitive.filter(({ path }) => held.has(path));
   const lines = [
@@ -58,7 +58,7 @@ const asideLines = (aside: readonly string[]) =>
 function printSaved({ undecided, written, aside }: ApplyReport): void {
   const paint = painter(process.stderr);
   const lines = [
-    `${paint('red', 'ctx:')} apply: you saved ${counted(undecided.length, 'path')} while it was written; yours stay, ${counted(written.length, 'other change')} applied (EBUSY)`,
+    `${paint('red', 'ctx:')} apply: you saved ${counted(undecided.length, 'path')} while ctx was writing; your versions stay, ${counted(written.length, 'other change')} applied (EBUSY)`,
     ...undecided.map((path) => `  ${visible(path)}`),
     ...asideLines(aside),
     `${paint('dim', '  try:')} ctx apply again, with --conflicts ours or --conflicts theirs; a program that keeps a file open has to close it`,

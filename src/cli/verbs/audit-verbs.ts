@@ -9,7 +9,7 @@ const reader: Option = {
   summary: 'only what this agent may read: its own, and what its policy grants',
 };
 const place: Option = { name: 'record', value: 'DIRECTORY', summary: 'an exported record, instead of this host’s' };
-const all: Option = { name: 'all', summary: 'the record’s own business, too: segments, keys, seals' };
+const all: Option = { name: 'all', summary: 'also the record’s own entries: segments, keys, seals' };
 
 const filters: readonly Option[] = [
   { name: 'agent', value: 'NAME', summary: 'of this agent' },
@@ -30,8 +30,8 @@ export const auditVerbs: readonly Verb[] = [
     words: 'none',
     options: [
       json,
-      { name: 'count', value: 'NUMBER', summary: 'how many; 20 where nothing is said' },
-      { name: 'follow', summary: 'go on as they come' },
+      { name: 'count', value: 'NUMBER', summary: 'how many (default 20)' },
+      { name: 'follow', summary: 'keep printing new records as they are written' },
       all,
       reader,
       place,
@@ -41,7 +41,7 @@ export const auditVerbs: readonly Verb[] = [
   },
   {
     name: 'audit query',
-    summary: 'records by what they say',
+    summary: 'find records',
     words: 'none',
     options: [json, ...filters, all, reader, place],
     details: ['With --json, one record a line. It reads and does not verify: ctx audit verify does.'],
@@ -50,7 +50,7 @@ export const auditVerbs: readonly Verb[] = [
   },
   {
     name: 'audit show',
-    summary: 'one record, with all it says',
+    summary: 'one record in full',
     operands: 'CHAIN:NUMBER',
     words: { least: 1, most: 1 },
     options: [json, reader, place],
@@ -64,7 +64,7 @@ export const auditVerbs: readonly Verb[] = [
     words: 'none',
     options: [json, { name: 'key', value: 'KEY', summary: 'the public key that the record has to begin with' }, place],
     details: [
-      'Reads only, and never repairs. The exit code is 1 where something does not hold; the first bad record is named first.',
+      'Reads only, and never repairs. The exit code is 1 if anything is wrong; the first bad record is named first.',
       'Anchors are compared too: the software root, and those of audit.json. See docs/audit-format.md.',
     ],
     examples: ['ctx audit verify', 'ctx audit verify --record ./export --key $(cat root.pub)'],
@@ -105,7 +105,7 @@ export const auditVerbs: readonly Verb[] = [
     operands: 'FILE',
     words: { least: 1, most: 1 },
     options: [json],
-    details: ['From the record: it knows what commands in the jail did, and not what you did by your own hand.'],
+    details: ['From the record: it knows what commands in a jail did, not what you did yourself.'],
     examples: ['ctx blame src/main.ts'],
     load: async () => (await import('./blame.js')).run,
   },

@@ -56,6 +56,6 @@ export const run: Run = async (call, hostOf) => {
     const where = `${live.chain}:${live.body.seq}`;
     print(`  ${paint('yellow', `since then a command ran on the directory itself: ${where}`)}\n`);
   }
-  if (changedSince) print(`  ${paint('yellow', 'changed since, by nobody the record knows')}\n`);
+  if (changedSince) print(`  ${paint('yellow', 'changed since then, not by a recorded command')}\n`);
   return ExitCode.ok;
 };

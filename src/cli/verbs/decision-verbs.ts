@@ -4,14 +4,14 @@ import { shellText } from '../input/command-options.js';
 import { json } from '../input/common-options.js';
 import type { Option, Verb } from '../verb.js';
 
-const why: Option = { name: 'why', value: 'TEXT', summary: 'told to whoever asked' };
+const why: Option = { name: 'why', value: 'TEXT', summary: 'a reason, shown to the asker' };
 
 export const approvalVerbs: readonly Verb[] = [
   {
     name: 'approvals list',
     summary: 'commands that wait for an approval',
     words: 'none',
-    options: [json, { name: 'all', summary: 'the answered and expired ones, too' }],
+    options: [json, { name: 'all', summary: 'include answered and expired ones' }],
     examples: ['ctx approvals list'],
     load: async () => (await import('./approvals.js')).list,
   },
@@ -35,19 +35,19 @@ export const approvalVerbs: readonly Verb[] = [
         name: 'for',
         value: 'SCOPE',
         choices: scopes,
-        summary: 'once (default), the same command this session, or always: a rule',
+        summary: 'once (default); session: the same command until the asker ends; rule: always',
       },
       {
         name: 'net',
         value: 'any|HOST[:PORT]',
         repeated: true,
-        summary: 'let it connect there, beside what it may anyway; not as a rule',
+        summary: 'also let it connect there; not with --for rule',
       },
       why,
     ],
     details: [
-      'It holds for these words, this directory, environment and authority, and once: for the fork as it is. The first answer',
-      'holds, whoever gives it. A command whose process is gone can be run again within the hour.',
+      'The approval covers exactly this command, directory, environment and authority; once, also the fork as it is now.',
+      'Of several answers the first one counts.',
     ],
     examples: ['ctx approvals grant 3f2a9c01', 'ctx approvals grant 3f2a9c01 --for session'],
     load: async () => (await import('./approvals.js')).grant,
@@ -66,20 +66,20 @@ export const approvalVerbs: readonly Verb[] = [
 export const decisionVerbs: readonly Verb[] = [
   {
     name: 'classify',
-    summary: 'what a command may do, judged by its words',
+    summary: 'classify a command by its words',
     operands: '-- COMMAND [ARGUMENT...]',
     words: 'command',
     options: [json, shellText],
     details: [
       'read_only, interactive, mutating, destructive, networked, host_escape_risk: what is found anywhere in the command, with',
-      'the reason. Nothing is run. It is a coarse look: what a program does once it runs is held by the jail.',
+      'the reason. Nothing is run. It is an estimate: what a program really does is limited by the jail.',
     ],
     examples: ['ctx classify -- git push --force', 'ctx classify --shell \'find . -name "*.o" | xargs rm\''],
     load: async () => (await import('./classify.js')).run,
   },
   {
     name: 'rules list',
-    summary: "the operator's rules of what commands may do",
+    summary: "list the operator's rules about commands",
     words: 'none',
     options: [json],
     examples: ['ctx rules list'],
@@ -93,25 +93,25 @@ export const decisionVerbs: readonly Verb[] = [
     options: [
       json,
       { name: 'class', value: 'CLASS', choices: commandClasses, summary: 'every command of a class' },
-      { name: 'agent', value: 'NAME', summary: 'for one agent and its children; without it, for everybody' },
-      { name: 'nobody', summary: 'for commands without an agent' },
-      { name: 'prefix', summary: 'of a rule that allows: also every command that begins with these words' },
+      { name: 'agent', value: 'NAME', summary: 'for one agent and its children; without it, for all' },
+      { name: 'no-agent', summary: 'for commands without an agent' },
+      { name: 'prefix', summary: 'with an allow rule: cover every command that begins with these words' },
     ],
     details: [
-      'ACTION is allow, allow_with_checkpoint, require_approval or deny. A rule that allows is for exactly these words, or with',
-      '--prefix for every command that begins with them. A rule that asks or denies matches the program however it is called,',
-      'with these operands and options anywhere. Of several rules the most specific decides, then the strictest.',
+      'ACTION is allow, allow_with_checkpoint, require_approval or deny. An allow rule covers exactly these words, or with',
+      '--prefix every command that begins with them. A rule that asks or denies matches the program however it is called,',
+      'with these operands and options anywhere. If several rules match, the most specific decides, then the strictest.',
     ],
     examples: [
       'ctx rules add deny -- git push --force',
       'ctx rules add require_approval --agent coder -- npm publish',
-      'ctx rules add allow --nobody --class mutating',
+      'ctx rules add allow --no-agent --class mutating',
     ],
     load: async () => (await import('./rules.js')).add,
   },
   {
     name: 'rules test',
-    summary: 'what would be decided of a command; nothing is run',
+    summary: 'show what would be decided about a command; nothing is run',
     operands: '-- COMMAND [ARGUMENT...]',
     words: 'command',
     options: [
@@ -120,7 +120,7 @@ export const decisionVerbs: readonly Verb[] = [
       { name: 'agent', value: 'NAME', summary: 'as if it ran for this agent' },
       { name: 'networked', summary: 'as if a network was granted' },
     ],
-    details: ['The exit code is 0 where it would run, and 13 where it would be denied or wait for an approval.'],
+    details: ['The exit code is 0 if it would run, and 13 if it would be denied or wait for an approval.'],
     examples: ['ctx rules test -- git push', "ctx rules test --agent coder --shell 'curl x | sh'"],
     load: async () => (await import('./rules.js')).test,
   },

@@ -7,7 +7,7 @@ const loadMount = async () => import('../mounts/fork-mount.js');
 const anyNumber = { least: 0, most: Number.POSITIVE_INFINITY };
 
 const rollbackDetails = [
-  'Without a CHECKPOINT (a number or a name): undoes the last command that changed anything. With PATHs only they go back.',
+  'Without a CHECKPOINT (a number or a name), undoes the last command that changed anything; with PATHs, only those.',
   'Your own edits stay. The state before the rollback is kept as a checkpoint too, so a rollback can be undone.',
 ];
 
@@ -50,7 +50,7 @@ export const historyVerbs: readonly Verb[] = [
   },
   {
     name: 'checkpoint restore',
-    summary: 'as ctx rollback CHECKPOINT',
+    summary: 'the same as ctx rollback CHECKPOINT',
     operands: 'CHECKPOINT [PATH...]',
     words: { least: 1, most: Number.POSITIVE_INFINITY },
     options: onFork,
@@ -69,7 +69,7 @@ export const historyVerbs: readonly Verb[] = [
   },
   {
     name: 'fork create',
-    summary: 'a further fork, of this one as it is now, of a checkpoint or of your directory',
+    summary: 'make a fork of this fork, of a checkpoint or of your directory',
     operands: '[NAME]',
     words: { least: 0, most: 1 },
     options: [
@@ -103,7 +103,7 @@ export const historyVerbs: readonly Verb[] = [
   },
   {
     name: 'fork use',
-    summary: 'commands here that name no fork work on this one',
+    summary: 'choose the fork that commands here use',
     operands: 'NAME',
     words: { least: 1, most: 1 },
     options: [json],
@@ -124,16 +124,15 @@ export const historyVerbs: readonly Verb[] = [
       { name: 'foreground', summary: 'serve it in this process, until it is unmounted or ended' },
     ],
     details: [
-      'Nothing is copied. Commands on the fork go on beside it and see what you write; what changes the fork as a whole',
-      '(apply, rollback, drop) waits for ctx fork unmount. No program of it can be executed, and a link leads within it',
-      'or nowhere.',
+      'Nothing is copied. Commands on the fork can run meanwhile and see what you write; what changes the fork as a whole',
+      '(apply, rollback, drop) waits for ctx fork unmount. Programs in it cannot be executed, and links cannot lead out.',
     ],
     examples: ['ctx fork mount main ~/review', 'ctx fork mount idea ~/idea --writable'],
     load: async () => (await loadMount()).mount,
   },
   {
     name: 'fork unmount',
-    summary: 'take such a mount away; what was written is in the fork when it returns',
+    summary: 'unmount a fork; what was written is in the fork when it returns',
     operands: 'DIR',
     words: { least: 1, most: 1 },
     options: [json],
@@ -142,7 +141,7 @@ export const historyVerbs: readonly Verb[] = [
   },
   {
     name: 'fork delete',
-    summary: 'forget a fork; what other forks stand on stays',
+    summary: 'delete a fork; what other forks need stays',
     operands: 'NAME',
     words: { least: 1, most: 1 },
     options: [json],

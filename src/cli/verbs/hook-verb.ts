@@ -16,7 +16,7 @@ export const hookVerb: Verb = {
       summary: 'shell commands: run them in the jail instead (default), or deny',
     },
     { name: 'approve', summary: 'answer allow for what is granted, so that the harness does not ask' },
-    { name: 'agent', value: 'NAME', summary: 'hold the harness to what this agent may do' },
+    { name: 'agent', value: 'NAME', summary: 'limit the harness to what this agent may do' },
     { name: 'read', value: 'PATH', repeated: true, summary: 'a further path that may be read' },
     { name: 'write', value: 'PATH', repeated: true, summary: 'a further path that may be written' },
     {

@@ -72,7 +72,7 @@ function detailsOf(run: InspectedRun, paint: Paint): string {
     ['run', run.run],
     ['command', visibleCommand(strings(facts['argv']))],
     ['in', `${String(facts['directory'])}, ${run.object}`],
-    ['for', `${run.agent ?? 'nobody'}${run.session === null ? '' : `, session ${run.session}`}`],
+    ['for', `${run.agent ?? 'no agent'}${run.session === null ? '' : `, session ${run.session}`}`],
     ['decision', decision === undefined ? '-' : by],
     ...(typeof facts['keptJail'] === 'string' ? [['kept jail', facts['keptJail']] as const] : []),
     ['checkpoint', String(facts['checkpoint'] ?? '-')],

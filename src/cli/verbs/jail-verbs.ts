@@ -4,12 +4,12 @@ import { approvalWait, authorityOptions, runOptions } from '../input/command-opt
 import { json } from '../input/common-options.js';
 import type { Option, Verb } from '../verb.js';
 
-const dir: Option = { name: 'dir', value: 'DIRECTORY', summary: 'there instead of here' };
+const dir: Option = { name: 'dir', value: 'DIRECTORY', summary: 'the directory to use instead of this one' };
 
 export const jailVerbs: readonly Verb[] = [
   {
     name: 'jail plan',
-    summary: 'every operation a jail here would be made of',
+    summary: 'list every operation that would make a jail here',
     operands: '[AGENT] [-- COMMAND [ARGUMENT...]]',
     words: { least: 0, most: 1, command: true },
     options: [json, dir, ...authorityOptions],
@@ -28,9 +28,9 @@ export const jailVerbs: readonly Verb[] = [
     words: 'command',
     options: [json, dir, ...runOptions, approvalWait],
     details: [
-      'As `ctx exec`, with the same surface and the same jail, but what it writes here is written: there is no fork, so',
-      'nothing is listed and nothing can be undone. The report says so, and so does the record. What --write names is',
-      'written directly, too; --disk and --files are limits of a fork, and are refused.',
+      'Like `ctx exec`, with the same surface and the same jail, but it writes to the directory itself: there is no fork,',
+      'so changes are not listed and cannot be undone. The report and the record say so. What --write names is written',
+      'directly, too; --disk and --files are limits of a fork, and are refused.',
     ],
     examples: ['ctx jail run -- make', 'ctx jail run --dir /srv/site --net registry.npmjs.org -- npm ci'],
     load: async () => (await import('../exec/jail-run.js')).run,

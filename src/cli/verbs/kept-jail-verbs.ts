@@ -38,13 +38,13 @@ export const keptJailVerbs: readonly Verb[] = [
       ...keptJailGrants,
       ...perCommand.filter(({ name }) => name === 'env'),
       fork,
-      { name: 'idle', value: 'DURATION', summary: 'end when nobody asked anything for so long; 1h without it' },
-      { name: 'foreground', summary: 'stay, and end with this process' },
+      { name: 'idle', value: 'DURATION', summary: 'end after this long without a request (default 1h)' },
+      { name: 'foreground', summary: 'keep it in this process, and end with it' },
     ],
     details: [
-      'While it lives, `ctx exec` here with the same grants runs in its jail: a command costs milliseconds, and what it',
-      'leaves in the background goes on. Between commands the fork is free for `ctx diff`, `rollback` and `apply`. The hook,',
-      '`ctx why` and `ctx approvals` are answered by its process too, with no start of Node.',
+      'While it runs, `ctx exec` here with the same grants uses its jail: a command costs milliseconds, and what it leaves',
+      'in the background keeps running. Between commands the fork is free for `ctx diff`, `rollback` and `apply`. Its',
+      'process also answers the hook, `ctx why` and `ctx approvals`, without starting Node.',
     ],
     examples: ['ctx jail start', 'ctx jail start --net registry.npmjs.org --idle 10m'],
     load: async () =>
@@ -62,7 +62,7 @@ export const keptJailVerbs: readonly Verb[] = [
   stop,
   {
     name: 'ps',
-    summary: 'what goes on running: commands, kept jails, background deletion; and how to end each',
+    summary: 'what is running: commands, kept jails, background deletion; and how to end each',
     words: 'none',
     options: [json],
     details: [

@@ -13,7 +13,7 @@ export const mcpVerb: Verb = {
   options: [json, ...options, fork, wait],
   details: [
     'Speaks MCP on stdin and stdout until stdin ends. What its tools may do is what these options grant, and no call',
-    'widens it: the tool `apply` waits until a person runs `ctx approvals grant`. docs/mcp.md has settings of clients.',
+    'widens it: the tool `apply` waits until a person runs `ctx approvals grant`. docs/mcp.md has settings for clients.',
   ],
   examples: ['ctx mcp', 'ctx mcp --net registry.npmjs.org --timeout 10m', 'claude mcp add ctx -- ctx mcp'],
   load: async () => (await import('./mcp.js')).run,

@@ -54,7 +54,7 @@ export const run: Run = async (call, host) => {
       printError(`${[...askedLines(asked, paint, approvals.steps(asked.id)), how].join('\n')}\n`);
     },
   });
-  if (process.stdin.isTTY === true) printError('ctx mcp: expects an MCP client on stdin; docs/mcp.md tells\n');
+  if (process.stdin.isTTY === true) printError('ctx mcp: expects an MCP client on stdin: see docs/mcp.md\n');
   // Each answer that waits for room listens for it.
   process.stdout.setMaxListeners(0);
   const end = ended();

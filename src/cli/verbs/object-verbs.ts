@@ -13,7 +13,7 @@ const tier: Option = {
   name: 'tier',
   value: 'TIER',
   choices: ['system', 'user'],
-  summary: 'keep it for everybody who uses this root (default), or for you alone',
+  summary: 'for everyone who uses this root (default), or only for you',
 };
 
 type ObjectKind = 'agent' | 'tool';
@@ -42,7 +42,7 @@ function objectVerbsOf(kind: ObjectKind, made: Pick<Verb, 'options' | 'details' 
     },
     {
       name: `${kind} ls`,
-      summary: `the ${kind}s there are`,
+      summary: `list the ${kind}s`,
       words: 'none',
       options: [json],
       examples: [`ctx ${kind} ls`],
@@ -110,7 +110,7 @@ const supervisorVerbs: readonly Verb[] = [
 
 export const whyVerb: Verb = {
   name: 'why',
-  summary: 'whether something is allowed, and by which line of what',
+  summary: 'whether something is allowed, and which line of which file decides',
   operands: 'read|write|exec PATH  or  connect HOST[:PORT]  or  CLASS:NAME PERMISSION',
   words: { least: 2, most: 2 },
   options: [json, fork, readonly, ...authorityOptions, ...networkOptions],
@@ -162,7 +162,7 @@ export const objectVerbs: readonly Verb[] = [
     options: [
       json,
       spec,
-      { name: 'parent', value: 'AGENT', summary: 'the agent it is a child of, and never exceeds' },
+      { name: 'parent', value: 'AGENT', summary: 'its parent agent: the child never has more than its parent' },
       tier,
     ],
     details: [
@@ -180,7 +180,7 @@ export const objectVerbs: readonly Verb[] = [
   ...viewVerbs,
   {
     name: 'policy check',
-    summary: 'whether a policy file is right, and where it is not',
+    summary: 'check a policy file; errors have line and column',
     operands: 'FILE|-',
     words: { least: 1, most: 1 },
     options: [json],
@@ -189,7 +189,7 @@ export const objectVerbs: readonly Verb[] = [
   },
   {
     name: 'mount check',
-    summary: 'whether a mount file is right, and where it is not',
+    summary: 'check a mount file; errors have line and column',
     operands: 'FILE|-',
     words: { least: 1, most: 1 },
     options: [json],

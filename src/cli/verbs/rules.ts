@@ -43,7 +43,7 @@ export const add: Run = async (call, hostOf) => {
       reason: `expected an action of ${actions.join(', ')}, got '${call.words[0] ?? ''}'`,
     });
   }
-  const whose = { agent: call.value('agent'), nobody: call.flag('nobody') };
+  const whose = { agent: call.value('agent'), withoutAgent: call.flag('no-agent') };
   const rule = await rules.add({ action, ...whose, match: matchOf(call) });
   if (call.flag('json')) printJson({ version: 1, rule });
   else print(`${line(rule)}\n`);

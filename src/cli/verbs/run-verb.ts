@@ -14,7 +14,7 @@ export const runVerb: Verb = {
     { name: 'list', summary: 'the profiles: what each is given, and why' },
     { name: 'credentials', summary: 'give it your sign-in too: what --list marks as secret' },
     { name: 'key-outside', summary: 'your key is added outside, by the proxy: it uses the key and never holds it' },
-    { name: 'fresh', summary: "begin with a new home; what the profile's home held is gone" },
+    { name: 'fresh', summary: "start with a new home; delete what the profile's home held" },
     ...runOptions,
     fork,
     approvalWait,

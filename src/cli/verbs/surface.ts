@@ -17,7 +17,7 @@ export const showSurface: Run = async (call, host) => {
   const paint = painter(process.stdout);
   const { view, identity } = authority;
   const lines = [
-    paint('bold', `${agent?.name ?? 'nobody'}  ${printLabel(identity.label)}`),
+    paint('bold', `${agent?.name ?? 'no agent'}  ${printLabel(identity.label)}`),
     ...view.allowedReads().map(({ target, source, access, origin }) => {
       const mode = access === 'write' ? paint('yellow', 'rw') : paint('green', 'ro');
       const elsewhere = source === target ? '' : ` from ${visible(source)}`;

@@ -13,8 +13,8 @@ const limits: readonly Option[] = [
 const creation: readonly Option[] = [
   json,
   { name: 'from', value: 'DIR', summary: 'the directory, a whole workspace; else the one you are in' },
-  { name: 'no-copy', summary: 'for trees too large to copy: forks stand on the directory itself' },
-  { name: 'live', summary: 'as --no-copy; there are forks all the same, other than with ctx exec --live' },
+  { name: 'no-copy', summary: 'for trees too large to copy: forks are layers over the directory itself' },
+  { name: 'live', summary: 'the same as --no-copy; unlike with ctx exec --live, changes stay in forks' },
   ...limits,
 ];
 
@@ -26,17 +26,17 @@ export const vaultVerbs: readonly Verb[] = [
     words: one,
     options: creation,
     details: [
-      'The first command in a directory does this by itself. A directory that has a vault keeps it: it is given the name where',
-      'it has none; what it does not have as asked for is refused (ctx vault set, ctx vault delete). --no-copy is weaker: your',
-      'edits show in every fork at once, also in the middle of a command, and checkpoints do not hold what you had. The',
-      'directory is looked at before and after each command, and what changed is in its warnings. Not as root.',
+      'The first command in a directory does this by itself. If the directory has a vault already, that one is kept, and',
+      'gets the name if it has none; other differences are refused (ctx vault set, ctx vault delete). --no-copy is weaker:',
+      'your edits show in every fork at once, even in the middle of a command, and checkpoints do not hold what you had.',
+      'The directory is compared before and after each command, and its changes are reported as warnings. Not for root.',
     ],
     examples: ['ctx vault create api --from ../api', 'ctx vault create --no-copy --from ../monorepo'],
     load: async () => (await load()).create,
   },
   {
     name: 'vault import',
-    summary: 'as ctx vault create',
+    summary: 'the same as ctx vault create',
     operands: '[NAME]',
     words: one,
     options: creation,
@@ -45,7 +45,7 @@ export const vaultVerbs: readonly Verb[] = [
   },
   {
     name: 'vault sync',
-    summary: 'take over what you edited, as the next command would',
+    summary: 'pick up your edits, as the next command would',
     words: 'none',
     options: onFork,
     examples: ['ctx vault sync'],
@@ -53,7 +53,7 @@ export const vaultVerbs: readonly Verb[] = [
   },
   {
     name: 'vault list',
-    summary: 'the directories that have forks',
+    summary: 'list the directories that have forks',
     words: 'none',
     options: [json],
     examples: ['ctx vault list'],
@@ -70,20 +70,20 @@ export const vaultVerbs: readonly Verb[] = [
   },
   {
     name: 'vault set',
-    summary: 'what a vault is called, and what it may hold, all its forks together',
+    summary: 'set the name of a vault, and the limits of all its forks together',
     operands: '[VAULT]',
     words: one,
     options: [
       json,
       { name: 'name', value: 'NAME', summary: 'what to call it from now on' },
-      { name: 'moved', summary: 'another directory stands at its path, and is the right one' },
+      { name: 'moved', summary: 'accept the directory that is now at its path' },
       ...limits,
     ],
     details: [
-      'A vault knows its directories by device and inode. Where another one stands at the path (a new clone, a link, an empty',
-      'mount point) every verb refuses with ESTALE, until --moved says that it is the right one.',
-      '`none` takes a limit away. Counted when your directory or edits come in, before a command, and of its fork while it',
-      'runs: a command that goes beyond is ended, so it can be a moment’s writing above.',
+      'A vault knows its directories by device and inode. If another directory is at the path (a new clone, a link, an empty',
+      'mount point), every verb refuses with ESTALE until --moved accepts it.',
+      '`none` removes a limit. Limits are checked when your directory or edits are imported, before a command and while it',
+      'runs: a command that exceeds one is ended, so usage can be above the limit for a short time.',
     ],
     examples: [
       'ctx vault set --max-bytes 20G --max-files 2000000',
@@ -104,7 +104,7 @@ export const vaultVerbs: readonly Verb[] = [
   },
   {
     name: 'vault delete',
-    summary: 'forget a vault and all its forks; your directory is not touched',
+    summary: 'delete a vault and all its forks; your directory is not touched',
     operands: 'VAULT',
     words: { least: 1, most: 1 },
     options: [json],
@@ -121,15 +121,15 @@ export const vaultVerbs: readonly Verb[] = [
   },
   {
     name: 'fsck',
-    summary: 'check that every vault is whole; only reads, unless told to repair',
+    summary: 'check that every vault is whole; reads only, without --repair',
     words: 'none',
-    options: [json, { name: 'repair', summary: 'bring back what can be, and say what is gone' }],
+    options: [json, { name: 'repair', summary: 'repair what can be repaired, and say what is lost' }],
     examples: ['ctx fsck', 'ctx fsck --repair'],
     load: async () => (await load()).fsck,
   },
   {
     name: 'flatten',
-    summary: 'make one layer of many; happens by itself beyond sixteen',
+    summary: 'merge the layers of the fork into one; done automatically beyond sixteen',
     words: 'none',
     options: onFork,
     examples: ['ctx flatten'],

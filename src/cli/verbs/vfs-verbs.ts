@@ -9,7 +9,7 @@ const specification =
 
 const writable: Option = {
   name: 'writable',
-  summary: 'a tree that is not ours (host:, s3:, webdav:, rclone:) may be written to',
+  summary: 'allow writing to a tree that ctx did not make (host:, s3:, webdav:, rclone:)',
 };
 
 export const vfsVerbs: readonly Verb[] = [
@@ -29,7 +29,7 @@ export const vfsVerbs: readonly Verb[] = [
     operands: 'SPEC PATH',
     words: { least: 2, most: 2 },
     options: [json],
-    details: [specification, 'A link leads within its tree or nowhere. --json has the bytes in base64.'],
+    details: [specification, 'Links cannot lead out of the tree. --json has the bytes in base64.'],
     examples: ['ctx vfs cat chunked:notes.ctx /todo'],
     load: async () => (await load()).cat,
   },
@@ -49,7 +49,7 @@ export const vfsVerbs: readonly Verb[] = [
     operands: 'SPEC PATH',
     words: { least: 2, most: 2 },
     options: [json, writable, { name: 'parents', summary: 'make the directories it is in' }],
-    details: [specification, 'Replaces what is there. A chunked: file that is not there is made.'],
+    details: [specification, 'Replaces what is there. A chunked: file that does not exist is made.'],
     examples: ['echo milk | ctx vfs put chunked:notes.ctx /todo'],
     load: async () => (await load()).put,
   },
@@ -92,7 +92,7 @@ export const vfsVerbs: readonly Verb[] = [
     summary: 'whether a tree is whole: every page, chunk, name and count',
     operands: 'SPEC',
     words: { least: 1, most: 1 },
-    options: [json, { name: 'collect', summary: 'give back the space of what nothing leads to' }],
+    options: [json, { name: 'collect', summary: 'free the space of chunks that nothing uses' }],
     details: ['It only reads, unless --collect is given. The exit code is 1 where something is damaged.'],
     examples: ['ctx vfs check chunked:notes.ctx'],
     load: async () => (await load()).check,
@@ -104,7 +104,7 @@ export const vfsVerbs: readonly Verb[] = [
     words: { least: 2, most: 2 },
     options: [
       json,
-      { name: 'writable', summary: 'it may be written to; a chunked: file that is not there is made' },
+      { name: 'writable', summary: 'allow writing; a chunked: file that does not exist is made' },
       { name: 'foreground', summary: 'serve it in this process, until it is unmounted or ended' },
       {
         name: 'jail',
@@ -113,8 +113,8 @@ export const vfsVerbs: readonly Verb[] = [
       },
     ],
     details: [
-      'Returns when it is mounted; one process serves it, and nothing stays mounted without that one. As root, every user',
-      'may use it; otherwise you alone. A link leads within its tree or nowhere. What memory: held is gone with it.',
+      'Returns when it is mounted. One process serves it, and the mount ends with that process. As root, every user',
+      'may use it; otherwise you alone. Links cannot lead out of the tree. What memory: held is gone with it.',
     ],
     examples: [
       'ctx vfs mount chunked:notes.ctx ~/notes --writable',
@@ -125,7 +125,7 @@ export const vfsVerbs: readonly Verb[] = [
   },
   {
     name: 'vfs unmount',
-    summary: 'take a mount of ctx away; what was written is on the disk when it returns',
+    summary: 'unmount a tree; what was written is on the disk when it returns',
     operands: 'DIR',
     words: { least: 1, most: 1 },
     options: [json],

@@ -53,7 +53,7 @@ async function answerTo({ host, request }: Asking, asked: Asked): Promise<Approv
     const answer = settledAnswer(host, store.one(asked.id));
     if (answer !== undefined) return answer;
     if (request.signal?.aborted === true) return deny('whoever asked went away');
-    if (host.now().getTime() >= asked.expiresAt) return deny('nobody answered in time');
+    if (host.now().getTime() >= asked.expiresAt) return deny('no answer came in time');
     await sleep(approvalLookMilliseconds);
   }
 }

@@ -66,7 +66,7 @@ export async function decideRequest(
   if (action === 'deny') {
     const remedy =
       rule === 'default'
-        ? `an operator who wants it tried in the jail: ctx rules add allow_with_checkpoint --class ${categories.at(-1)}`
+        ? `an operator can let it be tried in the jail: ctx rules add allow_with_checkpoint --class ${categories.at(-1)}`
         : `ctx rules list shows rule ${rule}`;
     throw refusedBy(decided, reason, remedy);
   }

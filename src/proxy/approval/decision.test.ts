@@ -54,7 +54,7 @@ describe('without a rule', () => {
   it('a person without a network is told, and the jail holds', async () => {
     const { action: what, reason } = await decided('npm install');
     assert.equal(what, 'allow_with_checkpoint');
-    assert.match(reason, /no network is granted, so it will find none; --net HOST grants one/);
+    assert.match(reason, /no network is granted, so it cannot connect; --net HOST grants one/);
   });
 
   it('what reaches for the host is denied, and says what to do instead', async () => {

@@ -39,7 +39,7 @@ function stricter(a: Decided, b: Decided): Decided {
   return danger(b) > danger(a) ? b : a;
 }
 
-const networkHint = 'no network is granted, so it will find none; --net HOST grants one';
+const networkHint = 'no network is granted, so it cannot connect; --net HOST grants one';
 
 function byDefault(
   name: CommandClass,

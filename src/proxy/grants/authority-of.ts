@@ -118,7 +118,7 @@ function refuseGrantsBesideAgent({ agent, grants }: AuthorityRequest): void {
   if (grants.network.length === 0 && Object.keys(grants.quota).length === 0) return;
   throw new ErrnoError('EINVAL', {
     operation: `agent ${agent.name}`,
-    reason: 'expected its own files to say what it may connect to and use, not the call',
+    reason: 'the network and the limits of an agent come from its own files, not from options',
     remedy: `ctx agent show ${agent.name}`,
   });
 }

@@ -91,10 +91,10 @@ export function projectAt(host: TrustHost, origin: string): ProjectState {
   if (found === undefined) return { kind: 'none' };
   const { digest } = found;
   const known = readConfirmed(host, origin);
-  if (known === undefined) return unconfirmed(digest, 'nobody has confirmed it');
+  if (known === undefined) return unconfirmed(digest, 'it is not confirmed');
   if (known.digest !== digest) return unconfirmed(digest, 'it has changed since it was confirmed');
   if (known.identity !== identityOf(origin)) {
-    return unconfirmed(digest, 'it was confirmed for another directory that stood here');
+    return unconfirmed(digest, 'it was confirmed for another directory that was here');
   }
   return { kind: 'confirmed', digest, defaults: known.defaults };
 }

@@ -52,7 +52,7 @@ function groupsObstacle(host: Host, { identity }: Authority): Obstacle | undefin
   }
   const missing = identity.groups.filter((group) => !host.groups.includes(group));
   if (missing.length === 0) return undefined;
-  const reason = `groups ${missing.join(', ')}: without root a command has the groups of whoever runs it, and you are not in these`;
+  const reason = `groups ${missing.join(', ')}: without root a command has your groups, and you are not in these`;
   return { code: 'ENOTSUP', reason, remedy: 'run it as root, or take them out of its groups file' };
 }
 
@@ -81,5 +81,7 @@ export function assertRunnable(host: Host, place: Place, resolved: ResolvedAutho
 export function withheld(place: Place, { live }: ResolvedAuthority): readonly string[] {
   // Binds are not shifted with the command: to the host's files it is a stranger.
   const shifted = place.owner.shift > 0 && live.length > 0;
-  return shifted ? ["root's commands are nobody to the host's files: there they write what everybody may write"] : [];
+  return shifted
+    ? ["root's commands run as an unprivileged user, so on the host only world-writable files can be changed"]
+    : [];
 }

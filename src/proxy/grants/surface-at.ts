@@ -100,7 +100,7 @@ export function grantedPaths(
   for (const path of found.skipped) warnings.push(`skipped ${option} ${visible(path)}: there is no such path`);
   const paths = found.paths.filter((path) => {
     if (!hidden.some((directory) => contains(directory, checkedPlace(path, option)))) return true;
-    warnings.push(`skipped ${option} ${visible(path)}: ctx keeps its own files there, and shows them to nobody`);
+    warnings.push(`skipped ${option} ${visible(path)}: ctx keeps its own files there, and never shows them`);
     return false;
   });
   return { paths, links: found.links };

@@ -25,7 +25,7 @@ function usedSoFar(path: string): number {
   throw new ErrnoError('EIO', {
     operation: 'count the use',
     path,
-    reason: 'expected one number: nobody knows how often the agent was used',
+    reason: 'expected one number: how often the agent was used',
     remedy: 'write how often, or remove the file to begin at 0',
   });
 }

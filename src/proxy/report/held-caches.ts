@@ -7,7 +7,7 @@ export function heldCachesText(held: readonly HeldCache[]): readonly string[] {
   const holder = held.find((each) => each.holder !== undefined)?.holder;
   const who = holder === undefined ? 'another command' : `process ${holder.pid} in ${holder.directory}`;
   return [
-    `read-only here, since ${who} has them to write (ctx ps): ${held.map(({ path }) => path).join(', ')}; ` +
+    `read-only here, since ${who} uses them for writing (ctx ps): ${held.map(({ path }) => path).join(', ')}; ` +
       'to write them, run it again when that has ended, or without --cache share',
   ];
 }

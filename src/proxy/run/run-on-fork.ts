@@ -43,7 +43,7 @@ function besideFacts({ commands, count }: Arrived): Readonly<Record<string, Json
 
 function waitingText(count: number): readonly string[] {
   if (count === 0) return [];
-  return [`${count} of your own edits enter the fork when all commands that are at work on it have ended`];
+  return [`${count} of your own edits will be picked up when all running commands have ended`];
 }
 
 /** The fork is locked until the command has started, and again when it has ended. */

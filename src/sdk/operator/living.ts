@@ -89,7 +89,7 @@ function freeing({ store }: Host, table: ProcessTable): readonly Found[] {
     return verb === 'empty' && directory === trash;
   };
   return [...table.keys()].filter(isOurs).map((pid): Found => {
-    const end = `kill ${pid}; the next verb goes on with it`;
+    const end = `kill ${pid}; the next verb continues it`;
     const what = `${trashCount(store)} deleted directories`;
     return { kind: 'freeing', pid, origin: null, fork: null, what, holdsFork: false, end };
   });

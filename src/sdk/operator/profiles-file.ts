@@ -20,7 +20,7 @@ function refuse(file: string, reason: string): never {
 function texts(value: unknown, where: string, file: string): readonly string[] {
   if (Array.isArray(value) && value.every((each): each is string => typeof each === 'string' && each !== ''))
     return value;
-  return refuse(file, `expected a list of texts for ${where}`);
+  return refuse(file, `expected a list of strings for ${where}`);
 }
 
 /** A path is copied to the same place below another home: it must not lead out of either. */
@@ -49,7 +49,7 @@ function profileFrom(name: string, value: unknown, file: string): Profile {
   const copies = [...needs('copies').filter(({ secret }) => secret !== true), ...secrets];
   for (const { what } of copies) checkedCopy(what, file);
   const command = table['command'] === undefined ? (before?.command ?? []) : texts(table['command'], 'command', file);
-  if (command.length === 0) refuse(file, `expected a command in [${name}]: it is no profile that ctx knows`);
+  if (command.length === 0) refuse(file, `expected a command in [${name}]: it is not a profile that ctx knows`);
   return {
     name,
     summary: typeof table['summary'] === 'string' ? table['summary'] : (before?.summary ?? why),

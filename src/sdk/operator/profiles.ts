@@ -67,7 +67,7 @@ export const builtInProfiles: readonly Profile[] = [
       { what: 'ANTHROPIC_MODEL', why: 'the model you chose' },
     ],
     variables: [
-      { what: 'IS_SANDBOX=1', why: 'it is one: as root it refuses to skip its own questions elsewhere' },
+      { what: 'IS_SANDBOX=1', why: 'this is a sandbox: as root it refuses to skip its own questions elsewhere' },
       { what: 'DISABLE_AUTOUPDATER=1', why: updates },
       { what: 'CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1', why: 'telemetry and error reports have no host here' },
     ],
@@ -135,7 +135,7 @@ export const builtInProfiles: readonly Profile[] = [
       { what: 'GEMINI_MODEL', why: 'the model you chose' },
       { what: 'GOOGLE_CLOUD_PROJECT', why: 'accounts of organisations need it' },
     ],
-    variables: [{ what: 'NO_BROWSER=true', why: 'no browser is in here: it asks for a code instead' }],
+    variables: [{ what: 'NO_BROWSER=true', why: 'there is no browser inside: it asks for a code instead' }],
     copies: [
       { what: '.gemini/settings.json', why: settings, secret: true },
       { what: '.gemini/.env', why: 'your variables for it, keys among them', secret: true },

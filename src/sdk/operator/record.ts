@@ -72,7 +72,7 @@ export class AuditRecord {
       operation: 'ctx audit',
       path: chain,
       reason: `agent ${this.#options.as} may not read the records of ${chain}`,
-      remedy: `an operator would add to its policy: allow TYPE ${chain.replace('/', ':')} read`,
+      remedy: `an operator can add to its policy: allow TYPE ${chain.replace('/', ':')} read`,
     });
   }
 

@@ -17,8 +17,8 @@ export interface NewRule {
   readonly match: RuleMatch;
   /** For the commands of this agent alone; without one, for everybody's. */
   readonly agent?: string | undefined;
-  /** Where no agent is named: for the commands of nobody alone. */
-  readonly nobody?: boolean | undefined;
+  /** Where no agent is named: only for commands without an agent. */
+  readonly withoutAgent?: boolean | undefined;
 }
 
 export interface Tried {
@@ -39,10 +39,10 @@ export class Rules {
     return readRules(this.#host);
   }
 
-  async add({ action, match, agent, nobody = false }: NewRule): Promise<Rule> {
+  async add({ action, match, agent, withoutAgent = false }: NewRule): Promise<Rule> {
     // A rule for an agent that does not exist would wait for whoever takes its name.
     if (agent !== undefined) await this.#host.agents(agent);
-    const rule = makeRule(action, agent ?? (nobody ? '-' : '*'), match);
+    const rule = makeRule(action, agent ?? (withoutAgent ? '-' : '*'), match);
     const facts = { action, agent: rule.agent, match: matchText(rule.match) };
     const verb = { type: 'rules.add', object: `rule/${rule.id}`, durable: true, facts };
     recordedAct(this.#host, verb, () => addRule(this.#host, rule));

@@ -20,7 +20,7 @@ export function edited(path: string, text: string, { before, after, all = false 
   const parts = text.split(before);
   const count = parts.length - 1;
   if (count === 0) {
-    throw refuse('the text to replace is not in the file', 'read the file, and copy what stands there exactly');
+    throw refuse('the text to replace is not in the file', 'read the file, and copy the text exactly');
   }
   if (count > 1 && !all) {
     throw refuse(`the text to replace is in the file ${count} times`, 'take more lines around it, or replace all');

@@ -149,7 +149,7 @@ export function failureOf(operation: string, path: string, said: string): ErrnoE
   return new ErrnoError(code, {
     operation,
     path,
-    reason: text === '' ? 'the command failed without a word' : text,
+    reason: text === '' ? 'the command failed without an error message' : text,
     remedy: remedies[code],
   });
 }

@@ -100,7 +100,7 @@ export class KeptJails {
       throw new ErrnoError('EPERM', {
         operation: 'jail stop',
         path: spot.origin,
-        reason: 'the kept jail goes on: it is for its own user to stop',
+        reason: 'the kept jail is still running: only its own user can stop it',
         remedy: 'ctx jail list names the process that keeps it',
       });
     }

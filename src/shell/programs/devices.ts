@@ -1,7 +1,7 @@
 /** Programs that work on mounts, disks and filesystems. A filesystem in a file of the workspace is a file; `read-tool` tells them apart. */
 import { each, type Program, type Programs } from '../program.js';
 
-const devices = 'works on mounts and devices of the host, of which a jail has none';
+const devices = 'works on mounts and devices of the host, which a jail does not have';
 
 export const makesFilesystem: Program = {
   is: 'd',

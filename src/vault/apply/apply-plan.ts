@@ -44,7 +44,7 @@ const temporary = /(^|\/)\.ctx-[0-9a-f]{16}\.(new|old)(\/|$)/;
 /** Undefined for what may be written. */
 function reasonToLeaveOut({ kind, type, path }: Change, own: readonly string[]): string | undefined {
   if (path === '.ctx' || path.startsWith('.ctx/')) {
-    return 'what stands in .ctx says what commands here may see: it is yours to write';
+    return '.ctx controls what commands here may see: only you may change it';
   }
   // What would end or replace a directory above them, too.
   const isAbove = (kind === 'deleted' || type !== 'directory') && own.some((each) => isAtOrBelow(each, [path]));
@@ -106,7 +106,7 @@ function leftOutOf(due: readonly Change[], own: readonly string[]): ReadonlyMap<
     if (reason !== undefined) reasons.set(change.path, reason);
   }
   for (const path of stayingWith(new Set(reasons.keys()), due)) {
-    if (!reasons.has(path)) reasons.set(path, 'it goes with something that is not written to your directory');
+    if (!reasons.has(path)) reasons.set(path, 'it belongs to something that is not written to your directory');
   }
   return reasons;
 }

@@ -53,7 +53,7 @@ export function fitSteps(
     leftOut: steps.filter(stays).map(({ path }) => ({
       path,
       code: 'ENOTEMPTY',
-      reason: 'the directory holds files that the fork knows nothing of',
+      reason: 'the directory holds files that the fork does not know',
     })),
   };
 }

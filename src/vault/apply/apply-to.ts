@@ -38,7 +38,7 @@ async function agreeing(fork: OpenFork, layers: readonly string[], directory: st
 }
 
 function inOtherRoots(fork: OpenFork, changes: RootChanges): readonly Problem[] {
-  const reason = 'it is of another directory than the workspace';
+  const reason = 'it belongs to another directory than the workspace';
   return [...changes].flatMap(([key, list]) =>
     key === workspaceRoot
       ? []

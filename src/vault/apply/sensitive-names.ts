@@ -25,7 +25,7 @@ const versionControl: readonly NameRule[] = [
   { pattern: /(^|\/)\.git$/i, why: 'git takes its repository, and what that runs, from where it points' },
   named('git fetches and checks out what it names', '\\.gitmodules'),
   named('git takes programs to run from it, where a configuration includes it', '\\.gitconfig'),
-  below('hg or sl runs hooks and extensions of it', '\\.hg', '\\.sl'),
+  below('hg or sl runs hooks and extensions from it', '\\.hg', '\\.sl'),
   named('hg runs hooks and extensions that it names', '\\.hgrc|hgrc'),
   below('jj takes programs to run from it', '\\.jj'),
 ];
@@ -52,8 +52,8 @@ const shells: readonly NameRule[] = [
     '\\.(xprofile|xinitrc|xsession|xsessionrc|pam_environment|tmux\\.conf|screenrc)',
   ),
   below('ssh, gpg or a cloud tool obeys it', '\\.ssh', '\\.gnupg', '\\.aws', '\\.kube', '\\.docker'),
-  below('programs obey what stands below it', '\\.config', '\\.local/(bin|share)', '\\.emacs\\.d', '\\.vim'),
-  named('programs obey what stands below it', '\\.github', '\\.local'),
+  below('programs obey what is below it', '\\.config', '\\.local/(bin|share)', '\\.emacs\\.d', '\\.vim'),
+  named('programs obey what is below it', '\\.github', '\\.local'),
   named(
     'entering the directory runs it',
     '\\.envrc(\\..*)?',
@@ -167,7 +167,7 @@ const tools: readonly NameRule[] = [
   named('gradle or maven, also an editor’s, runs it', '(gradle|maven)-wrapper\\.(jar|properties)'),
   named('gradle, also an editor’s, takes the java that it runs from it', '\\.gradle/config\\.properties'),
   named('dotnet, also an editor’s, obeys it', 'Directory\\.(Build|Packages|Solution)\\.(props|targets|rsp)'),
-  named('bazel obeys it, whatever it is told to do', '\\.bazelrc|\\.bazelversion|\\.bazeliskrc', 'tools/bazel'),
+  named('bazel obeys it, whatever it is asked to do', '\\.bazelrc|\\.bazelversion|\\.bazeliskrc', 'tools/bazel'),
 ];
 
 export const sensitiveNames: readonly NameRule[] = [

@@ -77,7 +77,7 @@ function textOf(content: TreeContent | undefined): string | undefined {
 export function sensitivity(change: Change, before?: TreeContent, after?: TreeContent): string | undefined {
   const { kind, type, path } = change;
   if (kind === 'deleted' || type === 'directory') return undefined;
-  if (type === 'fifo') return 'whoever reads it waits for somebody to write it';
+  if (type === 'fifo') return 'a program that reads it waits for one that writes';
   const rule = sensitiveNames.find(({ pattern }) => pattern.test(path));
   const [old, now] = [textOf(before), textOf(after)];
   if (formatter.test(path) && now !== undefined && isHarmlessFormatter(now)) return undefined;

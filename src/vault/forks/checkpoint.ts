@@ -54,7 +54,7 @@ function refuseTaken({ meta }: OpenFork, name: string): void {
   if (!isForkName(name) || /^\d+$/.test(name)) {
     throw new ErrnoError('EINVAL', {
       operation: 'save a checkpoint',
-      reason: `expected a name that begins with a letter or digit and is no number, got '${name}'`,
+      reason: `expected a name that begins with a letter or digit and is not a number, got '${name}'`,
       remedy: 'letters, digits and . _ + - are fine, up to 64 of them',
     });
   }

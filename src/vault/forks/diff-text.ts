@@ -107,7 +107,7 @@ function otherText({ change, before, after }: TextChange): string {
   const [type = '', ...rest] = there.type;
   const what = `${type.toUpperCase()}${rest.join('')} ${name}`;
   if (change.unlisted !== undefined) {
-    return `${what}: ${change.kind}, with ${change.unlisted} or more entries that are too many or too deep to be listed\n`;
+    return `${what}: ${change.kind}, with ${change.unlisted} or more entries that are too many or too deep to list\n`;
   }
   if (before.type === 'missing') return `${what}: added, mode ${octal(after.mode)}\n`;
   if (after.type === 'missing') return `${what}: deleted\n`;

@@ -160,7 +160,7 @@ export function createFork(access: VaultAccess, wanted: string | undefined, sour
       throw new ErrnoError('EEXIST', {
         operation: 'make a fork',
         reason: `there is a fork '${name}' already`,
-        remedy: `ctx fork use ${name} works on it, ctx fork delete ${name} forgets it`,
+        remedy: `ctx fork use ${name} works on it, ctx fork delete ${name} deletes it`,
       });
     }
     const origin: Origin =
@@ -189,7 +189,7 @@ export async function deleteFork(access: VaultAccess, name: string): Promise<voi
     throw new ErrnoError('EINVAL', {
       operation: 'delete the fork',
       reason: `'${mainFork}' is the fork that is always there`,
-      remedy: 'ctx drop forgets what it holds',
+      remedy: 'ctx drop discards its changes',
     });
   }
   if (!isForkName(name) || !existsSync(paths.fork(name).directory)) existingFork(access, name);

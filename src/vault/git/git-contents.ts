@@ -111,7 +111,7 @@ export function contentHome(sides: ContentSides): ContentOutcome {
     case 'head':
       return headOf(text);
     case 'ref':
-      return isComingRef(name) ? refOf(name, text) : sensitive('it is no name of a ref');
+      return isComingRef(name) ? refOf(name, text) : sensitive('it is not the name of a ref');
     case 'packed refs':
       return packedRefsOf(text, mine);
     case 'pseudo ref': {

@@ -153,7 +153,7 @@ export async function obeyedPaths(request: ObeyedRequest): Promise<ObeyedPaths> 
     const all = ['config', ...words(link), '--list', '--show-origin', '-z', '--includes'];
     const { code, stdout, reason } = await git.run({ words: all, environment: { ...shell, GIT_DIR: link }, cwd: link });
     if (code === 0) return parse(stdout, link, directory);
-    fail(tops, reason === '' ? 'git ended without a word' : reason);
+    fail(tops, reason === '' ? 'git ended without an error message' : reason);
     return [];
   };
   const seen = new Set<string>();

@@ -127,7 +127,7 @@ export async function takeObjects(request: ObjectsRequest): Promise<TakenObjects
       const { code, reason } = await take();
       if (code === 0) continue;
       failed.push(take);
-      fault = reason === '' ? 'git ended without a word' : reason;
+      fault = reason === '' ? 'git ended without an error message' : reason;
     }
     left = failed;
   }

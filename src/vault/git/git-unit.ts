@@ -252,13 +252,13 @@ export async function takeUnit(unit: Unit, request: UnitRequest): Promise<UnitHo
     if (ofCommit.has(part)) fault ??= `it goes with ${item.change.path}, which is held back`;
   }
   if (items.some((item) => isUnderWay(item) && sensitive.has(item))) {
-    fault ??= 'a merge, a rebase or the like is under way, which stays: without it the next commit would be another';
+    fault ??= 'a merge or rebase is under way, which stays in the fork: without it the next commit would differ';
   }
   if (fault === undefined) {
     const needs = outcomes.flatMap(([, outcome]) => (outcome.is === 'file' ? outcome.needs : []));
     const kinds = await kindsOf(objects, [...new Set(needs.map(({ id }) => id))]);
     const lacking = needs.find(({ id, kind }) => !kinds.has(id) || (kind !== undefined && kinds.get(id) !== kind));
-    if (lacking !== undefined) fault = `${lacking.id} is not there, or is no ${lacking.kind ?? 'object'}`;
+    if (lacking !== undefined) fault = `${lacking.id} is not there, or is not a ${lacking.kind ?? 'object'}`;
   }
   for (const [{ item, part }, outcome] of outcomes) {
     if (outcome.is === 'sensitive') continue;

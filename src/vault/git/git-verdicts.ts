@@ -46,12 +46,12 @@ const whyOther: readonly (readonly [RegExp, string])[] = [
   [/^modules\//, 'it is the repository of a submodule, with programs to run'],
   [/^worktrees\//, 'it is a working tree of the repository elsewhere'],
   [/^(remotes|branches)\//, 'git pushes and fetches where it says'],
-  [/\.lock$/, 'git waits for whoever holds it'],
+  [/\.lock$/, 'git waits for the process that holds it'],
 ];
 
 const whyPart: Partial<Record<Part, string>> = {
   configuration: 'git takes programs to run from it',
-  state: 'git goes on with what it says, and may run it',
+  state: 'git continues what it says, and may run it',
   shallow: 'git takes history to end where it says',
   exclude: 'git status hides files by it',
   head: 'without it there is no repository',

@@ -25,7 +25,7 @@ export function loadStoreMark(library: string): StoreMark {
     throw new ErrnoError('ENOSYS', {
       operation: 'open the store',
       path: library,
-      reason: 'expected the library that marks it',
+      reason: 'the library that marks the store is missing',
       remedy: 'npm run setup -- start, in the checkout of ctxfs',
       cause,
     });

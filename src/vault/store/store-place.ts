@@ -30,10 +30,10 @@ export function ownPlace(path: string, uid: number): string {
     path: place,
     reason: isTheirs
       ? `expected a directory of your own (uid ${uid}), found one of uid ${about.uid}`
-      : `expected a directory that nobody else may write, found mode ${(about.mode & 0o7777).toString(8)}`,
+      : `expected a directory that only you may write, found mode ${(about.mode & 0o7777).toString(8)}`,
     remedy: isTheirs
       ? 'set CTX_DATA, CTX_ROOT or XDG_CONFIG_HOME to a directory of your own'
-      : `chmod go-w ${place}, if nobody else wrote it`,
+      : `chmod go-w ${place}, if no other user wrote to it`,
   });
 }
 

@@ -28,8 +28,7 @@ export function unlistedNotes(changes: readonly Pick<Change, 'path' | 'unlisted'
   const notes = found
     .slice(0, unlistedShown)
     .map(
-      ({ path, unlisted }) =>
-        `${unlisted} or more entries below ${shortened(path)} are too many or too deep to be listed`,
+      ({ path, unlisted }) => `${unlisted} or more entries below ${shortened(path)} are too many or too deep to list`,
     );
   if (found.length > notes.length) {
     const rest = found.slice(notes.length);

@@ -23,12 +23,12 @@ export interface Job {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  EBUSY: 'it is in use by somebody else',
+  EBUSY: 'it is in use by another process',
   EMFILE: 'the tree is deeper than the limit of open files allows; raise it (ulimit -Hn)',
   ENOENT: 'expected it to exist',
   ENOSPC: 'no space is left on the device',
   ENOTEMPTY: 'expected an empty directory',
-  ESTALE: 'another directory than the one this vault knows stands there, or a link, or nothing',
+  ESTALE: 'the directory that this vault knows was replaced by another one or a link, or removed',
   EROFS: 'the filesystem is read-only',
 };
 

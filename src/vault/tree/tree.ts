@@ -335,7 +335,7 @@ export class Tree {
   unlock(descriptor: number): void {
     const library = this.#lockLibraryOrNone();
     if (library !== undefined && library.unlock(descriptor) === 0) return;
-    throw new ErrnoError('ENOSYS', { operation: 'unlock', reason: 'expected the library that locks files' });
+    throw new ErrnoError('ENOSYS', { operation: 'unlock', reason: 'the library that locks files is missing' });
   }
 
   /** Deletes all that is in a directory, in a process that nobody waits for and that outlives this one. */

@@ -61,7 +61,7 @@ function freshFile(path: string): number {
     return inParent(path, 'export', (at) => openSync(at, 'wx', 0o666));
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw fromSystemError(error, 'export', path);
-    const reason = 'expected a path where nothing stands yet';
+    const reason = 'expected a path that does not exist yet';
     throw new ErrnoError('EEXIST', { operation: 'export', path, reason, remedy: 'name another place' });
   }
 }

@@ -57,9 +57,9 @@ function forkFaults(access: VaultAccess, name: string, meta: ForkMeta, vault: Va
     ...missingLayers(access, [...frozen, meta.live], what),
     ...emptyLayers(access, frozen, what),
     ...moments,
-    ...(ahead ? [{ what: `${what} stands on a trunk that is newer than the vault's`, where: access.paths.meta }] : []),
+    ...(ahead ? [{ what: `${what} needs a trunk that is newer than the vault's`, where: access.paths.meta }] : []),
     ...(doubled
-      ? [{ what: `${what} has two checkpoints of one number`, where: access.paths.fork(name).directory }]
+      ? [{ what: `${what} has two checkpoints with the same number`, where: access.paths.fork(name).directory }]
       : []),
     ...(shared ? [{ what: `${what} writes into a layer that is frozen`, where: access.paths.layer(meta.live) }] : []),
   ];
@@ -93,7 +93,7 @@ async function digestFaults(access: VaultAccess, forks: ReadonlyMap<string, Fork
     const kept = existsSync(access.paths.layer(layer)) ? keptDigest(access, layer) : undefined;
     if (kept === undefined || (await layerDigest(access, layer, 0)) === kept) continue;
     const where = access.paths.layer(layer);
-    faults.push({ what: 'a frozen layer is not what it was: its digest is another', where });
+    faults.push({ what: 'a frozen layer has changed: its digest differs', where });
   }
   return faults;
 }
@@ -156,7 +156,7 @@ export async function inspectVault(access: VaultAccess): Promise<readonly VaultF
   for (const name of existsSync(paths.layers) ? readdirSync(paths.layers) : []) {
     const strange =
       checked(paths.layer(name), faults, () => makerOf(paths, name)) === undefined && rootsOf(paths, name).length > 0;
-    if (strange) faults.push({ what: 'a layer that nobody made', where: paths.layer(name) });
+    if (strange) faults.push({ what: 'a layer that belongs to no fork', where: paths.layer(name) });
   }
   return faults;
 }

@@ -32,7 +32,7 @@ async function repairFork(access: VaultAccess, vault: VaultMeta, name: string): 
   if (found === undefined) {
     const stack = { position: vault.position, base: vault.trunk, deltas: [] };
     writeForkMeta(place.directory, newForkMeta(access, name, stack), { durable: true });
-    return [`fork ${name}: nothing of it could be read; it starts afresh`];
+    return [`fork ${name}: it could not be read, and starts afresh`];
   }
   let meta: ForkMeta = found;
   if (isSuspect(place.directory)) {
@@ -45,7 +45,7 @@ async function repairFork(access: VaultAccess, vault: VaultMeta, name: string): 
   let after = withoutMissing(access, meta);
   const gone = deltas.filter((layer) => !existsSync(access.paths.layer(layer)));
   if (gone.length > 0) after = { ...after, deltas: after.deltas.filter((layer) => !gone.includes(layer)) };
-  if (gone.length > 0) said.push(`fork ${name}: ${gone.length} layers of it are gone, with what they held`);
+  if (gone.length > 0) said.push(`fork ${name}: ${gone.length} layers are gone, with what they held`);
   if (after.checkpoints.length < checkpoints.length)
     said.push(`fork ${name}: ${checkpoints.length - after.checkpoints.length} checkpoints are gone`);
   if ((after.applied ?? []).length < applied.length)

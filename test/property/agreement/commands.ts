@@ -33,7 +33,7 @@ export async function chooseRules(random: Random, operator: Operator, agents: re
     const command = { command: argvOf(random), ...(random() < 0.3 ? { prefix: true as const } : {}) };
     const match = random() < 0.4 ? { class: pick(random, classes) } : command;
     const agent = random() < 0.4 ? pick(random, agents) : undefined;
-    await operator.rules.add({ action: pick(random, actions), match, agent, nobody: random() < 0.3 });
+    await operator.rules.add({ action: pick(random, actions), match, agent, withoutAgent: random() < 0.3 });
   }
 }
 

@@ -162,7 +162,7 @@ export class ChunkDatabase {
       throw new ErrnoError(full ? 'ENOSPC' : 'EIO', {
         operation: 'write',
         path: this.file,
-        reason: `the transaction failed, and nothing of it is there: ${error instanceof Error ? error.message : error}`,
+        reason: `the transaction failed, and nothing was written: ${error instanceof Error ? error.message : error}`,
         cause: error,
       });
     }

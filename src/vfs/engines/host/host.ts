@@ -167,7 +167,7 @@ class HostFileSystem implements FileSystem {
   }
 
   mknod(directory: Inode, name: Name, creation: Creation, kind: Kind): Attributes {
-    if (kind !== 'file') throw failure('EPERM', 'mknod', name, 'host trees get no devices, pipes and sockets');
+    if (kind !== 'file') throw failure('EPERM', 'mknod', name, 'host trees cannot hold devices, pipes or sockets');
     const { attributes, handle } = this.create(directory, name, creation, { read: true, write: false });
     this.release(handle);
     return attributes;
@@ -186,7 +186,8 @@ class HostFileSystem implements FileSystem {
 
   read(handle: Handle, offset: number, length: number): Buffer {
     if (!this.#handles.mode(handle, 'read').read) throw failure('EBADF', 'read');
-    if (offset < 0 || length < 0) throw failure('EINVAL', 'read', undefined, 'expected a place in the file');
+    if (offset < 0 || length < 0)
+      throw failure('EINVAL', 'read', undefined, 'expected an offset and a length of at least 0');
     const size = Math.max(0, Math.min(length, fstatSync(handle).size - offset));
     const bytes = Buffer.allocUnsafe(size);
     let done = 0;
@@ -201,7 +202,7 @@ class HostFileSystem implements FileSystem {
   write(handle: Handle, offset: number, bytes: Uint8Array): number {
     const mode = this.#handles.mode(handle, 'write');
     if (!mode.write) throw failure('EBADF', 'write');
-    if (offset < 0) throw failure('EINVAL', 'write', undefined, 'expected a place in the file');
+    if (offset < 0) throw failure('EINVAL', 'write', undefined, 'expected an offset and a length of at least 0');
     let done = 0;
     while (done < bytes.length) {
       done += writeSync(handle, bytes, done, bytes.length - done, mode.append === true ? null : offset + done);
@@ -210,7 +211,7 @@ class HostFileSystem implements FileSystem {
   }
 
   allocate(): void {
-    throw failure('ENOTSUP', 'allocate', undefined, 'host trees have no holes to make');
+    throw failure('ENOTSUP', 'allocate', undefined, 'host trees cannot make holes');
   }
 
   seek(handle: Handle, offset: number, wanted: 'data' | 'hole'): number {

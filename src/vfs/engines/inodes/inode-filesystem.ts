@@ -137,7 +137,8 @@ export class InodeFileSystem implements FileSystem {
   read(handle: Handle, offset: number, length: number): Buffer {
     const { inode, read } = this.#open.at(handle, 'read');
     if (!read) throw failure('EBADF', 'read');
-    if (offset < 0 || length < 0) throw failure('EINVAL', 'read', undefined, 'expected a place in the file');
+    if (offset < 0 || length < 0)
+      throw failure('EINVAL', 'read', undefined, 'expected an offset and a length of at least 0');
     const { kind, size } = this.#records.record(inode, 'read');
     if (kind === 'directory') throw failure('EISDIR', 'read');
     const end = Math.min(size, offset + length);
@@ -146,7 +147,7 @@ export class InodeFileSystem implements FileSystem {
 
   write(handle: Handle, offset: number, bytes: Uint8Array): number {
     const file = this.#writing(handle, 'write');
-    if (offset < 0) throw failure('EINVAL', 'write', undefined, 'expected a place in the file');
+    if (offset < 0) throw failure('EINVAL', 'write', undefined, 'expected an offset and a length of at least 0');
     const record = this.#records.record(file.inode, 'write');
     if (bytes.length === 0) return 0;
     const from = file.append === true ? record.size : offset;

@@ -176,7 +176,8 @@ class RemoteFileSystem implements FileSystem {
   async read(handle: Handle, offset: number, length: number): Promise<Buffer> {
     const { inode, read } = this.#open.at(handle, 'read');
     if (!read) throw failure('EBADF', 'read');
-    if (offset < 0 || length < 0) throw failure('EINVAL', 'read', undefined, 'expected a place in the file');
+    if (offset < 0 || length < 0)
+      throw failure('EINVAL', 'read', undefined, 'expected an offset and a length of at least 0');
     const node = this.#nodes.at(inode, 'read');
     if (node.kind === 'directory') throw failure('EISDIR', 'read');
     return this.#contents.read(node, offset, length);
@@ -185,7 +186,7 @@ class RemoteFileSystem implements FileSystem {
   write(handle: Handle, offset: number, bytes: Uint8Array): Answer<number> {
     const file = this.#open.at(handle, 'write');
     if (!file.write) throw failure('EBADF', 'write');
-    if (offset < 0) throw failure('EINVAL', 'write', undefined, 'expected a place in the file');
+    if (offset < 0) throw failure('EINVAL', 'write', undefined, 'expected an offset and a length of at least 0');
     const node = this.#nodes.at(file.inode, 'write');
     // It is kept until its turn comes, and a mount uses the bytes of a request again.
     const kept = Buffer.from(bytes);
@@ -200,7 +201,7 @@ class RemoteFileSystem implements FileSystem {
   }
 
   allocate(): void {
-    throw failure('ENOTSUP', 'allocate', undefined, `${this.label} has no holes to make`);
+    throw failure('ENOTSUP', 'allocate', undefined, `${this.label} cannot make holes`);
   }
 
   seek(handle: Handle, offset: number, wanted: 'data' | 'hole'): number {

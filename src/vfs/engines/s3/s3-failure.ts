@@ -52,7 +52,7 @@ export function s3Failure(error: unknown, operation: string, label: string, limi
     return refuse('EACCES', `its server does not accept the credentials (${name || statusOf(error)})`, remedy);
   }
   if (statusOf(error) === 412 || name === 'PreconditionFailed' || name === 'ConditionalRequestConflict') {
-    return refuse('ESTALE', 'somebody else has changed it meanwhile, and nothing was overwritten');
+    return refuse('ESTALE', 'another client has changed it meanwhile, and nothing was overwritten');
   }
   if (saysMissing(error)) return refuse('ESTALE', 'it is not there any more');
   if (wayCodes.has(code) || wayCodes.has(name)) {

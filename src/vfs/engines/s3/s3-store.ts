@@ -281,7 +281,7 @@ export class S3Store implements RemoteStore {
     if (condition.IfMatch === undefined) return;
     const there = await this.#head(Key.slice(this.#prefix.length));
     if (there !== undefined && this.#writtenTag(there.version) === condition.IfMatch) return;
-    throw failure('ESTALE', 'write', nameFromText(Key), 'somebody else has changed it meanwhile');
+    throw failure('ESTALE', 'write', nameFromText(Key), 'another client has changed it meanwhile');
   }
 
   async #copy(from: string, to: string): Promise<void> {

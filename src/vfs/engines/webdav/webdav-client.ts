@@ -76,8 +76,8 @@ export class WebdavClient {
       403: ['EACCES', 'its server refuses it (403)', credentialsRemedy],
       404: ['ENOENT', 'it is not there'],
       409: ['ENOENT', 'its directory is not there'],
-      412: ['ESTALE', 'somebody else has changed it meanwhile, and nothing was overwritten'],
-      423: ['EBUSY', 'somebody has locked it'],
+      412: ['ESTALE', 'another client has changed it meanwhile, and nothing was overwritten'],
+      423: ['EBUSY', 'it is locked'],
       507: ['ENOSPC', 'its server has no room left'],
     };
     const [code, reason, remedy] = known[status] ?? (['EIO', `its server answered ${status}`] as const);

@@ -65,7 +65,7 @@ export class WebdavStore implements RemoteStore {
     if (answer.status !== 206 && answer.status !== 200) throw this.#client.refused(answer, 'read');
     const { etag } = answer.headers;
     if (typeof etag === 'string' && version.startsWith('"') && etag !== version) {
-      throw failure('ESTALE', 'read', nameFromText(path), 'somebody else has changed it meanwhile');
+      throw failure('ESTALE', 'read', nameFromText(path), 'another client has changed it meanwhile');
     }
     const bytes = answer.status === 206 ? answer.body : answer.body.subarray(offset, offset + length);
     if (bytes.length === length) return bytes;
@@ -123,7 +123,7 @@ export class WebdavStore implements RemoteStore {
     if (expected === 'anything' || expected === 'nothing') return;
     const there = await this.stat(path);
     if (there?.version === expected.version) return;
-    const reason = 'somebody else has changed it meanwhile, and nothing was overwritten';
+    const reason = 'another client has changed it meanwhile, and nothing was overwritten';
     throw failure('ESTALE', 'write', nameFromText(path), reason);
   }
 
