@@ -1,5 +1,5 @@
 /** Processes of this machine as /proc shows them at one moment: who started whom, since when, and what they hold in memory. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 
 export interface ProcessEntry {
   readonly parent: number;
@@ -23,6 +23,26 @@ function textOf(path: string): string {
 
 function bootMilliseconds(): number {
   return Number(/^btime (\d+)$/m.exec(textOf('/proc/stat'))?.[1] ?? 0) * 1000;
+}
+
+/** When it was started, in the kernel's own count: another process of the same number has another. Undefined where there is none that lives. */
+export function startOf(pid: number): string | undefined {
+  const stat = textOf(`/proc/${pid}/stat`);
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return stat === '' || /^[ZX]/.test(fields[0] ?? '') ? undefined : fields[startField];
+}
+
+/** Whose it is; undefined where it has ended. */
+export function ownerOf(pid: number): number | undefined {
+  return statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid;
+}
+
+/** The environment that it was started with; empty where that is not ours to see. */
+export function environmentOf(pid: number): Readonly<Record<string, string>> {
+  const pairs = textOf(`/proc/${pid}/environ`)
+    .split('\0')
+    .filter((pair) => pair.includes('='));
+  return Object.fromEntries(pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]));
 }
 
 export function readProcessTable(): ProcessTable {

@@ -10,10 +10,10 @@ const subjects: Readonly<Record<string, readonly string[]>> = {
   'checkpoints, forks and files': ['checkpoint', 'fork', 'blame', 'inspect', 'prepare', 'vfs'],
   'what may run': ['classify', 'rules', 'approvals', 'trust', 'secret', 'why', 'surface', 'preamble'],
   'agents and tools': ['agent', 'tool', 'model', 'view', 'policy', 'mount'],
-  'jails, and what is running': ['jail', 'ps'],
+  'jails, and what is running': ['jail', 'ps', 'stop'],
   'your programs': ['hook', 'mcp', 'completion'],
   'the record': ['audit'],
-  'the store': ['vault', 'gc', 'fsck', 'flatten'],
+  'the store': ['vault', 'gc', 'fsck', 'flatten', 'uninstall'],
 };
 
 export interface VerbGroup {

@@ -2,6 +2,7 @@
 
 import { fork, json, wait } from './input/common-options.js';
 import { secretVerbs } from './setup/secret-verbs.js';
+import { stopVerbs } from './setup/stop-verbs.js';
 import { trustVerb } from './setup/trust-verb.js';
 import type { Verb } from './verb.js';
 import { auditVerbs } from './verbs/audit-verbs.js';
@@ -100,6 +101,7 @@ export const verbs: readonly Verb[] = [
   ...keptJailVerbs,
   ...objectVerbs,
   ...auditVerbs,
+  ...stopVerbs,
   {
     name: 'doctor',
     summary: 'what this host offers, and the remedy for what it lacks',

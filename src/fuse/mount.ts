@@ -157,19 +157,37 @@ export interface MountLine {
   readonly server: number | undefined;
 }
 
-/** What is mounted at a path, the topmost last. */
-export function mountsAt(path: string): readonly MountLine[] {
+interface MountEntry extends MountLine {
+  /** Its directory, a character a byte. */
+  readonly at: string;
+}
+
+function allMounts(): readonly MountEntry[] {
   return readFileSync('/proc/self/mountinfo', 'latin1')
     .split('\n')
     .flatMap((line) => {
       const fields = line.split(' ');
       const dash = fields.indexOf('-');
-      const at = unescaped(fields[4] ?? '');
-      if (dash < 0 || at !== Buffer.from(path).toString('latin1')) return [];
+      if (dash < 0) return [];
       const [type = '', source = ''] = fields.slice(dash + 1);
       const server = type === 'fuse.ctx' ? sourceName.exec(source)?.[1] : undefined;
-      return [{ source, type, server: server === undefined ? undefined : Number(server) }];
+      const at = unescaped(fields[4] ?? '');
+      return [{ at, source, type, server: server === undefined ? undefined : Number(server) }];
     });
+}
+
+/** What is mounted at a path, the topmost last. */
+export function mountsAt(path: string): readonly MountLine[] {
+  const wanted = Buffer.from(path).toString('latin1');
+  return allMounts().filter(({ at }) => at === wanted);
+}
+
+/** Every mount of ours on this machine, whoever serves it. */
+export function ownMounts(): readonly { readonly directory: string; readonly server: number }[] {
+  return allMounts().flatMap(({ at, server }) => {
+    const directory = Buffer.from(at, 'latin1').toString();
+    return server === undefined ? [] : [{ directory, server }];
+  });
 }
 
 /** The kernel writes blanks and backslashes of paths in octal. */

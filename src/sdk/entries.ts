@@ -203,6 +203,7 @@ export const operatorEntries: Entries = {
   methods: {
     record: giving(atOnce(optional(closed<RecordOptions>({ directory: name, as: name }))), record),
     doctor: atOnce(),
+    stop: later(either((value) => typeof value === 'string', oneOf('all'), list(integer(1)))),
   },
   parts: {
     rules: {

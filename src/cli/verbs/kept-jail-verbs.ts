@@ -62,7 +62,7 @@ export const keptJailVerbs: readonly Verb[] = [
   stop,
   {
     name: 'ps',
-    summary: 'what is running: commands, kept jails, background deletion; and how to end each',
+    summary: 'what goes on running: commands, kept jails, mounts, servers; what it costs, how to end it',
     words: 'none',
     options: [json],
     details: [

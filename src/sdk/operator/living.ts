@@ -1,19 +1,29 @@
 /**
- * What of ours goes on running: commands, kept jails, and what frees the store in the background. Nothing keeps a list of it: locks and
+ * What of ours goes on running: commands, kept jails, mounts, MCP servers, and what frees the store in the background. Nothing keeps a list of it: locks and
  * process numbers in the store say who lives, so that a kill leaves nothing wrong. Whatever comes to stay running later is a kind more.
  */
 import { readdirSync } from 'node:fs';
-import { familyOf, memoryOf, type ProcessTable, readProcessTable, wordsOf } from '../../base/process-table.js';
+import {
+  environmentOf,
+  familyOf,
+  memoryOf,
+  ownerOf,
+  type ProcessTable,
+  readProcessTable,
+  wordsOf,
+} from '../../base/process-table.js';
+import { ownMounts } from '../../fuse/mount.js';
 import type { Host } from '../../proxy/host.js';
 import { readGroup } from '../../vault/store/group.js';
 import { storePaths, type VaultPaths, vaultPaths } from '../../vault/store/layout.js';
 import { trashCount } from '../../vault/store/trash.js';
 import { isForkName, readVaultMeta } from '../../vault/store/vault-meta.js';
 import { keepersOf } from '../../vault/store/worker-file.js';
+import { isHostOf } from '../host.js';
 import { KeptJails } from '../workspace/kept-jails.js';
 
 export interface Living {
-  readonly kind: 'command' | 'kept jail' | 'fork mount' | 'freeing';
+  readonly kind: 'command' | 'kept jail' | 'fork mount' | 'tree mount' | 'MCP server' | 'freeing';
   /** The process to end. */
   readonly pid: number;
   /** ISO 8601. */
@@ -95,6 +105,30 @@ function freeing({ store }: Host, table: ProcessTable): readonly Found[] {
   });
 }
 
+/** Trees that a person mounted. They belong to no store, so those count whose server has the same one. Mounted forks are known already. */
+function treeMounts(host: Host, known: ReadonlySet<number>): readonly Found[] {
+  return ownMounts()
+    .filter(({ server }) => !known.has(server) && ownerOf(server) === host.uid && isHostOf(environmentOf(server), host))
+    .map(({ directory, server }): Found => {
+      const end = `ctx vfs unmount ${directory}`;
+      return { kind: 'tree mount', pid: server, origin: null, fork: null, what: directory, holdsFork: false, end };
+    });
+}
+
+/** Servers that have no jail yet: what they have then is listed as that. */
+function mcpServers(host: Host, table: ProcessTable, known: ReadonlySet<number>): readonly Found[] {
+  const isServer = (pid: number) => {
+    const [, program = '', verb] = wordsOf(pid);
+    return verb === 'mcp' && /\/dist\/cli\/ctx\.cjs$/.test(program) && ownerOf(pid) === host.uid;
+  };
+  return [...table.keys()]
+    .filter((pid) => !known.has(pid) && isServer(pid) && isHostOf(environmentOf(pid), host))
+    .map((pid): Found => {
+      const what = 'waits for its client';
+      return { kind: 'MCP server', pid, origin: null, fork: null, what, holdsFork: false, end: `kill ${pid}` };
+    });
+}
+
 /** Of the whole store, oldest first. */
 export async function listLiving(host: Host): Promise<readonly Living[]> {
   const { directory } = host.store;
@@ -109,6 +143,8 @@ export async function listLiving(host: Host): Promise<readonly Living[]> {
     }
   }
   const table = readProcessTable();
-  const all = [...found, ...freeing(host, table)].map((each) => measured(table, each));
+  const known = new Set(found.map(({ pid }) => pid));
+  const more = [...treeMounts(host, known), ...mcpServers(host, table, known), ...freeing(host, table)];
+  const all = [...found, ...more].map((each) => measured(table, each));
   return all.sort((left, right) => left.since.localeCompare(right.since));
 }

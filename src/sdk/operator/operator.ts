@@ -13,6 +13,7 @@ import { Objects } from './objects.js';
 import { AuditRecord, type RecordOptions } from './record.js';
 import { Rules } from './rules.js';
 import { Secrets } from './secrets.js';
+import type { Stopping } from './stopping.js';
 import { Trust } from './trust.js';
 import { Vaults } from './vaults.js';
 
@@ -47,9 +48,14 @@ export class Operator {
     return new AuditRecord(this.#host, options);
   }
 
-  /** What goes on running: commands, kept jails, background deletion; oldest first. */
+  /** What goes on running: commands, kept jails, mounts, MCP servers, background deletion; oldest first. */
   async running(): Promise<readonly Living[]> {
     return (await import('./living.js')).listLiving(this.#host);
+  }
+
+  /** Ends them by their process numbers, or all; each says why it goes on, where it does. */
+  async stop(wanted: readonly number[] | 'all'): Promise<readonly Stopping[]> {
+    return (await import('./stopping.js')).stopLiving(this.#host, wanted);
   }
 
   /** Can this host hold a jail, and what to do where it cannot. */

@@ -1,0 +1,73 @@
+/** `ctx stop`, and `ctx uninstall`, which stops everything and says what stays. */
+import { dirname } from 'node:path';
+import { ErrnoError, ExitCode } from '../../base/errno.js';
+import { installationRoot } from '../../base/installation.js';
+import { visible } from '../../base/visible-text.js';
+import { type Host, leftPlaces } from '../../sdk/host.js';
+import { type Stopping, stopLiving } from '../../sdk/operator/stopping.js';
+import { counted } from '../text/change-text.js';
+import { print, printError, printJson } from '../text/output.js';
+import type { Run } from '../verb.js';
+
+function line({ pid, kind, origin, what, problem }: Stopping): string {
+  const where = origin === null ? '' : ` of ${visible(origin)}`;
+  const how = problem === null ? 'ended' : `goes on: ${visible(problem)}`;
+  return `${pid}  ${kind}${where}, ${visible(what)}: ${how}\n`;
+}
+
+function refuseLeft(stopped: readonly Stopping[]): void {
+  const left = stopped.filter(({ problem }) => problem !== null);
+  if (left.length === 0) return;
+  throw new ErrnoError('EBUSY', {
+    operation: 'stop',
+    reason: `${counted(left.length, 'process goes', 'processes go')} on: ${left.map(({ pid }) => pid).join(', ')}`,
+    remedy: 'ctx ps lists what goes on running',
+  });
+}
+
+function pidsOf(words: readonly string[], all: boolean): readonly number[] | 'all' {
+  if (all === words.length > 0 || words.some((word) => !/^[1-9]\d{0,9}$/.test(word))) {
+    throw new ErrnoError('EINVAL', {
+      operation: 'ctx stop',
+      reason: 'expected process numbers, or --all, and not both',
+      remedy: 'ctx ps lists what goes on running, with its numbers',
+    });
+  }
+  return all ? 'all' : words.map(Number);
+}
+
+export const run: Run = async (call, hostOf) => {
+  const wanted = pidsOf(call.words, call.flag('all'));
+  const stopped = await stopLiving(await hostOf(), wanted);
+  if (call.flag('json')) printJson({ version: 1, stopped });
+  else if (stopped.length === 0) print('nothing of ctx is running\n');
+  else for (const each of stopped) (each.problem === null ? print : printError)(line(each));
+  if (!call.flag('json')) refuseLeft(stopped);
+  return stopped.every(({ problem }) => problem === null) ? ExitCode.ok : ExitCode.failed;
+};
+
+/** How this installation is taken away. */
+function removal(root: string): string {
+  if (root.endsWith('/lib/node_modules/ctxfs')) {
+    return `npm uninstall --global --prefix '${dirname(dirname(dirname(root)))}' ctxfs`;
+  }
+  return root === '/usr/lib/ctxfs' ? 'sudo apt-get remove ctxfs' : `rm -r '${root}'`;
+}
+
+export const uninstall: Run = async (call, hostOf) => {
+  const host: Host = await hostOf();
+  const stopped = await stopLiving(host, 'all');
+  refuseLeft(stopped);
+  const left = leftPlaces(host);
+  const remove = removal(installationRoot());
+  if (call.flag('json')) {
+    printJson({ version: 1, stopped, left, remove });
+    return ExitCode.ok;
+  }
+  for (const each of stopped) print(line(each));
+  print('nothing of ctx runs or is mounted any more. Left as they are:\n');
+  for (const { path, what } of left) print(`  ${visible(path)}  ${what}\n`);
+  print('  entries of ctx in settings of your harnesses: ctx hook uninstall claude-code, in each project\n');
+  print(`the program itself: ${visible(remove)}\n`);
+  return ExitCode.ok;
+};

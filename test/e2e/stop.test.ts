@@ -1,0 +1,114 @@
+/** `ctx ps` lists everything of ours that stays, and `ctx stop` ends it: jails, commands, mounts, servers. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Stopping } from '../../src/sdk/operator/stopping.js';
+import { forEachMountUser, isMounted } from '../support/mount-users.js';
+import { parseJson, useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
+
+forEachUser(
+  (user) => {
+    const stage = useStage(user);
+    const running = async () => {
+      const { stdout } = await stage.ctx(stage.directory, ['ps', '--json']);
+      return (parseJson(stdout) as { running: Stopping[] }).running.filter(({ kind }) => kind !== 'freeing');
+    };
+    const kinds = async () => (await running()).map(({ kind }) => kind).sort();
+    const stop = async (...words: readonly string[]) => {
+      const { stdout, stderr } = await stage.ctx(stage.directory, ['stop', '--json', ...words]);
+      return (parseJson(stdout, stderr) as { stopped: Stopping[] }).stopped.filter(({ kind }) => kind !== 'freeing');
+    };
+
+    test('everything ends, also what ignores signals, and what a fork holds stays', async () => {
+      const [kept, busy, served] = [stage.project(), stage.project(), stage.project()];
+      assert.equal((await stage.ctx(kept, ['jail', 'start'])).code, 0);
+      const script = 'echo made > file; trap "" TERM INT HUP; echo ready; while :; do sleep 0.1; done';
+      const deaf = stage.startCtx(busy, ['exec', '--', 'sh', '-c', script]);
+      await deaf.printed('ready');
+      const mcp = stage.start(served, ['sh', '-c', `sleep 60 | ${stage.program} mcp`]);
+      for (let tries = 0; !(await kinds()).includes('MCP server') && tries < 50; tries++);
+      assert.deepEqual(await kinds(), ['MCP server', 'command', 'kept jail']);
+      const stopped = await stop('--all');
+      assert.deepEqual(stopped.map(({ kind, problem }) => [kind, problem]).sort(), [
+        ['MCP server', null],
+        ['command', null],
+        ['kept jail', null],
+      ]);
+      assert.deepEqual(await kinds(), []);
+      assert.notEqual((await deaf.finished).code, 0);
+      mcp.child.kill('SIGKILL');
+      assert.match((await stage.ctx(busy, ['diff'])).stdout, /^\+made$/m);
+      assert.equal((await stage.ctx(stage.directory, ['stop', '--all'])).stdout, 'nothing of ctx is running\n');
+    });
+
+    test('one is ended by its number; what is none of ours is refused before anything ends', async () => {
+      const [one, other] = [stage.project(), stage.project()];
+      for (const project of [one, other]) assert.equal((await stage.ctx(project, ['jail', 'start'])).code, 0);
+      try {
+        const first = (await running()).find(({ origin }) => origin === one);
+        assert.ok(first !== undefined);
+        const refused = await stage.ctx(one, ['stop', `${first.pid}`, '1']);
+        assert.match(refused.stderr, /process 1 is nothing of ctx .*ENOENT/);
+        assert.equal((await running()).length, 2);
+        assert.deepEqual(
+          (await stop(`${first.pid}`)).map(({ pid, problem }) => [pid, problem]),
+          [[first.pid, null]],
+        );
+        assert.deepEqual(
+          (await running()).map(({ origin }) => origin),
+          [other],
+        );
+        for (const words of [[], ['--all', '1'], ['x']])
+          assert.equal((await stage.ctx(one, ['stop', ...words])).code, 2);
+      } finally {
+        await stage.ctx(other, ['stop', '--all']);
+      }
+    });
+
+    test('uninstall ends everything, deletes nothing and says what stays', async () => {
+      const project = stage.project();
+      assert.equal((await stage.ctx(project, ['jail', 'start'])).code, 0);
+      const { code, stdout } = await stage.ctx(project, ['uninstall']);
+      assert.equal(code, 0);
+      assert.match(stdout, /kept jail of .*: ended\n/);
+      assert.ok(stdout.includes(`  ${stage.store}  the store:`), stdout);
+      assert.match(stdout, /the program itself: rm -r/);
+      assert.deepEqual(await kinds(), []);
+      assert.ok(existsSync(join(stage.store, 'meta.json')));
+    });
+  },
+  { concurrency: 1 },
+);
+
+forEachMountUser('what is mounted', (user) => {
+  const stage = useStage(user);
+
+  test('is listed and taken away, also where a program is in it', async () => {
+    const [project, tree, fork] = [
+      stage.project('echo a > a'),
+      stage.makeDirectory('tree'),
+      stage.makeDirectory('fork'),
+    ];
+    await stage.exec(project, ['touch', 'b']);
+    for (const words of [
+      ['vfs', 'mount', 'memory:', tree],
+      ['fork', 'mount', 'main', fork],
+    ]) {
+      const { code, stderr } = await stage.ctx(project, words);
+      assert.equal(code, 0, stderr);
+    }
+    const inside = stage.start('/', ['sh', '-c', `cd ${tree} && echo there && exec sleep 60`]);
+    await inside.printed('there');
+    try {
+      const listed = await stage.ctx(project, ['ps']);
+      assert.match(listed.stdout, new RegExp(`tree mount .*${tree}[\\s\\S]*fork mount .*${fork}`));
+      const { code, stdout, stderr } = await stage.ctx(project, ['stop', '--all']);
+      assert.equal(code, 0, `${stdout}${stderr}`);
+      assert.deepEqual([isMounted(tree), isMounted(fork)], [false, false]);
+    } finally {
+      inside.child.kill('SIGKILL');
+    }
+  });
+});
