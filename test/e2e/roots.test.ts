@@ -118,6 +118,22 @@ forEachUser((user) => {
     assert.equal(stage.shell(repository, 'git fsck --strict 2>&1; git log --format=%s topic'), 'second\nfirst\n');
   });
 
+  test('a pool of worktrees is a workspace instead of the repository: all of them commit on one fork', async () => {
+    const repository = stage.project(`${git} init -q; echo a > a; git add a; ${git} commit -qm first`);
+    const pool = stage.makeDirectory(`pool-${user.uid}`);
+    stage.shell(repository, `git worktree add -q -b one ${pool}/one; git worktree add -q -b two ${pool}/two`);
+    const commit = (name: string) => `(cd ${name}; echo ${name} > b; git add b; ${git} commit -qm ${name})`;
+    const envelope = await execWith(stage, pool, [], `${commit('one')}; ${commit('two')}; cat ${repository}/a || true`);
+    assert.deepEqual([envelope.workspace.origin, envelope.roots], [pool, [join(repository, '.git')]]);
+    assert.equal(envelope.stdout?.text, '');
+    const inside = await execWith(stage, join(pool, 'one'), [], 'git log --format=%s two; git status --short');
+    assert.deepEqual([inside.workspace.origin, inside.stdout?.text], [pool, 'two\nfirst\n']);
+    await ctx(stage, pool, ['apply', '--json']);
+    const log = 'git log --format=%s one; git log --format=%s two; git fsck --strict 2>&1';
+    assert.equal(stage.shell(repository, log), 'one\nfirst\ntwo\nfirst\n');
+    assert.equal(stage.shell(pool, 'cat one/b two/b; cd two; git status --short'), 'one\ntwo\n');
+  });
+
   test('rebase, branches and gc work in a linked worktree, and a rollback takes the repository with it', async () => {
     const setup = `${git} init -q; echo a > a; git add a; ${git} commit -qm first; echo m > m; git add m; ${git} commit -qm main2`;
     const repository = stage.project(setup);

@@ -1,10 +1,11 @@
 /**
  * A linked git worktree keeps its commits in another directory: without it no command inside could commit. It is part of the
- * fork then, as the workspace is.
+ * fork then, as the workspace is. A directory in which worktrees are pooled is a workspace, too, instead of the repository.
  */
+import { lstatSync, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { contains } from '../../authority/absolute-path.js';
-import { hasCode } from '../../base/errno.js';
+import { fromSystemError, hasCode } from '../../base/errno.js';
 import { readSmallFile } from '../../base/small-file.js';
 import { canonicalPath } from '../canonical-paths.js';
 
@@ -28,7 +29,7 @@ const from = (base: string, path: string) => canonicalPath(posix.resolve(base, p
  * and a command can have written it: it is believed only where the repository, which no command of this workspace could
  * write, points back to it.
  */
-export function commonGitDirectory(origin: string): string | undefined {
+function commonGitDirectory(origin: string): string | undefined {
   const link = join(origin, '.git');
   const named = /^gitdir: (.+)$/.exec(textOf(link) ?? '')?.[1];
   const own = named === undefined ? undefined : from(origin, named);
@@ -39,4 +40,27 @@ export function commonGitDirectory(origin: string): string | undefined {
   const isWorktree =
     posix.dirname(own) === join(common, 'worktrees') && canonicalPath(join(common, 'HEAD')) !== undefined;
   return isWorktree && !contains(common, origin) && !contains(origin, common) ? common : undefined;
+}
+
+/** More than anybody has in one pool; what comes after them has no repository inside. */
+const mostWorktrees = 256;
+
+/** Of a directory that is no repository itself: those of the linked worktrees right in it, each where the repository agrees. */
+function commonOfPool(pool: string): readonly string[] {
+  let names: readonly string[];
+  try {
+    names = readdirSync(pool, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+  } catch (error) {
+    throw fromSystemError(error, 'look for worktrees in', pool);
+  }
+  const found = [...names].sort().slice(0, mostWorktrees);
+  const common = new Set(found.flatMap((name) => commonGitDirectory(join(pool, name)) ?? []));
+  return [...common].filter((path) => !contains(path, pool) && !contains(pool, path));
+}
+
+/** What a workspace needs besides so that git works in it: it may be a linked worktree, or a pool of them. */
+export function commonGitDirectories(origin: string): readonly string[] {
+  const own = commonGitDirectory(origin);
+  if (own !== undefined) return [own];
+  return lstatSync(join(origin, '.git'), { throwIfNoEntry: false }) === undefined ? commonOfPool(origin) : [];
 }

@@ -7,7 +7,7 @@ import { decideRequest, permissionToPrepare, type RunPermission } from '../appro
 import { decisionOf } from '../approval/refused-decision.js';
 import { withNetwork } from '../grants/approved-network.js';
 import { type ResolvedAuthority, resolveAuthority } from '../grants/authority-of.js';
-import { commonGitDirectory } from '../grants/git-worktree.js';
+import { commonGitDirectories } from '../grants/git-worktree.js';
 import { assertUsable } from '../grants/injected-secrets.js';
 import { assertRunnable } from '../grants/runnable.js';
 import { countUse } from '../grants/uses.js';
@@ -22,11 +22,10 @@ export type Permitted = ResolvedAuthority & {
   readonly heldDigest: string;
 };
 
-/** A linked worktree needs its repository, as part of the fork; without a fork everything is written directly. */
+/** Linked worktrees need their repository, as part of the fork; without a fork everything is written directly. */
 function written({ origin }: Place, { writes = [], liveWrites = [], live }: ExecRequest) {
   if (live === true) return { writes: [], liveWrites: [...writes, ...liveWrites] };
-  const common = commonGitDirectory(origin);
-  return { writes: common === undefined ? writes : [...writes, common], liveWrites };
+  return { writes: [...writes, ...commonGitDirectories(origin)], liveWrites };
 }
 
 /** What it may do, as nobody has decided about it yet. */
