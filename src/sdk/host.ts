@@ -18,7 +18,7 @@ export function leftPlaces(host: Host): readonly { readonly path: string; readon
     { path: host.store.directory, what: 'the store: forks and their changes, the record, agents, approvals, secrets' },
     ...host.operatorDirectories
       .filter((path) => !path.startsWith(`${host.store.directory}/`))
-      .map((path) => ({ path, what: 'your configuration of it' })),
+      .map((path) => ({ path, what: 'your configuration of ctx' })),
     ...(cache === undefined ? [] : [{ path: cache, what: 'notes that can be made again' }]),
   ];
   return places.filter(({ path }) => existsSync(path));

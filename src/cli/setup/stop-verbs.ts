@@ -5,13 +5,13 @@ import type { Verb } from '../verb.js';
 export const stopVerbs: readonly Verb[] = [
   {
     name: 'stop',
-    summary: 'end what goes on running: kept jails, commands, mounts, MCP servers',
+    summary: 'end what is running: kept jails, commands, mounts, MCP servers',
     operands: '[PID...]',
     words: { least: 0, most: Number.POSITIVE_INFINITY },
     options: [json, { name: 'all', summary: 'everything that ctx ps lists' }],
     details: [
-      'Jails and mounts end in good order; everything else is asked, told and after four seconds killed, and what runs in',
-      'its jail with it. What a fork holds stays.',
+      'Jails and mounts are ended in good order; other processes get SIGTERM and after four seconds SIGKILL, with all',
+      'that runs in their jails. What a fork holds stays.',
     ],
     examples: ['ctx stop --all', 'ctx stop 4711'],
     load: async () => (await import('./stop.js')).run,

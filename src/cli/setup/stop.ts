@@ -11,7 +11,7 @@ import type { Run } from '../verb.js';
 
 function line({ pid, kind, origin, what, problem }: Stopping): string {
   const where = origin === null ? '' : ` of ${visible(origin)}`;
-  const how = problem === null ? 'ended' : `goes on: ${visible(problem)}`;
+  const how = problem === null ? 'ended' : `still running: ${visible(problem)}`;
   return `${pid}  ${kind}${where}, ${visible(what)}: ${how}\n`;
 }
 
@@ -20,8 +20,8 @@ function refuseLeft(stopped: readonly Stopping[]): void {
   if (left.length === 0) return;
   throw new ErrnoError('EBUSY', {
     operation: 'stop',
-    reason: `${counted(left.length, 'process goes', 'processes go')} on: ${left.map(({ pid }) => pid).join(', ')}`,
-    remedy: 'ctx ps lists what goes on running',
+    reason: `${counted(left.length, 'process is', 'processes are')} still running: ${left.map(({ pid }) => pid).join(', ')}`,
+    remedy: 'ctx ps lists what is running',
   });
 }
 
@@ -30,7 +30,7 @@ function pidsOf(words: readonly string[], all: boolean): readonly number[] | 'al
     throw new ErrnoError('EINVAL', {
       operation: 'ctx stop',
       reason: 'expected process numbers, or --all, and not both',
-      remedy: 'ctx ps lists what goes on running, with its numbers',
+      remedy: 'ctx ps lists what is running, with its numbers',
     });
   }
   return all ? 'all' : words.map(Number);
