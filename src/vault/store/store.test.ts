@@ -44,21 +44,22 @@ describe('the store', () => {
     const meta = join(directory, 'meta.json');
     const sound = JSON.parse(readFileSync(meta, 'utf8'));
     const others = [
-      { ...sound, format: 3 },
-      { ...sound, overlay: 'index=on' },
-      { ...sound, format: 1 },
-      {},
-      [],
-      null,
-      'x',
-      1,
-    ];
-    for (const other of others) {
+      [{ ...sound, format: 3 }, /newer ctx: its format is 3, and this ctx knows 2/],
+      [{ ...sound, format: 1 }, /older ctx: its format is 1/],
+      [{ ...sound, overlay: 'index=on' }, /overlay profile/],
+      [{ ...sound, format: '3' }, /expected format 2/],
+      [{}, /expected format 2/],
+      [[], /expected format 2/],
+      [null, /expected format 2/],
+      ['x', /expected format 2/],
+      [1, /expected format 2/],
+    ] as const;
+    for (const [other, reason] of others) {
       const text = JSON.stringify(other);
       writeFileSync(meta, text);
       assert.throws(
         () => openStore(directory),
-        (error) => hasCode(error, 'EINVAL'),
+        (error) => hasCode(error, 'EINVAL') && reason.test((error as Error).message),
         text,
       );
       assert.equal(readFileSync(meta, 'utf8'), text);

@@ -58,6 +58,28 @@ function refuseUnmarked(directory: string): never {
   });
 }
 
+/** Nothing of it is touched. There is no step from format 1: it was never released, and its forks had no names. */
+function refuseOther(
+  directory: string,
+  found: { readonly format?: unknown; readonly overlay?: unknown } | null,
+): never {
+  const refuse = (reason: string, remedy: string): never => {
+    const elsewhere = `${remedy}, or set CTX_DATA to another directory`;
+    throw new ErrnoError('EINVAL', { operation: 'open the store', path: directory, reason, remedy: elsewhere });
+  };
+  const number = Number.isSafeInteger(found?.format) ? (found?.format as number) : undefined;
+  if (number !== undefined && number > format) {
+    const reason = `it was written by a newer ctx: its format is ${number}, and this ctx knows ${format}`;
+    return refuse(reason, 'install the newer ctx again');
+  }
+  if (number !== undefined && number < format) {
+    const reason = `it was written by an older ctx: its format is ${number}, and this ctx has no way from there to ${format}`;
+    return refuse(reason, 'apply what its forks hold with the ctx that made it');
+  }
+  const reason = `expected format ${format} with overlay profile ${profile}, found ${JSON.stringify(found)}`;
+  return refuse(reason, 'use the version of ctx that made it');
+}
+
 /** `library` is `native/flock.node`; without it the store is neither marked nor is a mark looked for. */
 export function openStore(directory: string, library?: string): Store {
   const { meta, vaults } = storePaths(directory);
@@ -72,12 +94,7 @@ export function openStore(directory: string, library?: string): Store {
     const about = { format, overlay: profile, ...(marked ? { marked } : {}) };
     writeFileAtomic(meta, `${JSON.stringify(about)}\n`, { durable: true });
   } else if (found?.format !== format || found.overlay !== profile) {
-    throw new ErrnoError('EINVAL', {
-      operation: 'open the store',
-      path: directory,
-      reason: `expected format ${format} with overlay profile ${profile}, found ${JSON.stringify(found)}`,
-      remedy: 'use the version of ctx that made it, or set CTX_DATA to another directory',
-    });
+    refuseOther(directory, found);
   } else if (found.marked === true && library !== undefined && !loadStoreMark(library).isOn(vaults)) {
     refuseUnmarked(directory);
   }
