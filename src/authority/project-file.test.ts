@@ -14,6 +14,7 @@ describe("a project's defaults", () => {
       reads: ['../api', '/opt/tools', '~/.cargo/registry'],
       environment: ['CI=1', 'ACTOR'],
       secrets: ['api.example Authorization: Bearer $TOKEN'],
+      user: '1000:100',
       limits: { memory: '2G', processes: 50, cpus: 0.5 },
     });
     assert.deepEqual(defaults, {
@@ -21,10 +22,11 @@ describe("a project's defaults", () => {
       reads: ['/home/ann/src/api', '/opt/tools', '/home/ann/.cargo/registry'],
       environment: ['CI=1', 'ACTOR'],
       secrets: [{ host: 'api.example', port: 443, header: 'Authorization', template: 'Bearer $TOKEN' }],
+      user: { uid: 1000, gid: 100 },
       quota: { memory: 2 ** 31, pids: 50, cpu: 0.5 },
     });
     const sentences = projectSentences(defaults);
-    assert.equal(sentences.length, 12);
+    assert.equal(sentences.length, 13);
     assert.ok(sentences.includes('connect to any public host'));
     assert.ok(sentences.includes('have the value that your variable ACTOR has'));
     assert.deepEqual(projectSentences(parsed({})), []);
@@ -45,6 +47,8 @@ describe("a project's defaults", () => {
       [{ hosts: ['a b'] }, /host:port/],
       [{ environment: ['=x'] }, /NAME=VALUE/],
       [{ secrets: ['api.example X: literal'] }, /\$NAME/],
+      [{ user: 1000 }, /"UID"/],
+      [{ user: 'root' }, /"UID"/],
       [{ limits: { memory: 4 } }, /size such as/],
       [{ limits: { memory: '4X' } }, /size such as/],
       [{ limits: { processes: -1 } }, /positive/],

@@ -5,6 +5,7 @@
  *     reads = ["../api", "/opt/toolchain"]                      # as --read, from the project's directory
  *     environment = ["CI=1", "GITHUB_ACTOR"]                    # as --env
  *     secrets = ["api.github.com Authorization: Bearer $NAME"]  # as --secret, of stored secrets alone
+ *     user = "1000:1000"                                        # as --user
  *     [limits]
  *     memory = "4G"
  *     processes = 500
@@ -38,11 +39,13 @@ export interface ProjectDefaults {
   /** `NAME=VALUE`, or `NAME` for the value it has outside. */
   readonly environment: readonly string[];
   readonly secrets: readonly ProjectSecret[];
+  /** Who a command is inside. */
+  readonly user?: { readonly uid: number; readonly gid?: number } | undefined;
   readonly quota: Quota;
 }
 
 const operation = 'parse the project';
-const members = ['hosts', 'reads', 'environment', 'secrets', 'limits'] as const;
+const members = ['hosts', 'reads', 'environment', 'secrets', 'user', 'limits'] as const;
 const limits = ['memory', 'disk', 'processes', 'files', 'cpus'] as const;
 
 type Table = Readonly<Record<string, unknown>>;
@@ -108,6 +111,13 @@ function secretOf(text: string, where: string, fail: Fail): ProjectSecret {
   return { host: full.slice(0, colon), port: Number(full.slice(colon + 1)), header, template };
 }
 
+function userOf(value: unknown, fail: Fail): ProjectDefaults['user'] {
+  if (value === undefined) return undefined;
+  const [, uid, gid] = /^(\d{1,10})(?::(\d{1,10}))?$/.exec(typeof value === 'string' ? value : '') ?? [];
+  if (uid === undefined) return fail('user', 'expected "UID" or "UID:GID", as numbers');
+  return { uid: Number(uid), ...(gid === undefined ? {} : { gid: Number(gid) }) };
+}
+
 function numberOf(value: unknown, where: string, fail: Fail): number | undefined {
   if (value === undefined || typeof value === 'number') return value;
   return fail(where, 'expected a number');
@@ -141,6 +151,7 @@ export function projectDefaults(document: unknown, file: string, place: ProjectP
     reads: each('reads', (text, where) => readOf(text, where, place, fail)),
     environment: each('environment', (text, where) => variableOf(text, where, fail)),
     secrets: each('secrets', (text, where) => secretOf(text, where, fail)),
+    ...(given['user'] === undefined ? {} : { user: userOf(given['user'], fail) }),
     quota: quotaOf(given['limits'], fail),
   });
 }
@@ -154,7 +165,14 @@ const quotaWords: Readonly<Record<string, (value: number) => string>> = {
 };
 
 /** What a command here may do by these defaults, a sentence each; to be shown escaped. */
-export function projectSentences({ network, reads, environment, secrets, quota }: ProjectDefaults): readonly string[] {
+export function projectSentences({
+  network,
+  reads,
+  environment,
+  secrets,
+  user,
+  quota,
+}: ProjectDefaults): readonly string[] {
   return [
     ...network.map((name) => (name === 'any' ? 'connect to any public host' : `connect to ${name}`)),
     ...reads.map((path) => `read ${path}`),
@@ -165,6 +183,7 @@ export function projectSentences({ network, reads, environment, secrets, quota }
       ({ host, port, header, template }) =>
         `have the header ${header}: ${template} added to its requests to ${host}:${port}, from your stored secrets`,
     ),
+    ...(user === undefined ? [] : [`be uid ${user.uid} and gid ${user.gid ?? user.uid} inside its jail`]),
     ...Object.entries(quota).flatMap(([name, value]) => quotaWords[name]?.(value as number) ?? []),
   ];
 }

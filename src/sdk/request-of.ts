@@ -27,6 +27,7 @@ function withProject(host: SecretHost, origin: string, options: WorkspaceOptions
     reads: [...(asked.reads ?? []), ...defaults.reads],
     secrets: [...own, ...defaults.secrets.filter(({ header, host: name }) => !isOwn(header, name))],
     environment: [...defaults.environment, ...(asked.environment ?? [])],
+    user: asked.user ?? defaults.user,
     quota: { ...defaults.quota, ...asked.quota },
   };
 }

@@ -13,6 +13,7 @@ const text = (more = '') => `
 reads = ["../beside"]
 environment = ["FROM_PROJECT=yes", "NOT_SET_OUTSIDE"]
 hosts = ["api.example"]
+user = "4711:4712"
 ${more}
 [limits]
 processes = 77
@@ -59,13 +60,15 @@ forEachUser((user) => {
         'read /beside',
         'have the variable FROM_PROJECT=yes',
         'have the value that your variable NOT_SET_OUTSIDE has',
+        'be uid 4711 and gid 4712 inside its jail',
         'have at most 77 processes and threads at one time',
       ],
     );
     const digest = await confirm(directory);
     const after = await exec(directory, '--env', 'FROM_FLAG=too');
     assert.deepEqual(counted(after), [digest, 'near\nenv: yes too\n']);
-    assert.deepEqual([after.request.network, after.request.quota], [['api.example:443'], { pids: 77 }]);
+    const { network, quota, user: inside } = after.request;
+    assert.deepEqual([network, quota, inside], [['api.example:443'], { pids: 77 }, { uid: 4711, gid: 4712 }]);
     assert.equal(skipped(after), '');
     const { request } = await exec(directory, '--processes', '66', '--net', 'other.example');
     assert.deepEqual([request.quota.pids, request.network.length], [66, 2], 'what the call says comes first');
