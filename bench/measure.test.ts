@@ -24,7 +24,9 @@ describe('measuring', () => {
     });
     const [short, long] = report.results;
     assert.equal(short?.ratio, 1);
-    assert.ok((long?.ratio ?? 0) > 2);
+    // A busy machine may take long for the short one, too: what is sure is that the long one was waited for.
+    assert.ok((long?.minimum ?? 0) >= 24);
+    assert.equal(long?.ratio, (long?.median ?? 0) / (short?.median ?? 1));
     assert.match(table(report), /short \(anchor\).* 1\.00x/);
     assert.match(table(report), /3 interleaved rounds; \d+ processors/);
   });
