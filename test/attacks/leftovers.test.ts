@@ -140,8 +140,15 @@ forEachUser(
       await running.printed('started');
       kill([running.pid]);
       await until(() => processesCalled('sleep', seconds).length > 0, 'it lives on');
-      kill(processesCalled('sleep', seconds));
-      await running.finished;
+      // One of the two may not have become `sleep` yet when the other is seen.
+      let ended = false;
+      void running.finished.then(() => {
+        ended = true;
+      });
+      await until(() => {
+        kill(processesCalled('sleep', seconds));
+        return ended;
+      }, 'both have ended');
     });
 
     test('a jail whose owner was killed says so and does not look like success', async () => {

@@ -181,9 +181,11 @@ asOneUser((user) => {
     }
   });
 
-  test('--version is the version of the package', async () => {
+  test('--version is the version of the package, and the commit', async () => {
     const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as { version: string };
-    assert.equal((await stage.ctx('/', ['--version'])).stdout, `ctx ${version}\n`);
+    const { stdout } = await stage.ctx('/', ['--version']);
+    assert.match(stdout, /^ctx \S+ \((?:commit [0-9a-f]{40}|checkout at [0-9a-f]{40}|checkout[^)]*)\)\n$|^ctx \S+\n$/);
+    assert.equal(stdout.split(/\s/)[1], version);
   });
 
   test('completion scripts parse and complete', async (context) => {

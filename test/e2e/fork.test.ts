@@ -154,7 +154,7 @@ forEachUser((user) => {
     assert.deepEqual(
       entries.map(({ type, status }) => `${type} ${status}`),
       // An apply begins twice: before it does anything, and with what it will write.
-      ['exec begin', 'exec ok', 'apply begin', 'apply begin', 'apply ok', 'drop begin'],
+      ['exec begin', 'exec ok', 'apply begin', 'apply begin', 'apply ok', 'drop begin', 'drop ok'],
     );
   });
 });
