@@ -463,3 +463,9 @@ export const viewCalls = 32;
 
 /** Output of a call that its caller has not read yet; a caller that reads nothing ends its call. */
 export const viewOutputBytes = 64 * 1024 * 1024;
+
+/** A call of a tool of the operator's, where its cap says nothing of wallTime. */
+export const toolMilliseconds = 10 * 60 * 1000;
+
+/** What such a tool may say where its schema says what that is: it is in memory until it is checked. */
+export const toolOutputBytes = 16 * 1024 * 1024;

@@ -21,7 +21,7 @@ function start(request: Launch, starter: Starter): StartedProgram {
   const words = Buffer.from('ctx-jail\0');
   try {
     return starter.start(program, words, [
-      input === 'nothing' ? 'nothing' : 0,
+      input === 'nothing' || typeof input === 'number' ? input : 0,
       1,
       2,
       'told',

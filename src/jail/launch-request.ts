@@ -13,8 +13,8 @@ export interface Launch {
   readonly plan: Plan;
   /** 'inherit' passes this process's streams on; 'capture' hands stdout and stderr to `onOutput`. */
   readonly streams: 'inherit' | 'capture';
-  /** What the command reads: this process's stdin, unless it is to read nothing. */
-  readonly input?: 'inherit' | 'nothing';
+  /** What the command reads: this process's stdin, nothing, or a descriptor. */
+  readonly input?: 'inherit' | 'nothing' | number;
   readonly onOutput?: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
   /** Given the listening socket of a plan that has one, before the command starts. */
   readonly onServer?: (server: Server) => void;

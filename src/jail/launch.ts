@@ -34,7 +34,7 @@ function launchBeside(request: Launch): RunningJail {
     // What the command sees as pid 1; the path would tell of the host.
     argv0: 'ctx-jail',
     stdio: [
-      request.input === 'nothing' ? 'ignore' : 'inherit',
+      request.input === 'nothing' ? 'ignore' : (request.input ?? 'inherit'),
       stream,
       stream,
       'pipe',

@@ -44,7 +44,7 @@ describe('a control file', () => {
     assert.deepEqual(read('additional_reads', '# more\n/srv/x\n$GOPATH/pkg\n'), ['/srv/x', '$GOPATH/pkg']);
     const grant = { by: 'operator:0', excess: { kind: 'group', gid: 27 } };
     assert.deepEqual(read('supervised', `${JSON.stringify(grant)}\n`), [grant]);
-    assert.deepEqual(read('cap', 'surface\nnetwork\n'), ['surface', 'network']);
+    assert.deepEqual(read('cap', 'fork rw\n'), [{ kind: 'fork', access: 'rw' }]);
     assert.equal(read('parent', 'agent:coder\n') !== undefined, true);
     assert.equal(read('pid', '\n'), undefined);
   });

@@ -6,14 +6,16 @@
  * `network:default connect` to hosts, `quota` and `expiry` bound it, `scope` says which directory is its workspace,
  * `sibling_reads` and `additional_reads` what it reads besides, `supervised` what it was granted beyond its parent.
  */
+import { parseCapabilities } from '../authority/capability.js';
 import { parseLabel } from '../authority/label.js';
 import { parseIsolation, parseLife, parseLineage } from '../authority/lineage.js';
 import { parseMounts } from '../authority/mount.js';
 import { parseObjectName } from '../authority/name.js';
 import { parsePolicy } from '../authority/policy.js';
 import { parseScope } from '../authority/scope.js';
-import { meaningfulLines, quoted, refuseAt } from '../authority/syntax.js';
+import { quoted, refuseAt } from '../authority/syntax.js';
 import type { ObjectKind } from './layout.js';
+import { schemaFault } from './schema-check.js';
 import {
   located,
   parseEnvironment,
@@ -68,20 +70,14 @@ function parsePid(text: string, path: string): number | undefined {
   return singleLine(text, path) === '' ? undefined : parseId(text, path);
 }
 
-/** Parts of an Authority that a tool can say it needs. */
-export const capabilities = Object.freeze(['identity', 'surface', 'mounts', 'policy', 'network', 'quota'] as const);
-export type Capability = (typeof capabilities)[number];
-
-function parseCapabilities(text: string, path: string): readonly Capability[] {
-  return Object.freeze(
-    meaningfulLines('control file', text, path).map(({ text: word, number }) => {
-      const found = capabilities.find((known) => known === word);
-      const place = { file: path, line: number, column: 1 };
-      return (
-        found ?? refuseAt('control file', place, `expected one of ${capabilities.join(', ')}, got ${quoted(word)}`)
-      );
-    }),
-  );
+/** `{ "input": SCHEMA, "output": SCHEMA }`, each left out where anything goes. */
+function parseToolSchema(text: string, path: string): Readonly<Record<string, unknown>> {
+  const schema = parseObject(text, path);
+  for (const part of ['input', 'output']) {
+    const fault = schema[part] === undefined ? undefined : schemaFault(schema[part]);
+    if (fault !== undefined) refuseAt('control file', { file: path, line: 1, column: 1 }, `${part}: ${fault}`);
+  }
+  return schema;
 }
 
 export const agentFiles = Object.freeze({
@@ -120,7 +116,7 @@ export const agentFiles = Object.freeze({
 export const toolFiles = Object.freeze({
   name: file(oneValue(parseObjectName), 'maker'),
   description: file((text: string) => text),
-  schema: file(parseObject),
+  schema: file(parseToolSchema),
   cap: file(parseCapabilities),
   // Without one the agents' policies alone decide; an empty one allows nobody.
   policy: file(parsePolicy, 'operator', true),

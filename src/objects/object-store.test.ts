@@ -156,12 +156,21 @@ describe('a tool on disk', () => {
     const spec = {
       description: 'runs a command',
       schema: { input: { type: 'object' } },
-      cap: ['surface', 'network'],
+      cap: ['fork ro', 'net.connect api.example.com'],
       policy: 'allow coder_t tool:shell.exec execute',
     };
     makeObject(roots, 'system', 'tool', 'shell.exec', toolTexts('shell.exec', spec));
     const tool = readTool(requireObject(roots, 'tool', 'shell.exec'));
-    assert.deepEqual([tool.description, tool.capabilities], ['runs a command\n', ['surface', 'network']]);
+    assert.deepEqual(
+      [tool.description, tool.capabilities],
+      [
+        'runs a command\n',
+        [
+          { kind: 'fork', access: 'ro' },
+          { kind: 'net.connect', host: 'api.example.com:443' },
+        ],
+      ],
+    );
     assert.ok(tool.policy?.allows('coder_t', 'tool', 'shell.exec', 'execute'));
   });
 

@@ -1,5 +1,5 @@
 /** Objects as directories: made whole by one rename, changed a file at a time, each whole or as it was. */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { isObjectName } from '../authority/name.js';
 import { writeFileAtomic } from '../base/atomic-file.js';
@@ -117,9 +117,32 @@ export function makeObject(
   return made;
 }
 
+function programOf({ directory, name }: LocatedObject): string {
+  return join(directory, '..', name);
+}
+
+/** A copy of a file of the person's, as what is run where the tool is called; whole, or as it was before. */
+export function installProgram(object: LocatedObject, source: string): void {
+  const program = programOf(object);
+  const staging = join(object.directory, '..', `.${object.name}.${process.pid}.new`);
+  try {
+    if (!statSync(source).isFile()) {
+      throw new ErrnoError('EINVAL', { operation: 'install', path: source, reason: 'expected a regular file' });
+    }
+    copyFileSync(source, staging);
+    chmodSync(staging, 0o755);
+    renameSync(staging, program);
+  } catch (error) {
+    rmSync(staging, { force: true });
+    throw error instanceof ErrnoError ? error : fromSystemError(error, `install tool ${object.name}`, source);
+  }
+}
+
 export function removeObject(object: LocatedObject): void {
   const gone = join(object.directory, '..', `.${basename(object.directory)}.${process.pid}.gone`);
   try {
+    // First what could be called.
+    if (object.kind === 'tool') rmSync(programOf(object), { force: true });
     renameSync(object.directory, gone);
     rmSync(gone, { recursive: true, force: true });
   } catch (error) {

@@ -1,10 +1,11 @@
 /** A tool's files as one typed value, and what a decision has to know of it. */
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { ToolCapability } from '../authority/capability.js';
 import type { ObjectFacts } from '../authority/decide.js';
 import type { Policy } from '../authority/policy.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
-import { type Capability, type ObjectStatus, type ToolValues, toolFiles } from './control-file.js';
+import { type ObjectStatus, type ToolValues, toolFiles } from './control-file.js';
 import { hostPathOf, type ObjectRoots } from './layout.js';
 import { type LocatedObject, readControlText } from './object-store.js';
 import { type ReadValues, readValues, wholeValues } from './read-values.js';
@@ -13,7 +14,7 @@ export interface Tool {
   readonly name: string;
   readonly description: string;
   readonly schema: Readonly<Record<string, unknown>>;
-  readonly capabilities: readonly Capability[];
+  readonly capabilities: readonly ToolCapability[];
   /** Undefined where it has none: then the agents' policies alone decide. */
   readonly policy: Policy | undefined;
   readonly status: ObjectStatus;

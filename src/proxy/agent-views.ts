@@ -3,6 +3,7 @@
  * objects there are and how they are called is others' business; the composition root joins the two.
  */
 import type { Authority } from '../authority/authority.js';
+import type { Quota } from '../authority/quota.js';
 import type { OutputListener } from '../jail/command-streams.js';
 import type { JailIdentity } from '../jail/plan.js';
 
@@ -15,6 +16,35 @@ export interface BesideCommand {
   readonly timeoutMilliseconds?: number | undefined;
   readonly onOutput: OutputListener;
   readonly signal: AbortSignal;
+}
+
+/** What a tool of the operator's has, by its `cap`. */
+export interface ToolGrants {
+  /** How it sees its caller's fork; undefined: not at all. */
+  readonly fork: 'ro' | 'rw' | undefined;
+  readonly reads: readonly string[];
+  /** Written directly. */
+  readonly writes: readonly string[];
+  /** `host:port`. */
+  readonly network: readonly string[];
+  readonly secrets: readonly {
+    readonly host: string;
+    readonly port: number;
+    readonly header: string;
+    /** Names a stored secret: `Bearer $TOKEN`. */
+    readonly template: string;
+  }[];
+  readonly quota: Quota;
+}
+
+/** A tool of the operator's, in a jail of its own: with nothing of its caller's but what is granted here. */
+export interface ToolCommand extends Omit<BesideCommand, 'text' | 'directory'> {
+  readonly name: string;
+  /** Its executable file on the host, as it was decided about. */
+  readonly program: { readonly path: string; readonly identity: string };
+  /** What it reads from stdin. */
+  readonly input: Buffer;
+  readonly grants: ToolGrants;
 }
 
 export interface BesideEnd {
@@ -31,6 +61,7 @@ export interface AgentViewRequest {
   /** In the workspace, for what looks at the fork. */
   readonly directory: string;
   run(command: BesideCommand): Promise<BesideEnd>;
+  runTool(command: ToolCommand): Promise<BesideEnd>;
 }
 
 /** Known once the jail's view is made. */

@@ -4,15 +4,19 @@
  * The fork is locked until the command has started, and again while its report is made; meanwhile others may join (group.ts of
  * the vault). Whatever happens nothing stays mounted: the jail ends with this process, and is in the group until it has.
  */
+import { closeSync, mkdirSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { fromSystemError } from '../base/errno.js';
 import { lazily } from '../base/lazily.js';
+import { uniqueName } from '../base/unique-name.js';
 import type { RunningJail } from '../jail/launch.js';
 import { writtenTrees } from '../vault/fork-trees.js';
 import { commandText } from '../vault/store/group.js';
-import { rootKey, workspaceRoot } from '../vault/store/layout.js';
+import { rootKey, storePaths, workspaceRoot } from '../vault/store/layout.js';
 import { Member } from '../vault/store/member.js';
 import { Tree } from '../vault/tree/tree.js';
 import { closeFork, type OpenFork, openFork } from '../vault/vault.js';
-import type { BesideCommand, BesideEnd } from './agent-views.js';
+import type { AgentViewRequest } from './agent-views.js';
 import { agentViewFor, viewServer } from './grants/agent-view.js';
 import { ownersOf } from './grants/jail-identity.js';
 import { serversOf } from './grants/served-trees.js';
@@ -20,7 +24,8 @@ import { type Host, type Place, placeOf } from './host.js';
 import type { Envelope } from './report/envelope.js';
 import { withMounts } from './run/asked-mounts.js';
 import { authorityFor, type Permitted } from './run/authority-for.js';
-import { type ExecRequest, refuseNoCommand, shortest } from './run/exec-request.js';
+import { besideRequest, toolRequest } from './run/beside-request.js';
+import { type ExecRequest, refuseNoCommand } from './run/exec-request.js';
 import { joinedFork, refuseOtherOwners } from './run/join-fork.js';
 import { recordInterruptedLive } from './run/live-runs.js';
 import { readyFork } from './run/ready-fork.js';
@@ -28,7 +33,6 @@ import { type JailRun, type RunRequest, runInJail } from './run/run.js';
 import { runOnFork, withArrived } from './run/run-on-fork.js';
 import { ownJailOf, type TargetCommand } from './run/run-on-target.js';
 import { openSettled, untilJoined } from './run/settled-fork.js';
-import { shellCommand } from './run/shell-command.js';
 import { vaultWatchOf } from './run/watch-limits.js';
 
 /** How a command is run that has a jail of its own. */
@@ -136,10 +140,9 @@ export async function execute(host: Host, asked: ExecRequest): Promise<Envelope>
   const place = placeOf(host, request.cwd);
   const resolved = await authorityFor(host, place, request);
   let name = request.fork;
-  const apart = hostApart(host);
-  const { view, warnings } = await agentViewFor(host, place, resolved, (command) =>
-    runBeside(apart(), { ...request, fork: name }, command, resolved.agent?.cwd ?? place.directory),
-  );
+  const startsIn = resolved.agent?.cwd ?? place.directory;
+  const runs = runsBeside(host, () => ({ ...request, fork: name }), startsIn);
+  const { view, warnings } = await agentViewFor(host, place, resolved, runs);
   try {
     return await executeInOwnJail(
       host,
@@ -176,49 +179,40 @@ function hostApart(host: Host): () => Host {
   );
 }
 
-/** A directory may be the fork's alone, so the command goes there itself; whoever decides about it reads that, too. */
-function startedIn({ text, directory }: BesideCommand): string {
-  return `cd -- '${directory.replaceAll("'", "'\\''")}' || exit 1\n${text}`;
+/** For tools that the command called: decided, recorded and run as every command, in a jail of its own beside the caller's. */
+function runsBeside(
+  host: Host,
+  request: () => ExecRequest,
+  startsIn: string,
+): Pick<AgentViewRequest, 'run' | 'runTool'> {
+  const apart = hostApart(host);
+  const ended = ({ exitCode, signal, timedOut }: Envelope) => ({ exitCode, signal, timedOut });
+  return {
+    run: async (command) => ended(await execute(apart(), besideRequest(request(), command, startsIn))),
+    runTool: async (command) => {
+      const input = inputFile(storePaths(host.store.directory).runs, command.input);
+      const { path, identity } = command.program;
+      const program = { source: path, target: `/ctx/tool/${command.name}`, access: 'read only', identity } as const;
+      try {
+        return ended(await execute(apart(), toolRequest(request(), command, program, input)));
+      } finally {
+        closeSync(input);
+      }
+    },
+  };
 }
 
-/** For a tool that the command called: decided, recorded and run as every command, in a jail of its own beside the caller's. */
-async function runBeside(
-  host: Host,
-  request: ExecRequest,
-  command: BesideCommand,
-  startsIn: string,
-): Promise<BesideEnd> {
-  const { timeoutMilliseconds, onOutput, signal } = command;
-  const shell = command.directory === startsIn ? command.text : startedIn(command);
-  const end = (jail: RunningJail) => {
-    const kill = () => jail.kill();
-    signal.addEventListener('abort', kill, { once: true });
-    if (signal.aborted) kill();
-  };
-  const {
-    exitCode,
-    signal: ended,
-    timedOut,
-  } = await execute(host, {
-    ...request,
-    argv: shellCommand(shell),
-    shell,
-    timeoutMilliseconds: shortest(timeoutMilliseconds, request.timeoutMilliseconds),
-    streams: 'capture',
-    stdin: 'nothing',
-    input: 'nothing',
-    onOutput,
-    signal,
-    onStarted: end,
-    // The person's terminal is the caller's; approvals are given by `ctx approvals`.
-    onApproval: undefined,
-    onProgress: undefined,
-    onReady: undefined,
-    onLimit: undefined,
-    mounts: [],
-    trees: undefined,
-    alone: undefined,
-    wait: false,
-  });
-  return { exitCode, signal: ended, timedOut };
+/** A file without a name that holds what a tool reads. */
+function inputFile(directory: string, bytes: Buffer): number {
+  const path = join(directory, `input-${uniqueName()}`);
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const descriptor = openSync(path, 'wx+', 0o600);
+    unlinkSync(path);
+    // At a place, so that whoever reads begins at the start.
+    for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at, bytes.length - at, at);
+    return descriptor;
+  } catch (error) {
+    throw fromSystemError(error, 'keep the input of a tool', path);
+  }
 }

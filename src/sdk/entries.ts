@@ -128,6 +128,7 @@ const newObject = closed<NewObject>({
   spec: optional(anObject),
   file: name,
   tier: name,
+  program: name,
   parent: name,
   directory: name,
 });

@@ -16,10 +16,13 @@ import { commandTools } from './built-in/command-tools.js';
 import { fileTools } from './built-in/file-tools.js';
 import type { Calling } from './caller.js';
 import { Hands } from './hands.js';
+import { type OperatorTool, operatorTool } from './operator-tool.js';
 import type { ToolCall, ToolRun } from './tool-run.js';
 
-export interface Answering extends Pick<ToolCall, 'roots' | 'run' | 'diff'> {
+export interface Answering extends Pick<ToolCall, 'roots' | 'run' | 'runTool' | 'diff'> {
   readonly agent: string;
+  /** CTX_ROOT on the host. */
+  readonly root: string;
   /** As many calls of this view are being answered as may be. */
   readonly isCrowded: boolean;
   readonly catalogue: Catalogue;
@@ -64,14 +67,9 @@ function permitted(answering: Answering, path: string): Found {
   throw new ErrnoError('EACCES', { operation: name, reason: told });
 }
 
-function runOf({ name, hit }: Found): ToolRun {
+function toolOf({ root, catalogue }: Answering, { name, hit }: Found): OperatorTool {
   const run = hit.builtIn === true ? tools[name] : undefined;
-  if (run !== undefined) return run;
-  throw new ErrnoError('ENOSYS', {
-    operation: name,
-    reason: 'tools of the operator cannot be run yet',
-    remedy: 'the built-in ones can: ls /ctx/tool',
-  });
+  return run === undefined ? operatorTool(root, catalogue, name, hit) : { input: inputs.get(name) ?? {}, run };
 }
 
 /** What is recorded of an input: where it points to, and what it was; not what it holds. */
@@ -101,17 +99,18 @@ export async function answerCall(answering: Answering, calling: Calling): Promis
       const reason = `${viewCalls} calls of this view are running`;
       throw new ErrnoError('EAGAIN', { operation: name, reason, remedy: 'wait for one of them to end' });
     }
-    const run = runOf(found);
-    const input = checkedInput(name, call.input, inputs.get(name) ?? {});
+    const tool = toolOf(answering, found);
+    const input = checkedInput(name, call.input, tool.input);
     const record = recordOf(answering, name);
     record('begin', inputFacts(input, call.input));
     ended = record;
-    code = await run({
+    code = await tool.run({
       name,
       input,
       directory: call.directory,
       roots: answering.roots,
       run: answering.run,
+      runTool: answering.runTool,
       diff: answering.diff,
       hands: new Hands(name, (request) => calling.reach(request)),
       print,

@@ -41,7 +41,7 @@ async function diffOf(host: Host, asked: Diffed, onText: (text: string) => void)
 
 /** ENOENT where there is no such agent, EINVAL where its files are wrong. */
 export async function agentView(host: Host, asked: AgentViewRequest): Promise<AgentView> {
-  const { agent, authority, roots, run } = asked;
+  const { agent, authority, roots, run, runTool } = asked;
   const { uid } = authority.identity;
   const home = `/ctx/home/${uid}/agent/${agent}`;
   const calls = new Set<Promise<void>>();
@@ -66,8 +66,10 @@ export async function agentView(host: Host, asked: AgentViewRequest): Promise<Ag
       isCrowded,
       catalogue,
       recorder: host.recorder,
+      root: host.root,
       roots,
       run,
+      runTool,
       viewer: () => viewing.viewer(),
       diff: (path: string | undefined, onText: (text: string) => void) =>
         diffOf(host, { cwd: asked.directory, fork: place?.fork, paths: path === undefined ? [] : [path] }, onText),

@@ -6,7 +6,7 @@ import type { Schema } from '../objects/schema-check.js';
 import type { AgentViewRequest } from '../proxy/agent-views.js';
 import type { BeneathPath, Hands } from './hands.js';
 
-export interface ToolCall extends Pick<AgentViewRequest, 'roots' | 'run'> {
+export interface ToolCall extends Pick<AgentViewRequest, 'roots' | 'run' | 'runTool'> {
   readonly name: string;
   /** Checked against the tool's schema. */
   readonly input: Schema;

@@ -173,10 +173,53 @@ export const objectVerbs: readonly Verb[] = [
   }),
   ...supervisorVerbs,
   ...objectVerbsOf('tool', {
-    options: [json, spec, tier],
-    details: ['Without a policy of its own the agents’ policies decide who may call it; with one, both have to allow.'],
-    examples: ['ctx tool new fs.read --spec fs.read.json'],
+    options: [
+      json,
+      {
+        name: 'exec',
+        value: 'FILE',
+        summary: 'the program that a call runs; it is copied, and reads the input from stdin',
+      },
+      { name: 'description', value: 'TEXT', summary: 'what it is for' },
+      { name: 'schema', value: 'FILE', summary: 'JSON Schema of the input, or {"input": ..., "output": ...}' },
+      { name: 'net', value: 'HOST[:PORT]', repeated: true, summary: 'a host it may connect to' },
+      {
+        name: 'secret',
+        value: 'TEXT',
+        repeated: true,
+        summary: "a stored secret for a host: 'HOST HEADER: [SCHEME] $NAME'",
+      },
+      {
+        name: 'fork',
+        value: 'ACCESS',
+        choices: ['ro', 'rw'],
+        summary: "how it sees its caller's fork; not at all without it",
+      },
+      spec,
+      tier,
+    ],
+    details: [
+      'A call runs the program in a jail of its own, with the hosts, secrets and files that are named here and nothing of its',
+      'caller’s. Without a policy of its own the agents’ policies decide who may call it; with one, both have to allow.',
+    ],
+    examples: [
+      'ctx tool new weather --exec weather.py --net api.weather.example --schema weather.json',
+      "ctx tool new issues --exec issues.sh --net x.example --secret 'x.example Authorization: Bearer $TOKEN'",
+      'ctx tool new fs.read --spec fs.read.json',
+    ],
   }),
+  {
+    name: 'tool call',
+    summary: 'call a tool as an agent would, in a jail here',
+    operands: 'NAME [JSON]',
+    words: { least: 1, most: 2 },
+    options: [json, { name: 'agent', value: 'NAME', summary: 'who calls it' }, fork],
+    details: [
+      'Without JSON the input comes from stdin. Output and exit code are the tool’s: 2 bad input, 13 not allowed.',
+    ],
+    examples: [`ctx tool call fs.read --agent coder '{"path": "README.md"}'`],
+    load: async () => (await import('./tool-call.js')).callTool,
+  },
   ...viewVerbs,
   {
     name: 'policy check',

@@ -1,9 +1,11 @@
 /** `ctx agent` and `ctx tool`: make, show, list, change and remove. Each change is in the record before it happens. */
+import { resolve } from 'node:path';
 import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { visible } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import { type ObjectKind, Objects, parseSpec, type Tier } from '../../sdk/operator/objects.js';
 import { inputText } from '../input/input-text.js';
+import { toolSpec } from '../input/tool-spec.js';
 import { painter, print, printJson } from '../text/output.js';
 import type { Arguments, Run } from '../verb.js';
 
@@ -21,13 +23,27 @@ function done(call: Arguments, answer: Readonly<Record<string, unknown>>, text: 
   return ExitCode.ok;
 }
 
+function askedTool(call: Arguments) {
+  const schema = call.value('schema');
+  return toolSpec({
+    description: call.value('description'),
+    schema: schema === undefined ? undefined : { text: inputText(schema), file: schema },
+    net: call.values('net'),
+    secrets: call.values('secret'),
+    fork: call.value('fork'),
+  });
+}
+
 function make(kind: ObjectKind): Run {
   return async (call, hostOf) => {
     const objects = new Objects(await hostOf(), kind);
     const [name = ''] = call.words;
     const file = call.value('spec');
+    const spec = file === undefined ? undefined : parseSpec(inputText(file), file);
+    const program = call.value('exec');
     const { tier, directory } = await objects.make(name, {
-      spec: file === undefined ? undefined : parseSpec(inputText(file), file),
+      spec: kind === 'tool' ? { ...spec, ...askedTool(call) } : spec,
+      program: program === undefined ? undefined : resolve(currentDirectory(), program),
       file,
       tier: call.value('tier') as Tier | undefined,
       parent: call.value('parent'),

@@ -38,6 +38,8 @@ export interface FoundObject {
   readonly facts: ObjectFacts;
   /** Of its files, where one cannot be read: then it is granted to no agent. */
   readonly problem?: string | undefined;
+  /** `device:inode` of its executable file. */
+  readonly identity?: string | undefined;
   /** A tool that every installation has. */
   readonly builtIn?: boolean | undefined;
 }

@@ -100,7 +100,8 @@ export function diskCatalogue(root: string): Catalogue {
       const about = executable(place, name);
       if (about === undefined) return undefined;
       const { policy, problem } = policyOf(place, name);
-      return { facts: { ...factsOf(about), ...(policy === undefined ? {} : { policy }) }, problem };
+      const identity = `${about.dev}:${about.ino}`;
+      return { facts: { ...factsOf(about), ...(policy === undefined ? {} : { policy }) }, problem, identity };
     },
     described,
     agent: (place, name) => {

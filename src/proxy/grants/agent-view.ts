@@ -5,7 +5,7 @@ import type { Authority } from '../../authority/authority.js';
 import { ErrnoError } from '../../base/errno.js';
 import type { SharedPath } from '../../jail/plan.js';
 import { planLimits } from '../../jail/plan-bytes.js';
-import type { AgentView, BesideCommand, BesideEnd } from '../agent-views.js';
+import type { AgentView, AgentViewRequest } from '../agent-views.js';
 import type { AskedTree } from '../asked-tree.js';
 import type { Host, Place } from '../host.js';
 import type { ResolvedAuthority } from './authority-of.js';
@@ -45,14 +45,14 @@ export async function agentViewFor(
   { views }: Host,
   { origin, directory }: Place,
   { agent, authority, roots }: ResolvedAuthority,
-  run: (command: BesideCommand) => Promise<BesideEnd>,
+  runs: Pick<AgentViewRequest, 'run' | 'runTool'>,
 ): Promise<OfferedView> {
   if (views === undefined || agent === undefined || !seesObjects(authority)) return { view: undefined, warnings: [] };
   const reason = obstacle(authority);
   if (reason !== undefined) {
     return { view: undefined, warnings: [`the agent's tools are not at ${viewTarget}: ${reason}`] };
   }
-  const view = await views({ agent: agent.name, authority, roots: [origin, ...roots], directory, run });
+  const view = await views({ agent: agent.name, authority, roots: [origin, ...roots], directory, ...runs });
   return { view, warnings: [] };
 }
 

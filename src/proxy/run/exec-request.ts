@@ -9,6 +9,7 @@ import type { Progress } from '../../vault/tree/tree.js';
 import type { AgentView } from '../agent-views.js';
 import type { ApprovalRequest } from '../approval/await-approval.js';
 import type { AskedTree } from '../asked-tree.js';
+import type { ApartTool } from '../grants/apart-view.js';
 import type { AskedSecret } from '../grants/asked-secret.js';
 import type { AskedUser } from '../grants/asked-user.js';
 import type { LimitEvent } from '../report/limit-events.js';
@@ -34,7 +35,9 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   /** What its agent sees at /ctx. */
   readonly view?: AgentView | undefined;
   /** What it reads: this process's stdin, unless it is to read nothing. */
-  readonly stdin?: 'inherit' | 'nothing' | undefined;
+  readonly stdin?: 'inherit' | 'nothing' | number | undefined;
+  /** It is a tool that shares nothing with others at work on the fork. */
+  readonly apart?: ApartTool | undefined;
   readonly siblings?: boolean;
   /** Where it writes tools' caches: in the fork, or in one place for all forks of its user. */
   readonly cache?: CacheKeeping | undefined;

@@ -10,6 +10,7 @@ import type { Arrived } from '../../vault/store/arrivals.js';
 import { countChanges, unlistedNotes } from '../../vault/tree/too-deep.js';
 import type { Problem } from '../../vault/tree/tree.js';
 import { withAgentView } from '../grants/agent-view.js';
+import { apartView } from '../grants/apart-view.js';
 import { readOnlyByRequest } from '../grants/read-only-by-request.js';
 import { treeText, withTrees } from '../grants/served-trees.js';
 import type { Host, Place } from '../host.js';
@@ -69,7 +70,8 @@ function viewOfFork(host: Host, request: ExecRequest, { place, resolved, synced 
   const { disk, inodes } = resolved.authority.quota;
   const countsHeld = disk !== undefined || inodes !== undefined || fork.vault.limits !== undefined;
   const readOnly = [...readOnlyByRequest(place, resolved, request), ...shown.readOnly];
-  return withAgentView(withTrees(host, { ...shown, readOnly, jail: { ...shown.jail, countsHeld } }, trees), agentView);
+  const own = request.apart === undefined ? shown : apartView(shown, request.apart);
+  return withAgentView(withTrees(host, { ...own, readOnly, jail: { ...own.jail, countsHeld } }, trees), agentView);
 }
 
 export async function runOnFork(host: Host, request: ExecRequest, target: ForkTarget): Promise<Envelope> {

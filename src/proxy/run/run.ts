@@ -34,7 +34,7 @@ export interface RunRequest {
   readonly secrets: SecretsFor;
   readonly streams: 'inherit' | 'capture';
   /** What the command reads: this process's stdin, unless it is to read nothing. */
-  readonly input?: 'inherit' | 'nothing' | undefined;
+  readonly input?: 'inherit' | 'nothing' | number | undefined;
   /** Where output goes that a report has no room for: `.stdout` and `.stderr` are added. */
   readonly outputs: string;
   readonly onOutput?: OutputListener | undefined;

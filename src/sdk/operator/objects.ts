@@ -8,6 +8,7 @@ import { agentFrom, agentNamed, childrenOf, inspectAgent, readAgent } from '../.
 import { agentFiles, controlFiles, toolFiles } from '../../objects/control-file.js';
 import type { ObjectKind, ObjectRoots, Tier } from '../../objects/layout.js';
 import {
+  installProgram,
   type LocatedObject,
   listObjects,
   makeObject,
@@ -34,6 +35,8 @@ export interface NewObject {
   /** Where the specification comes from, for messages. */
   readonly file?: string | undefined;
   readonly tier?: Tier | undefined;
+  /** Of a tool: the file that is copied and run where it is called. */
+  readonly program?: string | undefined;
   /** Of an agent: the one that makes it, which can only give away what it has. */
   readonly parent?: string | undefined;
   /** Of a child: where its reach is compared with its parent's; without one, where this process is. */
@@ -118,9 +121,17 @@ export class Objects {
     parseObjectName(name);
     const facts = { tier, ...(parent === undefined ? {} : { parent }) };
     const texts = this.#kind === 'agent' ? await this.#agentTexts(name, given, facts) : this.#toolTexts(name, given);
-    return recordedAct(this.#host, this.#verb('new', name, { ...facts, files: recordedFiles(texts) }), () =>
-      makeObject(this.#roots, tier, this.#kind, name, texts),
-    );
+    const { program } = given;
+    return recordedAct(this.#host, this.#verb('new', name, { ...facts, files: recordedFiles(texts) }), () => {
+      const made = makeObject(this.#roots, tier, this.#kind, name, texts);
+      try {
+        if (program !== undefined) installProgram(made, program);
+      } catch (error) {
+        removeObject(made);
+        throw error;
+      }
+      return made;
+    });
   }
 
   /** ENOENT where there is none of that name. */

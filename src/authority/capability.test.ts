@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ErrnoError } from '../base/errno.js';
+import { parseCapabilities } from './capability.js';
+
+describe('what a tool needs', () => {
+  it('is one line each, with the port of HTTPS where none is said', () => {
+    const text = [
+      '# of the operator',
+      'fs.read /srv/data',
+      'fs.write /srv/out',
+      'net.connect API.example.com',
+      'secret TOKEN api.example.com:8443 Authorization Bearer',
+      'tool fs.read',
+      'model openai/gpt',
+      'fork ro',
+      'quota memory 1048576',
+    ].join('\n');
+    assert.deepEqual(parseCapabilities(text, 'cap'), [
+      { kind: 'fs.read', path: '/srv/data' },
+      { kind: 'fs.write', path: '/srv/out' },
+      { kind: 'net.connect', host: 'api.example.com:443' },
+      {
+        kind: 'secret',
+        name: 'TOKEN',
+        host: 'api.example.com',
+        port: 8443,
+        header: 'Authorization',
+        scheme: 'Bearer',
+      },
+      { kind: 'tool', name: 'fs.read' },
+      { kind: 'model', name: 'openai/gpt' },
+      { kind: 'fork', access: 'ro' },
+      { kind: 'quota', field: 'memory', value: 1_048_576 },
+    ]);
+    assert.deepEqual(parseCapabilities('', 'cap'), []);
+  });
+
+  it('is refused with its place where a word of it is not known or not right', () => {
+    const wrong: readonly (readonly [string, RegExp])[] = [
+      ['network', /cap:1:1: expected one of fs\.read, /],
+      ['fork ro\nfork rw', /cap:2:1: expected fork once/],
+      ['fork', /`fork ro` or `fork rw`/],
+      ['fs.read relative', /cap:1:9: /],
+      ['fs.read /a /b', /`fs\.read PATH`/],
+      ['net.connect 2130706433:80', /cap:1:13: /],
+      ['net.connect *.example.com', /cap:1:13: /],
+      ['secret TOKEN api.example.com', /`secret NAME/],
+      ['secret TO-KEN api.example.com Authorization', /cap:1:8: /],
+      ['secret TOKEN api.example.com Author:ization', /cap:1:30: /],
+      ['quota lunches 3', /cap:1:7: /],
+      ['quota memory -1', /cap:1:14: /],
+      ['constructor x', /expected one of/],
+      ['tool ../x', /cap:1:6: /],
+    ];
+    for (const [text, reason] of wrong) {
+      assert.throws(
+        () => parseCapabilities(text, 'cap'),
+        (error) => error instanceof ErrnoError && error.code === 'EINVAL' && reason.test(error.reason),
+        text,
+      );
+    }
+  });
+});

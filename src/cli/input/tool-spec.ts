@@ -1,0 +1,54 @@
+/** The options of `ctx tool new` as the members of a spec: what a tool needs becomes lines of its `cap`. Pure. */
+import { ErrnoError } from '../../base/errno.js';
+import { withDefaultPort } from '../../sdk/network-name.js';
+
+export interface ToolOptions {
+  readonly description?: string | undefined;
+  /** The text of a file, and its name. */
+  readonly schema?: { readonly text: string; readonly file: string } | undefined;
+  readonly net: readonly string[];
+  readonly secrets: readonly string[];
+  readonly fork?: string | undefined;
+}
+
+function refuse(option: string, reason: string, remedy?: string): never {
+  throw new ErrnoError('EINVAL', { operation: option, reason, remedy });
+}
+
+const secretForm = /^(\S+)\s+([A-Za-z0-9-]+):\s*(?:([A-Za-z][A-Za-z0-9-]*) )?\$([A-Za-z_]\w*)$/;
+
+/** `HOST HEADER: [SCHEME ]$NAME`, of stored secrets alone: a tool outlives whoever's variables are set now. */
+function secretLine(text: string): string {
+  const [, host, header, scheme, name] = secretForm.exec(text) ?? [];
+  if (host === undefined) {
+    const remedy =
+      "for example: --secret 'api.github.com Authorization: Bearer $GITHUB_TOKEN', after ctx secret set GITHUB_TOKEN";
+    return refuse('--secret', "expected 'HOST HEADER: [SCHEME] $NAME'", remedy);
+  }
+  return `secret ${name} ${withDefaultPort(host)} ${header}${scheme === undefined ? '' : ` ${scheme}`}`;
+}
+
+/** A schema of the input alone may be given as it is. */
+function schemaOf({ text, file }: NonNullable<ToolOptions['schema']>): unknown {
+  let schema: unknown;
+  try {
+    schema = JSON.parse(text);
+  } catch (error) {
+    return refuse('--schema', `${file}: expected JSON: ${error instanceof Error ? error.message : 'not JSON'}`);
+  }
+  const isWhole = typeof schema === 'object' && schema !== null && ('input' in schema || 'output' in schema);
+  return isWhole ? schema : { input: schema };
+}
+
+export function toolSpec({ description, schema, net, secrets, fork }: ToolOptions): Readonly<Record<string, unknown>> {
+  const lines = [
+    ...net.map((host) => `net.connect ${withDefaultPort(host)}`),
+    ...secrets.map(secretLine),
+    ...(fork === undefined ? [] : [`fork ${fork}`]),
+  ];
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(schema === undefined ? {} : { schema: schemaOf(schema) }),
+    ...(lines.length === 0 ? {} : { cap: lines }),
+  };
+}

@@ -1,0 +1,76 @@
+/** Commands that tools run for a command that called them, as requests: what they have of its, and what of their own. Pure. */
+import type { RunningJail } from '../../jail/launch.js';
+import type { SharedPath } from '../../jail/plan.js';
+import type { BesideCommand, ToolCommand } from '../agent-views.js';
+import { type ExecRequest, shortest } from './exec-request.js';
+import { shellCommand } from './shell-command.js';
+
+/** Ends with its caller. */
+function endingBy(signal: AbortSignal): (jail: RunningJail) => void {
+  return (jail) => {
+    const kill = () => jail.kill();
+    signal.addEventListener('abort', kill, { once: true });
+    if (signal.aborted) kill();
+  };
+}
+
+type Common = Pick<BesideCommand, 'timeoutMilliseconds' | 'onOutput' | 'signal'>;
+
+function asked({ timeoutMilliseconds, onOutput, signal }: Common, request: ExecRequest) {
+  return {
+    timeoutMilliseconds: shortest(timeoutMilliseconds, request.timeoutMilliseconds),
+    streams: 'capture',
+    input: 'nothing',
+    onOutput,
+    signal,
+    onStarted: endingBy(signal),
+    // The person's terminal is the caller's; approvals are given by `ctx approvals`.
+    onApproval: undefined,
+    onProgress: undefined,
+    onReady: undefined,
+    onLimit: undefined,
+    mounts: [],
+    trees: undefined,
+    view: undefined,
+    alone: undefined,
+    wait: false,
+  } as const;
+}
+
+/** A directory may be the fork's alone, so the command goes there itself; whoever decides about it reads that, too. */
+function startedIn({ text, directory }: BesideCommand): string {
+  return `cd -- '${directory.replaceAll("'", "'\\''")}' || exit 1\n${text}`;
+}
+
+/** With the caller's agent and grants, on its fork. `startsIn` is where such a command starts by itself. */
+export function besideRequest(request: ExecRequest, command: BesideCommand, startsIn: string): ExecRequest {
+  const shell = command.directory === startsIn ? command.text : startedIn(command);
+  return { ...request, ...asked(command, request), argv: shellCommand(shell), shell, stdin: 'nothing' };
+}
+
+/** With the tool's own grants, for nobody, and of its caller's the fork alone. `stdin` is a descriptor that holds its input. */
+export function toolRequest(
+  { cwd, fork, approvalMilliseconds, weakened, ...request }: ExecRequest,
+  command: ToolCommand,
+  program: SharedPath,
+  stdin: number,
+): ExecRequest {
+  const { grants } = command;
+  return {
+    ...asked(command, { ...request, cwd, weakened }),
+    argv: [program.target],
+    cwd,
+    fork,
+    weakened,
+    environmentAdditions: [],
+    stdin,
+    apart: { program, hidesFork: grants.fork === undefined },
+    readonly: grants.fork !== 'rw',
+    reads: grants.reads,
+    liveWrites: grants.writes,
+    network: grants.network,
+    secrets: grants.secrets,
+    quota: grants.quota,
+    ...(approvalMilliseconds === undefined ? {} : { approvalMilliseconds }),
+  };
+}

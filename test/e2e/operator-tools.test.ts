@@ -1,0 +1,146 @@
+/** Tools of the operator's: an executable file with what it needs, called by an agent that has none of that. */
+import assert from 'node:assert/strict';
+import { accessSync, constants, existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import type { Envelope } from '../../src/proxy/report/envelope.js';
+import { recordsOf } from '../support/record.js';
+import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { asOneUser, forEachUser } from '../support/users.js';
+
+async function ok(stage: Stage, cwd: string, words: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await stage.ctx(cwd, words);
+  assert.equal(code, 0, `ctx ${words.join(' ')}\n${stdout}${stderr}`);
+  return stdout;
+}
+
+async function exec(stage: Stage, cwd: string, agent: string, script: string): Promise<Envelope> {
+  const { stdout, stderr } = await stage.ctx(cwd, ['exec', '--json', '--agent', agent, '--', 'sh', '-c', script]);
+  return parseJson(stdout, stderr) as Envelope;
+}
+
+function put(stage: Stage, name: string, text: string): string {
+  const path = join(stage.directory, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const skip = (() => {
+  try {
+    accessSync('/dev/fuse', constants.R_OK | constants.W_OK);
+    return false as const;
+  } catch {
+    return '/dev/fuse cannot be opened here';
+  }
+})();
+
+forEachUser((user) => {
+  describe('a tool of the operator', { skip, concurrency: 1 }, () => {
+    const stage = useStage(user);
+
+    test('runs in a jail of its own: of its caller it has the fork as its cap says, and nothing that was put there for it', async () => {
+      const project = stage.project('echo hello > file');
+      const look = [
+        '#!/bin/sh',
+        `cat; echo; ls -d ${project}/file; [ -e ~/planted ] || [ -e /tmp/planted ] || [ -n "$PLANTED" ] || echo clean`,
+        `echo "$CTX_ROOT" /ctx/tool/*; (echo by-tool > ${project}/made) 2>/dev/null && echo wrote; (kill -9 $CALLER) 2>/dev/null`,
+        'ls /run/ctx',
+      ].join('\n');
+      const program = put(stage, 'look.sh', look);
+      await ok(stage, project, ['agent', 'new', 'caller']);
+      const rules = ['none', 'ro', 'rw'].map((name) => `allow caller_t tool:${name} execute\n`).join('');
+      await ok(stage, project, ['agent', 'set', 'caller', 'policy', rules]);
+      await ok(stage, project, ['tool', 'new', 'none', '--exec', program]);
+      await ok(stage, project, ['tool', 'new', 'ro', '--exec', program, '--fork', 'ro']);
+      await ok(stage, project, ['tool', 'new', 'rw', '--exec', program, '--fork', 'rw']);
+      const script = [
+        'touch ~/planted /tmp/planted; export PLANTED=1',
+        'for tool in none ro rw; do /ctx/tool/$tool \'{"n": 1}\' 2>/dev/null; echo "$tool $?"; done; cat made',
+      ].join('\n');
+      const { stdout, stderr } = await exec(stage, project, 'caller', script);
+      const file = `${project}/file\n`;
+      const answer = (name: string, seen: string, wrote: string) =>
+        `{"n":1}\n${seen}clean\n /ctx/tool/${name}\n${wrote}${name} 1\n`;
+      assert.equal(
+        stdout?.text,
+        `${answer('none', '', '')}${answer('ro', file, '')}${answer('rw', file, 'wrote\n')}by-tool\n`,
+        stderr?.text,
+      );
+      assert.equal(existsSync(join(project, 'made')), false);
+      assert.deepEqual(readdirSync(join(stage.store, 'view')), []);
+    });
+  });
+});
+
+asOneUser((user) => {
+  describe('a tool of the operator', { skip, concurrency: 1 }, () => {
+    const stage = useStage(user);
+
+    test('has the hosts of its cap and no other, for an agent that has no network', async () => {
+      const project = stage.project();
+      const ask = 'for host in granted other; do curl -s -m 10 -o /dev/null http://$host.invalid/; done; echo asked';
+      const program = put(stage, 'ask.sh', `#!/bin/sh\n${ask}\n`);
+      await ok(stage, project, ['agent', 'new', 'offline']);
+      await ok(stage, project, ['agent', 'set', 'offline', 'policy', 'allow offline_t tool:ask execute']);
+      await ok(stage, project, ['tool', 'new', 'ask', '--exec', program, '--net', 'granted.invalid:80']);
+      const { stdout, stderr, connections } = await exec(stage, project, 'offline', '/ctx/tool/ask');
+      assert.equal(stdout?.text, 'asked\n', stderr?.text);
+      assert.deepEqual(connections, []);
+      const tried = recordsOf(stage.store).filter(({ type, status }) => type === 'connect' && status !== 'begin');
+      const seen = tried.map(({ status, facts }) => `${status} ${facts?.['host']}`).sort();
+      // A name that is granted and does not exist fails; another one is refused before anybody looks for it.
+      assert.deepEqual(seen, ['denied other.invalid', 'failed granted.invalid']);
+    });
+
+    test('is held to its schemas, to its time and to its files; each fault is one clear error', async () => {
+      const project = stage.project();
+      const schema = put(
+        stage,
+        'schema.json',
+        JSON.stringify({
+          input: { type: 'object', properties: { how: { type: 'string' } }, required: ['how'] },
+          output: { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] },
+        }),
+      );
+      const program = put(
+        stage,
+        'odd.sh',
+        '#!/bin/sh\ncase "$(cat)" in *good*) echo \'{"ok":true}\';; *bad*) echo \'{"ok":1}\';; *text*) echo hi;; *die*) kill -9 $$;; *fail*) echo why >&2; exit 7;; *hang*) sleep 30;; esac\n',
+      );
+      await ok(stage, project, ['agent', 'new', 'user']);
+      await ok(stage, project, [
+        'agent',
+        'set',
+        'user',
+        'policy',
+        'allow user_t tool:odd execute\nallow user_t tool:gone execute\n',
+      ]);
+      await ok(stage, project, ['tool', 'new', 'odd', '--exec', program, '--schema', schema]);
+      await ok(stage, project, ['tool', 'set', 'odd', 'cap', 'quota wallTime 1500']);
+      const said: readonly (readonly [string, number, RegExp])[] = [
+        ['{"how":"good"}', 0, /^{"ok":true}\n$/],
+        ['{"how":"bad"}', 1, /broke its schema: \/ok: expected boolean/],
+        ['{"how":"text"}', 1, /is not JSON/],
+        ['{"how":"die"}', 1, /ended by SIGKILL/],
+        ['{"how":"fail"}', 1, /why\n.*exit code 7/],
+        ['{"how":"hang"}', 1, /timed out/],
+        ['{}', 2, /\/how: expected it to be there/],
+      ];
+      for (const [input, code, pattern] of said) {
+        const answer = await stage.ctx(project, ['tool', 'call', 'odd', '--agent', 'user', input]);
+        assert.equal(answer.code, code, `${input}\n${answer.stdout}${answer.stderr}`);
+        assert.match(`${answer.stdout}${answer.stderr}`, pattern);
+      }
+      assert.equal((await stage.ctx(project, ['tool', 'call', 'gone', '--agent', 'user', '{}'])).code, 1);
+      assert.equal((await stage.ctx(project, ['tool', 'call', 'fs.read', '--agent', 'user', '{}'])).code, 13);
+      assert.equal((await stage.ctx(project, ['tool', 'call', 'odd', '{}'])).code, 2);
+      assert.equal((await stage.ctx(project, ['tool', 'set', 'odd', 'cap', 'network'])).code, 2);
+      assert.equal((await stage.ctx(project, ['tool', 'new', 'x', '--exec', join(stage.directory, 'none')])).code, 1);
+      assert.equal(existsSync(join(stage.store, 'ctx/tool/x.d')), false);
+      const denied = recordsOf(stage.store).filter(({ type, status }) => type === 'tool.call' && status === 'denied');
+      assert.ok(denied.some(({ object }) => object === 'tool/fs.read'));
+      await ok(stage, project, ['tool', 'rm', 'odd']);
+      assert.equal(existsSync(join(stage.store, 'ctx/tool/odd')), false);
+    });
+  });
+});
