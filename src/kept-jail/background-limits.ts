@@ -1,5 +1,5 @@
 /**
- * Limits of a kept jail while no command of it runs, and something that an earlier one left does. Nobody can be told which of the
+ * Limits of a kept jail while none of its commands runs, and something that an earlier one left does. It cannot be said which of the
  * processes to end: where a limit is reached, all of them are.
  */
 import type { Quota } from '../authority/quota.js';

@@ -121,7 +121,7 @@ export async function makeEquipment(asked: EquipmentRequest): Promise<[Equipment
       onServer: network?.onServer,
       channels: servers?.channels,
     });
-    // Said now, and with the first command: whoever runs that may be another one.
+    // Said now, and with the first command, which another process may run.
     const warnings = [...(opened.warnings ?? []), ...heldCachesText(jail.heldCaches)];
     for (const text of warnings) host.warn?.(text);
     record.sayLater(warnings);

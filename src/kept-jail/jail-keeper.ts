@@ -1,4 +1,4 @@
-/** The process that keeps a jail: it listens on its socket until it is stopped or told to end, or idle for too long. */
+/** The process that keeps a jail: it listens on its socket until it is stopped, or idle for too long. */
 import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -51,7 +51,7 @@ function listen(server: Server, place: KeptJailPlace): Promise<void> {
   });
 }
 
-/** What whoever answers a connection has to know. */
+/** What is needed to answer a connection. */
 export interface Served {
   readonly jail: KeptJail;
   /** Whether it is this process's own user at the other end. */
@@ -61,7 +61,7 @@ export interface Served {
 }
 
 export interface KeepingRequest {
-  /** It ends when nobody asked anything for so long. */
+  /** It ends after this long without a request. */
   readonly idleMilliseconds: number;
   /** It can be found from here on. */
   readonly onReady: (jail: KeptJail) => void;
@@ -75,7 +75,7 @@ interface Circumstances {
   readonly now: Date;
 }
 
-/** Returns when the kept jail has ended and nothing of it is left. */
+/** Returns when the kept jail has ended and nothing is left behind. */
 export async function keepJail(
   jail: KeptJail,
   place: KeptJailPlace,
@@ -123,7 +123,7 @@ export async function keepJail(
     server.close();
     for (const path of [place.socket, place.facts]) rmSync(path, { force: true });
     await jail.end();
-    // Whoever waits for a command is told how it ended, unless that takes a person.
+    // A client that waits for a command gets its end, unless that needs a person.
     const answers = [...clients.values()].map(({ answered }) => answered);
     await Promise.race([Promise.all(answers), sleep(terminationGraceMilliseconds, undefined, { ref: false })]);
     for (const socket of clients.keys()) socket.destroySoon();

@@ -1,4 +1,4 @@
-/** What a kept jail has in the record of its own: that it began and ended, and what happened while no command of it ran. */
+/** What a kept jail has in the record of its own: that it began and ended, and what happened while none of its commands ran. */
 import type { RecordEntry } from '../audit/record.js';
 import { ErrnoError } from '../base/errno.js';
 import type { ResolvedAuthority } from '../proxy/grants/authority-of.js';

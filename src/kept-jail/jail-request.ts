@@ -1,4 +1,4 @@
-/** What is asked of a kept jail: what every command of it is given, and one command. */
+/** What is asked of a kept jail: what each of its commands is given, and one command. */
 import { ErrnoError } from '../base/errno.js';
 import type { ExecRequest } from '../proxy/run/exec-request.js';
 import type { Conversation } from './run-kept.js';

@@ -1,5 +1,5 @@
 /**
- * A kept jail's fork from command to command. Between commands nothing is mounted and nobody is at work, so that every other verb
+ * A kept jail's fork from command to command. Between commands nothing is mounted and no command runs, so that every other verb
  * works on it meanwhile: diff, rollback, apply. While something runs in the background it stays mounted, and its limits are
  * watched.
  */
@@ -95,7 +95,7 @@ export class KeptFork {
     await watch?.stop();
   }
 
-  /** Once the jail has ended, and so let go of it: nobody of it is at work any more. */
+  /** Once the jail has ended, and so let go of the fork: none of its processes runs any more. */
   async end(): Promise<void> {
     clearTimeout(this.#idle);
     this.#mounted?.member.leave();
@@ -116,7 +116,7 @@ export class KeptFork {
     this.#idle.unref();
   }
 
-  /** What the commands wrote is on the disk, and a power cut costs nothing of it. Left for later where others use the fork. */
+  /** What the commands wrote is on the disk, and a power cut loses none. Left for later where others use the fork. */
   async #sync(): Promise<void> {
     const { origin, fork } = this.#equipment;
     const { store, tree } = this.#host;

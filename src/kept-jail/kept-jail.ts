@@ -196,7 +196,7 @@ export class KeptJail {
           let isStarted = false;
           const onStarted = (jail: RunningCommand, mounting: Promise<void> | undefined) => {
             command.onStarted?.(jail);
-            // Everything is mounted: whoever comes joins it.
+            // Everything is mounted: other commands may join.
             void Promise.all([jail.started, mounting]).then(
               () => {
                 isStarted = true;
@@ -214,7 +214,7 @@ export class KeptJail {
             running.delete(own);
             const left = [...running].map(({ text }) => text);
             member.does(left.length > 0 ? left.join('; ') : `processes that ${own.text} left`);
-            // So that the report reads what nobody writes.
+            // So that the report reads what is not being written.
             mounted.isDown = running.size === 0 && (await this.#fork.release());
           }
         },

@@ -7,7 +7,7 @@ interface Library {
   isSelf(descriptor: number): number;
 }
 
-/** Node has the descriptor and does not type it. Without one nobody is known. */
+/** Node has the descriptor and does not type it. Without one the caller is not known. */
 function descriptorOf(socket: Socket): number {
   const { _handle } = socket as unknown as { readonly _handle?: { readonly fd?: unknown } | null };
   return typeof _handle?.fd === 'number' ? _handle.fd : -1;

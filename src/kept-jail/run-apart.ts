@@ -22,7 +22,7 @@ export const ranApart =
 export const readApart =
   'it ran in a jail of its own, read-only beside commands that write, or the other way round: what it left running was ended with it';
 
-/** When this returns or throws, nothing of it is mounted. */
+/** When this returns or throws, nothing is left mounted. */
 export async function runApart(request: ApartRequest): Promise<JailRun> {
   const { view, program, group, lockDescriptor } = request;
   // That of the kept jail, so that its limits hold for both together.

@@ -22,7 +22,7 @@ export interface Conversation {
 export interface KeptRunRequest {
   readonly jail: ServedJail;
   readonly network: JailNetwork | undefined;
-  /** Of the whole kept jail: what it held while this command ran is told with it. */
+  /** Of the whole kept jail: what it held while this command ran is reported with it. */
   readonly group: ControlGroup | undefined;
   readonly view: EnforcedView;
   readonly authority: Authority;
