@@ -8,9 +8,12 @@ import { inCheckout, root } from './checkout.mjs';
 import { entriesOf, filesBelow, fingerprint } from './files.mjs';
 import { runQuietly } from './run.mjs';
 
-const programFlags = ['-static'];
+const programFlags = ['-static-pie', '-fPIE'];
 const libraryFlags = ['-shared', '-fPIC', '-fvisibility=hidden'];
-const flags = ['-std=gnu11', '-O2', '-pthread', '-D_GNU_SOURCE', '-Wall', '-Wextra', '-Werror', '-Wshadow', '-Inative'];
+// What these read may be hostile. Together with the random addresses of static-pie a start costs about 0.04 ms more.
+const hardening = ['-fstack-protector-strong', '-D_FORTIFY_SOURCE=3', '-Wl,-z,relro,-z,now'];
+const warnings = ['-Wall', '-Wextra', '-Werror', '-Wshadow'];
+const flags = ['-std=gnu11', '-O2', '-pthread', '-D_GNU_SOURCE', ...warnings, ...hardening, '-Inative'];
 
 export const nativePrograms = {
   name: 'native',

@@ -8,7 +8,7 @@ import { compileNative, nativeFingerprint } from './native-programs.mjs';
 export const machines = { x64: 'x86_64', arm64: 'aarch64' };
 
 // Without symbols, a number of the build, or names of directories of whoever compiles.
-const flags = ['-s', '-Wl,--build-id=none', '-ffile-prefix-map=/=', '-Wl,-z,relro,-z,now'];
+const flags = ['-s', '-Wl,--build-id=none', '-ffile-prefix-map=/='];
 
 export const packagedPrograms = {
   name: 'packaged',
