@@ -29,10 +29,14 @@ struct calls *calls_of(int listener, const struct plan *plan, struct refusals *r
 bool calls_keep_plan(struct calls *calls, const char *bytes, size_t size)
 {
 	struct plan *plan = calloc(1, sizeof *plan);
-	calls->bytes = malloc(size);
-	calls->plan = plan;
-	if (!plan || !calls->bytes)
+	char *kept = malloc(size);
+	if (!plan || !kept) {
+		free(plan);
+		free(kept);
 		return false;
+	}
+	calls->plan = plan;
+	calls->bytes = kept;
 	memcpy(calls->bytes, bytes, size);
 	return plan_parse(calls->bytes, size, PLAN_COMMAND, plan) == NULL;
 }

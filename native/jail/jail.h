@@ -1,54 +1,15 @@
-/* What the parts of the jail share: the report to the owner, and one function an operation. */
+/* What the parts of the jail share: one function an operation. */
 #ifndef CTX_JAIL_H
 #define CTX_JAIL_H
 
+#include "inherited.h"
 #include "plan.h"
+#include "report.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Descriptors the owner passes in. Everything else above 2 is closed before anything happens. */
-enum {
-	FD_PLAN = 3,
-	FD_REPORT = 4,
-	FD_LIFELINE = 5,
-	FD_LOCK = 6,
-	FD_HANDOVER = 7,
-	FD_FIRST_CHANNEL = 8, /* to the servers of FUSE mounts: as many as the plan has */
-	FD_FIRST_OTHER = FD_FIRST_CHANNEL + PLAN_MAX_CHANNELS,
-};
-
-/*
- * Every failure ends the process at once: an operation that went wrong must never be followed by the next. The message
- * goes to the owner as one line "ID failed INDEX NAME ERRNO what".
- */
-_Noreturn void fail(const char *what);
-_Noreturn void fail_with(int error, const char *what);
-/*
- * Runs `act`; false where something in it failed. The failure is reported as ever, and ends `act` instead of the process: whoever
- * calls this puts back what `act` had begun.
- */
-bool attempt(void (*act)(void *context), void *context);
-/* Ends the process where another has said why already. */
-_Noreturn void give_up(void);
-/*
- * The command's process writes a byte there when all that is left to do is exec, and another when something failed. A
- * successful exec closes it: so "executing" alone, then the end, is success, and everything else is failure.
- */
-enum { PROGRESS_EXECUTING = 'e', PROGRESS_FAILED = 'f' };
-void tell_progress(int descriptor);
-void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* What the reports that follow are about: the command of this number, 0 before there is one. */
-void report_about(uint32_t id);
-/* Where the failure of one thing shall not end this process. */
-void report_failure(int error, const char *what);
-
-enum { EXIT_FAILED = 125 };
-
 /* operations.c */
-uint32_t high_half(uint64_t number);
-uint32_t low_half(uint64_t number);
-const struct operation *find(const struct plan *plan, enum code code);
 /* `channel` is the command's end of its socket to the owner; -1 in the other stages. */
 void execute(const struct operation *operation, const struct plan *plan, int channel);
 void execute_stage(const struct plan *plan, enum stage stage, int channel);
@@ -115,12 +76,13 @@ extern const char overlay_profile[];
 void clear_volatile_marker(const char *work);
 void open_work_directories(const char *work);
 void mount_overlay_at(const char *place, const struct operation *overlay);
-/* Whether the path is `outer` or lies in it; and where an operation mounts something, or null. */
-bool contains(const char *outer, const char *inner);
+/* Where an operation mounts something, or null. */
 const char *mount_target(const struct operation *operation);
 void release_overlays(const struct plan *plan);
 
 /* place.c: targets inside the new root, never through a symlink */
+/* Whether the path is `outer` or lies in it. */
+bool contains(const char *outer, const char *inner);
 extern int root_fd;
 void use_root(int descriptor);
 /* To mount on, made where it is missing: `name` in the directory that is returned, or that itself where `name` is empty. Not to be closed. */
@@ -134,13 +96,14 @@ void mounted_at(const char *path);
 void limit(uint32_t resource, uint64_t value);
 _Noreturn void execute_program(char *const argv[], char *const environment[]);
 
-/* start.c: no program runs before init has given up what it may do. */
-void await_harmless_init(void);
-
 /* probe.c */
 int probe(const char *directory);
 
 /* init.c */
+/* No program runs before init has given up what it may do, which it says there. */
+void expect_init(int says);
+bool has_given_up(int says);
+void await_harmless_init(void);
 /* What it answers to each byte of the owner's. */
 enum { INIT_ALONE = 'a', INIT_NOT_ALONE = 'n' };
 /* Two descriptors that end with the owner, which asks by it, and with whoever started that; and one for the answers. */

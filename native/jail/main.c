@@ -41,16 +41,6 @@ static void end_jail(const struct jail *jail)
 	release_overlays(jail->plan);
 }
 
-/* A pipe is opened again (/dev/stderr) by its owner alone: where the command is another user than its caller, it is given them. */
-void give_streams(const struct plan *jail, const struct plan *command, struct relay *relays)
-{
-	const struct operation *shift = find(jail, OP_SHIFT), *numbers = find(jail, OP_NUMBERS);
-	const struct operation *outside = numbers ? numbers : find(command, OP_USER);
-	if (shift && outside)
-		relays_give(relays, high_half(shift->number) + high_half(outside->number),
-			    high_half(shift->number) + low_half(outside->number));
-}
-
 static int run_once(struct jail *jail, const struct ties *ties)
 {
 	static struct relay relays[RELAYS];

@@ -9,112 +9,10 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
-
-/* Which operation is under way, for the message. */
-static uint32_t current_index;
-static const char *current_name = "start";
-
-/* Whom the reports are about: 0 for the jail itself. */
-static uint32_t subject;
-
-void report_about(uint32_t id)
-{
-	subject = id;
-	current_index = 0;
-	current_name = "request";
-}
-
-void report(const char *format, ...)
-{
-	char line[4096];
-	int start = snprintf(line, sizeof line, "%u ", subject);
-	va_list arguments;
-	va_start(arguments, format);
-	int length = start + vsnprintf(line + start, sizeof line - (size_t)start, format, arguments);
-	va_end(arguments);
-	size_t size = length < (int)sizeof line ? (size_t)length + 1 : sizeof line;
-	line[size - 1] = 0;
-	/* Nobody is left to tell when this fails. */
-	if (write(FD_REPORT, line, size) < 0)
-		_exit(EXIT_FAILED);
-}
-
-static int progress = -1;
-
-void tell_progress(int descriptor)
-{
-	progress = descriptor;
-}
-
-static void tell(char what)
-{
-	if (progress >= 0 && write(progress, &what, 1) != 1)
-		_exit(EXIT_FAILED);
-}
-
-_Noreturn void give_up(void)
-{
-	terminal_restore();
-	tell(PROGRESS_FAILED);
-	_exit(EXIT_FAILED);
-}
-
-void report_failure(int error, const char *what)
-{
-	report("failed %u %s %d %s", current_index, current_name, error, what);
-}
-
-/* Where a failure goes on; null where it ends the process. */
-static jmp_buf *after_failure;
-
-bool attempt(void (*act)(void *context), void *context)
-{
-	jmp_buf here;
-	after_failure = &here;
-	bool failed = setjmp(here) != 0;
-	if (!failed)
-		act(context);
-	after_failure = NULL;
-	return !failed;
-}
-
-_Noreturn void fail_with(int error, const char *what)
-{
-	report_failure(error, what);
-	if (after_failure)
-		longjmp(*after_failure, 1);
-	give_up();
-}
-
-_Noreturn void fail(const char *what)
-{
-	fail_with(errno, what);
-}
-
-uint32_t high_half(uint64_t number)
-{
-	return (uint32_t)(number >> 32);
-}
-
-uint32_t low_half(uint64_t number)
-{
-	return (uint32_t)number;
-}
-
-const struct operation *find(const struct plan *plan, enum code code)
-{
-	for (uint32_t i = 0; i < plan->count; i++)
-		if (plan->operations[i].code == code)
-			return &plan->operations[i];
-	return NULL;
-}
 
 void execute(const struct operation *operation, const struct plan *plan, int channel)
 {
@@ -209,7 +107,7 @@ void execute(const struct operation *operation, const struct plan *plan, int cha
 			fail_with(EPERM, "the plan gives the command no identity");
 		landlock_enter();
 		await_harmless_init();
-		tell(PROGRESS_EXECUTING);
+		report_executing();
 		execute_program(s, environment ? environment->strings : nothing);
 	}
 	case OP_COUNT:
@@ -220,8 +118,7 @@ void execute(const struct operation *operation, const struct plan *plan, int cha
 
 static void name_operation(const struct plan *plan, uint32_t index)
 {
-	current_index = index;
-	current_name = operation_kinds[plan->operations[index].code].name;
+	report_at(index, operation_kinds[plan->operations[index].code].name);
 }
 
 void make_network(const struct plan *plan)

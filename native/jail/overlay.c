@@ -121,12 +121,6 @@ void mount_overlay(const struct operation *overlay)
 		fail("removing the overlay's staging place");
 }
 
-bool contains(const char *outer, const char *inner)
-{
-	size_t length = strlen(outer);
-	return strncmp(outer, inner, length) == 0 && (inner[length] == '/' || inner[length] == 0);
-}
-
 const char *mount_target(const struct operation *operation)
 {
 	switch (operation->code) {

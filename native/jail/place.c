@@ -15,6 +15,12 @@
 int root_fd = -1;
 
 /* The last parent: the next place is often in it, too. */
+bool contains(const char *outer, const char *inner)
+{
+	size_t length = strlen(outer);
+	return strncmp(outer, inner, length) == 0 && (inner[length] == '/' || inner[length] == 0);
+}
+
 static struct {
 	size_t length;
 	char path[PATH_MAX];

@@ -203,3 +203,21 @@ void plan_free(struct plan *plan)
 	free(plan->operations);
 	*plan = (struct plan){0};
 }
+
+uint32_t high_half(uint64_t number)
+{
+	return (uint32_t)(number >> 32);
+}
+
+uint32_t low_half(uint64_t number)
+{
+	return (uint32_t)number;
+}
+
+const struct operation *find(const struct plan *plan, enum code code)
+{
+	for (uint32_t i = 0; i < plan->count; i++)
+		if (plan->operations[i].code == code)
+			return &plan->operations[i];
+	return NULL;
+}

@@ -105,5 +105,9 @@ enum plan_kind { PLAN_WHOLE, PLAN_KEPT, PLAN_COMMAND, PLAN_OVERLAYS };
 const char *plan_parse(char *bytes, size_t size, enum plan_kind kind, struct plan *plan);
 /* Whether it could be parsed or not. */
 void plan_free(struct plan *plan);
+/* The first of this kind; null where there is none. */
+const struct operation *find(const struct plan *plan, enum code code);
+uint32_t high_half(uint64_t number);
+uint32_t low_half(uint64_t number);
 
 #endif

@@ -1,6 +1,8 @@
 #ifndef CTX_JAIL_RELAY_H
 #define CTX_JAIL_RELAY_H
 
+#include "plan.h"
+
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,6 +23,8 @@ struct relay {
 void relay_clear(struct relay *relay);
 void relays_open(struct relay relays[RELAYS]);
 void relays_give(struct relay relays[RELAYS], uid_t uid, gid_t gid);
+/* A command of another user than its caller gets its pipes. */
+void give_streams(const struct plan *jail, const struct plan *command, struct relay relays[RELAYS]);
 void relays_take(struct relay relays[RELAYS]);
 void relays_keep(struct relay relays[RELAYS]);
 struct pollfd relay_wants(const struct relay *relay);

@@ -22,9 +22,6 @@ enum request {
 	REQUEST_OVERLAYS, /* a PLAN_OVERLAYS, mounted where the released ones were; "mounted", or "failed", and then nothing is */
 };
 
-/* In main.c: a command of another user than its caller gets its pipes. */
-void give_streams(const struct plan *jail, const struct plan *command, struct relay *relays);
-
 /* The first frame's payload; null where there is none. */
 char *read_jail_plan(size_t *size);
 

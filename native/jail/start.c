@@ -120,24 +120,9 @@ bool is_anybody_left(const struct ties *ties)
 	return write(ties->ask_init, "", 1) != 1 || read(ties->init_answers, &answer, 1) != 1 || answer != INIT_ALONE;
 }
 
-static bool has_given_up(int init)
-{
-	char byte;
-	return read(init, &byte, 1) == 1;
-}
-
 bool wait_for_init(const struct ties *ties)
 {
 	return write(ties->all_are_there, "", 1) == 1 && enter_when_ready(ties) && has_given_up(ties->init_is_ready);
-}
-
-/* In the process of the first command; later ones find init as it stays. */
-static int init_gives_up = -1;
-
-void await_harmless_init(void)
-{
-	if (init_gives_up >= 0 && !has_given_up(init_gives_up))
-		give_up(); /* init has said why */
 }
 
 /* Whoever starts this program leaves every signal at its default; what was changed since then was changed here. */
@@ -151,7 +136,7 @@ static void restore_signals(void)
 
 static void await_root(const struct ties *ties)
 {
-	init_gives_up = ties->init_is_ready;
+	expect_init(ties->init_is_ready);
 	if (!enter_when_ready(ties))
 		give_up(); /* init has said why */
 }

@@ -95,6 +95,7 @@ void terminal_keep(int channel, struct relay relays[RELAYS])
 	if (tcgetattr(0, &saved) == 0) {
 		struct termios through = saved;
 		cfmakeraw(&through);
+		before_giving_up(terminal_restore);
 		raw = tcsetattr(0, TCSADRAIN, &through) == 0;
 	}
 	fcntl(master, F_SETFL, O_NONBLOCK);
@@ -144,6 +145,7 @@ void terminal_again(void)
 		return;
 	through = saved;
 	cfmakeraw(&through);
+	before_giving_up(terminal_restore);
 	raw = tcsetattr(0, TCSADRAIN, &through) == 0;
 	terminal_resize();
 }

@@ -10,10 +10,9 @@
 void date_later(struct apply *apply, const char *path, struct timespec time, bool aged) {
   if (apply->dated_count == apply->dated_room) {
     apply->dated_room = apply->dated_room == 0 ? 64 : apply->dated_room * 2;
-    apply->dated = reallocarray(apply->dated, apply->dated_room, sizeof *apply->dated);
-    if (apply->dated == NULL) fail(ENOMEM, "remember", path);
+    apply->dated = reallocate(apply->dated, apply->dated_room * sizeof *apply->dated);
   }
-  apply->dated[apply->dated_count++] = (struct dated){strdup(path), time, aged};
+  apply->dated[apply->dated_count++] = (struct dated){copy_text(path), time, aged};
 }
 
 /* Newer than all this was written: somebody else's by now. */
@@ -47,7 +46,7 @@ void set_dates(struct apply *apply) {
 /* The directory that an entry was put into or taken from changed with it. */
 static void date_parent(struct apply *apply, const char *path) {
   const char *slash = strrchr(path, '/');
-  char *parent = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path));
+  char *parent = slash == NULL ? copy_text(".") : strndup(path, (size_t)(slash - path));
   if (parent == NULL) fail(ENOMEM, "remember", path);
   if (apply->parent != NULL && strcmp(apply->parent, parent) == 0) return free(parent);
   free(apply->parent);

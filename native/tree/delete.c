@@ -110,7 +110,7 @@ static void empty(struct deletion *deletion, int fd, int depth) {
 }
 
 int delete_verb(const struct options *options) {
-  char *path = strdup(options->root);
+  char *path = copy_text(options->root);
   for (size_t length = strlen(path); length > 1 && path[length - 1] == '/'; length--) path[length - 1] = '\0';
   char *slash = strrchr(path, '/');
   const char *name = slash == NULL ? path : slash + 1;

@@ -94,6 +94,11 @@ void *reallocate(void *old, size_t bytes) {
   return memory;
 }
 
+char *copy_text(const char *text) {
+  size_t bytes = strlen(text) + 1;
+  return memcpy(reallocate(NULL, bytes), text, bytes);
+}
+
 void *allocate(size_t bytes) {
   void *memory = reallocate(NULL, bytes);
   memset(memory, 0, bytes);

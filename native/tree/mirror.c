@@ -53,7 +53,7 @@ static bool make_directory(struct mirror *mirror, char *path, const struct stat 
     mirror->made_capacity = mirror->made_capacity * 2 + 16;
     mirror->made = reallocate(mirror->made, mirror->made_capacity * sizeof *mirror->made);
   }
-  mirror->made[mirror->made_count++] = (struct made){strdup(path), *status};
+  mirror->made[mirror->made_count++] = (struct made){copy_text(path), *status};
   return true;
 }
 
@@ -89,7 +89,7 @@ static void copy_directory(struct mirror *mirror, int parent, const char *name, 
   int source = open_directory(parent, name);
   if (source < 0) {
     if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
-      note_problem(strdup(path), errno, "the directory cannot be read");
+      note_problem(copy_text(path), errno, "the directory cannot be read");
     return;
   }
   if (fstat(source, &status) != 0) fail(errno, "stat", path);
@@ -111,7 +111,7 @@ static enum outcome copy_or_link(struct mirror *mirror, int parent, const char *
   }
   bool first = link != NULL && link->path == NULL;
   enum outcome outcome = copy_leaf(parent, name, leaf, target, mirror->options, &bytes);
-  if (first) settle_link(link, outcome == LEAF_COPIED ? strdup(path) : NULL, &leaf->status);
+  if (first) settle_link(link, outcome == LEAF_COPIED ? copy_text(path) : NULL, &leaf->status);
   return outcome;
 }
 
@@ -134,7 +134,7 @@ static void copy_entry(struct mirror *mirror, int parent, const char *name, char
   }
   if (outcome == LEAF_LEFT_OUT) white_out(mirror, path); /* what stood there before is no longer the origin's */
   if (outcome == LEAF_FAILED) fail(leaf.error, leaf.why, path);
-  if (outcome == LEAF_LEFT_OUT || outcome == LEAF_UNSTABLE) note_problem(strdup(path), leaf.error, leaf.why);
+  if (outcome == LEAF_LEFT_OUT || outcome == LEAF_UNSTABLE) note_problem(copy_text(path), leaf.error, leaf.why);
   close_leaf(&leaf);
 }
 
@@ -151,7 +151,7 @@ static void mirror_ancestor(struct mirror *mirror, const char *path) {
     }
     const char *name;
     int parent = anchor_parent(&mirror->root, prefix, &name);
-    if (error == EACCES || error == EPERM) note_problem(strdup(prefix), error, "the directory cannot be read");
+    if (error == EACCES || error == EPERM) note_problem(copy_text(prefix), error, "the directory cannot be read");
     else if (parent >= 0) copy_entry(mirror, parent, name, prefix);
     free(mirror->missing);
     mirror->missing = prefix;

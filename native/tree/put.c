@@ -162,7 +162,7 @@ enum replaced put_file_or_link(const struct apply *apply, const struct place *pl
   enum replaced replaced = put_file(apply, place, found);
   if (link != NULL && link->path == NULL) {
     bool put = replaced == REPLACED && fstatat(place->parent, place->name, &status, AT_SYMLINK_NOFOLLOW) == 0;
-    settle_link(link, put ? strdup(place->path) : NULL, put ? &status : &found->status);
+    settle_link(link, put ? copy_text(place->path) : NULL, put ? &status : &found->status);
   }
   return replaced;
 }
@@ -176,7 +176,7 @@ void know_link(struct apply *apply, const char *path) {
   bool there = parent >= 0 && fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode);
   if (!there || found.state != FOUND_ENTRY || found.status.st_nlink < 2) return;
   struct link *link = claim_link(&found.status);
-  if (link->path == NULL) settle_link(link, strdup(path), &status);
+  if (link->path == NULL) settle_link(link, copy_text(path), &status);
 }
 
 static int make_directory(const struct place *place) {

@@ -110,9 +110,9 @@ void retire(const struct place *place, int leased) {
   if (most == 0) return (void)close(leased);
   if (count == most) let_oldest_go();
   struct retired file = {.place = *place, .fd = leased};
-  char *path = strdup(place->path);
+  char *path = copy_text(place->path);
   file.place.parent = fcntl(place->parent, F_DUPFD_CLOEXEC, 0);
-  if (path == NULL || file.place.parent < 0 || fstat(leased, &file.status) != 0) fail(errno, "remember", place->path);
+  if (file.place.parent < 0 || fstat(leased, &file.status) != 0) fail(errno, "remember", place->path);
   file.place.path = path;
   file.place.name = path + strlen(path) - strlen(place->name);
   file.place.expected = NULL;

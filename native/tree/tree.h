@@ -105,6 +105,8 @@ void hold_stops(void);
 void allow_stops(void);
 void *allocate(size_t bytes);
 void *reallocate(void *old, size_t bytes);
+/* As strdup(3), which would answer NULL. */
+char *copy_text(const char *text);
 
 /* output.c */
 struct buffer {
