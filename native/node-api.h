@@ -1,6 +1,6 @@
 /*
- * The few functions of Node's C interface that our libraries use. It is stable; declared here, since its headers are not always
- * installed.
+ * The few functions of Node's C interface that our libraries use. It is stable; declared here, since its headers are
+ * not always installed.
  */
 #ifndef CTX_NODE_API_H
 #define CTX_NODE_API_H

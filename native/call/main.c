@@ -1,14 +1,15 @@
 /*
- * call PROGRAM WORD...: what `ctx WORD...` runs where kept jails exist. Where one of this directory takes the request, it is
- * relayed there and its answer back: a start of Node is saved. Else Node runs PROGRAM, as if this had not been here.
+ * call PROGRAM WORD...: what `ctx WORD...` runs where kept jails exist. Where one of this directory takes the request,
+ * it is relayed there and its answer back: a start of Node is saved. Else Node runs PROGRAM, as if this had not been
+ * here.
  *
  * call --node PROGRAM WORD...: no kept jail is asked; Node is started where there is room for it.
  *
- * A command (`exec`) gets the signals that arrive here. Every other verb is done at once, and a signal ends this process as it
- * would have ended Node.
+ * A command (`exec`) gets the signals that arrive here. Every other verb is done at once, and a signal ends this
+ * process as it would have ended Node.
  */
-#include "room.h"
 #include "kept-jails.h"
+#include "room.h"
 #include "wire.h"
 
 #include <errno.h>
@@ -29,283 +30,245 @@
 extern char **environ;
 
 struct call {
-	char *payload;
-	size_t size;
-	bool terminal;
-	bool command;
-	int exit_code;
+  char *payload;
+  size_t size;
+  bool terminal;
+  bool command;
+  int exit_code;
 };
 
-/* A harness lets a call through whose hook takes too long. The kept jail has its own, shorter time; this ends us, which blocks. */
+/* A harness lets a call through whose hook takes too long. The kept jail has its own, shorter time; this ends us, which
+ * blocks. */
 enum { HOOK_SECONDS = 20 };
 
-static void append(struct call *call, const char *text)
-{
-	size_t length = strlen(text) + 1;
-	call->payload = realloc(call->payload, call->size + length);
-	if (!call->payload)
-		exit(70);
-	memcpy(call->payload + call->size, text, length);
-	call->size += length;
+static void append(struct call *call, const char *text) {
+  size_t length = strlen(text) + 1;
+  call->payload = realloc(call->payload, call->size + length);
+  if (!call->payload) exit(70);
+  memcpy(call->payload + call->size, text, length);
+  call->size += length;
 }
 
-static struct winsize terminal_size(void)
-{
-	struct winsize size = {.ws_row = 24, .ws_col = 80};
-	ioctl(0, TIOCGWINSZ, &size);
-	return size;
+static struct winsize terminal_size(void) {
+  struct winsize size = {.ws_row = 24, .ws_col = 80};
+  ioctl(0, TIOCGWINSZ, &size);
+  return size;
 }
 
 /*
- * The build that a Node started now would run: the times of the directory of PROGRAM and of ours beside it. Every build renames
- * its files into them.
+ * The build that a Node started now would run: the times of the directory of PROGRAM and of ours beside it. Every build
+ * renames its files into them.
  */
-static void describe_build(struct call *call, const char *program)
-{
-	static const char *const directories[] = {".", "../native"};
-	char path[4096], text[128] = "";
-	for (size_t i = 0, size = 0; i < 2; i++) {
-		struct stat status;
-		int length = (int)(strrchr(program, '/') - program);
-		if (snprintf(path, sizeof path, "%.*s/%s", length, program, directories[i]) >= (int)sizeof path || stat(path, &status) != 0)
-			break;
-		size += (size_t)snprintf(text + size, sizeof text - size, "%lld ",
-					 status.st_mtim.tv_sec * 1000000000LL + status.st_mtim.tv_nsec);
-	}
-	append(call, text);
+static void describe_build(struct call *call, const char *program) {
+  static const char *const directories[] = {".", "../native"};
+  char path[4096], text[128] = "";
+  for (size_t i = 0, size = 0; i < 2; i++) {
+    struct stat status;
+    int length = (int)(strrchr(program, '/') - program);
+    if (snprintf(path, sizeof path, "%.*s/%s", length, program, directories[i]) >= (int)sizeof path ||
+        stat(path, &status) != 0)
+      break;
+    size += (size_t)snprintf(text + size, sizeof text - size, "%lld ",
+                             status.st_mtim.tv_sec * 1000000000LL + status.st_mtim.tv_nsec);
+  }
+  append(call, text);
 }
 
 /* What stdin is, where that says what will be read: `n` nothing, `f` a file, whose bytes are there already. */
-static const char *input_kind(void)
-{
-	struct stat status;
-	if (fstat(0, &status) != 0)
-		return "";
-	if (S_ISREG(status.st_mode))
-		return "f";
-	return S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3) ? "n" : "";
+static const char *input_kind(void) {
+  struct stat status;
+  if (fstat(0, &status) != 0) return "";
+  if (S_ISREG(status.st_mode)) return "f";
+  return S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3) ? "n" : "";
 }
 
-static bool describe(struct call *call, const char *program, int count, char **words)
-{
-	char text[32], where[4096];
-	if (!getcwd(where, sizeof where))
-		return false;
-	append(call, where);
-	call->terminal = isatty(0) && isatty(1);
-	struct winsize size = terminal_size();
-	snprintf(text, sizeof text, "%u %u", size.ws_row, size.ws_col);
-	append(call, call->terminal ? text : "");
-	snprintf(text, sizeof text, "%s%s%s%s", isatty(0) ? "0" : "", isatty(1) ? "1" : "", isatty(2) ? "2" : "", input_kind());
-	append(call, text);
-	describe_build(call, program);
-	snprintf(text, sizeof text, "%d", count);
-	append(call, text);
-	for (int i = 0; i < count; i++)
-		append(call, words[i]);
-	for (char **variable = environ; *variable; variable++)
-		append(call, *variable);
-	return call->size < FRAME_MOST;
+static bool describe(struct call *call, const char *program, int count, char **words) {
+  char text[32], where[4096];
+  if (!getcwd(where, sizeof where)) return false;
+  append(call, where);
+  call->terminal = isatty(0) && isatty(1);
+  struct winsize size = terminal_size();
+  snprintf(text, sizeof text, "%u %u", size.ws_row, size.ws_col);
+  append(call, call->terminal ? text : "");
+  snprintf(text, sizeof text, "%s%s%s%s", isatty(0) ? "0" : "", isatty(1) ? "1" : "", isatty(2) ? "2" : "",
+           input_kind());
+  append(call, text);
+  describe_build(call, program);
+  snprintf(text, sizeof text, "%d", count);
+  append(call, text);
+  for (int i = 0; i < count; i++) append(call, words[i]);
+  for (char **variable = environ; *variable; variable++) append(call, *variable);
+  return call->size < FRAME_MOST;
 }
 
-static int passed_signals(void)
-{
-	static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
-	sigset_t set;
-	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		sigaddset(&set, numbers[i]);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	return signalfd(-1, &set, SFD_CLOEXEC);
+static int passed_signals(void) {
+  static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
+  sigset_t set;
+  sigemptyset(&set);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) sigaddset(&set, numbers[i]);
+  sigprocmask(SIG_BLOCK, &set, NULL);
+  return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-static void pass_signal(int socket, int signals)
-{
-	struct signalfd_siginfo info;
-	if (read(signals, &info, sizeof info) != sizeof info)
-		return;
-	if (info.ssi_signo == SIGWINCH) {
-		struct winsize size = terminal_size();
-		unsigned char bytes[4] = {(unsigned char)size.ws_row, (unsigned char)(size.ws_row >> 8), (unsigned char)size.ws_col,
-					  (unsigned char)(size.ws_col >> 8)};
-		send_frame(socket, KIND_SIZE, bytes, sizeof bytes);
-	} else {
-		unsigned char number = (unsigned char)info.ssi_signo;
-		send_frame(socket, KIND_SIGNAL, &number, 1);
-	}
+static void pass_signal(int socket, int signals) {
+  struct signalfd_siginfo info;
+  if (read(signals, &info, sizeof info) != sizeof info) return;
+  if (info.ssi_signo == SIGWINCH) {
+    struct winsize size = terminal_size();
+    unsigned char bytes[4] = {(unsigned char)size.ws_row, (unsigned char)(size.ws_row >> 8), (unsigned char)size.ws_col,
+                              (unsigned char)(size.ws_col >> 8)};
+    send_frame(socket, KIND_SIZE, bytes, sizeof bytes);
+  } else {
+    unsigned char number = (unsigned char)info.ssi_signo;
+    send_frame(socket, KIND_SIGNAL, &number, 1);
+  }
 }
 
-static bool write_whole(int descriptor, const char *bytes, size_t size)
-{
-	struct pollfd room = {.fd = descriptor, .events = POLLOUT};
-	while (size > 0) {
-		ssize_t written = write(descriptor, bytes, size);
-		if (written < 0 && errno == EAGAIN)
-			poll(&room, 1, -1);
-		else if (written < 0 && errno != EINTR)
-			return false;
-		if (written < 0)
-			continue;
-		bytes += written;
-		size -= (size_t)written;
-	}
-	return true;
+static bool write_whole(int descriptor, const char *bytes, size_t size) {
+  struct pollfd room = {.fd = descriptor, .events = POLLOUT};
+  while (size > 0) {
+    ssize_t written = write(descriptor, bytes, size);
+    if (written < 0 && errno == EAGAIN)
+      poll(&room, 1, -1);
+    else if (written < 0 && errno != EINTR)
+      return false;
+    if (written < 0) continue;
+    bytes += written;
+    size -= (size_t)written;
+  }
+  return true;
 }
 
 static struct termios saved;
 
-static bool make_raw(void)
-{
-	if (tcgetattr(0, &saved) != 0)
-		return false;
-	struct termios through = saved;
-	cfmakeraw(&through);
-	return tcsetattr(0, TCSADRAIN, &through) == 0;
+static bool make_raw(void) {
+  if (tcgetattr(0, &saved) != 0) return false;
+  struct termios through = saved;
+  cfmakeraw(&through);
+  return tcsetattr(0, TCSADRAIN, &through) == 0;
 }
 
 enum { WATCH_JAIL, WATCH_SIGNALS, WATCH_INPUT, WATCH_ANSWER, WATCHED };
 
-/* One question at a time on a terminal, so that what is typed answers what is shown: a lock on its device, as Node takes it. */
+/* One question at a time on a terminal, so that what is typed answers what is shown: a lock on its device, as Node
+ * takes it. */
 struct question {
-	struct frame text;
-	int lock;
-	bool waits;
+  struct frame text;
+  int lock;
+  bool waits;
 };
 enum { TURN_MILLISECONDS = 100 };
 
-static void hold_question(struct question *question, struct frame *frame)
-{
-	struct frame room = question->text;
-	question->text = *frame;
-	*frame = room;
-	/* Opened anew: a lock is of an open file, and others have stderr open with us. /dev/tty is one for all terminals. */
-	question->lock = open("/proc/self/fd/2", O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-	question->waits = question->lock >= 0;
+static void hold_question(struct question *question, struct frame *frame) {
+  struct frame room = question->text;
+  question->text = *frame;
+  *frame = room;
+  /* Opened anew: a lock is of an open file, and others have stderr open with us. /dev/tty is one for all terminals. */
+  question->lock = open("/proc/self/fd/2", O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+  question->waits = question->lock >= 0;
 }
 
 /* The terminal itself, not stdin: that is the command's. What was typed before the question is no answer to it. */
-static void ask(struct question *question, struct pollfd *terminal)
-{
-	if (flock(question->lock, LOCK_EX | LOCK_NB) != 0)
-		return;
-	question->waits = false;
-	terminal->fd = open("/dev/tty", O_RDONLY | O_CLOEXEC);
-	if (terminal->fd >= 0)
-		tcflush(terminal->fd, TCIFLUSH);
-	write_whole(2, question->text.payload, question->text.size);
+static void ask(struct question *question, struct pollfd *terminal) {
+  if (flock(question->lock, LOCK_EX | LOCK_NB) != 0) return;
+  question->waits = false;
+  terminal->fd = open("/dev/tty", O_RDONLY | O_CLOEXEC);
+  if (terminal->fd >= 0) tcflush(terminal->fd, TCIFLUSH);
+  write_whole(2, question->text.payload, question->text.size);
 }
 
-static void stop_asking(struct question *question, struct pollfd *terminal)
-{
-	if (terminal->fd >= 0)
-		close(terminal->fd);
-	terminal->fd = -1;
-	if (question->lock >= 0)
-		close(question->lock);
-	question->lock = -1;
-	question->waits = false;
+static void stop_asking(struct question *question, struct pollfd *terminal) {
+  if (terminal->fd >= 0) close(terminal->fd);
+  terminal->fd = -1;
+  if (question->lock >= 0) close(question->lock);
+  question->lock = -1;
+  question->waits = false;
 }
 
 /* False where the kept jail does not take it. */
-static bool converse(int socket, struct call *call)
-{
-	static struct frame frame;
-	static struct question question = {.lock = -1};
-	static char input[INPUT_MOST];
-	if (!send_frame(socket, KIND_REQUEST, call->payload, call->size))
-		return false;
-	int signals = call->command ? passed_signals() : -1;
-	bool raw = false, answered = false;
-	struct pollfd watched[WATCHED] = {
-		[WATCH_JAIL] = {.fd = socket, .events = POLLIN},
-		[WATCH_SIGNALS] = {.fd = signals, .events = POLLIN},
-		[WATCH_INPUT] = {.fd = -1, .events = POLLIN},
-		[WATCH_ANSWER] = {.fd = -1, .events = POLLIN},
-	};
-	call->exit_code = 70; /* where the kept jail ends in the middle */
-	for (;;) {
-		if (question.waits)
-			ask(&question, &watched[WATCH_ANSWER]);
-		if (poll(watched, WATCHED, question.waits ? TURN_MILLISECONDS : -1) < 0 && errno != EINTR)
-			break;
-		if (watched[WATCH_SIGNALS].revents)
-			pass_signal(socket, signals);
-		if (watched[WATCH_INPUT].fd >= 0 && watched[WATCH_INPUT].revents) {
-			ssize_t got = read(0, input, sizeof input);
-			if (got >= 0 || errno != EINTR)
-				send_frame(socket, KIND_INPUT, input, got > 0 ? (size_t)got : 0);
-			watched[WATCH_INPUT].fd = -1; /* until more is wanted */
-		}
-		if (watched[WATCH_ANSWER].fd >= 0 && watched[WATCH_ANSWER].revents) {
-			ssize_t got = read(watched[WATCH_ANSWER].fd, input, sizeof input);
-			send_frame(socket, KIND_ANSWER, input, got > 0 ? (size_t)got : 0); /* no line is no yes */
-			stop_asking(&question, &watched[WATCH_ANSWER]);
-		}
-		if (!watched[WATCH_JAIL].revents)
-			continue;
-		if (!receive_frame(socket, &frame))
-			break;
-		if (frame.kind == KIND_REFUSED) {
-			write_whole(2, frame.payload, frame.size);
-			return false;
-		}
-		answered = true;
-		stop_asking(&question, &watched[WATCH_ANSWER]);
-		if (frame.kind == KIND_QUESTION) {
-			hold_question(&question, &frame);
-		} else if (frame.kind == KIND_MORE) {
-			watched[WATCH_INPUT].fd = 0;
-			raw = raw || (call->terminal && make_raw());
-		} else if (frame.kind == KIND_EXIT) {
-			call->exit_code = frame.size > 0 ? (unsigned char)frame.payload[0] : 70;
-			break;
-		} else if (!write_whole(frame.kind == KIND_ERROR ? 2 : 1, frame.payload, frame.size)) {
-			/* Where nobody reads any more a signal has ended us. The kept jail ends the command, as it would have ended itself. */
-			fprintf(stderr, "ctx: print: write failed: %s\n", strerror(errno));
-			call->exit_code = 1;
-			break;
-		}
-	}
-	if (raw)
-		tcsetattr(0, TCSADRAIN, &saved);
-	if (call->exit_code == 70 && answered)
-		fprintf(stderr, "ctx: the kept jail ended before it answered\n");
-	return answered;
+static bool converse(int socket, struct call *call) {
+  static struct frame frame;
+  static struct question question = {.lock = -1};
+  static char input[INPUT_MOST];
+  if (!send_frame(socket, KIND_REQUEST, call->payload, call->size)) return false;
+  int signals = call->command ? passed_signals() : -1;
+  bool raw = false, answered = false;
+  struct pollfd watched[WATCHED] = {
+      [WATCH_JAIL] = {.fd = socket, .events = POLLIN},
+      [WATCH_SIGNALS] = {.fd = signals, .events = POLLIN},
+      [WATCH_INPUT] = {.fd = -1, .events = POLLIN},
+      [WATCH_ANSWER] = {.fd = -1, .events = POLLIN},
+  };
+  call->exit_code = 70; /* where the kept jail ends in the middle */
+  for (;;) {
+    if (question.waits) ask(&question, &watched[WATCH_ANSWER]);
+    if (poll(watched, WATCHED, question.waits ? TURN_MILLISECONDS : -1) < 0 && errno != EINTR) break;
+    if (watched[WATCH_SIGNALS].revents) pass_signal(socket, signals);
+    if (watched[WATCH_INPUT].fd >= 0 && watched[WATCH_INPUT].revents) {
+      ssize_t got = read(0, input, sizeof input);
+      if (got >= 0 || errno != EINTR) send_frame(socket, KIND_INPUT, input, got > 0 ? (size_t)got : 0);
+      watched[WATCH_INPUT].fd = -1; /* until more is wanted */
+    }
+    if (watched[WATCH_ANSWER].fd >= 0 && watched[WATCH_ANSWER].revents) {
+      ssize_t got = read(watched[WATCH_ANSWER].fd, input, sizeof input);
+      send_frame(socket, KIND_ANSWER, input, got > 0 ? (size_t)got : 0); /* no line is no yes */
+      stop_asking(&question, &watched[WATCH_ANSWER]);
+    }
+    if (!watched[WATCH_JAIL].revents) continue;
+    if (!receive_frame(socket, &frame)) break;
+    if (frame.kind == KIND_REFUSED) {
+      write_whole(2, frame.payload, frame.size);
+      return false;
+    }
+    answered = true;
+    stop_asking(&question, &watched[WATCH_ANSWER]);
+    if (frame.kind == KIND_QUESTION) {
+      hold_question(&question, &frame);
+    } else if (frame.kind == KIND_MORE) {
+      watched[WATCH_INPUT].fd = 0;
+      raw = raw || (call->terminal && make_raw());
+    } else if (frame.kind == KIND_EXIT) {
+      call->exit_code = frame.size > 0 ? (unsigned char)frame.payload[0] : 70;
+      break;
+    } else if (!write_whole(frame.kind == KIND_ERROR ? 2 : 1, frame.payload, frame.size)) {
+      /* Where nobody reads any more a signal has ended us. The kept jail ends the command, as it would have ended
+       * itself. */
+      fprintf(stderr, "ctx: print: write failed: %s\n", strerror(errno));
+      call->exit_code = 1;
+      break;
+    }
+  }
+  if (raw) tcsetattr(0, TCSADRAIN, &saved);
+  if (call->exit_code == 70 && answered) fprintf(stderr, "ctx: the kept jail ended before it answered\n");
+  return answered;
 }
 
-static bool use(int socket, void *with)
-{
-	return converse(socket, with);
+static bool use(int socket, void *with) {
+  return converse(socket, with);
 }
 
-int main(int argc, char **argv)
-{
-	struct call call = {0};
-	const bool asks = argc < 2 || strcmp(argv[1], "--node") != 0;
-	if (!asks) {
-		argc--;
-		argv++;
-	}
-	if (argc < 2 || !strchr(argv[1], '/'))
-		return 2;
-	const char *verb = argc > 2 ? argv[2] : "";
-	call.command = strcmp(verb, "exec") == 0 || strcmp(verb, "jail") == 0;
-	if (strcmp(verb, "hook") == 0)
-		alarm(HOOK_SECONDS);
-	if (asks && describe(&call, argv[1], argc - 2, argv + 2) && each_kept_jail(use, &call))
-		return call.exit_code;
-	alarm(0);
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (!has_room_for_node())
-		return 69;
-	char **words = calloc((size_t)argc + 1, sizeof *words);
-	if (!words)
-		return 70;
-	words[0] = "node";
-	memcpy(&words[1], &argv[1], (size_t)argc * sizeof *words);
-	execvp("node", words);
-	fprintf(stderr, "ctx: node cannot be started: %s\n", strerror(errno));
-	return 69;
+int main(int argc, char **argv) {
+  struct call call = {0};
+  const bool asks = argc < 2 || strcmp(argv[1], "--node") != 0;
+  if (!asks) {
+    argc--;
+    argv++;
+  }
+  if (argc < 2 || !strchr(argv[1], '/')) return 2;
+  const char *verb = argc > 2 ? argv[2] : "";
+  call.command = strcmp(verb, "exec") == 0 || strcmp(verb, "jail") == 0;
+  if (strcmp(verb, "hook") == 0) alarm(HOOK_SECONDS);
+  if (asks && describe(&call, argv[1], argc - 2, argv + 2) && each_kept_jail(use, &call)) return call.exit_code;
+  alarm(0);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  if (!has_room_for_node()) return 69;
+  char **words = calloc((size_t)argc + 1, sizeof *words);
+  if (!words) return 70;
+  words[0] = "node";
+  memcpy(&words[1], &argv[1], (size_t)argc * sizeof *words);
+  execvp("node", words);
+  fprintf(stderr, "ctx: node cannot be started: %s\n", strerror(errno));
+  return 69;
 }

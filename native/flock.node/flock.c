@@ -3,12 +3,14 @@
  *
  * A lock: one process at a time appends to a chain, and a killed one holds nothing.
  *
- * lock(descriptor, milliseconds) and unlock(descriptor) return 0 or an errno. Waiting is bounded, and by looking again and
- * again: a blocked call could not be ended, and a process that was stopped while it held the lock would stop all others.
+ * lock(descriptor, milliseconds) and unlock(descriptor) return 0 or an errno. Waiting is bounded, and by looking again
+ * and again: a blocked call could not be ended, and a process that was stopped while it held the lock would stop all
+ * others.
  *
- * Who looks now and then finds the lock of a process that takes it again and again held nearly always. So there is a turnstile before
- * it, a lock of the kernel's other kind on the same open file: only who has that tries for the lock, and lets go of it when they
- * have the lock. Who has just had the lock has to come through it behind the one that waits.
+ * Who looks now and then finds the lock of a process that takes it again and again held nearly always. So there is a
+ * turnstile before it, a lock of the kernel's other kind on the same open file: only who has that tries for the lock,
+ * and lets go of it when they have the lock. Who has just had the lock has to come through it behind the one that
+ * waits.
  *
  * An attribute that marks a directory of the store: mark(descriptor) and marked(descriptor) return 0 or an errno.
  */
@@ -97,10 +99,18 @@ static int look_for_mark(int descriptor, int32_t milliseconds) {
   return fgetxattr(descriptor, mark_name, NULL, 0) >= 0 ? 0 : errno;
 }
 
-static napi_value mark(napi_env env, napi_callback_info info) { return answer(env, info, mark_now); }
-static napi_value marked(napi_env env, napi_callback_info info) { return answer(env, info, look_for_mark); }
-static napi_value lock(napi_env env, napi_callback_info info) { return answer(env, info, lock_within); }
-static napi_value unlock(napi_env env, napi_callback_info info) { return answer(env, info, unlock_now); }
+static napi_value mark(napi_env env, napi_callback_info info) {
+  return answer(env, info, mark_now);
+}
+static napi_value marked(napi_env env, napi_callback_info info) {
+  return answer(env, info, look_for_mark);
+}
+static napi_value lock(napi_env env, napi_callback_info info) {
+  return answer(env, info, lock_within);
+}
+static napi_value unlock(napi_env env, napi_callback_info info) {
+  return answer(env, info, unlock_now);
+}
 
 napi_value napi_register_module_v1(napi_env env, napi_value exports) {
   napi_value function = NULL;

@@ -1,12 +1,12 @@
 /*
  * What serving FUSE needs of the kernel and Node has not.
  *
- * pair() returns two connected sockets, [ours, theirs]; receive(socket) the descriptor that comes over one, or a negative errno:
- * that is how fusermount3 hands over /dev/fuse. wait(descriptor, milliseconds) returns 1 where something can be read, 0 where
- * nothing came, or a negative errno; EINTR is one, so that signals are seen.
+ * pair() returns two connected sockets, [ours, theirs]; receive(socket) the descriptor that comes over one, or a
+ * negative errno: that is how fusermount3 hands over /dev/fuse. wait(descriptor, milliseconds) returns 1 where
+ * something can be read, 0 where nothing came, or a negative errno; EINTR is one, so that signals are seen.
  *
- * watch(descriptor, callback) calls back from Node's event loop whenever something can be read, and returns a function that ends that;
- * the caller closes the descriptor after it, not before. It keeps no process alive.
+ * watch(descriptor, callback) calls back from Node's event loop whenever something can be read, and returns a function
+ * that ends that; the caller closes the descriptor after it, not before. It keeps no process alive.
  */
 #include "node-api.h"
 

@@ -16,81 +16,69 @@
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
 #endif
 
-struct calls *calls_of(int listener, const struct plan *plan, struct refusals *refusals, struct renamed *renamed)
-{
-	struct calls *calls = calloc(1, sizeof *calls);
-	if (!calls)
-		return NULL;
-	*calls = (struct calls){.listener = listener, .plan = plan, .refusals = refusals, .renamed = renamed};
-	ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
-	return calls;
+struct calls *calls_of(int listener, const struct plan *plan, struct refusals *refusals, struct renamed *renamed) {
+  struct calls *calls = calloc(1, sizeof *calls);
+  if (!calls) return NULL;
+  *calls = (struct calls){.listener = listener, .plan = plan, .refusals = refusals, .renamed = renamed};
+  ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+  return calls;
 }
 
-bool calls_keep_plan(struct calls *calls, const char *bytes, size_t size)
-{
-	struct plan *plan = calloc(1, sizeof *plan);
-	char *kept = malloc(size);
-	if (!plan || !kept) {
-		free(plan);
-		free(kept);
-		return false;
-	}
-	calls->plan = plan;
-	calls->bytes = kept;
-	memcpy(calls->bytes, bytes, size);
-	return plan_parse(calls->bytes, size, PLAN_COMMAND, plan) == NULL;
+bool calls_keep_plan(struct calls *calls, const char *bytes, size_t size) {
+  struct plan *plan = calloc(1, sizeof *plan);
+  char *kept = malloc(size);
+  if (!plan || !kept) {
+    free(plan);
+    free(kept);
+    return false;
+  }
+  calls->plan = plan;
+  calls->bytes = kept;
+  memcpy(calls->bytes, bytes, size);
+  return plan_parse(calls->bytes, size, PLAN_COMMAND, plan) == NULL;
 }
 
-void calls_free(struct calls *calls)
-{
-	if (!calls)
-		return;
-	renames_forget(calls);
-	close(calls->listener);
-	if (calls->bytes) {
-		plan_free((struct plan *)calls->plan);
-		free((struct plan *)calls->plan);
-		free(calls->bytes);
-	}
-	free(calls);
+void calls_free(struct calls *calls) {
+  if (!calls) return;
+  renames_forget(calls);
+  close(calls->listener);
+  if (calls->bytes) {
+    plan_free((struct plan *)calls->plan);
+    free((struct plan *)calls->plan);
+    free(calls->bytes);
+  }
+  free(calls);
 }
 
-void take_call(struct calls *calls)
-{
-	struct seccomp_notif call;
-	memset(&call, 0, sizeof call);
-	if (ioctl(calls->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0)
-		return; /* the caller is gone */
-	if (!rename_asked(calls, &call) && !link_asked(calls, &call))
-		refuse_call(calls->listener, &call, calls->refusals);
+void take_call(struct calls *calls) {
+  struct seccomp_notif call;
+  memset(&call, 0, sizeof call);
+  if (ioctl(calls->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) return; /* the caller is gone */
+  if (!rename_asked(calls, &call) && !link_asked(calls, &call)) refuse_call(calls->listener, &call, calls->refusals);
 }
 
 static int left = -1;
 
-int left_calls_descriptor(void)
-{
-	return left;
+int left_calls_descriptor(void) {
+  return left;
 }
 
-void calls_leave(struct calls *calls)
-{
-	calls->refusals = NULL;
-	calls->renamed = NULL;
-	if (left < 0)
-		left = epoll_create1(EPOLL_CLOEXEC);
-	struct epoll_event event = {.events = EPOLLIN, .data.ptr = calls};
-	if (left < 0 || epoll_ctl(left, EPOLL_CTL_ADD, calls->listener, &event) != 0)
-		fail("watching what a command left running");
+void calls_leave(struct calls *calls) {
+  calls->refusals = NULL;
+  calls->renamed = NULL;
+  if (left < 0) left = epoll_create1(EPOLL_CLOEXEC);
+  struct epoll_event event = {.events = EPOLLIN, .data.ptr = calls};
+  if (left < 0 || epoll_ctl(left, EPOLL_CTL_ADD, calls->listener, &event) != 0)
+    fail("watching what a command left running");
 }
 
-void take_left_calls(void)
-{
-	struct epoll_event events[16];
-	int count = epoll_wait(left, events, 16, 0);
-	for (int i = 0; i < count; i++) {
-		if (events[i].events & EPOLLIN)
-			take_call(events[i].data.ptr);
-		else
-			calls_free(events[i].data.ptr); /* the last process under this filter has ended */
-	}
+void take_left_calls(void) {
+  struct epoll_event events[16];
+  int count = epoll_wait(left, events, 16, 0);
+  for (int i = 0; i < count; i++) {
+    if (events[i].events & EPOLLIN)
+      take_call(events[i].data.ptr);
+    else
+      calls_free(events[i].data.ptr); /* the last process under this filter has ended */
+  }
 }

@@ -11,17 +11,18 @@
 
 /* What directories that were renamed cost a command. */
 struct renamed {
-	struct flattened sum;
-	long long milliseconds;
+  struct flattened sum;
+  long long milliseconds;
 };
 
-/* Lives as long as any process under the filter; `refusals` and `renamed` are null once the command itself has ended. */
+/* Lives as long as any process under the filter; `refusals` and `renamed` are null once the command itself has ended.
+ */
 struct calls {
-	int listener;
-	const struct plan *plan; /* the command's */
-	char *bytes;             /* that the plan is in, where it is kept here */
-	struct refusals *refusals;
-	struct renamed *renamed;
+  int listener;
+  const struct plan *plan; /* the command's */
+  char *bytes;             /* that the plan is in, where it is kept here */
+  struct refusals *refusals;
+  struct renamed *renamed;
 };
 
 /* Null where there is no memory; takes the listener. `plan` must live as long as it. */

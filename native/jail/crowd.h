@@ -1,6 +1,6 @@
 /*
- * How many processes and threads there are inside. The kernel refuses one too many and tells nobody but the caller, who may be a
- * fork bomb: so the owner looks now and then, and the report can name the limit.
+ * How many processes and threads there are inside. The kernel refuses one too many and tells nobody but the caller, who
+ * may be a fork bomb: so the owner looks now and then, and the report can name the limit.
  */
 #ifndef CTX_JAIL_CROWD_H
 #define CTX_JAIL_CROWD_H
@@ -8,8 +8,9 @@
 #include <stdint.h>
 
 /*
- * Between two looks. A few threads become thousands within a tenth of a second, so a crowd that grows is looked at soon again, and one
- * that does not ever later. A look costs some microseconds a process, and looking a part in so many of the time.
+ * Between two looks. A few threads become thousands within a tenth of a second, so a crowd that grows is looked at soon
+ * again, and one that does not ever later. A look costs some microseconds a process, and looking a part in so many of
+ * the time.
  */
 enum { CROWD_LOOK_LEAST_MS = 20, CROWD_LOOK_MOST_MS = 250, CROWD_LOOK_SHARE = 8 };
 

@@ -6,13 +6,13 @@
 
 /* Descriptors the owner passes in. Everything else above 2 is closed before anything happens. */
 enum {
-	FD_PLAN = 3,
-	FD_REPORT = 4,
-	FD_LIFELINE = 5,
-	FD_LOCK = 6,
-	FD_HANDOVER = 7,
-	FD_FIRST_CHANNEL = 8, /* to the servers of FUSE mounts: as many as the plan has */
-	FD_FIRST_OTHER = FD_FIRST_CHANNEL + PLAN_MAX_CHANNELS,
+  FD_PLAN = 3,
+  FD_REPORT = 4,
+  FD_LIFELINE = 5,
+  FD_LOCK = 6,
+  FD_HANDOVER = 7,
+  FD_FIRST_CHANNEL = 8, /* to the servers of FUSE mounts: as many as the plan has */
+  FD_FIRST_OTHER = FD_FIRST_CHANNEL + PLAN_MAX_CHANNELS,
 };
 
 #endif

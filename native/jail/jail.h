@@ -66,7 +66,8 @@ void mount_proc(const char *path);
 void mount_devpts(const char *path);
 void mask(const char *path);
 void make_read_only(const char *path);
-/* The pivot waits for a byte there: the network, and every process that shall be in the new root, must exist by then. */
+/* The pivot waits for a byte there: the network, and every process that shall be in the new root, must exist by then.
+ */
 void wait_before_pivot(int descriptor);
 void pivot(void);
 
@@ -85,7 +86,8 @@ void release_overlays(const struct plan *plan);
 bool contains(const char *outer, const char *inner);
 extern int root_fd;
 void use_root(int descriptor);
-/* To mount on, made where it is missing: `name` in the directory that is returned, or that itself where `name` is empty. Not to be closed. */
+/* To mount on, made where it is missing: `name` in the directory that is returned, or that itself where `name` is
+ * empty. Not to be closed. */
 int find_place(const char *path, bool directory, const char **name);
 int find_parent(const char *path, const char **name);
 void give_to_owner_of(int parent, const char *made, const char *path);

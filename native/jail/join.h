@@ -1,10 +1,11 @@
 /*
- * An overlay that another jail has mounted, in this one too: a clone of that mount, never a second one of the same upper
- * directory, which would be undefined. The plan names the processes that have it, owners of their jails; the first that still
- * does gives the clone, without being asked. It is found by its upper directory and not by its path alone.
+ * An overlay that another jail has mounted, in this one too: a clone of that mount, never a second one of the same
+ * upper directory, which would be undefined. The plan names the processes that have it, owners of their jails; the
+ * first that still does gives the clone, without being asked. It is found by its upper directory and not by its path
+ * alone.
  *
- * Where jails have user namespaces of their own, only a process outside all of them may enter another one. So clones are taken
- * before there are namespaces, and a kept jail leaves a process behind that takes them later.
+ * Where jails have user namespaces of their own, only a process outside all of them may enter another one. So clones
+ * are taken before there are namespaces, and a kept jail leaves a process behind that takes them later.
  */
 #ifndef CTX_JAIL_JOIN_H
 #define CTX_JAIL_JOIN_H

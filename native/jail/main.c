@@ -1,17 +1,17 @@
 /*
- * jail: executes a plan (see plan.h). `jail serve` keeps the jail for many commands (serve.h), `jail probe` only tries what
- * this host allows (probe.c). Three processes, each with its own operations, in the plan's order:
+ * jail: executes a plan (see plan.h). `jail serve` keeps the jail for many commands (serve.h), `jail probe` only tries
+ * what this host allows (probe.c). Three processes, each with its own operations, in the plan's order:
  *
- *   owner     this process, outside the pid namespace: makes the namespaces, the network's last, starts the other two, forwards
- *             signals, and alone says how a command ended. Whatever runs inside can neither see nor forge that.
- *   init      pid 1 inside: mounts everything, enters the new root, drops what it may do, then only reaps.
- *   command   once init is ready: takes its identity, drops everything, becomes the program.
+ *   owner     this process, outside the pid namespace: makes the namespaces, the network's last, starts the other two,
+ * forwards signals, and alone says how a command ended. Whatever runs inside can neither see nor forge that. init pid 1
+ * inside: mounts everything, enters the new root, drops what it may do, then only reaps. command   once init is ready:
+ * takes its identity, drops everything, becomes the program.
  *
  * Reports go to FD_REPORT as NUL-ended lines, each with the command's number: "ID started",
  * "ID refused SYSTEM_CALL COUNT FIRST_MS LAST_MS", "ID crowded
- * THREADS MOST", "ID unwritten STREAM ERRNO", "ID held BYTES FILES HIDDEN", "ID exited STATUS USER_US SYSTEM_US MAXRSS_KB", "ID failed INDEX NAME ERRNO what". The jail itself, and the one command of a
- * jail that is not kept, is 0. When FD_LIFELINE ends, so does everything here; where the jail is not kept, what the plan came
- * through is that.
+ * THREADS MOST", "ID unwritten STREAM ERRNO", "ID held BYTES FILES HIDDEN", "ID exited STATUS USER_US SYSTEM_US
+ * MAXRSS_KB", "ID failed INDEX NAME ERRNO what". The jail itself, and the one command of a jail that is not kept, is 0.
+ * When FD_LIFELINE ends, so does everything here; where the jail is not kept, what the plan came through is that.
  */
 #include "cache.h"
 #include "held.h"
@@ -31,120 +31,101 @@
 #include <sys/wait.h>
 
 /* Whoever is still inside dies with init. When this returns, nothing runs and nothing is mounted. */
-static void end_jail(const struct jail *jail)
-{
-	kill(jail->init, SIGKILL);
-	end_taker();
-	while (waitpid(-1, NULL, 0) > 0)
-		;
-	/* Last, so that nobody else has them: what the dying let go of, the kernel would take down some time later. */
-	release_overlays(jail->plan);
+static void end_jail(const struct jail *jail) {
+  kill(jail->init, SIGKILL);
+  end_taker();
+  while (waitpid(-1, NULL, 0) > 0)
+    ;
+  /* Last, so that nobody else has them: what the dying let go of, the kernel would take down some time later. */
+  release_overlays(jail->plan);
 }
 
-static int run_once(struct jail *jail, const struct ties *ties)
-{
-	static struct relay relays[RELAYS];
-	static struct command command = {.relays = relays};
-	terminal_decide();
-	relays_open(relays);
-	give_streams(jail->plan, jail->plan, relays);
-	bool started = start_command(jail->plan, ties, jail->mask, &command);
-	if (chdir("/") != 0) /* out of the old root, which ends with that */
-		fail("entering the new root");
-	if (started) {
-		share_caches(jail->plan);
-		report("started");
-		held_watch(jail->plan, command.id);
-		jail->commands[jail->count++] = &command;
-		watch(jail);
-	}
-	renames_finish();
-	/* Its status is taken before all the others are, and kept until they have written their last. */
-	kill(jail->init, SIGKILL); /* with whoever traces it, and would keep its status from us */
-	struct ending ending = started ? collect(&command) : (struct ending){0};
-	end_jail(jail);
-	relays_drain(relays);
-	terminal_restore();
-	/* All is said and let go of before the end is told: whoever hears of it need not wait for this process to end. */
-	sys_close_range(0, 2, 0);
-	close(FD_LOCK);
-	if (started)
-		report_end(&command, &ending);
-	return started ? 0 : EXIT_FAILED;
+static int run_once(struct jail *jail, const struct ties *ties) {
+  static struct relay relays[RELAYS];
+  static struct command command = {.relays = relays};
+  terminal_decide();
+  relays_open(relays);
+  give_streams(jail->plan, jail->plan, relays);
+  bool started = start_command(jail->plan, ties, jail->mask, &command);
+  if (chdir("/") != 0) /* out of the old root, which ends with that */
+    fail("entering the new root");
+  if (started) {
+    share_caches(jail->plan);
+    report("started");
+    held_watch(jail->plan, command.id);
+    jail->commands[jail->count++] = &command;
+    watch(jail);
+  }
+  renames_finish();
+  /* Its status is taken before all the others are, and kept until they have written their last. */
+  kill(jail->init, SIGKILL); /* with whoever traces it, and would keep its status from us */
+  struct ending ending = started ? collect(&command) : (struct ending){0};
+  end_jail(jail);
+  relays_drain(relays);
+  terminal_restore();
+  /* All is said and let go of before the end is told: whoever hears of it need not wait for this process to end. */
+  sys_close_range(0, 2, 0);
+  close(FD_LOCK);
+  if (started) report_end(&command, &ending);
+  return started ? 0 : EXIT_FAILED;
 }
 
-static int serve(struct jail *jail, const struct ties *ties)
-{
-	if (!wait_for_init(ties))
-		return EXIT_FAILED;
-	keep_overlays(jail->plan);
-	share_caches(jail->plan);
-	report("started");
-	watch(jail);
-	end_jail(jail);
-	return 0;
+static int serve(struct jail *jail, const struct ties *ties) {
+  if (!wait_for_init(ties)) return EXIT_FAILED;
+  keep_overlays(jail->plan);
+  share_caches(jail->plan);
+  report("started");
+  watch(jail);
+  end_jail(jail);
+  return 0;
 }
 
-static uint32_t count_channels(const struct plan *plan)
-{
-	uint32_t count = 0;
-	for (uint32_t i = 0; i < plan->count; i++)
-		count += plan->operations[i].code == OP_FUSE;
-	if (count > PLAN_MAX_CHANNELS)
-		fail_with(E2BIG, "too many servers of mounts");
-	return count;
+static uint32_t count_channels(const struct plan *plan) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < plan->count; i++) count += plan->operations[i].code == OP_FUSE;
+  if (count > PLAN_MAX_CHANNELS) fail_with(E2BIG, "too many servers of mounts");
+  return count;
 }
 
-static void close_channels(uint32_t first, uint32_t end)
-{
-	if (first < end)
-		sys_close_range(FD_FIRST_CHANNEL + first, FD_FIRST_CHANNEL + end - 1, 0);
+static void close_channels(uint32_t first, uint32_t end) {
+  if (first < end) sys_close_range(FD_FIRST_CHANNEL + first, FD_FIRST_CHANNEL + end - 1, 0);
 }
 
-int main(int argc, char **argv)
-{
-	if (argc == 3 && strcmp(argv[1], "probe") == 0)
-		return probe(argv[2]);
-	bool kept = argc == 2 && strcmp(argv[1], "serve") == 0;
-	sys_close_range(FD_FIRST_OTHER, ~0U, 0);
-	sys_close_range(FD_PLAN, FD_FIRST_OTHER - 1, CLOSE_RANGE_CLOEXEC);
-	if (fcntl(FD_REPORT, F_GETFD) < 0 || (kept && fcntl(FD_LIFELINE, F_GETFD) < 0))
-		return EXIT_FAILED;
+int main(int argc, char **argv) {
+  if (argc == 3 && strcmp(argv[1], "probe") == 0) return probe(argv[2]);
+  bool kept = argc == 2 && strcmp(argv[1], "serve") == 0;
+  sys_close_range(FD_FIRST_OTHER, ~0U, 0);
+  sys_close_range(FD_PLAN, FD_FIRST_OTHER - 1, CLOSE_RANGE_CLOEXEC);
+  if (fcntl(FD_REPORT, F_GETFD) < 0 || (kept && fcntl(FD_LIFELINE, F_GETFD) < 0)) return EXIT_FAILED;
 
-	size_t size;
-	struct plan plan;
-	char *bytes = read_jail_plan(&size);
-	if (!bytes)
-		fail("reading the plan");
-	const char *problem = plan_parse(bytes, size, kept ? PLAN_KEPT : PLAN_WHOLE, &plan);
-	if (problem)
-		fail_with(EINVAL, problem);
-	/* Before anything else is opened, which would get these numbers. */
-	const uint32_t channels = count_channels(&plan);
-	close_channels(channels, PLAN_MAX_CHANNELS);
-	if (!kept && (dup3(FD_PLAN, FD_LIFELINE, O_CLOEXEC) < 0 || close(FD_PLAN) != 0))
-		fail("keeping the lifeline");
+  size_t size;
+  struct plan plan;
+  char *bytes = read_jail_plan(&size);
+  if (!bytes) fail("reading the plan");
+  const char *problem = plan_parse(bytes, size, kept ? PLAN_KEPT : PLAN_WHOLE, &plan);
+  if (problem) fail_with(EINVAL, problem);
+  /* Before anything else is opened, which would get these numbers. */
+  const uint32_t channels = count_channels(&plan);
+  close_channels(channels, PLAN_MAX_CHANNELS);
+  if (!kept && (dup3(FD_PLAN, FD_LIFELINE, O_CLOEXEC) < 0 || close(FD_PLAN) != 0)) fail("keeping the lifeline");
 
-	struct jail jail = {.plan = &plan, .signals = forwarded_signals(), .stops = stop_signals(), .kept = kept, .mask = umask(0022)};
-	signal(SIGPIPE, SIG_IGN);
-	open_host_proc();
-	if (kept)
-		leave_taker_outside();
-	take_shared_overlays(&plan);
-	if (kept)
-		keep_page_for_filters(); /* by a socket of the host's network, which nobody inside can list */
-	const struct operation *shift = find(&plan, OP_SHIFT);
-	if (shift)
-		make_namespace_of_shift(high_half(shift->number), low_half(shift->number));
-	execute_stage(&plan, STAGE_OWNER, -1);
-	lock_caches(&plan);
-	if (kept)
-		keep_staging(&plan);
-	struct ties ties = start_init(&plan);
-	jail.init = ties.init;
-	jail.ties = &ties;
-	close_taken(&plan);
-	close_channels(0, channels); /* init's alone: a server whose jail cannot be made is told by the end of it */
-	make_network(&plan);
-	return kept ? serve(&jail, &ties) : run_once(&jail, &ties);
+  struct jail jail = {
+      .plan = &plan, .signals = forwarded_signals(), .stops = stop_signals(), .kept = kept, .mask = umask(0022)};
+  signal(SIGPIPE, SIG_IGN);
+  open_host_proc();
+  if (kept) leave_taker_outside();
+  take_shared_overlays(&plan);
+  if (kept) keep_page_for_filters(); /* by a socket of the host's network, which nobody inside can list */
+  const struct operation *shift = find(&plan, OP_SHIFT);
+  if (shift) make_namespace_of_shift(high_half(shift->number), low_half(shift->number));
+  execute_stage(&plan, STAGE_OWNER, -1);
+  lock_caches(&plan);
+  if (kept) keep_staging(&plan);
+  struct ties ties = start_init(&plan);
+  jail.init = ties.init;
+  jail.ties = &ties;
+  close_taken(&plan);
+  close_channels(0, channels); /* init's alone: a server whose jail cannot be made is told by the end of it */
+  make_network(&plan);
+  return kept ? serve(&jail, &ties) : run_once(&jail, &ties);
 }

@@ -12,11 +12,11 @@ enum { RELAYS = 3, RELAY_BYTES = 64 << 10 };
 
 /* One of the three streams, copied where it cannot be passed on. `from` is -1 where nothing is, or is left, to copy. */
 struct relay {
-	int from, to, command_end;
-	bool both_ours; /* else one of them is a stream of this process itself, and stays open */
-	size_t start, stop;
-	int error; /* what its reader answered, where that was neither a write nor the end of a reader */
-	char bytes[RELAY_BYTES];
+  int from, to, command_end;
+  bool both_ours; /* else one of them is a stream of this process itself, and stays open */
+  size_t start, stop;
+  int error; /* what its reader answered, where that was neither a write nor the end of a reader */
+  char bytes[RELAY_BYTES];
 };
 
 /* Copies nothing. Its bytes are left alone: writing 64 KiB costs more than all the rest. */

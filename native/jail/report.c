@@ -15,95 +15,78 @@ static const char *current_name = "start";
 /* Whom the reports are about: 0 for the jail itself. */
 static uint32_t subject;
 
-void report_about(uint32_t id)
-{
-	subject = id;
-	current_index = 0;
-	current_name = "request";
+void report_about(uint32_t id) {
+  subject = id;
+  current_index = 0;
+  current_name = "request";
 }
 
-void report_at(uint32_t index, const char *name)
-{
-	current_index = index;
-	current_name = name;
+void report_at(uint32_t index, const char *name) {
+  current_index = index;
+  current_name = name;
 }
 
-void report(const char *format, ...)
-{
-	char line[4096];
-	int start = snprintf(line, sizeof line, "%u ", subject);
-	va_list arguments;
-	va_start(arguments, format);
-	int length = start + vsnprintf(line + start, sizeof line - (size_t)start, format, arguments);
-	va_end(arguments);
-	size_t size = length < (int)sizeof line ? (size_t)length + 1 : sizeof line;
-	line[size - 1] = 0;
-	/* Nobody is left to tell when this fails. */
-	if (write(FD_REPORT, line, size) < 0)
-		_exit(EXIT_FAILED);
+void report(const char *format, ...) {
+  char line[4096];
+  int start = snprintf(line, sizeof line, "%u ", subject);
+  va_list arguments;
+  va_start(arguments, format);
+  int length = start + vsnprintf(line + start, sizeof line - (size_t)start, format, arguments);
+  va_end(arguments);
+  size_t size = length < (int)sizeof line ? (size_t)length + 1 : sizeof line;
+  line[size - 1] = 0;
+  /* Nobody is left to tell when this fails. */
+  if (write(FD_REPORT, line, size) < 0) _exit(EXIT_FAILED);
 }
 
 static int progress = -1;
 
-void tell_progress(int descriptor)
-{
-	progress = descriptor;
+void tell_progress(int descriptor) {
+  progress = descriptor;
 }
 
-static void tell(char what)
-{
-	if (progress >= 0 && write(progress, &what, 1) != 1)
-		_exit(EXIT_FAILED);
+static void tell(char what) {
+  if (progress >= 0 && write(progress, &what, 1) != 1) _exit(EXIT_FAILED);
 }
 
-void report_executing(void)
-{
-	tell(PROGRESS_EXECUTING);
+void report_executing(void) {
+  tell(PROGRESS_EXECUTING);
 }
 
 static void (*last_act)(void);
 
-void before_giving_up(void (*act)(void))
-{
-	last_act = act;
+void before_giving_up(void (*act)(void)) {
+  last_act = act;
 }
 
-_Noreturn void give_up(void)
-{
-	if (last_act)
-		last_act();
-	tell(PROGRESS_FAILED);
-	_exit(EXIT_FAILED);
+_Noreturn void give_up(void) {
+  if (last_act) last_act();
+  tell(PROGRESS_FAILED);
+  _exit(EXIT_FAILED);
 }
 
-void report_failure(int error, const char *what)
-{
-	report("failed %u %s %d %s", current_index, current_name, error, what);
+void report_failure(int error, const char *what) {
+  report("failed %u %s %d %s", current_index, current_name, error, what);
 }
 
 /* Where a failure goes on; null where it ends the process. */
 static jmp_buf *after_failure;
 
-bool attempt(void (*act)(void *context), void *context)
-{
-	jmp_buf here;
-	after_failure = &here;
-	bool failed = setjmp(here) != 0;
-	if (!failed)
-		act(context);
-	after_failure = NULL;
-	return !failed;
+bool attempt(void (*act)(void *context), void *context) {
+  jmp_buf here;
+  after_failure = &here;
+  bool failed = setjmp(here) != 0;
+  if (!failed) act(context);
+  after_failure = NULL;
+  return !failed;
 }
 
-_Noreturn void fail_with(int error, const char *what)
-{
-	report_failure(error, what);
-	if (after_failure)
-		longjmp(*after_failure, 1);
-	give_up();
+_Noreturn void fail_with(int error, const char *what) {
+  report_failure(error, what);
+  if (after_failure) longjmp(*after_failure, 1);
+  give_up();
 }
 
-_Noreturn void fail(const char *what)
-{
-	fail_with(errno, what);
+_Noreturn void fail(const char *what) {
+  fail_with(errno, what);
 }

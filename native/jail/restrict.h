@@ -13,17 +13,18 @@ void landlock_enter(void);
 void filter_system_calls(const char *text, int channel);
 
 /*
- * Filters live in pages of the kernel that they share, and making the first such page executable interrupts every processor. While
- * this process lives there is one: so that the filters that follow cost little.
+ * Filters live in pages of the kernel that they share, and making the first such page executable interrupts every
+ * processor. While this process lives there is one: so that the filters that follow cost little.
  */
 void keep_page_for_filters(void);
 
-/* What one command was refused, by the number of the call: how often, and when, in milliseconds since 1970 of the host's clock. */
+/* What one command was refused, by the number of the call: how often, and when, in milliseconds since 1970 of the
+ * host's clock. */
 struct refusals {
-	struct {
-		uint32_t count;
-		long long first, last;
-	} of[MAX_SYSTEM_CALLS];
+  struct {
+    uint32_t count;
+    long long first, last;
+  } of[MAX_SYSTEM_CALLS];
 };
 
 struct seccomp_notif;

@@ -20,324 +20,272 @@ static uint32_t kept_count;
 /* On every host, and private to the staging namespace. */
 static const char staging_place[] = "/proc";
 
-static bool is_inside(const struct operation *operation, const struct plan *overlays)
-{
-	const char *path = operation->code == OP_MASK || operation->code == OP_READ_ONLY ? operation->strings[0] : mount_target(operation);
-	for (uint32_t i = 0; path && operation->code != OP_OVERLAY && i < overlays->count; i++)
-		if (overlays->operations[i].code == OP_OVERLAY && contains(overlays->operations[i].strings[0], path))
-			return true;
-	return false;
+static bool is_inside(const struct operation *operation, const struct plan *overlays) {
+  const char *path =
+      operation->code == OP_MASK || operation->code == OP_READ_ONLY ? operation->strings[0] : mount_target(operation);
+  for (uint32_t i = 0; path && operation->code != OP_OVERLAY && i < overlays->count; i++)
+    if (overlays->operations[i].code == OP_OVERLAY && contains(overlays->operations[i].strings[0], path)) return true;
+  return false;
 }
 
-static void enter(int namespace)
-{
-	if (setns(namespace, CLONE_NEWNS) != 0)
-		fail("changing the mount namespace");
+static void enter(int namespace) {
+  if (setns(namespace, CLONE_NEWNS) != 0) fail("changing the mount namespace");
 }
 
 /* Without what is mounted below it, unless the kernel gives the one only with the other. */
-static int clone_alone(int directory, const char *path)
-{
-	const unsigned flags = AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
-	int tree = sys_open_tree(directory, "", flags);
-	if (tree < 0 && errno == EINVAL)
-		tree = sys_open_tree(directory, "", flags | AT_RECURSIVE);
-	if (tree < 0)
-		fail(path);
-	return tree;
+static int clone_alone(int directory, const char *path) {
+  const unsigned flags = AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
+  int tree = sys_open_tree(directory, "", flags);
+  if (tree < 0 && errno == EINVAL) tree = sys_open_tree(directory, "", flags | AT_RECURSIVE);
+  if (tree < 0) fail(path);
+  return tree;
 }
 
 /* Directories of the host that later mounts are made of. */
 static struct needed {
-	int directory;
-	char *path;
-} *needed;
+  int directory;
+  char *path;
+} * needed;
 static size_t needed_count;
 
-static void need(const char *path)
-{
-	struct needed *more = realloc(needed, (needed_count + 1) * sizeof *more);
-	if (!more)
-		fail(path);
-	needed = more;
-	needed[needed_count] = (struct needed){.directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC), .path = strdup(path)};
-	if (path[0] != '/' || needed[needed_count].directory < 0 || !needed[needed_count].path)
-		fail(path);
-	needed_count++;
+static void need(const char *path) {
+  struct needed *more = realloc(needed, (needed_count + 1) * sizeof *more);
+  if (!more) fail(path);
+  needed = more;
+  needed[needed_count] =
+      (struct needed){.directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC), .path = strdup(path)};
+  if (path[0] != '/' || needed[needed_count].directory < 0 || !needed[needed_count].path) fail(path);
+  needed_count++;
 }
 
-/* The directory that holds the source: a file is written anew by replacing it, and the next command is to see the new one. */
-static void need_parent(const char *source)
-{
-	char parent[PATH_MAX];
-	const char *slash = strrchr(source, '/');
-	size_t length = slash ? (size_t)(slash - source) : 0;
-	if (!slash || length >= sizeof parent)
-		fail_with(EINVAL, source);
-	memcpy(parent, source, length);
-	parent[length] = 0;
-	need(length > 0 ? parent : "/");
+/* The directory that holds the source: a file is written anew by replacing it, and the next command is to see the new
+ * one. */
+static void need_parent(const char *source) {
+  char parent[PATH_MAX];
+  const char *slash = strrchr(source, '/');
+  size_t length = slash ? (size_t)(slash - source) : 0;
+  if (!slash || length >= sizeof parent) fail_with(EINVAL, source);
+  memcpy(parent, source, length);
+  parent[length] = 0;
+  need(length > 0 ? parent : "/");
 }
 
 /* A layer may be a link to the person's own directory: followed by path. */
-static void need_linked_layers(const struct operation *overlay)
-{
-	char *list = strdup(overlay->strings[1]), *rest = list;
-	if (!list)
-		fail("opening the layers");
-	for (char *layer; (layer = strsep(&rest, ":"));) {
-		char target[PATH_MAX];
-		ssize_t length = readlink(layer, target, sizeof target - 1);
-		if (length <= 0)
-			continue;
-		target[length] = 0;
-		need(target);
-	}
-	free(list);
+static void need_linked_layers(const struct operation *overlay) {
+  char *list = strdup(overlay->strings[1]), *rest = list;
+  if (!list) fail("opening the layers");
+  for (char *layer; (layer = strsep(&rest, ":"));) {
+    char target[PATH_MAX];
+    ssize_t length = readlink(layer, target, sizeof target - 1);
+    if (length <= 0) continue;
+    target[length] = 0;
+    need(target);
+  }
+  free(list);
 }
 
 /* An outer directory first: it would cover what is shown inside it. */
-static int by_length(const void *left, const void *right)
-{
-	size_t a = strlen(((const struct needed *)left)->path), b = strlen(((const struct needed *)right)->path);
-	return a < b ? -1 : a > b;
+static int by_length(const void *left, const void *right) {
+  size_t a = strlen(((const struct needed *)left)->path), b = strlen(((const struct needed *)right)->path);
+  return a < b ? -1 : a > b;
 }
 
 /* In the root that is being made; where it is there already, as a part of another, it stays. */
-static void show(const struct needed *one)
-{
-	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH};
-	struct stat wanted, there;
-	if (fstat(one->directory, &wanted) != 0)
-		fail(one->path);
-	int found = one->path[1] ? sys_openat2(root_fd, one->path + 1, &how) : -1;
-	bool shown = found >= 0 && fstat(found, &there) == 0 && there.st_dev == wanted.st_dev && there.st_ino == wanted.st_ino;
-	if (found >= 0)
-		close(found);
-	if (!shown)
-		attach(clone_alone(one->directory, one->path), one->path, true);
+static void show(const struct needed *one) {
+  struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH};
+  struct stat wanted, there;
+  if (fstat(one->directory, &wanted) != 0) fail(one->path);
+  int found = one->path[1] ? sys_openat2(root_fd, one->path + 1, &how) : -1;
+  bool shown =
+      found >= 0 && fstat(found, &there) == 0 && there.st_dev == wanted.st_dev && there.st_ino == wanted.st_ino;
+  if (found >= 0) close(found);
+  if (!shown) attach(clone_alone(one->directory, one->path), one->path, true);
 }
 
-static void show_needed(const struct plan *jail, const char *store)
-{
-	need(store);
-	for (uint32_t i = 0; i < jail->count; i++) {
-		const struct operation *operation = &jail->operations[i];
-		if (operation->code == OP_OVERLAY)
-			need_linked_layers(operation);
-		else if (operation->code == OP_BIND && is_inside(operation, jail))
-			need_parent(operation->strings[0]);
-	}
-	qsort(needed, needed_count, sizeof *needed, by_length);
-	for (size_t i = 0; i < needed_count; i++) {
-		show(&needed[i]);
-		close(needed[i].directory);
-		free(needed[i].path);
-	}
-	free(needed);
-	needed = NULL;
+static void show_needed(const struct plan *jail, const char *store) {
+  need(store);
+  for (uint32_t i = 0; i < jail->count; i++) {
+    const struct operation *operation = &jail->operations[i];
+    if (operation->code == OP_OVERLAY)
+      need_linked_layers(operation);
+    else if (operation->code == OP_BIND && is_inside(operation, jail))
+      need_parent(operation->strings[0]);
+  }
+  qsort(needed, needed_count, sizeof *needed, by_length);
+  for (size_t i = 0; i < needed_count; i++) {
+    show(&needed[i]);
+    close(needed[i].directory);
+    free(needed[i].path);
+  }
+  free(needed);
+  needed = NULL;
 }
 
 /*
- * Of the host's files only those that a later mount needs: whatever else was mounted there would stay mounted, and its disk
- * busy, for as long as the jail is kept.
+ * Of the host's files only those that a later mount needs: whatever else was mounted there would stay mounted, and its
+ * disk busy, for as long as the jail is kept.
  */
-static void leave_host_behind(const struct plan *jail)
-{
-	if (sys_mount("ctx-staging", staging_place, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700,size=1m") != 0)
-		fail("making the staging root");
-	use_root(open(staging_place, O_PATH | O_DIRECTORY | O_CLOEXEC));
-	const struct operation *store = find(jail, OP_BASE);
-	if (root_fd < 0 || !store || mkdirat(root_fd, staging_place + 1, 0700) != 0)
-		fail("making the staging root");
-	show_needed(jail, store->strings[0]);
-	if (fchdir(root_fd) != 0 || sys_pivot_root(".", ".") != 0 || sys_umount2(".", MNT_DETACH) != 0 || chdir("/") != 0)
-		fail("entering the staging root");
-	close(root_fd);
-	use_root(-1);
-	base = open(store->strings[0], O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (base < 0)
-		fail("opening the store");
+static void leave_host_behind(const struct plan *jail) {
+  if (sys_mount("ctx-staging", staging_place, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700,size=1m") != 0)
+    fail("making the staging root");
+  use_root(open(staging_place, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const struct operation *store = find(jail, OP_BASE);
+  if (root_fd < 0 || !store || mkdirat(root_fd, staging_place + 1, 0700) != 0) fail("making the staging root");
+  show_needed(jail, store->strings[0]);
+  if (fchdir(root_fd) != 0 || sys_pivot_root(".", ".") != 0 || sys_umount2(".", MNT_DETACH) != 0 || chdir("/") != 0)
+    fail("entering the staging root");
+  close(root_fd);
+  use_root(-1);
+  base = open(store->strings[0], O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (base < 0) fail("opening the store");
 }
 
-void keep_staging(const struct plan *jail)
-{
-	make_mounts_private();
-	jail_namespace = open_mount_namespace();
-	int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), store = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0 || store < 0)
-		fail("opening the store");
-	if (unshare(CLONE_NEWNS) != 0)
-		fail("making the mount namespace");
-	staging_namespace = open_mount_namespace();
-	leave_host_behind(jail);
-	/* Back, also where this process has another root than its namespace. */
-	enter(jail_namespace);
-	if (fchdir(root) != 0 || chroot(".") != 0 || fchdir(store) != 0)
-		fail("opening the store");
-	close(root);
-	close(store);
+void keep_staging(const struct plan *jail) {
+  make_mounts_private();
+  jail_namespace = open_mount_namespace();
+  int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), store = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (root < 0 || store < 0) fail("opening the store");
+  if (unshare(CLONE_NEWNS) != 0) fail("making the mount namespace");
+  staging_namespace = open_mount_namespace();
+  leave_host_behind(jail);
+  /* Back, also where this process has another root than its namespace. */
+  enter(jail_namespace);
+  if (fchdir(root) != 0 || chroot(".") != 0 || fchdir(store) != 0) fail("opening the store");
+  close(root);
+  close(store);
 }
 
-void keep_overlays(const struct plan *jail)
-{
-	free(kept);
-	kept = calloc((size_t)jail->count + 1, sizeof *kept);
-	if (!kept)
-		fail("keeping the overlays");
-	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
-	for (uint32_t i = 0; i < jail->count; i++) {
-		if (jail->operations[i].code != OP_OVERLAY)
-			continue;
-		const char *target = jail->operations[i].strings[0];
-		int root = sys_openat2(AT_FDCWD, target, &how);
-		if (root < 0)
-			fail(target);
-		kept[kept_count++] = root;
-	}
+void keep_overlays(const struct plan *jail) {
+  free(kept);
+  kept = calloc((size_t)jail->count + 1, sizeof *kept);
+  if (!kept) fail("keeping the overlays");
+  struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+  for (uint32_t i = 0; i < jail->count; i++) {
+    if (jail->operations[i].code != OP_OVERLAY) continue;
+    const char *target = jail->operations[i].strings[0];
+    int root = sys_openat2(AT_FDCWD, target, &how);
+    if (root < 0) fail(target);
+    kept[kept_count++] = root;
+  }
 }
 
-void release_kept_overlays(void)
-{
-	for (uint32_t i = 0; i < kept_count; i++) {
-		detach_mount(kept[i]);
-		close(kept[i]);
-	}
-	kept_count = 0;
+void release_kept_overlays(void) {
+  for (uint32_t i = 0; i < kept_count; i++) {
+    detach_mount(kept[i]);
+    close(kept[i]);
+  }
+  kept_count = 0;
 }
 
 /* A mount that was made in one namespace, on its way into the other. */
 struct moving {
-	int tree;
-	bool directory;
+  int tree;
+  bool directory;
 };
 
-static struct moving stage_overlay(const struct operation *overlay)
-{
-	if (is_shared(overlay))
-		return (struct moving){.tree = take_by_taker(overlay), .directory = true};
-	mount_overlay_at(staging_place, overlay);
-	int tree = sys_open_tree(AT_FDCWD, staging_place, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC), error = errno;
-	/* Whatever the tree is: nothing stays there. */
-	if (sys_umount2(staging_place, MNT_DETACH) != 0)
-		fail("emptying the staging place");
-	if (tree < 0)
-		fail_with(error, overlay->strings[0]);
-	return (struct moving){.tree = tree, .directory = true};
+static struct moving stage_overlay(const struct operation *overlay) {
+  if (is_shared(overlay)) return (struct moving){.tree = take_by_taker(overlay), .directory = true};
+  mount_overlay_at(staging_place, overlay);
+  int tree = sys_open_tree(AT_FDCWD, staging_place, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC), error = errno;
+  /* Whatever the tree is: nothing stays there. */
+  if (sys_umount2(staging_place, MNT_DETACH) != 0) fail("emptying the staging place");
+  if (tree < 0) fail_with(error, overlay->strings[0]);
+  return (struct moving){.tree = tree, .directory = true};
 }
 
-static struct moving stage_bind(const struct operation *bind)
-{
-	struct moving moving;
-	/* Not compared again: in the life of a kept jail a file may have been written anew by its owner. */
-	moving.tree = clone_tree(bind->strings[0], NULL, bind->flags, &moving.directory);
-	return moving;
+static struct moving stage_bind(const struct operation *bind) {
+  struct moving moving;
+  /* Not compared again: in the life of a kept jail a file may have been written anew by its owner. */
+  moving.tree = clone_tree(bind->strings[0], NULL, bind->flags, &moving.directory);
+  return moving;
 }
 
 /* One mounting, as far as it came. */
 struct mounting {
-	const struct plan *jail, *overlays;
-	struct moving *moved, *end; /* trees from the first that is not attached yet */
-	uint32_t attached;          /* overlays that are */
+  const struct plan *jail, *overlays;
+  struct moving *moved, *end; /* trees from the first that is not attached yet */
+  uint32_t attached;          /* overlays that are */
 };
 
-static void attach_next(struct mounting *mounting, const char *path)
-{
-	struct moving next = *mounting->moved;
-	attach(next.tree, path, next.directory);
-	mounting->moved++;
+static void attach_next(struct mounting *mounting, const char *path) {
+  struct moving next = *mounting->moved;
+  attach(next.tree, path, next.directory);
+  mounting->moved++;
 }
 
-static void stage_all(struct mounting *mounting)
-{
-	const struct plan *jail = mounting->jail, *overlays = mounting->overlays;
-	enter(staging_namespace);
-	if (fchdir(base) != 0)
-		fail("opening the store");
-	for (uint32_t i = 0; i < overlays->count; i++)
-		if (overlays->operations[i].code == OP_OVERLAY)
-			*mounting->end++ = stage_overlay(&overlays->operations[i]);
-	for (uint32_t i = 0; i < jail->count; i++)
-		if (jail->operations[i].code == OP_BIND && is_inside(&jail->operations[i], overlays))
-			*mounting->end++ = stage_bind(&jail->operations[i]);
-	enter(jail_namespace);
+static void stage_all(struct mounting *mounting) {
+  const struct plan *jail = mounting->jail, *overlays = mounting->overlays;
+  enter(staging_namespace);
+  if (fchdir(base) != 0) fail("opening the store");
+  for (uint32_t i = 0; i < overlays->count; i++)
+    if (overlays->operations[i].code == OP_OVERLAY) *mounting->end++ = stage_overlay(&overlays->operations[i]);
+  for (uint32_t i = 0; i < jail->count; i++)
+    if (jail->operations[i].code == OP_BIND && is_inside(&jail->operations[i], overlays))
+      *mounting->end++ = stage_bind(&jail->operations[i]);
+  enter(jail_namespace);
 }
 
-static void mount_all(void *context)
-{
-	struct mounting *mounting = context;
-	const struct plan *jail = mounting->jail, *overlays = mounting->overlays;
-	stage_all(mounting);
-	use_root(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-	if (root_fd < 0)
-		fail("/");
-	for (uint32_t i = 0; i < overlays->count; i++) {
-		if (overlays->operations[i].code != OP_OVERLAY)
-			continue;
-		attach_next(mounting, overlays->operations[i].strings[0]);
-		mounting->attached++;
-	}
-	for (uint32_t i = 0; i < jail->count; i++) {
-		const struct operation *operation = &jail->operations[i];
-		if (!is_inside(operation, overlays))
-			continue;
-		if (operation->code == OP_BIND)
-			attach_next(mounting, operation->strings[1]);
-		else
-			execute(operation, jail, -1);
-	}
-	/* Last: what is mounted inside may have needed a place made for it. */
-	for (uint32_t i = 0; i < overlays->count; i++)
-		if (overlays->operations[i].code == OP_READ_ONLY)
-			execute(&overlays->operations[i], overlays, -1);
-	keep_overlays(overlays);
+static void mount_all(void *context) {
+  struct mounting *mounting = context;
+  const struct plan *jail = mounting->jail, *overlays = mounting->overlays;
+  stage_all(mounting);
+  use_root(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (root_fd < 0) fail("/");
+  for (uint32_t i = 0; i < overlays->count; i++) {
+    if (overlays->operations[i].code != OP_OVERLAY) continue;
+    attach_next(mounting, overlays->operations[i].strings[0]);
+    mounting->attached++;
+  }
+  for (uint32_t i = 0; i < jail->count; i++) {
+    const struct operation *operation = &jail->operations[i];
+    if (!is_inside(operation, overlays)) continue;
+    if (operation->code == OP_BIND)
+      attach_next(mounting, operation->strings[1]);
+    else
+      execute(operation, jail, -1);
+  }
+  /* Last: what is mounted inside may have needed a place made for it. */
+  for (uint32_t i = 0; i < overlays->count; i++)
+    if (overlays->operations[i].code == OP_READ_ONLY) execute(&overlays->operations[i], overlays, -1);
+  keep_overlays(overlays);
 }
 
 /* Nothing runs inside, so that the paths are what the plan made of them. What lies inside an overlay goes with it. */
-static void unmount_attached(const struct mounting *mounting)
-{
-	const struct plan *overlays = mounting->overlays;
-	uint32_t left = mounting->attached;
-	for (uint32_t i = 0; i < overlays->count && left > 0; i++) {
-		if (overlays->operations[i].code != OP_OVERLAY)
-			continue;
-		left--;
-		/* One that lay in another went with that. */
-		if (sys_umount2(overlays->operations[i].strings[0], MNT_DETACH | UMOUNT_NOFOLLOW) != 0 && errno != EINVAL)
-			fail("unmounting the fork");
-	}
+static void unmount_attached(const struct mounting *mounting) {
+  const struct plan *overlays = mounting->overlays;
+  uint32_t left = mounting->attached;
+  for (uint32_t i = 0; i < overlays->count && left > 0; i++) {
+    if (overlays->operations[i].code != OP_OVERLAY) continue;
+    left--;
+    /* One that lay in another went with that. */
+    if (sys_umount2(overlays->operations[i].strings[0], MNT_DETACH | UMOUNT_NOFOLLOW) != 0 && errno != EINVAL)
+      fail("unmounting the fork");
+  }
 }
 
-static void put_back(struct mounting *mounting)
-{
-	enter(jail_namespace);
-	for (; mounting->moved < mounting->end; mounting->moved++)
-		close(mounting->moved->tree);
-	unmount_attached(mounting);
-	for (uint32_t i = 0; i < kept_count; i++)
-		close(kept[i]);
-	kept_count = 0;
+static void put_back(struct mounting *mounting) {
+  enter(jail_namespace);
+  for (; mounting->moved < mounting->end; mounting->moved++) close(mounting->moved->tree);
+  unmount_attached(mounting);
+  for (uint32_t i = 0; i < kept_count; i++) close(kept[i]);
+  kept_count = 0;
 }
 
-bool mount_overlays_again(const struct plan *jail, const struct plan *overlays)
-{
-	struct moving *all = calloc((size_t)overlays->count + jail->count, sizeof *all);
-	if (!all) {
-		report_failure(errno, "mounting the fork");
-		return false;
-	}
-	struct mounting mounting = {.jail = jail, .overlays = overlays, .moved = all, .end = all};
-	const bool done = attempt(mount_all, &mounting);
-	if (!done)
-		put_back(&mounting);
-	if (root_fd >= 0)
-		close(root_fd);
-	use_root(-1);
-	free(all);
-	return done;
+bool mount_overlays_again(const struct plan *jail, const struct plan *overlays) {
+  struct moving *all = calloc((size_t)overlays->count + jail->count, sizeof *all);
+  if (!all) {
+    report_failure(errno, "mounting the fork");
+    return false;
+  }
+  struct mounting mounting = {.jail = jail, .overlays = overlays, .moved = all, .end = all};
+  const bool done = attempt(mount_all, &mounting);
+  if (!done) put_back(&mounting);
+  if (root_fd >= 0) close(root_fd);
+  use_root(-1);
+  free(all);
+  return done;
 }
 
-bool are_overlays_mounted(void)
-{
-	return kept_count > 0;
+bool are_overlays_mounted(void) {
+  return kept_count > 0;
 }

@@ -1,7 +1,7 @@
 /*
- * The overlays of a kept jail, taken down and put back while the jail goes on: so a checkpoint freezes a delta that is mounted
- * nowhere. The host's files are gone from the jail's own mount namespace; a second one, the staging namespace, still has those
- * that the overlays are made of, and nothing else. A mount is made there and moved over.
+ * The overlays of a kept jail, taken down and put back while the jail goes on: so a checkpoint freezes a delta that is
+ * mounted nowhere. The host's files are gone from the jail's own mount namespace; a second one, the staging namespace,
+ * still has those that the overlays are made of, and nothing else. A mount is made there and moved over.
  */
 #ifndef CTX_JAIL_STAGING_H
 #define CTX_JAIL_STAGING_H
@@ -19,7 +19,8 @@ void keep_overlays(const struct plan *jail);
 /* Nothing may run inside. */
 void release_kept_overlays(void);
 
-/* And whatever the jail's plan has inside them. False where that failed: then it is said why, and nothing of it is mounted. */
+/* And whatever the jail's plan has inside them. False where that failed: then it is said why, and nothing of it is
+ * mounted. */
 bool mount_overlays_again(const struct plan *jail, const struct plan *overlays);
 
 /* No command may start before: it would write into the root. */

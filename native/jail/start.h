@@ -10,11 +10,12 @@
 
 /* What ties owner, init and the first command together. */
 struct ties {
-	pid_t init;
-	int all_are_there; /* the owner writes one byte when every process that shall be in the new root exists */
-	int init_is_ready; /* init writes which root it entered when everything is mounted, then a byte when it has given up what it may do */
-	int ask_init;      /* ends with the owner, and init with it; a byte asks whether anybody is left */
-	int init_answers;
+  pid_t init;
+  int all_are_there; /* the owner writes one byte when every process that shall be in the new root exists */
+  int init_is_ready; /* init writes which root it entered when everything is mounted, then a byte when it has given up
+                        what it may do */
+  int ask_init;      /* ends with the owner, and init with it; a byte asks whether anybody is left */
+  int init_answers;
 };
 
 struct ties start_init(const struct plan *plan);
@@ -27,21 +28,21 @@ bool is_anybody_left(const struct ties *ties);
 
 /* One command inside, as its owner knows it. */
 struct command {
-	uint32_t id;
-	pid_t pid;
-	int process;  /* a pidfd: readable when it has ended */
-	struct calls *calls; /* by its filter; null where it has none, or nobody is left who could call */
-	struct refusals refusals;
-	struct renamed renamed;
-	struct relay *relays; /* RELAYS of them */
-	long long ended;       /* when it was first seen to have, in milliseconds, while its end cannot be told yet; else 0 */
-	uint64_t most_threads; /* that it may have; 0 where the plan does not say */
-	uint32_t crowd;        /* the most that were seen */
+  uint32_t id;
+  pid_t pid;
+  int process;         /* a pidfd: readable when it has ended */
+  struct calls *calls; /* by its filter; null where it has none, or nobody is left who could call */
+  struct refusals refusals;
+  struct renamed renamed;
+  struct relay *relays;  /* RELAYS of them */
+  long long ended;       /* when it was first seen to have, in milliseconds, while its end cannot be told yet; else 0 */
+  uint64_t most_threads; /* that it may have; 0 where the plan does not say */
+  uint32_t crowd;        /* the most that were seen */
 };
 
 /*
- * Starts the plan's command. `ties` are given where init is still mounting: then the process waits for it. False where the
- * command did not start; the report says why.
+ * Starts the plan's command. `ties` are given where init is still mounting: then the process waits for it. False where
+ * the command did not start; the report says why.
  */
 bool start_command(const struct plan *plan, const struct ties *ties, mode_t mask, struct command *command);
 

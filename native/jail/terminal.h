@@ -6,16 +6,19 @@
 #include <stdbool.h>
 #include <sys/ioctl.h>
 
-/* Whether the person sits at a terminal: then the command gets one of its own. Decided once, before the streams are touched. */
+/* Whether the person sits at a terminal: then the command gets one of its own. Decided once, before the streams are
+ * touched. */
 void terminal_decide(void);
 /* In a kept jail, for the next command: a terminal of this size, or none where it is null. */
 void terminal_ask(const struct winsize *size);
 bool terminal_wanted(void);
 
-/* In the command's process, after it has taken its identity: opens the pair, sends the owner its side, takes the other. */
+/* In the command's process, after it has taken its identity: opens the pair, sends the owner its side, takes the other.
+ */
 void terminal_take(int channel);
 
-/* In the owner of a kept jail: copies between the terminal and pipes, whose ends are in the relays of stdin and stdout. */
+/* In the owner of a kept jail: copies between the terminal and pipes, whose ends are in the relays of stdin and stdout.
+ */
 void terminal_serve(int channel, struct relay relays[RELAYS]);
 void terminal_resize_to(const struct relay relays[RELAYS], const struct winsize *size);
 

@@ -1,7 +1,7 @@
 /*
- * What tracing inside means to the owner, which is the parent of every command. A command that asks to be traced by its parent is let go
- * of whenever it stops: nobody here debugs it. And the kernel gives the status of a process that is traced to its tracer first: one inside that does not
- * take it would keep it from the owner.
+ * What tracing inside means to the owner, which is the parent of every command. A command that asks to be traced by its
+ * parent is let go of whenever it stops: nobody here debugs it. And the kernel gives the status of a process that is
+ * traced to its tracer first: one inside that does not take it would keep it from the owner.
  */
 #ifndef CTX_JAIL_TRACED_H
 #define CTX_JAIL_TRACED_H

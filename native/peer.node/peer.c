@@ -1,6 +1,7 @@
 /*
- * Who is at the other end of a unix socket, which Node does not say: isSelf(descriptor) returns 0 where it was the user and the
- * groups of this process when it connected, EPERM where it was somebody else, and another errno where the kernel does not say.
+ * Who is at the other end of a unix socket, which Node does not say: isSelf(descriptor) returns 0 where it was the user
+ * and the groups of this process when it connected, EPERM where it was somebody else, and another errno where the
+ * kernel does not say.
  */
 #include "node-api.h"
 

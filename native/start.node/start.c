@@ -1,11 +1,12 @@
 /*
- * Starts a program of ours without a copy of this process: Node's own way forks, which copies the page tables of a whole runtime and
- * makes every page of it fault again, and loads sockets and streams. For a process that runs one command and ends.
+ * Starts a program of ours without a copy of this process: Node's own way forks, which copies the page tables of a
+ * whole runtime and makes every page of it fault again, and loads sockets and streams. For a process that runs one
+ * command and ends.
  *
- * start(program, words, ends, stream...) returns the process, or an errno below zero. `words` are the arguments, each NUL-terminated,
- * with the program's own name first; the environment is empty. Each stream becomes the descriptor of its place: a number is a
- * descriptor of ours, NOTHING is /dev/null, and for READ_END and WRITE_END a pipe is made, of which our end is put into `ends`, four
- * bytes a stream. There are three to twenty-four. Nothing else is passed on.
+ * start(program, words, ends, stream...) returns the process, or an errno below zero. `words` are the arguments, each
+ * NUL-terminated, with the program's own name first; the environment is empty. Each stream becomes the descriptor of
+ * its place: a number is a descriptor of ours, NOTHING is /dev/null, and for READ_END and WRITE_END a pipe is made, of
+ * which our end is put into `ends`, four bytes a stream. There are three to twenty-four. Nothing else is passed on.
  *
  * wait(process) waits for its end and returns its status as the kernel has it, or an errno below zero.
  */
@@ -68,7 +69,8 @@ static void close_ours(const struct streams *streams) {
 static _Noreturn void become(const char *program, char **words, const struct streams *streams, volatile int *error) {
   static char *nothing[] = {NULL};
   sigset_t none;
-  /* As after a start by a shell: Node ignores some signals, and blocks and hears others. The C library's own two, too. */
+  /* As after a start by a shell: Node ignores some signals, and blocks and hears others. The C library's own two, too.
+   */
   for (int number = 1; number < LAST_SIGNAL; number++) {
     struct {
       void *handler;
@@ -121,7 +123,8 @@ static int32_t start_now(napi_env env, size_t count, napi_value *arguments) {
   struct streams streams = {0};
   if (count < FIRST_STREAM + LEAST_STREAMS || count > FIRST_STREAM + MOST_STREAMS ||
       napi_get_value_string_utf8(env, arguments[0], program, sizeof program, &program_length) != 0 ||
-      program_length >= sizeof program - 1 || napi_get_buffer_info(env, arguments[1], &words_bytes, &words_length) != 0 ||
+      program_length >= sizeof program - 1 ||
+      napi_get_buffer_info(env, arguments[1], &words_bytes, &words_length) != 0 ||
       napi_get_buffer_info(env, arguments[2], &ends, &ends_length) != 0 ||
       ends_length != (count - FIRST_STREAM) * sizeof *streams.ours)
     return -EINVAL;

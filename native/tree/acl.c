@@ -1,6 +1,6 @@
 /*
- * Lists of rights (POSIX ACLs). With one, the group bits of a mode are the most that any of its entries may have, not the
- * group's own: a file that replaces another with the mode alone would give the group what it never had.
+ * Lists of rights (POSIX ACLs). With one, the group bits of a mode are the most that any of its entries may have, not
+ * the group's own: a file that replaces another with the mode alone would give the group what it never had.
  */
 #include "tree.h"
 
@@ -19,7 +19,8 @@ bool keep_access_list(const struct place *place, int to) {
   bool kept = length <= 0;
   if (!kept) {
     char *list = allocate((size_t)length);
-    kept = fgetxattr(from, ACCESS, list, (size_t)length) == length && fsetxattr(to, ACCESS, list, (size_t)length, 0) == 0;
+    kept =
+        fgetxattr(from, ACCESS, list, (size_t)length) == length && fsetxattr(to, ACCESS, list, (size_t)length, 0) == 0;
     free(list);
   }
   close(from);

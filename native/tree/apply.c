@@ -1,15 +1,15 @@
 /*
  * apply: a plan, record by record, from a fork's layers onto the person's directory. What is put there is made beside
  * its place and takes it in one step, so that each file is the old one or the new one whenever this stops.
- * With --layer (what was looked at, and is kept) a place that holds anything else by now is a clash: it is left alone, and said.
- * With --durable the bytes of a file are on their way to the disk before its name is, and everything is there at the end.
- * An agent's file never gains power by it: no setuid, setgid or sticky files, no devices, no attributes but user.*.
- * With --whole the directory holds nothing but what is put there: hard links and the times of directories come along.
- * With --forward everything is as new as it is in the directory: it gets later times, in the order of those it has (times.c),
- * at the end, so that whatever is built from it meanwhile counts as older. A crash before that leaves the times of writing.
- * `keep` puts an entry with the time it has, `touch` only gives one its time, `weigh` only counts it in the order. `age` keeps it
- * too, where that is earlier than --before; else all of them get times just before it, in their order. Names of one
- * file are put as such; `know` says that the directory has one of them already.
+ * With --layer (what was looked at, and is kept) a place that holds anything else by now is a clash: it is left alone,
+ * and said. With --durable the bytes of a file are on their way to the disk before its name is, and everything is there
+ * at the end. An agent's file never gains power by it: no setuid, setgid or sticky files, no devices, no attributes but
+ * user.*. With --whole the directory holds nothing but what is put there: hard links and the times of directories come
+ * along. With --forward everything is as new as it is in the directory: it gets later times, in the order of those it
+ * has (times.c), at the end, so that whatever is built from it meanwhile counts as older. A crash before that leaves
+ * the times of writing. `keep` puts an entry with the time it has, `touch` only gives one its time, `weigh` only counts
+ * it in the order. `age` keeps it too, where that is earlier than --before; else all of them get times just before it,
+ * in their order. Names of one file are put as such; `know` says that the directory has one of them already.
  */
 #include "apply.h"
 
@@ -59,17 +59,20 @@ static enum replaced put(struct apply *apply, const char *path, bool dated) {
   set_owner(&place, &found.status, apply);
   enum replaced replaced;
   switch (found.status.st_mode & S_IFMT) {
-    case S_IFREG: return put_file_or_link(apply, &place, &found);
-    case S_IFLNK:
-    case S_IFIFO: return put_special(&place, &found);
-    case S_IFSOCK: /* in the store alone */
-      if (!apply->options->sockets) fail(EPERM, "put a device or socket", path);
-      return put_special(&place, &found);
-    case S_IFDIR:
-      replaced = put_directory(&place, &found);
-      if (apply->options->whole && !apply->options->forward) date_later(apply, path, found.status.st_mtim, false);
-      return replaced;
-    default: fail(EPERM, "put a device or socket", path);
+  case S_IFREG:
+    return put_file_or_link(apply, &place, &found);
+  case S_IFLNK:
+  case S_IFIFO:
+    return put_special(&place, &found);
+  case S_IFSOCK: /* in the store alone */
+    if (!apply->options->sockets) fail(EPERM, "put a device or socket", path);
+    return put_special(&place, &found);
+  case S_IFDIR:
+    replaced = put_directory(&place, &found);
+    if (apply->options->whole && !apply->options->forward) date_later(apply, path, found.status.st_mtim, false);
+    return replaced;
+  default:
+    fail(EPERM, "put a device or socket", path);
   }
 }
 
@@ -113,7 +116,9 @@ static void named(void *context, const struct waiting *file, enum replaced repla
   tell(file->action, path, replaced);
 }
 
-static void name_all(struct apply *apply) { name_batch(apply->options->durable, named, apply); }
+static void name_all(struct apply *apply) {
+  name_batch(apply->options->durable, named, apply);
+}
 
 static bool is_beside(const char *path, const char *other) {
   const char *slash = strrchr(path, '/'), *other_slash = strrchr(other, '/');
@@ -142,13 +147,20 @@ int apply_verb(const struct options *options) {
     working_on(path);
     let_wanted_go();
     enum replaced replaced = REPLACED;
-    if (top) put_top(&apply);
-    else if (strcmp(action, "put") == 0) replaced = put(&apply, path, !options->forward);
-    else if (strcmp(action, "keep") == 0 || strcmp(action, "age") == 0) replaced = put(&apply, path, true);
-    else if (strcmp(action, "remove") == 0) replaced = remove_entry(&apply, path);
-    else if (strcmp(action, "sweep") == 0) sweep_entry(&apply, path);
-    else if (strcmp(action, "know") == 0) know_link(&apply, path);
-    else if (strcmp(action, "touch") != 0 && strcmp(action, "weigh") != 0) fail(EINVAL, "apply", path);
+    if (top)
+      put_top(&apply);
+    else if (strcmp(action, "put") == 0)
+      replaced = put(&apply, path, !options->forward);
+    else if (strcmp(action, "keep") == 0 || strcmp(action, "age") == 0)
+      replaced = put(&apply, path, true);
+    else if (strcmp(action, "remove") == 0)
+      replaced = remove_entry(&apply, path);
+    else if (strcmp(action, "sweep") == 0)
+      sweep_entry(&apply, path);
+    else if (strcmp(action, "know") == 0)
+      know_link(&apply, path);
+    else if (strcmp(action, "touch") != 0 && strcmp(action, "weigh") != 0)
+      fail(EINVAL, "apply", path);
     apply.knows_above = replaced == LATER;
     if (replaced == LATER) continue;
     if (options->forward && !top && replaced == REPLACED) date_action(&apply, action, path, NULL);

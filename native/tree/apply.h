@@ -17,7 +17,7 @@ struct apply {
   struct resolver uppers, expected;
   struct found looked_at; /* of the place at hand */
   const char *action;
-  struct stat above;      /* of the directory it is in, as long as only files are put there */
+  struct stat above; /* of the directory it is in, as long as only files are put there */
   bool knows_above;
   struct dated *dated;
   size_t dated_count, dated_room;

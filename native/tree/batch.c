@@ -1,10 +1,10 @@
 /*
- * Files that are whole but have no name yet (O_TMPFILE): their bytes go to the disk together, and each gets its name once its own are
- * there. One at a time, a directory of small files waits for the disk as often as it has files. Nothing is left behind by whoever is
- * killed in between.
+ * Files that are whole but have no name yet (O_TMPFILE): their bytes go to the disk together, and each gets its name
+ * once its own are there. One at a time, a directory of small files waits for the disk as often as it has files.
+ * Nothing is left behind by whoever is killed in between.
  *
- * A file is named by way of the directory that was open when it was made. One that replaces another is compared with what was kept of that
- * one, through the resolver's directories: it is named before these change (`bound`).
+ * A file is named by way of the directory that was open when it was made. One that replaces another is compared with
+ * what was kept of that one, through the resolver's directories: it is named before these change (`bound`).
  */
 #include "tree.h"
 
@@ -46,7 +46,8 @@ static int open_nameless(const struct place *place) {
   return fd;
 }
 
-/* Once: whether such a file can be named here. Filesystems without them say so at the first step, a host without /proc at the second. */
+/* Once: whether such a file can be named here. Filesystems without them say so at the first step, a host without /proc
+ * at the second. */
 static bool can_name(const struct place *place) {
   static enum { UNKNOWN, YES, NO } answer;
   if (answer != UNKNOWN) return answer == YES;
@@ -69,7 +70,9 @@ int open_unnamed(const struct place *place) {
   return can_name(place) ? open_nameless(place) : -1;
 }
 
-void start_writing(int fd) { (void)!sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
+void start_writing(int fd) {
+  (void)!sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+}
 
 void finish_writing(int fd, const char *path) {
   /* Waited for: a journal may have the name on the disk before the bytes. */
@@ -99,7 +102,9 @@ static size_t most_files(void) {
   return most = free < BATCH_FILES ? free : BATCH_FILES;
 }
 
-bool is_batch_full(void) { return file_count >= most_files() || byte_count >= batch_bytes; }
+bool is_batch_full(void) {
+  return file_count >= most_files() || byte_count >= batch_bytes;
+}
 
 /* The directory of the last files is left: false where they have to be named first. */
 bool leave_batch_directory(void) {

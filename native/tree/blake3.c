@@ -9,7 +9,9 @@ static const uint32_t initial[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff5
                                     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
 static const uint8_t permutation[16] = {2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8};
 
-static inline uint32_t rotated(uint32_t word, int bits) { return word >> bits | word << (32 - bits); }
+static inline uint32_t rotated(uint32_t word, int bits) {
+  return word >> bits | word << (32 - bits);
+}
 
 static inline void mix(uint32_t *v, int a, int b, int c, int d, uint32_t x, uint32_t y) {
   v[a] += v[b] + x;
@@ -26,9 +28,10 @@ static inline void mix(uint32_t *v, int a, int b, int c, int d, uint32_t x, uint
 static void compress(uint32_t *value, const uint8_t *block, uint64_t counter, uint32_t length, uint32_t flags) {
   uint32_t m[16], moved[16];
   memcpy(m, block, sizeof m);
-  uint32_t v[16] = {value[0],   value[1],   value[2],          value[3],          value[4], value[5],
-                    value[6],   value[7],   initial[0],        initial[1],        initial[2], initial[3],
-                    (uint32_t)counter, (uint32_t)(counter >> 32), length, flags};
+  uint32_t v[16] = {
+      value[0], value[1],   value[2],   value[3],   value[4],   value[5],          value[6],
+      value[7], initial[0], initial[1], initial[2], initial[3], (uint32_t)counter, (uint32_t)(counter >> 32),
+      length,   flags};
   for (int round = 0;; round++) {
     mix(v, 0, 4, 8, 12, m[0], m[1]);
     mix(v, 1, 5, 9, 13, m[2], m[3]);
@@ -54,7 +57,9 @@ static void join(uint32_t *left, const uint32_t *right, uint32_t flags) {
   compress(left, pair, 0, BLOCK, PARENT | flags);
 }
 
-static uint32_t start_flag(const struct blake3 *hash) { return hash->blocks == 0 ? CHUNK_START : 0; }
+static uint32_t start_flag(const struct blake3 *hash) {
+  return hash->blocks == 0 ? CHUNK_START : 0;
+}
 
 void blake3_begin(struct blake3 *hash) {
   *hash = (struct blake3){0};

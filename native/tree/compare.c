@@ -8,20 +8,23 @@
 #include <fcntl.h>
 
 /* Import drops setuid and setgid, apply the sticky bit too: on files they are never a difference. */
-static mode_t compared_mode(mode_t mode) { return S_ISREG(mode) ? mode & ~(mode_t)07000 : mode; }
+static mode_t compared_mode(mode_t mode) {
+  return S_ISREG(mode) ? mode & ~(mode_t)07000 : mode;
+}
 
 static bool is_same(const char *name, const struct found *found, int parent, const struct stat *status,
                     const struct options *options) {
   const struct stat *layer = &found->status;
   if ((layer->st_mode & S_IFMT) != (status->st_mode & S_IFMT)) return false;
   if (!S_ISLNK(layer->st_mode) && compared_mode(layer->st_mode) != compared_mode(status->st_mode)) return false;
-  if (options->privileged && (layer->st_uid != status->st_uid + options->shift ||
-                              layer->st_gid != status->st_gid + options->shift))
+  if (options->privileged &&
+      (layer->st_uid != status->st_uid + options->shift || layer->st_gid != status->st_gid + options->shift))
     return false;
   return same_content(found->directory, layer, parent, status, name, name);
 }
 
-static const char *top_verdict(const struct resolver *layers, const struct anchor *root, const struct options *options) {
+static const char *top_verdict(const struct resolver *layers, const struct anchor *root,
+                               const struct options *options) {
   struct stat layer, status;
   if (fstat(layers->root.fds[0], &layer) != 0 || fstat(root->root, &status) != 0) fail(errno, "stat", ".");
   status.st_uid = options->privileged ? status.st_uid + options->shift : layer.st_uid;

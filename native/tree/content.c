@@ -13,7 +13,9 @@
 
 static __thread char buffer[COPY_BUFFER];
 
-static bool is_sparse(const struct stat *status) { return (uint64_t)status->st_blocks * 512 < (uint64_t)status->st_size; }
+static bool is_sparse(const struct stat *status) {
+  return (uint64_t)status->st_blocks * 512 < (uint64_t)status->st_size;
+}
 
 /* `limit` bytes at most, from both current offsets; ends early at the end of the file. */
 static int copy_by_hand(int from, int to, uint64_t limit, atomic_ullong *copied) {
@@ -143,11 +145,13 @@ bool same_content(int left_directory, const struct stat *left, int right_directo
   if (left->st_size == 0 || (left->st_dev == right->st_dev && left->st_ino == right->st_ino)) return true;
   struct stat a, b;
   int left_fd = open_regular(left_directory, left_name, &a);
-  if (left_fd < 0 && (errno == ENOENT || errno == ENXIO || errno == ELOOP)) return false; /* of a layer that is being written */
+  if (left_fd < 0 && (errno == ENOENT || errno == ENXIO || errno == ELOOP))
+    return false; /* of a layer that is being written */
   if (left_fd < 0) fail_here(errno, "open");
   int right_fd = open_regular(right_directory, right_name, &b);
   if (right_fd < 0) {
-    if (errno != ENOENT && errno != ENXIO && errno != ELOOP && errno != EACCES && errno != EPERM) fail_here(errno, "open");
+    if (errno != ENOENT && errno != ENXIO && errno != ELOOP && errno != EACCES && errno != EPERM)
+      fail_here(errno, "open");
     close(left_fd);
     return false; /* replaced a moment ago, or not ours to read: whoever asks must not take it for the same */
   }

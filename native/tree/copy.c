@@ -45,8 +45,7 @@ static bool link_to_copy(struct directory *directory, struct node *node, const s
   return linked;
 }
 
-static enum outcome copy_or_link(struct walk *walk, struct directory *directory, struct node *node,
-                                 struct leaf *leaf) {
+static enum outcome copy_or_link(struct walk *walk, struct directory *directory, struct node *node, struct leaf *leaf) {
   bool linked = leaf->fd >= 0 && leaf->status.st_nlink > 1;
   struct link *link = linked ? claim_link(&leaf->status) : NULL;
   if (link != NULL && link->path != NULL && link_to_copy(directory, node, link)) {

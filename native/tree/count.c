@@ -1,6 +1,7 @@
 /*
- * How many entries a tree holds, whatever its depth: two descriptors at a time. The way back up is `..`, taken only where it is the
- * directory that was come from. A tree that is being moved about meanwhile is counted as far as it was seen.
+ * How many entries a tree holds, whatever its depth: two descriptors at a time. The way back up is `..`, taken only
+ * where it is the directory that was come from. A tree that is being moved about meanwhile is counted as far as it was
+ * seen.
  */
 #include "tree.h"
 
@@ -60,7 +61,7 @@ static int up_to(int fd, struct identity identity) {
 
 uint64_t count_entries(int directory) {
   int fd = open_directory(directory, "."); /* an offset of its own, at the start */
-  if (fd < 0) return 1; /* something that cannot be looked into */
+  if (fd < 0) return 1;                    /* something that cannot be looked into */
   size_t depth = 0, room = 64;
   struct level *levels = allocate(room * sizeof *levels);
   uint64_t count = list_level(fd, &levels[0]);

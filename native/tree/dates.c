@@ -52,8 +52,10 @@ static void date_parent(struct apply *apply, const char *path) {
   free(apply->parent);
   apply->parent = parent;
   struct found found = {.state = FOUND_ENTRY};
-  if (slash != NULL) resolve(&apply->uppers, parent, &found);
-  else if (fstat(apply->uppers.root.fds[0], &found.status) != 0) fail(errno, "stat", ".");
+  if (slash != NULL)
+    resolve(&apply->uppers, parent, &found);
+  else if (fstat(apply->uppers.root.fds[0], &found.status) != 0)
+    fail(errno, "stat", ".");
   if (found.state != FOUND_ENTRY || !S_ISDIR(found.status.st_mode)) return;
   count_time(&apply->order, found.status.st_mtim);
   date_later(apply, parent, found.status.st_mtim, false);
@@ -62,8 +64,10 @@ static void date_parent(struct apply *apply, const char *path) {
 /* Counts an entry of the layers in the order of times; with `dates` it is given its own at the end. */
 static void weigh(struct apply *apply, const char *path, const struct stat *put, bool dates) {
   struct found found = {.state = FOUND_ENTRY};
-  if (put != NULL) found.status = *put;
-  else resolve(&apply->uppers, path, &found);
+  if (put != NULL)
+    found.status = *put;
+  else
+    resolve(&apply->uppers, path, &found);
   if (found.state != FOUND_ENTRY) return;
   count_time(&apply->order, found.status.st_mtim);
   if (dates) date_later(apply, path, found.status.st_mtim, false);

@@ -103,8 +103,10 @@ static void empty(struct deletion *deletion, int fd, int depth) {
   for (size_t i = 0; i < listing.count; i++) {
     const char *name = listing.names[i].text;
     error = listing.names[i].type == DT_DIR ? EISDIR : unlink_granted(fd, name, 0);
-    if (error == EISDIR) remove_directory(deletion, fd, name, depth);
-    else if (error != 0 && error != ENOENT) fail(error, "delete", deletion->root);
+    if (error == EISDIR)
+      remove_directory(deletion, fd, name, depth);
+    else if (error != 0 && error != ENOENT)
+      fail(error, "delete", deletion->root);
   }
   free_listing(&listing);
 }

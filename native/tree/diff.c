@@ -1,14 +1,14 @@
 /*
  * diff: what the upper layers change in what the lower ones show. Only directories that an upper layer holds are
  * entered, so the cost follows the changes; lower directories are listed only where something hides them.
- * With --times: the regular files and symbolic links above that are new, changed, of another time, or hard links, with their times;
- * with --present, not those that are new and no hard links.
+ * With --times: the regular files and symbolic links above that are new, changed, of another time, or hard links, with
+ * their times; with --present, not those that are new and no hard links.
  *
- * An agent chooses how deep a tree is, and whole paths of a deep one are its depth squared. With --most, the parts of paths beyond
- * ORDINARY_PATH are so many bytes together at most; a directory whose entries would be more is told with how many entries it
- * holds, and not entered. Neither is one for which there are no descriptors left. With --entries, neither is one whose entries
- * would make the list longer than that. With --under, only what is at or below these paths is listed, and what is above them.
- * With --count the changes are counted, up to that number, and not listed.
+ * An agent chooses how deep a tree is, and whole paths of a deep one are its depth squared. With --most, the parts of
+ * paths beyond ORDINARY_PATH are so many bytes together at most; a directory whose entries would be more is told with
+ * how many entries it holds, and not entered. Neither is one for which there are no descriptors left. With --entries,
+ * neither is one whose entries would make the list longer than that. With --under, only what is at or below these paths
+ * is listed, and what is above them. With --count the changes are counted, up to that number, and not listed.
  */
 #include "tree.h"
 
@@ -31,12 +31,18 @@ static size_t descriptors_left;
 
 const char *type_name(mode_t mode) {
   switch (mode & S_IFMT) {
-    case S_IFREG: return "file";
-    case S_IFDIR: return "directory";
-    case S_IFLNK: return "symlink";
-    case S_IFIFO: return "fifo";
-    case S_IFSOCK: return "socket";
-    default: return "device";
+  case S_IFREG:
+    return "file";
+  case S_IFDIR:
+    return "directory";
+  case S_IFLNK:
+    return "symlink";
+  case S_IFIFO:
+    return "fifo";
+  case S_IFSOCK:
+    return "socket";
+  default:
+    return "device";
   }
 }
 
@@ -47,7 +53,8 @@ const char *type_name(mode_t mode) {
 static void put_stamp(const char *kind, const struct stat *status) {
   char text[64] = "";
   if (!S_ISDIR(status->st_mode) && strcmp(kind, "deleted") != 0)
-    snprintf(text, sizeof text, "%llu.%lld", (unsigned long long)status->st_ino, (long long)nanoseconds(status->st_ctim));
+    snprintf(text, sizeof text, "%llu.%lld", (unsigned long long)status->st_ino,
+             (long long)nanoseconds(status->st_ctim));
   put_field(text);
 }
 
@@ -128,8 +135,10 @@ static enum relation relation(void) {
     const char *under = unders->items[i];
     size_t length = strlen(under), shorter = length < path.length ? length : path.length;
     if (memcmp(under, path.data, shorter) != 0) continue;
-    if (length <= path.length && (path.data[length] == '\0' || path.data[length] == '/')) nearest = WITHIN;
-    else if (length > path.length && under[path.length] == '/') nearest = ABOVE;
+    if (length <= path.length && (path.data[length] == '\0' || path.data[length] == '/'))
+      nearest = WITHIN;
+    else if (length > path.length && under[path.length] == '/')
+      nearest = ABOVE;
   }
   return nearest;
 }
@@ -180,8 +189,10 @@ static void diff_entry(const struct sides *sides, const char *name) {
       enters = false;
       unlisted = count_sides(&children);
     }
-    if (lists_times) put_times(name, &upper, &lower);
-    else put_entry(name, &upper, &lower, unlisted);
+    if (lists_times)
+      put_times(name, &upper, &lower);
+    else
+      put_entry(name, &upper, &lower, unlisted);
     if (enters) {
       descriptors_left -= held;
       diff_directory(&children, &names);

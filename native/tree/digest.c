@@ -1,9 +1,10 @@
 /*
- * digest: one digest (BLAKE3) for each layer: names, types, modes, owners, contents, link targets, device numbers and user
- * attributes of all it holds, in the order of the names; times and hard links do not count. Each thing says how long it is
- * before it comes, so that no two trees give the same bytes.
+ * digest: one digest (BLAKE3) for each layer: names, types, modes, owners, contents, link targets, device numbers and
+ * user attributes of all it holds, in the order of the names; times and hard links do not count. Each thing says how
+ * long it is before it comes, so that no two trees give the same bytes.
  *
- * No layer is mounted. Where one holds more than --most bytes the answer is empty: whoever waits does so for small ones only.
+ * No layer is mounted. Where one holds more than --most bytes the answer is empty: whoever waits does so for small ones
+ * only.
  */
 #include "tree.h"
 
@@ -22,7 +23,9 @@ struct sum {
   bool large;
 };
 
-static void add_text(struct sum *sum, const char *text) { blake3_add(&sum->hash, text, strlen(text) + 1); }
+static void add_text(struct sum *sum, const char *text) {
+  blake3_add(&sum->hash, text, strlen(text) + 1);
+}
 
 static void add_number(struct sum *sum, uint64_t number) {
   char text[24];
@@ -30,7 +33,8 @@ static void add_number(struct sum *sum, uint64_t number) {
   add_text(sum, text);
 }
 
-/* The user's own, and the two marks by which overlay hides what lies below; its notes of where a file came from do not count. */
+/* The user's own, and the two marks by which overlay hides what lies below; its notes of where a file came from do not
+ * count. */
 static bool counts(const char *name) {
   if (strncmp(name, "user.", 5) != 0) return false;
   return strncmp(name, "user.overlay.", 13) != 0 || strcmp(name, "user.overlay.opaque") == 0 ||
@@ -118,8 +122,10 @@ static void add_entry(struct sum *sum, int parent, const char *name) {
     return;
   }
   add_status(sum, &status);
-  if (S_ISLNK(status.st_mode)) add_link(sum, parent, name);
-  else add_number(sum, status.st_rdev);
+  if (S_ISLNK(status.st_mode))
+    add_link(sum, parent, name);
+  else
+    add_number(sum, status.st_rdev);
 }
 
 /* Itself, how many entries it has, and each of them. */

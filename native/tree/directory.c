@@ -108,11 +108,14 @@ bool is_plain_path(const char *path) {
   }
 }
 
-bool is_top_path(const char *path) { return path[0] == '.' && path[1] == '\0'; }
+bool is_top_path(const char *path) {
+  return path[0] == '.' && path[1] == '\0';
+}
 
 /* Setgid is left out: who may keep it differs between the two sides. */
 bool same_top(const struct stat *left, const struct stat *right) {
-  return ((left->st_mode ^ right->st_mode) & 01777) == 0 && left->st_uid == right->st_uid && left->st_gid == right->st_gid;
+  return ((left->st_mode ^ right->st_mode) & 01777) == 0 && left->st_uid == right->st_uid &&
+         left->st_gid == right->st_gid;
 }
 
 static int open_step_by_step(int root, const char *path, size_t length) {

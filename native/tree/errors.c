@@ -11,18 +11,23 @@
 #include <unistd.h>
 
 /* glibc 2.31 (Debian 11) has no strerrorname_np. */
-#define NAMED(code) {code, #code}
+#define NAMED(code)                                                                                                    \
+  { code, #code }
 static const struct {
   int code;
   const char *name;
 } names[] = {
-    NAMED(E2BIG),   NAMED(EACCES),  NAMED(EAGAIN),    NAMED(EBADF),        NAMED(EBUSY),  NAMED(ECANCELED),
-    NAMED(EDQUOT),  NAMED(EEXIST),  NAMED(EFAULT),    NAMED(EFBIG),        NAMED(EINTR),  NAMED(EINVAL),
-    NAMED(EIO),     NAMED(EISDIR),  NAMED(ELOOP),     NAMED(EMFILE),       NAMED(EMLINK), NAMED(ENAMETOOLONG),
-    NAMED(ENFILE),  NAMED(ENODATA), NAMED(ENODEV),    NAMED(ENOENT),       NAMED(ENOMEM), NAMED(ENOSPC),
-    NAMED(ENOSYS),  NAMED(ENOTDIR), NAMED(ENOTEMPTY), {EOPNOTSUPP, "ENOTSUP"}, NAMED(ENOTTY), NAMED(ENXIO),
-    NAMED(EOVERFLOW), NAMED(EPERM), NAMED(EPIPE),     NAMED(ERANGE),       NAMED(EROFS),  NAMED(ESTALE),
-    NAMED(ETIMEDOUT), NAMED(ETXTBSY), NAMED(EXDEV),   NAMED(ENOTCONN),     NAMED(EREMOTEIO),
+    NAMED(E2BIG),     NAMED(EACCES),       NAMED(EAGAIN),    NAMED(EBADF),
+    NAMED(EBUSY),     NAMED(ECANCELED),    NAMED(EDQUOT),    NAMED(EEXIST),
+    NAMED(EFAULT),    NAMED(EFBIG),        NAMED(EINTR),     NAMED(EINVAL),
+    NAMED(EIO),       NAMED(EISDIR),       NAMED(ELOOP),     NAMED(EMFILE),
+    NAMED(EMLINK),    NAMED(ENAMETOOLONG), NAMED(ENFILE),    NAMED(ENODATA),
+    NAMED(ENODEV),    NAMED(ENOENT),       NAMED(ENOMEM),    NAMED(ENOSPC),
+    NAMED(ENOSYS),    NAMED(ENOTDIR),      NAMED(ENOTEMPTY), {EOPNOTSUPP, "ENOTSUP"},
+    NAMED(ENOTTY),    NAMED(ENXIO),        NAMED(EOVERFLOW), NAMED(EPERM),
+    NAMED(EPIPE),     NAMED(ERANGE),       NAMED(EROFS),     NAMED(ESTALE),
+    NAMED(ETIMEDOUT), NAMED(ETXTBSY),      NAMED(EXDEV),     NAMED(ENOTCONN),
+    NAMED(EREMOTEIO),
 };
 
 const char *errno_name(int error) {
@@ -42,7 +47,9 @@ void guard_temporary(int directory, const char *name) {
 
 static volatile sig_atomic_t stops_held, stop_wanted;
 
-void hold_stops(void) { stops_held = 1; }
+void hold_stops(void) {
+  stops_held = 1;
+}
 
 void allow_stops(void) {
   stops_held = 0;
@@ -66,9 +73,13 @@ void clean_up_when_told_to_stop(void) {
 
 static const char *current_path = "";
 
-void working_on(const char *path) { current_path = path; }
+void working_on(const char *path) {
+  current_path = path;
+}
 
-_Noreturn void fail_here(int error, const char *operation) { fail(error, operation, current_path); }
+_Noreturn void fail_here(int error, const char *operation) {
+  fail(error, operation, current_path);
+}
 
 _Noreturn void fail(int error, const char *operation, const char *path) {
   /* Taken and never given back: a second thread that fails waits here until the process is gone. */

@@ -98,9 +98,7 @@ void merge_listings(struct listing *into, struct listing *other) {
   size_t *offsets = allocate((into->count + other->count) * sizeof *offsets);
   size_t count = 0;
   for (size_t i = 0, j = 0; i < into->count || j < other->count; count++) {
-    int order = i == into->count    ? 1
-                : j == other->count ? -1
-                                    : strcmp(into->names[i].text, other->names[j].text);
+    int order = i == into->count ? 1 : j == other->count ? -1 : strcmp(into->names[i].text, other->names[j].text);
     const char *text = order <= 0 ? into->names[i].text : other->names[j].text;
     offsets[count] = storage.length;
     append(&storage, text, strlen(text) + 1);

@@ -24,7 +24,9 @@ static enum outcome failed(struct leaf *leaf, int error, const char *operation) 
   return LEAF_FAILED;
 }
 
-static bool is_hard(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
+static bool is_hard(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
 
 enum outcome open_leaf(int directory, const char *name, struct leaf *leaf) {
   *leaf = (struct leaf){.fd = -1};
@@ -38,10 +40,13 @@ enum outcome open_leaf(int directory, const char *name, struct leaf *leaf) {
   }
   if (leaf->fd < 0 && fstatat(directory, name, &leaf->status, AT_SYMLINK_NOFOLLOW) != 0) return LEAF_VANISHED;
   switch (leaf->status.st_mode & S_IFMT) {
-    case S_IFDIR: return LEAF_DIRECTORY;
-    case S_IFSOCK: return left_out(leaf, ENOTSUP, "sockets are left out");
-    case S_IFCHR:
-    case S_IFBLK: return left_out(leaf, ENOTSUP, "device nodes are left out");
+  case S_IFDIR:
+    return LEAF_DIRECTORY;
+  case S_IFSOCK:
+    return left_out(leaf, ENOTSUP, "sockets are left out");
+  case S_IFCHR:
+  case S_IFBLK:
+    return left_out(leaf, ENOTSUP, "device nodes are left out");
   }
   return LEAF_COPIED;
 }

@@ -29,12 +29,11 @@ static const struct verb {
   int (*run)(const struct options *options);
   const char *needs; /* r root, d destination, o out, u upper, l layer, i into, t to, k lock-fd */
 } verbs[] = {
-    {"scan", scan_verb, "ro"},    {"copy", copy_verb, "rdo"},    {"diff", diff_verb, "u"},
+    {"scan", scan_verb, "ro"},       {"copy", copy_verb, "rdo"},    {"diff", diff_verb, "u"},
     {"compare", compare_verb, "lt"}, {"mirror", mirror_verb, "ri"}, {"apply", apply_verb, "ut"},
-    {"delete", delete_verb, "r"}, {"lock", lock_verb, "k"},      {"read", read_verb, "l"},
-    {"usage", usage_verb, "l"},
-    {"sync", sync_verb, "r"},     {"empty", empty_verb, "r"},
-    {"merge", merge_verb, "ui"},  {"held", held_verb, "l"},      {"digest", digest_verb, "l"},
+    {"delete", delete_verb, "r"},    {"lock", lock_verb, "k"},      {"read", read_verb, "l"},
+    {"usage", usage_verb, "l"},      {"sync", sync_verb, "r"},      {"empty", empty_verb, "r"},
+    {"merge", merge_verb, "ui"},     {"held", held_verb, "l"},      {"digest", digest_verb, "l"},
 };
 
 static const struct verb *chosen;
@@ -97,41 +96,62 @@ static struct options parse(int count, char **words) {
       continue;
     }
     if (strncmp(word, "--", 2) != 0) {
-      if (options.root == NULL) options.root = word;
-      else if (options.destination == NULL) options.destination = word;
-      else usage("too many arguments");
+      if (options.root == NULL)
+        options.root = word;
+      else if (options.destination == NULL)
+        options.destination = word;
+      else
+        usage("too many arguments");
       continue;
     }
     if (i + 1 >= count) usage("an option lacks its value");
-    struct strings *list = strcmp(word, "--upper") == 0 ? &options.uppers
+    struct strings *list = strcmp(word, "--upper") == 0                                   ? &options.uppers
                            : strcmp(word, "--lower") == 0 || strcmp(word, "--layer") == 0 ? &options.layers
-                           : strcmp(word, "--below") == 0                                  ? &options.belows
-                           : strcmp(word, "--under") == 0                                  ? &options.unders
-                                                                                           : NULL;
+                           : strcmp(word, "--below") == 0                                 ? &options.belows
+                           : strcmp(word, "--under") == 0                                 ? &options.unders
+                                                                                          : NULL;
     if (list != NULL) {
       do add_string(list, words[++i]);
       while (i + 1 < count && strncmp(words[i + 1], "--", 2) != 0);
       continue;
     }
     const char *value = words[++i];
-    if (strcmp(word, "--out") == 0) options.out = value;
-    else if (strcmp(word, "--against") == 0) options.against = value;
-    else if (strcmp(word, "--into") == 0) options.into = value;
-    else if (strcmp(word, "--to") == 0) options.to = value;
-    else if (strcmp(word, "--skip") == 0) add_skip(&options, value);
-    else if (strcmp(word, "--known") == 0) add_known(value);
-    else if (strcmp(word, "--shift") == 0) options.shift = number_of_32_bits(value);
-    else if (strcmp(word, "--every") == 0) options.every = number_of_32_bits(value);
-    else if (strcmp(word, "--after") == 0) options.after = (int64_t)number(value, '\0');
-    else if (strcmp(word, "--before") == 0) options.before = (int64_t)number(value, '\0');
-    else if (strcmp(word, "--most") == 0) options.most = number(value, '\0');
-    else if (strcmp(word, "--count") == 0) options.count = number(value, '\0');
-    else if (strcmp(word, "--entries") == 0) options.entries = number(value, '\0');
-    else if (strcmp(word, "--wake-bytes") == 0) options.wake_bytes = number(value, '\0');
-    else if (strcmp(word, "--progress-fd") == 0) options.progress_fd = (int)number(value, '\0');
-    else if (strcmp(word, "--parent") == 0) options.parent = (pid_t)number(value, '\0');
-    else if (strcmp(word, "--lock-fd") == 0) options.lock_fd = (int)number(value, '\0');
-    else usage("unknown option");
+    if (strcmp(word, "--out") == 0)
+      options.out = value;
+    else if (strcmp(word, "--against") == 0)
+      options.against = value;
+    else if (strcmp(word, "--into") == 0)
+      options.into = value;
+    else if (strcmp(word, "--to") == 0)
+      options.to = value;
+    else if (strcmp(word, "--skip") == 0)
+      add_skip(&options, value);
+    else if (strcmp(word, "--known") == 0)
+      add_known(value);
+    else if (strcmp(word, "--shift") == 0)
+      options.shift = number_of_32_bits(value);
+    else if (strcmp(word, "--every") == 0)
+      options.every = number_of_32_bits(value);
+    else if (strcmp(word, "--after") == 0)
+      options.after = (int64_t)number(value, '\0');
+    else if (strcmp(word, "--before") == 0)
+      options.before = (int64_t)number(value, '\0');
+    else if (strcmp(word, "--most") == 0)
+      options.most = number(value, '\0');
+    else if (strcmp(word, "--count") == 0)
+      options.count = number(value, '\0');
+    else if (strcmp(word, "--entries") == 0)
+      options.entries = number(value, '\0');
+    else if (strcmp(word, "--wake-bytes") == 0)
+      options.wake_bytes = number(value, '\0');
+    else if (strcmp(word, "--progress-fd") == 0)
+      options.progress_fd = (int)number(value, '\0');
+    else if (strcmp(word, "--parent") == 0)
+      options.parent = (pid_t)number(value, '\0');
+    else if (strcmp(word, "--lock-fd") == 0)
+      options.lock_fd = (int)number(value, '\0');
+    else
+      usage("unknown option");
   }
   return options;
 }
@@ -150,8 +170,8 @@ static void require(const struct verb *verb, const struct options *options) {
 }
 
 /*
- * Nobody waits for what this says once its caller is gone: no lock is kept, no disk filled. SIGTERM, so that no temporary is
- * left behind. Entering a user namespace clears it, so it is asked for twice.
+ * Nobody waits for what this says once its caller is gone: no lock is kept, no disk filled. SIGTERM, so that no
+ * temporary is left behind. Entering a user namespace clears it, so it is asked for twice.
  */
 static void end_with_caller(pid_t caller) {
   if (chosen != NULL && chosen->run == empty_verb) return; /* it is for afterwards */

@@ -1,10 +1,10 @@
 /*
- * merge: several layers become one that shows the same over whatever lies below. Frozen files are linked, not copied: no
- * mount ever writes to a file of a lower layer.
+ * merge: several layers become one that shows the same over whatever lies below. Frozen files are linked, not copied:
+ * no mount ever writes to a file of a lower layer.
  *
  * With --lower (what they lay on), what the layers only repeat of it at the paths of stdin is left out, and an opaque
- * directory becomes a plain one that deletes by name: so that what is put below them later shows through, except where they
- * really change it. With --below (what they will lie on), deletions of what is not there are left out.
+ * directory becomes a plain one that deletes by name: so that what is put below them later shows through, except where
+ * they really change it. With --below (what they will lie on), deletions of what is not there are left out.
  */
 #include "tree.h"
 
@@ -56,7 +56,8 @@ static void copy_entry(const char *name, const struct found *found, int target) 
   close_leaf(&leaf);
 }
 
-/* The layers that are merged; what they lay on, and what they will lie on. The latter two have no layers where unknown. */
+/* The layers that are merged; what they lay on, and what they will lie on. The latter two have no layers where unknown.
+ */
 struct sides {
   struct layers from, lower, below;
 };
@@ -88,7 +89,8 @@ static void make_directory(const char *name, const struct found *found, const st
 }
 
 /*
- * A mark of a deletion where nothing is deleted would show: the kernel lists a directory that only one layer has as it is.
+ * A mark of a deletion where nothing is deleted would show: the kernel lists a directory that only one layer has as it
+ * is.
  */
 static void white_out(int target, const char *name, const struct layers *below) {
   struct found found = {.state = FOUND_NOTHING};

@@ -98,8 +98,8 @@ static void copy_directory(struct mirror *mirror, int parent, const char *name, 
 }
 
 /* Names of one file stay names of one file. */
-static enum outcome copy_or_link(struct mirror *mirror, int parent, const char *name, const char *path, struct leaf *leaf,
-                                 int target, const char *target_name) {
+static enum outcome copy_or_link(struct mirror *mirror, int parent, const char *name, const char *path,
+                                 struct leaf *leaf, int target, const char *target_name) {
   struct link *link = leaf->fd >= 0 && leaf->status.st_nlink > 1 ? claim_link(&leaf->status) : NULL;
   if (link != NULL && link->path != NULL) {
     const char *known;
@@ -151,8 +151,10 @@ static void mirror_ancestor(struct mirror *mirror, const char *path) {
     }
     const char *name;
     int parent = anchor_parent(&mirror->root, prefix, &name);
-    if (error == EACCES || error == EPERM) note_problem(copy_text(prefix), error, "the directory cannot be read");
-    else if (parent >= 0) copy_entry(mirror, parent, name, prefix);
+    if (error == EACCES || error == EPERM)
+      note_problem(copy_text(prefix), error, "the directory cannot be read");
+    else if (parent >= 0)
+      copy_entry(mirror, parent, name, prefix);
     free(mirror->missing);
     mirror->missing = prefix;
     return;
@@ -191,8 +193,10 @@ int mirror_verb(const struct options *options) {
     working_on(path);
     const char *name;
     int parent = anchor_parent(&mirror.root, path, &name);
-    if (parent >= 0) copy_entry(&mirror, parent, name, path);
-    else mirror_ancestor(&mirror, path);
+    if (parent >= 0)
+      copy_entry(&mirror, parent, name, path);
+    else
+      mirror_ancestor(&mirror, path);
   }
   set_directory_metadata(&mirror);
   if (fstat(mirror.root.root, &status) != 0) fail(errno, "stat", options->root);

@@ -60,7 +60,9 @@ void put_raw(const char *bytes, size_t length) {
   if (output.length >= 1024 * 1024) flush_output();
 }
 
-void put_field(const char *text) { put_raw(text, strlen(text)); }
+void put_field(const char *text) {
+  put_raw(text, strlen(text));
+}
 
 void put_number(uint64_t value, bool octal) {
   char text[32];
@@ -72,7 +74,7 @@ static struct problem {
   char *path;
   int error;
   const char *why;
-} *problems;
+} * problems;
 static size_t problem_count, problem_capacity;
 static pthread_mutex_t problem_lock = PTHREAD_MUTEX_INITIALIZER;
 

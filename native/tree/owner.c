@@ -1,7 +1,7 @@
 /*
- * Root writes into a directory of another user with that user's ids: whatever they put in the way of a name, the kernel allows
- * no more than it would allow them. Only the calls that make, rename and remove names are made so; what is read, and what is
- * set on an inode that this program made itself, goes by descriptor and keeps root's rights.
+ * Root writes into a directory of another user with that user's ids: whatever they put in the way of a name, the kernel
+ * allows no more than it would allow them. Only the calls that make, rename and remove names are made so; what is read,
+ * and what is set on an inode that this program made itself, goes by descriptor and keeps root's rights.
  */
 #include "tree.h"
 
@@ -17,7 +17,8 @@ void lend_ids(struct place *place, const struct stat *parent) {
   place->lent_gid = parent->st_gid;
 }
 
-/* Of this thread alone. Refused only where the ids are none of this user namespace: there, root has no rights over them either. */
+/* Of this thread alone. Refused only where the ids are none of this user namespace: there, root has no rights over them
+ * either. */
 void write_as_owner(const struct place *place) {
   if (!place->lends) return;
   setfsgid(place->lent_gid);

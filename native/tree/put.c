@@ -1,6 +1,6 @@
 /*
- * Entries of a fork put into the person's directory: files, links to them, symbolic links, fifos and directories. Each is made beside its
- * place (put_in_place) but for directories, and gets its owner, mode and attributes before its name.
+ * Entries of a fork put into the person's directory: files, links to them, symbolic links, fifos and directories. Each
+ * is made beside its place (put_in_place) but for directories, and gets its owner, mode and attributes before its name.
  */
 #include "apply.h"
 
@@ -60,7 +60,8 @@ static void fill_file(const struct apply *apply, const struct place *place, cons
   error = copy_user_attributes(from, to);
   if (error == ENOSPC || error == EDQUOT) fail(error, "copy", place->path);
   struct timespec times[2] = {status.st_mtim, status.st_mtim};
-  /* Before the mode, which then says what of the list counts. Without its list the group gets nothing by a mode that is its mask. */
+  /* Before the mode, which then says what of the list counts. Without its list the group gets nothing by a mode that is
+   * its mask. */
   bool is_new = place->expected != NULL && place->expected->state != FOUND_ENTRY;
   mode_t mode = status.st_mode & (is_new || keep_access_list(place, to) ? 0777 : 0707);
   bool chowns = place->chowns && !is_made_as_owner(place, apply);
@@ -134,8 +135,10 @@ enum replaced put_special(const struct place *place, const struct found *found) 
   return put_in_place(place, temporary);
 }
 
-/* A further name, under the temporary's, of a file that was put before. False: it is not there any more, or takes no more. */
-static bool link_beside(const struct apply *apply, const struct place *place, const struct link *link, char *temporary) {
+/* A further name, under the temporary's, of a file that was put before. False: it is not there any more, or takes no
+ * more. */
+static bool link_beside(const struct apply *apply, const struct place *place, const struct link *link,
+                        char *temporary) {
   const char *name;
   struct stat status;
   struct anchor anchor = {.root = apply->root.root};
@@ -195,7 +198,8 @@ static bool is_fresh_directory(const struct place *place, int fd, const struct s
   return empty;
 }
 
-/* An existing directory keeps its owner, and its setgid; its mode is changed with the rights of whoever may write beside it. */
+/* An existing directory keeps its owner, and its setgid; its mode is changed with the rights of whoever may write
+ * beside it. */
 static bool set_existing_mode(const struct place *place, int fd, const struct stat *status, mode_t mode) {
   mode |= status->st_mode & S_ISGID;
   if ((status->st_mode & 07777) == mode) return true;
@@ -227,8 +231,9 @@ enum replaced put_directory(const struct place *place, const struct found *found
     return close(fd), close(source), CLASHED;
   }
   if (made || !place->lends || status.st_uid == place->lent_uid) copy_user_attributes(source, fd);
-  bool set = made || !place->persons ? (!place->chowns || fchown(fd, place->uid, place->gid) == 0) && fchmod(fd, mode) == 0
-                  : set_existing_mode(place, fd, &status, mode);
+  bool set = made || !place->persons
+                 ? (!place->chowns || fchown(fd, place->uid, place->gid) == 0) && fchmod(fd, mode) == 0
+                 : set_existing_mode(place, fd, &status, mode);
   if (!set) fail(errno, "set metadata", place->path);
   close(fd);
   close(source);

@@ -1,7 +1,8 @@
 /*
- * read: what the layers show at each path, for people who want to see a change. Answers `type`, `mode`, `size`, `digest`, `length`,
- * and then exactly that many bytes and a NUL. A file longer than the limit (--most, or one MiB) answers its first bytes only;
- * with --digests the digest (BLAKE3) of each comes along, unless it is so long that nobody would wait for that.
+ * read: what the layers show at each path, for people who want to see a change. Answers `type`, `mode`, `size`,
+ * `digest`, `length`, and then exactly that many bytes and a NUL. A file longer than the limit (--most, or one MiB)
+ * answers its first bytes only; with --digests the digest (BLAKE3) of each comes along, unless it is so long that
+ * nobody would wait for that.
  */
 #include "tree.h"
 
@@ -12,7 +13,8 @@
 
 enum { READ_LIMIT = 1024 * 1024, DIGEST_LIMIT = 1024 * 1024 * 1024 };
 
-static void put_bytes(const char *type, const struct stat *status, const char *digest, const char *bytes, size_t length) {
+static void put_bytes(const char *type, const struct stat *status, const char *digest, const char *bytes,
+                      size_t length) {
   put_field(type);
   put_number(status->st_mode & 07777, true);
   put_number(S_ISREG(status->st_mode) ? (uint64_t)status->st_size : length, false);
@@ -57,8 +59,7 @@ static ssize_t read_file(int directory, const char *name, struct stat *status, s
     if (got == 0) break;
     length += (size_t)got;
   }
-  if (options->digests && (uint64_t)status->st_size <= DIGEST_LIMIT)
-    digest_file(fd, name, into->data, length, digest);
+  if (options->digests && (uint64_t)status->st_size <= DIGEST_LIMIT) digest_file(fd, name, into->data, length, digest);
   close(fd);
   return (ssize_t)length;
 }

@@ -1,8 +1,9 @@
 /*
- * The last step of a put or a removal in the person's directory. The person may save the same file at any moment, by any of
- * the ways programs have: over it by rename, into it through an open descriptor, by removing and making it again. So an entry
- * is never written over unseen: it is exchanged with the new one, looked at under its new name, and removed only where it is
- * what was looked at before and no program can write to it any more. Else it goes back to its place.
+ * The last step of a put or a removal in the person's directory. The person may save the same file at any moment, by
+ * any of the ways programs have: over it by rename, into it through an open descriptor, by removing and making it
+ * again. So an entry is never written over unseen: it is exchanged with the new one, looked at under its new name, and
+ * removed only where it is what was looked at before and no program can write to it any more. Else it goes back to its
+ * place.
  *
  *   .ctx-HASH.new    an entry of ours that is being made; never anything of the person's
  *   .ctx-HASH.old    ours before the exchange, what the person had after it
@@ -29,8 +30,8 @@
 #define PAUSE_NANOSECONDS 3000000
 
 /*
- * The same name for the same place, every time: what a run that was killed left in the person's directory is found again
- * by the next one.
+ * The same name for the same place, every time: what a run that was killed left in the person's directory is found
+ * again by the next one.
  */
 void name_beside(const struct place *place, const char *ending, char text[64]) {
   uint64_t hash = 14695981039346656037u; /* FNV-1a */
@@ -96,8 +97,10 @@ static enum verdict discard_expected(const struct place *place, const char *name
   enum verdict verdict = OTHER;
   if (held >= 0 && is_wanted(held)) return close(held), BUSY;
   if (expected && S_ISDIR(place->expected->status.st_mode)) {
-    if (unlink_in(place, name, AT_REMOVEDIR) == 0) verdict = GONE;
-    else if (errno != ENOTEMPTY && errno != EEXIST) fail(errno, "remove", place->path);
+    if (unlink_in(place, name, AT_REMOVEDIR) == 0)
+      verdict = GONE;
+    else if (errno != ENOTEMPTY && errno != EEXIST)
+      fail(errno, "remove", place->path);
   } else if (expected) {
     discard(place, name, held);
     return GONE;
@@ -164,13 +167,15 @@ static int hold_unwritten(const struct place *place, const char *old, const stru
 /* It was in the place for a moment: somebody may have found it there. */
 static void discard_ours(const struct place *place, const char *old, const struct stat *ours) {
   int held = hold_unwritten(place, old, ours);
-  if (held < 0 && errno == EAGAIN) set_aside(place, old);
-  else discard(place, old, held);
+  if (held < 0 && errno == EAGAIN)
+    set_aside(place, old);
+  else
+    discard(place, old, held);
 }
 
 /*
- * `old` holds what the person had, the place what we put there. Exchanged until nobody came in between: whatever comes out of
- * the place and is not what we put there last is newer than that, and has to go back. True: `old` is ours again.
+ * `old` holds what the person had, the place what we put there. Exchanged until nobody came in between: whatever comes
+ * out of the place and is not what we put there last is newer than that, and has to go back. True: `old` is ours again.
  */
 static bool put_back(const struct place *place, const char *old, const struct stat *ours) {
   struct stat there = *ours, held;

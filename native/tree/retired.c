@@ -1,10 +1,11 @@
 /*
- * Files that were taken away, held for a moment longer. Whoever saves into a file finds it by its name first and opens it then; taken
- * away in between, it gets the save and has no name any more. A lease is held on each such file: the kernel lets nobody open it for
- * writing, and says that somebody waits. They are let in, and what they have saved is put beside the place it was meant for.
+ * Files that were taken away, held for a moment longer. Whoever saves into a file finds it by its name first and opens
+ * it then; taken away in between, it gets the save and has no name any more. A lease is held on each such file: the
+ * kernel lets nobody open it for writing, and says that somebody waits. They are let in, and what they have saved is
+ * put beside the place it was meant for.
  *
- * A file is let go when many others have followed it, or when everything is done and PATIENCE is over: by then whoever was on the way
- * to it has arrived.
+ * A file is let go when many others have followed it, or when everything is done and PATIENCE is over: by then whoever
+ * was on the way to it has arrived.
  */
 #include "tree.h"
 
@@ -40,8 +41,9 @@ static void note_wanted(int signal_number) {
 }
 
 /*
- * A file that no program can write to any more, as long as the descriptor is open: a read lease is refused where one has it
- * open for writing. -1 with EAGAIN then; -1 with 0 where it cannot be told, or does not matter: another name keeps the file.
+ * A file that no program can write to any more, as long as the descriptor is open: a read lease is refused where one
+ * has it open for writing. -1 with EAGAIN then; -1 with 0 where it cannot be told, or does not matter: another name
+ * keeps the file.
  */
 int lease(const struct place *place, const char *name) {
   struct stat status;
@@ -60,7 +62,9 @@ int lease(const struct place *place, const char *name) {
   return -1;
 }
 
-bool is_wanted(int leased) { return fcntl(leased, F_GETLEASE) != F_RDLCK; }
+bool is_wanted(int leased) {
+  return fcntl(leased, F_GETLEASE) != F_RDLCK;
+}
 
 static void pause_for(long nanoseconds_long) {
   struct timespec pause = {0, nanoseconds_long};

@@ -1,12 +1,14 @@
 /*
- * serve: many jobs, a few at a time, for a caller to whom starting a program costs more than most jobs do. Each has a process of
- * its own, forked from this one, which has read nothing of any tree: a job that fails, or is led astray, takes no other with it.
+ * serve: many jobs, a few at a time, for a caller to whom starting a program costs more than most jobs do. Each has a
+ * process of its own, forked from this one, which has read nothing of any tree: a job that fails, or is led astray,
+ * takes no other with it.
  *
- *   a job      u32 length, u32 length, its words, each NUL-terminated: the verb and its options, as on the command line; its list
- *   answers    u32 job, u8 kind, u32 length, bytes: OUT and ERR as they come, then END with the exit code, or 128 + the signal
+ *   a job      u32 length, u32 length, its words, each NUL-terminated: the verb and its options, as on the command
+ * line; its list answers    u32 job, u8 kind, u32 length, bytes: OUT and ERR as they come, then END with the exit code,
+ * or 128 + the signal
  *
- * Jobs are counted from 0, as they are asked for. Numbers are little-endian, as all our hosts are. Ends with its caller, and
- * the jobs that run end, too.
+ * Jobs are counted from 0, as they are asked for. Numbers are little-endian, as all our hosts are. Ends with its
+ * caller, and the jobs that run end, too.
  */
 #include "tree.h"
 
@@ -69,7 +71,8 @@ static int input_of(const char *list, size_t length) {
   return fd;
 }
 
-/* What a key of the terminal sends to everybody is for the jobs: the one who asks wants to ask on, for what is left to be told. */
+/* What a key of the terminal sends to everybody is for the jobs: the one who asks wants to ask on, for what is left to
+ * be told. */
 static const int terminal_signals[] = {SIGINT, SIGQUIT, SIGHUP};
 
 static void start(uint32_t number, char *words, size_t length, int input) {
@@ -79,7 +82,8 @@ static void start(uint32_t number, char *words, size_t length, int input) {
   pid_t process = fork();
   if (process < 0) fail(errno, "fork", "");
   if (process == 0) {
-    for (size_t i = 0; i < sizeof terminal_signals / sizeof *terminal_signals; i++) signal(terminal_signals[i], SIG_DFL);
+    for (size_t i = 0; i < sizeof terminal_signals / sizeof *terminal_signals; i++)
+      signal(terminal_signals[i], SIG_DFL);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != caller || dup2(input, STDIN_FILENO) < 0 ||
         dup2(output[1], STDOUT_FILENO) < 0 || dup2(errors[1], STDERR_FILENO) < 0)
       _exit(3);
@@ -139,7 +143,8 @@ static void follow(size_t index, const struct pollfd *watched) {
 }
 
 _Noreturn void serve_jobs(void) {
-  /* Its caller may be gone a moment before it: a directory of theirs, and the disk it is on, is not kept busy by that. */
+  /* Its caller may be gone a moment before it: a directory of theirs, and the disk it is on, is not kept busy by that.
+   */
   if (chdir("/") != 0) fail(errno, "enter", "/");
   for (size_t i = 0; i < sizeof terminal_signals / sizeof *terminal_signals; i++) signal(terminal_signals[i], SIG_IGN);
   for (uint32_t asked = 0;;) {

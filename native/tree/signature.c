@@ -31,7 +31,9 @@ struct record {
   int64_t modified, changed;
 };
 
-int64_t nanoseconds(struct timespec time) { return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec; }
+int64_t nanoseconds(struct timespec time) {
+  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
 
 static int64_t age(const struct stat *status) {
   struct timespec now;
@@ -51,7 +53,9 @@ static void nap(int64_t length) {
   while (nanosleep(&rest, &rest) != 0 && errno == EINTR) continue;
 }
 
-void nap_until_trusted(const struct stat *status) { nap(RACY_NANOSECONDS - age(status)); }
+void nap_until_trusted(const struct stat *status) {
+  nap(RACY_NANOSECONDS - age(status));
+}
 
 static uint64_t checksum(const char *data, size_t length) {
   uint64_t hash = 0x9e3779b97f4a7c15, word;

@@ -1,7 +1,7 @@
 /*
- * Later times in the same order. What comes into a directory from elsewhere changes there now, whenever it was written: a
- * program that compares times has to see it as newer than all that was built there before. Among themselves the entries keep
- * their order, equal ones stay equal, and none is given a time in the future.
+ * Later times in the same order. What comes into a directory from elsewhere changes there now, whenever it was written:
+ * a program that compares times has to see it as newer than all that was built there before. Among themselves the
+ * entries keep their order, equal ones stay equal, and none is given a time in the future.
  */
 #include "tree.h"
 

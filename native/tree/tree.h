@@ -295,7 +295,7 @@ struct place {
   uid_t lent_uid; /* of the parent's owner, with whose ids names are made and removed in it */
   gid_t lent_gid;
   bool lends, persons; /* persons: in a directory of a person, not of the store */
-  bool chowns, dated; /* dated: with the time it has in the layers; else with that of writing, until the end */
+  bool chowns, dated;  /* dated: with the time it has in the layers; else with that of writing, until the end */
   const struct found *expected; /* what was looked at there; NULL: whatever there is, is replaced */
 };
 enum replaced {
@@ -344,11 +344,13 @@ void name_batch(bool durable, void (*named)(void *context, const struct waiting 
                 void *context);
 
 /* owner.c: between these two, as the owner of the place's directory, where we are root and it is somebody else's. */
-void lend_ids(struct place *place, const struct stat *parent); /* in a directory of a person; the store's are all ours */
+void lend_ids(struct place *place,
+              const struct stat *parent); /* in a directory of a person; the store's are all ours */
 void write_as_owner(const struct place *place);
 void write_as_self(const struct place *place);
 
-/* acl.c: the list of rights that the file at the place has is given to the one that replaces it; false: it could not be. */
+/* acl.c: the list of rights that the file at the place has is given to the one that replaces it; false: it could not
+ * be. */
 bool keep_access_list(const struct place *place, int to);
 
 /* diff.c */

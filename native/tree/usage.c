@@ -1,9 +1,9 @@
 /*
- * usage: how much some trees hold, bytes on disk and inodes, a hard link once. With --every it goes on looking until nobody
- * reads any more: first of all what is there, then whatever differs from the last time.
+ * usage: how much some trees hold, bytes on disk and inodes, a hard link once. With --every it goes on looking until
+ * nobody reads any more: first of all what is there, then whatever differs from the last time.
  *
- * The trees are being written while this looks. It spends a small part of a processor on large trees by looking at them less
- * often, and looks sooner where the filesystem as a whole has grown: asking that costs one call.
+ * The trees are being written while this looks. It spends a small part of a processor on large trees by looking at them
+ * less often, and looks sooner where the filesystem as a whole has grown: asking that costs one call.
  */
 #include "tree.h"
 
@@ -23,7 +23,7 @@ enum { REST = 15, HURRIED_REST = 2 };
 
 struct usage {
   uint64_t bytes, inodes;
-  uint64_t unseen; /* directories that could not be looked into: too deep, or closed */
+  uint64_t unseen;         /* directories that could not be looked into: too deep, or closed */
   uint64_t files, content; /* everything but directories, and how long the regular files are */
   uint64_t longest;        /* of those the longest one */
 };
@@ -71,7 +71,8 @@ static void count(struct usage *usage, struct met *met, const struct stat *statu
   if ((uint64_t)status->st_size > usage->longest) usage->longest = (uint64_t)status->st_size;
 }
 
-/* Entries are read to the end before any directory is entered: one buffer for all levels, and a level keeps only names. */
+/* Entries are read to the end before any directory is entered: one buffer for all levels, and a level keeps only names.
+ */
 struct entry {
   uint64_t inode;
   int64_t offset;
@@ -106,13 +107,17 @@ static void count_directory(struct usage *usage, struct met *met, int fd) {
       at += entry->length;
       if (strcmp(entry->name, ".") == 0 || strcmp(entry->name, "..") == 0) continue;
       struct stat status;
-      bool known = entry->type != DT_DIR && fstatat(fd, entry->name, &status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0;
-      if (entry->type == DT_DIR || (known && S_ISDIR(status.st_mode))) append(&names, entry->name, strlen(entry->name) + 1);
-      else if (known) count(usage, met, &status);
+      bool known =
+          entry->type != DT_DIR && fstatat(fd, entry->name, &status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0;
+      if (entry->type == DT_DIR || (known && S_ISDIR(status.st_mode)))
+        append(&names, entry->name, strlen(entry->name) + 1);
+      else if (known)
+        count(usage, met, &status);
     }
   }
   if (got < 0 && errno != ENOENT) usage->unseen++;
-  for (size_t at = 0; at < names.length; at += strlen(names.data + at) + 1) count_below(usage, met, fd, names.data + at);
+  for (size_t at = 0; at < names.length; at += strlen(names.data + at) + 1)
+    count_below(usage, met, fd, names.data + at);
   free(names.data);
 }
 

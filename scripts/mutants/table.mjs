@@ -13,7 +13,7 @@ export const table = [
   },
   {
     file: 'native/jail/operations.c',
-    from: '\t\tleave_session_keyring();\n',
+    from: '    leave_session_keyring();\n',
     to: '',
     why: 'keys of the person’s session would be inside, if the filter did not hold',
     tests: ['second-wall'],

@@ -1,6 +1,7 @@
 /*
- * exchange WATCHED LEFT RIGHT FIRST: whenever something is opened or made in WATCHED, from event number FIRST on, the names LEFT
- * and RIGHT change places, as another user would who waits for the right moment. Ends with its standard input; says how often.
+ * exchange WATCHED LEFT RIGHT FIRST: whenever something is opened or made in WATCHED, from event number FIRST on, the
+ * names LEFT and RIGHT change places, as another user would who waits for the right moment. Ends with its standard
+ * input; says how often.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /*
- * Races. A thread exchanges two names as fast as it can, a directory and a link to another one, while somebody uses a path
- * through them: whoever checks first and opens later is led astray.
+ * Races. A thread exchanges two names as fast as it can, a directory and a link to another one, while somebody uses a
+ * path through them: whoever checks first and opens later is led astray.
  *
  *   race swap A B MILLISECONDS          only exchanges
  *   race read A B PATH TOKEN MILLISECONDS   opens PATH for reading until it finds TOKEN there; prints `won`
@@ -20,78 +20,65 @@
 
 static const char *one, *other;
 
-static void *exchange(void *unused)
-{
-	for (;;)
-		/* An apply may be about to put one of them there. */
-		if (renameat2(AT_FDCWD, one, AT_FDCWD, other, 2 /* exchange */) != 0 && errno != ENOENT) {
-			perror("renameat2");
-			return unused;
-		}
+static void *exchange(void *unused) {
+  for (;;) /* An apply may be about to put one of them there. */
+    if (renameat2(AT_FDCWD, one, AT_FDCWD, other, 2 /* exchange */) != 0 && errno != ENOENT) {
+      perror("renameat2");
+      return unused;
+    }
 }
 
-static double seconds(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+static double seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static bool begins_with(const char *path, int flags, const char *text)
-{
-	char bytes[256] = {0};
-	int fd = open(path, O_RDONLY | flags);
-	bool found = fd >= 0 && read(fd, bytes, sizeof bytes - 1) > 0 && strncmp(bytes, text, strlen(text)) == 0;
-	if (fd >= 0)
-		close(fd);
-	return found;
+static bool begins_with(const char *path, int flags, const char *text) {
+  char bytes[256] = {0};
+  int fd = open(path, O_RDONLY | flags);
+  bool found = fd >= 0 && read(fd, bytes, sizeof bytes - 1) > 0 && strncmp(bytes, text, strlen(text)) == 0;
+  if (fd >= 0) close(fd);
+  return found;
 }
 
 /* As a careful program does: look whether the directory is one, then use the path. */
-static bool looks_safe(const char *directory)
-{
-	struct stat about;
-	return lstat(directory, &about) == 0 && S_ISDIR(about.st_mode);
+static bool looks_safe(const char *directory) {
+  struct stat about;
+  return lstat(directory, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-static void write_once(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_NOFOLLOW);
-	if (fd < 0)
-		return;
-	if (pwrite(fd, text, strlen(text), 0) < 0)
-		perror(path);
-	close(fd);
+static void write_once(const char *path, const char *text) {
+  int fd = open(path, O_WRONLY | O_NOFOLLOW);
+  if (fd < 0) return;
+  if (pwrite(fd, text, strlen(text), 0) < 0) perror(path);
+  close(fd);
 }
 
-int main(int count, char **words)
-{
-	bool swapping = count == 5 && strcmp(words[1], "swap") == 0;
-	bool reading = count == 7 && strcmp(words[1], "read") == 0;
-	bool writing = count == 8 && strcmp(words[1], "write") == 0;
-	if (!swapping && !reading && !writing) {
-		fprintf(stderr, "race: expected a race\n");
-		return 2;
-	}
-	one = words[2];
-	other = words[3];
-	double end = seconds() + atof(words[count - 1]) / 1000;
-	pthread_t thread;
-	if (pthread_create(&thread, NULL, exchange, NULL) != 0)
-		return 1;
-	while (seconds() < end) {
-		if (swapping) {
-			usleep(1000);
-			continue;
-		}
-		if (!looks_safe(one))
-			continue;
-		if (writing)
-			write_once(words[4], words[5]);
-		if (reading ? begins_with(words[4], O_NOFOLLOW, words[5]) : begins_with(words[6], 0, words[5])) {
-			puts("won");
-			return 0;
-		}
-	}
-	return 1;
+int main(int count, char **words) {
+  bool swapping = count == 5 && strcmp(words[1], "swap") == 0;
+  bool reading = count == 7 && strcmp(words[1], "read") == 0;
+  bool writing = count == 8 && strcmp(words[1], "write") == 0;
+  if (!swapping && !reading && !writing) {
+    fprintf(stderr, "race: expected a race\n");
+    return 2;
+  }
+  one = words[2];
+  other = words[3];
+  double end = seconds() + atof(words[count - 1]) / 1000;
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, exchange, NULL) != 0) return 1;
+  while (seconds() < end) {
+    if (swapping) {
+      usleep(1000);
+      continue;
+    }
+    if (!looks_safe(one)) continue;
+    if (writing) write_once(words[4], words[5]);
+    if (reading ? begins_with(words[4], O_NOFOLLOW, words[5]) : begins_with(words[6], 0, words[5])) {
+      puts("won");
+      return 0;
+    }
+  }
+  return 1;
 }

@@ -1,8 +1,8 @@
 /*
- * fail-call N ERROR|short PROGRAM ARGS...: the N-th call that writes to a file, of the program and of all it starts, fails with the
- * errno, or, with `short`, writes one byte. Exit code 99: there were not so many; with N = 0 their number is printed at the end.
- * Traces; so it works for static programs.
- * Writes to pipes, sockets and terminals are not counted: these are no disk.
+ * fail-call N ERROR|short PROGRAM ARGS...: the N-th call that writes to a file, of the program and of all it starts,
+ * fails with the errno, or, with `short`, writes one byte. Exit code 99: there were not so many; with N = 0 their
+ * number is printed at the end. Traces; so it works for static programs. Writes to pipes, sockets and terminals are not
+ * counted: these are no disk.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,10 +22,10 @@ static const struct {
   int descriptor; /* the argument that is written to; -1: none, it counts always */
   int length;     /* the argument that says how much; -1: cannot be short */
 } calls[] = {
-    {SYS_write, 0, 2},       {SYS_pwrite64, 0, 2}, {SYS_writev, 0, -1},     {SYS_copy_file_range, 2, 4},
-    {SYS_ftruncate, 0, -1},  {SYS_fsync, 0, -1},   {SYS_fdatasync, 0, -1},  {SYS_syncfs, 0, -1},
-    {SYS_rename, -1, -1},    {SYS_renameat, -1, -1}, {SYS_renameat2, -1, -1}, {SYS_mkdir, -1, -1},
-    {SYS_mkdirat, -1, -1},   {SYS_linkat, -1, -1}, {SYS_symlinkat, -1, -1}, {SYS_fallocate, 0, -1},
+    {SYS_write, 0, 2},      {SYS_pwrite64, 0, 2},   {SYS_writev, 0, -1},     {SYS_copy_file_range, 2, 4},
+    {SYS_ftruncate, 0, -1}, {SYS_fsync, 0, -1},     {SYS_fdatasync, 0, -1},  {SYS_syncfs, 0, -1},
+    {SYS_rename, -1, -1},   {SYS_renameat, -1, -1}, {SYS_renameat2, -1, -1}, {SYS_mkdir, -1, -1},
+    {SYS_mkdirat, -1, -1},  {SYS_linkat, -1, -1},   {SYS_symlinkat, -1, -1}, {SYS_fallocate, 0, -1},
 };
 
 static unsigned long long argument(const struct user_regs_struct *at, int index) {
@@ -77,9 +77,12 @@ int main(int count, char **words) {
           if (is_short && (calls[i].length < 0 || argument(&at, calls[i].length) < 2)) continue;
           if (--left != 0) continue;
           hit = 1;
-          if (is_short && calls[i].length == 2) at.rdx = 1;
-          else if (is_short) at.r8 = 1;
-          else at.orig_rax = (unsigned long long)-1;
+          if (is_short && calls[i].length == 2)
+            at.rdx = 1;
+          else if (is_short)
+            at.r8 = 1;
+          else
+            at.orig_rax = (unsigned long long)-1;
           entering[process] = is_short ? 1 : 2;
           ptrace(PTRACE_SETREGS, process, 0, &at);
         }
