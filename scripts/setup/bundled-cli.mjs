@@ -134,9 +134,12 @@ async function bundle(asked) {
   }
 }
 
+/** Names of files are in a bundle: where `node_modules` is a link, they stay those of the checkout, and the bytes the same anywhere. */
+const packaged = { sourcemap: false, write: false, outdir: '/', preserveSymlinks: true };
+
 /** The same for a package, as `path -> bytes`: without caches of compiled code, which are one Node's alone, and without maps. */
 export async function packagedCli() {
-  const asked = { ...options, sourcemap: false, write: false, plugins: [partsPlugin], outdir: '/' };
+  const asked = { ...options, ...packaged, plugins: [partsPlugin] };
   return namedFiles(await bundle(asked));
 }
 
@@ -150,9 +153,7 @@ export async function packagedSdk() {
     splitting: true,
     // Packages of the older kind ask for Node's own modules by `require`.
     banner: { js: "import{createRequire as ctxRequire}from'node:module';const require=ctxRequire(import.meta.url);" },
-    sourcemap: false,
-    write: false,
-    outdir: '/',
+    ...packaged,
   };
   return namedFiles(await bundle(asked));
 }
