@@ -275,10 +275,14 @@ describe('as root', { skip: isRoot ? false : 'only root runs commands as somebod
         const name = `nested-${owner}`;
         await agent(stage, project, name, { iso: 'userns' });
         const seconds = `29.${4000 + owner}`;
-        const script = `${proud}; id -u; stat -c %u file; echo new > file; touch made; sleep ${seconds} & sleep 0.3`;
+        const script = `${proud}; id -u; stat -c %u file; echo new > file; touch made; sleep ${seconds} & sleep 1`;
         const running = stage.startCtx(project, ['exec', '--json', '--agent', name, '--', 'sh', '-c', script]);
-        await until(() => uidsOutside(seconds).length > 0, 'the command runs');
-        assert.deepEqual(uidsOutside(seconds), [String(0x70000000 + owner)]);
+        let outside: readonly string[] = [];
+        await until(() => {
+          outside = uidsOutside(seconds);
+          return outside.length > 0;
+        }, 'the command runs');
+        assert.deepEqual(outside, [String(0x70000000 + owner)]);
         const { stdout } = await running.finished;
         const [uid = '', file] = ((parseJson(stdout) as Envelope).stdout?.text ?? '').split('\n');
         assert.ok(Number(uid) >= 0x0e000000 && file === uid, stdout);
