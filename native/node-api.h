@@ -23,6 +23,7 @@ extern int napi_create_int32(napi_env, int32_t, napi_value *);
 extern int napi_create_function(napi_env, const char *, size_t, napi_callback, void *, napi_value *);
 extern int napi_set_named_property(napi_env, napi_value, const char *, napi_value);
 extern int napi_set_element(napi_env, napi_value, uint32_t, napi_value);
+extern int napi_get_uv_event_loop(napi_env, void **);
 extern int napi_create_array_with_length(napi_env, size_t, napi_value *);
 extern int napi_create_string_utf8(napi_env, const char *, size_t, napi_value *);
 extern int napi_get_global(napi_env, napi_value *);

@@ -32,7 +32,13 @@ await setupOrExit('test');
 
 const { fixedSeed } = await import(inCheckout('dist', 'js', 'test', 'support', 'random.js'));
 const seed = process.env.CTX_TEST_SEED ?? String(options.soak ? randomInt(2 ** 31) : fixedSeed);
-const environment = { ...process.env, CTX_TEST_SEED: seed, ...(options.soak ? { CTX_SOAK: '1' } : {}) };
+// A keeper stays behind: tests that are about it switch it on.
+const environment = {
+  ...process.env,
+  CTX_KEEPER: 'off',
+  CTX_TEST_SEED: seed,
+  ...(options.soak ? { CTX_SOAK: '1' } : {}),
+};
 
 const checks = [
   { name: 'format and lint', command: [inCheckout('node_modules', '.bin', 'biome'), 'check', '.'] },

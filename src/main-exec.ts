@@ -6,8 +6,10 @@ import { callVerb, endOnDefects } from './cli/call-verb.js';
 import { run as runExec } from './cli/exec/exec.js';
 import { execShape, otherForms } from './cli/exec/exec-shape.js';
 import { composeHost } from './compose.js';
+import type { Host } from './proxy/host.js';
 
-export function run(given: readonly string[]): Promise<number> {
+/** `onHost` is for a process that goes on after the call: what the host holds is its own to release. */
+export function run(given: readonly string[], onHost?: (host: Host) => void): Promise<number> {
   endOnDefects();
   const verb = {
     ...execShape,
@@ -21,5 +23,10 @@ export function run(given: readonly string[]): Promise<number> {
   const noHook = () => Promise.reject(new Error('ctx exec asks no hook'));
   // To hear its programs takes a thread of Node's pool for each of their pipes; whoever set its size may have set it to one.
   const alone = process.env['UV_THREADPOOL_SIZE'] === undefined;
-  return callVerb(verb, given.slice(1), async () => composeHost(process.env, alone), noHook);
+  const compose = async () => {
+    const host = composeHost(process.env, alone);
+    onHost?.(host);
+    return host;
+  };
+  return callVerb(verb, given.slice(1), compose, noHook);
 }

@@ -1,5 +1,6 @@
 /** Every call but `ctx --version` and `ctx exec`: a bundle of its own, so that those two do not read it. */
 import { runCommandLine } from './cli/command-line.js';
+import type { Host } from './proxy/host.js';
 
 /** They start a program or two and end, so they start these as `ctx exec` does (`base/starter`). */
 const quickVerbs = ['drop', 'status'];
@@ -8,10 +9,15 @@ function isQuick([name = '']: readonly string[]): boolean {
   return quickVerbs.includes(name) && process.env['UV_THREADPOOL_SIZE'] === undefined;
 }
 
-export function run(given: readonly string[]): Promise<number> {
+/** `onHost` is for a process that goes on after the call: what the host holds is its own to release. */
+export function run(given: readonly string[], onHost?: (host: Host) => void): Promise<number> {
   return runCommandLine(
     given,
-    async () => (await import('./compose.js')).composeHost(process.env, isQuick(given)),
+    async () => {
+      const host = (await import('./compose.js')).composeHost(process.env, isQuick(given));
+      onHost?.(host);
+      return host;
+    },
     async () => (await import('./compose-hook.js')).composeHookHost(),
   );
 }

@@ -3,6 +3,7 @@
  * that two paths share does no harm: the kept jail looks at the directory it is asked for.
  */
 #include "kept-jails.h"
+#include "store.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,45 +19,7 @@
 
 static int open_kept_jails(void) {
   char path[PATH_MAX];
-  const char *data = getenv("CTX_DATA"), *shared = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
-  int length;
-  /* As Node has it: a relative place is none, and what stands there is the workspace's. */
-  if (data && *data && *data != '/') return -1;
-  if (data && *data)
-    length = snprintf(path, sizeof path, "%s/jail", data);
-  else if (shared && *shared == '/')
-    length = snprintf(path, sizeof path, "%s/ctxfs/jail", shared);
-  else if (home && *home == '/')
-    length = snprintf(path, sizeof path, "%s/.local/share/ctxfs/jail", home);
-  else
-    return -1;
-  return length < (int)sizeof path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-}
-
-static uint64_t hash(const char *bytes, size_t size) {
-  uint64_t value = 0xcbf29ce484222325u;
-  for (size_t i = 0; i < size; i++) value = (value ^ (unsigned char)bytes[i]) * 0x100000001b3u;
-  return value;
-}
-
-/* What we say has our environment in it: it is for a process of our own user. */
-static bool is_ours(int handle) {
-  struct ucred peer;
-  socklen_t size = sizeof peer;
-  return getsockopt(handle, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
-}
-
-/* Through the directory's descriptor: the path of a socket may be longer than an address has room for. */
-static int connect_to(int directory, const char *name) {
-  struct sockaddr_un address = {.sun_family = AF_UNIX};
-  if (snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", directory, name) >=
-      (int)sizeof address.sun_path)
-    return -1;
-  int handle = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (handle >= 0 && connect(handle, (struct sockaddr *)&address, sizeof address) == 0 && is_ours(handle))
-    return handle;
-  if (handle >= 0) close(handle);
-  return -1; /* nobody listens any more, or somebody else */
+  return store_path(path, "/jail") ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 }
 
 static bool is_socket_name(const char *name) {
@@ -68,7 +31,7 @@ static bool each_of(int directory, bool (*use)(int, void *), void *with) {
   DIR *entries = fdopendir(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   bool used = false;
   for (struct dirent *entry; entries && !used && (entry = readdir(entries));) {
-    int handle = is_socket_name(entry->d_name) ? connect_to(directory, entry->d_name) : -1;
+    int handle = is_socket_name(entry->d_name) ? connect_to(directory, entry->d_name, SOCK_STREAM) : -1;
     used = handle >= 0 && use(handle, with);
     if (handle >= 0) close(handle);
   }

@@ -3,11 +3,15 @@
  * it is relayed there and its answer back: a start of Node is saved. Else Node runs PROGRAM, as if this had not been
  * here.
  *
+ * call --keeper PROGRAM WORD...: the same; and where no kept jail takes it, a keeper may run it (keeper.h). Where there
+ * is none yet this leaves one behind.
+ *
  * call --node PROGRAM WORD...: no kept jail is asked; Node is started where there is room for it.
  *
  * A command (`exec`) gets the signals that arrive here. Every other verb is done at once, and a signal ends this
  * process as it would have ended Node.
  */
+#include "keeper.h"
 #include "kept-jails.h"
 #include "room.h"
 #include "wire.h"
@@ -247,10 +251,22 @@ static bool use(int socket, void *with) {
   return converse(socket, with);
 }
 
+/* Kept jails take no other verbs. */
+static bool is_relayed(const char *verb) {
+  static const char *const verbs[] = {"exec", "jail", "hook", "why", "approvals"};
+  for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+    if (strcmp(verb, verbs[i]) == 0) return true;
+  return false;
+}
+
 int main(int argc, char **argv) {
   struct call call = {0};
-  const bool asks = argc < 2 || strcmp(argv[1], "--node") != 0;
-  if (!asks) {
+  sigset_t before;
+  sigprocmask(SIG_SETMASK, NULL, &before);
+  const char *mode = argc > 1 ? argv[1] : "";
+  const bool keeper = strcmp(mode, "--keeper") == 0;
+  const bool asks = strcmp(mode, "--node") != 0;
+  if (keeper || !asks) {
     argc--;
     argv++;
   }
@@ -258,12 +274,15 @@ int main(int argc, char **argv) {
   const char *verb = argc > 2 ? argv[2] : "";
   call.command = strcmp(verb, "exec") == 0 || strcmp(verb, "jail") == 0;
   if (strcmp(verb, "hook") == 0) alarm(HOOK_SECONDS);
-  if (asks && describe(&call, argv[1], argc - 2, argv + 2) && each_kept_jail(use, &call)) return call.exit_code;
+  if (asks && is_relayed(verb) && describe(&call, argv[1], argc - 2, argv + 2) && each_kept_jail(use, &call))
+    return call.exit_code;
   alarm(0);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, NULL);
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  enum keeper answer = keeper ? ask_keeper(argc - 1, argv + 1, &call.exit_code) : KEEPER_REFUSED;
+  if (answer == KEEPER_ANSWERED) return call.exit_code;
+  sigprocmask(SIG_SETMASK, &before, NULL);
   if (!has_room_for_node()) return 69;
+  if (answer == KEEPER_ABSENT) leave_keeper(argv[1]);
   char **words = calloc((size_t)argc + 1, sizeof *words);
   if (!words) return 70;
   words[0] = "node";

@@ -9,7 +9,7 @@ const ranks = [
   ['authority', 'shell', 'audit', 'vfs', 'vault'],
   ['guard', 'jail', 'network', 'fuse'],
   ['proxy', 'objects'],
-  ['hook', 'kept-jail', 'workspace'],
+  ['hook', 'keeper', 'kept-jail', 'workspace'],
   ['agent', 'tool', 'model', 'guest', 'sdk'],
   ['mcp', 'console'],
   ['cli'],
@@ -53,6 +53,7 @@ const topFiles = [
   'main.ts',
   'main-exec.ts',
   'main-hook.ts',
+  'main-keeper.ts',
   'main-verbs.ts',
   'index.ts',
 ];

@@ -1,6 +1,6 @@
 /**
  * `dist/cli/ctx.cjs` with `exec.cjs`, the verb on everybody's way, and `verbs.cjs`, all others; and `hook.cjs`, the part that
- * harnesses start for every tool call. Modules run when they are first imported, so a verb pays for what it uses. CommonJS, since Node's ES module
+ * harnesses start for every tool call, and `keeper.cjs`, which stays. Modules run when they are first imported, so a verb pays for what it uses. CommonJS, since Node's ES module
  * loader alone costs a quarter of a start. What is seldom needed, `authority.cjs` of the hook's
  * and `shell.cjs`, the shell parser, `mcp.cjs`, the official MCP SDK, `vfs.cjs`, the virtual filesystem,
  * `s3.cjs`, Amazon's SDK, and `objects.cjs`, an agent's view and its tools, is read when it is imported.
@@ -18,6 +18,7 @@ const options = {
     exec: 'src/main-exec.ts',
     verbs: 'src/main-verbs.ts',
     hook: 'src/main-hook.ts',
+    keeper: 'src/main-keeper.ts',
     authority: 'src/compose-authority.ts',
     shell: 'src/shell/shell-parser.ts',
     mcp: 'src/mcp/mcp-protocol.ts',

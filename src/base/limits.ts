@@ -469,3 +469,13 @@ export const toolMilliseconds = 10 * 60 * 1000;
 
 /** What such a tool may say where its schema says what that is: it is in memory until it is checked. */
 export const toolOutputBytes = 16 * 1024 * 1024;
+
+/** A keeper that runs nothing for so long ends; so does one of this age, since what it has in memory gets old. */
+export const keeperIdleMilliseconds = 10 * 60_000;
+export const keeperLifeMilliseconds = 60 * 60_000;
+
+/** Between two looks of a keeper whether it has still a reason to live: its store, its build. */
+export const keeperLookMilliseconds = 2_000;
+
+/** For the copy of a keeper that shows whether copies work at all. */
+export const keeperTrialMilliseconds = 10_000;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { buildOf } from '../../src/cli/kept-jail/build.js';
+import { buildOf } from '../../src/base/build.js';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { parseJson, type Stage } from './stage.js';
 

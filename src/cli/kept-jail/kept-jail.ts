@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import type { Readable } from 'node:stream';
+import { buildOf } from '../../base/build.js';
 import { ErrnoError, ExitCode, fromSystemError } from '../../base/errno.js';
 import { closeInherited } from '../../base/inherited.js';
 import { keeperStartMilliseconds, keptJailIdleMilliseconds } from '../../base/limits.js';
@@ -17,7 +18,6 @@ import { parseDuration } from '../input/parse-arguments.js';
 import { painter, print, printError, printJson, terminal } from '../text/output.js';
 import { progressLine } from '../text/progress.js';
 import type { Arguments, Run, Verb } from '../verb.js';
-import { buildOf } from './build.js';
 import { ClientConnection, type Offered } from './client-connection.js';
 import { VerbRelay } from './relayed-verb.js';
 

@@ -1,5 +1,5 @@
 /**
- * What of ours goes on running: commands, kept jails, mounts, MCP servers, and what frees the store in the background. Nothing keeps a list of it: locks and
+ * What of ours goes on running: commands, kept jails, mounts, keepers, MCP servers, and what frees the store in the background. Nothing keeps a list of it: locks and
  * process numbers in the store say who lives, so that a kill leaves nothing wrong. Whatever comes to stay running later is a kind more.
  */
 import { readdirSync } from 'node:fs';
@@ -13,6 +13,7 @@ import {
   wordsOf,
 } from '../../base/process-table.js';
 import { ownMounts } from '../../fuse/mount.js';
+import { livingKeepers } from '../../keeper/living-keepers.js';
 import type { Host } from '../../proxy/host.js';
 import { readGroup } from '../../vault/store/group.js';
 import { storePaths, type VaultPaths, vaultPaths } from '../../vault/store/layout.js';
@@ -23,7 +24,7 @@ import { isHostOf } from '../host.js';
 import { KeptJails } from '../workspace/kept-jails.js';
 
 export interface Living {
-  readonly kind: 'command' | 'kept jail' | 'fork mount' | 'tree mount' | 'MCP server' | 'freeing';
+  readonly kind: 'command' | 'kept jail' | 'fork mount' | 'tree mount' | 'MCP server' | 'keeper' | 'freeing';
   /** The process to end. */
   readonly pid: number;
   /** ISO 8601. */
@@ -45,7 +46,8 @@ export interface Living {
 type Found = Omit<Living, 'processes' | 'bytes' | 'since'> & { readonly since?: string };
 
 function measured(table: ProcessTable, found: Found): Living {
-  const family = familyOf(table, found.pid);
+  // What a keeper runs is listed as commands.
+  const family = found.kind === 'keeper' ? [found.pid] : familyOf(table, found.pid);
   return {
     ...found,
     since: found.since ?? table.get(found.pid)?.since ?? new Date().toISOString(),
@@ -129,6 +131,15 @@ function mcpServers(host: Host, table: ProcessTable, known: ReadonlySet<number>)
     });
 }
 
+/** Copies of it, which run calls, have its words too: the one that keeps them is in its lock. */
+function keepers({ store }: Host): readonly Found[] {
+  return livingKeepers(store.directory).map(({ pid, since }): Found => {
+    const end = `kill ${pid}; what it runs ends first`;
+    const what = 'runs verbs without a start of Node';
+    return { kind: 'keeper', pid, since, origin: null, fork: null, what, holdsFork: false, end };
+  });
+}
+
 /** Of the whole store, oldest first. */
 export async function listLiving(host: Host): Promise<readonly Living[]> {
   const { directory } = host.store;
@@ -144,7 +155,12 @@ export async function listLiving(host: Host): Promise<readonly Living[]> {
   }
   const table = readProcessTable();
   const known = new Set(found.map(({ pid }) => pid));
-  const more = [...treeMounts(host, known), ...mcpServers(host, table, known), ...freeing(host, table)];
+  const more = [
+    ...treeMounts(host, known),
+    ...mcpServers(host, table, known),
+    ...keepers(host),
+    ...freeing(host, table),
+  ];
   const all = [...found, ...more].map((each) => measured(table, each));
   return all.sort((left, right) => left.since.localeCompare(right.since));
 }

@@ -90,6 +90,11 @@ export function channelAtOnce(program: string, starter: Starter, { onChunk, onEn
       isWanted = wanted;
       listen();
     },
-    end: () => void written.then(close),
+    // Its end is heard, so that nothing of it stays open.
+    end: () => {
+      void written.then(close);
+      isWanted = true;
+      listen();
+    },
   };
 }

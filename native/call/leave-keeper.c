@@ -1,0 +1,126 @@
+/*
+ * A keeper is started when the verb that found none has ended, so that the two do not share a processor. It holds
+ * nothing of the caller's: no stream, directory, terminal or session. Of the environment it gets what Node itself reads
+ * when it starts; every call brings its own.
+ */
+#include "keeper-place.h"
+#include "keeper.h"
+#include "store.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/*
+ * A verb that takes longer is one that waits, and not one that computes. Between two starts that do not succeed there
+ * is half a minute: each costs as much as a verb. Where few processes are allowed none is spent on it.
+ */
+enum { VERB_MILLISECONDS = 3000, RETRY_SECONDS = 30, ROOMY = 1000, LOCK = 3 };
+
+static bool has_room(void) {
+  struct rlimit processes;
+  return getrlimit(RLIMIT_NPROC, &processes) != 0 || processes.rlim_cur >= ROOMY;
+}
+
+static int open_store(void) {
+  char path[PATH_MAX];
+  struct stat status;
+  int store = store_path(path, "") ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+  if (store >= 0 && fstat(store, &status) == 0 && status.st_uid == geteuid() && (status.st_mode & 022) == 0)
+    return store;
+  if (store >= 0) close(store);
+  return -1;
+}
+
+static bool failed_lately(int lock) {
+  struct stat status;
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return fstat(lock, &status) == 0 && status.st_size > 0 && now.tv_sec - status.st_mtim.tv_sec >= 0 &&
+         now.tv_sec - status.st_mtim.tv_sec < RETRY_SECONDS;
+}
+
+/* Held from now on, and by nobody else; -1 where another starts or lives, or the last start did not succeed. */
+static int take_lock(int place) {
+  int lock = openat(place, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0 && !failed_lately(lock) && ftruncate(lock, 0) == 0 &&
+      write(lock, "\n", 1) == 1)
+    return lock;
+  return -1;
+}
+
+static void run_keeper(const char *program, const char *key) {
+  char script[PATH_MAX], store_text[PATH_MAX], traits[TRAITS_SIZE];
+  int store = open_store();
+  int keepers = store < 0 ? -1 : open_own(store, "keeper", true);
+  int place = keepers < 0 ? -1 : open_own(keepers, key, true);
+  int lock = place < 0 ? -1 : take_lock(place);
+  if (lock < 0 || !store_path(store_text, "") ||
+      snprintf(script, sizeof script, "%.*s/keeper.cjs", (int)(strrchr(program, '/') - program), program) >=
+          (int)sizeof script)
+    return;
+  int complaints = openat(place, "error", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (complaints >= 0) dup2(complaints, 2);
+  if (lock == LOCK ? fcntl(lock, F_SETFD, 0) != 0 : dup2(lock, LOCK) != LOCK) return;
+  syscall(SYS_close_range, LOCK + 1, ~0U, 0);
+  own_traits(traits);
+  /* Without threads of V8's, which would not be in a copy of the process. */
+  execlp("node", "node", "--single-threaded", script, program, store_text, key, traits, (char *)NULL);
+}
+
+/* Of what decides how Node starts, the same as its callers have; and where it is found. */
+static void keep_start_variables(void) {
+  char **kept = environ;
+  static const char *const beginnings[] = {"PATH=", "HOME=", "CTX_DATA=", "XDG_DATA_HOME=", "NODE_",   "UV_",
+                                           "LD_",   "LC_",   "LANG",      "GLIBC_",         "MALLOC_", "OPENSSL",
+                                           "SSL_",  "ICU_",  "TZ",        "CTX_BOOT="};
+  for (char **variable = environ; *variable; variable++)
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+      if (strncmp(*variable, beginnings[i], strlen(beginnings[i])) == 0) {
+        *kept++ = *variable;
+        break;
+      }
+  *kept = NULL;
+}
+
+static _Noreturn void become_keeper(const char *program, const char *key, int verb) {
+  struct pollfd end = {.fd = verb, .events = POLLIN};
+  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null < 0 || chdir("/") != 0) _exit(0);
+  for (int i = 0; i < 3; i++) dup2(null, i);
+  dup2(verb, LOCK);
+  end.fd = LOCK;
+  syscall(SYS_close_range, LOCK + 1, ~0U, 0);
+  poll(&end, 1, VERB_MILLISECONDS);
+  close(LOCK);
+  keep_start_variables();
+  run_keeper(program, key);
+  _exit(0);
+}
+
+void leave_keeper(const char *program) {
+  char key[KEY_SIZE], absolute[PATH_MAX];
+  int verb = (int)syscall(SYS_pidfd_open, getpid(), 0);
+  if (verb < 0 || !has_room() || !realpath(program, absolute) || !keeper_key(absolute, key)) return;
+  /* Twice: what Node waits for are children that it started itself. */
+  pid_t child = fork();
+  if (child == 0) {
+    setsid();
+    if (fork() == 0) become_keeper(absolute, key, verb);
+    _exit(0);
+  }
+  close(verb);
+  if (child > 0) waitpid(child, NULL, 0);
+}

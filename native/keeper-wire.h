@@ -1,0 +1,37 @@
+/*
+ * What `native/call` and a keeper say to each other, over a socket of packets (SOCK_SEQPACKET):
+ *
+ *   keeper  HELLO, as soon as it sees the call: descriptors sent to one that is stopped would stay open in its queue
+ *   call    ASK, with five descriptors: the request in a file of memory, the directory, and the three standard streams
+ *   keeper  COLD: run it yourself; or READY and a process (i32), which is the call's own and has done nothing yet
+ *   call    GO: from here on it is that process that does it
+ *   process ENDED and its exit code (u8)
+ *   keeper  STATUS and how the process ended (i32), as the kernel has it
+ *
+ * Before GO the call may go away and nothing has happened. Afterwards the end of the call is the end of the process.
+ *
+ * The request is NUL-ended strings: the version; the device and inode of the Node that would be started; what of the
+ * caller only it can know (`own_traits` of native/call); how many words; the words, the first of which is the program;
+ * the environment.
+ */
+#ifndef CTX_KEEPER_WIRE_H
+#define CTX_KEEPER_WIRE_H
+
+enum {
+  PACKET_HELLO = 'H',
+  PACKET_ASK = 'A',
+  PACKET_COLD = 'C',
+  PACKET_READY = 'R',
+  PACKET_GO = 'G',
+  PACKET_ENDED = 'E',
+  PACKET_STATUS = 'S'
+};
+
+enum { SENT_REQUEST, SENT_DIRECTORY, SENT_INPUT, SENT_OUTPUT, SENT_ERROR, SENT_DESCRIPTORS };
+
+#define KEEPER_WIRE_VERSION "1"
+
+/* Words and environment: what the kernel takes for a program by default is half of it. */
+enum { REQUEST_MOST = 4 << 20 };
+
+#endif

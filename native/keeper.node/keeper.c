@@ -1,0 +1,204 @@
+/*
+ * What a keeper needs of the kernel and Node has not. Each function returns a number; an errno is below zero.
+ *
+ * hold(descriptor)           no program that is started gets it
+ * listen(directory, name)    makes a socket of that name in the directory of this descriptor
+ * close()                    takes no further call
+ * next(bytes, milliseconds)  waits for a call; the length of its request, which is in `bytes` behind a head of the
+ * caller's process (i32) and its standard streams that are terminals (u8, a bit each), or 0 where none came, or -EINTR
+ * for SIGTERM refuse()                   lets it run what it asks for itself take(bytes, from, to)      makes a process
+ * for it: the process, and 0 in it, which then has the caller's directory, streams and environment (the strings from,
+ * to) and is awaited by it. Refuses it where that cannot be running()                  calls that run priority(process)
+ * its input and output priority, as the kernel has it try()                      a process that runs no call: the
+ * process, and 0 in it tried(process, ms)         its exit code; -ETIME where it does not end, and it is killed then
+ * end(code)                  ends the process of a call
+ * endWhenIdle(code)          ends it when nothing is left to do, as Node does
+ */
+#include "calls.h"
+#include "node-api.h"
+#include "process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { HEAD = sizeof(int32_t) + 1, IOPRIO_WHO_PROCESS = 1 };
+
+static struct asking asking = {.connection = -1};
+
+static int32_t number(napi_env env, napi_value value) {
+  int32_t result = -1;
+  return napi_get_value_int32(env, value, &result) == 0 ? result : -1;
+}
+
+static napi_value answer(napi_env env, int32_t value) {
+  napi_value result = NULL;
+  napi_create_int32(env, value, &result);
+  return result;
+}
+
+static size_t arguments(napi_env env, napi_callback_info info, napi_value *values, size_t most) {
+  size_t count = most;
+  napi_get_cb_info(env, info, &count, values, NULL, NULL);
+  return count;
+}
+
+static napi_value listen_now(napi_env env, napi_callback_info info) {
+  napi_value values[2];
+  char name[64];
+  size_t length = 0;
+  if (arguments(env, info, values, 2) != 2 ||
+      napi_get_value_string_utf8(env, values[1], name, sizeof name, &length) != 0)
+    return answer(env, -EINVAL);
+  return answer(env, -calls_listen(number(env, values[0]), name));
+}
+
+static napi_value hold(napi_env env, napi_callback_info info) {
+  napi_value value;
+  if (arguments(env, info, &value, 1) != 1) return answer(env, -EINVAL);
+  return answer(env, fcntl(number(env, value), F_SETFD, FD_CLOEXEC) == 0 ? 0 : -errno);
+}
+
+static napi_value close_now(napi_env env, napi_callback_info info) {
+  (void)info;
+  calls_close();
+  return answer(env, 0);
+}
+
+static void settle(pid_t process) {
+  if (asking.connection >= 0) calls_settle(&asking, process);
+  asking.connection = -1;
+}
+
+/* Read once: whoever made the file may still write to it. */
+static int32_t read_request(char *bytes, size_t room) {
+  struct stat about;
+  const int file = asking.descriptors[SENT_REQUEST];
+  if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size <= 0 || (size_t)about.st_size > room - HEAD)
+    return -E2BIG;
+  const ssize_t size = pread(file, bytes + HEAD, (size_t)about.st_size, 0);
+  if (size != about.st_size || bytes[HEAD + size - 1] != 0) return -EINVAL;
+  const int32_t peer = asking.peer;
+  memcpy(bytes, &peer, sizeof peer);
+  bytes[sizeof peer] = 0;
+  for (int i = 0; i < 3; i++)
+    if (isatty(asking.descriptors[SENT_INPUT + i])) bytes[sizeof peer] |= (char)(1 << i);
+  return (int32_t)(HEAD + size);
+}
+
+static napi_value next(napi_env env, napi_callback_info info) {
+  napi_value values[2];
+  void *bytes = NULL;
+  size_t room = 0;
+  if (arguments(env, info, values, 2) != 2 || napi_get_buffer_info(env, values[0], &bytes, &room) != 0 || room <= HEAD)
+    return answer(env, -EINVAL);
+  settle(0);
+  const enum next what = calls_next(number(env, values[1]), &asking);
+  if (what != NEXT_REQUEST) {
+    asking.connection = -1;
+    return answer(env, what == NEXT_STOP ? -EINTR : 0);
+  }
+  const int32_t size = read_request(bytes, room);
+  if (size < 0) settle(0);
+  return answer(env, size < 0 ? 0 : size);
+}
+
+static napi_value refuse(napi_env env, napi_callback_info info) {
+  (void)info;
+  settle(0);
+  return answer(env, 0);
+}
+
+static pid_t copy(napi_env env) {
+  void *loop = NULL;
+  return napi_get_uv_event_loop(env, &loop) == 0 ? process_copy(loop) : -1;
+}
+
+static napi_value take(napi_env env, napi_callback_info info) {
+  napi_value values[3];
+  void *bytes = NULL;
+  size_t room = 0;
+  if (arguments(env, info, values, 3) != 3 || napi_get_buffer_info(env, values[0], &bytes, &room) != 0)
+    return answer(env, -EINVAL);
+  const int32_t from = number(env, values[1]), to = number(env, values[2]);
+  if (asking.connection < 0 || from < 0 || to < from || (size_t)to > room ||
+      (to > from && ((char *)bytes)[to - 1] != 0))
+    return answer(env, -EINVAL);
+  const pid_t process = copy(env);
+  if (process == 0)
+    process_become(&asking, (const char *)bytes + from, (size_t)(to - from));
+  else
+    settle(process);
+  return answer(env, process < 0 ? -EAGAIN : process);
+}
+
+static napi_value running(napi_env env, napi_callback_info info) {
+  (void)info;
+  return answer(env, calls_running());
+}
+
+static napi_value priority(napi_env env, napi_callback_info info) {
+  napi_value value;
+  if (arguments(env, info, &value, 1) != 1) return answer(env, -EINVAL);
+  const long found = syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, number(env, value));
+  return answer(env, found < 0 ? -errno : (int32_t)found);
+}
+
+static napi_value try_now(napi_env env, napi_callback_info info) {
+  (void)info;
+  const pid_t process = copy(env);
+  if (process == 0) calls_forget();
+  return answer(env, process < 0 ? -EAGAIN : process);
+}
+
+static napi_value tried(napi_env env, napi_callback_info info) {
+  napi_value values[2];
+  int status = 0;
+  if (arguments(env, info, values, 2) != 2) return answer(env, -EINVAL);
+  const pid_t process = number(env, values[0]);
+  struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, process, 0), .events = POLLIN};
+  if (process <= 0 || end.fd < 0) return answer(env, -EINVAL);
+  const bool ended = poll(&end, 1, number(env, values[1])) == 1;
+  close(end.fd);
+  if (!ended) kill(process, SIGKILL);
+  if (waitpid(process, &status, 0) != process) return answer(env, -errno);
+  if (!ended) return answer(env, -ETIME);
+  return answer(env, WIFEXITED(status) ? WEXITSTATUS(status) : -ECHILD);
+}
+
+static napi_value end(napi_env env, napi_callback_info info) {
+  napi_value value;
+  process_end(arguments(env, info, &value, 1) == 1 ? number(env, value) & 0xff : 70);
+}
+
+static napi_value end_when_idle(napi_env env, napi_callback_info info) {
+  napi_value value;
+  void *loop = NULL;
+  const int code = arguments(env, info, &value, 1) == 1 ? number(env, value) & 0xff : 70;
+  if (napi_get_uv_event_loop(env, &loop) != 0) process_end(code);
+  process_end_when_idle(loop, code);
+  return answer(env, 0);
+}
+
+napi_value napi_register_module_v1(napi_env env, napi_value exports) {
+  static const struct {
+    const char *name;
+    napi_callback call;
+  } functions[] = {
+      {"hold", hold},     {"listen", listen_now}, {"close", close_now}, {"next", next},
+      {"refuse", refuse}, {"take", take},         {"running", running}, {"priority", priority},
+      {"try", try_now},   {"tried", tried},       {"end", end},         {"endWhenIdle", end_when_idle},
+  };
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    napi_value function = NULL;
+    napi_create_function(env, functions[i].name, strlen(functions[i].name), functions[i].call, NULL, &function);
+    napi_set_named_property(env, exports, functions[i].name, function);
+  }
+  return exports;
+}

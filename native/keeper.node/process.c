@@ -1,0 +1,119 @@
+#include "process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+/* Of libuv, whose interface is stable within Node's versions; its headers are not always installed. */
+enum { UV_PREPARE = 9 };
+extern int uv_loop_fork(void *loop);
+extern int uv_loop_alive(const void *loop);
+extern size_t uv_handle_size(int type);
+extern int uv_prepare_init(void *loop, void *handle);
+extern int uv_prepare_start(void *handle, void (*look)(void *handle));
+extern void uv_ref(void *handle);
+extern void uv_unref(void *handle);
+extern char **environ;
+
+/* Within this the caller says GO: it waits for nothing else. */
+enum { GO_SECONDS = 5, STREAMS = 3 };
+
+static int caller = -1;
+static int flags[STREAMS];
+
+/*
+ * V8 asks the kernel to leave its heap out of copies of the process (MADV_DONTFORK), so that programs start quickly.
+ * This copy is to have it. What the kernel does not let change is its own.
+ */
+static void share_memory(void) {
+  FILE *maps = fopen("/proc/self/maps", "re");
+  char *line = NULL;
+  size_t room = 0;
+  while (maps && getline(&line, &room, maps) > 0) {
+    unsigned long from, to;
+    if (sscanf(line, "%lx-%lx", &from, &to) == 2) madvise((void *)from, to - from, MADV_DOFORK);
+  }
+  free(line);
+  if (maps) fclose(maps);
+}
+
+pid_t process_copy(void *loop) {
+  const pid_t keeper = getpid();
+  share_memory();
+  const pid_t process = fork();
+  if (process != 0) return process;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != keeper || uv_loop_fork(loop) != 0) _exit(0);
+  return 0;
+}
+
+/* A copy of them, which is never freed: Node's own memory may move, or go. */
+static void take_environment(const char *given, size_t size) {
+  size_t many = 0;
+  for (size_t i = 0; i < size; i++) many += given[i] == 0;
+  char **variables = calloc(many + 1, sizeof *variables), *strings = malloc(size + 1);
+  if (!variables || !strings) _exit(0);
+  memcpy(strings, given, size);
+  for (size_t i = 0; i < many; i++, strings += strlen(strings) + 1) variables[i] = strings;
+  environ = variables;
+}
+
+static void agree(void) {
+  const int32_t process = getpid();
+  const struct timeval patience = {.tv_sec = GO_SECONDS};
+  char packet[1 + sizeof process] = {PACKET_READY}, answer = 0;
+  memcpy(packet + 1, &process, sizeof process);
+  fcntl(caller, F_SETFL, 0);
+  setsockopt(caller, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  if (send(caller, packet, sizeof packet, MSG_NOSIGNAL) != sizeof packet || recv(caller, &answer, 1, 0) != 1 ||
+      answer != PACKET_GO)
+    _exit(0);
+}
+
+void process_become(struct asking *asking, const char *environment, size_t size) {
+  calls_forget();
+  caller = asking->connection;
+  /* A group of its own: what is meant for one call is not for another. */
+  if (setpgid(0, 0) != 0 || fchdir(asking->descriptors[SENT_DIRECTORY]) != 0) _exit(0);
+  for (int i = 0; i < STREAMS; i++) {
+    if (dup2(asking->descriptors[SENT_INPUT + i], i) != i) _exit(0);
+    flags[i] = fcntl(i, F_GETFL);
+  }
+  for (int i = 0; i < SENT_DESCRIPTORS; i++) close(asking->descriptors[i]);
+  take_environment(environment, size);
+  agree();
+}
+
+void process_end(int code) {
+  /* As Node does: a pipe that was made not to wait is shared with others. */
+  for (int i = 0; i < STREAMS && caller >= 0; i++)
+    if (flags[i] >= 0 && fcntl(i, F_GETFL) != flags[i]) fcntl(i, F_SETFL, flags[i]);
+  const char packet[2] = {PACKET_ENDED, (char)code};
+  if (caller >= 0) send(caller, packet, sizeof packet, MSG_DONTWAIT | MSG_NOSIGNAL);
+  _exit(code);
+}
+
+static void *idle_loop;
+static int idle_code;
+
+/* Comes before each wait of the loop. It keeps the loop alive itself, so it is left out of the question. */
+static void look_for_end(void *handle) {
+  uv_unref(handle);
+  if (!uv_loop_alive(idle_loop)) process_end(idle_code);
+  uv_ref(handle);
+}
+
+void process_end_when_idle(void *loop, int code) {
+  void *handle = calloc(1, uv_handle_size(UV_PREPARE));
+  idle_loop = loop;
+  idle_code = code;
+  if (!handle || uv_prepare_init(loop, handle) != 0 || uv_prepare_start(handle, look_for_end) != 0) process_end(code);
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { parseKeeperRequest } from './keeper-request.js';
+import { differenceOf, limitsOf, readProcessTraits } from './process-traits.js';
+import { isServed, servedVerbs, startVariables } from './served-calls.js';
+
+const head = (process: number, terminals: number) => {
+  const bytes = Buffer.alloc(5);
+  bytes.writeInt32LE(process);
+  bytes.writeUInt8(terminals, 4);
+  return bytes;
+};
+const request = (...strings: readonly string[]) =>
+  Buffer.concat([head(77, 2), Buffer.from(strings.map((each) => `${each}\0`).join(''))]);
+const none = [false, false, false];
+
+describe('a request to a keeper', () => {
+  it('is read as native/call writes it', () => {
+    const bytes = request('1', '8:9', '0 0 50000', '2', 'ctx.cjs', 'status', 'A=1', 'B=');
+    const read = parseKeeperRequest(bytes);
+    assert.deepEqual(read?.words, ['ctx.cjs', 'status']);
+    assert.deepEqual(read?.environment, ['A=1', 'B=']);
+    assert.deepEqual([read?.process, read?.node, read?.traits], [77, '8:9', '0 0 50000']);
+    assert.deepEqual(read?.terminals, [false, true, false]);
+    assert.equal(bytes.toString('utf8', read?.from, read?.to), 'A=1\0B=\0');
+  });
+
+  it('is none where it is of another version, cut off, or counts wrongly', () => {
+    for (const strings of [
+      ['2', '8:9', '', '1', 'ctx.cjs'],
+      ['1', '8:9', '', '3', 'ctx.cjs'],
+      ['1', '8:9', '', 'x'],
+      ['1'],
+    ]) {
+      assert.equal(parseKeeperRequest(request(...strings)), undefined);
+    }
+    assert.equal(
+      parseKeeperRequest(Buffer.concat([request('1', '8:9', '', '1', 'ctx.cjs'), Buffer.from('A=1')])),
+      undefined,
+    );
+    assert.equal(parseKeeperRequest(Buffer.alloc(3)), undefined);
+  });
+});
+
+describe('what a keeper serves', () => {
+  it('is what reads no terminal, stays nowhere and serves nobody', () => {
+    assert.ok(isServed({ given: ['exec', '--', 'ctx', 'exec', '--keep'], terminals: none }));
+    assert.ok(isServed({ given: ['fork', 'list'], terminals: none }));
+    assert.ok(isServed({ given: ['status'], terminals: [true, true, true] }));
+    for (const given of [
+      ['exec', '--keep', '--', 'true'],
+      ['exec', '--mount=a:b', '--', 'true'],
+      ['fork', 'mount'],
+      ['mcp'],
+      ['run'],
+      [],
+    ]) {
+      assert.equal(isServed({ given, terminals: none }), false, given.join(' '));
+    }
+    assert.equal(isServed({ given: ['exec', '--', 'true'], terminals: [false, false, true] }), false);
+    assert.equal(isServed({ given: ['diff'], terminals: [false, true, false] }), false);
+  });
+
+  it('is what bin/ctx asks for', () => {
+    const script = readFileSync(new URL('../../../../bin/ctx', import.meta.url), 'utf8');
+    const asked = [...script.matchAll(/'on (\w+)'/g)].map(([, verb]) => verb);
+    assert.deepEqual(asked, servedVerbs);
+  });
+
+  it('depends on what Node reads when it starts, and on nothing else of the environment', () => {
+    assert.equal(startVariables(['B=1', 'NODE_ENV=x', 'PATH=/bin', 'HOME=/root']), '');
+    assert.notEqual(startVariables(['TZ=UTC']), '');
+    assert.notEqual(startVariables(['NODE_PATH=/x']), '');
+    assert.equal(startVariables(['LANG=C', 'LC_ALL=C']), startVariables(['LC_ALL=C', 'LANG=C']));
+  });
+});
+
+describe('what a process gives to those that it starts', () => {
+  const own = readProcessTraits('self', 0);
+
+  it('is the same for a process as for itself', () => {
+    assert.equal(differenceOf(own, readProcessTraits(process.pid, 0)), undefined);
+  });
+
+  it('differs by any one of them, and by one that cannot be seen', () => {
+    for (const name of own.keys()) {
+      assert.equal(differenceOf(own, new Map(own).set(name, 'another')), name);
+      const without = new Map(own);
+      without.delete(name);
+      assert.equal(differenceOf(own, without), name);
+    }
+    assert.notEqual(differenceOf(new Map(), new Map()), undefined);
+  });
+
+  it('has the hard limit of open files, since Node raises the soft one', () => {
+    const line = (soft: string, hard: string) =>
+      `Max open files            ${soft.padEnd(20)} ${hard.padEnd(20)} files\n`;
+    assert.equal(limitsOf(line('1024', '1048576')), limitsOf(line('1048576', '1048576')));
+    assert.notEqual(limitsOf(line('1024', '4096')), limitsOf(line('1024', '512')));
+  });
+});

@@ -1,0 +1,33 @@
+/** `native/keeper.node`: what a keeper needs of the kernel. Its own file says what each function does. */
+import { ErrnoError } from '../base/errno.js';
+
+export interface KeeperLibrary {
+  hold(descriptor: number): number;
+  listen(directory: number, name: string): number;
+  close(): number;
+  next(bytes: Buffer, milliseconds: number): number;
+  refuse(): number;
+  take(bytes: Buffer, from: number, to: number): number;
+  running(): number;
+  priority(process: number): number;
+  try(): number;
+  tried(process: number, milliseconds: number): number;
+  end(code: number): never;
+  endWhenIdle(code: number): number;
+}
+
+export function loadKeeperLibrary(path: string): KeeperLibrary {
+  const module = { exports: {} as KeeperLibrary };
+  try {
+    process.dlopen(module, path);
+  } catch (cause) {
+    throw new ErrnoError('ENOSYS', {
+      operation: 'start a keeper',
+      path,
+      reason: 'expected the library that makes copies of a process',
+      remedy: 'npm run setup -- start, in the checkout of ctxfs',
+      cause,
+    });
+  }
+  return module.exports;
+}

@@ -1,0 +1,138 @@
+/**
+ * A keeper: one process of a user, store and build that has Node and ctx in memory, and runs each call in a copy of itself (fork). The copy
+ * has the caller's directory, environment and streams and ends with the call, so that the keeper itself learns nothing of any call, holds
+ * nothing of any caller, and every verb does exactly what it does in a Node of its own. Calls that a copy could not run in that way are
+ * refused, and the caller starts Node.
+ *
+ * It imports `base` alone. It waits in one system call and never returns to Node's loop: only its copies do.
+ */
+import { closeSync, fstatSync, futimesSync, statSync, unlinkSync, writeSync } from 'node:fs';
+import { monotonic } from '../base/clock.js';
+import { keeperIdleMilliseconds, keeperLifeMilliseconds, keeperLookMilliseconds } from '../base/limits.js';
+import type { KeeperLibrary } from './keeper-library.js';
+import { type KeeperRequest, parseKeeperRequest } from './keeper-request.js';
+import { differenceOf, readProcessTraits } from './process-traits.js';
+import { isServed, startVariables } from './served-calls.js';
+
+export interface KeeperPlace {
+  /** STORE/keeper/KEY. */
+  readonly directory: string;
+  /** Its descriptor. */
+  readonly descriptor: number;
+  /** Held (flock) for as long as this process lives. */
+  readonly lock: number;
+}
+
+export interface KeeperFacts {
+  /** The bundle that its callers would start. */
+  readonly program: string;
+  /** What `native/call` said of the process that started this one. */
+  readonly traits: string;
+  /** What this process was started with. */
+  readonly environment: readonly string[];
+  /** Which build is on the disk. */
+  build(): string;
+}
+
+/** What a copy is to run: the words after `ctx`. */
+export interface TakenCall {
+  readonly given: readonly string[];
+}
+
+/** Requests are up to 4 MiB, and have a head. */
+const requestBytes = 4 * 1024 * 1024 + 64;
+const socketName = 'socket';
+
+function identityOf(path: string): string {
+  const { dev, ino } = statSync(path, { bigint: true });
+  return `${dev}:${ino}`;
+}
+
+function attempt<T>(act: () => T): T | undefined {
+  try {
+    return act();
+  } catch {
+    return undefined; // gone
+  }
+}
+
+export class Keeper {
+  readonly #library: KeeperLibrary;
+  readonly #place: KeeperPlace;
+  readonly #facts: KeeperFacts;
+  readonly #node = identityOf('/proc/self/exe');
+  readonly #started = monotonic();
+  readonly #build: string;
+  readonly #localTime = attempt(() => identityOf('/etc/localtime'));
+  readonly #variables: string;
+
+  constructor(library: KeeperLibrary, place: KeeperPlace, facts: KeeperFacts) {
+    this.#library = library;
+    this.#place = place;
+    this.#facts = facts;
+    this.#build = facts.build();
+    this.#variables = startVariables(facts.environment);
+  }
+
+  /** Returns in a copy, with the call that it is to run; and in the keeper, with nothing, when it is to end. */
+  serve(): TakenCall | undefined {
+    const { lock, descriptor, directory } = this.#place;
+    const failed = this.#library.listen(descriptor, socketName);
+    if (failed < 0) throw new Error(`listen at ${directory}: errno ${-failed}`);
+    writeSync(lock, `${JSON.stringify({ pid: process.pid, since: new Date().toISOString() })}\n`, 0);
+    // A time long ago says that this start has succeeded.
+    futimesSync(lock, 1, 1);
+    const bytes = Buffer.allocUnsafeSlow(requestBytes);
+    let used = monotonic();
+    let ends = false;
+    while (!ends || this.#library.running() > 0) {
+      const size = this.#library.next(bytes, keeperLookMilliseconds);
+      if (size > 0) {
+        used = monotonic();
+        const request = ends ? undefined : parseKeeperRequest(bytes.subarray(0, size));
+        if (request === undefined || !this.#takes(request)) {
+          this.#library.refuse();
+        } else if (this.#library.take(bytes, request.from, request.to) === 0) {
+          closeSync(lock);
+          closeSync(descriptor);
+          return { given: request.words.slice(1) };
+        }
+      }
+      if (this.#library.running() > 0) used = monotonic();
+      if (!ends && (size < 0 || this.#hasReasonToEnd(used))) {
+        ends = true;
+        this.#stopListening();
+      }
+    }
+    return undefined;
+  }
+
+  /** Anything that goes wrong here leaves the call to its caller. */
+  #takes({ process: caller, words, node, traits, terminals, environment }: KeeperRequest): boolean {
+    const isOurs = node === this.#node && traits === this.#facts.traits;
+    if (!isOurs || !isServed({ given: words.slice(1), terminals })) return false;
+    if (startVariables(environment) !== this.#variables) return false;
+    const own = readProcessTraits('self', this.#library.priority(0));
+    return differenceOf(own, readProcessTraits(caller, this.#library.priority(caller))) === undefined;
+  }
+
+  #hasReasonToEnd(used: number): boolean {
+    const now = monotonic();
+    if (now - used > keeperIdleMilliseconds || now - this.#started > keeperLifeMilliseconds) return true;
+    const { directory, descriptor } = this.#place;
+    // The store has gone, or another is there now.
+    const there = attempt(() => identityOf(directory));
+    const { dev, ino } = fstatSync(descriptor, { bigint: true });
+    if (there !== `${dev}:${ino}`) return true;
+    return (
+      attempt(() => this.#facts.build()) !== this.#build ||
+      attempt(() => identityOf('/etc/localtime')) !== this.#localTime
+    );
+  }
+
+  #stopListening(): void {
+    // By the descriptor: what stands at the path may be another's.
+    attempt(() => unlinkSync(`/proc/self/fd/${this.#place.descriptor}/${socketName}`));
+    this.#library.close();
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * Whether a copy of this process works. Node does not promise it: its loop is made anew, threads of its pool too, and V8 is told to have
+ * none. So a keeper tries it before it takes a call, by what calls are made of. Where it does not work there is no keeper.
+ */
+import { spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { ErrnoError } from '../base/errno.js';
+import { keeperTrialMilliseconds } from '../base/limits.js';
+import type { KeeperLibrary } from './keeper-library.js';
+
+const works = 42;
+const garbage = 200_000;
+
+/** Files by the pool, timers, programs, memory that is collected. */
+async function exercise(): Promise<boolean> {
+  const texts = await Promise.all(['/proc/self/status', '/proc/self/maps'].map((path) => readFile(path, 'latin1')));
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  const code = await new Promise((resolve, reject) => {
+    spawn('/proc/self/exe', ['--version'], { stdio: 'ignore' }).once('error', reject).once('exit', resolve);
+  });
+  let kept: unknown[] = [];
+  for (let count = 0; count < garbage; count++) {
+    kept.push({ count, text: `${count}` });
+    if (count % 1000 === 0) kept = kept.slice(-10);
+  }
+  return texts.every((text) => text !== '') && code === 0 && kept.length > 0;
+}
+
+/** Returns where it does. */
+export async function copiesWork(library: KeeperLibrary): Promise<void> {
+  const copy = library.try();
+  if (copy === 0) {
+    const done = await exercise().catch(() => false);
+    library.end(done ? works : 1);
+  }
+  const code = copy < 0 ? copy : library.tried(copy, keeperTrialMilliseconds);
+  if (code === works) return;
+  throw new ErrnoError('ENOTSUP', {
+    operation: 'start a keeper',
+    reason: `a copy of Node ${process.version} does not work here (${code})`,
+  });
+}

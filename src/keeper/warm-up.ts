@@ -1,0 +1,120 @@
+/**
+ * Calls that a keeper runs before it waits: V8 compiles what is used, and a copy has it compiled. They run in a store and a project of their
+ * own, print nowhere, and leave nothing behind: neither listeners nor descriptors nor processes, which would be in every copy.
+ */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { ErrnoError } from '../base/errno.js';
+import { keeperTrialMilliseconds } from '../base/limits.js';
+
+export interface Released {
+  release?(): void;
+}
+
+/** Runs a call in this process, and says which hosts it made for it. */
+export type RunCall = (given: readonly string[], onHost: (host: Released) => void) => Promise<number>;
+
+const streams = ['stdout', 'stderr'] as const;
+const lookMilliseconds = 20;
+
+/** What a listing of this process holds is its own descriptor, too: it has gone when its link is read. */
+function openDescriptors(): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const name of readdirSync('/proc/self/fd')) {
+    try {
+      found.add(`${name} ${readlinkSync(`/proc/self/fd/${name}`)}`);
+    } catch {} // the listing's own
+  }
+  return found;
+}
+
+function hasChildren(): boolean {
+  return readFileSync('/proc/thread-self/children', 'latin1') !== '';
+}
+
+/** Streams are made when they are first named, for what they are then; a copy has others. */
+function withoutStreams(): () => void {
+  const kept = streams.map((name) => [name, Object.getOwnPropertyDescriptor(process, name)] as const);
+  for (const name of streams) {
+    const fd = name === 'stdout' ? 1 : 2;
+    Object.defineProperty(process, name, { configurable: true, value: { fd, isTTY: false, write: () => true } });
+  }
+  return () => {
+    for (const [name, property] of kept) Object.defineProperty(process, name, property ?? {});
+  };
+}
+
+function listenersNow(): ReadonlyMap<string | symbol, readonly unknown[]> {
+  return new Map(process.eventNames().map((name) => [name, process.rawListeners(name as 'exit')]));
+}
+
+function removeListenersSince(before: ReadonlyMap<string | symbol, readonly unknown[]>): void {
+  for (const name of process.eventNames()) {
+    for (const listener of process.rawListeners(name as 'exit')) {
+      if (before.get(name)?.includes(listener) !== true) process.removeListener(name, listener as () => void);
+    }
+  }
+}
+
+async function untilQuiet(before: ReadonlySet<string>): Promise<void> {
+  const end = Date.now() + keeperTrialMilliseconds;
+  const left = () => [...openDescriptors()].filter((each) => !before.has(each));
+  while (left().length > 0 || hasChildren() || process.getActiveResourcesInfo().length > 0) {
+    if (Date.now() > end) {
+      throw new ErrnoError('EBUSY', {
+        operation: 'start a keeper',
+        reason: `its first calls left something open: ${[...left(), ...process.getActiveResourcesInfo()].join(', ')}`,
+      });
+    }
+    await new Promise((resolve) => setTimeout(resolve, lookMilliseconds));
+  }
+}
+
+/** What Node opens with the first program that it starts stays; and of this streams that are pipes are made. */
+async function useOnce(): Promise<void> {
+  await Promise.all([import('node:net'), import('node:tty'), import('node:stream')]);
+  const { spawn } = await import('node:child_process');
+  await new Promise((resolve, reject) => {
+    spawn('/proc/self/exe', ['--version'], { stdio: ['ignore', 'pipe', 'ignore'] })
+      .once('error', reject)
+      .once('close', resolve)
+      .stdout.resume();
+  });
+}
+
+/** Each call is what runs it, then its words. One that fails is as good: a host that forbids namespaces has its other verbs. */
+export async function warmUp(
+  directory: string,
+  calls: readonly (readonly [RunCall, ...(readonly string[])])[],
+): Promise<void> {
+  const mask = process.umask(0o077);
+  const scratch = mkdtempSync(join(directory, 'first-'));
+  const project = join(scratch, 'project');
+  mkdirSync(project);
+  await useOnce();
+  const places = {
+    HOME: scratch,
+    CTX_DATA: join(scratch, 'store'),
+    CTX_ROOT: join(scratch, 'ctx'),
+    XDG_CONFIG_HOME: scratch,
+  };
+  Object.assign(process.env, places);
+  process.chdir(project);
+  const before = openDescriptors();
+  const listeners = listenersNow();
+  const restoreStreams = withoutStreams();
+  try {
+    for (const [run, ...given] of calls) {
+      const hosts: Released[] = [];
+      await run(given, (host) => hosts.push(host));
+      for (const host of hosts) host.release?.();
+      removeListenersSince(listeners);
+    }
+  } finally {
+    restoreStreams();
+    process.chdir('/');
+    rmSync(scratch, { recursive: true, force: true });
+    process.umask(mask);
+  }
+  await untilQuiet(before);
+}

@@ -1,0 +1,50 @@
+/**
+ * The entry point of a keeper (`keeper/keeper`): started by `native/call` with the bundle that its callers would start, the store, the name
+ * of its directory and what the caller is. It runs a few calls in a store of its own, so that code is compiled when a call comes, shows
+ * that a copy of it works, and waits. In the copy that a call gets this goes on as `main.ts` does.
+ */
+import { constants, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildOf } from './base/build.js';
+import { nativeProgram } from './base/native-program.js';
+import { Keeper, type TakenCall } from './keeper/keeper.js';
+import { type KeeperLibrary, loadKeeperLibrary } from './keeper/keeper-library.js';
+import { copiesWork } from './keeper/trial.js';
+import { warmUp } from './keeper/warm-up.js';
+
+/** Where `native/call` leaves the lock. */
+const lock = 3;
+
+async function becomeCall(program: string, { given }: TakenCall, library: KeeperLibrary): Promise<void> {
+  process.on('exit', (code) => library.end(code));
+  // As in the process that the caller would have started.
+  Object.defineProperty(process, 'pid', { value: Number(readFileSync('/proc/self/stat', 'latin1').split(' ', 1)[0]) });
+  process.argv = [process.execPath, program, ...given];
+  process.execArgv = [];
+  const { run } = given[0] === 'exec' ? await import('./main-exec.js') : await import('./main-verbs.js');
+  library.endWhenIdle(await run(given));
+}
+
+async function main([program = '', store = '', key = '', traits = '']: readonly string[]): Promise<void> {
+  const library = loadKeeperLibrary(nativeProgram('keeper.node'));
+  library.hold(lock);
+  const environment = readFileSync('/proc/self/environ', 'latin1').split('\0');
+  const directory = join(store, 'keeper', key);
+  const descriptor = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  const build = () => buildOf(program);
+  const keeper = new Keeper(library, { directory, descriptor, lock }, { program, traits, environment, build });
+  const { run: exec } = await import('./main-exec.js');
+  const { run: verbs } = await import('./main-verbs.js');
+  await warmUp(directory, [
+    ...Array.from({ length: 8 }, () => [exec, 'exec', '--', 'true'] as const),
+    [exec, 'exec', '--', 'touch', 'file'],
+    ...Array.from({ length: 3 }, () => [verbs, 'status'] as const),
+    [verbs, 'diff'],
+  ]);
+  await copiesWork(library);
+  const call = keeper.serve();
+  if (call === undefined) process.exit(0);
+  await becomeCall(program, call, library);
+}
+
+void main(process.argv.slice(2));

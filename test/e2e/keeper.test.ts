@@ -1,0 +1,284 @@
+/** A keeper: calls that it runs answer as those of a Node of their own, and what it may not run it leaves to that. */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { callsRunBy, endKeeper, isAlive, keeperOf, keeperOn, startKeeper } from '../support/keeper.js';
+import { type Finished, processesCalled, until } from '../support/process.js';
+import { type Stage, useStage } from '../support/stage.js';
+import { forEachUser, isRoot, type TestUser } from '../support/users.js';
+
+interface Step {
+  readonly words: readonly string[];
+  readonly input?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const sh = (script: string, ...options: readonly string[]): Step => ({
+  words: ['exec', ...options, '--', 'sh', '-c', script],
+});
+const call = (line: string): Step => ({ words: line.split(' ') });
+
+/** Good and bad calls of every verb that is served, one after the other in one project. */
+const steps: readonly Step[] = [
+  sh('umask; ulimit -a; id; grep -E "^(Sig|Cap|NoNew|Seccomp|Groups)" /proc/self/status; cat /proc/self/limits'),
+  sh(
+    'ls -l /proc/self/fd | wc -l; ps -o pid,ppid,pgid,sid,tty,ni -p $$; pwd; env | sort; cat /proc/self/oom_score_adj',
+  ),
+  { ...sh('echo "$GIVEN"; env | grep -c GIVEN', '--env', 'GIVEN'), env: { GIVEN: 'for one call' } },
+  sh('echo "[$GIVEN]"; echo out; echo err >&2; exit 3', '--report', 'always'),
+  { words: ['exec', '--', 'cat'], input: 'typed\n' },
+  sh('kill -TERM $$'),
+  sh('sleep 5', '--timeout', '100ms'),
+  sh('echo new > made; rm kept; mkdir -p below/deep; echo x > below/deep/file', '--report', 'always'),
+  { words: ['exec', '--json', '--', 'echo', 'hi'] },
+  ...[
+    'exec',
+    'exec --',
+    'exec --bogus -- true',
+    'exec -- no-such-program',
+    'exec --cwd below -- pwd',
+    'exec --help',
+  ].map(call),
+  ...['exec --cwd nowhere -- true', 'exec --read /nowhere-at-all -- true', 'exec --limit bogus -- true'].map(call),
+  ...['status', 'status --json', 'status --bogus', 'status surplus', 'diff', 'diff --names', 'diff --json'].map(call),
+  ...['diff nowhere', 'blame made', 'blame nowhere', 'inspect', 'inspect bogus', 'surface', 'preamble'].map(call),
+  ...['classify -- rm -rf /', 'classify', 'rules list', 'rules rm 77', 'approvals list', 'approvals grant none'].map(
+    call,
+  ),
+  ...['why read /etc/passwd', 'why', 'checkpoint save here', 'checkpoint list', 'checkpoint bogus'].map(call),
+  ...['rollback', 'rollback --to nowhere', 'status', 'fork create other', 'fork list', 'fork delete nowhere'].map(call),
+  ...['apply --dry-run', 'apply nowhere', 'apply', 'apply --undo', 'apply', 'drop', 'status'].map(call),
+];
+
+const project = 'echo one > kept; mkdir sub; echo two > sub/file';
+
+/** What differs from run to run: times, and what is named by them. */
+function plain({ code, signal, stdout, stderr }: Finished, store: string): string {
+  const text = `${code} ${signal}\n${stdout}\n--\n${stderr}`;
+  return (
+    text
+      .replaceAll(store, 'STORE')
+      .replace(/\d{4}-\d\d-\d\d[T ][\d:.]+Z?/g, 'TIME')
+      // How far the background has come.
+      .replace(/^ +freeing .*\n/gm, '')
+      .replace(/"(?:\w*[mM]illiseconds|\w+Microseconds|\w+Kilobytes|pid|seq|run|stamp)":[^,}]+/g, 'N')
+      .replace(/\b\d+(?:\.\d+)? ?(?:ms|s|seconds?|minutes?|KiB|MiB|kB|MB)\b/g, 'AMOUNT')
+      .replace(/\b[0-9a-f]{16,64}\b/g, 'DIGEST')
+      .replace(/\b[0-9a-z]{1,8}-[0-9a-z]{8}-[0-9a-z]+\b/g, 'NAME')
+      .replace(/\b\d+ (?:user|system) /g, 'N ')
+  );
+}
+
+async function play(stage: Stage, store: string, env: Readonly<Record<string, string>>): Promise<readonly string[]> {
+  const directory = stage.makeDirectory('played');
+  stage.shell(directory, `find . -mindepth 1 -delete; ${project}`);
+  const answers: string[] = [];
+  for (const { words, input, env: own } of steps) {
+    const options = { env: { ...env, ...own, CTX_DATA: store }, ...(input === undefined ? {} : { input }) };
+    answers.push(`ctx ${words.join(' ')}\n${plain(await stage.ctx(directory, words, options), store)}`);
+  }
+  return answers;
+}
+
+function signalsAlike(stage: Stage): void {
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    it(`ends alike by ${name}`, async () => {
+      const ends: string[] = [];
+      for (const env of [{}, keeperOn]) {
+        const directory = stage.project();
+        const running = stage.startCtx(directory, ['exec', '--', 'sh', '-c', 'echo ready; exec sleep 61'], { env });
+        await running.printed('ready');
+        running.child.kill(name);
+        const { code, signal, stdout, stderr } = await running.finished;
+        ends.push(JSON.stringify({ code, signal, stdout, stderr }));
+      }
+      assert.equal(ends[1], ends[0]);
+    });
+  }
+
+  it('ends alike where nobody reads its output, and where the pipe is full', async () => {
+    const scripts = [
+      `${stage.program} exec -- yes | head -1`,
+      `${stage.program} exec -- sh -c 'head -c 300000 /dev/zero' | (sleep 0.3; wc -c)`,
+      `${stage.program} exec -- sh -c 'echo hi; exec >&-; exit 4' >&-`,
+      `${stage.program} status >/dev/full`,
+    ];
+    for (const script of scripts) {
+      const ends: string[] = [];
+      for (const env of [{}, keeperOn]) {
+        const directory = stage.makeDirectory('piped');
+        const { code, stdout, stderr } = await stage.start(
+          directory,
+          ['bash', '-c', `${script}; echo "\${PIPESTATUS[@]}"`],
+          { env },
+        ).finished;
+        ends.push(JSON.stringify({ code, stdout, stderr }));
+      }
+      assert.equal(ends[1], ends[0], script);
+    }
+  });
+}
+
+/** Callers that are not as the keeper is: each changes itself, then becomes `ctx`. */
+function otherCallers(user: TestUser): readonly string[] {
+  const always = [
+    'umask 027',
+    'ulimit -n 512',
+    'ulimit -c 0',
+    'ulimit -f 100000',
+    'LC_ALL=C; export LC_ALL',
+    'TZ=UTC; export TZ',
+  ];
+  const wrapped = [
+    'exec nice -n 3',
+    'exec setpriv --no-new-privs',
+    'exec choom -n 500 --',
+    'exec ionice -c 3',
+    'exec taskset 1',
+  ];
+  const roots = [
+    'exec setpriv --groups 7',
+    'exec setpriv --bounding-set -sys_boot',
+    'exec unshare -n',
+    'exec unshare -m',
+  ];
+  const asUser = ['exec unshare --user --map-current-user'];
+  return [...always, ...wrapped, ...(user.uid === 0 ? roots : asUser)];
+}
+
+forEachUser((user) => {
+  const stage = useStage(user);
+  const warm = () => `${stage.directory}/store-warm`;
+  after(async () => {
+    for (const store of [stage.store, warm(), `${stage.directory}/other`]) await endKeeper(store);
+  });
+
+  it('answers every verb it serves as a Node of its own does', async () => {
+    const cold = `${stage.directory}/store-cold`;
+    const expected = await play(stage, cold, {});
+    const pid = await startKeeper(stage, stage.project(), warm());
+    const before = callsRunBy(pid);
+    const got = await play(stage, warm(), keeperOn);
+    assert.ok(callsRunBy(pid) > before, 'the keeper ran them');
+    const differs = (_: string, index: number) => got[index] !== expected[index];
+    assert.deepEqual(got.filter(differs), expected.filter(differs));
+    assert.ok(isAlive(pid));
+  });
+
+  describe('with a keeper', { concurrency: 1 }, () => {
+    let pid = 0;
+    it('is left behind by the first verb, without anything of its caller', async () => {
+      const directory = stage.project();
+      pid = await startKeeper(stage, directory);
+      assert.doesNotMatch(readFileSync(`/proc/${pid}/environ`, 'utf8'), /CTX_KEEPER|SECRET/);
+      await stage.ctx(directory, ['exec', '--', 'true'], { env: { ...keeperOn, SECRET: 'of one call' } });
+      assert.doesNotMatch(readFileSync(`/proc/${pid}/environ`, 'utf8'), /SECRET/);
+      const links = stage.shell('/', `ls -l /proc/${pid}/fd /proc/${pid}/cwd`);
+      assert.doesNotMatch(links, /project|pts|tty/);
+      const { stdout } = await stage.ctx(directory, ['ps']);
+      assert.match(stdout, new RegExp(`^${pid}  keeper  the store`, 'm'));
+    });
+
+    signalsAlike(stage);
+
+    it('runs nothing for a caller that has other rights, limits or namespaces than it', async () => {
+      const directory = stage.project();
+      for (const become of otherCallers(user)) {
+        const words = `${become.startsWith('exec') ? become : `${become}; exec`} ${stage.program} exec -- echo done`;
+        const before = callsRunBy(pid);
+        const { stdout, stderr } = await stage.start(directory, ['sh', '-c', words], { env: keeperOn }).finished;
+        assert.equal(stdout, 'done\n', `${become}: ${stderr}`);
+        assert.equal(callsRunBy(pid), before, become);
+      }
+      // On a busy machine a caller does not wait for it.
+      const before = callsRunBy(pid);
+      for (let tries = 0; tries < 10 && callsRunBy(pid) === before; tries++) {
+        const { stdout } = await stage.ctx(directory, ['exec', '--', 'echo', 'done'], { env: keeperOn });
+        assert.equal(stdout, 'done\n');
+      }
+      assert.ok(callsRunBy(pid) > before, 'it runs one of a caller as itself');
+    });
+
+    it('is asked by nobody else, and no jail has it', async () => {
+      const directory = stage.project();
+      const seen = await stage.ctx(directory, ['exec', '--', 'ls', join(stage.store, 'keeper')], { env: keeperOn });
+      assert.notEqual(seen.code, 0);
+      if (!isRoot) return;
+      const other = user.uid === 0 ? { uid: 64_731, gid: 64_731 } : { uid: 64_732, gid: 64_732 };
+      const script = `import socket,glob,os; os.stat(${JSON.stringify(join(stage.store, 'keeper'))}); os.listdir(${JSON.stringify(join(stage.store, 'keeper'))})`;
+      const { code, stderr } = await stage.start('/', ['python3', '-c', script], other).finished;
+      assert.notEqual(code, 0);
+      assert.match(stderr, /Permission denied/);
+    });
+
+    it('ends a jail whose caller is killed', async () => {
+      const running = stage.startCtx(stage.project(), ['exec', '--', 'sh', '-c', 'echo ready; exec sleep 4711.5'], {
+        env: keeperOn,
+      });
+      await running.printed('ready');
+      running.child.kill('SIGKILL');
+      await until(() => processesCalled('sleep', '4711.5').length === 0, 'the command has ended');
+      await running.finished;
+    });
+
+    it('is not waited for where it is stopped', async () => {
+      process.kill(pid, 'SIGSTOP');
+      try {
+        const { code, stdout } = await stage.ctx(stage.project(), ['exec', '--', 'echo', 'done'], {
+          env: keeperOn,
+          timeoutSeconds: 30,
+        });
+        assert.deepEqual([code, stdout], [0, 'done\n']);
+      } finally {
+        process.kill(pid, 'SIGCONT');
+      }
+    });
+
+    it('takes what it runs with it when it is killed, which is said; and the next verb runs', async () => {
+      const directory = stage.project();
+      const running = stage.startCtx(directory, ['exec', '--', 'sh', '-c', 'echo ready; exec sleep 4712.5'], {
+        env: keeperOn,
+      });
+      await running.printed('ready');
+      process.kill(pid, 'SIGKILL');
+      const { code, stderr } = await running.finished;
+      assert.equal(code, 70);
+      assert.match(stderr, /the keeper ended/);
+      await until(() => processesCalled('sleep', '4712.5').length === 0, 'the command has ended');
+      const next = await startKeeper(stage, directory);
+      assert.notEqual(next, pid);
+    });
+
+    it('ends when it is asked to, after what it runs', async () => {
+      const now = keeperOf(stage.store) ?? 0;
+      const directory = stage.project();
+      const running = stage.startCtx(directory, ['exec', '--', 'sh', '-c', 'echo ready; sleep 0.5; echo done'], {
+        env: keeperOn,
+      });
+      await running.printed('ready');
+      process.kill(now, 'SIGTERM');
+      const { code, stdout } = await running.finished;
+      assert.deepEqual([code, stdout], [0, 'ready\ndone\n']);
+      await until(() => !isAlive(now), 'the keeper has ended');
+    });
+
+    it('ends with its store, and does not make it again', async () => {
+      const store = `${stage.directory}/other`;
+      const last = await startKeeper(stage, stage.project(), store);
+      rmSync(store, { recursive: true });
+      await until(() => !isAlive(last), 'the keeper has ended');
+      assert.equal(existsSync(store), false);
+    });
+  });
+
+  it('is none where it is switched off, and a switch that is neither is refused', async () => {
+    const directory = stage.project();
+    const store = `${stage.directory}/off`;
+    await stage.ctx(directory, ['status'], { env: { CTX_KEEPER: 'off', CTX_DATA: store } });
+    assert.equal(existsSync(join(store, 'keeper')), false);
+    const { code, stderr } = await stage.ctx(directory, ['status'], { env: { CTX_KEEPER: 'maybe' } });
+    assert.equal(code, 2);
+    assert.match(stderr, /expected on or off, got 'maybe'/);
+  });
+});

@@ -1,0 +1,45 @@
+/** A keeper of a stage's store: left behind by a first verb, and ended with the suite. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { until } from './process.js';
+import type { Stage } from './stage.js';
+
+export const keeperOn = { CTX_KEEPER: 'on' } as const;
+
+function placesIn(store: string): readonly string[] {
+  const keepers = join(store, 'keeper');
+  return existsSync(keepers) ? readdirSync(keepers).map((key) => join(keepers, key)) : [];
+}
+
+/** The process that listens there; undefined where none does. */
+export function keeperOf(store: string): number | undefined {
+  const place = placesIn(store).find((each) => existsSync(join(each, 'socket')));
+  if (place === undefined) return undefined;
+  // Empty while it starts; and a socket stays where a keeper was killed.
+  const { pid = 0 } = JSON.parse(readFileSync(join(place, 'lock'), 'utf8').trim() || '{}') as { readonly pid?: number };
+  return isAlive(pid) ? pid : undefined;
+}
+
+export function isAlive(pid: number): boolean {
+  return existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '';
+}
+
+/** Runs a verb that leaves a keeper behind, and waits until it listens. */
+export async function startKeeper(stage: Stage, project: string, store = stage.store): Promise<number> {
+  await stage.ctx(project, ['status'], { env: { ...keeperOn, CTX_DATA: store } });
+  await until(() => keeperOf(store) !== undefined, 'a keeper listens');
+  return keeperOf(store) ?? 0;
+}
+
+export async function endKeeper(store: string): Promise<void> {
+  const pid = keeperOf(store);
+  if (pid === undefined) return;
+  process.kill(pid, 'SIGTERM');
+  await until(() => !isAlive(pid), 'the keeper ends');
+}
+
+/** Page faults of its calls that have ended: more of them, and it has run one. */
+export function callsRunBy(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[8]);
+}
