@@ -35,6 +35,15 @@ function filesOf(name, accept) {
   }));
 }
 
+/** Two packages may be made at once: they have fetched the same, and the first one stays. */
+function putAt(place, directory) {
+  try {
+    renameSync(directory, place);
+  } catch (error) {
+    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+  }
+}
+
 /** A package for the machine that this is not, as the lock file has it: fetched once, by npm, and checked. */
 async function fetched(name, { version, integrity }) {
   const place = inCheckout('dist', 'fetched', `${name.replace('/', '+')}-${version}`);
@@ -58,7 +67,7 @@ async function fetched(name, { version, integrity }) {
         throw new SetupFailure(`${name}@${version} is not what package-lock.json says: expected ${integrity}.`);
       }
       await runQuietly('tar', ['-xzf', join(scratch, archive), '-C', scratch]);
-      renameSync(join(scratch, 'package'), place);
+      putAt(place, join(scratch, 'package'));
     } finally {
       rmSync(scratch, { recursive: true, force: true });
     }
