@@ -1,4 +1,4 @@
-/** The CLI's own start: `ctx --version` against `node -e 0`. */
+/** The CLI's own start, and what a keeper saves of it, against `node -e 0`. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { coldStartNote, measure, print } from './measure.js';
@@ -9,10 +9,13 @@ try {
   for (const name of ['a', 'b', 'c']) writeFileSync(join(stage.project, name), name);
   await useOnce(stage);
   const options = { cwd: stage.project, env: stage.environment };
+  const kept = { ...options, env: { ...stage.environment, CTX_KEEPER: 'on' } };
   const start = (name: string, command: string, ...args: readonly string[]) => ({
     name,
     run: () => run(command, args, options),
   });
+  // Leaves a keeper behind, which ends with the stage's store; the first rounds may still be without.
+  await run(ctxProgram, ['status'], kept);
   print(
     await measure({
       title: 'A start of ctx, against a start of Node that does nothing',
@@ -28,6 +31,9 @@ try {
         start('ctx --version', ctxProgram, '--version'),
         start('ctx --help', ctxProgram, '--help'),
         start('ctx status', ctxProgram, 'status'),
+        start('ctx exec -- true', ctxProgram, 'exec', '--', 'true'),
+        { name: 'ctx status, a keeper runs', run: () => run(ctxProgram, ['status'], kept) },
+        { name: 'ctx exec -- true, a keeper runs', run: () => run(ctxProgram, ['exec', '--', 'true'], kept) },
       ],
     }),
   );
