@@ -56,7 +56,7 @@ forEachUser((user) => {
       const isListed = stage.shell(stage.store, 'stat -f -c %T .') !== 'btrfs\n';
       const who = isListed ? `process ${holder.child.pid} in ${one}` : 'another command';
       const told = new RegExp(
-        `^.* read-only here, since ${who} has them .*ctx ps.*/\\.m2/repository.* --cache share$`,
+        `^.* read-only here, since ${who} uses them .*ctx ps.*/\\.m2/repository.* --cache share$`,
         'm',
       );
       const { code, stderr } = await stage.ctx(two, write);
