@@ -54,7 +54,9 @@ export interface BesideEnd {
 }
 
 export interface AgentViewRequest {
-  readonly agent: string;
+  /** Whose view it is; undefined: of a person who calls `tool`. */
+  readonly agent: string | undefined;
+  readonly tool: string | undefined;
   readonly authority: Authority;
   /** Directories whose files its tools may read and write, as commands see them; the first is the workspace. */
   readonly roots: readonly string[];
@@ -77,8 +79,8 @@ export interface ViewPlace {
 export interface AgentView {
   /** A directory of the host that holds the socket. */
   readonly socketDirectory: string;
-  /** HOME, as a link of the view. */
-  readonly home: string;
+  /** HOME of an agent, as a link of the view. */
+  readonly home: string | undefined;
   /** Serves both; what is returned is the jail's end of the channel by which the kernel's is handed over. */
   start(place: ViewPlace): Promise<number>;
   /** Ends what it serves, calls that run too, and takes the socket away; also where nothing was started. */

@@ -142,7 +142,7 @@ export async function execute(host: Host, asked: ExecRequest): Promise<Envelope>
   let name = request.fork;
   const startsIn = resolved.agent?.cwd ?? place.directory;
   const runs = runsBeside(host, () => ({ ...request, fork: name }), startsIn);
-  const { view, warnings } = await agentViewFor(host, place, resolved, runs);
+  const { view, warnings } = await agentViewFor(host, place, { ...resolved, tool: request.calledTool }, runs);
   try {
     return await executeInOwnJail(
       host,

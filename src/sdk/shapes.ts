@@ -103,6 +103,7 @@ export const jailOptions = closed<JailOptions>({
   onReady: optional(callback),
   onStarted: optional(callback),
   streams: optional(oneOf('inherit', 'capture')),
+  calledTool: optional(word),
 });
 
 export const runOptions = closed<RunOptions>({

@@ -20,7 +20,8 @@ import { type OperatorTool, operatorTool } from './operator-tool.js';
 import type { ToolCall, ToolRun } from './tool-run.js';
 
 export interface Answering extends Pick<ToolCall, 'roots' | 'run' | 'runTool' | 'diff'> {
-  readonly agent: string;
+  /** Undefined: a person calls. */
+  readonly agent: string | undefined;
   /** CTX_ROOT on the host. */
   readonly root: string;
   /** As many calls of this view are being answered as may be. */

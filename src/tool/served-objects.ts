@@ -41,9 +41,9 @@ async function diffOf(host: Host, asked: Diffed, onText: (text: string) => void)
 
 /** ENOENT where there is no such agent, EINVAL where its files are wrong. */
 export async function agentView(host: Host, asked: AgentViewRequest): Promise<AgentView> {
-  const { agent, authority, roots, run, runTool } = asked;
+  const { agent, tool, authority, roots, run, runTool } = asked;
   const { uid } = authority.identity;
-  const home = `/ctx/home/${uid}/agent/${agent}`;
+  const home = agent === undefined ? undefined : `/ctx/home/${uid}/agent/${agent}`;
   const calls = new Set<Promise<void>>();
   let server: LoopServer | undefined;
   let place: ViewPlace | undefined;
@@ -51,14 +51,15 @@ export async function agentView(host: Host, asked: AgentViewRequest): Promise<Ag
     objectView({
       roots: { root: host.root, uid: host.uid },
       agent,
+      tool,
       client: nativeProgram('object'),
       owner,
-      home: { agent, target },
+      home: agent === undefined ? undefined : { agent, target },
       now: () => host.now().getTime(),
     });
   let shown: ReturnType<typeof view> | undefined;
   const socket = await listenForCalls(storePaths(host.store.directory).views, (connection) => {
-    const { agent: viewing, catalogue } = shown ?? {};
+    const { viewing, catalogue } = shown ?? {};
     if (viewing === undefined || catalogue === undefined) return void connection.destroy();
     const isCrowded = calls.size >= viewCalls;
     const answering = {

@@ -65,7 +65,7 @@ forEachUser((user) => {
     const { place } = trap('open-store', user.uid);
     const { code, stderr } = await stage.ctx(stage.project(), ['exec', '--', 'true'], { env: { CTX_DATA: place } });
     assert.equal(code, 13);
-    assert.match(stderr, /nobody else may write, found mode 777/);
+    assert.match(stderr, /only you may write, found mode 777/);
     assert.match(stderr, /chmod go-w/);
   });
 });

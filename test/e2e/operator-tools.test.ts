@@ -76,6 +76,45 @@ asOneUser((user) => {
   describe('a tool of the operator', { skip, concurrency: 1 }, () => {
     const stage = useStage(user);
 
+    test('is called by a person without an agent, who sees that tool alone', async () => {
+      const project = stage.project('echo hello > file');
+      const call = (...words: string[]) => stage.ctx(project, ['tool', 'call', ...words]);
+      await ok(stage, project, ['tool', 'new', 'echo', '--exec', put(stage, 'echo.sh', '#!/bin/sh\ncat')]);
+      assert.deepEqual([(await call('echo', '{"n": 1}')).stdout, (await call('echo', 'n')).code], ['{"n":1}', 2]);
+      assert.equal((await call('fs.read', '{"path": "file"}')).stdout, 'hello\n');
+      assert.equal((await call('fs.read', '{"path": "/etc/shadow"}')).code, 13);
+      const { code, stderr } = await call('nosuch', '{}');
+      assert.deepEqual([code, /ENOENT/.test(stderr)], [1, true]);
+      await ok(stage, project, ['tool', 'set', 'echo', 'policy', '']);
+      const refused = await call('echo', '{}');
+      assert.equal(refused.code, 13);
+      assert.match(refused.stderr, /allow operator_t tool:echo execute/);
+      await ok(stage, project, ['tool', 'set', 'echo', 'policy', 'allow operator_t tool:echo execute\n']);
+      assert.equal((await call('echo', '{}')).stdout, '{}');
+    });
+
+    test('is tried with the examples of its schema', async () => {
+      const project = stage.project();
+      const schema = (examples: unknown) =>
+        JSON.stringify({
+          input: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'], examples },
+          output: { type: 'object', required: ['n'] },
+        });
+      const file = put(stage, 'good.json', schema([{ n: 1 }, { n: 2 }]));
+      const program = put(stage, 'same.sh', '#!/bin/sh\ncat');
+      await ok(stage, project, ['tool', 'new', 'same', '--exec', program, '--schema', file]);
+      const good = await stage.ctx(project, ['tool', 'test', 'same']);
+      assert.deepEqual([good.code, good.stdout], [0, 'ok      {"n":1}\nok      {"n":2}\n2 of 2 examples passed\n']);
+      await ok(stage, project, ['tool', 'set', 'same', 'schema', schema([{ n: 'x' }])]);
+      const bad = await stage.ctx(project, ['tool', 'test', 'same', '--json']);
+      assert.equal(bad.code, 1);
+      const { tried } = JSON.parse(bad.stdout) as { tried: { exitCode: number; error: string }[] };
+      assert.deepEqual([tried[0]?.exitCode, /integer/.test(tried[0]?.error ?? '')], [2, true]);
+      await ok(stage, project, ['tool', 'set', 'same', 'schema', schema(undefined)]);
+      const none = await stage.ctx(project, ['tool', 'test', 'same']);
+      assert.deepEqual([none.code, /examples/.test(none.stderr)], [2, true], none.stderr);
+    });
+
     test('has the hosts of its cap and no other, for an agent that has no network', async () => {
       const project = stage.project();
       const ask = 'for host in granted other; do curl -s -m 10 -o /dev/null http://$host.invalid/; done; echo asked';

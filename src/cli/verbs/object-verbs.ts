@@ -210,15 +210,29 @@ export const objectVerbs: readonly Verb[] = [
   }),
   {
     name: 'tool call',
-    summary: 'call a tool as an agent would, in a jail here',
+    summary: 'call a tool in a jail here, as an agent would or as yourself',
     operands: 'NAME [JSON]',
     words: { least: 1, most: 2 },
-    options: [json, { name: 'agent', value: 'NAME', summary: 'who calls it' }, fork],
+    options: [json, { name: 'agent', value: 'NAME', summary: 'the agent that calls it; without it, you do' }, fork],
     details: [
       'Without JSON the input comes from stdin. Output and exit code are the tool’s: 2 bad input, 13 not allowed.',
+      'Your own call asks no policy of an agent; where the tool has a policy of its own, it has to allow operator_t.',
     ],
-    examples: [`ctx tool call fs.read --agent coder '{"path": "README.md"}'`],
+    examples: [
+      `ctx tool call fs.read '{"path": "README.md"}'`,
+      `ctx tool call fs.read --agent coder '{"path": "README.md"}'`,
+    ],
     load: async () => (await import('./tool-call.js')).callTool,
+  },
+  {
+    name: 'tool test',
+    summary: 'call a tool with each example of its schema, and say which it answers as it should',
+    operands: 'NAME',
+    words: { least: 1, most: 1 },
+    options: [json, { name: 'agent', value: 'NAME', summary: 'the agent that calls it; without it, you do' }, fork],
+    details: ['Examples are the list "examples" of the input in its schema. Exits with 1 where one of them fails.'],
+    examples: ['ctx tool test weather'],
+    load: async () => (await import('./tool-test.js')).testTool,
   },
   ...viewVerbs,
   {

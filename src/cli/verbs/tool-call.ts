@@ -1,6 +1,5 @@
 /** `ctx tool call NAME [JSON]`: the tool's own output and exit code. */
 import { constants } from 'node:os';
-import { ErrnoError } from '../../base/errno.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import { exitCodeOfCommand } from '../../sdk/report.js';
 import { execAt } from '../../sdk/workspace/command.js';
@@ -10,17 +9,16 @@ import type { Run } from '../verb.js';
 export const callTool: Run = async (call, hostOf) => {
   const [name = '', input] = call.words;
   const agent = call.value('agent');
-  if (agent === undefined) {
-    const remedy = `ctx tool call ${name} --agent NAME '{...}'`;
-    throw new ErrnoError('EINVAL', { operation: 'ctx tool call', reason: 'expected --agent: who calls it', remedy });
-  }
   const { calledPath } = await import('../../sdk/operator/tool-calls.js');
   const host = await hostOf();
   const path = calledPath(host, agent, name);
   const place = { agent, fork: call.value('fork'), directory: currentDirectory() };
   const isJson = call.flag('json');
   const command = input === undefined ? [path] : [path, input];
-  const envelope = await execAt(host, place, command, { streams: isJson ? 'capture' : 'inherit' });
+  const envelope = await execAt(host, place, command, {
+    streams: isJson ? 'capture' : 'inherit',
+    ...(agent === undefined ? { calledTool: name } : {}),
+  });
   if (isJson) printJson(envelope);
   return exitCodeOfCommand(envelope, constants.signals);
 };

@@ -58,6 +58,18 @@ function isHeldAlong(line: readonly Agent[], { class: objectClass, name, permiss
   });
 }
 
+/** Of a view no file of the host counts: what it shows is decided by permissions alone. */
+export const viewSurface = {
+  cwd: '/ctx',
+  additionalWrites: [],
+  siblingReads: [],
+  workspaceMetadata: [],
+  toolingPaths: [],
+  additionalReads: [],
+  systemReads: [],
+  hidden: [],
+} as const;
+
 /** What each of a line allows its own type, and nothing more: what a parent has lost, its children have lost. */
 export function authorityToSee(line: readonly [Agent, ...Agent[]]): Authority {
   const [agent, ...ancestors] = line;
@@ -65,16 +77,7 @@ export function authorityToSee(line: readonly [Agent, ...Agent[]]): Authority {
   const rules = agent.policy.rules.filter((rule) => rule.subject === type && isHeldAlong(line, rule));
   return makeAuthority({
     identity: agent.identity,
-    surface: {
-      cwd: '/ctx',
-      additionalWrites: [],
-      siblingReads: [],
-      workspaceMetadata: [],
-      toolingPaths: [],
-      additionalReads: [],
-      systemReads: [],
-      hidden: [],
-    },
+    surface: viewSurface,
     policy: makePolicy(agent.policy.file, rules),
     toolPath: agent.toolPath.filter((path) => ancestors.every(({ toolPath }) => toolPath.includes(path))),
     lifetime: agent.lifetime,

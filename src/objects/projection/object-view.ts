@@ -6,13 +6,16 @@ import { type AgentViewer, agentViewer } from './agent-viewer.js';
 import type { Catalogue, ControlText } from './catalogue.js';
 import { diskCatalogue, readRegular } from './disk-catalogue.js';
 import type { Shown } from './nodes.js';
+import { personViewer } from './person-viewer.js';
 import { projection } from './projection.js';
 import { withBuiltIns } from './with-built-ins.js';
 
 export interface ObjectViewRequest {
   readonly roots: ObjectRoots;
-  /** Undefined: everything, for the operator. */
+  /** Undefined: everything, for the operator, unless `tool` is named. */
   readonly agent?: string | undefined;
+  /** The one tool that a person calls. */
+  readonly tool?: string | undefined;
   /** Path of the program that is behind every object: `native/object`. */
   readonly client: string;
   readonly owner: { readonly uid: number; readonly gid: number };
@@ -23,8 +26,8 @@ export interface ObjectViewRequest {
 export interface ObjectView {
   readonly filesystem: FileSystem;
   readonly catalogue: Catalogue;
-  /** Undefined for the operator. */
-  readonly agent: AgentViewer | undefined;
+  /** Undefined for the operator, who sees everything. */
+  readonly viewing: AgentViewer | undefined;
 }
 
 /** Read when it is first asked for, and once. */
@@ -42,9 +45,14 @@ function clientText(path: string): ControlText {
 }
 
 /** ENOENT where there is no such agent, EINVAL where its files are wrong. */
-export function objectView({ roots, agent, client, owner, home, now }: ObjectViewRequest): ObjectView {
+export function objectView({ roots, agent, tool, client, owner, home, now }: ObjectViewRequest): ObjectView {
   const catalogue = withBuiltIns(diskCatalogue(roots.root));
-  const viewing = agent === undefined ? undefined : agentViewer(roots, agent, now);
+  const viewing =
+    agent !== undefined
+      ? agentViewer(roots, agent, now)
+      : tool !== undefined
+        ? personViewer({ ...owner, uid: roots.uid }, tool, now)
+        : undefined;
   const filesystem = projection({
     label: agent === undefined ? 'view' : `view of ${agent}`,
     owner,
@@ -54,5 +62,5 @@ export function objectView({ roots, agent, client, owner, home, now }: ObjectVie
     client: clientText(client),
     home,
   });
-  return { filesystem, catalogue, agent: viewing };
+  return { filesystem, catalogue, viewing };
 }

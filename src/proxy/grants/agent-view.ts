@@ -35,6 +35,11 @@ function obstacle({ view }: Authority): string | undefined {
   return taken === undefined ? undefined : `${taken.target} is mounted there`;
 }
 
+/** By a person, who has no agent. */
+interface CalledTool {
+  readonly tool: string | undefined;
+}
+
 export interface OfferedView {
   readonly view: AgentView | undefined;
   readonly warnings: readonly string[];
@@ -44,15 +49,16 @@ export interface OfferedView {
 export async function agentViewFor(
   { views }: Host,
   { origin, directory }: Place,
-  { agent, authority, roots }: ResolvedAuthority,
+  { agent, authority, roots, tool }: Pick<ResolvedAuthority, 'agent' | 'authority' | 'roots'> & CalledTool,
   runs: Pick<AgentViewRequest, 'run' | 'runTool'>,
 ): Promise<OfferedView> {
-  if (views === undefined || agent === undefined || !seesObjects(authority)) return { view: undefined, warnings: [] };
+  const isSeen = tool !== undefined || (agent !== undefined && seesObjects(authority));
+  if (views === undefined || !isSeen) return { view: undefined, warnings: [] };
   const reason = obstacle(authority);
   if (reason !== undefined) {
     return { view: undefined, warnings: [`the agent's tools are not at ${viewTarget}: ${reason}`] };
   }
-  const view = await views({ agent: agent.name, authority, roots: [origin, ...roots], directory, ...runs });
+  const view = await views({ agent: agent?.name, tool, authority, roots: [origin, ...roots], directory, ...runs });
   return { view, warnings: [] };
 }
 

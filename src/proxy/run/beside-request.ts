@@ -32,6 +32,7 @@ function asked({ timeoutMilliseconds, onOutput, signal }: Common, request: ExecR
     mounts: [],
     trees: undefined,
     view: undefined,
+    calledTool: undefined,
     alone: undefined,
     wait: false,
   } as const;

@@ -32,6 +32,8 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   readonly mounts?: readonly string[];
   /** The same, read: `withMounts`. Each is served by a process of its own. */
   readonly trees?: readonly AskedTree[] | undefined;
+  /** A tool that the command calls for a person, who has no agent: all that it sees at /ctx. */
+  readonly calledTool?: string | undefined;
   /** What its agent sees at /ctx. */
   readonly view?: AgentView | undefined;
   /** What it reads: this process's stdin, unless it is to read nothing. */

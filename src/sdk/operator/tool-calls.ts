@@ -1,25 +1,35 @@
-/** Calls of tools by their names, for a person: in a jail of an agent that may call it, as that agent would. */
+/** Calls of tools by their names, for a person: as an agent that may call it would, or as themselves. */
 import { coach } from '../../authority/refusal.js';
 import { ErrnoError } from '../../base/errno.js';
 import { agentViewer } from '../../objects/projection/agent-viewer.js';
 import { diskCatalogue } from '../../objects/projection/disk-catalogue.js';
+import { personViewer } from '../../objects/projection/person-viewer.js';
 import { toolHit, verdictOnTool } from '../../objects/projection/visible.js';
 import { withBuiltIns } from '../../objects/projection/with-built-ins.js';
+import { parseObject } from '../../objects/small-formats.js';
 import type { Host } from '../../proxy/host.js';
 
-/** Where the agent finds it. ENOENT where it has none of that name, EACCES where it may not call it; that is recorded. */
-export function calledPath(host: Host, agent: string, name: string): string {
-  const { root, uid, recorder } = host;
+function hitOf(host: Host, agent: string | undefined, name: string) {
+  const { root, uid, gid } = host;
   const catalogue = withBuiltIns(diskCatalogue(root));
-  const viewer = agentViewer({ root, uid }, agent, () => host.now().getTime()).viewer();
+  const now = () => host.now().getTime();
+  const viewing = agent === undefined ? personViewer({ uid, gid }, name, now) : agentViewer({ root, uid }, agent, now);
+  const viewer = viewing.viewer();
   const hit = toolHit(catalogue, viewer, name);
   if (hit === undefined) {
     throw new ErrnoError('ENOENT', {
       operation: `tool ${name}`,
-      reason: `there is no executable tool of that name on the path of agent ${agent}`,
+      reason: `there is no executable tool of that name on ${agent === undefined ? 'your path' : `the path of agent ${agent}`}`,
       remedy: 'ctx tool new NAME --exec FILE makes one; ctx view mount shows what there is',
     });
   }
+  return { catalogue, viewer, hit };
+}
+
+/** Where the caller finds it. ENOENT where it has none of that name, EACCES where it may not call it; that is recorded. */
+export function calledPath(host: Host, agent: string | undefined, name: string): string {
+  const { recorder } = host;
+  const { viewer, hit } = hitOf(host, agent, name);
   const verdict = verdictOnTool(viewer, name, hit);
   const reason = hit.problem ?? (verdict.allowed ? undefined : coach(verdict.reason));
   if (reason === undefined) return `/ctx/${hit.place}/${name}`;
@@ -33,4 +43,13 @@ export function calledPath(host: Host, agent: string, name: string): string {
     facts: { step, reason },
   });
   throw new ErrnoError('EACCES', { operation: `tool ${name}`, reason });
+}
+
+/** The inputs that its schema names as examples. EINVAL where the schema is wrong. */
+export function toolExamples(host: Host, agent: string | undefined, name: string): readonly unknown[] {
+  const { catalogue, hit } = hitOf(host, agent, name);
+  const text = catalogue.control(hit.place, name, 'schema')?.read().toString('utf8');
+  const { input } = text === undefined ? {} : parseObject(text, `${hit.place}/${name}.d/schema`);
+  const { examples } = (typeof input === 'object' && input !== null ? input : {}) as { readonly examples?: unknown };
+  return Array.isArray(examples) ? examples : [];
 }

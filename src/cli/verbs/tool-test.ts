@@ -1,0 +1,49 @@
+/** `ctx tool test NAME`: calls a tool with each example of its schema, and says which of the calls it answers as its schema has it. */
+import { ErrnoError, ExitCode } from '../../base/errno.js';
+import { visible } from '../../base/visible-text.js';
+import { currentDirectory } from '../../sdk/current-directory.js';
+import { execAt } from '../../sdk/workspace/command.js';
+import { counted } from '../text/change-text.js';
+import { painter, print, printJson } from '../text/output.js';
+import type { Run } from '../verb.js';
+
+interface TriedExample {
+  readonly input: string;
+  readonly exitCode: number | null;
+  /** What it said, where it failed. */
+  readonly error: string;
+}
+
+export const testTool: Run = async (call, hostOf) => {
+  const [name = ''] = call.words;
+  const { calledPath, toolExamples } = await import('../../sdk/operator/tool-calls.js');
+  const host = await hostOf();
+  const agent = call.value('agent');
+  const path = calledPath(host, agent, name);
+  const examples = toolExamples(host, agent, name);
+  if (examples.length === 0) {
+    throw new ErrnoError('EINVAL', {
+      operation: `tool ${name}`,
+      reason: 'its schema has no examples to try',
+      remedy: 'put inputs into "examples" of the input in its schema, or try one by ctx tool call',
+    });
+  }
+  const place = { agent, fork: call.value('fork'), directory: currentDirectory() };
+  const isJson = call.flag('json');
+  const paint = painter(process.stdout);
+  const tried: TriedExample[] = [];
+  for (const example of examples) {
+    const input = JSON.stringify(example);
+    const calledTool = agent === undefined ? name : undefined;
+    const { exitCode, stderr } = await execAt(host, place, [path, input], { streams: 'capture', calledTool });
+    const result = { input, exitCode, error: exitCode === 0 ? '' : (stderr?.text.trim() ?? '') };
+    tried.push(result);
+    if (isJson) continue;
+    print(`${exitCode === 0 ? paint('green', 'ok    ') : paint('red', 'failed')}  ${visible(input)}\n`);
+    for (const line of result.error.split('\n').filter(Boolean)) print(`        ${visible(line)}\n`);
+  }
+  const passed = tried.filter(({ exitCode }) => exitCode === 0).length;
+  if (isJson) printJson({ version: 1, tool: name, passed, tried });
+  else print(`${passed} of ${counted(tried.length, 'example')} passed\n`);
+  return passed === tried.length ? ExitCode.ok : ExitCode.failed;
+};
