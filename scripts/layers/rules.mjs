@@ -29,7 +29,7 @@ const rooms = {
     ['input'],
     ['exec'],
     ['kept-jail'],
-    ['setup', 'mounts'],
+    ['setup', 'tools', 'mounts'],
     ['verbs'],
     ['verbs.ts', 'call-verb.ts', 'process-caller.ts', 'command-line.ts'],
   ],

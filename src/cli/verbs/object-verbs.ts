@@ -222,7 +222,7 @@ export const objectVerbs: readonly Verb[] = [
       `ctx tool call fs.read '{"path": "README.md"}'`,
       `ctx tool call fs.read --agent coder '{"path": "README.md"}'`,
     ],
-    load: async () => (await import('./tool-call.js')).callTool,
+    load: async () => (await import('../tools/tool-call.js')).callTool,
   },
   {
     name: 'tool test',
@@ -232,7 +232,7 @@ export const objectVerbs: readonly Verb[] = [
     options: [json, { name: 'agent', value: 'NAME', summary: 'the agent that calls it; without it, you do' }, fork],
     details: ['Examples are the list "examples" of the input in its schema. Exits with 1 where one of them fails.'],
     examples: ['ctx tool test weather'],
-    load: async () => (await import('./tool-test.js')).testTool,
+    load: async () => (await import('../tools/tool-test.js')).testTool,
   },
   ...viewVerbs,
   {
