@@ -158,11 +158,14 @@ forEachUser((user) => {
 
   test('at a terminal a person says yes to what is shown, and not to what it has become', {
     skip: cannotType ?? false,
-  }, async () => {
+  }, async (context) => {
     const directory = project();
     const file = join(directory, '.ctx/project.toml');
-    const ask = (name: string) =>
-      new TypedTerminal(stage, name, directory, `sh -c '${stage.program} trust; echo ended $?'`);
+    const ask = (name: string) => {
+      const terminal = new TypedTerminal(stage, name, directory, `sh -c '${stage.program} trust; echo ended $?'`);
+      context.after(() => terminal.close());
+      return terminal;
+    };
     const refused = ask('no');
     await refused.shows(/Confirm\?/);
     refused.type('Enter');

@@ -131,9 +131,10 @@ forEachUser((user) => {
     assert.ok(!existsSync(file('BAD')));
   });
 
-  test('typed at a terminal it is not shown', { skip: cannotType ?? false }, async () => {
+  test('typed at a terminal it is not shown', { skip: cannotType ?? false }, async (context) => {
     const command = `${stage.program} secret set TYPED; echo ended`;
     const terminal = new TypedTerminal(stage, 'secret', stage.directory, command);
+    context.after(() => terminal.close());
     await terminal.shows(/value of TYPED \(not shown\):/);
     terminal.type('tok-typxd', 'BSpace', 'BSpace', 'ed', 'Enter');
     const screen = await terminal.shows(/ended/);
