@@ -294,6 +294,7 @@ forEachUser((user) => {
         'echo begun; sleep 100',
       ]);
       assert.deepEqual([code, stdout], [143, 'begun\n']);
-      assert.equal((await stage.ctx(project, ['exec', '--', 'echo', 'next'])).stdout, 'next\n');
+      const next = await stage.ctx(project, ['exec', '--', 'echo', 'next']);
+      assert.deepEqual([next.code, next.stdout, next.stderr], [0, 'next\n', '']);
     }));
 });
