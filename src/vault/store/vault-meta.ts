@@ -110,7 +110,9 @@ export function readVaultMeta(path: string): VaultMeta | undefined {
   if (value === undefined) {
     const synced = readWholeJson(syncedBeside(path));
     if (isVaultMeta(synced)) return Object.freeze({ ...synced, boot: 'before the power cut' });
-    if (readJsonFile(path) === undefined) return undefined;
+    // Read again, since it may have been made in between: what was not there before is not damaged.
+    value = readJsonFile(path);
+    if (value === undefined) return undefined;
   }
   if (isVaultMeta(value)) return Object.freeze(value);
   throw new ErrnoError('EIO', {
