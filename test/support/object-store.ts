@@ -44,7 +44,17 @@ export class ObjectStore {
     };
   }
 
-  static async start(): Promise<ObjectStore> {
+  /** Tried again: a free port may be somebody else's when the server comes to it. */
+  static async start(tries = 3): Promise<ObjectStore> {
+    try {
+      return await ObjectStore.#startOnce();
+    } catch (error) {
+      if (tries > 1) return ObjectStore.start(tries - 1);
+      throw error;
+    }
+  }
+
+  static async #startOnce(): Promise<ObjectStore> {
     const directory = mkdtempSync(join(tmpdir(), 'ctx-object-store-'));
     const [monitorPort, port] = [await freePort(), await freePort()];
     const [cluster, storage] = [randomUUID(), randomUUID()];
@@ -134,7 +144,7 @@ function configuration(directory: string, cluster: string, monitorPort: number, 
 async function untilAnswered(what: string, holds: () => Promise<boolean>): Promise<void> {
   const end = Date.now() + 60_000;
   while (!(await holds())) {
-    if (Date.now() > end) throw new Error(`waited a minute in vain until ${what}`);
+    if (Date.now() > end) throw new Error(`waited a minute for nothing until ${what}`);
     await sleep(50);
   }
 }
