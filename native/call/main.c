@@ -219,7 +219,7 @@ static bool converse(int socket, struct call *call) {
       stop_asking(&question, &watched[WATCH_ANSWER]);
     }
     if (!watched[WATCH_JAIL].revents) continue;
-    if (!receive_frame(socket, &frame)) break;
+    if (!receive_frame(socket, &frame, FRAME_MOST)) break;
     if (frame.kind == KIND_REFUSED) {
       write_whole(2, frame.payload, frame.size);
       return false;

@@ -63,7 +63,7 @@ static bool print_whole(int stream, const char *bytes, size_t size) {
 }
 
 static int relay(int owner, struct frame *frame, char *reply) {
-  while (receive_frame(owner, frame)) {
+  while (receive_frame(owner, frame, FRAME_MOST)) {
     switch (frame->kind) {
     case KIND_OUTPUT:
       if (!print_whole(STDOUT_FILENO, frame->payload, frame->size)) return complain(1, strerror(errno));

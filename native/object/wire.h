@@ -9,6 +9,8 @@
 #ifndef CTX_OBJECT_WIRE_H
 #define CTX_OBJECT_WIRE_H
 
+#include "frame.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,16 +27,5 @@ enum kind {
 };
 
 enum { FRAME_MOST = (1 << 20) + (64 << 10), INPUT_MOST = 1 << 20 };
-
-bool send_frame(int socket, enum kind kind, const void *payload, size_t size);
-
-struct frame {
-  enum kind kind;
-  size_t size;
-  char *payload; /* FRAME_MOST of room, kept from frame to frame */
-};
-
-/* False at the end, or where what comes is no frame. */
-bool receive_frame(int socket, struct frame *frame);
 
 #endif

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { ErrnoError } from '../base/errno.js';
+import { ErrnoError, hasCode } from '../base/errno.js';
 import { keeperTrialMilliseconds } from '../base/limits.js';
 
 export interface Released {
@@ -23,7 +23,10 @@ function openDescriptors(): ReadonlySet<string> {
   for (const name of readdirSync('/proc/self/fd')) {
     try {
       found.add(`${name} ${readlinkSync(`/proc/self/fd/${name}`)}`);
-    } catch {} // the listing's own
+    } catch (error) {
+      // The listing's own.
+      if (!hasCode(error, 'ENOENT')) throw error;
+    }
   }
   return found;
 }

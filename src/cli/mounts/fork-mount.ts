@@ -1,4 +1,4 @@
-/** `ctx fork mount NAME DIR` and `ctx fork unmount DIR`. */
+/** `ctx fork mount NAME DIR`. */
 import { resolve } from 'node:path';
 import { ExitCode } from '../../base/errno.js';
 import { nativeProgram } from '../../base/native-program.js';
@@ -36,14 +36,5 @@ export const mount: Run = async (call, host) => {
     signal: endedBySignals(),
     mounted: (at) => sayMounted(call, at),
   });
-  return ExitCode.ok;
-};
-
-export const unmountFork: Run = async (call) => {
-  const { unmount } = await part();
-  const directory = resolve(currentDirectory(), call.words[0] ?? '');
-  await unmount(directory);
-  if (call.flag('json')) printJson({ version: 1, directory });
-  else print(`${painter(process.stdout)('green', `unmounted ${visible(directory)}`)}\n`);
   return ExitCode.ok;
 };

@@ -73,12 +73,3 @@ export const mount: Run = async (call) => {
   const flags = ['writable', 'json'].filter((name) => call.flag(name)).map((name) => `--${name}`);
   return serveInBackground(['vfs', 'mount', ...flags, '--foreground', '--', ...call.words]);
 };
-
-export const unmountTree: Run = async (call) => {
-  const { unmount } = await part();
-  const directory = resolve(currentDirectory(), call.words[0] ?? '');
-  await unmount(directory);
-  if (call.flag('json')) printJson({ version: 1, directory });
-  else print(`${painter(process.stdout)('green', `unmounted ${visible(directory)}`)}\n`);
-  return ExitCode.ok;
-};

@@ -1,14 +1,13 @@
-/** `ctx view mount DIR` and `ctx view unmount DIR`. The server is a process of its own, as that of `ctx vfs mount`. */
+/** `ctx view mount DIR`. The server is a process of its own, as that of `ctx vfs mount`. */
 import { resolve } from 'node:path';
 import { ExitCode } from '../../base/errno.js';
 import { visible } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import { painter, print, printJson } from '../text/output.js';
 import type { Arguments, Run } from '../verb.js';
-import { serveInBackground } from './background-server.js';
+import { endedBySignals, serveInBackground } from './background-server.js';
 
 const part = async () => import('../../sdk/operator/views.js');
-const endings = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 function sayMounted(call: Arguments, directory: string): void {
   const agent = call.value('agent');
@@ -23,9 +22,7 @@ export const mountViewAt: Run = async (call, hostOf) => {
   const agent = call.value('agent');
   const directory = resolve(currentDirectory(), call.words[0] ?? '');
   if (call.flag('foreground')) {
-    const ending = new AbortController();
-    for (const name of endings) process.on(name, () => ending.abort());
-    await mountView(host, { directory, agent, signal: ending.signal, mounted: (at) => sayMounted(call, at) });
+    await mountView(host, { directory, agent, signal: endedBySignals(), mounted: (at) => sayMounted(call, at) });
     return ExitCode.ok;
   }
   // Before another process is started: what is refused is refused here.
@@ -33,13 +30,4 @@ export const mountViewAt: Run = async (call, hostOf) => {
   mountPoint(directory);
   const flags = [...(call.flag('json') ? ['--json'] : []), ...(agent === undefined ? [] : [`--agent=${agent}`])];
   return serveInBackground(['view', 'mount', ...flags, '--foreground', '--', directory]);
-};
-
-export const unmountView: Run = async (call) => {
-  const { unmount } = await part();
-  const directory = resolve(currentDirectory(), call.words[0] ?? '');
-  await unmount(directory);
-  if (call.flag('json')) printJson({ version: 1, directory });
-  else print(`${painter(process.stdout)('green', `unmounted ${visible(directory)}`)}\n`);
-  return ExitCode.ok;
 };

@@ -137,7 +137,7 @@ export const historyVerbs: readonly Verb[] = [
     words: { least: 1, most: 1 },
     options: [json],
     examples: ['ctx fork unmount ~/review'],
-    load: async () => (await loadMount()).unmountFork,
+    load: async () => (await import('../mounts/unmount.js')).unmountAt,
   },
   {
     name: 'fork delete',

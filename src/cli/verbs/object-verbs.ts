@@ -153,7 +153,7 @@ const viewVerbs: readonly Verb[] = [
     words: { least: 1, most: 1 },
     options: [json],
     examples: ['ctx view unmount ~/ctx'],
-    load: async () => (await loadView()).unmountView,
+    load: async () => (await import('../mounts/unmount.js')).unmountAt,
   },
 ];
 

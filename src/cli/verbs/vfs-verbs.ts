@@ -130,6 +130,6 @@ export const vfsVerbs: readonly Verb[] = [
     words: { least: 1, most: 1 },
     options: [json],
     examples: ['ctx vfs unmount ~/notes'],
-    load: async () => (await loadMount()).unmountTree,
+    load: async () => (await import('../mounts/unmount.js')).unmountAt,
   },
 ];

@@ -5,7 +5,6 @@ import { objectView } from '../../objects/projection/object-view.js';
 import type { Host } from '../../proxy/host.js';
 
 export { mountPoint } from '../../fuse/mount.js';
-export { unmount } from '../../fuse/unmount.js';
 
 export interface ViewMounting {
   readonly directory: string;

@@ -1,4 +1,3 @@
 /** A fork at a directory of the host, served by the process that asks for it. */
 export { mountPoint } from '../../fuse/mount.js';
-export { unmount } from '../../fuse/unmount.js';
 export { type ForkMount, mountFork } from '../../workspace/fork-mount.js';
