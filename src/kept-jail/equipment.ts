@@ -2,6 +2,8 @@
 import { type ControlGroup, makeGroup } from '../jail/cgroup.js';
 import { keptPlan } from '../jail/plan.js';
 import { ServedJail } from '../jail/serve.js';
+import type { AgentView, AgentViewRequest } from '../proxy/agent-views.js';
+import { agentViewFor, viewServer, withAgentView } from '../proxy/grants/agent-view.js';
 import type { ResolvedAuthority } from '../proxy/grants/authority-of.js';
 import { enforcedPlan } from '../proxy/grants/enforced-plan.js';
 import { secretsFor } from '../proxy/grants/injected-secrets.js';
@@ -30,6 +32,8 @@ export interface Equipment {
   readonly network: JailNetwork | undefined;
   /** Of the trees that its commands see. */
   readonly servers: TreeServers | undefined;
+  /** What its agent sees at /ctx, in every command; one of the servers. */
+  readonly view: AgentView | undefined;
   readonly record: KeptJailRecord;
   readonly resolved: ResolvedAuthority;
   readonly origin: string;
@@ -52,6 +56,7 @@ interface Parts {
   readonly jail: ServedJail | undefined;
   readonly network: JailNetwork | undefined;
   readonly servers: TreeServers | undefined;
+  readonly view: AgentView | undefined;
   /** The channels to the servers are the jail's. */
   readonly handedOver: boolean;
   readonly group: ControlGroup | undefined;
@@ -60,9 +65,11 @@ interface Parts {
 }
 
 /** Where a start failed: whatever is there already goes. */
-export async function dismantle({ jail, network, servers, handedOver, group, member, kept }: Parts): Promise<void> {
+export async function dismantle(parts: Parts): Promise<void> {
+  const { jail, network, servers, view, handedOver, group, member, kept } = parts;
   await jail?.end();
   await servers?.end(handedOver);
+  await view?.end();
   await network?.end();
   group?.remove();
   member?.leave();
@@ -77,11 +84,13 @@ export interface EquipmentRequest {
   readonly resolved: Permitted;
   /** Locked by the caller, which closes it. */
   readonly opened: OpenFork;
+  /** How tools of its agent run commands. */
+  readonly runs: Pick<AgentViewRequest, 'run' | 'runTool'>;
 }
 
 /** The jail has the fork mounted, and nothing runs in it. */
 export async function makeEquipment(asked: EquipmentRequest): Promise<[Equipment, MountedFork]> {
-  const { host, id, request, place, resolved, opened } = asked;
+  const { host, id, request, place, resolved, opened, runs } = asked;
   const { authority } = resolved;
   const { origin } = place;
   const whole = { ...request, argv: ['ctx', 'jail'], streams: 'capture' } as const;
@@ -91,6 +100,7 @@ export async function makeEquipment(asked: EquipmentRequest): Promise<[Equipment
   let group: ControlGroup | undefined;
   let network: JailNetwork | undefined;
   let servers: TreeServers | undefined;
+  let view: AgentView | undefined;
   let handedOver = false;
   let jail: ServedJail | undefined;
   try {
@@ -105,30 +115,33 @@ export async function makeEquipment(asked: EquipmentRequest): Promise<[Equipment
     const facts = { command: 'ctx jail start', roots, owners, checkpoint };
     member = await Member.enter(host.tree, opened.place, facts, opened.others, kept);
     const mounts = mountsOf(synced.fork, resolved.roots, { cache: request.cache });
-    const view = withTrees(host, viewOf({ ...whole, host, place, resolved, mounts }), request.trees ?? []);
+    const offered = await agentViewFor(host, place, { ...resolved, tool: undefined }, runs);
+    view = offered.view;
+    const own = viewOf({ ...whole, host, place, resolved, mounts, agentHome: view?.home });
+    const shown = withAgentView(withTrees(host, own, request.trees ?? []), view);
     const fork = opened.name;
     const record = new KeptJailRecord(host, { id, origin, vault: synced.fork.id, fork, resolved });
     const { privateHosts = [] } = request;
     const secrets = secretsFor(host, request.secrets);
-    network = await networkFor({ authority, privateHosts, secrets, view, onConnection: record.connections });
+    network = await networkFor({ authority, privateHosts, secrets, view: shown, onConnection: record.connections });
     group = makeGroup(authority.quota, host.lockLibrary);
-    servers = await serversOf(view, request.trees)?.();
+    servers = await serversOf(shown, [...(request.trees ?? []), ...viewServer(view, shown, fork)])?.();
     handedOver = true;
     jail = await ServedJail.make({
       program: host.jailProgram,
-      plan: enforcedPlan({ ...view, jail: { ...view.jail, controlGroups: group?.directories ?? [] } }, keptPlan),
+      plan: enforcedPlan({ ...shown, jail: { ...shown.jail, controlGroups: group?.directories ?? [] } }, keptPlan),
       lockDescriptor: kept.descriptor,
       onServer: network?.onServer,
       channels: servers?.channels,
     });
     // Said now, and with the first command, which another process may run.
-    const warnings = [...(opened.warnings ?? []), ...heldCachesText(jail.heldCaches)];
+    const warnings = [...(opened.warnings ?? []), ...offered.warnings, ...heldCachesText(jail.heldCaches)];
     for (const text of warnings) host.warn?.(text);
     record.sayLater(warnings);
-    const equipment = { jail, kept, group, network, servers, record, resolved, origin, fork };
+    const equipment = { jail, kept, group, network, servers, view, record, resolved, origin, fork };
     return [equipment, { fork: synced.fork, member, isReadOnly: false, isDown: false, running: new Set() }];
   } catch (error) {
-    await dismantle({ jail, network, servers, handedOver, group, member, kept });
+    await dismantle({ jail, network, servers, view, handedOver, group, member, kept });
     throw error;
   }
 }

@@ -6,6 +6,7 @@
  *   equipment      what a kept jail is made with     jail-record       what it has in the record of its own
  *   kept-fork      the fork from command to command (enter-fork; background-limits: what runs between commands)
  *   run-kept       one command in the kept jail      run-apart         one that needs a jail of its own
+ *   kept-runs      what tools of its agent run
  *   jail-keeper    the process that keeps it         jail-place, jail-wire, peer   its socket, and what is said there
  *
  * Where something runs in the background nothing is frozen before a command, and its report says so.
@@ -16,8 +17,10 @@ import { Room, Turns } from '../base/turns.js';
 import { uniqueName } from '../base/unique-name.js';
 import type { RunningCommand } from '../jail/serve.js';
 import { executeInOwnJail } from '../proxy/execute.js';
+import { agentViewFor, viewServer } from '../proxy/grants/agent-view.js';
 import { mountingPlan } from '../proxy/grants/enforced-plan.js';
 import { secretsFor } from '../proxy/grants/injected-secrets.js';
+import { serversOf } from '../proxy/grants/served-trees.js';
 import { type Host, type Place, placeOf } from '../proxy/host.js';
 import type { Envelope } from '../proxy/report/envelope.js';
 import { withMounts } from '../proxy/run/asked-mounts.js';
@@ -39,6 +42,7 @@ import { dismantle, type Equipment, type MountedFork, makeEquipment } from './eq
 import { recordedLack } from './jail-record.js';
 import type { KeptCommand, KeptJailRequest } from './jail-request.js';
 import { KeptFork } from './kept-fork.js';
+import { keptRuns } from './kept-runs.js';
 import { ranApart, readApart, runApart } from './run-apart.js';
 import { runKept } from './run-kept.js';
 
@@ -102,20 +106,23 @@ export class KeptJail {
     const { onProgress, signal, fork } = request;
     const id = uniqueName();
     const roots = [workspaceRoot, ...resolved.roots.map(rootKey)];
+    let jail: KeptJail | undefined;
+    const runs = keptRuns(host, request, resolved.agent?.cwd ?? place.directory, () => jail);
     const opening = { store, tree, origin, owner, fork, onProgress, signal, beside: true, purpose: 'ctx jail start' };
     const opened = await openSettled(roots, (look) => openFork({ ...opening, look }));
     try {
       const [equipment, mounted] = await recordedLack(host, place, resolved, () =>
-        makeEquipment({ host, id, request, place, resolved, opened }),
+        makeEquipment({ host, id, request, place, resolved, opened, runs }),
       );
       let hasBegun = false;
       try {
-        const jail = new KeptJail(id, host, request, equipment, mounted);
+        jail = new KeptJail(id, host, request, equipment, mounted);
         equipment.record.write('begin');
         hasBegun = true;
         await jail.#fork.letGo();
         return jail;
       } catch (error) {
+        jail = undefined;
         if (hasBegun) equipment.record.fail(error);
         await dismantle({ ...equipment, handedOver: true, member: mounted.member });
         throw error;
@@ -127,15 +134,24 @@ export class KeptJail {
 
   /** Beside those that run already, as long as there is room. */
   async exec(command: KeptCommand): Promise<Envelope> {
-    const { origin, resolved } = this.#equipment;
-    const kept = { id: this.id, host: this.#host, request: this.#request, origin, resolved };
-    const decided = await decideCommand(kept, command);
+    const decided = await this.#decide(command);
     const leave = await this.#room.enter();
     try {
       return await untilJoined(() => this.#exec(decided));
     } finally {
       leave();
     }
+  }
+
+  /** For a command that runs here already and waits for it: it takes no room of its own, or all could wait for each other. */
+  async beside(command: KeptCommand): Promise<Envelope> {
+    const decided = await this.#decide(command);
+    return untilJoined(() => this.#exec(decided));
+  }
+
+  #decide(command: KeptCommand): Promise<DecidedCommand> {
+    const { origin, resolved } = this.#equipment;
+    return decideCommand({ id: this.id, host: this.#host, request: this.#request, origin, resolved }, command);
   }
 
   end(): Promise<void> {
@@ -178,47 +194,51 @@ export class KeptJail {
       const before = [...synced.fork.others.map((other) => other.command), ...[...running].map(({ text }) => text)];
       const arrivals = member.arrivals;
       const own = { text: commandText(request.argv) };
-      return await runOnFork(host, request, {
-        place,
-        resolved,
-        synced,
-        keptJail: this.id,
-        warnings: [...this.#equipment.record.takeUnsaid(), ...(!isNew && running.size === 0 ? [background] : [])],
-        note: member,
-        beside: async () => ({
-          ...withArrived(before, member.since(arrivals)),
-          isStill: mounted.isDown && (await member.others()).length === 0,
-        }),
-        run: async (one) => {
-          await this.#fork.unwatch();
-          running.add(own);
-          member.does([...running].map(({ text }) => text).join('; '));
-          let isStarted = false;
-          const onStarted = (jail: RunningCommand, mounting: Promise<void> | undefined) => {
-            command.onStarted?.(jail);
-            // Everything is mounted: other commands may join.
-            void Promise.all([jail.started, mounting]).then(
-              () => {
-                isStarted = true;
-                fork.lock?.letGo();
-                endTurn();
-              },
-              () => undefined,
-            );
-          };
-          try {
-            return await this.#runIn(one, decided, synced.fork, isNew ? member : undefined, onStarted);
-          } finally {
-            if (isStarted) endTurn = await this.#turns.take();
-            await fork.lock?.takeAgain();
-            running.delete(own);
-            const left = [...running].map(({ text }) => text);
-            member.does(left.length > 0 ? left.join('; ') : `processes that ${own.text} left`);
-            // So that the report reads what is not being written.
-            mounted.isDown = running.size === 0 && (await this.#fork.release());
-          }
+      return await runOnFork(
+        host,
+        { ...request, view: this.#equipment.view },
+        {
+          place,
+          resolved,
+          synced,
+          keptJail: this.id,
+          warnings: [...this.#equipment.record.takeUnsaid(), ...(!isNew && running.size === 0 ? [background] : [])],
+          note: member,
+          beside: async () => ({
+            ...withArrived(before, member.since(arrivals)),
+            isStill: mounted.isDown && (await member.others()).length === 0,
+          }),
+          run: async (one) => {
+            await this.#fork.unwatch();
+            running.add(own);
+            member.does([...running].map(({ text }) => text).join('; '));
+            let isStarted = false;
+            const onStarted = (jail: RunningCommand, mounting: Promise<void> | undefined) => {
+              command.onStarted?.(jail);
+              // Everything is mounted: other commands may join.
+              void Promise.all([jail.started, mounting]).then(
+                () => {
+                  isStarted = true;
+                  fork.lock?.letGo();
+                  endTurn();
+                },
+                () => undefined,
+              );
+            };
+            try {
+              return await this.#runIn(one, decided, synced.fork, isNew ? member : undefined, onStarted);
+            } finally {
+              if (isStarted) endTurn = await this.#turns.take();
+              await fork.lock?.takeAgain();
+              running.delete(own);
+              const left = [...running].map(({ text }) => text);
+              member.does(left.length > 0 ? left.join('; ') : `processes that ${own.text} left`);
+              // So that the report reads what is not being written.
+              mounted.isDown = running.size === 0 && (await this.#fork.release());
+            }
+          },
         },
-      });
+      );
     } finally {
       if (held !== undefined) await this.#fork.rest(held);
       endTurn();
@@ -254,33 +274,41 @@ export class KeptJail {
   }
 
   /** With another network, or otherwise mounted: a jail of its own, on the same fork. */
-  #execApart(
+  async #execApart(
     { host, place, resolved, request, command }: DecidedCommand,
     warnings: readonly string[],
   ): Promise<Envelope> {
-    const { group, servers } = this.#equipment;
-    if (servers !== undefined) throw cannotBeApart();
-    return executeInOwnJail(host, request, {
-      place,
-      resolved,
-      warnings,
-      keptJail: this.id,
-      fork: this.fork,
-      run: (one, fork, { lockDescriptor, onStarted }) =>
-        runApart({
-          ...one,
-          authority: resolved.authority,
-          conversation: command.conversation,
-          treeProgram: host.tree.program,
-          counted: writtenTrees(fork),
-          vault: vaultWatchOf(fork),
-          program: this.#host.jailProgram,
-          privateHosts: this.#request.privateHosts ?? [],
-          secrets: secretsFor(host, this.#request.secrets),
-          group,
-          lockDescriptor,
-          onStarted,
-        }),
-    });
+    const { group } = this.#equipment;
+    if ((this.#request.trees ?? []).length > 0) throw cannotBeApart();
+    const runs = keptRuns(host, request, resolved.agent?.cwd ?? place.directory, () => this);
+    const { view } = await agentViewFor(host, place, { ...resolved, tool: undefined }, runs);
+    const executing = executeInOwnJail(
+      host,
+      { ...request, view },
+      {
+        place,
+        resolved,
+        warnings,
+        keptJail: this.id,
+        fork: this.fork,
+        run: (one, fork, { lockDescriptor, onStarted }) =>
+          runApart({
+            ...one,
+            servers: serversOf(one.view, viewServer(view, one.view, fork.name)),
+            authority: resolved.authority,
+            conversation: command.conversation,
+            treeProgram: host.tree.program,
+            counted: writtenTrees(fork),
+            vault: vaultWatchOf(fork),
+            program: this.#host.jailProgram,
+            privateHosts: this.#request.privateHosts ?? [],
+            secrets: secretsFor(host, this.#request.secrets),
+            group,
+            lockDescriptor,
+            onStarted,
+          }),
+      },
+    );
+    return executing.finally(() => view?.end());
   }
 }

@@ -7,6 +7,7 @@ import { keptPlan } from '../jail/plan.js';
 import { ServedJail } from '../jail/serve.js';
 import { enforcedPlan } from '../proxy/grants/enforced-plan.js';
 import type { SecretsFor } from '../proxy/grants/injected-secrets.js';
+import type { TreeServers } from '../proxy/grants/served-trees.js';
 import { type JailRun, networkFor } from '../proxy/run/run.js';
 import { type KeptRunRequest, runKept } from './run-kept.js';
 
@@ -15,6 +16,8 @@ export interface ApartRequest extends Omit<KeptRunRequest, 'jail' | 'network'> {
   readonly privateHosts: readonly string[];
   readonly secrets: SecretsFor;
   readonly lockDescriptor: number | undefined;
+  /** Of its agent's view. */
+  readonly servers: (() => Promise<TreeServers>) | undefined;
 }
 
 export const ranApart =
@@ -28,12 +31,15 @@ export async function runApart(request: ApartRequest): Promise<JailRun> {
   // That of the kept jail, so that its limits hold for both together.
   const controlGroups = group?.directories ?? [];
   const network = await networkFor(request);
+  let servers: TreeServers | undefined;
   try {
+    servers = await request.servers?.();
     const jail = await ServedJail.make({
       program,
       plan: enforcedPlan({ ...view, jail: { ...view.jail, controlGroups } }, keptPlan),
       lockDescriptor,
       onServer: network?.onServer,
+      channels: servers?.channels,
     });
     try {
       const ran = await runKept({ ...request, jail, network });
@@ -42,6 +48,7 @@ export async function runApart(request: ApartRequest): Promise<JailRun> {
       await jail.end();
     }
   } finally {
+    await servers?.end(true);
     await network?.end();
   }
 }

@@ -8,13 +8,18 @@ import type { Quota } from '../authority/quota.js';
 import { ErrnoError } from '../base/errno.js';
 import { storePaths } from '../vault/store/layout.js';
 import type { Owner } from '../vault/vault.js';
+import { agentViewFor, type OfferedView, viewServer, withAgentView } from './grants/agent-view.js';
+import { apartView } from './grants/apart-view.js';
+import type { EnforcedView } from './grants/enforced-plan.js';
+import { readOnlyByRequest } from './grants/read-only-by-request.js';
 import { serversOf, treeText, withTrees } from './grants/served-trees.js';
-import { type Host, placeOf } from './host.js';
+import { type Host, type Place, placeOf } from './host.js';
 import type { LiveEnvelope } from './report/envelope.js';
 import { mountReports, mountWarnings } from './report/mount-reports.js';
 import { recordedRefusal } from './report/recorded-refusal.js';
 import { withMounts } from './run/asked-mounts.js';
-import { authorityFor, refusedEntry } from './run/authority-for.js';
+import { authorityFor, type Permitted, refusedEntry } from './run/authority-for.js';
+import { runsBeside } from './run/beside-runs.js';
 import { type ExecRequest, refuseNoCommand } from './run/exec-request.js';
 import { liveNote, recordInterruptedLive } from './run/live-runs.js';
 import { liveView, writesAsOwner } from './run/live-view.js';
@@ -33,8 +38,9 @@ function nobodyHere(owner: Owner): readonly string[] {
 }
 
 /** Whoever asked for these would have been promised them. */
-function refuseFork({ fork, readonly = false }: LiveRequest): void {
-  if (fork === undefined && !readonly) return;
+function refuseFork({ fork, readonly = false, apart }: LiveRequest): void {
+  // What a tool may do to the directory is its cap's to say.
+  if (apart !== undefined || (fork === undefined && !readonly)) return;
   throw new ErrnoError('EINVAL', {
     operation: 'jail run',
     reason: `expected no ${readonly ? 'read-only workspace' : 'fork'}: a command on the directory itself has none`,
@@ -74,15 +80,37 @@ export async function executeLive(host: Host, asked: LiveRequest): Promise<LiveE
   const { argv, environmentAdditions, weakened, trees = [] } = request;
   const mounts = unusedFork(host, place);
   await resolved.permission.confirmDirectories();
-  const view = await recordedRefusal(
-    host,
-    () => refusedEntry(place, request, resolved.agent),
-    () => {
-      refuseForkLimits(resolved.authority.quota);
-      const shown = viewOf({ host, place, resolved, mounts, argv, environmentAdditions, weakened });
-      return withTrees(host, liveView(shown, owner, host.store.directory), trees);
-    },
-  );
+  const startsIn = resolved.agent?.cwd ?? place.directory;
+  const runs = runsBeside(host, () => ({ ...request, wait: false }), startsIn, executeLive);
+  const offered = await agentViewFor(host, place, { ...resolved, tool: undefined }, runs);
+  const viewOfDirectory = () => {
+    refuseForkLimits(resolved.authority.quota);
+    const agentHome = offered.view?.home;
+    const shown = viewOf({ host, place, resolved, mounts, argv, environmentAdditions, weakened, agentHome });
+    const own = request.apart === undefined ? shown : apartView(shown, request.apart);
+    const readOnly = [...readOnlyByRequest(place, resolved, request), ...own.readOnly];
+    const live = liveView({ ...own, readOnly }, owner, host.store.directory);
+    return withAgentView(withTrees(host, live, trees), offered.view);
+  };
+  try {
+    const view = await recordedRefusal(host, () => refusedEntry(place, request, resolved.agent), viewOfDirectory);
+    return await runOnDirectory(host, request, { place, resolved, view, offered });
+  } finally {
+    await offered.view?.end();
+  }
+}
+
+interface LiveTarget {
+  readonly place: Place;
+  readonly resolved: Permitted;
+  readonly view: EnforcedView;
+  readonly offered: OfferedView;
+}
+
+async function runOnDirectory(host: Host, request: LiveRequest, target: LiveTarget): Promise<LiveEnvelope> {
+  const { place, resolved, view, offered } = target;
+  const { origin, owner } = place;
+  const { trees = [] } = request;
   const { report } = await runOnTarget(host, request, {
     place,
     resolved,
@@ -98,7 +126,7 @@ export async function executeLive(host: Host, asked: LiveRequest): Promise<LiveE
         ...command,
         counted: [],
         onStarted: request.onStarted,
-        servers: serversOf(command.view, trees),
+        servers: serversOf(command.view, [...trees, ...viewServer(offered.view, command.view, undefined)]),
       }),
     // Nothing is told apart from what was there before.
     look: async () => ({ seen: undefined, facts: {} }),
@@ -109,7 +137,7 @@ export async function executeLive(host: Host, asked: LiveRequest): Promise<LiveE
     ...report,
     workspace: { origin, vault: null, fork: null },
     live: [origin, ...resolved.live],
-    warnings: [...report.warnings, ...nobodyHere(owner), ...mountWarnings(trees, how)],
+    warnings: [...report.warnings, ...nobodyHere(owner), ...offered.warnings, ...mountWarnings(trees, how)],
     ...(reports.length === 0 ? {} : { mounts: reports }),
   };
 }

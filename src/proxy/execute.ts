@@ -4,19 +4,12 @@
  * The fork is locked until the command has started, and again while its report is made; meanwhile others may join (group.ts of
  * the vault). Whatever happens nothing stays mounted: the jail ends with this process, and is in the group until it has.
  */
-import { closeSync, mkdirSync, openSync, unlinkSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
-import { fromSystemError } from '../base/errno.js';
-import { lazily } from '../base/lazily.js';
-import { uniqueName } from '../base/unique-name.js';
 import type { RunningJail } from '../jail/launch.js';
 import { writtenTrees } from '../vault/fork-trees.js';
 import { commandText } from '../vault/store/group.js';
-import { rootKey, storePaths, workspaceRoot } from '../vault/store/layout.js';
+import { rootKey, workspaceRoot } from '../vault/store/layout.js';
 import { Member } from '../vault/store/member.js';
-import { Tree } from '../vault/tree/tree.js';
 import { closeFork, type OpenFork, openFork } from '../vault/vault.js';
-import type { AgentViewRequest } from './agent-views.js';
 import { agentViewFor, viewServer } from './grants/agent-view.js';
 import { ownersOf } from './grants/jail-identity.js';
 import { serversOf } from './grants/served-trees.js';
@@ -24,7 +17,7 @@ import { type Host, type Place, placeOf } from './host.js';
 import type { Envelope } from './report/envelope.js';
 import { withMounts } from './run/asked-mounts.js';
 import { authorityFor, type Permitted } from './run/authority-for.js';
-import { besideRequest, toolRequest } from './run/beside-request.js';
+import { runsBeside } from './run/beside-runs.js';
 import { type ExecRequest, refuseNoCommand } from './run/exec-request.js';
 import { joinedFork, refuseOtherOwners } from './run/join-fork.js';
 import { recordInterruptedLive } from './run/live-runs.js';
@@ -141,7 +134,7 @@ export async function execute(host: Host, asked: ExecRequest): Promise<Envelope>
   const resolved = await authorityFor(host, place, request);
   let name = request.fork;
   const startsIn = resolved.agent?.cwd ?? place.directory;
-  const runs = runsBeside(host, () => ({ ...request, fork: name }), startsIn);
+  const runs = runsBeside(host, () => ({ ...request, fork: name }), startsIn, execute);
   const { view, warnings } = await agentViewFor(host, place, { ...resolved, tool: request.calledTool }, runs);
   try {
     return await executeInOwnJail(
@@ -166,53 +159,5 @@ export async function execute(host: Host, asked: ExecRequest): Promise<Envelope>
     );
   } finally {
     await view?.end();
-  }
-}
-
-/** For commands beside one: how a process that runs a single command starts programs is not for several at once. */
-function hostApart(host: Host): () => Host {
-  const { tree, lockLibrary } = host;
-  return lazily(() =>
-    host.starter === undefined
-      ? host
-      : { ...host, starter: undefined, tree: new Tree({ program: tree.program, lockLibrary }) },
-  );
-}
-
-/** For tools that the command called: decided, recorded and run as every command, in a jail of its own beside the caller's. */
-function runsBeside(
-  host: Host,
-  request: () => ExecRequest,
-  startsIn: string,
-): Pick<AgentViewRequest, 'run' | 'runTool'> {
-  const apart = hostApart(host);
-  const ended = ({ exitCode, signal, timedOut }: Envelope) => ({ exitCode, signal, timedOut });
-  return {
-    run: async (command) => ended(await execute(apart(), besideRequest(request(), command, startsIn))),
-    runTool: async (command) => {
-      const input = inputFile(storePaths(host.store.directory).runs, command.input);
-      const { path, identity } = command.program;
-      const program = { source: path, target: `/ctx/tool/${command.name}`, access: 'read only', identity } as const;
-      try {
-        return ended(await execute(apart(), toolRequest(request(), command, program, input)));
-      } finally {
-        closeSync(input);
-      }
-    },
-  };
-}
-
-/** A file without a name that holds what a tool reads. */
-function inputFile(directory: string, bytes: Buffer): number {
-  const path = join(directory, `input-${uniqueName()}`);
-  try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-    const descriptor = openSync(path, 'wx+', 0o600);
-    unlinkSync(path);
-    // At a place, so that whoever reads begins at the start.
-    for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at, bytes.length - at, at);
-    return descriptor;
-  } catch (error) {
-    throw fromSystemError(error, 'keep the input of a tool', path);
   }
 }

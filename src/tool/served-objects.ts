@@ -31,6 +31,10 @@ interface Diffed {
 }
 
 async function diffOf(host: Host, asked: Diffed, onText: (text: string) => void): Promise<void> {
+  if (asked.fork === undefined) {
+    const reason = 'this command runs on the directory itself, so there is no fork';
+    throw new ErrnoError('ENOTSUP', { operation: 'fork.diff', reason });
+  }
   const [{ diffOfFork }, { diffText }] = await Promise.all([
     import('../workspace/fork-diff.js'),
     import('../vault/forks/diff-text.js'),

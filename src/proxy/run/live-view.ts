@@ -25,7 +25,8 @@ export function liveView(view: EnforcedView, owner: Owner, base: string): Enforc
       ...(asOwner ? { asOwner } : {}),
     }),
   );
-  const temporary = jail.shared.filter(({ ofFork }) => ofFork === true).map(({ target }) => target);
+  const ofFork = jail.shared.filter((path) => path.ofFork === true).map(({ target }) => target);
+  const temporary = [...(jail.temporary ?? []), ...ofFork];
   const shared = [...workspace, ...jail.shared.filter(({ ofFork }) => ofFork !== true)];
   return { ...view, jail: { ...jail, base, overlays: [], shared, temporary } };
 }

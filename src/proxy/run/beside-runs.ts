@@ -1,0 +1,64 @@
+/** What tools run for the command that called them: decided, recorded and run as every command, in jails beside the caller's. */
+import { closeSync, mkdirSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { fromSystemError } from '../../base/errno.js';
+import { lazily } from '../../base/lazily.js';
+import { uniqueName } from '../../base/unique-name.js';
+import { storePaths } from '../../vault/store/layout.js';
+import { Tree } from '../../vault/tree/tree.js';
+import type { AgentViewRequest, BesideEnd } from '../agent-views.js';
+import type { Host } from '../host.js';
+import { besideRequest, toolRequest } from './beside-request.js';
+import type { ExecRequest } from './exec-request.js';
+
+/** For commands beside one: how a process that runs a single command starts programs is not for several at once. */
+function hostApart(host: Host): () => Host {
+  const { tree, lockLibrary } = host;
+  return lazily(() =>
+    host.starter === undefined
+      ? host
+      : { ...host, starter: undefined, tree: new Tree({ program: tree.program, lockLibrary }) },
+  );
+}
+
+/** A file without a name that holds what a tool reads. */
+function inputFile(directory: string, bytes: Buffer): number {
+  const path = join(directory, `input-${uniqueName()}`);
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const descriptor = openSync(path, 'wx+', 0o600);
+    unlinkSync(path);
+    // At a place, so that whoever reads begins at the start.
+    for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at, bytes.length - at, at);
+    return descriptor;
+  } catch (error) {
+    throw fromSystemError(error, 'keep the input of a tool', path);
+  }
+}
+
+export function endOf({ exitCode, signal, timedOut }: BesideEnd): BesideEnd {
+  return { exitCode, signal, timedOut };
+}
+
+/** `request` is the caller's own, `startsIn` where such a command starts by itself, `execute` what runs one. */
+export function runsBeside(
+  host: Host,
+  request: () => ExecRequest,
+  startsIn: string,
+  execute: (host: Host, request: ExecRequest) => Promise<BesideEnd>,
+): Pick<AgentViewRequest, 'run' | 'runTool'> {
+  const apart = hostApart(host);
+  return {
+    run: async (command) => endOf(await execute(apart(), besideRequest(request(), command, startsIn))),
+    runTool: async (command) => {
+      const input = inputFile(storePaths(host.store.directory).runs, command.input);
+      const { path, identity } = command.program;
+      const program = { source: path, target: `/ctx/tool/${command.name}`, access: 'read only', identity } as const;
+      try {
+        return endOf(await execute(apart(), toolRequest(request(), command, program, input)));
+      } finally {
+        closeSync(input);
+      }
+    },
+  };
+}

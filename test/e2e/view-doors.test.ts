@@ -1,0 +1,138 @@
+/** Every jail that runs for an agent has its view at /ctx: commands on the directory itself, kept jails, harnesses, MCP. */
+import assert from 'node:assert/strict';
+import { accessSync, constants, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { Envelope } from '../../src/proxy/report/envelope.js';
+import { inKeptJail } from '../support/kept-jail.js';
+import { ProcessTransport, told } from '../support/mcp-client.js';
+import { recordsOf } from '../support/record.js';
+import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
+
+const tools = ['fs.read', 'fs.list', 'fs.stat', 'fs.write', 'fs.replace', 'fs.search', 'shell.exec', 'fork.diff'];
+
+async function agent(stage: Stage, cwd: string, name: string, allowed: readonly string[] = tools): Promise<void> {
+  const policy = allowed.map((tool) => `allow ${name}_t tool:${tool} execute\n`).join('');
+  const made = await stage.ctx(cwd, ['agent', 'new', name]);
+  assert.equal(made.code, 0, made.stderr);
+  const set = await stage.ctx(cwd, ['agent', 'set', name, 'policy', policy]);
+  assert.equal(set.code, 0, set.stderr);
+}
+
+function reasonToSkip(): string | undefined {
+  try {
+    accessSync('/dev/fuse', constants.R_OK | constants.W_OK);
+    return undefined;
+  } catch {
+    return '/dev/fuse cannot be opened here';
+  }
+}
+
+/** What each door has to answer with, line by line. */
+const script = [
+  'echo $CTX_ROOT $CTX_HOME $CTX_PATH $HOME',
+  'touch ~/kept && echo home',
+  'echo /ctx/tool/fs.r*',
+  `/ctx/tool/fs.read '{"path":"file"}'`,
+  `echo '{"cmd":"cat file; echo $HOME"}' | /ctx/tool/shell.exec`,
+  `/ctx/tool/fs.search '{"pattern":"^o"}'`,
+  `/ctx/tool/fs.read '{"path":"/etc/passwd"}' 2>/dev/null; echo $?`,
+].join('\n');
+
+forEachUser((user) => {
+  const skip = reasonToSkip();
+  describe('every door of an agent', skip === undefined ? { concurrency: 1 } : { skip }, () => {
+    const stage = useStage(user);
+    const home = `/ctx/home/${user.uid}`;
+    const wanted = (name: string) =>
+      [
+        `/ctx ${home} /ctx/tool:${home}/tool ${home}/agent/${name}`,
+        'home',
+        '/ctx/tool/fs.read /ctx/tool/fs.read.d /ctx/tool/fs.replace /ctx/tool/fs.replace.d',
+        'one',
+        'one',
+        `${home}/agent/${name}`,
+        './file:1:one',
+        '13',
+        '',
+      ].join('\n');
+    const leftViews = () => readdirSync(join(stage.store, 'view'));
+
+    test('a command on the directory itself, which has no fork to look at', async () => {
+      const project = stage.project('echo one > file; chmod 777 . file');
+      await agent(stage, project, 'liver');
+      const exec = ['exec', '--live', '--json', '--agent', 'liver', '--', 'sh', '-c'];
+      const { stdout, stderr } = await stage.ctx(project, [
+        ...exec,
+        `${script}\n/ctx/tool/fs.write '{"path":"new","content":"n"}' && cat new; /ctx/tool/fork.diff {}; echo $?`,
+      ]);
+      const report = parseJson(stdout, stderr) as Envelope;
+      assert.equal(report.stdout?.text, `${wanted('liver')}n69\n`, report.stderr?.text);
+      assert.deepEqual(leftViews(), []);
+    });
+
+    test('the commands of a kept jail, and shell.exec is one of them', async () => {
+      const project = stage.project('echo one > file');
+      await agent(stage, project, 'keeper');
+      const options = ['--agent', 'keeper'];
+      await inKeptJail(
+        stage,
+        async () => {
+          const exec = ['jail', 'exec', '--json', '--', 'sh', '-c'];
+          const { stdout, stderr } = await stage.ctx(project, [
+            ...exec,
+            `${script}
+            [ "$(readlink /proc/self/ns/pid)" = "$(/ctx/tool/shell.exec '{"cmd":"readlink /proc/self/ns/pid"}')" ] && echo same
+            /ctx/tool/fs.write '{"path":"new","content":"n"}'; /ctx/tool/fork.diff '{"path":"new"}' | grep '^+n'`,
+          ]);
+          const report = parseJson(stdout, stderr) as Envelope;
+          assert.equal(report.stdout?.text, `${wanted('keeper')}same\n+n\n`, report.stderr?.text);
+          const joined = await stage.ctx(project, ['exec', ...options, '--', 'sh', '-c', `${script}; cat new`]);
+          assert.equal(joined.stdout, `${wanted('keeper')}n`, joined.stderr);
+          assert.equal(leftViews().length, 1, 'one view for all of its commands');
+          // It follows what its agent may do at once, while a command runs.
+          const without = tools.slice(1).map((tool) => `allow keeper_t tool:${tool} execute\n`);
+          const waiting = stage.startCtx(project, [
+            'jail',
+            'exec',
+            '--',
+            'sh',
+            '-c',
+            'touch .up; while ls /ctx/tool/fs.read; do sleep 0.05; done > /dev/null 2>&1; ls /ctx/tool/fs.list',
+          ]);
+          await new Promise((resolve) => setTimeout(resolve, 300));
+          await stage.ctx(project, ['agent', 'set', 'keeper', 'policy', without.join('')]);
+          assert.equal((await waiting.finished).stdout, '/ctx/tool/fs.list\n');
+        },
+        { project, options },
+      );
+      assert.deepEqual(leftViews(), []);
+    });
+
+    test('a harness', async () => {
+      const project = stage.project('echo one > file');
+      await agent(stage, project, 'runner');
+      const { stdout, stderr } = await stage.ctx(project, ['run', '--agent', 'runner', 'sh', '-c', script]);
+      assert.equal(stdout, wanted('runner'), stderr);
+    });
+
+    test('exec of an MCP server', async () => {
+      const project = stage.project('echo one > file');
+      await agent(stage, project, 'served');
+      const server = stage.startCtx(project, ['mcp', '--agent', 'served'], { stdio: ['pipe', 'pipe', 'pipe'] });
+      const client = new Client({ name: 'test', version: '1' });
+      await client.connect(new ProcessTransport(server));
+      try {
+        const { facts, text } = told(await client.callTool({ name: 'exec', arguments: { shell: script } }));
+        assert.equal(facts['stdout'], wanted('served'), text);
+      } finally {
+        await client.close();
+      }
+      assert.deepEqual(leftViews(), []);
+      const calls = recordsOf(stage.store).filter(({ type, agent: by }) => type === 'tool.call' && by === 'served');
+      assert.equal(calls.filter(({ status }) => status === 'begin').length, 4);
+    });
+  });
+});
