@@ -1,5 +1,6 @@
 /** Which verb a call means. Some are two words, a noun and what to do with it: `agent new`. Pure. */
 import { ErrnoError } from '../base/errno.js';
+import { nearestWord } from '../base/nearest-word.js';
 import type { Verb } from './verb.js';
 
 /** The noun of a verb of two words. */
@@ -29,16 +30,23 @@ export function refuseVerb(verbs: readonly Verb[], given: readonly string[]): ne
   const [first = '', second] = given;
   const group = verbsOfGroup(verbs, first);
   if (group.length > 0) {
-    const known = group.map(({ name }) => name).join(', ');
+    const known = group.map(({ name }) => name);
+    const meant = second === undefined ? undefined : nearestWord(`${first} ${second}`, known);
     throw new ErrnoError('EINVAL', {
       operation: `ctx ${first}`,
-      reason: `${second === undefined ? 'expected one of' : `unknown verb '${first} ${second}'; valid verbs:`} ${known}`,
-      remedy: `ctx ${first} --help shows the usage`,
+      reason: `${second === undefined ? 'expected one of' : `unknown verb '${first} ${second}'; valid verbs:`} ${known.join(', ')}`,
+      remedy: meant === undefined ? `ctx ${first} --help shows the usage` : `ctx ${meant}`,
     });
   }
+  const isOption = first.startsWith('-');
+  const meant = nearestWord(first, [...new Set(verbs.map((verb) => groupOf(verb) ?? verb.name))]);
   throw new ErrnoError('EINVAL', {
-    operation: 'ctx',
-    reason: first.startsWith('-') ? `unknown option ${first}` : `unknown verb '${first}'`,
-    remedy: `ctx --help lists the verbs${first.startsWith('-') ? '' : `; to run a command: ctx exec -- ${first} ...`}`,
+    operation: isOption ? 'read the options' : 'find the verb',
+    reason: isOption ? `unknown option ${first}` : `unknown verb '${first}'`,
+    remedy: [
+      ...(meant === undefined ? [] : [`ctx ${meant}`]),
+      'ctx --help lists the verbs',
+      ...(isOption ? [] : [`to run a command: ctx exec -- ${first} ...`]),
+    ].join('; '),
   });
 }

@@ -72,6 +72,7 @@ describe('the words of a call', () => {
   it('are refused with what was expected', () => {
     assert.match(refusal(exec, ['--nope']), /unknown option --nope; valid options: --json, --timeout, --report, --env/);
     assert.match(refusal(exec, ['-j']), /unknown option -j/);
+    assert.match(refusal(exec, ['--tiemout=3']), /unknown option --tiemout=3; did you mean --timeout\?/);
     assert.match(refusal(exec, ['--json=1']), /--json takes no value/);
     assert.match(refusal(exec, ['--timeout']), /expected DURATION after --timeout/);
     assert.match(refusal(exec, ['--json', '--json']), /--json was given twice/);

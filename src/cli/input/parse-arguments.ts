@@ -1,5 +1,6 @@
 /** A verb's words and options, by its table. Pure; what does not fit is refused with what was expected. */
 import { ErrnoError } from '../../base/errno.js';
+import { nearestWord } from '../../base/nearest-word.js';
 import type { Arguments, Option, Verb } from '../verb.js';
 
 function refuse(verb: Verb, reason: string): never {
@@ -62,8 +63,13 @@ export function parseArguments(verb: Verb, given: readonly string[]): Arguments 
       const match = /^--([a-z-]+)(?:=(.*))?$/s.exec(word);
       const option = verb.options.find(({ name }) => name === match?.[1]);
       if (option === undefined) {
-        const known = verb.options.map(({ name }) => `--${name}`).join(', ');
-        return refuse(verb, `unknown option ${word}; valid options: ${known}`);
+        const known = verb.options.map(({ name }) => name);
+        const meant = nearestWord(word.replace(/^-+|=.*/gs, ''), known);
+        const help =
+          meant === undefined
+            ? `valid options: ${known.map((name) => `--${name}`).join(', ')}`
+            : `did you mean --${meant}?`;
+        return refuse(verb, `unknown option ${word}; ${help}`);
       }
       const values = found.get(option.name) ?? [];
       if (values.length > 0 && option.repeated !== true) refuse(verb, `--${option.name} was given twice`);
