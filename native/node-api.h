@@ -17,9 +17,11 @@ typedef napi_value (*napi_callback)(napi_env, napi_callback_info);
 
 extern int napi_get_cb_info(napi_env, napi_callback_info, size_t *, napi_value *, napi_value *, void **);
 extern int napi_get_value_int32(napi_env, napi_value, int32_t *);
+extern int napi_get_value_int64(napi_env, napi_value, int64_t *);
 extern int napi_get_value_string_utf8(napi_env, napi_value, char *, size_t, size_t *);
 extern int napi_get_buffer_info(napi_env, napi_value, void **, size_t *);
 extern int napi_create_int32(napi_env, int32_t, napi_value *);
+extern int napi_create_int64(napi_env, int64_t, napi_value *);
 extern int napi_create_function(napi_env, const char *, size_t, napi_callback, void *, napi_value *);
 extern int napi_set_named_property(napi_env, napi_value, const char *, napi_value);
 extern int napi_set_element(napi_env, napi_value, uint32_t, napi_value);

@@ -12,6 +12,10 @@
  * and lets go of it when they have the lock. Who has just had the lock has to come through it behind the one that
  * waits.
  *
+ * Locks of others on this machine: range(descriptor, kind, start, end, test) is of bytes and belongs to the open file,
+ * whole(descriptor, kind) is flock's; kinds are 0 none, 1 shared, 2 exclusive; end 0 is whatever the file grows to. They
+ * never wait. They return 0 or a negative errno; range also [kind, start, end] of a lock that is in the way of a test.
+ *
  * An attribute that marks a directory of the store: mark(descriptor) and marked(descriptor) return 0 or an errno.
  */
 #include "node-api.h"
@@ -112,6 +116,51 @@ static napi_value unlock(napi_env env, napi_callback_info info) {
   return answer(env, info, unlock_now);
 }
 
+static int64_t number_at(napi_env env, napi_value value) {
+  int64_t result = -1;
+  return napi_get_value_int64(env, value, &result) == 0 ? result : -1;
+}
+
+static napi_value whole_number(napi_env env, int64_t value) {
+  napi_value result = NULL;
+  napi_create_int64(env, value, &result);
+  return result;
+}
+
+static const short range_kinds[] = {F_UNLCK, F_RDLCK, F_WRLCK};
+static const int whole_kinds[] = {LOCK_UN, LOCK_SH, LOCK_EX};
+
+static napi_value range(napi_env env, napi_callback_info info) {
+  size_t count = 5;
+  napi_value given[5] = {NULL, NULL, NULL, NULL, NULL};
+  napi_get_cb_info(env, info, &count, given, NULL, NULL);
+  if (count < 5) return whole_number(env, -EINVAL);
+  int64_t kind = number_at(env, given[1]), start = number_at(env, given[2]), end = number_at(env, given[3]);
+  int test = number_at(env, given[4]) == 1;
+  if (kind < 0 || kind > 2 || start < 0 || end < 0) return whole_number(env, -EINVAL);
+  struct flock asked = {.l_type = range_kinds[kind], .l_whence = SEEK_SET, .l_start = start};
+  asked.l_len = end == 0 ? 0 : end - start;
+  if (fcntl((int)number_at(env, given[0]), test ? F_OFD_GETLK : F_OFD_SETLK, &asked) != 0)
+    return whole_number(env, -errno);
+  if (!test || asked.l_type == F_UNLCK) return whole_number(env, 0);
+  napi_value result = NULL;
+  napi_create_array_with_length(env, 3, &result);
+  napi_set_element(env, result, 0, whole_number(env, asked.l_type == F_RDLCK ? 1 : 2));
+  napi_set_element(env, result, 1, whole_number(env, asked.l_start));
+  napi_set_element(env, result, 2, whole_number(env, asked.l_len == 0 ? 0 : asked.l_start + asked.l_len));
+  return result;
+}
+
+static napi_value whole(napi_env env, napi_callback_info info) {
+  size_t count = 2;
+  napi_value given[2] = {NULL, NULL};
+  napi_get_cb_info(env, info, &count, given, NULL, NULL);
+  int64_t kind = count < 2 ? -1 : number_at(env, given[1]);
+  if (kind < 0 || kind > 2) return whole_number(env, -EINVAL);
+  int failed = flock((int)number_at(env, given[0]), whole_kinds[kind] | LOCK_NB) != 0;
+  return whole_number(env, failed ? -errno : 0);
+}
+
 napi_value napi_register_module_v1(napi_env env, napi_value exports) {
   napi_value function = NULL;
   napi_create_function(env, "lock", 4, lock, NULL, &function);
@@ -122,5 +171,9 @@ napi_value napi_register_module_v1(napi_env env, napi_value exports) {
   napi_set_named_property(env, exports, "mark", function);
   napi_create_function(env, "marked", 6, marked, NULL, &function);
   napi_set_named_property(env, exports, "marked", function);
+  napi_create_function(env, "range", 5, range, NULL, &function);
+  napi_set_named_property(env, exports, "range", function);
+  napi_create_function(env, "whole", 5, whole, NULL, &function);
+  napi_set_named_property(env, exports, "whole", function);
   return exports;
 }

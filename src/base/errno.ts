@@ -27,6 +27,7 @@ export type ErrnoCode =
   | 'ENODEV'
   | 'ENOENT'
   | 'ENOEXEC'
+  | 'ENOLCK'
   | 'ENOMEM'
   | 'ENOSPC'
   | 'ENOSYS'

@@ -452,6 +452,9 @@ export const s3MovedObjects = 10_000;
 /** One answer of a WebDAV server that is in memory at once: a listing of hundreds of thousands of names, or a file from a server without ranges. */
 export const webdavAnswerBytes = 128 * 1024 * 1024;
 
+/** Advisory locks of one file that a tree keeps itself: each is compared with every other one. Beyond it: ENOLCK. */
+export const locksOfFile = 4_096;
+
 /** Until rclone serves: it asks its remote first. */
 export const rcloneStartMilliseconds = 30_000;
 

@@ -28,6 +28,11 @@ export class Awaited {
     return this.#promises.size;
   }
 
+  /** Those that wait for a lock: without an end, and for each other. */
+  get locks(): number {
+    return this.#dispatch.waitingForLocks;
+  }
+
   /** Resolves when it is answered. */
   add(request: Buffer, answer: Promise<Buffer | undefined>): Promise<void> {
     const unique = request.readBigUInt64LE(8);
@@ -49,6 +54,7 @@ export class Awaited {
   interrupts(request: Buffer): boolean {
     if (request.readUInt32LE(4) !== opcodes.interrupt) return false;
     const unique = request.readBigUInt64LE(inHeaderBytes);
+    if (this.#dispatch.givesUp(unique)) return true;
     const waiting = this.#waiting.get(unique);
     if (waiting === undefined || waiting.timer !== undefined) return true;
     // Not at once: most signals kill nobody, and most answers are on their way.
@@ -63,6 +69,7 @@ export class Awaited {
   }
 
   async all(): Promise<void> {
+    this.#dispatch.givesUpLocks();
     await Promise.all(this.#promises);
   }
 }

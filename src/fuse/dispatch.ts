@@ -4,8 +4,9 @@
  */
 import { constants } from 'node:os';
 import { ErrnoError } from '../base/errno.js';
-import { type Answer, type Steps, settle } from '../vfs/answer.js';
+import { type Answer, ask, type Steps, settle } from '../vfs/answer.js';
 import type { FileSystem } from '../vfs/filesystem.js';
+import { LockRequests } from './lock-requests.js';
 import { body, type DispatchOptions, listed, Operations, type Request, valued } from './operations.js';
 import { entryBytes, kindOfMode, mostWriteBytes, opcodes, outHeaderBytes, readName, readNumber } from './wire.js';
 
@@ -31,6 +32,7 @@ type Serve = (request: Request) => Steps<End> | End;
 export class Dispatch {
   readonly #fs: FileSystem;
   readonly #operations: Operations;
+  readonly #locks: LockRequests;
   /** Of an engine that answers at once: one reply at a time is written, and sent before the next one begins. */
   readonly #shared: Buffer | undefined;
   readonly #serve: ReadonlyMap<number, Serve>;
@@ -38,6 +40,7 @@ export class Dispatch {
   constructor(options: DispatchOptions) {
     this.#fs = options.filesystem;
     this.#operations = new Operations(options);
+    this.#locks = new LockRequests(options.filesystem);
     const isImmediate = options.filesystem.capabilities.immediate;
     this.#shared = isImmediate ? Buffer.allocUnsafeSlow(outHeaderBytes + mostWriteBytes + 4096) : undefined;
     this.#serve = this.#table();
@@ -51,7 +54,8 @@ export class Dispatch {
     const opcode = bytes.readUInt32LE(4);
     const unique = bytes.readBigUInt64LE(8);
     const serve = this.#serve.get(opcode);
-    const reply = this.#shared ?? Buffer.allocUnsafe(replyBytes(opcode, bytes));
+    const own = this.#shared === undefined || opcode === opcodes.setlkw;
+    const reply = own ? Buffer.allocUnsafe(replyBytes(opcode, bytes)) : (this.#shared ?? bytes);
     if (serve === undefined) return refused(reply, unique, -errno.ENOSYS);
     const request: Request = {
       bytes,
@@ -74,6 +78,24 @@ export class Dispatch {
     }
   }
 
+  /** Whether its answer may come later: of a wait for a lock, whatever the engine. */
+  mayWait(bytes: Buffer): boolean {
+    return this.#shared === undefined || bytes.readUInt32LE(4) === opcodes.setlkw;
+  }
+
+  /** True where it waits for a lock, and answers soon by itself. */
+  givesUp(unique: bigint): boolean {
+    return this.#locks.givesUp(unique);
+  }
+
+  get waitingForLocks(): number {
+    return this.#locks.waiting;
+  }
+
+  givesUpLocks(): void {
+    this.#locks.givesUpAll();
+  }
+
   /** That a request was given up. */
   interrupted(unique: bigint): Buffer {
     return refused(Buffer.allocUnsafe(outHeaderBytes), unique, -errno.EINTR);
@@ -94,6 +116,26 @@ export class Dispatch {
     } catch (error) {
       if (!(error instanceof ErrnoError)) throw error; // Nobody is left to hear of it.
     }
+  }
+
+  /** What is asked when a process closes a file, and of locks: nothing where neither is the engine's. */
+  #closing(): readonly (readonly [number, Serve])[] {
+    const { servesLocks } = this.#operations;
+    const fs = this.#fs;
+    const locks = this.#locks;
+    if (fs.flush === undefined && !servesLocks) return [];
+    const flush = function* (request: Request): Steps<number> {
+      if (servesLocks) yield* ask(locks.closed(request));
+      yield* ask(fs.flush?.(readNumber(request.bytes, body)));
+      return outHeaderBytes;
+    };
+    if (!servesLocks) return [[opcodes.flush, flush]];
+    return [
+      [opcodes.flush, flush],
+      [opcodes.getlk, (request) => locks.get(request)],
+      [opcodes.setlk, (request) => locks.set(request)],
+      [opcodes.setlkw, (request) => locks.wait(request)],
+    ];
   }
 
   #table(): ReadonlyMap<number, Serve> {
@@ -152,9 +194,7 @@ export class Dispatch {
       [opcodes.write, (request) => of.write(request)],
       [opcodes.statfs, (request) => of.statfs(request)],
       [opcodes.release, ({ bytes }) => of.done(() => fs.release(readNumber(bytes, body)))],
-      ...(fs.flush === undefined
-        ? []
-        : [[opcodes.flush, ({ bytes }: Request) => of.done(() => fs.flush?.(readNumber(bytes, body)))] as const]),
+      ...this.#closing(),
       [opcodes.fsync, ({ bytes }) => of.done(() => fs.fsync(readNumber(bytes, body)))],
       [opcodes.fsyncdir, () => of.done(() => fs.sync())],
       [opcodes.setxattr, (request) => of.setxattr(request)],

@@ -40,6 +40,8 @@ export interface DispatchOptions {
   readonly owners?: Owners | undefined;
   /** No file becomes set-uid or set-gid: for those who are not trusted with the rights of whoever serves. */
   readonly plainModes?: boolean | undefined;
+  /** Locks are the tree's and not the kernel's: others than users of the mount take them, too. Without it, as the engine says. */
+  readonly locks?: boolean | undefined;
   /** Links are ours and nobody else's text: they are handed out wherever they lead. */
   readonly ownLinks?: boolean | undefined;
 }
@@ -79,6 +81,10 @@ export class Operations {
     this.nodes = new Nodes(options.filesystem);
     this.#valid = options.shared ? 0 : hourSeconds;
     this.#modeBits = options.plainModes === true ? 0o1777 : 0o7777;
+  }
+
+  get servesLocks(): boolean {
+    return this.#options.locks ?? this.#fs.capabilities.sharedLocks;
   }
 
   inside(id: number, whose: 'uid' | 'gid'): number {
@@ -124,7 +130,8 @@ export class Operations {
     const { readdirPlus, readdirPlusAuto, parallelDirectories, maxPages } = initFlags;
     const wanted =
       asyncRead | atomicTruncate | bigWrites | readdirPlus | readdirPlusAuto | parallelDirectories | maxPages;
-    const flags = (wanted | (this.#options.shared ? autoInvalidateData : 0)) & offered;
+    const locks = this.servesLocks ? initFlags.posixLocks | initFlags.flockLocks : 0;
+    const flags = (wanted | locks | (this.#options.shared ? autoInvalidateData : 0)) & offered;
     return writeInit(reply, { minor: Math.min(minor, 38), flags }, outHeaderBytes);
   }
 

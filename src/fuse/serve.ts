@@ -26,36 +26,42 @@ const idleMilliseconds = 1_000;
 const requestsBetweenTurns = 512;
 /** Answers of a remote engine come on the event loop, so the thread sleeps in the kernel for no longer than this while one is awaited. */
 const turnMilliseconds = 1;
+/** The same while nothing is awaited but locks, which are looked for as often. */
+const lockTurnMilliseconds = 10;
 /** Of requests that wait for a remote engine; what comes beyond them waits in the kernel. */
 const mostAwaited = 64;
 
 /** Until the mount is gone or the signal aborts. */
 export async function serve({ descriptor, library, dispatch, filesystem, signal }: Serving): Promise<void> {
   const request = Buffer.allocUnsafeSlow(requestBytes);
-  const { immediate } = filesystem.capabilities;
   const awaited = new Awaited(dispatch, (reply) => send(descriptor, reply));
   let served = 0;
   while (!signal.aborted) {
-    const ready = library.wait(descriptor, awaited.size === 0 ? idleMilliseconds : turnMilliseconds);
+    const { size, locks } = awaited;
+    const ready = library.wait(
+      descriptor,
+      size === 0 ? idleMilliseconds : size > locks ? turnMilliseconds : lockTurnMilliseconds,
+    );
     if (ready !== 1 || awaited.size > 0 || served >= requestsBetweenTurns) {
       if (ready === 0 && awaited.size === 0) await syncedWhileIdle(filesystem);
       served = 0;
       await new Promise((resolve) => setImmediate(resolve));
-      if (isPause(ready) || awaited.size >= mostAwaited) continue;
+      if (isPause(ready) || awaited.size - awaited.locks >= mostAwaited) continue;
     }
     const length = received(descriptor, request);
     if (length === undefined) break;
     if (length === 0) continue;
     served += 1;
     if (awaited.size > 0 && awaited.interrupts(request)) continue;
-    const bytes = immediate ? request : Buffer.from(request.subarray(0, length));
+    const mayWait = dispatch.mayWait(request);
+    const bytes = mayWait ? Buffer.from(request.subarray(0, length)) : request;
     const answered = dispatch.answer(bytes, length);
     if (!(answered instanceof Promise)) {
       if (answered !== undefined) send(descriptor, answered);
       continue;
     }
     const settled = awaited.add(bytes, answered);
-    if (immediate) await settled;
+    if (!mayWait) await settled;
   }
   await awaited.all();
 }

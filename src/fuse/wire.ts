@@ -33,6 +33,9 @@ export const opcodes = {
   readdir: 28,
   releasedir: 29,
   fsyncdir: 30,
+  getlk: 31,
+  setlk: 32,
+  setlkw: 33,
   create: 35,
   interrupt: 36,
   destroy: 38,
@@ -53,8 +56,10 @@ export const requestBytes = mostWriteBytes + 4096;
 
 export const initFlags = {
   asyncRead: 1 << 0,
+  posixLocks: 1 << 1,
   atomicTruncate: 1 << 3,
   bigWrites: 1 << 5,
+  flockLocks: 1 << 10,
   autoInvalidateData: 1 << 12,
   readdirPlus: 1 << 13,
   readdirPlusAuto: 1 << 14,

@@ -9,6 +9,7 @@ const reasons: Partial<Record<ErrnoCode, string>> = {
   EISDIR: 'it is a directory',
   ELOOP: 'it is a symbolic link, or too many of them',
   EMLINK: 'it has as many links as it can have',
+  ENOLCK: 'it has as many locks as it can have',
   ENODATA: 'it has no such attribute',
   ENOENT: 'expected it to exist',
   ENOTDIR: 'expected a directory',

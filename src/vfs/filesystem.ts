@@ -3,6 +3,7 @@
  *
  *   filesystem      this file: what an engine does, and by which errors it refuses
  *   answer, names   answers that may come later; file names as bytes
+ *   locks           advisory locks, and a table of them
  *   mount-table     which engine has a path: the longest prefix
  *   resolve         the one walker of `..`, links and mounts
  *   tree            a mount table and the walker as operations by path
@@ -93,6 +94,25 @@ export interface Space {
   readonly nameBytes: number;
 }
 
+export interface Lock {
+  readonly kind: 'shared' | 'exclusive';
+  readonly start: number;
+  /** The first byte after it; Infinity for whatever the file grows to. */
+  readonly end: number;
+}
+
+export interface LockRequest {
+  readonly family: 'ranges' | 'whole';
+  /** Whose it is: whoever asks with the same word is the same. */
+  readonly owner: string;
+  /** `none` gives back what the owner has of the range. */
+  readonly kind: Lock['kind'] | 'none';
+  readonly start: number;
+  readonly end: number;
+  /** Only says what is in the way; nothing changes. */
+  readonly test?: boolean | undefined;
+}
+
 export interface Change {
   readonly kind: 'rename' | 'change';
   /** The directory it happened in. */
@@ -117,6 +137,8 @@ export interface Capabilities {
   readonly watch: boolean;
   /** What fsync has acknowledged outlives the process. */
   readonly durable: boolean;
+  /** Locks hold for everybody who uses the files that the tree is made of, not only for those who come through this engine. */
+  readonly sharedLocks: boolean;
   /** Every method answers at once. */
   readonly immediate: boolean;
 }
@@ -172,7 +194,13 @@ export interface FileSystem {
   /** Somebody who uses the handle has closed it, and others may not: the last time at which anybody hears of an error. EBADF */
   flush?(handle: Handle): Answer<void>;
 
-  /** After this the handle is unknown. EBADF */
+  /**
+   * Undefined where the owner has the lock now; else one of somebody else that is in the way, and nothing has changed. Never waits.
+   * EBADF (unknown, or not open for a lock of this kind on a range) EINVAL (an empty range) ENOLCK ENOTSUP
+   */
+  lock(handle: Handle, request: LockRequest): Answer<Lock | undefined>;
+
+  /** After this the handle is unknown, and its locks are given back. EBADF */
   release(handle: Handle): Answer<void>;
 
   /** Without `.` and `..`. ENOTDIR */

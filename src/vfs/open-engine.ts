@@ -89,7 +89,7 @@ export async function openEngine(
     }
     case 'host': {
       const { hostFileSystem } = await import('./engines/host/host.js');
-      return hostFileSystem({ path: specification.path, writable });
+      return hostFileSystem({ path: specification.path, writable, lockLibrary });
     }
     case 'chunked': {
       const { chunkedFileSystem } = await import('./engines/chunked/chunked.js');

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { ErrnoError } from '../../src/base/errno.js';
-import type { Attributes, FileSystem, Handle, Inode } from '../../src/vfs/filesystem.js';
+import type { Attributes, FileSystem, Handle, Inode, LockRequest } from '../../src/vfs/filesystem.js';
 import { directoryMode, fileMode } from './engines.js';
 
 const both = { read: true, write: true };
@@ -83,6 +83,42 @@ export const cases: Readonly<Record<string, Case>> = {
       assert.equal((await s.fs.read(handle, 500, 5)).length, 0);
     });
     assert.equal((await s.fs.getattr(inode)).size, 11);
+  },
+  'a lock keeps others out of its range, and ends with what it was taken through': async (s) => {
+    const { inode } = await s.file('f', 'text');
+    const [one, other] = [await s.fs.open(inode, both), await s.fs.open(inode, both)];
+    const ask = (handle: Handle, kind: LockRequest['kind'], start = 0, end = Infinity, more = {}) =>
+      s.fs.lock(handle, { family: 'ranges', owner: `owner ${handle}`, kind, start, end, ...more });
+    assert.equal(await ask(one, 'exclusive', 0, 10), undefined);
+    assert.deepEqual(await ask(other, 'shared', 5, 6, { test: true }), { kind: 'exclusive', start: 0, end: 10 });
+    assert.ok(await ask(other, 'exclusive', 9, 20));
+    assert.equal(await ask(other, 'exclusive', 10, 20), undefined);
+    // What an owner has of a range is replaced by what it asks for there.
+    assert.equal(await ask(one, 'shared', 4, 6), undefined);
+    assert.equal(await ask(other, 'shared', 4, 6), undefined);
+    assert.ok(await ask(other, 'shared', 3, 5));
+    assert.equal(await ask(one, 'none', 0, 4), undefined);
+    assert.equal(await ask(other, 'exclusive', 0, 4), undefined);
+    assert.ok(await ask(one, 'exclusive'), 'the whole file');
+    const whole = { family: 'whole' };
+    assert.equal(await ask(one, 'exclusive', 0, Infinity, whole), undefined, 'the families know nothing of each other');
+    assert.ok(await ask(other, 'shared', 0, Infinity, whole));
+    await s.fs.release(one);
+    assert.equal(await ask(other, 'exclusive'), undefined);
+    assert.equal(await ask(other, 'shared', 0, Infinity, whole), undefined);
+    await s.fs.release(other);
+    await s.with(inode, async (handle) => assert.equal(await ask(handle, 'exclusive'), undefined));
+  },
+  'a lock is refused where its range is empty, or the handle is not open for it': async (s) => {
+    const { inode } = await s.file('f', 'text');
+    const reading = await s.fs.open(inode, { read: true, write: false });
+    const range = { family: 'ranges', owner: 'a', start: 0, end: Infinity } as const;
+    await s.refuses('EBADF', () => s.fs.lock(reading, { ...range, kind: 'exclusive' }));
+    await s.refuses('EINVAL', () => s.fs.lock(reading, { ...range, kind: 'shared', end: 0 }));
+    await s.refuses('EINVAL', () => s.fs.lock(reading, { ...range, kind: 'shared', start: -1 }));
+    assert.equal(await s.fs.lock(reading, { ...range, kind: 'shared' }), undefined);
+    await s.fs.release(reading);
+    await s.refuses('EBADF', () => s.fs.lock(reading, { ...range, kind: 'shared' }));
   },
   'a gap before a write reads as zeros': async (s) => {
     const { inode } = await s.file('f', 'ab');

@@ -79,6 +79,17 @@ export const engines: Readonly<Record<string, () => Promise<MadeEngine>>> = {
     const filesystem = memoryFileSystem({ root: directoryMode });
     return { filesystem, end: async () => filesystem.close() };
   },
+  'host with the locks of the kernel': async () => {
+    const { path, remove } = scratch();
+    const filesystem = hostFileSystem({ path, writable: true, lockLibrary });
+    return {
+      filesystem,
+      end: async () => {
+        await filesystem.close();
+        remove();
+      },
+    };
+  },
   host: async () => {
     const { path, remove } = scratch();
     const filesystem = hostFileSystem({ path, writable: true });

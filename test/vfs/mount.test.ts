@@ -9,7 +9,7 @@ import { forEachMountUser, isMounted, serverOf } from '../support/mount-users.js
 import { until } from '../support/process.js';
 import { ctxProgramFor } from '../support/program.js';
 import { cases, Subject } from './conformance-cases.js';
-import { own, scratch } from './engines.js';
+import { lockLibrary, own, scratch } from './engines.js';
 
 forEachMountUser('a mount', (user) => {
   const place = scratch();
@@ -61,7 +61,7 @@ forEachMountUser('a mount', (user) => {
         const below = join(directory, 'cases', `c${Object.keys(cases).indexOf(sentence)}`);
         shell(directory, `mkdir ${below}; chmod 777 ${below}`);
         if (user.uid !== own.uid) break; // Without allow_other nobody else may look into it.
-        const filesystem = hostFileSystem({ path: below, writable: true });
+        const filesystem = hostFileSystem({ path: below, writable: true, lockLibrary });
         await act(new Subject(filesystem)).catch((error: unknown) => {
           throw new Error(sentence, { cause: error });
         });

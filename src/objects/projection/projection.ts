@@ -39,6 +39,7 @@ class Projection {
     exchange: false,
     watch: false,
     durable: false,
+    sharedLocks: false,
     immediate: true,
   } as const;
   readonly #options: ProjectionOptions;
@@ -207,6 +208,7 @@ export function projection(options: ProjectionOptions): FileSystem {
     setxattr: refuse('setxattr'),
     removexattr: refuse('removexattr'),
     getxattr: unsupported('getxattr'),
+    lock: unsupported('lock'),
     listxattr: () => [],
     watch: unsupported('watch'),
     sync: () => undefined,

@@ -16,7 +16,7 @@ import {
 } from '../../base/shape.js';
 import { atOnce, type Entries, giving, later } from '../checked-face.js';
 import type { VfsOptions } from './create.js';
-import type { ReadPart } from './file-handle.js';
+import type { LockOptions, ReadPart } from './file-handle.js';
 import type { VfsGrants, VfsQuota } from './grants.js';
 import type { ListOptions, ReadOptions, WriteOptions } from './vfs.js';
 import type { WatchOptions } from './watch.js';
@@ -94,6 +94,14 @@ const readPart = closed<ReadPart>({
   position: place,
 });
 
+const range = { start: limit, end: limit };
+const lockOptions = closed<LockOptions>({
+  ...range,
+  kind: optional(oneOf('shared', 'exclusive')),
+  wait: optional(flag),
+  signal: optional(abortSignal),
+});
+
 export const fileHandleEntries: Entries = {
   name: 'file',
   methods: {
@@ -106,6 +114,8 @@ export const fileHandleEntries: Entries = {
     truncate: later(limit),
     sync: later(),
     datasync: later(),
+    lock: later(optional(lockOptions)),
+    unlock: later(optional(closed<Pick<LockOptions, 'start' | 'end'>>(range))),
     close: later(),
   },
 };

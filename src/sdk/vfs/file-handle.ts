@@ -1,6 +1,7 @@
 /** An open file, as the FileHandle of `fs.promises`. */
 import { ErrnoError } from '../../base/errno.js';
 import { failure } from '../../vfs/failure.js';
+import { waitForLock } from '../../vfs/locks.js';
 import type { OpenedFile } from '../../vfs/tree.js';
 import { nodeError } from './node-error.js';
 import { VfsStats } from './stats.js';
@@ -14,7 +15,19 @@ export interface ReadPart {
   readonly position?: number | null | undefined;
 }
 
+export interface LockOptions {
+  readonly kind?: 'shared' | 'exclusive' | undefined;
+  /** The first byte, and the first one after the range; without them the whole file, whatever it grows to. */
+  readonly start?: number | undefined;
+  readonly end?: number | undefined;
+  /** Until it is free, or the signal aborts; otherwise the answer comes at once. */
+  readonly wait?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
 export class VfsFileHandle {
+  /** Whose its locks are: this handle's, as the kernel's locks of open files are. */
+  readonly #owner: string;
   readonly #file: OpenedFile;
   readonly #closed: () => void;
   #position = 0;
@@ -23,6 +36,7 @@ export class VfsFileHandle {
   constructor(file: OpenedFile, closed: () => void) {
     this.#file = file;
     this.#closed = closed;
+    this.#owner = `handle ${file.handle}`;
   }
 
   async read(given: Uint8Array | ReadPart = {}, at?: number, count?: number, position?: number | null) {
@@ -85,6 +99,25 @@ export class VfsFileHandle {
 
   async datasync(): Promise<void> {
     await this.sync();
+  }
+
+  /** An advisory lock that this handle has until it gives it back or is closed. False where another one has it and `wait` is false. */
+  async lock(options: LockOptions = {}): Promise<boolean> {
+    const { kind = 'exclusive', start = 0, end = Infinity, wait = true, signal } = options;
+    const request = { family: 'ranges', owner: this.#owner, kind, start, end } as const;
+    const { filesystem, handle } = this.#file;
+    return this.#ask('lock', async () => {
+      if (filesystem.lock === undefined)
+        throw failure('ENOTSUP', 'lock', undefined, `${filesystem.label} has no locks`);
+      if (!wait) return (await filesystem.lock(handle, request)) === undefined;
+      await waitForLock(filesystem, handle, request, () => signal?.aborted === true || !this.#isOpen);
+      return true;
+    });
+  }
+
+  async unlock({ start = 0, end = Infinity }: Pick<LockOptions, 'start' | 'end'> = {}): Promise<void> {
+    const request = { family: 'ranges', owner: this.#owner, kind: 'none', start, end } as const;
+    await this.#ask('lock', () => this.#file.filesystem.lock(this.#file.handle, request));
   }
 
   async close(): Promise<void> {

@@ -19,6 +19,13 @@ export class HostHandles {
     return found.mode;
   }
 
+  /** EBADF */
+  inode(handle: Handle, operation: string): Inode {
+    const found = this.#byHandle.get(handle);
+    if (found === undefined) throw failure('EBADF', operation);
+    return found.inode;
+  }
+
   /** Any of those that are open. */
   of(inode: Inode): Handle | undefined {
     return this.#byInode.get(inode)?.values().next().value;

@@ -31,6 +31,7 @@ import { fromSystemError, hasCode } from '../../../base/errno.js';
 import { failure } from '../../failure.js';
 import type {
   Attributes,
+  Capabilities,
   Changes,
   Creation,
   Entry,
@@ -38,13 +39,17 @@ import type {
   Handle,
   Inode,
   Kind,
+  Lock,
+  LockRequest,
   OpenMode,
 } from '../../filesystem.js';
+import { checkLock, LockTable } from '../../locks.js';
 import { checkName, type Name, nameBytes, nameFromBytes, textFromName } from '../../names.js';
 import { readOnly } from '../readonly/readonly.js';
 import { entryPath, openEntry, openRoot, ownPath, statOf, using } from './anchored.js';
 import { accessOf, entryStat, kindOf, seconds, shown } from './host-attributes.js';
 import { HostHandles } from './host-handles.js';
+import { HostLocks } from './host-locks.js';
 import { HostNodes } from './host-nodes.js';
 
 export interface HostOptions {
@@ -52,11 +57,13 @@ export interface HostOptions {
   readonly writable?: boolean | undefined;
   /** It is an overlay of the kernel's: a file that is copied up when it is first written gets another time of birth, and stays itself. */
   readonly copiesUp?: boolean | undefined;
+  /** Path of `flock.node`: locks are the kernel's, and hold for every process that uses the directory. Without it, for this tree alone. */
+  readonly lockLibrary?: string | undefined;
 }
 
-export function hostFileSystem({ path, writable = false, copiesUp = false }: HostOptions): FileSystem {
-  const engine = guarded(new HostFileSystem(path, copiesUp));
-  return writable ? engine : readOnly(engine);
+export function hostFileSystem(options: HostOptions): FileSystem {
+  const engine = guarded(new HostFileSystem(options));
+  return options.writable === true ? engine : readOnly(engine);
 }
 
 /** What the operating system says becomes the one error type. */
@@ -77,29 +84,35 @@ function guarded(engine: HostFileSystem): FileSystem {
   });
 }
 
+const capabilities: Capabilities = {
+  writable: true,
+  hardLinks: true,
+  symlinks: true,
+  devices: false,
+  attributes: false,
+  owners: process.geteuid?.() === 0,
+  modes: true,
+  byteNames: true,
+  holes: false,
+  exchange: false,
+  watch: false,
+  durable: true,
+  sharedLocks: false,
+  immediate: true,
+};
+
 class HostFileSystem implements FileSystem {
   readonly label: string;
   readonly root: Inode = 1;
-  readonly capabilities = {
-    writable: true,
-    hardLinks: true,
-    symlinks: true,
-    devices: false,
-    attributes: false,
-    owners: process.geteuid?.() === 0,
-    modes: true,
-    byteNames: true,
-    holes: false,
-    exchange: false,
-    watch: false,
-    durable: true,
-    immediate: true,
-  };
+  readonly capabilities: Capabilities;
   readonly #descriptor: number;
   readonly #nodes: HostNodes;
   readonly #handles = new HostHandles();
+  readonly #locks: HostLocks | LockTable;
 
-  constructor(path: string, copiesUp: boolean) {
+  constructor({ path, writable = false, copiesUp = false, lockLibrary }: HostOptions) {
+    this.#locks = lockLibrary === undefined ? new LockTable() : new HostLocks(lockLibrary, writable);
+    this.capabilities = { ...capabilities, sharedLocks: lockLibrary !== undefined };
     this.label = `host:${path}`;
     try {
       this.#descriptor = openRoot(path);
@@ -226,8 +239,14 @@ class HostFileSystem implements FileSystem {
     fsyncSync(handle);
   }
 
+  lock(handle: Handle, request: LockRequest): Lock | undefined {
+    checkLock(request, this.#handles.mode(handle, 'lock'));
+    return this.#locks.lock(this.#handles.inode(handle, 'lock'), handle, request);
+  }
+
   release(handle: Handle): void {
     this.#handles.mode(handle, 'release');
+    this.#locks.released(handle);
     this.#handles.remove(handle);
     closeSync(handle);
   }

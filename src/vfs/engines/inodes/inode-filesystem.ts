@@ -78,6 +78,7 @@ export class InodeFileSystem implements FileSystem {
       exchange: true,
       watch: true,
       durable: options.durable,
+      sharedLocks: false,
       immediate: true,
     };
     this.#attributes = extendedAttributes(store, (inode, operation) => this.#records.record(inode, operation));
@@ -193,6 +194,8 @@ export class InodeFileSystem implements FileSystem {
     this.#open.at(handle, 'fsync');
     this.#store.sync();
   }
+
+  lock: FileSystem['lock'] = (handle, request) => this.#open.lock(handle, request);
 
   release(handle: Handle): void {
     const { inode } = this.#open.at(handle, 'release');

@@ -1,7 +1,8 @@
-/** Handles and what they are of. */
+/** Handles, what they are of, and the locks that were taken through them. */
 
 import { failure } from '../../failure.js';
-import type { Handle, Inode, OpenMode } from '../../filesystem.js';
+import type { Handle, Inode, Lock, LockRequest, OpenMode } from '../../filesystem.js';
+import { checkLock, LockTable } from '../../locks.js';
 
 export interface OpenFile extends OpenMode {
   readonly inode: Inode;
@@ -10,6 +11,7 @@ export interface OpenFile extends OpenMode {
 export class OpenFiles {
   readonly #files = new Map<Handle, OpenFile>();
   readonly #counts = new Map<Inode, number>();
+  readonly #locks = new LockTable();
   #next: Handle = 1;
 
   add(file: OpenFile): Handle {
@@ -30,9 +32,16 @@ export class OpenFiles {
     return this.#counts.has(inode);
   }
 
+  lock(handle: Handle, request: LockRequest): Lock | undefined {
+    const file = this.at(handle, 'lock');
+    checkLock(request, file);
+    return this.#locks.lock(file.inode, handle, request);
+  }
+
   remove(handle: Handle): void {
     const { inode } = this.at(handle, 'release');
     this.#files.delete(handle);
+    this.#locks.released(handle);
     const left = (this.#counts.get(inode) ?? 1) - 1;
     if (left === 0) this.#counts.delete(inode);
     else this.#counts.set(inode, left);

@@ -76,6 +76,7 @@ class JoinedFileSystem implements FileSystem {
       exchange: every('exchange'),
       watch: false,
       durable: every('durable'),
+      sharedLocks: all.some(({ sharedLocks }) => sharedLocks),
       immediate: every('immediate'),
     };
   }
@@ -137,6 +138,7 @@ class JoinedFileSystem implements FileSystem {
     this.#at(handle, (on, own) => on.allocate(own, offset, length, how));
   seek: FileSystem['seek'] = (handle, offset, wanted) => this.#at(handle, (on, own) => on.seek(own, offset, wanted));
   fsync: FileSystem['fsync'] = (handle) => this.#at(handle, (on, own) => on.fsync(own));
+  lock: FileSystem['lock'] = (handle, request) => this.#at(handle, (on, own) => on.lock(own, request));
   release: FileSystem['release'] = (handle) => this.#at(handle, (on, own) => on.release(own));
 
   readdir(directory: Inode): Answer<readonly Entry[]> {

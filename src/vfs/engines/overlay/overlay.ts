@@ -22,6 +22,7 @@ import type {
   RenameRule,
   Space,
 } from '../../filesystem.js';
+import { checkLock, LockTable } from '../../locks.js';
 import { checkName, type Name, nameBytes } from '../../names.js';
 import { readOnly } from '../readonly/readonly.js';
 import { Turns } from '../turns.js';
@@ -51,6 +52,7 @@ class OverlayFileSystem implements FileSystem {
   readonly #lower: FileSystem;
   readonly #nodes: OverlayNodes;
   readonly #handles: OverlayHandles;
+  readonly #locks = new LockTable();
   readonly #copy: CopyUp;
   readonly #turns: Turns;
 
@@ -59,7 +61,7 @@ class OverlayFileSystem implements FileSystem {
     this.#lower = lower;
     this.label = `${upper.label} over ${lower.label}`;
     const immediate = upper.capabilities.immediate && lower.capabilities.immediate;
-    this.capabilities = { ...upper.capabilities, watch: false, immediate };
+    this.capabilities = { ...upper.capabilities, watch: false, sharedLocks: false, immediate };
     if (upper.flush !== undefined) {
       this.flush = (handle) => {
         const { side, handle: inner } = this.#handles.at(handle, 'flush');
@@ -177,9 +179,17 @@ class OverlayFileSystem implements FileSystem {
     return side.fsync(inner);
   }
 
+  /** Its own: a file stays the same one when it is copied up. */
+  lock: FileSystem['lock'] = (handle, request) => {
+    const { node, mode } = this.#handles.at(handle, 'lock');
+    checkLock(request, mode);
+    return this.#locks.lock(node.inode, handle, request);
+  };
+
   release(handle: Handle): Answer<void> {
     const { side, handle: inner } = this.#handles.at(handle, 'release');
     this.#handles.remove(handle);
+    this.#locks.released(handle);
     return side.release(inner);
   }
 

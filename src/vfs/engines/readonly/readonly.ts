@@ -28,6 +28,7 @@ export function readOnly(inner: FileSystem): FileSystem {
     seek: (handle, offset, wanted) => inner.seek(handle, offset, wanted),
     fsync: (handle) => inner.fsync(handle),
     ...(inner.flush === undefined ? {} : { flush: (handle: Handle) => inner.flush?.(handle) }),
+    lock: (handle, request) => inner.lock(handle, request),
     release: (handle) => inner.release(handle),
     readdir: (directory) => inner.readdir(directory),
     unlink: refuse('unlink'),

@@ -56,6 +56,7 @@ class RemoteFileSystem implements FileSystem {
     exchange: false,
     watch: false,
     durable: true,
+    sharedLocks: false,
     immediate: false,
   };
   readonly #store: RemoteStore;
@@ -219,6 +220,8 @@ class RemoteFileSystem implements FileSystem {
   flush(handle: Handle): Answer<void> {
     return this.fsync(handle);
   }
+
+  lock: FileSystem['lock'] = (handle, request) => this.#open.lock(handle, request);
 
   release(handle: Handle): Answer<void> {
     const { inode } = this.#open.at(handle, 'release');
