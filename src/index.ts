@@ -107,6 +107,7 @@ export type {
   WhyObject,
   WhyPath,
 } from './sdk/workspace/permissions.js';
+export type { AgentTool } from './sdk/workspace/tool-calls.js';
 export type { AskedApplyOptions, Plan, Prepared, Workspace } from './sdk/workspace/workspace.js';
 export type { FileOptions, FoundMatches, Listing, WorkspaceJail } from './sdk/workspace/workspace-jail.js';
 export type { ChangedSettings, HarnessTask, JudgedCall, SettingsPlace, ToolCall, Vfs, VfsOptions };

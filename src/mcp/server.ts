@@ -4,18 +4,19 @@
  */
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { CallToolResult, ServerNotification, ServerRequest } from '@modelcontextprotocol/sdk/types.js';
-import { ErrnoError, orDiskError } from '../base/errno.js';
+import { ErrnoError, hasCode, orDiskError } from '../base/errno.js';
 import { toolProgressMilliseconds } from '../base/limits.js';
 import { version } from '../base/version.js';
 import type { Asked } from '../sdk/operator/approvals.js';
 import type { Workspace } from '../sdk/workspace/workspace.js';
+import { callAgentTool, describedTool, notOffered, offeredTools } from './agent-tools.js';
 import { execTool } from './exec-tool.js';
 import { fileTools } from './file-tools.js';
 import { forkTools } from './fork-tools.js';
 import { jsonSchemaOf, ToolInput } from './input.js';
 import type * as Protocol from './mcp-protocol.js';
 import { refusal } from './texts.js';
-import type { McpTool } from './tool.js';
+import type { Context, McpTool, ToolAnswer } from './tool.js';
 
 export const tools: readonly McpTool[] = [execTool, ...fileTools, ...forkTools];
 
@@ -98,11 +99,11 @@ function described({ name, title, description, input, effect }: McpTool) {
   };
 }
 
-async function call(serving: McpServing, tool: McpTool, given: Record<string, unknown>, extra: Extra) {
+async function call(serving: McpServing, run: (context: Context) => Promise<ToolAnswer>, extra: Extra) {
   const progress = new Progress(extra);
   try {
     const { workspace, timeoutMilliseconds } = serving;
-    return await tool.run(new ToolInput(tool.name, tool.input, given), {
+    return await run({
       workspace,
       signal: extra.signal,
       timeoutMilliseconds,
@@ -124,16 +125,39 @@ async function call(serving: McpServing, tool: McpTool, given: Record<string, un
 /** To be connected to a transport. */
 export function makeServer(serving: McpServing): Protocol.Server {
   const { Server, ListToolsRequestSchema, CallToolRequestSchema, McpError, ErrorCode } = serving.protocol;
-  const server = new Server({ name: 'ctx', version }, { capabilities: { tools: {} }, instructions });
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(described) }));
+  const server = new Server({ name: 'ctx', version }, { capabilities: { tools: { listChanged: true } }, instructions });
+  const own = tools.map(({ name }) => name);
+  let listed: string | undefined;
+  /** As policy and objects are now: whoever has an older list is told that there is another. */
+  const offered = async () => {
+    const found = offeredTools(await serving.workspace.tools(), own);
+    const list = JSON.stringify(found);
+    if (listed !== undefined && listed !== list) await server.sendToolListChanged();
+    if (listed !== undefined) listed = list;
+    return found;
+  };
+  const runOf = async (name: string, given: Readonly<Record<string, unknown>>) => {
+    const tool = tools.find((each) => each.name === name);
+    if (tool !== undefined) return (context: Context) => tool.run(new ToolInput(name, tool.input, given), context);
+    const ofAgent = await offered();
+    // One that is there and not allowed is called, too: that is refused with the rule that it lacks, and recorded.
+    const found = ofAgent.find((each) => each.name === name) ?? notOffered(name);
+    return (context: Context) =>
+      callAgentTool(found, given, context).catch((error: unknown) => {
+        if (!hasCode(error, 'ENOENT')) throw error;
+        const known = [...own, ...ofAgent.map((each) => each.name)].join(', ');
+        throw new McpError(ErrorCode.InvalidParams, `expected a tool (${known}), got ${JSON.stringify(name)}`);
+      });
+  };
+  server.setRequestHandler(ListToolsRequestSchema, async () => {
+    const found = await offered();
+    listed = JSON.stringify(found);
+    return { tools: [...tools.map(described), ...found.map(describedTool)] };
+  });
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra): Promise<CallToolResult> => {
-    const tool = tools.find(({ name }) => name === params.name);
-    if (tool === undefined) {
-      const known = tools.map(({ name }) => name).join(', ');
-      throw new McpError(ErrorCode.InvalidParams, `expected a tool (${known}), got ${JSON.stringify(params.name)}`);
-    }
     await serving.room();
-    const { text, facts, isError } = await call(serving, tool, params.arguments ?? {}, extra);
+    const run = await runOf(params.name, params.arguments ?? {});
+    const { text, facts, isError } = await call(serving, run, extra);
     return {
       content: [{ type: 'text', text }],
       ...(facts === undefined ? {} : { structuredContent: { ...facts } }),

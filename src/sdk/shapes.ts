@@ -112,6 +112,13 @@ export const runOptions = closed<RunOptions>({
   onOutput: optional(callback),
 });
 
+export const calledToolOptions = closed<Omit<RunOptions, 'input'>>({ ...execMembers, onOutput: optional(callback) });
+
+/** An object of JSON; what it has to hold is the tool's schema's to say. */
+export const toolInput: Shape = (value, at) => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) refuseShape(at, 'an object', value);
+};
+
 const fileMembers = { signal: optional(abortSignal) };
 export const fileOptions = closed<FileOptions>(fileMembers);
 export const listOptions = closed<FileOptions & { depth?: number | undefined }>({

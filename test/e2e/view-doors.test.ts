@@ -4,6 +4,7 @@ import { accessSync, constants, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { inKeptJail } from '../support/kept-jail.js';
 import { ProcessTransport, told } from '../support/mcp-client.js';
@@ -118,21 +119,83 @@ forEachUser((user) => {
       assert.equal(stdout, wanted('runner'), stderr);
     });
 
-    test('exec of an MCP server', async () => {
-      const project = stage.project('echo one > file');
-      await agent(stage, project, 'served');
-      const server = stage.startCtx(project, ['mcp', '--agent', 'served'], { stdio: ['pipe', 'pipe', 'pipe'] });
+    async function withServer(name: string, script: string, use: (client: Client, project: string) => Promise<void>) {
+      const project = stage.project(script);
+      await agent(stage, project, name);
+      const server = stage.startCtx(project, ['mcp', '--agent', name], { stdio: ['pipe', 'pipe', 'pipe'] });
       const client = new Client({ name: 'test', version: '1' });
       await client.connect(new ProcessTransport(server));
       try {
-        const { facts, text } = told(await client.callTool({ name: 'exec', arguments: { shell: script } }));
-        assert.equal(facts['stdout'], wanted('served'), text);
+        await use(client, project);
       } finally {
         await client.close();
       }
       assert.deepEqual(leftViews(), []);
-      const calls = recordsOf(stage.store).filter(({ type, agent: by }) => type === 'tool.call' && by === 'served');
-      assert.equal(calls.filter(({ status }) => status === 'begin').length, 4);
-    });
+    }
+
+    test('exec of an MCP server', () =>
+      withServer('served', 'echo one > file', async (client) => {
+        const { facts, text } = told(await client.callTool({ name: 'exec', arguments: { shell: script } }));
+        assert.equal(facts['stdout'], wanted('served'), text);
+        const calls = recordsOf(stage.store).filter(({ type, agent: by }) => type === 'tool.call' && by === 'served');
+        assert.equal(calls.filter(({ status }) => status === 'begin').length, 4);
+      }));
+
+    test('an MCP server offers the tools of its agent, and one policy decides', () =>
+      withServer(
+        'both',
+        'echo one > file; printf "#!/bin/sh\\ncat\\n" > echo; chmod +x echo',
+        async (client, project) => {
+          const ctx = async (...words: readonly string[]) => {
+            const { code, stderr } = await stage.ctx(project, words);
+            assert.equal(code, 0, stderr);
+          };
+          await ctx('tool', 'new', 'exec', '--exec', 'echo');
+          await ctx('tool', 'new', 'echo', '--exec', 'echo');
+          const schema = {
+            input: { type: 'object', properties: { n: { type: 'integer' } } },
+            output: { type: 'object' },
+          };
+          await ctx('tool', 'set', 'echo', 'schema', JSON.stringify(schema));
+          await ctx('agent', 'grant', 'both', 'tool:exec', 'execute');
+          await ctx('agent', 'grant', 'both', 'tool:echo', 'execute');
+          const listed = (await client.listTools()).tools;
+          const ofAgent = ['echo', ...tools, 'tool.exec'].sort();
+          assert.deepEqual(
+            listed
+              .map(({ name }) => name)
+              .filter((name) => ofAgent.includes(name))
+              .sort(),
+            ofAgent,
+          );
+          const read = listed.find(({ name }) => name === 'fs.read');
+          assert.deepEqual(read?.inputSchema.required, ['path']);
+          const call = async (name: string, input: Record<string, unknown> = {}) =>
+            told(await client.callTool({ name, arguments: input }));
+          assert.equal((await call('fs.read', { path: 'file' })).text, 'one');
+          assert.equal((await call('shell.exec', { cmd: 'echo $HOME' })).text, `${home}/agent/both`);
+          assert.deepEqual((await call('echo', { n: 3 })).facts, { n: 3 });
+          assert.match((await call('echo', { n: 'x' })).text, /expected integer/);
+          assert.equal((await call('tool.exec', { a: 1 })).text, '{"a":1}');
+          const out = await call('fs.read', { path: '/etc/passwd' });
+          assert.ok(out.isError && /outside of the workspace.*\[exit code 13\]/s.test(out.text), out.text);
+          await assert.rejects(call('fs.none'), /expected a tool/);
+          await assert.rejects(call('../tool/fs.read'), /expected a tool/);
+          let changes = 0;
+          client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
+            changes += 1;
+          });
+          await ctx('agent', 'set', 'both', 'policy', 'allow both_t tool:fs.list execute\n');
+          const refused = await call('fs.read', { path: 'file' });
+          assert.ok(
+            refused.isError && /^EACCES: .*allow both_t tool:fs\.read execute/s.test(refused.text),
+            refused.text,
+          );
+          assert.equal(changes, 1, 'the client is told that the list is another');
+          const records = recordsOf(stage.store).filter(({ type, agent: by }) => type === 'tool.call' && by === 'both');
+          assert.equal(records.filter(({ status }) => status === 'denied').length, 1);
+          assert.match((await call('fs.list')).text, /"name":"file"/);
+        },
+      ));
   });
 });

@@ -9,7 +9,7 @@ import type { Run } from '../verb.js';
 export const callTool: Run = async (call, hostOf) => {
   const [name = '', input] = call.words;
   const agent = call.value('agent');
-  const { calledPath } = await import('../../sdk/operator/tool-calls.js');
+  const { calledPath } = await import('../../sdk/workspace/tool-calls.js');
   const host = await hostOf();
   const path = calledPath(host, agent, name);
   const place = { agent, fork: call.value('fork'), directory: currentDirectory() };

@@ -16,7 +16,7 @@ interface TriedExample {
 
 export const testTool: Run = async (call, hostOf) => {
   const [name = ''] = call.words;
-  const { calledPath, toolExamples } = await import('../../sdk/operator/tool-calls.js');
+  const { calledPath, toolExamples } = await import('../../sdk/workspace/tool-calls.js');
   const host = await hostOf();
   const agent = call.value('agent');
   const path = calledPath(host, agent, name);

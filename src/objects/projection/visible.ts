@@ -5,6 +5,7 @@
  */
 import type { Authority } from '../../authority/authority.js';
 import { decide, type ObjectFacts } from '../../authority/decide.js';
+import { isObjectName } from '../../authority/name.js';
 import type { Grant } from '../../authority/permission.js';
 import type { Verdict } from '../../authority/refusal.js';
 import { type Catalogue, type FoundObject, type Place, type ToolPlace, toolPlaceOf } from './catalogue.js';
@@ -41,6 +42,7 @@ export function searchedPlaces(catalogue: Catalogue, viewer: Viewer): readonly T
 
 /** The first executable file of that name, from the left. */
 export function toolHit(catalogue: Catalogue, viewer: Viewer, name: string): ToolHit | undefined {
+  if (!isObjectName(name)) return undefined;
   for (const { place } of searchedPlaces(catalogue, viewer)) {
     const found = catalogue.tool(place, name);
     if (found !== undefined) return { place, ...found };

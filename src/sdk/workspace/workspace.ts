@@ -32,6 +32,7 @@ import type {
   WhyObject,
   WhyPath,
 } from './permissions.js';
+import type { AgentTool } from './tool-calls.js';
 import type { FileOptions, FoundMatches, Listing, WorkspaceJail } from './workspace-jail.js';
 
 export type { Envelope, LiveEnvelope, Operation, Plan, Prepared };
@@ -260,6 +261,26 @@ export class Workspace extends Fork {
       // A person is not asked twice for one command.
       () => !asked,
     );
+  }
+
+  /** The tools that its agent may call, as its policy says now; none where it has no agent. */
+  async tools(): Promise<readonly AgentTool[]> {
+    const { agent } = this.#options;
+    if (agent === undefined) return [];
+    return (await import('./tool-calls.js')).agentTools(this.#host, agent);
+  }
+
+  /** As its agent would in the jail. ENOENT where it has no such tool, EACCES where it may not call it: that is recorded. */
+  async callTool(name: string, input: object = {}, options: Omit<RunOptions, 'input'> = {}): Promise<Envelope> {
+    const { agent } = this.#options;
+    if (agent === undefined) {
+      throw new ErrnoError('ENOENT', {
+        operation: `tool ${name}`,
+        reason: 'this workspace was opened without an agent',
+      });
+    }
+    const { calledPath } = await import('./tool-calls.js');
+    return this.run([calledPath(this.#host, agent, name)], { ...options, input: JSON.stringify(input) });
   }
 
   /** An edit reads and writes: no other comes between. */

@@ -2,9 +2,10 @@
 import { coach } from '../../authority/refusal.js';
 import { ErrnoError } from '../../base/errno.js';
 import { agentViewer } from '../../objects/projection/agent-viewer.js';
+import type { Place } from '../../objects/projection/catalogue.js';
 import { diskCatalogue } from '../../objects/projection/disk-catalogue.js';
 import { personViewer } from '../../objects/projection/person-viewer.js';
-import { toolHit, verdictOnTool } from '../../objects/projection/visible.js';
+import { searchedPlaces, seenTools, toolHit, verdictOnTool } from '../../objects/projection/visible.js';
 import { withBuiltIns } from '../../objects/projection/with-built-ins.js';
 import { parseObject } from '../../objects/small-formats.js';
 import type { Host } from '../../proxy/host.js';
@@ -52,4 +53,45 @@ export function toolExamples(host: Host, agent: string | undefined, name: string
   const { input } = text === undefined ? {} : parseObject(text, `${hit.place}/${name}.d/schema`);
   const { examples } = (typeof input === 'object' && input !== null ? input : {}) as { readonly examples?: unknown };
   return Array.isArray(examples) ? examples : [];
+}
+
+/** A tool as its caller finds it. */
+export interface AgentTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of what it takes, and of what it says where it says so. */
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly output: Readonly<Record<string, unknown>> | undefined;
+}
+
+const isSchema = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What the agent may call, as its files and those of the tools say now. A schema that is wrong is left out: a call says what is. */
+export function agentTools(host: Host, agent: string): readonly AgentTool[] {
+  const { root, uid } = host;
+  const catalogue = withBuiltIns(diskCatalogue(root));
+  const viewer = agentViewer({ root, uid }, agent, () => host.now().getTime()).viewer();
+  const textOf = (place: Place, name: string, file: string) =>
+    catalogue.control(place, name, file)?.read().toString('utf8');
+  const schemasOf = (place: Place, name: string) => {
+    try {
+      return parseObject(textOf(place, name, 'schema') ?? '{}', `${place}/${name}.d/schema`);
+    } catch (error) {
+      if (!(error instanceof ErrnoError)) throw error;
+      return {};
+    }
+  };
+  const found = searchedPlaces(catalogue, viewer).flatMap(({ place }) =>
+    seenTools(catalogue, viewer, place).map((name): AgentTool => {
+      const { input, output } = schemasOf(place, name) as { readonly input?: unknown; readonly output?: unknown };
+      return {
+        name,
+        description: (textOf(place, name, 'description') ?? '').trim(),
+        input: isSchema(input) ? input : {},
+        output: isSchema(output) ? output : undefined,
+      };
+    }),
+  );
+  return found.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
