@@ -11,6 +11,7 @@ import { Starter } from './base/starter.js';
 import { harmlessOutput } from './base/visible-text.js';
 import { composeRecorder } from './compose-recorder.js';
 import type { AgentViewRequest } from './proxy/agent-views.js';
+import type { WrittenTree } from './proxy/asked-tree.js';
 import type { Host } from './proxy/host.js';
 import { storePaths } from './vault/store/layout.js';
 import { openStore } from './vault/store/store.js';
@@ -61,8 +62,8 @@ export function composeHost(env: Host['environment'] = process.env, alone = fals
     home,
     root,
     agents: async (name: string) => (await import('./objects/agent.js')).agentNamed({ root, uid }, name),
-    askTrees: async (texts: readonly string[], directory: string) =>
-      (await import('./sdk/vfs/virtual-files.js')).askedTrees(texts, {
+    askTrees: async (trees: readonly (string | WrittenTree)[], directory: string) =>
+      (await import('./sdk/vfs/virtual-files.js')).askedTrees(trees, {
         directory,
         library: nativeProgram('fuse.node'),
       }),

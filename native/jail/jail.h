@@ -66,6 +66,7 @@ void mount_proc(const char *path);
 void mount_devpts(const char *path);
 void mask(const char *path);
 void make_read_only(const char *path);
+void repeat_mount(const char *source, const char *target, uint32_t attributes);
 /* The pivot waits for a byte there: the network, and every process that shall be in the new root, must exist by then.
  */
 void wait_before_pivot(int descriptor);

@@ -72,7 +72,7 @@ static int run_once(struct jail *jail, const struct ties *ties) {
 
 static int serve(struct jail *jail, const struct ties *ties) {
   if (!wait_for_init(ties)) return EXIT_FAILED;
-  keep_overlays(jail->plan);
+  keep_overlays(jail->plan, jail->plan);
   share_caches(jail->plan);
   report("started");
   watch(jail);

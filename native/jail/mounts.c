@@ -216,6 +216,26 @@ void make_read_only(const char *path) {
   if (!whole) attach(tree, path, S_ISDIR(about.stx_mode));
 }
 
+/*
+ * What is at the source may be the agent's to change: no link is followed, and nothing outside of the new root is
+ * reached.
+ */
+void repeat_mount(const char *source, const char *target, uint32_t attributes) {
+  const char *name;
+  int found = open_existing(source);
+  if (found < 0) {
+    find_place(target, true, &name);
+    return;
+  }
+  struct stat about;
+  if (fstat(found, &about) != 0) fail(source);
+  int tree = sys_open_tree(found, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+  struct mount_attr set = {.attr_set = attributes};
+  if (tree < 0 || sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &set) != 0) fail(source);
+  close(found);
+  attach(tree, target, S_ISDIR(about.st_mode));
+}
+
 static int before_pivot = -1;
 
 void wait_before_pivot(int descriptor) {

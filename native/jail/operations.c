@@ -68,6 +68,8 @@ void execute(const struct operation *operation, const struct plan *plan, int cha
     return mask(s[0]);
   case OP_READ_ONLY:
     return make_read_only(s[0]);
+  case OP_AGAIN:
+    return repeat_mount(s[0], s[1], operation->flags);
   case OP_PIVOT:
     return pivot();
   case OP_SHIFT:

@@ -113,6 +113,7 @@ const char *mount_target(const struct operation *operation) {
   case OP_CACHE:
     return operation->strings[0];
   case OP_BIND:
+  case OP_AGAIN:
     return operation->strings[1];
   default:
     return NULL;
@@ -126,8 +127,9 @@ const char *mount_target(const struct operation *operation) {
  */
 void release_overlays(const struct plan *plan) {
   for (uint32_t i = 0; i < plan->count; i++) {
-    if (plan->operations[i].code != OP_OVERLAY && plan->operations[i].code != OP_CACHE) continue;
-    const char *outermost = plan->operations[i].strings[0];
+    const enum code code = plan->operations[i].code;
+    if (code != OP_OVERLAY && code != OP_CACHE && code != OP_AGAIN) continue;
+    const char *outermost = mount_target(&plan->operations[i]);
     for (uint32_t j = 0; j < plan->count; j++) {
       const char *other = mount_target(&plan->operations[j]);
       if (other && strlen(other) < strlen(outermost) && contains(other, outermost)) outermost = other;

@@ -40,6 +40,7 @@ const struct operation_kind operation_kinds[OP_COUNT] = {
     [OP_CACHE] = {"cache", STAGE_INIT, 4, ANY_NUMBER},
     [OP_FUSE] = {"fuse", STAGE_INIT, 1, 1},
     [OP_NUMBERS] = {"numbers", STAGE_OWNER, 2, 2},
+    [OP_AGAIN] = {"again", STAGE_INIT, 2, 2},
     [OP_LISTEN] = {"listen", STAGE_NETWORK, 0, 0},
     [OP_SECCOMP] = {"seccomp", STAGE_IDENTITY, 1, 1},
 };

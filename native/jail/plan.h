@@ -65,6 +65,8 @@ enum code {
                  flags: mount    attributes */
   OP_NUMBERS, /* uid map, gid map, of the command's user namespace, instead of those of OP_SHIFT; number: uid << 32 |
                  gid of its user outside, before the shift */
+  OP_AGAIN,   /* source, target: what is at a path of the new root by now, with all that is mounted in it, at another,
+                 too; flags: mount attributes. Where nothing is at the source, the target is an empty directory */
   OP_COUNT,
 };
 

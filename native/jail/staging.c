@@ -23,7 +23,8 @@ static const char staging_place[] = "/proc";
 static bool is_inside(const struct operation *operation, const struct plan *overlays) {
   const char *path =
       operation->code == OP_MASK || operation->code == OP_READ_ONLY ? operation->strings[0] : mount_target(operation);
-  for (uint32_t i = 0; path && operation->code != OP_OVERLAY && i < overlays->count; i++)
+  if (!path || operation->code == OP_OVERLAY || operation->code == OP_AGAIN) return false;
+  for (uint32_t i = 0; i < overlays->count; i++)
     if (overlays->operations[i].code == OP_OVERLAY && contains(overlays->operations[i].strings[0], path)) return true;
   return false;
 }
@@ -155,16 +156,33 @@ void keep_staging(const struct plan *jail) {
   close(store);
 }
 
-void keep_overlays(const struct plan *jail) {
+/* The root of what is mounted there; -1 where it is a place without a mount. */
+static int open_mounted(const char *target) {
+  struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+  struct statx about;
+  int root = sys_openat2(AT_FDCWD, target, &how);
+  if (root < 0 || statx(root, "", AT_EMPTY_PATH, STATX_TYPE, &about) != 0) fail(target);
+  if (about.stx_attributes & STATX_ATTR_MOUNT_ROOT) return root;
+  close(root);
+  return -1;
+}
+
+/* Those of `overlays`, and what of them the jail shows at other places, too: an overlay stays mounted with the last. */
+void keep_overlays(const struct plan *jail, const struct plan *overlays) {
   free(kept);
-  kept = calloc((size_t)jail->count + 1, sizeof *kept);
+  kept = calloc((size_t)jail->count + overlays->count + 1, sizeof *kept);
   if (!kept) fail("keeping the overlays");
-  struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
-  for (uint32_t i = 0; i < jail->count; i++) {
-    if (jail->operations[i].code != OP_OVERLAY) continue;
-    const char *target = jail->operations[i].strings[0];
-    int root = sys_openat2(AT_FDCWD, target, &how);
-    if (root < 0) fail(target);
+  /* The innermost first: it would go with what it is in. */
+  for (uint32_t i = jail->count; i-- > 0;) {
+    if (jail->operations[i].code != OP_AGAIN) continue;
+    int root = open_mounted(jail->operations[i].strings[1]);
+    if (root >= 0) kept[kept_count++] = root;
+  }
+  for (uint32_t i = 0; i < overlays->count; i++) {
+    if (overlays->operations[i].code != OP_OVERLAY) continue;
+    const char *target = overlays->operations[i].strings[0];
+    int root = open_mounted(target);
+    if (root < 0) fail_with(EINVAL, target);
     kept[kept_count++] = root;
   }
 }
@@ -247,12 +265,16 @@ static void mount_all(void *context) {
   /* Last: what is mounted inside may have needed a place made for it. */
   for (uint32_t i = 0; i < overlays->count; i++)
     if (overlays->operations[i].code == OP_READ_ONLY) execute(&overlays->operations[i], overlays, -1);
-  keep_overlays(overlays);
+  for (uint32_t i = 0; i < jail->count; i++)
+    if (jail->operations[i].code == OP_AGAIN) execute(&jail->operations[i], jail, -1);
+  keep_overlays(jail, overlays);
 }
 
 /* Nothing runs inside, so that the paths are what the plan made of them. What lies inside an overlay goes with it. */
 static void unmount_attached(const struct mounting *mounting) {
-  const struct plan *overlays = mounting->overlays;
+  const struct plan *jail = mounting->jail, *overlays = mounting->overlays;
+  for (uint32_t i = 0; i < jail->count; i++)
+    if (jail->operations[i].code == OP_AGAIN) sys_umount2(jail->operations[i].strings[1], MNT_DETACH | UMOUNT_NOFOLLOW);
   uint32_t left = mounting->attached;
   for (uint32_t i = 0; i < overlays->count && left > 0; i++) {
     if (overlays->operations[i].code != OP_OVERLAY) continue;

@@ -14,7 +14,7 @@
 void keep_staging(const struct plan *jail);
 
 /* Once init is ready and before any command: afterwards a path could have been bent. */
-void keep_overlays(const struct plan *jail);
+void keep_overlays(const struct plan *jail, const struct plan *overlays);
 
 /* Nothing may run inside. */
 void release_kept_overlays(void);

@@ -3,6 +3,9 @@
  * mapped through the parent's deepest mount over it, and every mount the parent has inside it comes along at the same
  * place: a bind of an ancestor alone would show what those mounts cover. Modes go from rw to ro only; restricting
  * options are kept; whether a bind is recursive is the parent's choice, since either change could uncover something.
+ *
+ * A tree of the parent's comes as a whole: no text names a part of one. A path of the objects (`/ctx/...`) is one of the child's own
+ * view, which its policy decides about, and that is within its parent's.
  */
 import { rebase } from './absolute-path.js';
 import type { Excess } from './excess.js';
@@ -43,11 +46,15 @@ function deriveEntry(
 ): { readonly mounts: readonly Mount[]; readonly excess?: Excess } {
   const { source, target, access } = entry;
   const mode = modeOf(access);
+  if (entry.of === 'objects') return { mounts: [{ source, target, mode, options: entry.options }] };
   const located = parent.locate(source);
   if (located === undefined) {
     const excess: Excess = { kind: 'hidden path', source, target, mode, host: source };
     // The supervisor named a host path: it is mounted as such. What is hidden stays hidden all the same.
     return { mounts: isGranted(excess) ? [{ source, target, mode, options: entry.options }] : [], excess };
+  }
+  if (located.entry.of === 'tree' && located.entry.target !== source) {
+    return { mounts: [], excess: { kind: 'part of a tree', source, tree: located.entry.target } };
   }
   const excess: Excess | undefined =
     access === 'write' && located.entry.access === 'read'
@@ -85,8 +92,9 @@ export function deriveView(parent: View, requested: View, isGranted: (excess: Ex
   }
   const hidden = requested.hidden.flatMap((path) => {
     const located = parent.locate(path);
-    const inside = parent.beneath(path).map((nested) => nested.source);
-    return [located?.host ?? path, ...inside];
+    const inside = parent.beneath(path).filter(({ of }) => of === 'host');
+    const own = located === undefined ? [path] : located.entry.of === 'host' ? [located.host] : [];
+    return [...own, ...inside.map((nested) => nested.source)];
   });
   return { mounts, hidden: [...parent.hidden, ...hidden], excesses };
 }

@@ -106,6 +106,32 @@ describe('a child', () => {
     assert.deepEqual(kinds({ surface: makeSurface({ cwd: '/docs/x' }) }), ['read-only path']);
   });
 
+  it('gets a tree of its parent as a whole, and no other', () => {
+    const holder = makeAuthority({
+      identity: parent.identity,
+      surface: makeSurface({ cwd: '/workspace' }),
+      mounts: parseMounts('chunked:/n.ctx\t/notes\trw\t-\nmemory:\t/workspace/m\tro\t-\n', 'mount'),
+      policy: plain.policy,
+    });
+    const ask = (text: string) => {
+      const policy = parsePolicy('', 'child');
+      return attenuate(holder, { ...plain, ...mounts(text), policy }, { now: 0 });
+    };
+    const given = ask('/notes\t/n\tro\tnoexec\n/workspace\t/w\tro\t-\n');
+    assert.ok(given.kind === 'granted', JSON.stringify(given));
+    const lines = given.authority.mounts.map(printMount);
+    assert.ok(lines.includes('chunked:/n.ctx\t/n\tro\tnoexec'), lines.join());
+    assert.ok(lines.includes('memory:\t/w/m\tro\t-'), lines.join());
+    for (const [text, kind] of [
+      ['/notes/a\t/n\tro\t-\n', 'part of a tree'],
+      ['chunked:/n.ctx\t/n\tro\t-\n', 'hidden path'],
+      ['/workspace/m\t/n\trw\t-\n', 'read-only path'],
+    ] as const) {
+      const refused = ask(text);
+      assert.deepEqual(refused.kind === 'refused' && refused.excesses.map(({ excess }) => excess.kind), [kind]);
+    }
+  });
+
   it('may not see a host path only because its parent has it under another name', () => {
     assert.deepEqual(kinds(mounts('/host/project\t/p\tro\t-\n')), ['hidden path']);
     assert.deepEqual(kinds(mounts('/\t/all\tro\t-\n')), ['hidden path']);

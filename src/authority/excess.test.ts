@@ -19,6 +19,7 @@ const kinds: { readonly [Kind in Excess['kind']]: readonly [Extract<Excess, { ki
   identity: [{ kind: 'identity', field: 'uid', asked: 0, held: 1000 }, false],
   label: [{ kind: 'label', field: 'role', asked: 'admin', held: 'agent' }, false],
   'parent is over': [{ kind: 'parent is over', fault: 'expired' }, false],
+  'part of a tree': [{ kind: 'part of a tree', source: '/a/b', tree: '/a' }, false],
   'too many mounts': [{ kind: 'too many mounts', asked: 300, held: 256 }, false],
 };
 

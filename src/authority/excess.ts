@@ -23,6 +23,8 @@ export type Excess =
     }
   /** A path that the parent only reads. */
   | { readonly kind: 'read-only path'; readonly source: string; readonly target: string; readonly host: string }
+  /** Of a tree that the parent has at another path, which no child gets alone. */
+  | { readonly kind: 'part of a tree'; readonly source: string; readonly tree: string }
   | { readonly kind: 'tool path'; readonly path: string }
   | { readonly kind: 'network'; readonly host: string }
   | { readonly kind: 'network without permission' }
@@ -49,6 +51,7 @@ export function isGrantable(excess: Excess): boolean {
     case 'label':
     case 'parent is over':
     case 'too many mounts':
+    case 'part of a tree':
       return false;
     default:
       return true;
@@ -75,6 +78,8 @@ function factAndAdvice(excess: Excess): readonly [fact: string, advice: string] 
       return [`the parent does not see ${visible(excess.source)}`, 'mount a path that it sees'];
     case 'read-only path':
       return [`the parent only reads ${visible(excess.source)}`, 'ask for it as ro'];
+    case 'part of a tree':
+      return [`${visible(excess.source)} is a part of the tree at ${visible(excess.tree)}`, 'mount the whole tree'];
     case 'tool path':
       return [`${visible(excess.path)} is not on the parent's tool path`, 'leave it out'];
     case 'network':

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrnoError } from '../base/errno.js';
-import { makeMount, parseMounts, printMounts } from './mount.js';
+import { kindOfSource, makeMount, parseMounts, printMounts } from './mount.js';
 
 function refusal(text: string): ErrnoError {
   try {
@@ -18,6 +18,15 @@ describe('a mount file', () => {
   it('prints as it was read', () => {
     const text = '/ctx\t/ctx\tro\trbind,nosuid,nodev\n/p q\t/workspace\trw\t-\n/\t/host\tro\tnoexec\n';
     assert.equal(printMounts(parseMounts(text, 'mount')), text);
+  });
+
+  it('names trees by their engines, with whatever else stands in them', () => {
+    const text = 'memory:\t/m\trw\t-\ns3://bucket/a b=/c\t/s\tro\tnoexec\n';
+    assert.equal(printMounts(parseMounts(text, 'mount')), text);
+    const kinds = ['memory:', 'chunked:/x', '/ctx', '/ctx/tool', '/ctxx', '/a:b'].map(kindOfSource);
+    assert.deepEqual(kinds, ['tree', 'tree', 'objects', 'objects', 'host', 'host']);
+    assert.match(refusal(`memory:${'x'.repeat(5_000)}\t/m\trw\t-`).reason, /within 4095 bytes/);
+    assert.match(refusal('memory:\0\t/m\trw\t-').reason, /without tab, newline or NUL/);
   });
 
   it('may be empty, blank or commented', () => {

@@ -3,9 +3,12 @@
  * means depends on symlinks, so it is refused, never tidied. `-` stands alone and means no option. A target named twice
  * is refused, since which of the two is seen would depend on order. Blank lines and lines that start with `#` are
  * skipped, as in policies.
+ *
+ * A source is a path of the host; a tree of the VFS (`memory:`, `chunked:/FILE` and the others, by the name of their engine); or a
+ * path of the agent's own view of the objects, `/ctx` or below it.
  */
-import { viewMounts } from '../base/limits.js';
-import { isNormalPath, normalPathRule } from './absolute-path.js';
+import { pathBytes, viewMounts } from '../base/limits.js';
+import { contains, isNormalPath, normalPathRule } from './absolute-path.js';
 import { meaningfulLines, quoted, refuse, refuseAt, type SourcePlace } from './syntax.js';
 
 const operation = 'parse mount';
@@ -21,6 +24,23 @@ export interface Mount {
   readonly mode: MountMode;
   /** In the order of `mountOptions`, whatever order the file had. */
   readonly options: readonly MountOption[];
+}
+
+/** Where agents see the objects. */
+export const objectsPath = '/ctx';
+
+const engineName = /^[a-z][a-z0-9]*:/;
+
+/** A tree that a process serves; which engines there are is not known here. */
+export function isTreeSource(source: string): boolean {
+  return engineName.test(source);
+}
+
+export type MountSource = 'host' | 'tree' | 'objects';
+
+export function kindOfSource(source: string): MountSource {
+  if (isTreeSource(source)) return 'tree';
+  return contains(objectsPath, source) ? 'objects' : 'host';
 }
 
 /** What is wrong with the words of an options field, or undefined. */
@@ -47,11 +67,10 @@ export function makeMount(parts: {
   readonly options: readonly string[];
 }): Mount {
   const { source, target, mode, options } = parts;
-  for (const [field, path] of [
-    ['source', source],
-    ['target', target],
+  for (const [field, fault] of [
+    ['source', sourceFault(source)],
+    ['target', pathFault(target)],
   ] as const) {
-    const fault = pathFault(path);
     if (fault !== undefined) refuse('mount', `${field}: ${fault}`);
   }
   if (mode !== 'ro' && mode !== 'rw') return refuse('mount', `mode: expected ro or rw, got ${quoted(mode)}`);
@@ -63,6 +82,12 @@ export function makeMount(parts: {
 function pathFault(path: string): string | undefined {
   if (/[\t\n]/.test(path)) return `expected a path without tab or newline, got ${quoted(path)}`;
   return isNormalPath(path) ? undefined : `expected ${normalPathRule}, got ${quoted(path)}`;
+}
+
+function sourceFault(source: string): string | undefined {
+  if (!isTreeSource(source)) return pathFault(source);
+  const isPlain = !/[\t\n\0]/.test(source) && Buffer.byteLength(source) <= pathBytes;
+  return isPlain ? undefined : `expected a tree without tab, newline or NUL, within ${pathBytes} bytes`;
 }
 
 function parseLine(file: string, number: number, line: string): Mount {
@@ -79,8 +104,7 @@ function parseLine(file: string, number: number, line: string): Mount {
       `expected source<TAB>target<TAB>mode<TAB>options, four fields; got ${fields.length}`,
     );
   }
-  for (const [field, path] of [source, target].entries()) {
-    const fault = pathFault(path);
+  for (const [field, fault] of [sourceFault(source), pathFault(target)].entries()) {
     if (fault !== undefined) refuseAt(operation, at(field), fault);
   }
   if (mode !== 'ro' && mode !== 'rw') return refuseAt(operation, at(2), `expected ro or rw, got ${quoted(mode)}`);

@@ -65,7 +65,9 @@ export function operatorMounts(document: unknown, file: string, environment: Pat
     const path = (value: unknown, member: string): string | DroppedTemplate => {
       const written = text(value, `${where}.${member}`);
       if (!written.includes('$')) return written;
-      return within(`${where}.${member}`, () => expandPath(written, environment));
+      const engine = member === 'source' ? (/^[a-z][a-z0-9]*:/.exec(written)?.[0] ?? '') : '';
+      const expanded = within(`${where}.${member}`, () => expandPath(written.slice(engine.length), environment));
+      return typeof expanded === 'string' ? `${engine}${expanded}` : expanded;
     };
     const source = path(parts['source'], 'source');
     const target = path(parts['target'] ?? parts['source'], 'target');

@@ -1,14 +1,15 @@
 /**
  * The view: where each path of a subject's namespace stands on the host. The surface's entries stand at their own
  * paths; mounts stand at their targets, and at a target both name, the mount says what is there. The deepest target
- * decides. What is hidden is hidden by host path, so no mount brings it back under another name.
+ * decides. What is hidden is hidden by host path, so no mount brings it back under another name. A mount whose source is
+ * no path of the host (a tree, the objects) shows nothing of it: nothing in it is hidden.
  *
  * `allowedReads` and `allowedWrites` are the two flat lists that every layer goes by: the preamble and `ctx surface` print
  * them, the jail mounts them, what is written beside the fork is found in them, and the hook and the guard ask `locate`,
  * which finds the deepest of them.
  */
 import { contains, isNormalPath, rebase } from './absolute-path.js';
-import type { Mount, MountOption } from './mount.js';
+import { kindOfSource, type Mount, type MountOption, type MountSource } from './mount.js';
 import { PathIndex } from './path-index.js';
 import { type Access, type Surface, type SurfaceField, surfaceEntries } from './surface.js';
 import { surfaceMountOptions } from './surface-mounts.js';
@@ -16,13 +17,15 @@ import { surfaceMountOptions } from './surface-mounts.js';
 export interface ViewEntry {
   readonly target: string;
   readonly source: string;
+  /** What `source` is. */
+  readonly of: MountSource;
   readonly access: 'read' | 'write';
   readonly options: readonly MountOption[];
   readonly origin: SurfaceField | 'mounts';
 }
 
 export interface Located {
-  /** The host path behind a path of the view. */
+  /** The host path behind a path of the view; of a tree its text, and of the objects a path of those. */
   readonly host: string;
   readonly entry: ViewEntry;
 }
@@ -39,12 +42,20 @@ export class View {
   constructor(surface: Surface, mounts: readonly Mount[]) {
     const byTarget = new Map<string, ViewEntry>();
     for (const { path, access, field } of surfaceEntries(surface)) {
-      const entry = { target: path, source: path, access, options: surfaceMountOptions, origin: field };
+      const entry = {
+        target: path,
+        source: path,
+        of: 'host' as const,
+        access,
+        options: surfaceMountOptions,
+        origin: field,
+      };
       byTarget.set(path, Object.freeze(entry));
     }
     for (const { source, target, mode, options } of mounts) {
       const access = mode === 'rw' ? 'write' : 'read';
-      byTarget.set(target, Object.freeze({ target, source, access, options, origin: 'mounts' as const }));
+      const of = kindOfSource(source);
+      byTarget.set(target, Object.freeze({ target, source, of, access, options, origin: 'mounts' as const }));
     }
     this.entries = Object.freeze([...byTarget.values()].sort((a, b) => (a.target < b.target ? -1 : 1)));
     this.hidden = surface.hidden;
@@ -78,7 +89,9 @@ export class View {
   locate(path: string): Located | undefined {
     const entry = this.covering(path);
     if (entry === undefined) return undefined;
+    if (entry.of === 'tree') return { host: entry.source, entry };
     const host = rebase(path, entry.target, entry.source);
+    if (entry.of === 'objects') return { host, entry };
     return this.isHidden(host) ? undefined : { host, entry };
   }
 
@@ -95,6 +108,7 @@ export class View {
   maskedTargets(): readonly string[] {
     const masks = new Set<string>();
     for (const entry of this.entries) {
+      if (entry.of !== 'host') continue;
       for (const hidden of this.hidden) {
         if (contains(hidden, entry.source)) masks.add(entry.target);
         else if (contains(entry.source, hidden)) {

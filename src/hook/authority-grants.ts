@@ -21,7 +21,7 @@ export function authorityGrants(held: TaskAuthority, tools: ReadonlySet<string>,
   const { view, policy, identity, network } = authority;
   const entryOf = (path: string) => {
     const entry = view.locate(path)?.entry;
-    return entry !== undefined && entry.source === entry.target ? entry : undefined;
+    return entry?.of === 'host' && entry.source === entry.target ? entry : undefined;
   };
   const toolFault = (name: string): string | undefined => {
     if (tools.has(name)) return undefined;

@@ -65,6 +65,14 @@ export interface ServedTree {
   readonly writable: boolean;
 }
 
+/** A part of the fork that is at another path, too. */
+export interface RepeatedPath {
+  /** Inside. */
+  readonly source: string;
+  readonly target: string;
+  readonly access: 'read only' | 'read write';
+}
+
 export interface JailView {
   readonly identity: JailIdentity;
   readonly person: Person;
@@ -76,6 +84,7 @@ export interface JailView {
   readonly caches?: readonly CacheRoot[];
   /** In the order of the channels to their servers. */
   readonly served?: readonly ServedTree[];
+  readonly repeated?: readonly RepeatedPath[];
   readonly links: readonly Link[];
   /** Files of `/etc` that are made for it, beside those that name its person. */
   readonly files?: ReadonlyMap<string, string>;

@@ -62,6 +62,13 @@ export type Operation =
   | { readonly do: 'devpts'; readonly path: string }
   | { readonly do: 'mask'; readonly path: string }
   | { readonly do: 'make read only'; readonly path: string }
+  /** What is at a path by now, with all that is mounted in it, at another one, too. */
+  | {
+      readonly do: 'again';
+      readonly source: string;
+      readonly target: string;
+      readonly attributes: readonly Attribute[];
+    }
   | { readonly do: 'pivot' }
   | { readonly do: 'shift'; readonly by: number; readonly count: number }
   | { readonly do: 'user'; readonly uid: number; readonly gid: number }

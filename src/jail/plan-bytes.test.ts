@@ -83,6 +83,7 @@ const examples = {
       attributes: ['no setuid', 'shifted owners'],
     },
   ],
+  again: ['OP_AGAIN', { do: 'again', source: '/w', target: '/workspace', attributes: ['no setuid', 'read only'] }],
   'report held files': ['OP_HELD', { do: 'report held files', paths: ['/w', '/home/user'] }],
   listen: ['OP_LISTEN', { do: 'listen', port: 3128 }],
   seccomp: ['OP_SECCOMP', { do: 'seccomp', filter: Buffer.from('0600000000000000', 'hex') }],

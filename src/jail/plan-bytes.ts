@@ -162,6 +162,12 @@ function encode(operation: Operation): Encoded {
         ],
         flags: bits(operation.attributes, attributeBits),
       };
+    case 'again':
+      return {
+        code: 35,
+        strings: [operation.source, operation.target],
+        flags: bits(operation.attributes, attributeBits),
+      };
     case 'fuse':
       return {
         code: 33,

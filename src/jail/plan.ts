@@ -78,6 +78,15 @@ function servedMounts({ served = [] }: JailView): Placed[] {
   }));
 }
 
+/** For when everything stands that is shown twice: what is read-only or masked in it is so there, too. */
+export function repeatedMounts({ repeated = [] }: JailView): readonly Operation[] {
+  const placed = repeated.map(({ source, target, access }): Placed => {
+    const attributes: readonly Attribute[] = access === 'read write' ? contained : [...contained, 'read only'];
+    return { at: target, operation: { do: 'again', source, target, attributes } };
+  });
+  return placed.sort(byPath).map(({ operation }) => operation);
+}
+
 /** Of memory, and gone with the jail: `/tmp` unless something is shown there, and what the view names. */
 function temporaryPlaces({ temporary = [], shared }: JailView): readonly string[] {
   const hasTemporary = shared.some(({ target }) => target === '/tmp');
@@ -186,6 +195,7 @@ function restrictions(view: JailView, scopes: number): readonly Operation[] {
     ...[...view.overlays, ...(view.caches ?? [])].map(({ target }) => target),
     ...view.shared.filter(({ access }) => access === 'read write').map(({ target }) => target),
     ...(view.served ?? []).filter(({ writable }) => writable).map(({ target }) => target),
+    ...(view.repeated ?? []).filter(({ access }) => access === 'read write').map(({ target }) => target),
   ];
   return [
     ...(view.weakened.includes('landlock') ? [] : landlockOperations(writable, scopes)),

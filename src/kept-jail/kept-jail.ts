@@ -23,7 +23,7 @@ import { secretsFor } from '../proxy/grants/injected-secrets.js';
 import { serversOf } from '../proxy/grants/served-trees.js';
 import { type Host, type Place, placeOf } from '../proxy/host.js';
 import type { Envelope } from '../proxy/report/envelope.js';
-import { withMounts } from '../proxy/run/asked-mounts.js';
+import { withMounts, withTreesOf } from '../proxy/run/asked-mounts.js';
 import { authorityToPrepare, type Permitted } from '../proxy/run/authority-for.js';
 import type { JailRun } from '../proxy/run/run.js';
 import { runOnFork, withArrived } from '../proxy/run/run-on-fork.js';
@@ -89,14 +89,15 @@ export class KeptJail {
   }
 
   static async start(host: Host, asked: KeptJailRequest): Promise<KeptJail> {
-    const request = await withMounts(host, asked);
-    const place = placeOf(host, request.cwd);
+    const read = await withMounts(host, asked);
+    const place = placeOf(host, read.cwd);
     // Of the whole workspace, wherever in it a command will stand.
     const resolved = await authorityToPrepare(
       host,
       { ...place, directory: place.origin },
-      { ...request, streams: 'capture' },
+      { ...read, streams: 'capture' },
     );
+    const request = await withTreesOf(host, read, resolved);
     return untilJoined(() => KeptJail.#startOn(host, request, place, resolved));
   }
 

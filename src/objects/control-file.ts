@@ -9,11 +9,12 @@
 import { parseCapabilities } from '../authority/capability.js';
 import { parseLabel } from '../authority/label.js';
 import { parseIsolation, parseLife, parseLineage } from '../authority/lineage.js';
-import { parseMounts } from '../authority/mount.js';
+import { isTreeSource, type Mount, parseMounts } from '../authority/mount.js';
 import { parseObjectName } from '../authority/name.js';
 import { parsePolicy } from '../authority/policy.js';
 import { parseScope } from '../authority/scope.js';
 import { quoted, refuseAt } from '../authority/syntax.js';
+import { parseWholeSpecification } from '../vfs/specification.js';
 import type { ObjectKind } from './layout.js';
 import { schemaFault } from './schema-check.js';
 import {
@@ -70,6 +71,17 @@ function parsePid(text: string, path: string): number | undefined {
   return singleLine(text, path) === '' ? undefined : parseId(text, path);
 }
 
+/** Trees are looked at, too: which engines there are is not known to `authority`. */
+function parseAgentMounts(text: string, path: string): readonly Mount[] {
+  const mounts = parseMounts(text, path);
+  for (const { source } of mounts) {
+    if (!isTreeSource(source)) continue;
+    const number = text.split('\n').findIndex((each) => each.startsWith(`${source}\t`)) + 1;
+    located(path, number, () => parseWholeSpecification(source));
+  }
+  return mounts;
+}
+
 /** `{ "input": SCHEMA, "output": SCHEMA }`, each left out where anything goes. */
 function parseToolSchema(text: string, path: string): Readonly<Record<string, unknown>> {
   const schema = parseObject(text, path);
@@ -93,7 +105,7 @@ export const agentFiles = Object.freeze({
   cwd: file(parseOptionalPath),
   env: file(parseEnvironment),
   path: file(parsePaths),
-  mount: file(parseMounts),
+  mount: file(parseAgentMounts),
   model: file(parseModels),
   policy: file(parsePolicy),
   status: file(parseStatus, 'process'),

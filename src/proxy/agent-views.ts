@@ -53,13 +53,19 @@ export interface BesideEnd {
   readonly timedOut: boolean;
 }
 
+export interface ToolRoot {
+  readonly path: string;
+  /** The directory of the fork that it is: itself, unless a mount shows that there, too. */
+  readonly source: string;
+}
+
 export interface AgentViewRequest {
   /** Whose view it is; undefined: of a person who calls `tool`. */
   readonly agent: string | undefined;
   readonly tool: string | undefined;
   readonly authority: Authority;
   /** Directories whose files its tools may read and write, as commands see them; the first is the workspace. */
-  readonly roots: readonly string[];
+  readonly roots: readonly ToolRoot[];
   /** In the workspace, for what looks at the fork. */
   readonly directory: string;
   run(command: BesideCommand): Promise<BesideEnd>;

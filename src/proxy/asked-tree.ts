@@ -21,6 +21,13 @@ export interface TreeServing {
   kill(): void;
 }
 
+/** A tree, where it shall be, and whether it may be written. */
+export interface WrittenTree {
+  readonly specification: string;
+  readonly target: string;
+  readonly writable: boolean;
+}
+
 export interface AskedTree {
   /** As it was written. */
   readonly specification: string;

@@ -17,7 +17,7 @@ import { type Host, type Place, placeOf } from './host.js';
 import type { LiveEnvelope } from './report/envelope.js';
 import { mountReports, mountWarnings } from './report/mount-reports.js';
 import { recordedRefusal } from './report/recorded-refusal.js';
-import { withMounts } from './run/asked-mounts.js';
+import { withMounts, withTreesOf } from './run/asked-mounts.js';
 import { authorityFor, type Permitted, refusedEntry } from './run/authority-for.js';
 import { runsBeside } from './run/beside-runs.js';
 import { type ExecRequest, refuseNoCommand } from './run/exec-request.js';
@@ -70,13 +70,14 @@ function refuseForkLimits({ disk, inodes }: Quota): void {
 
 export async function executeLive(host: Host, asked: LiveRequest): Promise<LiveEnvelope> {
   refuseNoCommand(asked, 'jail run');
-  const request = await withMounts(host, asked);
-  refuseFork(request);
+  const read = await withMounts(host, asked);
+  refuseFork(read);
   recordInterruptedLive(host);
-  const place = placeOf(host, request.cwd);
+  const place = placeOf(host, read.cwd);
   const { owner, origin } = place;
   refuseOwnFiles(host, origin);
-  const resolved = await authorityFor(host, place, { ...request, wait: false, live: true });
+  const resolved = await authorityFor(host, place, { ...read, wait: false, live: true });
+  const request = await withTreesOf(host, read, resolved);
   const { argv, environmentAdditions, weakened, trees = [] } = request;
   const mounts = unusedFork(host, place);
   await resolved.permission.confirmDirectories();

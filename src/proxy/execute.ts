@@ -15,7 +15,7 @@ import { ownersOf } from './grants/jail-identity.js';
 import { serversOf } from './grants/served-trees.js';
 import { type Host, type Place, placeOf } from './host.js';
 import type { Envelope } from './report/envelope.js';
-import { withMounts } from './run/asked-mounts.js';
+import { withMounts, withTreesOf } from './run/asked-mounts.js';
 import { authorityFor, type Permitted } from './run/authority-for.js';
 import { runsBeside } from './run/beside-runs.js';
 import { type ExecRequest, refuseNoCommand } from './run/exec-request.js';
@@ -128,10 +128,11 @@ async function executeOpened(host: Host, request: ExecRequest, own: OwnJail, ope
 
 export async function execute(host: Host, asked: ExecRequest): Promise<Envelope> {
   refuseNoCommand(asked, 'exec');
-  const request = await withMounts(host, asked);
+  const read = await withMounts(host, asked);
   recordInterruptedLive(host);
-  const place = placeOf(host, request.cwd);
-  const resolved = await authorityFor(host, place, request);
+  const place = placeOf(host, read.cwd);
+  const resolved = await authorityFor(host, place, read);
+  const request = await withTreesOf(host, read, resolved);
   let name = request.fork;
   const startsIn = resolved.agent?.cwd ?? place.directory;
   const runs = runsBeside(host, () => ({ ...request, fork: name }), startsIn, execute);

@@ -13,7 +13,7 @@ import type { Store } from '../vault/store/store.js';
 import type { Tree } from '../vault/tree/tree.js';
 import type { Owner } from '../vault/vault.js';
 import type { ViewSource } from './agent-views.js';
-import type { AskedTree } from './asked-tree.js';
+import type { AskedTree, WrittenTree } from './asked-tree.js';
 import { refuseForeignLinks } from './canonical-paths.js';
 import { workspaceOf } from './workspace.js';
 
@@ -39,7 +39,7 @@ export interface Host {
   readonly root: string;
   readonly agents: AgentSource;
   /** `SPEC=TARGET[:rw]`, read; relative paths begin at the directory. EINVAL for what is none. Nothing is opened yet. */
-  askTrees?(texts: readonly string[], directory: string): Promise<readonly AskedTree[]>;
+  askTrees?(trees: readonly (string | WrittenTree)[], directory: string): Promise<readonly AskedTree[]>;
   /** What agents see at /ctx while their commands run. */
   readonly views?: ViewSource | undefined;
   /** Where the operator's `agents.toml` is looked for, in order. */

@@ -26,6 +26,8 @@ export interface FoundEntry {
 /** A path of a directory that tools may reach into. */
 export interface BeneathPath {
   readonly root: string;
+  /** The directory of the fork that it is. */
+  readonly source: string;
   /** Relative to it; `.` for itself. */
   readonly path: string;
   /** As the caller wrote it. */

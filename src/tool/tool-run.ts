@@ -40,9 +40,9 @@ export function numberOf({ input }: ToolCall, member: string): number | undefine
 export function beneath({ roots, directory, name }: ToolCall, path: string): BeneathPath {
   if (path.includes('\0')) throw new ErrnoError('EINVAL', { operation: name, reason: 'expected a path without NUL' });
   const whole = posix.resolve(directory, path);
-  const root = roots.filter((each) => contains(each, whole)).sort((a, b) => b.length - a.length)[0];
-  if (root === undefined) {
-    const reason = `it is outside of the workspace: ${roots.join(', ')}`;
+  const [found] = roots.filter((each) => contains(each.path, whole)).sort((a, b) => b.path.length - a.path.length);
+  if (found === undefined) {
+    const reason = `it is outside of the workspace: ${roots.map((each) => each.path).join(', ')}`;
     throw new ErrnoError('EACCES', {
       operation: name,
       path,
@@ -50,5 +50,5 @@ export function beneath({ roots, directory, name }: ToolCall, path: string): Ben
       remedy: 'a shell command sees what else is granted',
     });
   }
-  return { root, path: posix.relative(root, whole) || '.', shown: path };
+  return { root: found.path, source: found.source, path: posix.relative(found.path, whole) || '.', shown: path };
 }

@@ -76,6 +76,13 @@ export function parseSpecification(text: string, directory: string): Specificati
   }
 }
 
+/** As a file says it that has no directory of its own: paths are written in full. EINVAL */
+export function parseWholeSpecification(text: string): Specification {
+  const parsed = parseSpecification(text, '/');
+  if (/^(?:host|chunked):(?!\/)/.test(text)) refuse(text, 'expected an absolute path after the colon');
+  return parsed;
+}
+
 /** The last `@` begins a snapshot's name, where what follows has the form of one. */
 function chunked(text: string, rest: string, directory: string): EngineSpecification {
   const at = rest.lastIndexOf('@');

@@ -5,7 +5,7 @@ import type { Authority } from '../../authority/authority.js';
 import { ErrnoError } from '../../base/errno.js';
 import type { SharedPath } from '../../jail/plan.js';
 import { planLimits } from '../../jail/plan-bytes.js';
-import type { AgentView, AgentViewRequest } from '../agent-views.js';
+import type { AgentView, AgentViewRequest, ToolRoot } from '../agent-views.js';
 import type { AskedTree } from '../asked-tree.js';
 import type { Host, Place } from '../host.js';
 import type { ResolvedAuthority } from './authority-of.js';
@@ -45,6 +45,17 @@ export interface OfferedView {
   readonly warnings: readonly string[];
 }
 
+/** The fork's directories, and where mounts show parts of them, too. */
+function toolRoots({ view }: Authority, forked: readonly string[]): readonly ToolRoot[] {
+  const repeated = view.entries.filter(
+    ({ of, source, target }) => of === 'host' && source !== target && forked.some((root) => contains(root, source)),
+  );
+  return [
+    ...forked.map((path) => ({ path, source: path })),
+    ...repeated.map(({ target, source }) => ({ path: target, source })),
+  ];
+}
+
 /** What cannot be shown is said: the command runs without it, and has nothing more by that. */
 export async function agentViewFor(
   { views }: Host,
@@ -58,7 +69,14 @@ export async function agentViewFor(
   if (reason !== undefined) {
     return { view: undefined, warnings: [`the agent's tools are not at ${viewTarget}: ${reason}`] };
   }
-  const view = await views({ agent: agent?.name, tool, authority, roots: [origin, ...roots], directory, ...runs });
+  const view = await views({
+    agent: agent?.name,
+    tool,
+    authority,
+    roots: toolRoots(authority, [origin, ...roots]),
+    directory,
+    ...runs,
+  });
   return { view, warnings: [] };
 }
 

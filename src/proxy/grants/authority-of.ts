@@ -22,7 +22,7 @@ import type { Link } from '../../jail/plan.js';
 import type { Host, Place } from '../host.js';
 import { rootOf } from './agent-root.js';
 import type { AskedUser } from './asked-user.js';
-import { authorityOfLine, lineageOf, rootAround } from './line-authority.js';
+import { authorityOfLine, lineageOf, rootAround, withReadOnlyParts } from './line-authority.js';
 import { operatorMountsAt } from './operator-file.js';
 import { grantedPaths, type SurfaceAt, surfaceAt, type TaskPaths } from './surface-at.js';
 
@@ -87,7 +87,7 @@ function anonymous(
   return makeAuthority({
     identity: { ...identity, label: anonymousLabel },
     surface,
-    mounts: operator,
+    mounts: withReadOnlyParts(surface, operator),
     policy: makePolicy('', network.kind === 'none' ? [] : [connect]),
     network,
     quota: makeQuota(grants?.quota ?? {}),
@@ -145,7 +145,8 @@ function forkedRoots({ view }: Authority, origin: string, forkable: readonly str
 function liveTargets({ view }: Authority, roots: readonly string[]): readonly string[] {
   return view
     .allowedWrites()
-    .filter(({ source, target }) => source !== target || !roots.some((root) => contains(root, target)))
+    .filter(({ of }) => of === 'host')
+    .filter(({ source }) => !roots.some((root) => contains(root, source)))
     .map(({ target }) => target);
 }
 

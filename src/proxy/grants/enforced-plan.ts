@@ -3,7 +3,7 @@
  * without execution. Done last before the new root is entered, when everything stands that could show them.
  */
 import type { Attribute, Operation, Plan } from '../../jail/operation.js';
-import { type JailView, jailPlan, overlayPlan } from '../../jail/plan.js';
+import { type JailView, jailPlan, overlayPlan, repeatedMounts } from '../../jail/plan.js';
 
 export interface EnforcedView {
   readonly jail: JailView;
@@ -11,7 +11,7 @@ export interface EnforcedView {
   readonly readOnly: readonly string[];
   /** Nothing of the host is seen here, under whatever name it came. */
   readonly masked: readonly string[];
-  /** Targets of binds from which nothing is executed. */
+  /** Targets of mounts from which nothing is executed. */
   readonly noExecution: readonly string[];
   /** Certificates that the network proxy trusts besides Node's own, in PEM. */
   readonly authorities?: readonly string[];
@@ -28,11 +28,21 @@ export function enforcedPlan(view: EnforcedView, shape: (view: JailView) => Plan
     ...view.readOnly.map(readOnly),
     ...view.masked.filter((path) => !isMasked.has(path)).map((path): Operation => ({ do: 'mask', path })),
   ];
-  return plan.flatMap((operation): Operation[] => {
-    if (operation.do === 'pivot') return [...last, operation];
-    if (operation.do !== 'bind' || !view.noExecution.includes(operation.target)) return [operation];
-    return [{ ...operation, attributes: [...operation.attributes, noExecution] }];
-  });
+  const withoutExecution = (operation: Operation): Operation => {
+    const target = targetOf(operation);
+    if (target === undefined || !view.noExecution.includes(target) || !('attributes' in operation)) return operation;
+    return { ...operation, attributes: [...operation.attributes, noExecution] };
+  };
+  return plan
+    .flatMap((operation) =>
+      operation.do === 'pivot' ? [...last, ...repeatedMounts(view.jail), operation] : [operation],
+    )
+    .map(withoutExecution);
+}
+
+function targetOf(operation: Operation): string | undefined {
+  if (operation.do === 'bind' || operation.do === 'again') return operation.target;
+  return operation.do === 'fuse' ? operation.path : undefined;
 }
 
 /** The overlays for one command of a kept jail. What the jail has inside them comes back by itself; whether one is read-only is the command's. */

@@ -42,6 +42,9 @@ const mostLinks = 40;
 /** The jail makes what leads to the target of a mount, where the host has nothing. */
 const leadingDirectory: FoundEntry = { type: 'directory', mode: 0o755, uid: 0, gid: 0, target: '', inFork: false };
 
+/** In a tree that a process serves, of which nothing is known until it is: modes and names are what the command finds. */
+const inTree: FoundEntry = { type: 'file', mode: 0o777, uid: 0, gid: 0, target: '', inFork: true };
+
 type Look = (path: string) => FoundEntry | undefined;
 
 function typeOf(stats: BigIntStats): FoundEntry['type'] {
@@ -65,7 +68,8 @@ function onHost(path: string, inFork: boolean): FoundEntry | undefined {
   }
 }
 
-function walkThrough(look: Look, start: string): FoundInView {
+/** `isServed`: whether a path is in a tree that no one has opened yet. */
+function walkThrough(look: Look, isServed: (path: string) => boolean, start: string): FoundInView {
   const pending = start.split('/');
   const isDirectoryMeant = /\/\.{0,2}$/.test(start);
   const top = look('/');
@@ -81,6 +85,8 @@ function walkThrough(look: Look, start: string): FoundInView {
       continue;
     }
     const path = posix.join(at, part);
+    const whole = posix.join(path, ...pending);
+    if (isServed(path) && isServed(whole)) return { path: whole, entry: inTree, above: inTree, way: [] };
     const isLast = pending.every((rest) => rest === '' || rest === '.');
     const entry = look(path);
     if (entry?.type === 'symlink') {
@@ -161,18 +167,21 @@ export async function foundInView(
   const wanted = new Set<string>();
   const look: Look = (at) => {
     const located = view.locate(at);
-    const root = forked.find((each) => contains(each, at));
-    if (fork !== undefined && root !== undefined && root !== at) {
-      if (known.has(at)) return known.get(at);
-      wanted.add(at);
+    if (located !== undefined && located.entry.of !== 'host') return leadingDirectory;
+    const there = located?.host ?? at;
+    const root = forked.find((each) => contains(each, there));
+    if (fork !== undefined && root !== undefined && root !== there) {
+      if (known.has(there)) return known.get(there);
+      wanted.add(there);
     }
-    const standing = onHost(located?.host ?? at, root !== undefined);
+    const standing = onHost(there, root !== undefined);
     if (standing !== undefined || located !== undefined || view.beneath(at).length === 0) return standing;
     return leadingDirectory;
   };
+  const isServed = (at: string) => (view.covering(at)?.of ?? 'host') !== 'host';
   // The layers are asked for all that one walk came by, and the walk is taken again with what they say.
   for (;;) {
-    const found = walkThrough(look, start);
+    const found = walkThrough(look, isServed, start);
     if (fork === undefined || wanted.size === 0) return found;
     for (const root of forked) {
       const key = root === place.origin ? workspaceRoot : rootKey(root);

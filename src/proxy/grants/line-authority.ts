@@ -2,11 +2,12 @@
  * The Authority of a line of agents: of the one that a person made, from its files; of each child, within its parent's. What a
  * child asks for beyond its parent is refused with everything named, unless a supervisor granted exactly that.
  */
+import { contains, rebase } from '../../authority/absolute-path.js';
 import type { Agent } from '../../authority/agent.js';
 import { attenuate, type ExplainedExcess } from '../../authority/attenuate.js';
 import { type Authority, givenNetwork, makeAuthority } from '../../authority/authority.js';
 import type { Excess } from '../../authority/excess.js';
-import type { Mount } from '../../authority/mount.js';
+import { kindOfSource, type Mount } from '../../authority/mount.js';
 import { permittedMounts } from '../../authority/mount-permission.js';
 import { anyPublicNetwork, type Network, noNetwork } from '../../authority/network.js';
 import { type Surface, surfaceEntries } from '../../authority/surface.js';
@@ -98,11 +99,26 @@ function permitted(facts: LineFacts, agent: Agent, mounts: readonly Mount[]): re
   return kept;
 }
 
+/** Where a mount shows what the surface has at its own path, too: what the surface only reads in it is read-only there as well. */
+export function withReadOnlyParts(surface: Surface, mounts: readonly Mount[]): readonly Mount[] {
+  const targets = new Set(mounts.map(({ target }) => target));
+  const read = surfaceEntries(surface).filter(({ access }) => access === 'read');
+  const parts = mounts
+    .filter(({ mode, source }) => mode === 'rw' && kindOfSource(source) === 'host')
+    .flatMap(({ source, target, options }) =>
+      read
+        .filter(({ path }) => path !== source && contains(source, path) && contains(surface.cwd, path))
+        .map(({ path }): Mount => ({ source: path, target: rebase(path, source, target), mode: 'ro', options })),
+    );
+  return [...mounts, ...parts.filter(({ target }) => !targets.has(target))];
+}
+
 function independent(facts: LineFacts, agent: Agent): Authority {
   const { identity, policy, toolPath, network, quota, lifetime } = agent;
   const surface = facts.surfaceOf(agent);
   const present = presentMounts(agent.mounts, `agent ${agent.name}`, facts.warnings);
-  const own = permitted(facts, agent, [...present, ...operatorMountsBeside(facts, present)]);
+  const given = permitted(facts, agent, [...present, ...operatorMountsBeside(facts, present)]);
+  const own = withReadOnlyParts(surface, given);
   const ofRoot = rootAround(facts.host, facts.root, surface, own).mounts;
   return makeAuthority({
     identity,

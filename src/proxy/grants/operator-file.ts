@@ -5,13 +5,14 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Mount } from '../../authority/mount.js';
+import { kindOfSource, type Mount } from '../../authority/mount.js';
 import { type OperatorMounts, operatorMounts } from '../../authority/operator-mounts.js';
 import { accessTo, decidingEntry, type Surface, surfaceEntries } from '../../authority/surface.js';
 import { mergeMounts, surfaceMountOptions } from '../../authority/surface-mounts.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { controlTextCharacters } from '../../base/limits.js';
 import { visible } from '../../base/visible-text.js';
+import { parseWholeSpecification } from '../../vfs/specification.js';
 import { canonicalPath } from '../canonical-paths.js';
 import type { Host } from '../host.js';
 import { checkedPlace, variablesOf } from './surface-at.js';
@@ -61,6 +62,11 @@ async function readOperatorFile(host: Host): Promise<OperatorFile | undefined> {
 export function presentMounts(mounts: readonly Mount[], what: string, warnings: string[]): readonly Mount[] {
   return mounts.flatMap((mount) => {
     checkedPlace(mount.target, `the target of a mount of ${what}`);
+    const of = kindOfSource(mount.source);
+    if (of !== 'host') {
+      if (of === 'tree') parseWholeSpecification(mount.source);
+      return [mount];
+    }
     const source = canonicalPath(mount.source);
     if (source !== undefined) return [{ ...mount, source: checkedPlace(source, `the source of a mount of ${what}`) }];
     warnings.push(`skipped the mount of ${visible(mount.source)} in ${visible(what)}: there is no such path`);

@@ -93,8 +93,9 @@ export function pathVerdict(use: PathCheck, access: PathAccess, found: FoundInVi
   const granted = decidePath({ authority, path, access: access === 'write' ? 'write' : 'read', now, used });
   if (!granted.allowed) return granted;
   const entry = authority.view.covering(path);
+  const there = authority.view.locate(path)?.host ?? path;
   const isShownReadOnly =
-    access === 'write' && readOnlyByRequest(place, resolved, use).some((at) => contains(at, path));
+    access === 'write' && readOnlyByRequest(place, resolved, use).some((at) => contains(at, there));
   const reason: Reason | undefined =
     (isShownReadOnly ? ({ kind: 'run read-only', path } as const) : undefined) ??
     wayReason(use, found) ??

@@ -31,6 +31,7 @@ function asked({ timeoutMilliseconds, onOutput, signal }: Common, request: ExecR
     onLimit: undefined,
     mounts: [],
     trees: undefined,
+    isBeside: true,
     view: undefined,
     calledTool: undefined,
     alone: undefined,

@@ -32,6 +32,8 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   readonly mounts?: readonly string[];
   /** The same, read: `withMounts`. Each is served by a process of its own. */
   readonly trees?: readonly AskedTree[] | undefined;
+  /** It was called by a command that has the trees of its agent. */
+  readonly isBeside?: boolean | undefined;
   /** A tool that the command calls for a person, who has no agent: all that it sees at /ctx. */
   readonly calledTool?: string | undefined;
   /** What its agent sees at /ctx. */

@@ -9,7 +9,7 @@ import { contains } from '../../authority/absolute-path.js';
 import type { Person } from '../../authority/system-profile.js';
 import type { View, ViewEntry } from '../../authority/view.js';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
-import type { CacheRoot, JailLayer, SharedPath } from '../../jail/plan.js';
+import type { CacheRoot, JailLayer, RepeatedPath, SharedPath } from '../../jail/plan.js';
 import { proxyEnvironment } from '../../network/environment.js';
 import { authoritiesOf, noAuthorities } from '../grants/authorities.js';
 import type { ResolvedAuthority } from '../grants/authority-of.js';
@@ -44,6 +44,7 @@ function refuse(entry: ViewEntry, reason: string): never {
 
 interface Parts {
   readonly shared: readonly SharedPath[];
+  readonly repeated: readonly RepeatedPath[];
   readonly readOnly: readonly string[];
 }
 
@@ -64,9 +65,11 @@ function identityOf({ source, origin }: ViewEntry): { readonly identity?: string
 /** What stands in the workspace at its own path is the fork's: it is narrowed there, never shown from the host. */
 function partsOf(view: View, roots: readonly string[]): Parts {
   const shared: SharedPath[] = [];
+  const repeated: RepeatedPath[] = [];
   const readOnly: string[] = [];
   for (const entry of view.allowedReads()) {
     const { source, target, access } = entry;
+    if (entry.of !== 'host') continue; // served
     const root = roots.find((each) => contains(each, target));
     const inFork = root !== undefined;
     const within = inFork ? readOnly.find((path) => contains(path, target)) : undefined;
@@ -79,14 +82,16 @@ function partsOf(view: View, roots: readonly string[]): Parts {
       continue;
     }
     if (roots.some((each) => contains(each, source))) {
-      refuse(entry, `a directory of the fork, or a part of it, at another path than ${source}`);
+      if (inFork) refuse(entry, `a directory of the fork, or a part of it, at another path of the fork than ${source}`);
+      repeated.push({ source, target, access: access === 'write' ? 'read write' : 'read only' });
+      continue;
     }
     if (!entry.options.includes('rbind') && hasMountsInside(source)) {
       refuse(entry, `a mount of ${source} without the file systems that are mounted inside it`);
     }
     shared.push({ source, target, access: access === 'write' ? 'read write' : 'read only', ...identityOf(entry) });
   }
-  return { shared, readOnly };
+  return { shared, repeated, readOnly };
 }
 
 /** The home a command may write: the private one, unless the Authority shows the host's own. */
@@ -135,7 +140,7 @@ export function viewOf(request: ViewRequest): EnforcedView {
   const { authority, agent, links, search } = resolved;
   const { view } = authority;
   const roots = mounts.overlays.map((overlay) => overlay.target);
-  const { shared, readOnly } = partsOf(view, roots);
+  const { shared, repeated, readOnly } = partsOf(view, roots);
   const own = homeOf(view, host.home, mounts.home);
   const identity = jailIdentity(place.owner, resolved);
   const { uid, gid } = identity;
@@ -160,6 +165,7 @@ export function viewOf(request: ViewRequest): EnforcedView {
         ...worktreesOf(view, roots),
         ...authorities.shared,
       ],
+      repeated,
       caches: cached.caches,
       // Inside a mounted tree its own links stand.
       links: links.filter(({ path }) => view.covering(path) === undefined),

@@ -6,7 +6,7 @@ import { ErrnoError, fromSystemError } from '../../base/errno.js';
 import { ctxProgram } from '../../base/native-program.js';
 import { fuseLibrary } from '../../fuse/mount.js';
 import type { JailIdentity } from '../../jail/plan.js';
-import type { AskedTree, TreeOutcome, TreeServing } from '../../proxy/asked-tree.js';
+import type { AskedTree, TreeOutcome, TreeServing, WrittenTree } from '../../proxy/asked-tree.js';
 import { planOf } from '../../vfs/read-plan.js';
 import { engineForms, parseSpecification } from '../../vfs/specification.js';
 import { backingOf, enginesOf, type TreePlan, withEngines } from '../../vfs/tree-plan.js';
@@ -24,19 +24,23 @@ const endMilliseconds = 60_000;
 const form = `SPEC=TARGET[:rw], where SPEC is one of ${engineForms.join(', ')} and TARGET an absolute path`;
 
 /** At the last `=/`: a SPEC may have one, too. EINVAL */
-export function parseTree(text: string, directory: string) {
+export function parseTree(text: string, directory: string): WrittenTree {
   const at = text.lastIndexOf('=/');
   if (at < 0) {
     throw new ErrnoError('EINVAL', { operation: '--mount', path: text, reason: `expected ${form}` });
   }
   const [specification, place] = [text.slice(0, at), text.slice(at + 1)];
   const writable = place.endsWith(':rw');
-  const parsed = parseSpecification(specification, directory);
-  if (writable && parsed.engine === 'chunked' && parsed.snapshot !== undefined) {
+  return checkedTree({ specification, target: writable ? place.slice(0, -3) : place, writable }, text, directory);
+}
+
+function checkedTree(tree: WrittenTree, text: string, directory: string): WrittenTree {
+  const parsed = parseSpecification(tree.specification, directory);
+  if (tree.writable && parsed.engine === 'chunked' && parsed.snapshot !== undefined) {
     const reason = 'expected no :rw: a snapshot is never written';
     throw new ErrnoError('EINVAL', { operation: '--mount', path: text, reason });
   }
-  return { specification, target: writable ? place.slice(0, -3) : place, writable };
+  return tree;
 }
 
 /** By their real paths, which are compared with what must stay hidden and then opened: no others are. */
@@ -79,8 +83,11 @@ function refuseWithoutDevice(): void {
 }
 
 /** What is wrong with a text is said before anything is started. */
-export function askedTrees(texts: readonly string[], programs: TreePrograms): readonly AskedTree[] {
-  const parsed = texts.map((text) => parseTree(text, programs.directory));
+export function askedTrees(asked: readonly (string | WrittenTree)[], programs: TreePrograms): readonly AskedTree[] {
+  const { directory } = programs;
+  const parsed = asked.map((tree) =>
+    typeof tree === 'string' ? parseTree(tree, directory) : checkedTree(tree, tree.specification, directory),
+  );
   refuseWithoutDevice();
   return parsed.map(({ specification, target, writable }) => {
     const plan = withRealPaths(planOf(specification, programs.directory));

@@ -25,7 +25,7 @@ const shell: ToolRun = async (call) => {
 const diff: ToolRun = async (call) => {
   const path = textOf(call, 'path');
   const at = path === '' ? undefined : beneath(call, path);
-  await call.diff(at && posix.join(at.root, at.path), (text) => call.print(encodePath(text)));
+  await call.diff(at && posix.join(at.source, at.path), (text) => call.print(encodePath(text)));
   return ExitCode.ok;
 };
 

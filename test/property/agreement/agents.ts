@@ -14,6 +14,8 @@ const typeOf = (agent: string) => `${agent.replace('-', '_')}_t`;
 interface Mounted {
   readonly target: string;
   readonly line: string;
+  /** Of what is in a tree nothing is known before it is served: it is asked whether something can be made there. */
+  readonly isTree: boolean;
 }
 
 /** Some are another user's, where we are root. */
@@ -21,23 +23,35 @@ function giveAway(random: Random, path: string): void {
   if (process.getuid?.() === 0 && random() < 0.3) chownSync(path, 1000, 1000);
 }
 
-function makeMount(random: Random, root: string, index: number): Mounted {
-  const source = join(root, `mounted-${index}`);
-  mkdirSync(source);
+function fillSource(random: Random, source: string): void {
   for (const name of ['open', 'run', 'closed']) {
     writeFileSync(join(source, name), '#!/bin/sh\nexit 0\n');
     chmodSync(join(source, name), pick(random, [0o644, 0o666, 0o755, 0o777, 0o600]));
     giveAway(random, join(source, name));
   }
+}
+
+/** A directory of the host at its own path or another one, the workspace at another one, or a tree. */
+function makeMount(random: Random, root: string, index: number): Mounted {
+  const kind = random();
+  const mode = pick(random, ['ro', 'rw']);
+  const target = `/mounted/${index}`;
+  if (kind < 0.2) return { target, line: `memory:\t${target}\t${mode}\t-\n`, isTree: true };
+  if (kind < 0.4) return { target, line: `${join(root, 'project')}\t${target}\t${mode}\trbind\n`, isTree: false };
+  const source = join(root, `mounted-${index}`);
+  mkdirSync(source);
+  fillSource(random, source);
   chmodSync(source, pick(random, modes));
-  const target = random() < 0.5 ? source : `/mounted/${index}`;
-  return { target, line: `${source}\t${target}\t${pick(random, ['ro', 'rw'])}\trbind\n` };
+  const shown = kind < 0.7 ? source : target;
+  return { target: shown, line: `${source}\t${shown}\t${mode}\trbind\n`, isTree: false };
 }
 
 async function askMounts(random: Random, workspace: Workspace, mounts: readonly Mounted[]): Promise<number> {
   const names = ['open', 'run', 'closed', 'none', '.'];
   const questions = Array.from({ length: 14 }, (): ProbeQuestion => {
-    const what = join(pick(random, mounts).target, pick(random, names));
+    const { target, isTree } = pick(random, mounts);
+    if (isTree) return { access: 'write', what: join(target, pick(random, ['none', '.'])) };
+    const what = join(target, pick(random, names));
     return { access: pick(random, ['read', 'write', 'write', 'exec'] as const), what };
   });
   const said = [];
@@ -102,6 +116,7 @@ export async function makeTools(operator: Operator): Promise<void> {
 export async function askAgents(random: Random, operator: Operator, root: string, index: number): Promise<number> {
   const agent = `asked-${index}`;
   mkdirSync(join(root, 'project'), { recursive: true });
+  fillSource(random, join(root, 'project'));
   const mounts = Array.from({ length: 3 }, (_, each) => makeMount(random, root, each));
   await operator.agents.make(agent, { spec: { label: typeOf(agent) } });
   await operator.agents.set(agent, 'mount', mounts.map(({ line }) => line).join(''));

@@ -1,0 +1,199 @@
+/** Mount lines of agents: trees of the VFS, and the workspace at another path, in every kind of jail and within a parent's. */
+import assert from 'node:assert/strict';
+import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import type { Envelope } from '../../src/proxy/report/envelope.js';
+import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
+
+async function ok(stage: Stage, cwd: string, words: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await stage.ctx(cwd, words);
+  assert.equal(code, 0, `ctx ${words.join(' ')}\n${stdout}${stderr}`);
+  return stdout;
+}
+
+async function fails(stage: Stage, cwd: string, code: number, pattern: RegExp, words: readonly string[]) {
+  const ended = await stage.ctx(cwd, words);
+  assert.match(ended.stderr, pattern);
+  assert.equal(ended.code, code, ended.stderr);
+}
+
+async function exec(stage: Stage, cwd: string, agent: string, script: string): Promise<Envelope> {
+  const { stdout, stderr } = await stage.ctx(cwd, ['exec', '--json', '--agent', agent, '--', 'sh', '-c', script]);
+  return parseJson(stdout, stderr) as Envelope;
+}
+
+const lines = (...mounts: readonly (readonly string[])[]) =>
+  mounts
+    .map(([source, target, mode = 'ro', options = 'rbind']) => `${source}\t${target}\t${mode}\t${options}\n`)
+    .join('');
+
+function reasonToSkip(): string | undefined {
+  try {
+    accessSync('/dev/fuse', constants.R_OK | constants.W_OK);
+    return undefined;
+  } catch {
+    return '/dev/fuse cannot be opened here';
+  }
+}
+
+forEachUser((user) => {
+  const skip = reasonToSkip();
+  describe('mounts of an agent', skip === undefined ? { concurrency: 1 } : { skip }, () => {
+    const stage = useStage(user);
+
+    test('trees and the workspace are where its file says, reported, undone, and known to ctx why', async () => {
+      const project = stage.project('mkdir -p docs .ctx; echo d > docs/d; echo a > a; echo "{}" > .ctx/note');
+      const assets = stage.project('echo asset > x');
+      const notes = join(stage.project('true'), 'notes.ctx');
+      await ok(stage, project, ['agent', 'new', 'coder']);
+      const mount = lines(
+        ['memory:', '/scratch', 'rw', '-'],
+        [`chunked:${notes}`, '/notes', 'rw', 'noexec'],
+        [`host:${assets}`, '/assets'],
+        [project, '/workspace', 'rw'],
+        [`${project}/docs`, '/documents'],
+      );
+      await ok(stage, project, ['agent', 'set', 'coder', 'mount', mount]);
+      await ok(stage, project, ['agent', 'set', 'coder', 'cwd', '/workspace']);
+      const report = await exec(
+        stage,
+        project,
+        'coder',
+        `pwd; cat a documents/d /documents/d /assets/x 2>&1; echo s > /scratch/f && cat /scratch/f
+        echo n > /notes/n; cp /bin/true /notes/t; /notes/t 2>&1; touch /assets/y /documents/y .ctx/y 2>&1
+        mkdir one && mv one two && echo made > two/new; cat ${project}/two/new`,
+      );
+      const said = report.stdout?.text ?? '';
+      assert.match(said, /^\/workspace\na\ncat: documents\/d: No such file.*\nd\nasset\ns\n/);
+      assert.match(said, /\/notes\/t: (Permission denied|not found)/);
+      for (const path of ['/assets/y', '/documents/y', '.ctx/y']) {
+        assert.match(said, new RegExp(`touch: cannot touch '${path}': Read-only file system`));
+      }
+      assert.match(said, /made\n$/);
+      assert.deepEqual(report.live, []);
+      assert.deepEqual(
+        report.changes.map(({ kind, path }) => `${kind} ${path}`),
+        ['added two', 'added two/new'],
+      );
+      const inNotes = report.mounts?.find(({ target }) => target === '/notes');
+      assert.deepEqual([inNotes?.undoable, inNotes?.changes?.map(({ path }) => path)], [true, ['n', 't']]);
+      const why = async (...question: readonly string[]) =>
+        (await stage.ctx(project, ['why', '--agent', 'coder', ...question])).stdout.split('\n')[0];
+      assert.equal(await why('read', '/workspace/two/new'), 'read /workspace/two/new: allowed');
+      assert.equal(await why('write', '/workspace/.ctx/y'), 'write /workspace/.ctx/y: refused (EROFS)');
+      assert.equal(await why('write', '/scratch/f'), 'write /scratch/f: allowed');
+      assert.equal(await why('write', '/assets/x'), 'write /assets/x: refused (EROFS)');
+      assert.equal(await why('exec', '/notes/t'), 'exec /notes/t: refused (EACCES)');
+      assert.match(await ok(stage, project, ['rollback']), /took back .*notes\.ctx/);
+      assert.equal(await ok(stage, project, ['vfs', 'ls', `chunked:${notes}`]), '');
+    });
+
+    test('a kept jail shows them from command to command, and lets go of the fork in between', async () => {
+      const project = stage.project('echo a > a');
+      await ok(stage, project, ['agent', 'new', 'kept']);
+      const mount = lines(['memory:', '/scratch', 'rw', '-'], [project, '/workspace', 'rw']);
+      await ok(stage, project, ['agent', 'set', 'kept', 'mount', mount]);
+      await ok(stage, project, ['jail', 'start', '--agent', 'kept']);
+      try {
+        const script = 'echo x >> /scratch/f; echo x >> /workspace/g; cat /scratch/f /workspace/g';
+        for (const times of [1, 2, 3]) {
+          const report = await exec(stage, project, 'kept', script);
+          assert.notEqual(report.keptJail, null);
+          assert.equal(report.stdout?.text, 'x\n'.repeat(2 * times));
+          await ok(stage, project, ['checkpoint', 'save', `after-${times}`]);
+        }
+        await ok(stage, project, ['rollback']);
+        assert.equal((await exec(stage, project, 'kept', 'cat /workspace/g')).stdout?.text, 'x\nx\n');
+      } finally {
+        await ok(stage, project, ['jail', 'stop']);
+      }
+    });
+
+    test('a child has what its parent shows it, whole and no more', async () => {
+      const project = stage.project('mkdir docs; echo d > docs/d');
+      const notes = join(stage.project('true'), 'notes.ctx');
+      await ok(stage, project, ['agent', 'new', 'parent']);
+      await ok(stage, project, ['agent', 'set', 'parent', 'policy', 'allow parent_t agent:child create\n']);
+      const mount = lines(
+        [`chunked:${notes}`, '/notes', 'rw', '-'],
+        [project, '/workspace'],
+        ['memory:', '/m', 'ro', '-'],
+      );
+      await ok(stage, project, ['agent', 'set', 'parent', 'mount', mount]);
+      const child = (mounts: readonly (readonly string[])[]) => {
+        const spec = join(stage.project('true'), 'child.json');
+        writeFileSync(spec, JSON.stringify({ mount: mounts }));
+        return ['agent', 'new', 'child', '--parent', 'parent', '--spec', spec];
+      };
+      await fails(stage, project, 13, /only reads \/m/, child([['/m', '/m', 'rw']]));
+      await fails(stage, project, 13, /only reads \/workspace/, child([['/workspace', '/w', 'rw']]));
+      await fails(
+        stage,
+        project,
+        13,
+        /\/notes\/part is a part of the tree at \/notes/,
+        child([['/notes/part', '/n', 'ro']]),
+      );
+      await fails(stage, project, 13, /does not see memory:/, child([['memory:', '/own', 'rw']]));
+      await fails(stage, project, 2, /unknown engine 'nfs'/, child([['nfs:x', '/own', 'rw']]));
+      await exec(stage, project, 'parent', 'echo n > /notes/n');
+      await ok(
+        stage,
+        project,
+        child([
+          ['/notes', '/given', 'ro'],
+          ['/workspace/docs', '/documents', 'ro'],
+        ]),
+      );
+      const script = 'cat /given/n /documents/d; touch /given/x /documents/x 2>&1; ls /notes /m 2>&1';
+      const said = (await exec(stage, project, 'child', script)).stdout?.text ?? '';
+      assert.match(said, /^n\nd\n(touch: .*Read-only file system\n){2}ls: .*No such file.*\nls: .*No such file/);
+      // What the parent loses, the child has lost.
+      await ok(stage, project, ['agent', 'set', 'parent', 'mount', '']);
+      await fails(stage, project, 13, /does not see \/notes/, ['exec', '--agent', 'child', '--', 'true']);
+    });
+
+    test('agents.toml names trees, too; what is wrong is said before anything runs', async () => {
+      const project = stage.project('mkdir d; echo a > a');
+      const assets = stage.project('echo asset > x');
+      const operator = (source: string) => {
+        const text = source === '' ? '' : `mounts = [{ source = "${source}", target = "/mnt/o" }]`;
+        stage.shell(stage.store, `printf '%s\n' '[agent.container]' '${text}' > ctx/agents.toml`);
+      };
+      try {
+        operator(`host:${assets}`);
+        assert.equal(await ok(stage, project, ['exec', '--', 'cat', '/mnt/o/x']), 'asset\n');
+        operator('nfs:x');
+        await fails(stage, project, 2, /unknown engine 'nfs'/, ['exec', '--', 'true']);
+        operator(`host:${stage.store}`);
+        await fails(stage, project, 2, /which is hidden from every command/, ['exec', '--', 'true']);
+      } finally {
+        operator('');
+      }
+      await ok(stage, project, ['agent', 'new', 'bad']);
+      const set = (mount: string) => ['agent', 'set', 'bad', 'mount', mount];
+      await fails(stage, project, 2, /mount:1:1: expected an absolute path/, set(lines(['chunked:rel', '/x'])));
+      await ok(stage, project, set(lines(['memory:', join(project, 'd', 'in'), 'rw', '-'])));
+      await fails(stage, project, 2, /is inside .*, which is shown/, ['exec', '--agent', 'bad', '--', 'true']);
+      await ok(stage, project, set(lines(['chunked:/nonexistent/file', '/x', 'ro', '-'])));
+      await fails(stage, project, 1, /nonexistent.*ENOENT/, ['exec', '--agent', 'bad', '--', 'true']);
+      assert.equal(readFileSync(join(project, 'a'), 'utf8'), 'a\n');
+    });
+
+    test('a link that the agent leaves at a mounted part of the workspace leads nowhere else', async () => {
+      const project = stage.project('mkdir docs; echo d > docs/d');
+      await ok(stage, project, ['agent', 'new', 'sly']);
+      await ok(stage, project, ['agent', 'set', 'sly', 'mount', lines([`${project}/docs`, '/documents'])]);
+      await exec(stage, project, 'sly', 'rm -r docs && ln -s /etc docs');
+      const { code, stdout, stderr } = await stage.ctx(project, ['exec', '--agent', 'sly', '--', 'ls', '/documents']);
+      assert.notEqual(code, 0);
+      assert.doesNotMatch(stdout, /passwd/);
+      assert.match(stderr, /docs/);
+      await ok(stage, project, ['rollback']);
+      await exec(stage, project, 'sly', 'rm -r docs');
+      assert.equal((await exec(stage, project, 'sly', 'ls -A /documents; echo none')).stdout?.text, 'none\n');
+    });
+  });
+});
