@@ -10,18 +10,19 @@
  * pass then are named, since each is a test to mend.
  *
  * A file that does not end fails when its time is over, so that it cannot hold a run for ever. Skipped tests are counted by reason
- * (scripts/skipped-tests.mjs). The test runner's own closing lines come last, since whoever calls this reads them.
+ * (scripts/test/closing-lines.mjs). The test runner's own closing lines come last, since whoever calls this reads them.
  */
 
 import { spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { inCheckout, root } from './setup/checkout.mjs';
 import { filesBelow } from './setup/files.mjs';
 import { setupOrExit } from './setup.mjs';
+import { longestFirst } from './test/longest-first.mjs';
 
 const { values: options, positionals: words } = parseArgs({
   allowPositionals: true,
@@ -57,7 +58,9 @@ console.log(`\ntests: ${files.length} files, CTX_TEST_SEED=${seed}${options.soak
 const mostRunAgain = 3;
 /** Many times what the slowest file takes on two quiet cores: a busy machine must not reach it. */
 const minutesOfFile = options.soak ? 360 : 10;
-const { status, failedFiles } = runTests(files, 2);
+/** A verb waits for the disk and for other processes about a third of its time. */
+const filesAtOnce = Math.min(availableParallelism() + 1, 4);
+const { status, failedFiles } = runTests(longestFirst(files), filesAtOnce);
 let passed = status === 0;
 if (!passed && words.length === 0 && failedFiles.length > 0 && failedFiles.length <= mostRunAgain) {
   console.log(`\nUNSTABLE: ${failedFiles.join(', ')}: failed beside the others (see above), and once more alone:\n`);
@@ -73,19 +76,25 @@ function compiledFrom(path) {
 
 function runTests(paths, concurrency) {
   const scratch = mkdtempSync(join(tmpdir(), 'ctx-tests-'));
-  const list = join(scratch, 'failed');
-  const reporters = [
-    ...[`--test-reporter=${inCheckout('scripts', 'skipped-tests.mjs')}`, '--test-reporter-destination=stdout'],
-    ...[`--test-reporter=${inCheckout('scripts', 'failed-files.mjs')}`, `--test-reporter-destination=${list}`],
-  ];
-  const limit = `--test-timeout=${minutesOfFile * 60_000}`;
-  const runner = ['--test', `--test-concurrency=${concurrency}`, limit, ...reporters, '--enable-source-maps'];
+  const failed = join(scratch, 'failed');
+  const settings = {
+    files: paths.map((path) => inCheckout(path)),
+    concurrency,
+    timeout: minutesOfFile * 60_000,
+    failed,
+    times: join(scratch, 'times'),
+  };
+  const loaded = ['--enable-source-maps', '--require', inCheckout('scripts', 'test', 'file-times.cjs')];
+  const input = JSON.stringify(settings);
   try {
-    const { status: code } = run([process.execPath, ...runner, ...paths]);
-    const named = readFileSync(list, 'utf8').split('\n').filter(Boolean);
+    const { status: code } = run([process.execPath, ...loaded, inCheckout('scripts', 'test', 'run-files.mjs')], {
+      input,
+      stdio: ['pipe', 'inherit', 'inherit'],
+    });
+    const named = readFileSync(failed, 'utf8').split('\n').filter(Boolean);
     // A suite that a helper opens is named by the helper, too: what can be run again is a test file.
-    const files = named.map(compiledFrom).filter((path) => /\.test\.m?js$/.test(path));
-    return { status: code, failedFiles: [...new Set(files)] };
+    const failedFiles = [...new Set(named.map(compiledFrom))].filter((path) => /\.test\.m?js$/.test(path));
+    return { status: code, failedFiles };
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
@@ -106,8 +115,8 @@ function passes({ name, command }) {
   return code === 0;
 }
 
-function run([command, ...args]) {
-  const result = spawnSync(command, args, { cwd: root, stdio: 'inherit', env: environment });
+function run([command, ...args], options = {}) {
+  const result = spawnSync(command, args, { cwd: root, stdio: 'inherit', env: environment, ...options });
   if (result.error) throw result.error;
   return result;
 }

@@ -1,0 +1,36 @@
+/**
+ * How long each test file took when it last ran here, so that the next run begins with the longest: what is short fills the gaps at
+ * the end. Kept in dist/test-times.json; a file that is not in it counts by where it is.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { inCheckout, root } from '../setup/checkout.mjs';
+
+const place = inCheckout('dist', 'test-times.json');
+
+/** Suites that start programs take seconds; those beside the sources do not. */
+function guess(path) {
+  return path.startsWith('dist/js/test/') ? 5 : 0.5;
+}
+
+function known() {
+  try {
+    return JSON.parse(readFileSync(place, 'utf8'));
+  } catch {
+    return {}; // none yet, or half written by a run that was killed
+  }
+}
+
+export function longestFirst(files) {
+  const times = known();
+  const seconds = (path) => times[path] ?? guess(path);
+  return [...files].sort((one, other) => seconds(other) - seconds(one));
+}
+
+/** What `list` has of this run (file-times.cjs), longest first. It is remembered. */
+export function rememberTimes(list) {
+  const lines = existsSync(list) ? readFileSync(list, 'utf8').split('\n').filter(Boolean) : [];
+  const taken = lines.map((line) => JSON.parse(line)).map(([path, seconds]) => [relative(root, path), seconds]);
+  writeFileSync(place, JSON.stringify({ ...known(), ...Object.fromEntries(taken) }));
+  return taken.sort(([, one], [, other]) => other - one);
+}
