@@ -5,8 +5,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { inKeptJail } from '../support/kept-jail.js';
 import { parseJson, useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEachUser, isRoot } from '../support/users.js';
 
 forEachUser((user) => {
   const stage = useStage(user);
@@ -24,6 +25,10 @@ forEachUser((user) => {
     (await decision(project, 'Read', { file_path: path })).permissionDecision;
   const write = async (project: string, path: string) =>
     (await decision(project, 'Write', { file_path: path, content: '' })).permissionDecision;
+
+  /** The same code answers by way of a kept jail, without a start of Node: the long lists are asked in both ways. */
+  const asked = (project: string, use: () => Promise<void>) =>
+    user.uid === 0 || !isRoot ? use() : inKeptJail(stage, use, { project });
 
   test('no spelling of a path leads out', async () => {
     const project = stage.project('mkdir -p deep/er; echo x > deep/x');
@@ -60,10 +65,12 @@ forEachUser((user) => {
       }
     });
     assert.ok(reached.length >= 7, `without the hook they have to lead there: ${reached.join('\n')}`);
-    for (const path of spellings) {
-      assert.equal(await read(project, path), 'deny', JSON.stringify(path));
-      assert.equal(await write(project, path), 'deny', JSON.stringify(path));
-    }
+    await asked(project, async () => {
+      for (const path of spellings) {
+        assert.equal(await read(project, path), 'deny', JSON.stringify(path));
+        assert.equal(await write(project, path), 'deny', JSON.stringify(path));
+      }
+    });
   });
 
   test('no link leads out, of any length, to what exists or not', async () => {
@@ -78,7 +85,7 @@ forEachUser((user) => {
         'mkdir real; ln -s real inside',
       ].join('\n'),
     );
-    for (const path of [
+    const leading = [
       'home/x',
       'chain3/x',
       'chain3',
@@ -91,11 +98,14 @@ forEachUser((user) => {
       'root/etc/passwd',
       'fd/0',
       'inside/../../x',
-    ]) {
-      assert.equal(await read(project, path), 'deny', path);
-      assert.equal(await write(project, path), 'deny', path);
-    }
-    assert.equal(await write(project, 'inside/x'), 'allow');
+    ];
+    await asked(project, async () => {
+      for (const path of leading) {
+        assert.equal(await read(project, path), 'deny', path);
+        assert.equal(await write(project, path), 'deny', path);
+      }
+      assert.equal(await write(project, 'inside/x'), 'allow');
+    });
   });
 
   test('text that looks like a jailed command is wrapped', async () => {

@@ -6,6 +6,7 @@ import { before, test } from 'node:test';
 import type { Decision } from '../../src/proxy/approval/decision.js';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { inKeptJail } from '../support/kept-jail.js';
+import type { Running } from '../support/process.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -20,13 +21,10 @@ async function approvals(stage: Stage, project: string, ...options: readonly str
   return (parseJson(stdout, stderr) as { approvals: readonly Waiting[] }).approvals;
 }
 
-/** The request that waits for a command which has `word` among its words. */
-async function waitingFor(stage: Stage, project: string, word: string): Promise<Waiting> {
-  let found: Waiting | undefined;
-  const end = Date.now() + 60_000;
-  while (found === undefined && Date.now() < end) {
-    found = (await approvals(stage, project)).find(({ argv }) => argv.includes(word));
-  }
+/** The request that waits for a command which has `word` among its words, once the command has said that it waits. */
+async function waitingFor(stage: Stage, project: string, word: string, running: Running): Promise<Waiting> {
+  await running.printed('ctx approvals grant');
+  const found = (await approvals(stage, project)).find(({ argv }) => argv.includes(word));
   assert.ok(found, `no request for ${word}`);
   return found;
 }
@@ -134,7 +132,7 @@ forEachUser((user) => {
       'true || curl granted; echo ran',
     ];
     const running = stage.startCtx(project, words);
-    const { id } = await waitingFor(stage, project, 'true || curl granted; echo ran');
+    const { id } = await waitingFor(stage, project, 'true || curl granted; echo ran', running);
     await running.printed(`ctx approvals grant ${id}`);
     const shown = await stage.ctx(project, ['approvals', 'show', id]);
     assert.match(shown.stdout, /agent fetcher asks for approval/);
@@ -155,7 +153,7 @@ forEachUser((user) => {
     const before = (await stage.json(project, ['surface', '--agent', 'netted']))['digest'];
     const words = ['exec', '--json', '--agent', 'netted', '--', 'curl', '-sS', 'https://other.example.org/'];
     const running = stage.startCtx(project, words);
-    const { id } = await waitingFor(stage, project, 'https://other.example.org/');
+    const { id } = await waitingFor(stage, project, 'https://other.example.org/', running);
     const asRule = await stage.ctx(project, ['approvals', 'grant', id, '--for', 'rule', '--net', 'example.org']);
     assert.equal(asRule.code, 2);
     assert.equal((await stage.ctx(project, ['approvals', 'grant', id, '--net', 'not a host'])).code, 2);
@@ -175,7 +173,7 @@ forEachUser((user) => {
     const project = stage.project();
     assert.equal((await stage.ctx(project, ['agent', 'new', 'denied'])).code, 0);
     const running = stage.startCtx(project, ['exec', '--agent', 'denied', '--', 'sh', '-c', 'touch ran; curl denied']);
-    const { id } = await waitingFor(stage, project, 'touch ran; curl denied');
+    const { id } = await waitingFor(stage, project, 'touch ran; curl denied', running);
     assert.equal((await stage.ctx(project, ['approvals', 'deny', id, '--why', 'use \u001b[31mthe mirror'])).code, 0);
     const { code, stderr } = await running.finished;
     assert.equal(code, 13);
@@ -188,7 +186,7 @@ forEachUser((user) => {
     assert.equal((await stage.ctx(project, ['agent', 'new', 'restarted'])).code, 0);
     const words = ['--agent', 'restarted', '--report', 'never', '--', 'sh', '-c', 'true || curl restarted; echo ran'];
     const running = stage.startCtx(project, ['exec', ...words]);
-    const { id } = await waitingFor(stage, project, 'true || curl restarted; echo ran');
+    const { id } = await waitingFor(stage, project, 'true || curl restarted; echo ran', running);
     running.child.kill('SIGKILL');
     await running.finished;
     const granted = await stage.ctx(project, ['approvals', 'grant', id]);
@@ -202,7 +200,7 @@ forEachUser((user) => {
     assert.equal((await stage.ctx(project, ['agent', 'new', 'bound'])).code, 0);
     const words = ['--agent', 'bound', '--report', 'never', '--', 'sh', '-c', 'true || curl bound; echo ran'];
     const running = stage.startCtx(project, ['exec', '--env', 'A=b', ...words]);
-    const { id } = await waitingFor(stage, project, 'true || curl bound; echo ran');
+    const { id } = await waitingFor(stage, project, 'true || curl bound; echo ran', running);
     assert.match((await stage.ctx(project, ['approvals', 'show', id])).stdout, /^ {2}environment: A=b$/m);
     assert.equal((await stage.ctx(project, ['approvals', 'grant', id, '--for', 'session'])).code, 0);
     assert.equal((await running.finished).stdout, 'ran\n');
@@ -224,7 +222,7 @@ forEachUser((user) => {
     assert.equal((await stage.ctx(project, ['agent', 'new', 'stale'])).code, 0);
     const script = 'touch ran; true || curl stale';
     const running = stage.startCtx(project, ['exec', '--agent', 'stale', '--', 'sh', '-c', script]);
-    const { id } = await waitingFor(stage, project, script);
+    const { id } = await waitingFor(stage, project, script, running);
     assert.equal((await stage.ctx(project, ['exec', '--', 'touch', 'planted'])).code, 0);
     assert.equal((await stage.ctx(project, ['approvals', 'grant', id])).code, 0);
     const { code, stderr } = await running.finished;
@@ -239,7 +237,7 @@ forEachUser((user) => {
       assert.equal((await stage.ctx(project, ['agent', 'new', scope])).code, 0);
       const words = ['exec', '--agent', scope, '--report', 'never', '--', 'curl', '--version', scope];
       const running = stage.startCtx(project, words);
-      const { id } = await waitingFor(stage, project, scope);
+      const { id } = await waitingFor(stage, project, scope, running);
       assert.equal((await stage.ctx(project, ['approvals', 'grant', id, '--for', scope])).code, 0);
       assert.match((await running.finished).stdout, /^curl /);
       assert.equal((await stage.ctx(project, ['exec', '--wait', '--', 'touch', `changed-${scope}`])).code, 0);
@@ -279,12 +277,12 @@ forEachUser((user) => {
     try {
       const words = ['jail', 'exec', '--', 'sh', '-c', 'true || curl kept; echo ran'];
       const running = stage.startCtx(project, words);
-      const { id } = await waitingFor(stage, project, 'true || curl kept; echo ran');
+      const { id } = await waitingFor(stage, project, 'true || curl kept; echo ran', running);
       await running.printed(`ctx approvals grant ${id}`);
       assert.equal((await stage.ctx(project, ['approvals', 'grant', id])).code, 0);
       assert.equal((await running.finished).stdout, 'ran\n');
       const second = stage.startCtx(project, words);
-      const asked = await waitingFor(stage, project, 'true || curl kept; echo ran');
+      const asked = await waitingFor(stage, project, 'true || curl kept; echo ran', second);
       second.child.kill('SIGINT');
       assert.notEqual((await second.finished).code, 0);
       assert.equal((await stage.ctx(project, ['approvals', 'grant', asked.id])).code, 1);
@@ -306,7 +304,7 @@ forEachUser((user) => {
         const script = 'cat > given; readlink /proc/self/ns/pid; curl -sS https://other.example.org/; sleep 1000 &';
         const words = ['jail', 'exec', '--report', 'always', '--', 'sh', '-c', script];
         const running = stage.startCtx(project, words, { input: 'input' });
-        const { id } = await waitingFor(stage, project, script);
+        const { id } = await waitingFor(stage, project, script, running);
         assert.equal((await stage.ctx(project, ['approvals', 'grant', id, '--net', 'example.org'])).code, 0);
         const { code, stdout, stderr } = await running.finished;
         assert.equal(code, 0, stderr);
@@ -339,7 +337,7 @@ forEachUser((user) => {
         await inside('sleep 1000 &');
         const script = 'true || curl patient; echo ran';
         const running = stage.startCtx(project, ['jail', 'exec', '--', 'sh', '-c', script]);
-        const { id } = await waitingFor(stage, project, script);
+        const { id } = await waitingFor(stage, project, script, running);
         assert.equal((await stage.ctx(project, ['approvals', 'grant', id, '--net', 'example.org'])).code, 0);
         assert.match((await running.finished).stderr, /could change what was approved.*ESTALE/);
       },
@@ -351,7 +349,7 @@ forEachUser((user) => {
     const project = stage.project();
     assert.equal((await stage.ctx(project, ['agent', 'new', 'gone'])).code, 0);
     const running = stage.startCtx(project, ['exec', '--agent', 'gone', '--', 'curl', 'gone']);
-    const { id } = await waitingFor(stage, project, 'gone');
+    const { id } = await waitingFor(stage, project, 'gone', running);
     running.child.kill('SIGINT');
     assert.equal((await running.finished).code, 130);
     assert.equal((await stage.ctx(project, ['approvals', 'grant', id])).code, 1);
@@ -385,7 +383,7 @@ forEachUser((user) => {
     const other = stage.project();
     assert.equal((await stage.ctx(project, ['agent', 'new', 'inside'])).code, 0);
     const running = stage.startCtx(project, ['exec', '--agent', 'inside', '--', 'curl', 'inside']);
-    const { id } = await waitingFor(stage, project, 'inside');
+    const { id } = await waitingFor(stage, project, 'inside', running);
     const directory = join(stage.store, 'approval', id);
     assert.ok(existsSync(join(directory, 'asked.json')));
     // The attack works for whoever has the store, and the store is not there for whoever is jailed, even if it is asked for.
