@@ -16,6 +16,7 @@ import { checkInstallation } from './base/installation.js';
 import { nativeProgram } from './base/native-program.js';
 import { closed, optional, word } from './base/shape.js';
 import { composeHost } from './compose.js';
+import { onMigratedStore } from './compose-store.js';
 import { checkArguments, checkedFace } from './sdk/checked-face.js';
 import { currentDirectory } from './sdk/current-directory.js';
 import { operatorEntries, workspaceEntries } from './sdk/entries.js';
@@ -127,16 +128,15 @@ const openOptions = closed<OpenOptions>({ ...workspaceMembers, data: optional(wo
 
 function hostOf({ data }: OperateOptions) {
   checkInstallation('sdk');
-  return composeHost(
-    data === undefined ? process.env : { ...process.env, CTX_DATA: resolve(currentDirectory(), data) },
-  );
+  const env = data === undefined ? process.env : { ...process.env, CTX_DATA: resolve(currentDirectory(), data) };
+  return onMigratedStore(() => composeHost(env));
 }
 
 /** A workspace on a directory. Nothing is made until something is asked of it; `close` it at the end. */
 export async function open(options: OpenOptions = {}): Promise<Workspace> {
   checkArguments('open', [openOptions], [options]);
   const { directory = '.', data, ...rest } = options;
-  const workspace = new Workspace(hostOf({ data }), resolve(currentDirectory(), directory), rest);
+  const workspace = new Workspace(await hostOf({ data }), resolve(currentDirectory(), directory), rest);
   return checkedFace(workspace, workspaceEntries);
 }
 
@@ -144,19 +144,19 @@ export async function open(options: OpenOptions = {}): Promise<Workspace> {
 export async function operate(options: OperateOptions = {}): Promise<Operator> {
   checkArguments('operate', [operateOptions], [options]);
   const { Operator } = await import('./sdk/operator/operator.js');
-  return checkedFace(new Operator(hostOf(options)), operatorEntries);
+  return checkedFace(new Operator(await hostOf(options)), operatorEntries);
 }
 
 /** Whether a tool call of a harness may happen, and how; what cannot be decided is denied. */
 export async function judge(call: ToolCall, task: HarnessTask = {}): Promise<JudgedCall> {
   const { judgeCall } = await import('./sdk/workspace/judge.js');
-  return judgeCall(async () => (await import('./compose-hook.js')).composeHookHost(), call, task);
+  return judgeCall(async () => onMigratedStore((await import('./compose-hook.js')).composeHookHost), call, task);
 }
 
 /** Enters the hook into a harness's settings. `options` are those of `ctx hook claude-code`, with absolute paths. */
 export async function installHook(place: SettingsPlace, options: readonly string[] = []): Promise<ChangedSettings> {
   const [hook, settings] = [await import('./compose-hook.js'), await import('./sdk/hook-settings.js')];
-  return settings.installHook(hook.composeHookHost(), place, options);
+  return settings.installHook(await onMigratedStore(hook.composeHookHost), place, options);
 }
 
 /** A tree of directories, each of them memory, a directory of the host or a chunk store, with the calls of `fs.promises`. */

@@ -6,6 +6,7 @@ import { callVerb, endOnDefects } from './cli/call-verb.js';
 import { run as runExec } from './cli/exec/exec.js';
 import { execShape, otherForms } from './cli/exec/exec-shape.js';
 import { composeHost } from './compose.js';
+import { onMigratedStore } from './compose-store.js';
 import type { Host } from './proxy/host.js';
 
 /** `onHost` is for a process that goes on after the call: what the host holds is its own to release. */
@@ -24,7 +25,7 @@ export function run(given: readonly string[], onHost?: (host: Host) => void): Pr
   // To hear its programs takes a thread of Node's pool for each of their pipes; whoever set its size may have set it to one.
   const alone = process.env['UV_THREADPOOL_SIZE'] === undefined;
   const compose = async () => {
-    const host = composeHost(process.env, alone);
+    const host = await onMigratedStore(() => composeHost(process.env, alone));
     onHost?.(host);
     return host;
   };

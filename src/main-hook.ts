@@ -10,12 +10,17 @@ import { errorText, painter, printError } from './cli/text/output.js';
 import { decideCalls } from './cli/verbs/hook-calls.js';
 import { hookVerb } from './cli/verbs/hook-verb.js';
 import { composeHookHost } from './compose-hook.js';
+import { onMigratedStore } from './compose-store.js';
 import { blockingExitCode } from './hook/hook.js';
 
 async function main(given: readonly string[]): Promise<number> {
   try {
     checkInstallation('cli');
-    return await decideCalls(parseArguments(hookVerb, given.slice(1)), async () => composeHookHost(), processCaller);
+    return await decideCalls(
+      parseArguments(hookVerb, given.slice(1)),
+      () => onMigratedStore(composeHookHost),
+      processCaller,
+    );
   } catch (error) {
     const text = error instanceof ErrnoError ? errorText(error, painter(process.stderr)) : 'ctx: a bug in ctx\n';
     printError(text);

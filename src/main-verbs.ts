@@ -1,5 +1,6 @@
 /** Every call but `ctx --version` and `ctx exec`: a bundle of its own, so that those two do not read it. */
 import { runCommandLine } from './cli/command-line.js';
+import { onMigratedStore } from './compose-store.js';
 import type { Host } from './proxy/host.js';
 
 /** They start a program or two and end, so they start these as `ctx exec` does (`base/starter`). */
@@ -14,10 +15,11 @@ export function run(given: readonly string[], onHost?: (host: Host) => void): Pr
   return runCommandLine(
     given,
     async () => {
-      const host = (await import('./compose.js')).composeHost(process.env, isQuick(given));
+      const { composeHost } = await import('./compose.js');
+      const host = await onMigratedStore(() => composeHost(process.env, isQuick(given)));
       onHost?.(host);
       return host;
     },
-    async () => (await import('./compose-hook.js')).composeHookHost(),
+    async () => onMigratedStore((await import('./compose-hook.js')).composeHookHost),
   );
 }

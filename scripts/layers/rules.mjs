@@ -20,7 +20,7 @@ const ranks = [
  * that is named stands there and has a rank of its own.
  */
 const rooms = {
-  vault: [['tree'], ['store'], ['.'], ['git'], ['forks'], ['apply'], ['upkeep']],
+  vault: [['tree'], ['store'], ['migration'], ['.'], ['git'], ['forks'], ['apply'], ['upkeep']],
   proxy: [['.'], ['grants'], ['approval'], ['report'], ['run'], ['execute.ts', 'execute-live.ts', 'prepare.ts']],
   sdk: [['.'], ['workspace', 'vfs'], ['operator'], ['shapes.ts', 'entries.ts']],
   cli: [
@@ -50,6 +50,7 @@ const topFiles = [
   'compose-authority.ts',
   'compose-hook.ts',
   'compose-recorder.ts',
+  'compose-store.ts',
   'main.ts',
   'main-exec.ts',
   'main-hook.ts',

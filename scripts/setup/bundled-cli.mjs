@@ -3,7 +3,8 @@
  * harnesses start for every tool call, and `keeper.cjs`, which stays. Modules run when they are first imported, so a verb pays for what it uses. CommonJS, since Node's ES module
  * loader alone costs a quarter of a start. What is seldom needed, `authority.cjs` of the hook's
  * and `shell.cjs`, the shell parser, `mcp.cjs`, the official MCP SDK, `vfs.cjs`, the virtual filesystem,
- * `s3.cjs`, Amazon's SDK, and `objects.cjs`, an agent's view and its tools, is read when it is imported.
+ * `s3.cjs`, Amazon's SDK, `objects.cjs`, an agent's view and its tools, and `migration.cjs`, stores of older formats, is read when it is
+ * imported.
  */
 
 import { existsSync } from 'node:fs';
@@ -25,6 +26,7 @@ const options = {
     vfs: 'src/sdk/vfs/virtual-files.ts',
     s3: 'src/vfs/engines/s3/s3-sdk.ts',
     objects: 'src/tool/served-objects.ts',
+    migration: 'src/vault/migration/migrate-store.ts',
   },
   outExtension: { '.js': '.cjs' },
   bundle: true,
@@ -57,6 +59,7 @@ const parts = {
   'virtual-files.js': './vfs.cjs',
   's3-sdk.js': './s3.cjs',
   'served-objects.js': './objects.cjs',
+  'migrate-store.js': './migration.cjs',
 };
 
 const partsPlugin = {

@@ -19,9 +19,16 @@ function writeAll(descriptor: number, bytes: Buffer): void {
   for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written);
 }
 
-/** `durable` waits for the disk; without it the file is still whole or absent to every reader of this boot. */
-export function writeFileAtomic(path: string, text: string, options: { durable: boolean; mode?: number }): void {
-  const temporary = `${path}.${process.pid}.new`;
+/**
+ * `durable` waits for the disk; without it the file is still whole or absent to every reader of this boot. `beside` is where it is
+ * written first, for who is alone with the file and takes away what a killed one left there.
+ */
+export function writeFileAtomic(
+  path: string,
+  text: string,
+  options: { durable: boolean; mode?: number; beside?: string },
+): void {
+  const temporary = options.beside ?? `${path}.${process.pid}.new`;
   try {
     const descriptor = openSync(temporary, 'w', options.mode ?? 0o600);
     try {

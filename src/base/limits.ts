@@ -280,6 +280,9 @@ export const stateDigestMostBytes = 512 * 1024 * 1024;
 /** Until a record that another process is writing to has to be free: less than the hook has, so that it can say so. */
 export const recordLockMilliseconds = 2_500;
 
+/** For another process to be done migrating the store: it renames directories, some for each vault. */
+export const migrationLockMilliseconds = 60_000;
+
 /** For another process to be done sealing: anchors may be slow. */
 export const sealLockMilliseconds = 60_000;
 

@@ -268,6 +268,8 @@ export const operatorEntries: Entries = {
         confirm: later(name),
         collect: later(),
         inspect: atOnce(),
+        format: atOnce(),
+        undoMigration: later(),
       },
     },
     secrets: {

@@ -6,6 +6,7 @@
  *             vault-meta   what a vault knows          fork-meta    what a fork knows: its stack of layers, its checkpoints
  *             layer-pool   layers and their trees      locks        one a fork (fork-lock), and a vault's, for short whiles
  *             group        who is at work on a fork    recover      after the machine stopped
+ *   migration/  a store of an older format becomes one of this
  *   vault     open, import                              fork-trees   a fork's directories on the disk
  *   git/      what of a repository comes home, and how
  *   forks/    trunk        the person's directory as layers, and their edits to it; roots: further directories
@@ -27,21 +28,14 @@ import { type ForkMeta, isSuspect, readForkMeta, writeForkMeta } from './store/f
 import { importLayer } from './store/import-layer.js';
 import { knowRoot, knowRoots } from './store/known-roots.js';
 import { makeLayer, type Owner } from './store/layer-pool.js';
-import { type ForkPaths, mainFork, vaultId, vaultPaths, workspaceRoot } from './store/layout.js';
+import { type ForkPaths, mainFork, storeFormat, vaultId, vaultPaths, workspaceRoot } from './store/layout.js';
 import { lockWith, takeLock, withVaultLock } from './store/locks.js';
 import type { Store } from './store/store.js';
 import { discard, emptyTrashLater, resumeEmptying, throwAway } from './store/trash.js';
 import { lookAtRoot } from './store/trunk-look.js';
 import { linkOrigin } from './store/uncopied.js';
 import type { VaultAccess } from './store/vault-access.js';
-import {
-  isSuspectVault,
-  readVaultMeta,
-  storeFormat,
-  type VaultLimits,
-  type VaultMeta,
-  writeVaultMeta,
-} from './store/vault-meta.js';
+import { isSuspectVault, readVaultMeta, type VaultLimits, type VaultMeta, writeVaultMeta } from './store/vault-meta.js';
 import type { Worker } from './store/worker-file.js';
 import type { Drift, Problem, Progress, Tree } from './tree/tree.js';
 
@@ -73,6 +67,8 @@ export interface VaultRequest {
   readonly uncopied?: boolean | undefined;
   /** A fork whose state cannot be read starts afresh: for whoever is about to forget it anyway. */
   readonly afresh?: boolean | undefined;
+  /** Nothing of the fork is changed: a migration of the store can still be taken back. */
+  readonly onlyLooks?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -216,8 +212,9 @@ function lockFork(request: VaultRequest, access: VaultAccess, name: string) {
 }
 
 /** A store of an earlier version, or of an earlier start of the machine, learns which directories its roots are. */
-async function recordRoots({ tree, paths }: VaultAccess, { roots, known }: VaultMeta): Promise<void> {
-  if (knowRoots(tree, roots, known) === undefined) return;
+async function recordRoots({ tree, paths, store }: VaultAccess, { roots, known }: VaultMeta): Promise<void> {
+  // While a migration can be taken back nothing is written but by the command that settles it.
+  if (store.migrated !== undefined || knowRoots(tree, roots, known) === undefined) return;
   await withVaultLock(tree, paths.lock, 'recording which directories its roots are', () => {
     const meta = readVaultMeta(paths.meta);
     const news = meta === undefined ? undefined : knowRoots(tree, meta.roots, meta.known);
@@ -280,6 +277,8 @@ async function openIn(
     if (meta === undefined) throw noSuchFork(name, origin);
     const seen = isLost ? undefined : drift;
     const group = { lock, others, dead, unlock };
+    if (access.store.migrated !== undefined && request.onlyLooks !== true)
+      (await import('./migration/migrate-store.js')).settleMigration(access.store);
     await resumeEmptying(access.store, access.tree);
     const more = { lockDescriptor, vault, meta, imported, drift: seen, problems, warnings };
     return { ...access, ...group, name, place, ...more };

@@ -42,7 +42,7 @@ export async function withFork<T>(
   request: ForkRequest,
   purpose: string,
   use: (fork: OpenFork) => Promise<T>,
-  more: { readonly afresh?: boolean } = {},
+  more: { readonly afresh?: boolean; readonly onlyLooks?: boolean } = {},
 ): Promise<T> {
   const place = placeOf(host, request.cwd);
   const { store, tree } = host;

@@ -23,7 +23,9 @@ export async function lookIntoFork<T>(
   use: (fork: OpenFork, running: readonly AtWork[]) => Promise<T>,
 ): Promise<T> {
   try {
-    return await withFork(host, { ...request, atOnce: !request.wait }, purpose, (fork) => use(fork, []));
+    return await withFork(host, { ...request, atOnce: !request.wait }, purpose, (fork) => use(fork, []), {
+      onlyLooks: true,
+    });
   } catch (error) {
     if (!hasCode(error, 'EBUSY')) throw error;
     return readBeside(host, request, purpose, use);

@@ -13,7 +13,7 @@ import { flattenDeltas, flattenTrunk } from '../vault/forks/flatten.js';
 import { forkNames } from '../vault/forks/forks.js';
 import * as vaultForks from '../vault/forks/sync.js';
 import { lockQuietFork } from '../vault/store/fork-lock.js';
-import { storePaths, vaultPaths } from '../vault/store/layout.js';
+import { storeFormat, storePaths, vaultPaths } from '../vault/store/layout.js';
 import { withVaultLock } from '../vault/store/locks.js';
 import { emptyTrash, emptyTrashLater, throwAway, trashCount } from '../vault/store/trash.js';
 import { readVaultMeta, type VaultMeta } from '../vault/store/vault-meta.js';
@@ -127,6 +127,8 @@ export function exportFork(
 }
 
 export interface Inspected {
+  /** Of the store. */
+  readonly format: number;
   readonly vaults: number;
   readonly faults: readonly (VaultFault & { readonly vault: string })[];
   /** What a repair did, and what it found gone. */
@@ -157,10 +159,12 @@ export async function inspectStore(host: Host, { repair = false } = {}): Promise
     const left = repair && before.length > 0 ? await inspectVault(access) : before;
     faults.push(...left.map((fault) => ({ ...fault, vault: id })));
   }
-  return { vaults: ids.length, faults, repaired, freeing: trashCount(host.store) };
+  return { format: storeFormat, vaults: ids.length, faults, repaired, freeing: trashCount(host.store) };
 }
 
 export async function collectStore(host: Host): Promise<readonly (Collected & { readonly vault: string })[]> {
+  if (host.store.migrated !== undefined)
+    (await import('../vault/migration/migrate-store.js')).settleMigration(host.store);
   const found = [];
   for (const id of vaultIds(host)) {
     const access = accessTo(host, id);
@@ -170,6 +174,24 @@ export async function collectStore(host: Host): Promise<readonly (Collected & { 
   dropOldOutputs(storePaths(host.store.directory).runs, host.now().getTime() - liveOutputMilliseconds);
   await emptyTrash(host.store, host.tree);
   return found;
+}
+
+export interface StoreFormat {
+  readonly store: string;
+  readonly format: number;
+  /** The format that it was migrated from, as long as that can be taken back. */
+  readonly migrated: number | null;
+}
+
+/** Whoever opened the store has migrated it already. */
+export function formatOf({ store }: Host): StoreFormat {
+  return { store: store.directory, format: storeFormat, migrated: store.migrated ?? null };
+}
+
+/** The store is one of the older format afterwards, which this program opens only to migrate it again. */
+export async function undoMigration({ store }: Host): Promise<StoreFormat> {
+  const { undoMigration: undo } = await import('../vault/migration/migrate-store.js');
+  return { store: store.directory, format: undo(store.directory), migrated: null };
 }
 
 export function flattenFork(

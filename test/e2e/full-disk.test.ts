@@ -162,7 +162,7 @@ forEachUser((user) => {
     assert.match(stderr, /more.*No space left on device/);
     assert.match(stderr, /A kept.*A many0/s);
     assert.match(stderr, /\(ENOSPC\)/, 'nothing new begins there');
-    const after = 'dropped many changes\nsmall\ncode 0\nThe record holds.\n1 vault, 0 faults\ncode 0\n';
+    const after = 'dropped many changes\nsmall\ncode 0\nThe record holds.\nstore format 2: 1 vault, 0 faults\ncode 0\n';
     assert.equal(stdout, `ended, 1\ncode 7\n0\n1\ncode 1\n${after}`, stderr);
   });
 

@@ -112,6 +112,19 @@ export const vaultVerbs: readonly Verb[] = [
     load: async () => (await load()).remove,
   },
   {
+    name: 'vault migrate',
+    summary: 'show the format of the store; --undo takes a migration from an older one back',
+    words: 'none',
+    options: [json, { name: 'undo', summary: 'make it a store of the older format again, if no command has used it' }],
+    details: [
+      'The first verb that opens a store of an older format migrates it: directories are renamed, nothing is copied. A',
+      'migration that was cut off is finished by the next verb. It can be undone until a command runs or a verb changes a',
+      'fork; ctx status, ctx diff, ctx fsck and ctx doctor only look. A store of a newer format is refused.',
+    ],
+    examples: ['ctx vault migrate', 'ctx vault migrate --undo'],
+    load: async () => (await load()).migrate,
+  },
+  {
     name: 'gc',
     summary: 'delete layers that no fork and no checkpoint needs',
     words: 'none',

@@ -143,16 +143,35 @@ export const gc: Run = async (call, host) => {
 };
 
 export const fsck: Run = async (call, host) => {
-  const { vaults, faults, repaired, freeing } = await new Vaults(await host()).inspect({ repair: call.flag('repair') });
+  const inspected = await new Vaults(await host()).inspect({ repair: call.flag('repair') });
+  const { format, vaults, faults, repaired, freeing } = inspected;
   const done = repaired.map(({ vault, what }) => `  ${vault}  repaired: ${visible(what)}`);
   const lines = faults.map(({ vault, what, where }) => `  ${vault}  ${what}: ${visible(where)}`);
   const left = freeing === 0 ? '' : `; ${counted(freeing, 'deleted directory', 'deleted directories')} to be freed`;
-  answer(call, { vaults, faults, repaired, freeing }, [
+  answer(call, { format, vaults, faults, repaired, freeing }, [
     ...done,
     ...lines,
-    `${counted(vaults, 'vault')}, ${counted(faults.length, 'fault')}${left}`,
+    `store format ${format}: ${counted(vaults, 'vault')}, ${counted(faults.length, 'fault')}${left}`,
   ]);
   return faults.length === 0 ? ExitCode.ok : ExitCode.failed;
+};
+
+export const migrate: Run = async (call, host) => {
+  const vaults = new Vaults(await host());
+  if (!call.flag('undo')) {
+    const found = vaults.format();
+    const { store, format, migrated } = found;
+    const undo = 'until the next command, --undo takes the migration back';
+    return answer(call, { ...found }, [
+      `${visible(store)}: format ${format}`,
+      ...(migrated === null ? [] : [`migrated from format ${migrated}; ${undo}`]),
+    ]);
+  }
+  const { store, format } = await vaults.undoMigration();
+  return answer(call, { store, format, migrated: null }, [
+    `${painter(process.stdout)('green', 'undone')}: ${visible(store)} is of format ${format} again`,
+    'use the ctx that wrote it: the next verb of this one migrates it again',
+  ]);
 };
 
 export const flatten: Run = async (call, host) => {

@@ -14,15 +14,18 @@ import {
 import {
   collectStore,
   deleteVault,
+  formatOf,
   type Inspected,
   inspectStore,
   listVaults,
+  type StoreFormat,
+  undoMigration,
   type VaultSummary,
   vaultNamed,
 } from '../../workspace/vault-verbs.js';
 import { currentDirectory } from '../current-directory.js';
 
-export type { LimitChanges, LimitedVault, MadeVault, VaultSummary };
+export type { LimitChanges, LimitedVault, MadeVault, StoreFormat, VaultSummary };
 
 export interface NewVault {
   readonly name?: string | undefined;
@@ -94,5 +97,15 @@ export class Vaults {
   /** Reads every vault; with `repair`, brings back what can be, and says what is gone. */
   inspect(options: { readonly repair?: boolean } = {}): Promise<Inspected> {
     return inspectStore(this.#host, options);
+  }
+
+  /** Of the store. One of an older format was migrated when it was opened. */
+  format(): StoreFormat {
+    return formatOf(this.#host);
+  }
+
+  /** The store as it was before it was migrated. ESTALE where a command has used it since. */
+  undoMigration(): Promise<StoreFormat> {
+    return undoMigration(this.#host);
   }
 }

@@ -5,8 +5,9 @@
  */
 import { currentBoot } from '../../base/boot.js';
 import { ErrnoError } from '../../base/errno.js';
+import { storeFormat } from './layout.js';
 import { readNewest, readVersions, type Version, writeState } from './state-file.js';
-import { isNameList, storeFormat } from './vault-meta.js';
+import { isNameList } from './vault-meta.js';
 
 export interface Stack {
   /** The trunk's position that `base` is of. */

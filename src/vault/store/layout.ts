@@ -27,9 +27,13 @@
  *   STORE/secret/NAME.json               a secret, or the command that prints it; mode 0600
  *   STORE/trust/ID.json                  the defaults of a project that a person has confirmed
  *   STORE/trash/                         renamed here, then deleted
+ *   STORE/migration/                     how the store came from an older format, while that can be taken back
  */
 import { join } from 'node:path';
 import { sha256 } from '../../base/sha256.js';
+
+/** Of the store, and of each vault and fork in it. Another number needs a step in `vault/migration`. */
+export const storeFormat = 2;
 
 /** A process asks for the same few, once a command for each directory above it. */
 const knownIds = new Map<string, string>();
@@ -97,6 +101,7 @@ export function storePaths(store: string) {
     homes: `${store}/home`,
     caches: `${store}/cache`,
     trash: `${store}/trash`,
+    migration: `${store}/migration`,
     runs: `${store}/run`,
     liveRuns: `${store}/live`,
     approvals: `${store}/approval`,

@@ -9,12 +9,16 @@ interface Library {
   /** 0 or an errno. */
   mark(descriptor: number): number;
   marked(descriptor: number): number;
+  /** EAGAIN where another process still has it after so long. */
+  lock(descriptor: number, milliseconds: number): number;
 }
 
 export interface StoreMark {
   /** False where the filesystem has no such attributes. */
   put(directory: string): boolean;
   isOn(directory: string): boolean;
+  /** The kernel's lock, for who migrates the store: 0, or an errno. */
+  hold(descriptor: number, milliseconds: number): number;
 }
 
 export function loadStoreMark(library: string): StoreMark {
@@ -41,5 +45,6 @@ export function loadStoreMark(library: string): StoreMark {
   return {
     put: (directory) => at(directory, module.exports.mark),
     isOn: (directory) => at(directory, module.exports.marked),
+    hold: (descriptor, milliseconds) => module.exports.lock(descriptor, milliseconds),
   };
 }

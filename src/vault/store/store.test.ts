@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
 import { hasCode } from '../../base/errno.js';
-import { openStore } from './store.js';
+import { isOlderStore, openStore } from './store.js';
 
 const base = mkdtempSync(join(tmpdir(), 'ctx-store-'));
 after(() => rmSync(base, { recursive: true }));
@@ -45,7 +45,8 @@ describe('the store', () => {
     const sound = JSON.parse(readFileSync(meta, 'utf8'));
     const others = [
       [{ ...sound, format: 3 }, /newer ctx: its format is 3, and this ctx knows 2/],
-      [{ ...sound, format: 1 }, /older ctx: its format is 1/],
+      [{ ...sound, format: 0 }, /expected format 2/],
+      [{ ...sound, format: 1, overlay: 'index=on' }, /expected format 2/],
       [{ ...sound, overlay: 'index=on' }, /overlay profile/],
       [{ ...sound, format: '3' }, /expected format 2/],
       [{}, /expected format 2/],
@@ -63,6 +64,19 @@ describe('the store', () => {
         text,
       );
       assert.equal(readFileSync(meta, 'utf8'), text);
+    }
+  });
+
+  it('of an older format, or cut off while it was migrated, is left to the migration', () => {
+    openStore(directory);
+    const meta = join(directory, 'meta.json');
+    const sound = JSON.parse(readFileSync(meta, 'utf8'));
+    for (const other of [
+      { ...sound, format: 1 },
+      { ...sound, migrating: 1 },
+    ]) {
+      writeFileSync(meta, JSON.stringify(other));
+      assert.throws(() => openStore(directory), isOlderStore);
     }
   });
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { readJsonFile, writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
-import { storePaths } from './layout.js';
+import { storeFormat, storePaths } from './layout.js';
 import { loadStoreMark } from './store-mark.js';
 
 /**
@@ -11,12 +11,43 @@ import { loadStoreMark } from './store-mark.js';
  * come back. It is named in the store and never mixed.
  */
 const profile = 'userxattr,index=off,redirect_dir=nofollow,metacopy=off';
-const format = 2;
+
+/** What `meta.json` says of the store. */
+export interface StoreMeta {
+  readonly format: number;
+  readonly overlay: string;
+  readonly marked?: boolean | undefined;
+  /** A migration from this format is under way, or was cut off: nothing but the next one may touch the store. */
+  readonly migrating?: number | undefined;
+  /** It was migrated from this format, and no command has used it since: that can be taken back. */
+  readonly migrated?: number | undefined;
+}
 
 export interface Store {
   readonly directory: string;
   readonly device: number;
   readonly inode: number;
+  /** As in `StoreMeta`: the first command settles it (`migration/migrate-store`). */
+  readonly migrated?: number | undefined;
+}
+
+/** Of a store that `migrateStore` can bring to this format. */
+export class OlderStore extends ErrnoError {
+  readonly olderStore: string;
+
+  constructor(directory: string, from: number) {
+    super('EAGAIN', {
+      operation: 'open the store',
+      path: directory,
+      reason: `it is of format ${from}, and is not migrated to format ${storeFormat} yet`,
+      remedy: 'run ctx doctor, which migrates it',
+    });
+    this.olderStore = directory;
+  }
+}
+
+export function isOlderStore(error: unknown): error is OlderStore {
+  return error instanceof ErrnoError && 'olderStore' in error;
 }
 
 /** Not mkdir's `recursive`: it never ends in a filesystem that answers ENOENT to every mkdir, such as /proc. */
@@ -58,46 +89,47 @@ function refuseUnmarked(directory: string): never {
   });
 }
 
-/** Nothing of it is touched. There is no step from format 1: it was never released, and its forks had no names. */
-function refuseOther(
-  directory: string,
-  found: { readonly format?: unknown; readonly overlay?: unknown } | null,
-): never {
+/** Nothing of it is touched. */
+function refuseOther(directory: string, found: Partial<StoreMeta> | null): never {
   const refuse = (reason: string, remedy: string): never => {
     const elsewhere = `${remedy}, or set CTX_DATA to another directory`;
     throw new ErrnoError('EINVAL', { operation: 'open the store', path: directory, reason, remedy: elsewhere });
   };
   const number = Number.isSafeInteger(found?.format) ? (found?.format as number) : undefined;
-  if (number !== undefined && number > format) {
-    const reason = `it was written by a newer ctx: its format is ${number}, and this ctx knows ${format}`;
+  if (number !== undefined && number > storeFormat) {
+    const reason = `it was written by a newer ctx: its format is ${number}, and this ctx knows ${storeFormat}`;
     return refuse(reason, 'install the newer ctx again');
   }
-  if (number !== undefined && number < format) {
-    const reason = `it was written by an older ctx: its format is ${number}, and this ctx has no way from there to ${format}`;
-    return refuse(reason, 'apply what its forks hold with the ctx that made it');
-  }
-  const reason = `expected format ${format} with overlay profile ${profile}, found ${JSON.stringify(found)}`;
+  const reason = `expected format ${storeFormat} with overlay profile ${profile}, found ${JSON.stringify(found)}`;
   return refuse(reason, 'use the version of ctx that made it');
+}
+
+/** From format 1 on there is a way (`migration/`). */
+function isMigratable(format: unknown): format is number {
+  return Number.isSafeInteger(format) && Number(format) >= 1 && Number(format) < storeFormat;
+}
+
+export function writeStoreMeta(directory: string, about: StoreMeta): void {
+  writeFileAtomic(storePaths(directory).meta, `${JSON.stringify(about)}\n`, { durable: true });
 }
 
 /** `library` is `native/flock.node`; without it the store is neither marked nor is a mark looked for. */
 export function openStore(directory: string, library?: string): Store {
   const { meta, vaults } = storePaths(directory);
-  const found = atPlace(directory, () => readJsonFile(meta)) as
-    | { format?: unknown; overlay?: unknown; marked?: unknown }
-    | null
-    | undefined;
+  const found = atPlace(directory, () => readJsonFile(meta)) as Partial<StoreMeta> | null | undefined;
   if (found === undefined) {
     atPlace(directory, () => make(directory));
     // Before it is said: whoever else opens it meanwhile looks for it.
     const marked = library !== undefined && loadStoreMark(library).put(vaults);
-    const about = { format, overlay: profile, ...(marked ? { marked } : {}) };
-    writeFileAtomic(meta, `${JSON.stringify(about)}\n`, { durable: true });
-  } else if (found?.format !== format || found.overlay !== profile) {
+    writeStoreMeta(directory, { format: storeFormat, overlay: profile, ...(marked ? { marked } : {}) });
+  } else if (found?.format !== storeFormat || found.overlay !== profile || found.migrating !== undefined) {
+    const from = found?.migrating ?? found?.format;
+    if (found?.overlay === profile && isMigratable(from)) throw new OlderStore(directory, from);
     refuseOther(directory, found);
   } else if (found.marked === true && library !== undefined && !loadStoreMark(library).isOn(vaults)) {
     refuseUnmarked(directory);
   }
   const about = statSync(directory);
-  return Object.freeze({ directory, device: about.dev, inode: about.ino });
+  const store = { directory, device: about.dev, inode: about.ino };
+  return Object.freeze(found?.migrated === undefined ? store : { ...store, migrated: found.migrated });
 }

@@ -5,9 +5,7 @@ import { readJsonFile, readWholeJson, writeFileAtomic } from '../../base/atomic-
 import { currentBoot } from '../../base/boot.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { isKnownRoots, type KnownRoots } from './known-roots.js';
-import { workspaceRoot } from './layout.js';
-
-export const storeFormat = 2;
+import { storeFormat, workspaceRoot } from './layout.js';
 
 /** What all of it together may hold; a member left out is no limit. */
 export interface VaultLimits {
