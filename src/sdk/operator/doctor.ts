@@ -17,10 +17,10 @@ export function examine({ jailProgram, store, lockLibrary }: Host): Diagnosis {
   return { ready: checks.every(({ state }) => state !== 'missing'), checks };
 }
 
-function storeFormatOf({ directory, migrated }: Host['store']): Check {
+function storeFormatOf({ migrated }: Host['store']): Check {
   const from = migrated === undefined ? '' : `, migrated from format ${migrated}`;
   const undo = 'until the next command, ctx vault migrate --undo takes the migration back';
-  const found = `format ${storeFormat}${from}, ${directory}`;
+  const found = `format ${storeFormat}${from}`;
   return { name: 'store', state: 'ok', found, ...(migrated === undefined ? {} : { remedy: undo }) };
 }
 
