@@ -11,6 +11,7 @@ const ways: Readonly<Record<string, string>> = {
   'src/cli/text/progress.ts': 'numbers of its own',
   'src/main.ts': 'the version',
   'src/compose.ts': 'warnings of the store, by the same function',
+  'src/compose-store.ts': 'that the store was migrated, by the same function',
   'src/hook/streams.ts': 'the same way, without loading the verbs',
 };
 const writes =
