@@ -458,6 +458,9 @@ export const webdavAnswerBytes = 128 * 1024 * 1024;
 /** Advisory locks of one file that a tree keeps itself: each is compared with every other one. Beyond it: ENOLCK. */
 export const locksOfFile = 4_096;
 
+/** Between two looks at a file of grants: a right that is taken away there is gone after that. */
+export const grantsLookMilliseconds = 100;
+
 /** Until rclone serves: it asks its remote first. */
 export const rcloneStartMilliseconds = 30_000;
 

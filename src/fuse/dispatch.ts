@@ -7,6 +7,7 @@ import { ErrnoError } from '../base/errno.js';
 import { type Answer, ask, type Steps, settle } from '../vfs/answer.js';
 import type { FileSystem } from '../vfs/filesystem.js';
 import { LockRequests } from './lock-requests.js';
+import type { Nodes } from './nodes.js';
 import { body, type DispatchOptions, listed, Operations, type Request, valued } from './operations.js';
 import { entryBytes, kindOfMode, mostWriteBytes, opcodes, outHeaderBytes, readName, readNumber } from './wire.js';
 
@@ -76,6 +77,10 @@ export class Dispatch {
     } catch (error) {
       return failed(reply, unique, error);
     }
+  }
+
+  get nodes(): Nodes {
+    return this.#operations.nodes;
   }
 
   /** Whether its answer may come later: of a wait for a lock, whatever the engine. */

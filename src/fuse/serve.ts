@@ -10,6 +10,7 @@ import { ErrnoError, hasCode } from '../base/errno.js';
 import type { FileSystem } from '../vfs/filesystem.js';
 import { Awaited } from './awaited.js';
 import type { Dispatch } from './dispatch.js';
+import { Invalidation } from './invalidation.js';
 import type { FuseLibrary } from './mount.js';
 import { requestBytes } from './wire.js';
 
@@ -18,11 +19,13 @@ export interface Serving {
   readonly library: FuseLibrary;
   readonly dispatch: Dispatch;
   readonly filesystem: FileSystem;
+  /** For so long nothing of this process's own is done while nobody asks. */
+  readonly idleMilliseconds?: number | undefined;
   /** Ends it between two requests. */
   readonly signal: AbortSignal;
 }
 
-const idleMilliseconds = 1_000;
+const usualIdle = 1_000;
 const requestsBetweenTurns = 512;
 /** Answers of a remote engine come on the event loop, so the thread sleeps in the kernel for no longer than this while one is awaited. */
 const turnMilliseconds = 1;
@@ -32,17 +35,29 @@ const lockTurnMilliseconds = 10;
 const mostAwaited = 64;
 
 /** Until the mount is gone or the signal aborts. */
-export async function serve({ descriptor, library, dispatch, filesystem, signal }: Serving): Promise<void> {
+export async function serve(serving: Serving): Promise<void> {
+  const { descriptor, dispatch, filesystem } = serving;
+  const invalidation = new Invalidation(descriptor, dispatch.nodes, filesystem);
+  try {
+    await answerAll(serving, invalidation);
+  } finally {
+    invalidation.end();
+  }
+}
+
+async function answerAll(serving: Serving, invalidation: Invalidation): Promise<void> {
+  const { descriptor, library, dispatch, filesystem, signal, idleMilliseconds = usualIdle } = serving;
   const request = Buffer.allocUnsafeSlow(requestBytes);
   const awaited = new Awaited(dispatch, (reply) => send(descriptor, reply));
   let served = 0;
+  /** What answers on the event loop is waited for in short turns. */
+  const patience = () => {
+    if (awaited.size > awaited.locks || invalidation.pending > 0) return turnMilliseconds;
+    return awaited.size > 0 ? lockTurnMilliseconds : idleMilliseconds;
+  };
   while (!signal.aborted) {
-    const { size, locks } = awaited;
-    const ready = library.wait(
-      descriptor,
-      size === 0 ? idleMilliseconds : size > locks ? turnMilliseconds : lockTurnMilliseconds,
-    );
-    if (ready !== 1 || awaited.size > 0 || served >= requestsBetweenTurns) {
+    const ready = library.wait(descriptor, patience());
+    if (ready !== 1 || awaited.size > 0 || invalidation.pending > 0 || served >= requestsBetweenTurns) {
       if (ready === 0 && awaited.size === 0) await syncedWhileIdle(filesystem);
       served = 0;
       await new Promise((resolve) => setImmediate(resolve));

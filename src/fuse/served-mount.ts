@@ -21,6 +21,7 @@ export interface ServedAt {
   /** What is added to the tree's owners where they are shown; negative where the tree's are shifted. */
   readonly shift?: number | undefined;
   readonly noExecution?: boolean | undefined;
+  readonly idleMilliseconds?: number | undefined;
   open(): FileSystem | Promise<FileSystem>;
   /** It can be used from now on. */
   mounted(directory: string): void;
@@ -39,7 +40,7 @@ export function serveMount({ plan, ...options }: ServedMount): Promise<void> {
 
 /** The same for any tree, at a directory that was looked at (`mountPoint`). */
 export async function serveAt(options: ServedAt): Promise<void> {
-  const { directory, writable, signal, shared, shift = 0, noExecution } = options;
+  const { directory, writable, signal, shared, shift = 0, noExecution, idleMilliseconds } = options;
   const filesystem = await options.open();
   try {
     const library = fuseLibrary(options.library);
@@ -48,7 +49,7 @@ export async function serveAt(options: ServedAt): Promise<void> {
     try {
       const dispatch = new Dispatch({ filesystem, mountedAt: directory, shared, shift });
       options.mounted(directory);
-      await serve({ descriptor, library, dispatch, filesystem, signal });
+      await serve({ descriptor, library, dispatch, filesystem, signal, idleMilliseconds });
     } finally {
       await filesystem.sync();
       await end();

@@ -4,6 +4,7 @@
  * is shown without this scope is EACCES. Every refusal is reported once, by one function. Imports `base` and `vfs`.
  */
 import { ErrnoError } from '../base/errno.js';
+import type { Answer } from '../vfs/answer.js';
 import { componentsOf, isBelow, pathOf } from '../vfs/mount-table.js';
 import { type Name, nameFromText, textFromName } from '../vfs/names.js';
 import type { Gate, Scope } from '../vfs/tree.js';
@@ -20,16 +21,32 @@ export interface VfsRefusal {
   readonly code: 'EACCES' | 'ENOENT';
 }
 
+type Granted = ReadonlyMap<Scope, readonly (readonly Name[])[]>;
+
 export class Guard implements Gate {
-  readonly #granted: ReadonlyMap<Scope, readonly (readonly Name[])[]>;
-  readonly #all: readonly (readonly Name[])[];
+  #granted: Granted;
+  #all: readonly (readonly Name[])[];
   readonly #refused: (refusal: VfsRefusal) => void;
+  readonly #listeners = new Set<() => Answer<void>>();
 
   /** EINVAL where a grant is no absolute path without `.` and `..`. */
   constructor(grants: VfsGrants, refused: (refusal: VfsRefusal) => void = () => undefined) {
-    this.#granted = new Map(scopes.map((scope) => [scope, (grants[scope] ?? []).map((path) => prefixOf(scope, path))]));
+    this.#granted = grantedBy(grants);
     this.#all = [...this.#granted.values()].flat();
     this.#refused = refused;
+  }
+
+  /** Nothing but these from now on. Settles when nobody goes by what was granted before, a kernel that remembers neither. EINVAL, and nothing changes. */
+  async grant(grants: VfsGrants): Promise<void> {
+    this.#granted = grantedBy(grants);
+    this.#all = [...this.#granted.values()].flat();
+    for (const listener of this.#listeners) await listener();
+  }
+
+  /** Calls it at each change of rights, until the returned function is called. */
+  changed(listener: () => Answer<void>): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   enter(scope: Scope, operation: string, path: Name): void {
@@ -37,11 +54,15 @@ export class Guard implements Gate {
     this.#refuse('EACCES', scope, operation, textFromName(path), `${scope} is not granted for any path`);
   }
 
-  pass(scope: Scope, operation: string, path: readonly Name[]): void {
-    if ((this.#granted.get(scope) ?? []).some((prefix) => isBelow(path, prefix))) return;
-    const text = textFromName(pathOf(path));
+  allows(scope: Scope, path: readonly Name[]): boolean {
+    if ((this.#granted.get(scope) ?? []).some((prefix) => isBelow(path, prefix))) return true;
     // Directories on the way to what is granted are there, and show only that way.
-    if (scope === 'fs.read' && this.#leadsToGrant(path)) return;
+    return scope === 'fs.read' && this.#leadsToGrant(path);
+  }
+
+  pass(scope: Scope, operation: string, path: readonly Name[]): void {
+    if (this.allows(scope, path)) return;
+    const text = textFromName(pathOf(path));
     if (this.shows(path)) this.#refuse('EACCES', scope, operation, text, `${scope} is not granted for this path`);
     this.#refuse('ENOENT', scope, operation, text, 'expected it to exist');
   }
@@ -59,6 +80,10 @@ export class Guard implements Gate {
     const remedy = code === 'EACCES' ? `grant ${scope} for a directory it is in` : undefined;
     throw new ErrnoError(code, { operation, path, reason, remedy });
   }
+}
+
+function grantedBy(grants: VfsGrants): Granted {
+  return new Map(scopes.map((scope) => [scope, (grants[scope] ?? []).map((path) => prefixOf(scope, path))]));
 }
 
 function prefixOf(scope: Scope, path: string): readonly Name[] {

@@ -83,6 +83,13 @@ export interface Entry {
   readonly kind: Kind;
 }
 
+/** A name that whoever asks knows of. */
+export interface KnownEntry {
+  readonly inode: Inode;
+  readonly directory: Inode;
+  readonly name: Name;
+}
+
 export type RenameRule = 'replace' | 'keep' | 'exchange';
 
 export interface Space {
@@ -246,6 +253,9 @@ export interface FileSystem {
 
   /** What never changes of an inode: its content and attributes, or its name and place as well. Undefined: nothing is promised. */
   lasting?(inode: Inode): 'inode' | 'name' | undefined;
+
+  /** Calls whenever all that was answered may no longer hold, since rights have changed, with every name that was answered; until the returned function is called. */
+  invalidated?(listener: (known: readonly KnownEntry[]) => Answer<void>): () => void;
 
   /** Nobody will ask for this number again before it is looked up anew: what was kept for it may go. */
   forget?(inode: Inode): void;

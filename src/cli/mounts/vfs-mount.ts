@@ -27,6 +27,7 @@ async function serveHere(call: Arguments): Promise<number> {
     lockLibrary: nativeProgram('flock.node'),
     library: nativeProgram('fuse.node'),
     writable: call.flag('writable'),
+    grants: call.value('grants'),
     signal: endedBySignals(),
     mounted: (directory) => sayMounted(call, directory),
   });
@@ -71,5 +72,7 @@ export const mount: Run = async (call) => {
   checkTreeText({ specification, directory: currentDirectory() });
   mountPoint(resolve(currentDirectory(), target));
   const flags = ['writable', 'json'].filter((name) => call.flag(name)).map((name) => `--${name}`);
-  return serveInBackground(['vfs', 'mount', ...flags, '--foreground', '--', ...call.words]);
+  const grants = call.value('grants');
+  const guarded = grants === undefined ? [] : ['--grants', grants];
+  return serveInBackground(['vfs', 'mount', ...flags, ...guarded, '--foreground', '--', ...call.words]);
 };

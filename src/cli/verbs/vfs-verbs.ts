@@ -105,6 +105,11 @@ export const vfsVerbs: readonly Verb[] = [
     options: [
       json,
       { name: 'writable', summary: 'allow writing; a chunked: file that does not exist is made' },
+      {
+        name: 'grants',
+        value: 'FILE',
+        summary: 'allow only what FILE says, one `fs.read /path` a line; a change of FILE takes effect at once',
+      },
       { name: 'foreground', summary: 'serve it in this process, until it is unmounted or ended' },
       {
         name: 'jail',

@@ -1,8 +1,11 @@
 /** Trees at directories of this machine, as `ctx vfs mount` and `ctx vfs unmount` have them. */
 import { totalmem } from 'node:os';
+import { resolve } from 'node:path';
+import { grantsLookMilliseconds } from '../../base/limits.js';
 import { uniqueName } from '../../base/unique-name.js';
-import { type JailMount, serveJail, serveMount } from '../../fuse/served-mount.js';
+import { type JailMount, type ServedMount, serveJail, serveMount } from '../../fuse/served-mount.js';
 import { unmount } from '../../fuse/unmount.js';
+import { guardedFileSystem } from '../../guard/guarded-filesystem.js';
 import type { TreeOutcome } from '../../proxy/asked-tree.js';
 import { openTree } from '../../vfs/open-engine.js';
 import { planOf } from '../../vfs/read-plan.js';
@@ -18,6 +21,8 @@ export interface Mounting extends TreePlace {
   /** Path of `fuse.node`. */
   readonly library: string;
   readonly signal: AbortSignal;
+  /** A file of grants: users of the mount may do what it says and nothing else, as it is at each time. */
+  readonly grants?: string | undefined;
   mounted(directory: string): void;
 }
 
@@ -30,15 +35,26 @@ export function checkTreeText(place: Pick<TreePlace, 'specification' | 'director
 
 /** Serves it in this process, until it is unmounted or the signal aborts. */
 export function mountTree(mounting: Mounting): Promise<void> {
-  const { target, specification, directory, lockLibrary, ...rest } = mounting;
+  const { target, specification, directory, lockLibrary, grants, ...rest } = mounting;
   const plan = planOf(specification, directory);
   const { writable } = rest;
-  return serveMount({
-    ...rest,
-    plan,
-    directory: target,
-    open: () => openTree(plan, { writable, create: writable, lockLibrary }),
-  });
+  const open = () => openTree(plan, { writable, create: writable, lockLibrary });
+  if (grants === undefined) return serveMount({ ...rest, plan, directory: target, open });
+  return mountGuarded({ ...rest, plan, directory: target, open }, resolve(directory, grants));
+}
+
+async function mountGuarded(mount: ServedMount, grants: string): Promise<void> {
+  const { followGrants } = await import('./followed-grants.js');
+  const followed = followGrants(grants);
+  try {
+    await serveMount({
+      ...mount,
+      idleMilliseconds: grantsLookMilliseconds,
+      open: async () => guardedFileSystem(await mount.open(), followed.guard),
+    });
+  } finally {
+    followed.end();
+  }
 }
 
 /** Of this machine's memory that a tree in it may take, as of a jail's own /tmp. */

@@ -1,0 +1,60 @@
+/**
+ * Grants in a file, as they are at each time: the file is looked at again and again, since an editor replaces it. Where it is gone or
+ * wrong, nothing is granted until it is right again.
+ */
+import { readFileSync } from 'node:fs';
+import { ErrnoError, fromSystemError } from '../../base/errno.js';
+import { grantsLookMilliseconds } from '../../base/limits.js';
+import { parseGrants } from '../../guard/grants-file.js';
+import { Guard, type VfsGrants } from '../../guard/guard.js';
+
+export interface FollowedGrants {
+  readonly guard: Guard;
+  end(): void;
+}
+
+/** ENOENT EINVAL where it is not there or wrong to begin with. */
+export function followGrants(path: string): FollowedGrants {
+  let text = readGrants(path);
+  const guard = new Guard(parseGrants(text, path));
+  let changing = false;
+  const look = async () => {
+    if (changing) return;
+    const now = readOrNothing(path);
+    if (now === text) return;
+    text = now;
+    changing = true;
+    try {
+      await guard.grant(grantsOf(now, path));
+    } finally {
+      changing = false;
+    }
+  };
+  const timer = setInterval(() => void look(), grantsLookMilliseconds);
+  return { guard, end: () => clearInterval(timer) };
+}
+
+function readGrants(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw fromSystemError(error, 'read grants', path);
+  }
+}
+
+function readOrNothing(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function grantsOf(text: string, path: string): VfsGrants {
+  try {
+    return parseGrants(text, path);
+  } catch (error) {
+    if (error instanceof ErrnoError) return {};
+    throw error;
+  }
+}
