@@ -10,6 +10,7 @@
  * the times of writing. `keep` puts an entry with the time it has, `touch` only gives one its time, `weigh` only counts
  * it in the order. `age` keeps it too, where that is earlier than --before; else all of them get times just before it,
  * in their order. Names of one file are put as such; `know` says that the directory has one of them already.
+ * A directory of which nothing was there comes as a whole (beside.c).
  */
 #include "apply.h"
 
@@ -27,13 +28,18 @@ static void put_top(struct apply *apply) {
 
 /* False: the directory that holds the path is not there any more, which only the person can have done. */
 static bool find_place(struct apply *apply, const char *path, struct place *place) {
+  static const struct found nothing = {.state = FOUND_NOTHING};
+  bool inside = apply->beside.building;
   *place = (struct place){.path = path};
-  place->parent = anchor_parent(&apply->root, path, &place->name);
+  place->parent = inside ? anchor_parent(&apply->beside.inside, path + apply->beside.prefix, &place->name)
+                         : anchor_parent(&apply->root, path, &place->name);
   int error = errno;
   place->persons = is_known_root(apply->options->to);
   if (place->parent >= 0 && !apply->knows_above && fstat(place->parent, &apply->above) != 0) fail(errno, "stat", path);
   if (place->parent >= 0 && place->persons) lend_ids(place, &apply->above);
-  if (apply->expected.root.count > 0) {
+  if (inside) {
+    place->expected = &nothing;
+  } else if (apply->expected.root.count > 0) {
     resolve(&apply->expected, path, &apply->looked_at);
     place->expected = &apply->looked_at;
   }
@@ -50,11 +56,12 @@ static enum replaced put(struct apply *apply, const char *path, bool dated) {
   struct found found;
   resolve(&apply->uppers, path, &found);
   if (found.state != FOUND_ENTRY) fail(ENOENT, "read", path);
+  apply->status = found.status;
   if (!find_place(apply, path, &place)) {
     if (is_lost_parent(&place)) return CLASHED;
     fail(errno, "open parent", path);
   }
-  if (place.expected != NULL && !S_ISREG(found.status.st_mode)) sweep(&place, &found);
+  if (place.expected != NULL && !apply->beside.building && !S_ISREG(found.status.st_mode)) sweep(&place, &found);
   place.dated = dated;
   set_owner(&place, &found.status, apply);
   enum replaced replaced;
@@ -68,6 +75,7 @@ static enum replaced put(struct apply *apply, const char *path, bool dated) {
     if (!apply->options->sockets) fail(EPERM, "put a device or socket", path);
     return put_special(&place, &found);
   case S_IFDIR:
+    if (begin_unit(apply, &place, &found)) return LATER;
     replaced = put_directory(&place, &found);
     if (apply->options->whole && !apply->options->forward) date_later(apply, path, found.status.st_mtim, false);
     return replaced;
@@ -126,47 +134,96 @@ static bool is_beside(const char *path, const char *other) {
   return length == (other_slash == NULL ? 0 : (size_t)(other_slash - other)) && memcmp(path, other, length) == 0;
 }
 
-int apply_verb(const struct options *options) {
-  struct apply apply = {.options = options};
+/* A path that is not one of the unit's. */
+static void leave_unit(struct apply *apply) {
+  end_unit(apply);
+  if (are_units_full(apply)) name_units(apply);
+}
+
+static enum replaced do_action(struct apply *apply, const char *action, const char *path) {
+  if (strcmp(action, "put") == 0 && is_top_path(path)) return put_top(apply), REPLACED;
+  if (strcmp(action, "put") == 0) return put(apply, path, !apply->options->forward);
+  if (strcmp(action, "keep") == 0 || strcmp(action, "age") == 0) return put(apply, path, true);
+  if (strcmp(action, "remove") == 0) return remove_entry(apply, path);
+  if (strcmp(action, "sweep") == 0)
+    sweep_entry(apply, path);
+  else if (strcmp(action, "know") == 0)
+    know_link(apply, path);
+  else if (strcmp(action, "touch") != 0 && strcmp(action, "weigh") != 0)
+    fail(EINVAL, "apply", path);
+  return REPLACED;
+}
+
+/* An entry of a directory that takes its place later, as a whole. */
+static void put_into_unit(struct apply *apply, const char *action, const char *path, bool beside) {
+  apply->knows_above = beside && apply->knows_above;
+  enum replaced replaced = do_action(apply, action, path);
+  if (replaced == CLASHED) return give_up_unit(apply);
+  apply->knows_above = true;
+  if (apply->options->forward) date_action(apply, action, path, &apply->status);
+}
+
+/* One that has its own place. */
+static void do_record(struct apply *apply, const char *action, const char *path, bool beside) {
+  /* What waits is named by directories that are open: before one goes, or is left with files that need more of it. */
+  bool keeps = strcmp(action, "remove") != 0 && (beside || leave_batch_directory());
+  if (!keeps || is_batch_full()) name_all(apply);
+  if (!beside) apply->knows_above = false;
+  let_wanted_go();
+  enum replaced replaced = do_action(apply, action, path);
+  apply->knows_above = replaced == LATER;
+  bool began = apply->beside.building;
+  if (replaced == LATER && !began) return;
+  if (apply->options->forward && !is_top_path(path) && replaced != CLASHED) date_action(apply, action, path, NULL);
+  if (!began) tell(action, path, replaced);
+}
+
+void put_records(struct apply *apply, size_t begin, size_t end, bool plain) {
+  struct records *records = apply->records;
   const char *last = "";
+  bool was_plain = apply->plain;
+  apply->plain = plain || was_plain;
+  records->position = begin;
+  while (records->position < end) {
+    apply->at = records->position;
+    const char *action = next_record(records), *path = next_record(records);
+    bool top = path != NULL && is_top_path(path) && strcmp(action, "put") == 0;
+    if (path == NULL || (!top && !is_plain_path(path))) fail(EINVAL, "apply", path == NULL ? "" : path);
+    stop_where_wanted(apply);
+    bool inside = is_inside_unit(apply, path);
+    if (!inside) leave_unit(apply);
+    apply->action = action;
+    working_on(path);
+    bool beside = is_beside(path, last);
+    last = path;
+    if (inside)
+      put_into_unit(apply, action, path, beside);
+    else
+      do_record(apply, action, path, beside);
+  }
+  end_unit(apply);
+  name_all(apply);
+  apply->knows_above = false;
+  if (plain) apply->plain = was_plain;
+}
+
+void tell_records(const struct apply *apply, size_t begin, size_t end) {
+  struct records records = *apply->records;
+  records.position = begin;
+  while (records.position < end) {
+    const char *action = next_record(&records), *path = next_record(&records);
+    tell(action, path, REPLACED);
+  }
+}
+
+int apply_verb(const struct options *options) {
+  struct records records = read_records();
+  struct apply apply = {.options = options, .records = &records};
   apply.root.root = open_named_root(options->to);
   apply.uppers.root = open_layers(&options->uppers);
   if (options->layers.count > 0) apply.expected.root = open_layers(&options->layers);
-  struct records records = read_records();
-  for (const char *action; (action = next_record(&records)) != NULL;) {
-    const char *path = next_record(&records);
-    bool top = path != NULL && is_top_path(path) && strcmp(action, "put") == 0;
-    if (path == NULL || (!top && !is_plain_path(path))) fail(EINVAL, "apply", path == NULL ? "" : path);
-    /* What waits is named by directories that are open: before one goes, or is left with files that need more of it. */
-    bool beside = is_beside(path, last);
-    bool keeps = strcmp(action, "remove") != 0 && (beside || leave_batch_directory());
-    if (!keeps || is_batch_full()) name_all(&apply);
-    if (!beside) apply.knows_above = false;
-    last = path;
-    apply.action = action;
-    working_on(path);
-    let_wanted_go();
-    enum replaced replaced = REPLACED;
-    if (top)
-      put_top(&apply);
-    else if (strcmp(action, "put") == 0)
-      replaced = put(&apply, path, !options->forward);
-    else if (strcmp(action, "keep") == 0 || strcmp(action, "age") == 0)
-      replaced = put(&apply, path, true);
-    else if (strcmp(action, "remove") == 0)
-      replaced = remove_entry(&apply, path);
-    else if (strcmp(action, "sweep") == 0)
-      sweep_entry(&apply, path);
-    else if (strcmp(action, "know") == 0)
-      know_link(&apply, path);
-    else if (strcmp(action, "touch") != 0 && strcmp(action, "weigh") != 0)
-      fail(EINVAL, "apply", path);
-    apply.knows_above = replaced == LATER;
-    if (replaced == LATER) continue;
-    if (options->forward && !top && replaced == REPLACED) date_action(&apply, action, path, NULL);
-    tell(action, path, replaced);
-  }
-  name_all(&apply);
+  put_records(&apply, 0, records.length, false);
+  name_units(&apply);
   set_dates(&apply);
   if (options->durable && syncfs(apply.root.root) != 0) fail(errno, "sync", options->to);
   let_retired_go();

@@ -8,15 +8,38 @@
 struct dated {
   char *path;
   struct timespec time;
-  bool aged; /* before --before, and not after everything */
+  bool aged;    /* before --before, and not after everything */
+  bool dropped; /* it was not put after all */
+};
+
+/* A directory that is made beside its place; it owns a descriptor of the place's parent. */
+struct unit {
+  struct place place;
+  char temporary[64];
+  size_t begin, end;           /* its records */
+  size_t dated_from, dated_to; /* what is given times with it */
+};
+
+struct beside {
+  struct unit *units; /* whole ones, which wait for the disk; the last is being made where `building` says so */
+  size_t count, room;
+  size_t entries; /* in all of them */
+  bool building;
+  size_t prefix;        /* of paths in the one that is being made: its own and a slash */
+  struct anchor inside; /* that one */
 };
 
 struct apply {
   const struct options *options;
+  struct records *records;
+  size_t at;  /* of the record at hand */
+  bool plain; /* nothing is made beside its place */
+  struct beside beside;
   struct anchor root;
   struct resolver uppers, expected;
   struct found looked_at; /* of the place at hand */
   const char *action;
+  struct stat status; /* of the entry in the layers that was put last */
   struct stat above; /* of the directory it is in, as long as only files are put there */
   bool knows_above;
   struct dated *dated;
@@ -27,11 +50,30 @@ struct apply {
 
 /* What the entry is given as its owner. `apply->above` is the directory it is put into. */
 void set_owner(struct place *place, const struct stat *status, const struct apply *apply);
-enum replaced put_file_or_link(const struct apply *apply, const struct place *place, const struct found *found);
+enum replaced put_file_or_link(struct apply *apply, const struct place *place, const struct found *found);
 enum replaced put_special(const struct place *place, const struct found *found);
 enum replaced put_directory(const struct place *place, const struct found *found);
 /* A name that the directory has already, of a file that others will be put as further names of. */
 void know_link(struct apply *apply, const char *path);
+
+/* beside.c: the place of a directory of which nothing is there yet. False: it is made where it belongs. */
+bool begin_unit(struct apply *apply, const struct place *place, const struct found *found);
+bool is_inside_unit(const struct apply *apply, const char *path);
+/* What was put at `path` is reached from *anchor by what this answers. */
+const char *anchor_of_put(struct apply *apply, const char *path, struct anchor *anchor);
+/* Nothing more comes into it. */
+void end_unit(struct apply *apply);
+bool are_units_full(const struct apply *apply);
+/* Something stands in the way of the one that is being made: it is put entry by entry. */
+void give_up_unit(struct apply *apply);
+/* All that wait are on the disk, and take their places. */
+void name_units(struct apply *apply);
+/* Between two records. */
+void stop_where_wanted(struct apply *apply);
+
+/* apply.c, for these: puts the records that begin here, one by one; says that they were put. */
+void put_records(struct apply *apply, size_t begin, size_t end, bool plain);
+void tell_records(const struct apply *apply, size_t begin, size_t end);
 
 /* The entry gets this time when everything is written. */
 void date_later(struct apply *apply, const char *path, struct timespec time, bool aged);

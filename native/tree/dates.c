@@ -12,7 +12,7 @@ void date_later(struct apply *apply, const char *path, struct timespec time, boo
     apply->dated_room = apply->dated_room == 0 ? 64 : apply->dated_room * 2;
     apply->dated = reallocate(apply->dated, apply->dated_room * sizeof *apply->dated);
   }
-  apply->dated[apply->dated_count++] = (struct dated){copy_text(path), time, aged};
+  apply->dated[apply->dated_count++] = (struct dated){.path = copy_text(path), .time = time, .aged = aged};
 }
 
 /* Newer than all this was written: somebody else's by now. */
@@ -27,6 +27,7 @@ void set_dates(struct apply *apply) {
   if (apply->aged.count > 0) close_order(&apply->aged, apply->options->before - 1 - (int64_t)apply->aged.count);
   for (size_t i = 0; i < apply->dated_count; i++) {
     const struct dated *each = &apply->dated[i];
+    if (each->dropped) continue;
     const struct order *order = each->aged ? &apply->aged : &apply->order;
     struct timespec time = forward ? later_time(order, each->time) : each->time;
     struct timespec times[2] = {time, time};

@@ -48,12 +48,24 @@ void guard_temporary(int directory, const char *name) {
 static volatile sig_atomic_t stops_held, stop_wanted;
 
 void hold_stops(void) {
-  stops_held = 1;
+  stops_held += 1;
 }
 
 void allow_stops(void) {
-  stops_held = 0;
-  if (stop_wanted != 0) _exit(128 + stop_wanted);
+  stops_held -= 1;
+  if (stops_held > 0 || stop_wanted == 0) return;
+  put_out_rest();
+  _exit(128 + stop_wanted);
+}
+
+bool is_stop_wanted(void) {
+  return stop_wanted != 0;
+}
+
+static void (*clean_up)(void);
+
+void clean_up_when_failing(void (*clean)(void)) {
+  clean_up = clean;
 }
 
 static void stop(int signal_number) {
@@ -86,6 +98,7 @@ _Noreturn void fail(int error, const char *operation, const char *path) {
   static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&once);
   if (temporary_directory >= 0) unlinkat(temporary_directory, temporary_name, 0);
+  if (clean_up != NULL) clean_up();
   /* Never by flush_output: it fails where the reader is gone, and would wait here for itself. */
   put_out_rest();
   struct buffer record = {0};

@@ -29,6 +29,7 @@ struct link *claim_link(const struct stat *status) {
 
 void settle_link(struct link *link, char *path, const struct stat *status) {
   pthread_mutex_lock(&lock);
+  free(link->path);
   link->path = path;
   link->status = *status;
   link->copying = false;

@@ -68,7 +68,7 @@ static void fill_file(const struct apply *apply, const struct place *place, cons
   if ((chowns && fchown(to, place->uid, place->gid) != 0) || fchmod(to, mode) != 0 ||
       (place->dated && futimens(to, times) != 0))
     fail(errno, "set metadata", place->path);
-  if (apply->options->durable) start_writing(to);
+  if (apply->options->durable && !apply->beside.building) start_writing(to);
   close(from);
 }
 
@@ -85,6 +85,18 @@ static enum replaced put_file(const struct apply *apply, const struct place *pla
   if (apply->options->durable) finish_writing(to, place->path);
   if (close(to) != 0) fail(errno, "write", place->path);
   return put_in_place(place, temporary);
+}
+
+/* Nobody else knows the directory: under its own name at once. CLASHED: something is there all the same. */
+static enum replaced put_inside(const struct apply *apply, const struct place *place, const struct found *found) {
+  write_as_owner(place);
+  int to = openat(place->parent, place->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  write_as_self(place);
+  if (to < 0 && errno == EEXIST) return CLASHED;
+  if (to < 0) fail(errno, "create", place->path);
+  fill_file(apply, place, found, to);
+  if (close(to) != 0) fail(errno, "write", place->path);
+  return REPLACED;
 }
 
 /* False: it has to be made under a name. */
@@ -137,12 +149,12 @@ enum replaced put_special(const struct place *place, const struct found *found) 
 
 /* A further name, under the temporary's, of a file that was put before. False: it is not there any more, or takes no
  * more. */
-static bool link_beside(const struct apply *apply, const struct place *place, const struct link *link,
-                        char *temporary) {
+static bool link_beside(struct apply *apply, const struct place *place, const struct link *link, char *temporary) {
   const char *name;
   struct stat status;
-  struct anchor anchor = {.root = apply->root.root};
-  int parent = anchor_parent(&anchor, link->path, &name);
+  struct anchor anchor = {0};
+  const char *path = anchor_of_put(apply, link->path, &anchor);
+  int parent = anchor_parent(&anchor, path, &name);
   fresh_temporary(place, temporary);
   guard_temporary(place->parent, temporary);
   bool linked = parent >= 0 && linkat(parent, name, place->parent, temporary, 0) == 0;
@@ -154,16 +166,17 @@ static bool link_beside(const struct apply *apply, const struct place *place, co
   return same;
 }
 
-enum replaced put_file_or_link(const struct apply *apply, const struct place *place, const struct found *found) {
+enum replaced put_file_or_link(struct apply *apply, const struct place *place, const struct found *found) {
   char temporary[64];
   struct stat status;
   bool links = (apply->options->whole || apply->options->forward) && found->status.st_nlink > 1;
   struct link *link = links ? claim_link(&found->status) : NULL;
   if (link != NULL && link->path != NULL && link_beside(apply, place, link, temporary))
     return put_in_place(place, temporary);
-  if (link == NULL && put_later(apply, place, found)) return LATER;
-  enum replaced replaced = put_file(apply, place, found);
-  if (link != NULL && link->path == NULL) {
+  bool inside = apply->beside.building;
+  if (link == NULL && !inside && put_later(apply, place, found)) return LATER;
+  enum replaced replaced = inside ? put_inside(apply, place, found) : put_file(apply, place, found);
+  if (link != NULL) {
     bool put = replaced == REPLACED && fstatat(place->parent, place->name, &status, AT_SYMLINK_NOFOLLOW) == 0;
     settle_link(link, put ? copy_text(place->path) : NULL, put ? &status : &found->status);
   }
@@ -182,9 +195,13 @@ void know_link(struct apply *apply, const char *path) {
   if (link->path == NULL) settle_link(link, copy_text(path), &status);
 }
 
+static const char *made_name(const struct place *place) {
+  return place->made_as != NULL ? place->made_as : place->name;
+}
+
 static int make_directory(const struct place *place) {
   write_as_owner(place);
-  int result = mkdirat(place->parent, place->name, 0700);
+  int result = mkdirat(place->parent, made_name(place), 0700);
   write_as_self(place);
   return result;
 }
@@ -214,7 +231,7 @@ enum replaced put_directory(const struct place *place, const struct found *found
   int source = open_directory(found->directory, place->name);
   if (source < 0) fail(errno, "open", place->path);
   bool made = make_directory(place) == 0;
-  int fd = made || errno == EEXIST ? open_directory(place->parent, place->name) : -1;
+  int fd = made || errno == EEXIST ? open_directory(place->parent, made_name(place)) : -1;
   if (fd < 0 && !made && (errno == ENOTDIR || errno == ELOOP)) {
     /* A file or link in the way. */
     if (take_away(place) == CLASHED) return close(source), CLASHED;

@@ -47,6 +47,10 @@ static int rename_with(const struct place *place, const char *from, const char *
   return result;
 }
 
+int rename_without_replacing(const struct place *place, const char *from, const char *to) {
+  return rename_with(place, from, to, RENAME_NOREPLACE);
+}
+
 static int rename_plainly(const struct place *place, const char *from, const char *to) {
   write_as_owner(place);
   int result = renameat(place->parent, from, place->parent, to);
@@ -355,7 +359,7 @@ enum replaced take_away(const struct place *place) {
 void sweep(const struct place *place, const struct found *made) {
   char name[64];
   name_beside(place, "new", name);
-  (void)!unlink_in(place, name, 0);
+  if (unlink_in(place, name, 0) != 0 && errno != ENOENT) sweep_directory(place, made, name);
   name_beside(place, "old", name);
   struct stat status;
   if (fstatat(place->parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return;

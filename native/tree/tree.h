@@ -14,7 +14,7 @@
  *   times.c      later times, same order       count.c      entries of a tree of any depth
  *   owner.c      root writes with a directory's owner's ids          acl.c        lists of rights stay
  *   batch.c      files that wait for their bytes together            put.c        entries that apply makes
- *   dates.c      the times that apply gives
+ *   dates.c      the times that apply gives                          beside.c     directories that come as a whole
  *
  * Wire format: NUL-separated fields. Exit 0, or 1 with `ERRNONAME\0operation\0path\0` on stderr, or 2 for bad usage.
  */
@@ -100,9 +100,12 @@ _Noreturn void fail_here(int error, const char *operation);
 void clean_up_when_told_to_stop(void);
 /* A temporary that must not outlive a failure; pass -1 once it has its final name. */
 void guard_temporary(int directory, const char *name);
-/* Between these two, being told to stop waits: the person's entry is under another name. */
+/* Between these two, being told to stop waits: the person's entry is under another name. They may be nested. */
 void hold_stops(void);
 void allow_stops(void);
+bool is_stop_wanted(void);
+/* Called once before a failure ends the program; it must not fail. */
+void clean_up_when_failing(void (*clean)(void));
 void *allocate(size_t bytes);
 void *reallocate(void *old, size_t bytes);
 /* As strdup(3), which would answer NULL. */
@@ -289,6 +292,7 @@ int store_metadata(int fd, const struct stat *status, mode_t mode, const struct 
 /* replace.c */
 struct place {
   const char *path, *name;
+  const char *made_as; /* of a directory that is made beside its place (beside.c); else NULL */
   int parent;
   uid_t uid;
   gid_t gid;
@@ -311,11 +315,16 @@ enum replaced take_away(const struct place *place);
 /* What a run that was killed left beside the place; `made` is what it was to put there. */
 void sweep(const struct place *place, const struct found *made);
 
+/* beside.c: a directory that a run that was killed left beside the place; `made` is what it was to put there. */
+void sweep_directory(const struct place *place, const struct found *made, const char *name);
+
 /* The same for a file that is whole and has no name; its descriptor is closed. */
 enum replaced put_unnamed_in_place(const struct place *place, int fd);
 
 /* What is left of a file that has no name any more, beside the place it had. */
 void save_beside(const struct place *place, int from);
+
+int rename_without_replacing(const struct place *place, const char *from, const char *to);
 
 /* retired.c */
 int lease(const struct place *place, const char *name); /* -1, with EAGAIN: a program has it open for writing */

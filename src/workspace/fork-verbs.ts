@@ -7,6 +7,7 @@ import type { ApplyRequest } from '../vault/apply/apply.js';
 import * as vaultApply from '../vault/apply/apply.js';
 import { refuseBothSides } from '../vault/apply/apply-plan.js';
 import type { ApplyReport } from '../vault/apply/apply-report.js';
+import { sweepBeforeDrop } from '../vault/apply/sweep-home.js';
 import { countForkChanges, forkChanges } from '../vault/forks/changes.js';
 import { syncedFork } from '../vault/forks/durable.js';
 import { flattenTrunk } from '../vault/forks/flatten.js';
@@ -146,7 +147,11 @@ export function dropFork(host: Host, request: ForkRequest): Promise<Dropped> {
       const more = count.more === undefined ? {} : { more: true };
       const facts = { origin: fork.vault.origin, changes: count.dropped, ...more };
       const verb = { type: 'drop', object: objectOf(fork), makesRoom: true, facts };
-      await tidyAfter(host, await recordedVerb(host, verb, () => vaultForks.dropFork(fork)));
+      const drop = async () => {
+        await sweepBeforeDrop(fork);
+        return vaultForks.dropFork(fork);
+      };
+      await tidyAfter(host, await recordedVerb(host, verb, drop));
       return count;
     },
     { afresh: true },

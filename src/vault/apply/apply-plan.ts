@@ -1,5 +1,6 @@
 /** What apply will do, decided before anything is written. Pure. */
 import { ErrnoError } from '../../base/errno.js';
+import { isTemporaryName } from '../tree/beside-names.js';
 import { addParents, inConflict } from '../tree/clashing.js';
 import { makesDirectory, stayingWith } from '../tree/staying.js';
 import type { Change, Problem, Step } from '../tree/tree.js';
@@ -38,9 +39,6 @@ export interface ApplyChoices {
   readonly own?: readonly string[] | undefined;
 }
 
-/** The walker's own temporaries, which it would overwrite. */
-const temporary = /(^|\/)\.ctx-[0-9a-f]{16}\.(new|old)(\/|$)/;
-
 /** Undefined for what may be written. */
 function reasonToLeaveOut({ kind, type, path }: Change, own: readonly string[]): string | undefined {
   if (path === '.ctx' || path.startsWith('.ctx/')) {
@@ -49,7 +47,7 @@ function reasonToLeaveOut({ kind, type, path }: Change, own: readonly string[]):
   // What would end or replace a directory above them, too.
   const isAbove = (kind === 'deleted' || type !== 'directory') && own.some((each) => isAtOrBelow(each, [path]));
   if (isAbove || isAtOrBelow(path, own)) return 'ctx keeps its own files there, which say what commands may do';
-  if (temporary.test(path)) return 'this is a name that apply itself uses';
+  if (isTemporaryName(path)) return 'this is a name that apply itself uses';
   // They stand for a process or for hardware.
   if (kind !== 'deleted' && (type === 'socket' || type === 'device'))
     return `a ${type} is not written to your directory`;

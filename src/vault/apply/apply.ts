@@ -25,14 +25,15 @@ import { discard } from '../store/trash.js';
 import { refuseUnlisted } from '../tree/too-deep.js';
 import type { Change, Problem, Step } from '../tree/tree.js';
 import { type OpenFork, withMeta } from '../vault.js';
-import { type AppliedSteps, homeTree, readSteps, stepsFile, writtenTrees } from './applied-steps.js';
+import { type AppliedSteps, homeTree, readSteps, stepsFile } from './applied-steps.js';
 import { type ApplyChoices, type ApplyPlan, mayTouch, planApply } from './apply-plan.js';
 import type { ApplyReport } from './apply-report.js';
 import { timedPlan, touchedOf } from './apply-times.js';
 import { appliedChangesNow } from './change-room.js';
 import { holdUnits, isComplete } from './held-units.js';
 import { type Judgement, judgeChanges } from './sensitive-changes.js';
-import { isCutOff, sweepHome, writeHome } from './write-home.js';
+import { sweepLast } from './sweep-home.js';
+import { isCutOff, writeHome } from './write-home.js';
 
 export interface ApplyRequest extends Omit<ApplyChoices, 'withheld' | 'own'> {
   /** Absolute paths of what ctx keeps for itself. */
@@ -57,16 +58,6 @@ function refuseCancelled({ signal }: Pick<ApplyRequest, 'signal'>): void {
   if (signal?.aborted === true) {
     throw new ErrnoError('ECANCELED', { operation: 'apply', reason: 'it was cancelled', cause: signal.reason });
   }
-}
-
-/** What an apply or undo that was killed left beside the person's files. */
-export function sweepLast(fork: OpenFork): Promise<void> {
-  const layer = fork.meta.applied?.at(-1);
-  const about = layer === undefined ? undefined : readSteps(fork, layer);
-  if (layer === undefined || about === undefined) return Promise.resolve();
-  const before = fork.meta.checkpoints.find(({ id }) => id === about.checkpoint);
-  const stack = before === undefined ? [] : [...before.base, ...before.deltas];
-  return sweepHome(fork, { layer, roots: about.roots, uppers: (key) => writtenTrees(fork.paths, layer, stack, key) });
 }
 
 async function agreedPaths(fork: OpenFork, key: string, paths: readonly string[]): Promise<ReadonlySet<string>> {

@@ -20,8 +20,9 @@ import { addParents, belowAny } from '../tree/clashing.js';
 import type { Step } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
 import { type AppliedSteps, readSteps, stepsFile, writtenTrees } from './applied-steps.js';
-import { type ApplyRequest, sweepLast } from './apply.js';
+import type { ApplyRequest } from './apply.js';
 import { timedPlan } from './apply-times.js';
+import { sweepLast } from './sweep-home.js';
 import { writeHome } from './write-home.js';
 
 /** Told as of an apply. */

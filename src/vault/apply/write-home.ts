@@ -3,10 +3,9 @@
  * a path that holds anything else by now is left alone. While it goes on a mark stands beside the layer: after a kill the next
  * one knows by it that files of ours may be left beside the person's, and that this one did not come to its end.
  */
-import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
-import { treesOf } from '../store/layer-pool.js';
+import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import { type Roots, shownPath } from '../store/root-paths.js';
-import type { Step, TreeStep } from '../tree/tree.js';
+import type { Step } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
 import type { TimedPlan } from './apply-times.js';
 
@@ -40,8 +39,12 @@ export function stepsDone(
   return (path) => tell({ action: removed.has(path) ? 'remove' : 'put', path: shownPath(roots, key, path) });
 }
 
-const markOf = ({ paths }: OpenFork, layer: string) => paths.tree(layer, 'writing');
-const cutMarkOf = ({ paths }: OpenFork, layer: string) => paths.tree(layer, 'cut');
+/** Stands while it writes. */
+export const markOf = ({ paths }: OpenFork, layer: string) => paths.tree(layer, 'writing');
+export const cutMarkOf = ({ paths }: OpenFork, layer: string) => paths.tree(layer, 'cut');
+
+/** Whether its writing has begun, and has not ended: while its lock is free, it was cut off. */
+export const isBeingWritten = (fork: OpenFork, layer: string) => existsSync(markOf(fork, layer));
 
 /** Whether the writing of it was cut off, and swept since. */
 export const isCutOff = (fork: OpenFork, layer: string) => existsSync(cutMarkOf(fork, layer));
@@ -93,19 +96,4 @@ export async function writeHome(
   }
   rmSync(mark, { force: true });
   return { written, clashes, aside, times };
-}
-
-/** Nothing to do where the last writing came to its end. */
-export async function sweepHome(fork: OpenFork, { layer, roots, uppers }: WriteHomeRequest): Promise<void> {
-  const mark = markOf(fork, layer);
-  if (!existsSync(mark)) return;
-  for (const [key, steps] of Object.entries(roots)) {
-    const root = fork.vault.roots[key];
-    const expected = treesOf(fork.paths, [layer], key);
-    const from = uppers(key);
-    if (root === undefined || expected.length === 0 || from.length === 0) continue;
-    const plan = steps.map(({ path }): TreeStep => ({ action: 'sweep', path }));
-    await fork.tree.apply({ uppers: from, root, shift: fork.owner.shift, plan, expected });
-  }
-  renameSync(mark, cutMarkOf(fork, layer));
 }

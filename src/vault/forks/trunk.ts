@@ -14,6 +14,7 @@ import { lookAtRoot } from '../store/trunk-look.js';
 import type { TrunkStep } from '../store/trunk-steps.js';
 import { refuseEdits } from '../store/vault-limits.js';
 import { readVaultMeta, type VaultMeta, writeVaultMeta } from '../store/vault-meta.js';
+import { isHalfMade } from '../tree/beside-names.js';
 import type { Problem } from '../tree/tree.js';
 import type { OpenFork, VaultAccess } from '../vault.js';
 
@@ -164,8 +165,9 @@ export async function takeEdits(
   const onlyTouched = new Map<string, readonly string[]>();
   const problems: Problem[] = [];
   let layer: string | undefined;
-  for (const [key, list] of looked) {
+  for (const [key, found] of looked) {
     const root = vault.roots[key];
+    const list = found.filter((path) => !isHalfMade(path));
     // What is not copied shows its edits already: they are only written down.
     const shown = vault.uncopied === true && key === workspaceRoot;
     const { edits, touched } = shown ? { edits: list, touched: [] } : await differing(fork, vault, key, list);

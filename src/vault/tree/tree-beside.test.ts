@@ -1,0 +1,132 @@
+/** Directories that an apply makes beside their places: each comes as a whole, or not at all. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { describe, it } from 'node:test';
+import type { TreeStep } from './tree.js';
+import { freshPlace, program, tree } from './tree-fixture.js';
+
+describe('a directory that is new as a whole', () => {
+  const { at, write } = freshPlace();
+
+  function makeTrees(files: number, directories = ['new/d']): TreeStep[] {
+    for (const name of ['upper', 'kept', 'origin']) mkdirSync(at(name));
+    const plan: TreeStep[] = [];
+    for (const directory of directories) {
+      for (const above of directory.split('/').map((_, index, names) => names.slice(0, index + 1).join('/')))
+        if (!plan.some(({ path }) => path === above)) plan.push({ action: 'put', path: above });
+      for (let file = 0; file < files; file += 1) {
+        const path = `${directory}/f${String(file).padStart(5, '0')}`;
+        write(`upper/${path}`, `content of ${path}`);
+        plan.push({ action: 'put', path });
+      }
+    }
+    return plan;
+  }
+
+  const put = (plan: readonly TreeStep[], done: string[] = []) =>
+    tree.apply({
+      uppers: [at('upper')],
+      root: at('origin'),
+      expected: [at('kept')],
+      plan,
+      forward: 'now',
+      durable: true,
+      onDone: (path) => done.push(path),
+    });
+
+  const names = () => readdirSync(at('origin'), { recursive: true, encoding: 'utf8' }).sort();
+  const beside = () => readdirSync(at('origin')).filter((name) => /^\.ctx-[0-9a-f]{16}\.new$/.test(name));
+  const pathsOf = (plan: readonly TreeStep[]) => plan.map(({ path }) => path).sort();
+
+  /** Stopped while the directory is being made. */
+  async function stoppedInside(plan: readonly TreeStep[]): Promise<{ child: ChildProcess; ended: Promise<unknown> }> {
+    const words = ['apply', '--upper', at('upper'), '--to', at('origin'), '--layer', at('kept'), '--durable'];
+    const child = spawn(program, [...words, '--forward'], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const ended = new Promise((resolve) => child.once('close', (code, signal) => resolve(code ?? signal)));
+    child.stdout.resume();
+    child.stdin.end(plan.map(({ action, path }) => `${action}\0${path}\0`).join(''));
+    while (beside().length === 0 && child.exitCode === null) await new Promise(setImmediate);
+    child.kill('SIGSTOP');
+    assert.equal(existsSync(at('origin/new')), false);
+    return { child, ended };
+  }
+
+  it('comes with its modes, links and times, and every entry is told', async () => {
+    const plan = makeTrees(20, ['new', 'new/sub', 'other']);
+    symlinkSync('f00001', at('upper/new/link'));
+    linkSync(at('upper/new/f00003'), at('upper/new/sub/same'));
+    linkSync(at('upper/new/f00003'), at('upper/other/same'));
+    for (const path of ['new/link', 'new/sub/same'])
+      plan.splice(
+        plan.findIndex((step) => step.path === 'other'),
+        0,
+        { action: 'put', path },
+      );
+    plan.push({ action: 'put', path: 'other/same' });
+    chmodSync(at('upper/new/f00002'), 0o754);
+    chmodSync(at('upper/new/sub'), 0o750);
+    utimesSync(at('upper/new/f00004'), 1_000, 1_000);
+    const done: string[] = [];
+    const { clashes, after } = await put(plan, done);
+    assert.deepEqual(clashes, []);
+    assert.deepEqual(done.sort(), pathsOf(plan));
+    assert.deepEqual(names(), pathsOf(plan));
+    assert.equal(statSync(at('origin/new/f00002')).mode & 0o7777, 0o754);
+    assert.equal(statSync(at('origin/new/sub')).mode & 0o7777, 0o750);
+    assert.equal(readlinkSync(at('origin/new/link')), 'f00001');
+    for (const path of ['new/sub/same', 'other/same'])
+      assert.equal(statSync(at('origin', path)).ino, statSync(at('origin/new/f00003')).ino);
+    const [old, young] = ['f00004', 'f00005'].map((name) => statSync(at('origin/new', name), { bigint: true }).mtimeNs);
+    assert.ok((old ?? 0n) > (after ?? 0n) && (old ?? 0n) < (young ?? 0n));
+  });
+
+  it('goes into one that the person makes meanwhile entry by entry, and what they saved there stays', async () => {
+    const plan = makeTrees(300);
+    const { child, ended } = await stoppedInside(plan);
+    mkdirSync(at('origin/new/d'), { recursive: true });
+    writeFileSync(at('origin/new/d/f00007'), 'saved meanwhile');
+    writeFileSync(at('origin/new/d/mine'), 'mine');
+    child.kill('SIGCONT');
+    assert.equal(await ended, 0);
+    assert.deepEqual(names(), [...pathsOf(plan), 'new/d/mine'].sort());
+    assert.equal(readFileSync(at('origin/new/d/f00007'), 'utf8'), 'saved meanwhile');
+    assert.equal(readFileSync(at('origin/new/d/f00008'), 'utf8'), 'content of new/d/f00008');
+  });
+
+  it('leaves nothing where it is told to stop while it is made', async () => {
+    const { child, ended } = await stoppedInside(makeTrees(300));
+    child.kill('SIGTERM');
+    child.kill('SIGCONT');
+    assert.equal(await ended, 143);
+    assert.deepEqual(names(), []);
+  });
+
+  it('is swept after a kill, and what another run makes is whole', async () => {
+    const plan = makeTrees(300);
+    for (const again of [false, true]) {
+      const { child, ended } = await stoppedInside(plan);
+      child.kill('SIGKILL');
+      await ended;
+      assert.equal(beside().length, 1);
+      if (again) continue;
+      const sweeps = plan.map(({ path }): TreeStep => ({ action: 'sweep', path }));
+      await tree.apply({ uppers: [at('upper')], root: at('origin'), plan: sweeps, expected: [at('kept')] });
+      assert.deepEqual(names(), []);
+    }
+    await put(plan);
+    assert.deepEqual(names(), pathsOf(plan));
+  });
+});
