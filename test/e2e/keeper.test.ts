@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { callsRunBy, endKeeper, isAlive, keeperOf, keeperOn, startKeeper } from '../support/keeper.js';
+import { callsHaveEnded, callsRunBy, endKeeper, isAlive, keeperOf, keeperOn, startKeeper } from '../support/keeper.js';
 import { type Finished, processesCalled, until } from '../support/process.js';
 import { type Stage, useStage } from '../support/stage.js';
 import { forEachUser, isRoot, type TestUser } from '../support/users.js';
@@ -186,6 +186,7 @@ forEachUser((user) => {
       const directory = stage.project();
       for (const become of otherCallers(user)) {
         const words = `${become.startsWith('exec') ? become : `${become}; exec`} ${stage.program} exec -- echo done`;
+        await callsHaveEnded(pid);
         const before = callsRunBy(pid);
         const { stdout, stderr } = await stage.start(directory, ['sh', '-c', words], { env: keeperOn }).finished;
         assert.equal(stdout, 'done\n', `${become}: ${stderr}`);

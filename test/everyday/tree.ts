@@ -93,6 +93,14 @@ const gitOwn = /(?:^|\/)\.git\/(?:.*\/)?(?:index$|objects\/)/;
 /** Closer than this, chance and the clock's steps decide. */
 const apart = 500_000_000n;
 
+/** New paths that have the time of one that is gone: renamed. They come home as what is new there does (docs/times.md). */
+function renamed(before: Tree, expected: Tree): ReadonlySet<string> {
+  const gone = new Set([...before].filter(([path]) => !expected.has(path)).map(([, { modified }]) => modified));
+  return new Set(
+    [...expected].filter(([path, { modified }]) => !before.has(path) && gone.has(modified)).map(([path]) => path),
+  );
+}
+
 /**
  * What a build system sees: of two files of which one is clearly older outside, it is not the newer one inside; and what was not
  * touched outside has the time it had.
@@ -110,12 +118,14 @@ export function timeDifference(before: Tree, expected: Tree, found: Tree): strin
     ([path, { kind }]) => found.has(path) && !kind.startsWith('directory') && !gitOwn.test(path),
   );
   files.sort(([, a], [, b]) => (a.modified < b.modified ? -1 : 1));
+  const moved = renamed(before, expected);
   let newest: { path: string; modified: bigint } | undefined;
   let settled = 0;
   for (const [path, entry] of files) {
     for (; settled < files.length; settled += 1) {
       const [older = '', { modified = 0n } = {}] = files[settled] ?? [];
       if (modified + apart > entry.modified) break;
+      if (moved.has(older)) continue;
       const now = found.get(older)?.modified ?? 0n;
       if (newest === undefined || now > newest.modified) newest = { path: older, modified: now };
     }

@@ -43,3 +43,16 @@ export function callsRunBy(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[8]);
 }
+
+/** Calls end a moment after their callers: what is counted from here on is of later ones. */
+export async function callsHaveEnded(pid: number): Promise<void> {
+  const isChild = (name: string) => {
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1] === String(pid);
+    } catch {
+      return false; // ended meanwhile
+    }
+  };
+  await until(() => !readdirSync('/proc').some((name) => /^\d+$/.test(name) && isChild(name)), 'no call runs');
+}
