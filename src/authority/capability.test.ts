@@ -10,6 +10,7 @@ describe('what a tool needs', () => {
       'fs.read /srv/data',
       'fs.write /srv/out',
       'net.connect API.example.com',
+      'net.connect localhost:8080 private',
       'secret TOKEN api.example.com:8443 Authorization Bearer',
       'tool fs.read',
       'model openai/gpt',
@@ -19,7 +20,8 @@ describe('what a tool needs', () => {
     assert.deepEqual(parseCapabilities(text, 'cap'), [
       { kind: 'fs.read', path: '/srv/data' },
       { kind: 'fs.write', path: '/srv/out' },
-      { kind: 'net.connect', host: 'api.example.com:443' },
+      { kind: 'net.connect', host: 'api.example.com:443', isPrivate: false },
+      { kind: 'net.connect', host: 'localhost:8080', isPrivate: true },
       {
         kind: 'secret',
         name: 'TOKEN',
@@ -45,6 +47,7 @@ describe('what a tool needs', () => {
       ['fs.read /a /b', /`fs\.read PATH`/],
       ['net.connect 2130706433:80', /cap:1:13: /],
       ['net.connect *.example.com', /cap:1:13: /],
+      ['net.connect example.com public', /cap:1:25: expected `private`/],
       ['secret TOKEN api.example.com', /`secret NAME/],
       ['secret TO-KEN api.example.com Authorization', /cap:1:8: /],
       ['secret TOKEN api.example.com Author:ization', /cap:1:30: /],

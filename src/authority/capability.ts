@@ -3,7 +3,7 @@
  *
  *     fs.read PATH                       a path of the host, read-only, at its own place
  *     fs.write PATH                      the same, written directly
- *     net.connect HOST:PORT              one host
+ *     net.connect HOST:PORT [private]    one host; with `private`, also where it is at a loopback or private address
  *     secret NAME HOST[:PORT] HEADER [SCHEME]   a stored secret, in a header of requests to that host: `Authorization Bearer`
  *     tool NAME, model NAME              what it calls itself
  *     fork ro|rw                         the caller's fork; without it, none of its files
@@ -21,7 +21,7 @@ import { type Line, meaningfulLines, quoted, refuseAt, type SourceWord, wordsOf 
 
 export type ToolCapability =
   | { readonly kind: 'fs.read' | 'fs.write'; readonly path: string }
-  | { readonly kind: 'net.connect'; readonly host: string }
+  | { readonly kind: 'net.connect'; readonly host: string; readonly isPrivate: boolean }
   | {
       readonly kind: 'secret';
       readonly name: string;
@@ -73,8 +73,10 @@ const readers: Readonly<Record<string, Reader>> = {
   'fs.read': pathOf('fs.read'),
   'fs.write': pathOf('fs.write'),
   'net.connect': (words, fail) => {
-    count(words, 1, 1, 'net.connect HOST:PORT', fail);
-    return { kind: 'net.connect', host: hostAndPort(words[0]?.text ?? '', fail, 0) };
+    count(words, 1, 2, 'net.connect HOST:PORT [private]', fail);
+    const isPrivate = words.length === 2;
+    if (isPrivate && words[1]?.text !== 'private') fail(`expected \`private\`, got ${quoted(words[1]?.text ?? '')}`, 1);
+    return { kind: 'net.connect', host: hostAndPort(words[0]?.text ?? '', fail, 0), isPrivate };
   },
   secret: (words, fail) => {
     count(words, 3, 4, 'secret NAME HOST[:PORT] HEADER [SCHEME]', fail);

@@ -103,6 +103,7 @@ const exitCodeOf: Partial<Record<ErrnoCode, number>> = {
   EAGAIN: ExitCode.unavailable,
   EBUSY: ExitCode.unavailable,
   ENOSYS: ExitCode.unavailable,
+  ENOTCONN: ExitCode.unavailable,
   ENOTSUP: ExitCode.unavailable,
 };
 

@@ -479,6 +479,35 @@ export const toolMilliseconds = 10 * 60 * 1000;
 /** What such a tool may say where its schema says what that is: it is in memory until it is checked. */
 export const toolOutputBytes = 16 * 1024 * 1024;
 
+/** One message of a tool source (an MCP server): as much as a checked answer of a tool, as one line of JSON. */
+export const sourceMessageBytes = toolOutputBytes;
+
+/** What a source may say between two answers that it was asked for: beyond it, it only talks. */
+export const sourceUnaskedBytes = 64 * 1024 * 1024;
+
+/** Levels of lists and objects in a message of a source: what is deeper was made to break its reader. */
+export const sourceDepth = 128;
+
+/** Tools of one source, and pages in which it may list them: many times what any server has. */
+export const sourceTools = 4_096;
+export const sourcePages = 1_024;
+
+/** Description and schemas of one tool, and of all of one source. */
+export const sourceToolBytes = 256 * 1024;
+export const sourceListBytes = 16 * 1024 * 1024;
+
+/** Until a source has started and answered its first question: one that is installed by its first start takes long. */
+export const sourceStartMilliseconds = 120_000;
+
+/** Between closing the stdin of a source and killing it. */
+export const sourceGraceMilliseconds = 500;
+
+/** The end of what a source wrote to stderr, for whoever asks why it died. */
+export const sourceErrorBytes = 8 * 1024;
+
+/** A configuration that names MCP servers; one that is larger was not written by a person. */
+export const sourceFileBytes = 1024 * 1024;
+
 /** A keeper that runs nothing for so long ends; so does one of this age, since what it has in memory gets old. */
 export const keeperIdleMilliseconds = 10 * 60_000;
 export const keeperLifeMilliseconds = 60 * 60_000;

@@ -1,9 +1,9 @@
-/** Which verb a call means. Some are two words, a noun and what to do with it: `agent new`. Pure. */
+/** Which verb a call means. Some are two words or three, a noun and what to do with it: `agent new`, `tool source add`. Pure. */
 import { ErrnoError } from '../base/errno.js';
 import { nearestWord } from '../base/nearest-word.js';
 import type { Verb } from './verb.js';
 
-/** The noun of a verb of two words. */
+/** The noun of a verb of several words. */
 export function groupOf(verb: Verb): string | undefined {
   const blank = verb.name.indexOf(' ');
   return blank < 0 ? undefined : verb.name.slice(0, blank);
@@ -20,10 +20,12 @@ export interface FoundVerb {
 }
 
 export function findVerb(verbs: readonly Verb[], given: readonly string[]): FoundVerb {
-  const [first = '', second = ''] = given;
-  const two = verbs.find(({ name }) => name === `${first} ${second}`);
-  if (two !== undefined) return { verb: two, rest: given.slice(2) };
-  return { verb: verbs.find(({ name }) => name === first), rest: given.slice(1) };
+  for (const count of [3, 2, 1]) {
+    const wanted = given.slice(0, count).join(' ');
+    const verb = given.length < count ? undefined : verbs.find(({ name }) => name === wanted);
+    if (verb !== undefined) return { verb, rest: given.slice(count) };
+  }
+  return { verb: undefined, rest: given.slice(1) };
 }
 
 export function refuseVerb(verbs: readonly Verb[], given: readonly string[]): never {

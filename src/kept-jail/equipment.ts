@@ -85,7 +85,7 @@ export interface EquipmentRequest {
   /** Locked by the caller, which closes it. */
   readonly opened: OpenFork;
   /** How tools of its agent run commands. */
-  readonly runs: Pick<AgentViewRequest, 'run' | 'runTool'>;
+  readonly runs: Pick<AgentViewRequest, 'run' | 'runTool' | 'runServer'>;
 }
 
 /** The jail has the fork mounted, and nothing runs in it. */

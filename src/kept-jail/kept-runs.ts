@@ -5,7 +5,8 @@ import { execute } from '../proxy/execute.js';
 import type { Host } from '../proxy/host.js';
 import type { Envelope } from '../proxy/report/envelope.js';
 import { besideRequest } from '../proxy/run/beside-request.js';
-import { endOf, runsBeside } from '../proxy/run/beside-runs.js';
+import { runsBeside } from '../proxy/run/beside-runs.js';
+import { endOf } from '../proxy/run/server-run.js';
 import type { KeptCommand, KeptJailRequest } from './jail-request.js';
 
 /** The kept jail, once it is made. */
@@ -21,7 +22,7 @@ export function keptRuns(
   request: KeptJailRequest,
   startsIn: string,
   jail: () => BesideJail | undefined,
-): Pick<AgentViewRequest, 'run' | 'runTool'> {
+): Pick<AgentViewRequest, 'run' | 'runTool' | 'runServer'> {
   const whole = () => ({ ...request, argv: [], streams: 'capture', fork: jail()?.fork ?? request.fork }) as const;
   return {
     ...runsBeside(host, whole, startsIn, execute),

@@ -167,7 +167,7 @@ describe('a tool on disk', () => {
         'runs a command\n',
         [
           { kind: 'fork', access: 'ro' },
-          { kind: 'net.connect', host: 'api.example.com:443' },
+          { kind: 'net.connect', host: 'api.example.com:443', isPrivate: false },
         ],
       ],
     );

@@ -10,7 +10,7 @@ export type Schema = Readonly<Record<string, unknown>>;
 const describing = ['description', 'title', 'default', 'examples', '$schema', '$id', '$comment', 'format'];
 const types = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
 
-function isRecord(value: unknown): value is Schema {
+export function isRecord(value: unknown): value is Schema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -153,4 +153,30 @@ export function checkedInput(tool: string, text: string, schema: Schema): Schema
   if (!isRecord(value)) return refuse(`expected a JSON object, got ${typeOf(value)}`);
   const fault = valueFault(value, schema);
   return fault === undefined ? value : refuse(fault);
+}
+
+/**
+ * Of a schema of somebody else's, what is understood here: the rest is its author's to check. Less is asked for by it, never more; where
+ * `$ref` stands, or other words say which members there may be, nothing is asked for that they could allow.
+ */
+export function checkablePart(schema: Schema): Schema {
+  if ('$ref' in schema || '$dynamicRef' in schema) return {};
+  const part: Record<string, unknown> = {};
+  for (const [word, value] of Object.entries(schema)) {
+    const known = Object.hasOwn(words, word) ? words[word] : undefined;
+    if (known?.(value) === true) part[word] = value;
+  }
+  const { properties, items, additionalProperties } = part as {
+    properties?: Schema;
+    items?: Schema;
+    additionalProperties?: unknown;
+  };
+  const inner = (value: unknown): Schema => (isRecord(value) ? checkablePart(value) : {});
+  if (properties !== undefined) {
+    part['properties'] = Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, inner(value)]));
+  }
+  if (items !== undefined) part['items'] = 'prefixItems' in schema ? {} : inner(items);
+  if (isRecord(additionalProperties)) part['additionalProperties'] = inner(additionalProperties);
+  if ('patternProperties' in schema) delete part['additionalProperties'];
+  return part;
 }

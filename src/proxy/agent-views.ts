@@ -27,6 +27,8 @@ export interface ToolGrants {
   readonly writes: readonly string[];
   /** `host:port`. */
   readonly network: readonly string[];
+  /** The same, of hosts that may be at a loopback or private address. */
+  readonly privateHosts: readonly string[];
   readonly secrets: readonly {
     readonly host: string;
     readonly port: number;
@@ -45,6 +47,12 @@ export interface ToolCommand extends Omit<BesideCommand, 'text' | 'directory'> {
   /** What it reads from stdin. */
   readonly input: Buffer;
   readonly grants: ToolGrants;
+}
+
+/** A tool that goes on between calls and is talked to by its stdin and stdout. */
+export interface ServerCommand extends Omit<ToolCommand, 'input' | 'timeoutMilliseconds'> {
+  /** A descriptor that it reads; it is closed here, whatever happens. */
+  readonly input: number;
 }
 
 export interface BesideEnd {
@@ -70,6 +78,7 @@ export interface AgentViewRequest {
   readonly directory: string;
   run(command: BesideCommand): Promise<BesideEnd>;
   runTool(command: ToolCommand): Promise<BesideEnd>;
+  runServer(command: ServerCommand): Promise<BesideEnd>;
 }
 
 /** Known once the jail's view is made. */

@@ -17,6 +17,15 @@ import type { AskedTree, WrittenTree } from './asked-tree.js';
 import { refuseForeignLinks } from './canonical-paths.js';
 import { workspaceOf } from './workspace.js';
 
+export interface ListedSource {
+  readonly name: string;
+  /** Of its files. */
+  readonly directory: string;
+  /** In the workspace that it sees, where its cap grants it the fork. */
+  readonly cwd: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
 export interface Host {
   readonly store: Store;
   readonly tree: Tree;
@@ -42,6 +51,8 @@ export interface Host {
   askTrees?(trees: readonly (string | WrittenTree)[], directory: string): Promise<readonly AskedTree[]>;
   /** What agents see at /ctx while their commands run. */
   readonly views?: ViewSource | undefined;
+  /** Starts a tool source once, asks it for its tools, and writes them down beside it. */
+  listSource?(asked: ListedSource): Promise<void>;
   /** Where the operator's `agents.toml` is looked for, in order. */
   readonly operatorDirectories: readonly string[];
   /** Canonical paths that no jail ever shows: the store, the objects, the operator's files. */

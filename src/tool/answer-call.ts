@@ -17,6 +17,7 @@ import { fileTools } from './built-in/file-tools.js';
 import type { Calling } from './caller.js';
 import { Hands } from './hands.js';
 import { type OperatorTool, operatorTool } from './operator-tool.js';
+import type { ServedSources } from './source/served-sources.js';
 import type { ToolCall, ToolRun } from './tool-run.js';
 
 export interface Answering extends Pick<ToolCall, 'roots' | 'run' | 'runTool' | 'diff'> {
@@ -28,6 +29,8 @@ export interface Answering extends Pick<ToolCall, 'roots' | 'run' | 'runTool' | 
   readonly isCrowded: boolean;
   readonly catalogue: Catalogue;
   readonly recorder: Recorder;
+  /** Servers of tool sources, as long as the view lasts. */
+  sources(): Promise<ServedSources>;
   /** As the agent's files say now. */
   viewer(): Viewer;
 }
@@ -68,7 +71,12 @@ function permitted(answering: Answering, path: string): Found {
   throw new ErrnoError('EACCES', { operation: name, reason: told });
 }
 
-function toolOf({ root, catalogue }: Answering, { name, hit }: Found): OperatorTool {
+async function toolOf({ root, catalogue, sources }: Answering, { name, hit }: Found): Promise<OperatorTool> {
+  const { source, place } = hit;
+  if (source !== undefined) {
+    const { sourceTool } = await import('./source/source-tool.js');
+    return sourceTool(catalogue, { name, place, source }, await sources());
+  }
   const run = hit.builtIn === true ? tools[name] : undefined;
   return run === undefined ? operatorTool(root, catalogue, name, hit) : { input: inputs.get(name) ?? {}, run };
 }
@@ -100,7 +108,7 @@ export async function answerCall(answering: Answering, calling: Calling): Promis
       const reason = `${viewCalls} calls of this view are running`;
       throw new ErrnoError('EAGAIN', { operation: name, reason, remedy: 'wait for one of them to end' });
     }
-    const tool = toolOf(answering, found);
+    const tool = await toolOf(answering, found);
     const input = checkedInput(name, call.input, tool.input);
     const record = recordOf(answering, name);
     record('begin', inputFacts(input, call.input));

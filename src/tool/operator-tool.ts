@@ -50,7 +50,8 @@ function grantsOf(name: string, all: readonly ToolCapability[]): ToolGrants {
     fork: of(all, 'fork')[0]?.access,
     reads: of(all, 'fs.read').map(({ path }) => path),
     writes: of(all, 'fs.write').map(({ path }) => path),
-    network: of(all, 'net.connect').map(({ host }) => host),
+    network: of(all, 'net.connect').flatMap(({ host, isPrivate }) => (isPrivate ? [] : [host])),
+    privateHosts: of(all, 'net.connect').flatMap(({ host, isPrivate }) => (isPrivate ? [host] : [])),
     secrets: of(all, 'secret').map(({ name: secret, host, port, header, scheme }) => ({
       host,
       port,
@@ -80,10 +81,15 @@ function checkedOutput(name: string, bytes: Buffer, schema: Schema): void {
   });
 }
 
+/** What a cap grants. EINVAL where it is wrong, ENOTSUP for what is not built. */
+export function toolGrants(name: string, cap: string, file: string): ToolGrants {
+  return grantsOf(name, parseCapabilities(cap, file));
+}
+
 export function operatorTool(root: string, catalogue: Catalogue, name: string, hit: ToolHit): OperatorTool {
   const { input, output } = schemasOf(catalogue, hit, name);
   const cap = textIn(catalogue, hit, name, 'cap') ?? '';
-  const grants = grantsOf(name, parseCapabilities(cap, `${hit.place}/${name}.d/cap`));
+  const grants = toolGrants(name, cap, `${hit.place}/${name}.d/cap`);
   const run: ToolRun = async (call) => {
     const held: Buffer[] = [];
     let bytes = 0;

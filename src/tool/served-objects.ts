@@ -5,7 +5,7 @@
  *   view-socket   the socket that says who calls              caller      one connection to it
  *   answer-call   found, decided, recorded, run               wire        its frames
  *   built-in/     the tools that every installation has       tool-run    what one is given
- *   hands         the caller's files, by its own process
+ *   hands         the caller's files, by its own process      source/     tools of MCP servers, each in a jail of its own
  *
  * Imports `objects`, `fuse`, `workspace` and what is below. The process that runs the command serves all of this from its event loop:
  * it must never wait for the jail in any other way.
@@ -22,6 +22,7 @@ import type { Host } from '../proxy/host.js';
 import { storePaths } from '../vault/store/layout.js';
 import { answerCall } from './answer-call.js';
 import { serveCaller } from './caller.js';
+import type { ServedSources } from './source/served-sources.js';
 import { listenForCalls } from './view-socket.js';
 
 interface Diffed {
@@ -45,12 +46,23 @@ async function diffOf(host: Host, asked: Diffed, onText: (text: string) => void)
 
 /** ENOENT where there is no such agent, EINVAL where its files are wrong. */
 export async function agentView(host: Host, asked: AgentViewRequest): Promise<AgentView> {
-  const { agent, tool, authority, roots, run, runTool } = asked;
+  const { agent, tool, authority, roots, run, runTool, runServer } = asked;
   const { uid } = authority.identity;
   const home = agent === undefined ? undefined : `/ctx/home/${uid}/agent/${agent}`;
   const calls = new Set<Promise<void>>();
   let server: LoopServer | undefined;
   let place: ViewPlace | undefined;
+  const { views } = storePaths(host.store.directory);
+  let served: Promise<ServedSources> | undefined;
+  let sources: ServedSources | undefined;
+  /** Read when a tool of one is first called. */
+  const servedSources = () => {
+    served ??= import('./source/served-sources.js').then((module) => {
+      sources = new module.ServedSources({ runServer, views, recorder: host.recorder });
+      return sources;
+    });
+    return served;
+  };
   const view = (owner: { readonly uid: number; readonly gid: number }, target: string) =>
     objectView({
       roots: { root: host.root, uid: host.uid },
@@ -59,10 +71,14 @@ export async function agentView(host: Host, asked: AgentViewRequest): Promise<Ag
       client: nativeProgram('object'),
       owner,
       home: agent === undefined ? undefined : { agent, target },
+      sources: {
+        status: (directory) => sources?.status(directory) ?? 'ready',
+        log: (name) => sources?.log(name) ?? '',
+      },
       now: () => host.now().getTime(),
     });
   let shown: ReturnType<typeof view> | undefined;
-  const socket = await listenForCalls(storePaths(host.store.directory).views, (connection) => {
+  const socket = await listenForCalls(views, (connection) => {
     const { viewing, catalogue } = shown ?? {};
     if (viewing === undefined || catalogue === undefined) return void connection.destroy();
     const isCrowded = calls.size >= viewCalls;
@@ -75,20 +91,22 @@ export async function agentView(host: Host, asked: AgentViewRequest): Promise<Ag
       roots,
       run,
       runTool,
+      sources: servedSources,
       viewer: () => viewing.viewer(),
       diff: (path: string | undefined, onText: (text: string) => void) =>
         diffOf(host, { cwd: asked.directory, fork: place?.fork, paths: path === undefined ? [] : [path] }, onText),
     };
-    const served: Promise<void> = serveCaller(connection, (calling) => answerCall(answering, calling)).then(() => {
-      calls.delete(served);
+    const call: Promise<void> = serveCaller(connection, (calling) => answerCall(answering, calling)).then(() => {
+      calls.delete(call);
     });
-    calls.add(served);
+    calls.add(call);
   });
   const end = async () => {
     server?.end();
     server = undefined;
     socket.close();
     await Promise.all(calls);
+    await (await served)?.end();
   };
   return {
     socketDirectory: socket.directory,

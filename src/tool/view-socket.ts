@@ -25,7 +25,8 @@ function removeLeft(views: string): void {
   }
 }
 
-function ownDirectory(views: string): string {
+/** Of this process, and gone with it: what is left of a killed one is taken away by the next. */
+export function ownDirectory(views: string): string {
   mkdirSync(views, { recursive: true, mode: 0o700 });
   removeLeft(views);
   const directory = join(views, `${process.pid}.${uniqueName()}`);

@@ -7,6 +7,9 @@ export interface ToolOptions {
   /** The text of a file, and its name. */
   readonly schema?: { readonly text: string; readonly file: string } | undefined;
   readonly net: readonly string[];
+  readonly privateNet: readonly string[];
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
   readonly secrets: readonly string[];
   readonly fork?: string | undefined;
 }
@@ -40,12 +43,21 @@ function schemaOf({ text, file }: NonNullable<ToolOptions['schema']>): unknown {
   return isWhole ? schema : { input: schema };
 }
 
-export function toolSpec({ description, schema, net, secrets, fork }: ToolOptions): Readonly<Record<string, unknown>> {
-  const lines = [
+/** Lines of cap v0. Paths are in full. */
+export function capLines({ net, privateNet, reads, writes, secrets, fork }: ToolOptions): readonly string[] {
+  return [
     ...net.map((host) => `net.connect ${withDefaultPort(host)}`),
+    ...privateNet.map((host) => `net.connect ${withDefaultPort(host)} private`),
     ...secrets.map(secretLine),
+    ...reads.map((path) => `fs.read ${path}`),
+    ...writes.map((path) => `fs.write ${path}`),
     ...(fork === undefined ? [] : [`fork ${fork}`]),
   ];
+}
+
+export function toolSpec(options: ToolOptions): Readonly<Record<string, unknown>> {
+  const { description, schema } = options;
+  const lines = capLines(options);
   return {
     ...(description === undefined ? {} : { description }),
     ...(schema === undefined ? {} : { schema: schemaOf(schema) }),

@@ -16,13 +16,29 @@ function firstWords(verbs: readonly Verb[]): readonly string[] {
   return [...new Set(verbs.map((verb) => groupOf(verb) ?? verb.name))];
 }
 
+function secondWord(verb: Verb): string {
+  return lastWord(verb).split(' ')[0] ?? '';
+}
+
+/** Of a verb of two words, or of all those of three that begin alike. */
+function bashSecond(second: string, group: readonly Verb[]): string {
+  const own = group.filter((verb) => secondWord(verb) === second);
+  const [first] = own;
+  if (first !== undefined && lastWord(first) === second) return `${second}) words='${optionNames(first)}' ;;`;
+  const thirds = own.map((verb) => [lastWord(verb).slice(second.length + 1), optionNames(verb)] as const);
+  const inner = thirds.map(([third, options]) => `${third}) words='${options}' ;;`).join(' ');
+  const words = thirds.map(([third]) => third).join(' ');
+  return `${second}) words='${words} --help'; if ((COMP_CWORD > 3)); then case \${COMP_WORDS[3]} in ${inner} esac; fi ;;`;
+}
+
 function bashCase(word: string, verbs: readonly Verb[]): string {
   const group = verbsOfGroup(verbs, word);
   const verb = verbs.find(({ name }) => name === word);
   if (verb !== undefined) return `    ${word}) words='${optionNames(verb)}' ;;`;
-  const inner = group.map((each) => `${lastWord(each)}) words='${optionNames(each)}' ;;`).join(' ');
+  const seconds = [...new Set(group.map((each) => secondWord(each)))];
+  const inner = seconds.map((second) => bashSecond(second, group)).join(' ');
   return `    ${word})
-      words='${group.map(lastWord).join(' ')} --help'
+      words='${seconds.join(' ')} --help'
       if ((COMP_CWORD > 2)); then case \${COMP_WORDS[2]} in ${inner} esac; fi ;;`;
 }
 
@@ -69,8 +85,10 @@ function fishCondition(verb: Verb): string {
 
 function fishVerb(verb: Verb): string {
   const group = groupOf(verb);
-  const when = group === undefined ? '__fish_use_subcommand' : `'__fish_seen_subcommand_from ${group}'`;
-  return `complete -c ctx -f -n ${when} -a ${lastWord(verb)} -d ${quoted(verb.summary)}`;
+  const words = verb.name.split(' ');
+  const before = words.slice(0, -1).map((word) => `__fish_seen_subcommand_from ${word}`);
+  const when = group === undefined ? '__fish_use_subcommand' : `'${before.join('; and ')}'`;
+  return `complete -c ctx -f -n ${when} -a ${words.at(-1)} -d ${quoted(verb.summary)}`;
 }
 
 function fish(verbs: readonly Verb[]): string {
@@ -85,7 +103,12 @@ function fish(verbs: readonly Verb[]): string {
     ),
   ]);
   const nouns = groups.map((group) => `complete -c ctx -f -n __fish_use_subcommand -a ${group}`);
-  return `${[...nouns, ...lines].join('\n')}\n`;
+  const longer = verbs.filter(({ name }) => name.split(' ').length === 3);
+  const seconds = [...new Set(longer.map((verb) => `${groupOf(verb)} ${secondWord(verb)}`))].map((words) => {
+    const [noun, second] = words.split(' ');
+    return `complete -c ctx -f -n '__fish_seen_subcommand_from ${noun}' -a ${second}`;
+  });
+  return `${[...nouns, ...seconds, ...lines].join('\n')}\n`;
 }
 
 const scripts: Readonly<Record<string, (verbs: readonly Verb[]) => string>> = { bash, zsh, fish };

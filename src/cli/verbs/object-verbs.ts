@@ -1,6 +1,8 @@
 /** The verbs of agents, tools and what they may do. */
 import { authorityOptions, networkOptions, readonly } from '../input/command-options.js';
 import { fork, json } from '../input/common-options.js';
+import { sourceVerbs } from '../tools/source-verbs.js';
+import { tier, toolGrantOptions } from '../tools/tool-options.js';
 import type { Option, Verb } from '../verb.js';
 
 const spec: Option = {
@@ -9,13 +11,6 @@ const spec: Option = {
   summary: 'a JSON file that names control files and what they hold',
 };
 const from: Option = { name: 'from', value: 'FILE', summary: 'take the text from a file, or from stdin: -' };
-const tier: Option = {
-  name: 'tier',
-  value: 'TIER',
-  choices: ['system', 'user'],
-  summary: 'for everyone who uses this root (default), or only for you',
-};
-
 type ObjectKind = 'agent' | 'tool';
 
 function objectVerbsOf(kind: ObjectKind, made: Pick<Verb, 'options' | 'details' | 'examples'>): readonly Verb[] {
@@ -182,19 +177,7 @@ export const objectVerbs: readonly Verb[] = [
       },
       { name: 'description', value: 'TEXT', summary: 'what it is for' },
       { name: 'schema', value: 'FILE', summary: 'JSON Schema of the input, or {"input": ..., "output": ...}' },
-      { name: 'net', value: 'HOST[:PORT]', repeated: true, summary: 'a host it may connect to' },
-      {
-        name: 'secret',
-        value: 'TEXT',
-        repeated: true,
-        summary: "a stored secret for a host: 'HOST HEADER: [SCHEME] $NAME'",
-      },
-      {
-        name: 'fork',
-        value: 'ACCESS',
-        choices: ['ro', 'rw'],
-        summary: "how it sees its caller's fork; not at all without it",
-      },
+      ...toolGrantOptions,
       spec,
       tier,
     ],
@@ -234,6 +217,7 @@ export const objectVerbs: readonly Verb[] = [
     examples: ['ctx tool test weather'],
     load: async () => (await import('../tools/tool-test.js')).testTool,
   },
+  ...sourceVerbs,
   ...viewVerbs,
   {
     name: 'policy check',

@@ -4,6 +4,7 @@ import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { visible } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import { type ObjectKind, Objects, parseSpec, type Tier } from '../../sdk/operator/objects.js';
+import { askedToolGrants } from '../input/asked-tool-grants.js';
 import { inputText } from '../input/input-text.js';
 import { toolSpec } from '../input/tool-spec.js';
 import { painter, print, printJson } from '../text/output.js';
@@ -28,9 +29,7 @@ function askedTool(call: Arguments) {
   return toolSpec({
     description: call.value('description'),
     schema: schema === undefined ? undefined : { text: inputText(schema), file: schema },
-    net: call.values('net'),
-    secrets: call.values('secret'),
-    fork: call.value('fork'),
+    ...askedToolGrants(call),
   });
 }
 

@@ -42,6 +42,14 @@ export interface FoundObject {
   readonly identity?: string | undefined;
   /** A tool that every installation has. */
   readonly builtIn?: boolean | undefined;
+  /** A tool of a source: where the source is, and what it calls the tool. */
+  readonly source?: FoundSource | undefined;
+}
+
+export interface FoundSource {
+  readonly name: string;
+  readonly tool: string;
+  readonly directory: string;
 }
 
 const toolPlace = /^(?:tool|home\/(0|[1-9]\d*)\/tool|shared\/([^/]+)\/tool)$/;

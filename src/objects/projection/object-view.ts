@@ -9,6 +9,7 @@ import type { Shown } from './nodes.js';
 import { personViewer } from './person-viewer.js';
 import { projection } from './projection.js';
 import { withBuiltIns } from './with-built-ins.js';
+import { type SourceStates, withSources } from './with-sources.js';
 
 export interface ObjectViewRequest {
   readonly roots: ObjectRoots;
@@ -20,7 +21,14 @@ export interface ObjectViewRequest {
   readonly client: string;
   readonly owner: { readonly uid: number; readonly gid: number };
   readonly home?: Shown['home'];
+  /** What is known of the servers of tool sources. */
+  readonly sources?: SourceStates | undefined;
   readonly now: () => number;
+}
+
+/** All there is, for whoever looks: files, the tools that every installation has, and those of sources. */
+export function wholeCatalogue(root: string, sources?: SourceStates): Catalogue {
+  return withSources(withBuiltIns(diskCatalogue(root)), root, sources);
 }
 
 export interface ObjectView {
@@ -45,8 +53,8 @@ function clientText(path: string): ControlText {
 }
 
 /** ENOENT where there is no such agent, EINVAL where its files are wrong. */
-export function objectView({ roots, agent, tool, client, owner, home, now }: ObjectViewRequest): ObjectView {
-  const catalogue = withBuiltIns(diskCatalogue(roots.root));
+export function objectView({ roots, agent, tool, client, owner, home, sources, now }: ObjectViewRequest): ObjectView {
+  const catalogue = wholeCatalogue(roots.root, sources);
   const viewing =
     agent !== undefined
       ? agentViewer(roots, agent, now)

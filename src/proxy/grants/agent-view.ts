@@ -61,7 +61,7 @@ export async function agentViewFor(
   { views }: Host,
   { origin, directory }: Place,
   { agent, authority, roots, tool }: Pick<ResolvedAuthority, 'agent' | 'authority' | 'roots'> & CalledTool,
-  runs: Pick<AgentViewRequest, 'run' | 'runTool'>,
+  runs: Pick<AgentViewRequest, 'run' | 'runTool' | 'runServer'>,
 ): Promise<OfferedView> {
   const isSeen = tool !== undefined || (agent !== undefined && seesObjects(authority));
   if (views === undefined || !isSeen) return { view: undefined, warnings: [] };

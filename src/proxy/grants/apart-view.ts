@@ -9,12 +9,16 @@ export interface ApartTool {
   readonly program: SharedPath;
   /** None of the fork's files. */
   readonly hidesFork: boolean;
+  /** Its home is the tool's own, of the store, and stays. */
+  readonly keepsHome?: boolean | undefined;
 }
 
-export function apartView<View extends EnforcedView>(view: View, { program, hidesFork }: ApartTool): View {
+export function apartView<View extends EnforcedView>(view: View, { program, hidesFork, keepsHome }: ApartTool): View {
   const { jail } = view;
-  const ofFork = jail.shared.filter((path) => path.ofFork === true).map(({ target }) => target);
-  const shared = [...jail.shared.filter((path) => path.ofFork !== true), program];
+  const isLost = ({ ofFork, target }: SharedPath) =>
+    ofFork === true && !(keepsHome === true && target === jail.person.home);
+  const ofFork = jail.shared.filter(isLost).map(({ target }) => target);
+  const shared = [...jail.shared.filter((path) => !isLost(path)), program];
   const roots = jail.overlays.map(({ target }) => target);
   return {
     ...view,

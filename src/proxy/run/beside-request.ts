@@ -1,7 +1,7 @@
 /** Commands that tools run for a command that called them, as requests: what they have of its, and what of their own. Pure. */
 import type { RunningJail } from '../../jail/launch.js';
 import type { SharedPath } from '../../jail/plan.js';
-import type { BesideCommand, ToolCommand } from '../agent-views.js';
+import type { BesideCommand, ServerCommand, ToolCommand } from '../agent-views.js';
 import { type ExecRequest, shortest } from './exec-request.js';
 import { shellCommand } from './shell-command.js';
 
@@ -16,7 +16,7 @@ function endingBy(signal: AbortSignal): (jail: RunningJail) => void {
 
 type Common = Pick<BesideCommand, 'timeoutMilliseconds' | 'onOutput' | 'signal'>;
 
-function asked({ timeoutMilliseconds, onOutput, signal }: Common, request: ExecRequest) {
+function asked({ timeoutMilliseconds, onOutput, signal }: Common, request: Pick<ExecRequest, 'timeoutMilliseconds'>) {
   return {
     timeoutMilliseconds: shortest(timeoutMilliseconds, request.timeoutMilliseconds),
     streams: 'capture',
@@ -50,16 +50,18 @@ export function besideRequest(request: ExecRequest, command: BesideCommand, star
   return { ...request, ...asked(command, request), argv: shellCommand(shell), shell, stdin: 'nothing' };
 }
 
+type Caller = Pick<ExecRequest, 'cwd' | 'fork' | 'weakened' | 'approvalMilliseconds' | 'timeoutMilliseconds'>;
+
 /** With the tool's own grants, for nobody, and of its caller's the fork alone. `stdin` is a descriptor that holds its input. */
 export function toolRequest(
-  { cwd, fork, approvalMilliseconds, weakened, ...request }: ExecRequest,
-  command: ToolCommand,
+  { cwd, fork, approvalMilliseconds, weakened, ...request }: Caller,
+  command: ToolCommand | (ServerCommand & { readonly timeoutMilliseconds?: undefined }),
   program: SharedPath,
   stdin: number,
-): ExecRequest {
+) {
   const { grants } = command;
   return {
-    ...asked(command, { ...request, cwd, weakened }),
+    ...asked(command, request),
     argv: [program.target],
     cwd,
     fork,
@@ -71,8 +73,16 @@ export function toolRequest(
     reads: grants.reads,
     liveWrites: grants.writes,
     network: grants.network,
+    privateHosts: grants.privateHosts,
     secrets: grants.secrets,
     quota: grants.quota,
     ...(approvalMilliseconds === undefined ? {} : { approvalMilliseconds }),
-  };
+  } satisfies ExecRequest;
+}
+
+/** The same of a tool that goes on between calls: it has a home that stays, and no time limit but its caller's. */
+export function serverRequest(caller: Caller, command: ServerCommand, program: SharedPath, home: string) {
+  const { wallTime: _ofOneCall, ...quota } = command.grants.quota;
+  const request = toolRequest(caller, command, program, command.input);
+  return { ...request, quota, home, keepsNoOutput: true, apart: { ...request.apart, keepsHome: true } };
 }

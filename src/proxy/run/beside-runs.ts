@@ -10,9 +10,10 @@ import type { AgentViewRequest, BesideEnd } from '../agent-views.js';
 import type { Host } from '../host.js';
 import { besideRequest, toolRequest } from './beside-request.js';
 import type { ExecRequest } from './exec-request.js';
+import { endOf, programOf, runServer } from './server-run.js';
 
 /** For commands beside one: how a process that runs a single command starts programs is not for several at once. */
-function hostApart(host: Host): () => Host {
+export function hostApart(host: Host): () => Host {
   const { tree, lockLibrary } = host;
   return lazily(() =>
     host.starter === undefined
@@ -36,29 +37,24 @@ function inputFile(directory: string, bytes: Buffer): number {
   }
 }
 
-export function endOf({ exitCode, signal, timedOut }: BesideEnd): BesideEnd {
-  return { exitCode, signal, timedOut };
-}
-
 /** `request` is the caller's own, `startsIn` where such a command starts by itself, `execute` what runs one. */
 export function runsBeside(
   host: Host,
   request: () => ExecRequest,
   startsIn: string,
   execute: (host: Host, request: ExecRequest) => Promise<BesideEnd>,
-): Pick<AgentViewRequest, 'run' | 'runTool'> {
+): Pick<AgentViewRequest, 'run' | 'runTool' | 'runServer'> {
   const apart = hostApart(host);
   return {
     run: async (command) => endOf(await execute(apart(), besideRequest(request(), command, startsIn))),
     runTool: async (command) => {
       const input = inputFile(storePaths(host.store.directory).runs, command.input);
-      const { path, identity } = command.program;
-      const program = { source: path, target: `/ctx/tool/${command.name}`, access: 'read only', identity } as const;
       try {
-        return endOf(await execute(apart(), toolRequest(request(), command, program, input)));
+        return endOf(await execute(apart(), toolRequest(request(), command, programOf(command), input)));
       } finally {
         closeSync(input);
       }
     },
+    runServer: (command) => runServer(apart(), request(), command, execute),
   };
 }

@@ -65,6 +65,8 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   readonly weakened: readonly JailLayer[];
   readonly timeoutMilliseconds?: number | undefined;
   readonly streams: 'inherit' | 'capture';
+  /** What it says is for `onOutput` alone: nothing of it is kept for the report. */
+  readonly keepsNoOutput?: boolean | undefined;
   /** Told of output as it comes, where it is captured. */
   readonly onOutput?: OutputListener | undefined;
   /** Until nobody else is at work on the fork. */

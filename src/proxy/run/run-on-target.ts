@@ -135,6 +135,7 @@ export function ownJailOf(host: Host, { authority }: Permitted, request: TargetR
     secrets: secretsFor(host, request.secrets),
     streams: request.streams,
     input: request.stdin,
+    keepsNoOutput: request.keepsNoOutput,
     treeProgram: host.tree.program,
     starter: host.starter,
     lockLibrary: host.lockLibrary,

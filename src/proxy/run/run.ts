@@ -38,6 +38,7 @@ export interface RunRequest {
   /** Where output goes that a report has no room for: `.stdout` and `.stderr` are added. */
   readonly outputs: string;
   readonly onOutput?: OutputListener | undefined;
+  readonly keepsNoOutput?: boolean | undefined;
   readonly timeoutMilliseconds?: number | undefined;
   /** Told as thresholds of limits are reached. */
   readonly events: LimitEvents;
@@ -173,7 +174,7 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
       input: request.input ?? 'inherit',
       starter: request.starter,
       onOutput: (stream, chunk) => {
-        streams[stream].add(chunk);
+        if (request.keepsNoOutput !== true) streams[stream].add(chunk);
         void request.onOutput?.(stream, chunk);
       },
       onHeld: watch.held,

@@ -3,16 +3,15 @@ import { coach } from '../../authority/refusal.js';
 import { ErrnoError } from '../../base/errno.js';
 import { agentViewer } from '../../objects/projection/agent-viewer.js';
 import type { Place } from '../../objects/projection/catalogue.js';
-import { diskCatalogue } from '../../objects/projection/disk-catalogue.js';
+import { wholeCatalogue } from '../../objects/projection/object-view.js';
 import { personViewer } from '../../objects/projection/person-viewer.js';
 import { searchedPlaces, seenTools, toolHit, verdictOnTool } from '../../objects/projection/visible.js';
-import { withBuiltIns } from '../../objects/projection/with-built-ins.js';
 import { parseObject } from '../../objects/small-formats.js';
 import type { Host } from '../../proxy/host.js';
 
 function hitOf(host: Host, agent: string | undefined, name: string) {
   const { root, uid, gid } = host;
-  const catalogue = withBuiltIns(diskCatalogue(root));
+  const catalogue = wholeCatalogue(root);
   const now = () => host.now().getTime();
   const viewing = agent === undefined ? personViewer({ uid, gid }, name, now) : agentViewer({ root, uid }, agent, now);
   const viewer = viewing.viewer();
@@ -70,7 +69,7 @@ const isSchema = (value: unknown): value is Readonly<Record<string, unknown>> =>
 /** What the agent may call, as its files and those of the tools say now. A schema that is wrong is left out: a call says what is. */
 export function agentTools(host: Host, agent: string): readonly AgentTool[] {
   const { root, uid } = host;
-  const catalogue = withBuiltIns(diskCatalogue(root));
+  const catalogue = wholeCatalogue(root);
   const viewer = agentViewer({ root, uid }, agent, () => host.now().getTime()).viewer();
   const textOf = (place: Place, name: string, file: string) =>
     catalogue.control(place, name, file)?.read().toString('utf8');

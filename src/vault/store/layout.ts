@@ -20,6 +20,8 @@
  *   STORE/vault/ID/fork/NAME/last-run.json  the last run, and whether it has ended
  *   STORE/run/                           as a fork's, of commands without one
  *   STORE/home/PROFILE/UID/              the home of `ctx run PROFILE`, whatever the directory
+ *   STORE/tool/NAME/UID/                 the home of a tool's server, whatever the directory
+ *   STORE/nowhere/                       empty: where a server is that has no workspace
  *   STORE/cache/UID/KEY/                 as a fork's cache/KEY, of commands with --cache share
  *   STORE/jail/KEY/FORK.socket           of a live kept jail, with FORK.json: who keeps it
  *   STORE/authority/DIGEST.pem           certificates of a person's own authorities, for commands that have a network
@@ -103,6 +105,8 @@ export function storePaths(store: string) {
     trash: `${store}/trash`,
     migration: `${store}/migration`,
     runs: `${store}/run`,
+    toolHomes: `${store}/tool`,
+    nowhere: `${store}/nowhere`,
     liveRuns: `${store}/live`,
     approvals: `${store}/approval`,
     secrets: `${store}/secret`,

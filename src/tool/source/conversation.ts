@@ -1,0 +1,168 @@
+/**
+ * JSON-RPC with a server that nobody trusts, over its stdin and stdout: requests by their numbers, each with a time limit; what it asks is
+ * refused, `ping` apart; what it says without being asked is counted. Whatever it does wrong ends the conversation, once and with
+ * one reason, for everybody who waits.
+ */
+import { ErrnoError } from '../../base/errno.js';
+import { sourceMessageBytes, sourceUnaskedBytes } from '../../base/limits.js';
+import { isRecord, type Schema } from '../../objects/schema-check.js';
+import { isTooDeep } from '../../objects/source/tool-list.js';
+import { MessageLines } from './message-lines.js';
+
+export interface Wire {
+  /** Bytes that the server has not read yet. */
+  send(bytes: Buffer): number;
+}
+
+export interface Asking {
+  readonly milliseconds: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What a server answered instead of a result. */
+export class ServerRefusal extends Error {
+  override readonly name = 'ServerRefusal';
+  readonly number: number;
+
+  constructor(number: number, message: string) {
+    super(message);
+    this.number = number;
+  }
+}
+
+interface Waiting {
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+}
+
+const shownCharacters = 120;
+const methodNotFound = -32_601;
+
+export class Conversation {
+  readonly #wire: Wire;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #lines = new MessageLines();
+  readonly #onNotice: (method: string) => void;
+  readonly #onFault: () => void;
+  #lastNumber = 0;
+  #unaskedBytes = 0;
+  #hasAnswered = false;
+  #over: ErrnoError | undefined;
+
+  /** `onFault`: it is over because of what the server did, and the server is to be ended. */
+  constructor(wire: Wire, onNotice: (method: string) => void, onFault: () => void) {
+    this.#wire = wire;
+    this.#onNotice = onNotice;
+    this.#onFault = onFault;
+  }
+
+  /** Why nothing can be asked any more. */
+  get over(): ErrnoError | undefined {
+    return this.#over;
+  }
+
+  /** No answer comes any more. */
+  end(error: ErrnoError): void {
+    if (this.#over !== undefined) return;
+    this.#over = error;
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+  }
+
+  #fail(reason: string): void {
+    if (this.#over !== undefined) return;
+    this.end(new ErrnoError('EIO', { operation: 'source', reason: `its server was ended: ${reason}` }));
+    this.#onFault();
+  }
+
+  take(chunk: Buffer): void {
+    if (this.#over !== undefined) return;
+    this.#unaskedBytes += chunk.length;
+    try {
+      for (const line of this.#lines.push(chunk)) if (this.#over === undefined) this.#line(line);
+    } catch (error) {
+      if (!(error instanceof ErrnoError)) throw error;
+      this.#fail(error.reason);
+    }
+    if (this.#unaskedBytes > sourceUnaskedBytes) {
+      this.#fail(`it sent ${sourceUnaskedBytes} bytes without answering`);
+    }
+  }
+
+  #line(line: Buffer): void {
+    const text = line.toString('utf8').trim();
+    if (text === '') return;
+    // Before its first answer a server may greet whoever reads its output.
+    if (!this.#hasAnswered && !/^[[{]/.test(text)) return;
+    let message: unknown;
+    try {
+      message = JSON.parse(text);
+    } catch {
+      return void this.#fail(`it sent what is not JSON: ${text.slice(0, shownCharacters)}`);
+    }
+    if (isTooDeep(message)) return void this.#fail('it sent JSON that is nested too deep');
+    for (const each of Array.isArray(message) ? (message as unknown[]) : [message]) this.#message(each);
+  }
+
+  #message(message: unknown): void {
+    if (!isRecord(message)) return void this.#fail('it sent a message that is not an object');
+    const { id, method } = message;
+    if (typeof method === 'string') return void (id === undefined ? this.#onNotice(method) : this.#refuse(id, method));
+    const waiting = typeof id === 'number' ? this.#waiting.get(id) : undefined;
+    // The answer to what was cancelled.
+    if (waiting === undefined) return;
+    this.#waiting.delete(id as number);
+    this.#unaskedBytes = 0;
+    this.#hasAnswered = true;
+    const { error } = message;
+    if (!isRecord(error)) return void waiting.resolve(message['result']);
+    const { code, message: said } = error;
+    waiting.reject(
+      new ServerRefusal(typeof code === 'number' ? code : 0, typeof said === 'string' ? said : 'no reason'),
+    );
+  }
+
+  #refuse(id: unknown, method: string): void {
+    const answer = method === 'ping' ? { result: {} } : { error: { code: methodNotFound, message: 'not supported' } };
+    this.#send({ id, ...answer });
+  }
+
+  #send(message: Schema): void {
+    if (this.#over !== undefined) return;
+    const unread = this.#wire.send(Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`));
+    if (unread > 2 * sourceMessageBytes) this.#fail('it reads nothing of what it is sent');
+  }
+
+  notify(method: string, params: Schema = {}): void {
+    this.#send({ method, params });
+  }
+
+  /** Rejects with ETIMEDOUT, ECANCELED, why the conversation is over, or what the server refused with. */
+  async request(method: string, params: Schema, { milliseconds, signal }: Asking): Promise<unknown> {
+    if (this.#over !== undefined) throw this.#over;
+    this.#lastNumber += 1;
+    const id = this.#lastNumber;
+    const drop = (error: ErrnoError) => {
+      const waiting = this.#waiting.get(id);
+      if (waiting === undefined) return;
+      this.#waiting.delete(id);
+      this.notify('notifications/cancelled', { requestId: id, reason: error.reason });
+      waiting.reject(error);
+    };
+    const late = () =>
+      drop(new ErrnoError('ETIMEDOUT', { operation: method, reason: `no answer within ${milliseconds / 1000} s` }));
+    const gone = () => drop(new ErrnoError('ECANCELED', { operation: method, reason: 'its caller has gone' }));
+    const clock = setTimeout(late, milliseconds);
+    signal?.addEventListener('abort', gone, { once: true });
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#waiting.set(id, { resolve, reject });
+        this.#send({ id, method, params });
+        if (signal?.aborted === true) gone();
+      });
+    } finally {
+      clearTimeout(clock);
+      signal?.removeEventListener('abort', gone);
+    }
+  }
+}

@@ -1,0 +1,34 @@
+/** A source that is added or refreshed: its server is started once, asked for its tools, and ended. */
+
+import { readSource, writeToolList } from '../../objects/source/source-store.js';
+import { printToolList } from '../../objects/source/tool-list.js';
+import { execute } from '../../proxy/execute.js';
+import type { Host, ListedSource } from '../../proxy/host.js';
+import { hostApart } from '../../proxy/run/beside-runs.js';
+import { runServer } from '../../proxy/run/server-run.js';
+import { storePaths } from '../../vault/store/layout.js';
+import { toolGrants } from '../operator-tool.js';
+import { askTools } from './ask-tools.js';
+import { RunningServer } from './server.js';
+
+export async function listSource(host: Host, { name, directory, cwd, signal }: ListedSource): Promise<void> {
+  const { server, cap } = readSource(directory);
+  const own = hostApart(host);
+  const running = new RunningServer({
+    name,
+    server,
+    grants: toolGrants(`mcp.${name}`, cap, `${name}/cap`),
+    views: storePaths(host.store.directory).views,
+    run: (command) => runServer(own(), { cwd, weakened: [] }, command, execute),
+  });
+  const cancel = () => running.kill();
+  signal?.addEventListener('abort', cancel, { once: true });
+  try {
+    await running.greet();
+    const list = await askTools(name, running.conversation);
+    writeToolList(directory, printToolList(list, running.serverName));
+  } finally {
+    signal?.removeEventListener('abort', cancel);
+    await running.end();
+  }
+}

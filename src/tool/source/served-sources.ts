@@ -1,0 +1,116 @@
+/**
+ * The sources of one view: a server is started when one of its tools is first called, goes on for the calls that follow, is started again
+ * where it died, and ends with the view. So no two agents ever share the process of one.
+ */
+import type { Recorder } from '../../audit/record.js';
+import { ErrnoError } from '../../base/errno.js';
+import { sha256 } from '../../base/sha256.js';
+import type { FoundSource } from '../../objects/projection/catalogue.js';
+import type { SourceStates } from '../../objects/projection/with-sources.js';
+import { readSource, writeToolList } from '../../objects/source/source-store.js';
+import { printToolList } from '../../objects/source/tool-list.js';
+import type { AgentViewRequest } from '../../proxy/agent-views.js';
+import { toolGrants } from '../operator-tool.js';
+import { askTools } from './ask-tools.js';
+import { RunningServer } from './server.js';
+
+export interface SourcesRequest extends Pick<AgentViewRequest, 'runServer'> {
+  readonly views: string;
+  readonly recorder: Recorder;
+}
+
+export class ServedSources implements SourceStates {
+  readonly #request: SourcesRequest;
+  readonly #servers = new Map<string, Promise<RunningServer>>();
+  readonly #calls = new Map<string, number>();
+  /** Everything that was started and has not ended. */
+  readonly #living = new Set<Promise<void>>();
+  #isOver = false;
+
+  constructor(request: SourcesRequest) {
+    this.#request = request;
+  }
+
+  /** One that answers. ENOTCONN, EIO or ETIMEDOUT where it does not start. */
+  async server(source: FoundSource): Promise<RunningServer> {
+    if (this.#isOver) throw new ErrnoError('ENOTCONN', { operation: source.name, reason: 'its view has ended' });
+    const found = this.#servers.get(source.directory);
+    const known = await found?.catch(() => undefined);
+    if (known !== undefined && known.conversation.over === undefined) return known;
+    // Another call has started it meanwhile.
+    if (this.#servers.get(source.directory) !== found) return this.server(source);
+    const started = this.#start(source, () => this.#forget(source.directory, started));
+    this.#servers.set(source.directory, started);
+    started.catch(() => this.#forget(source.directory, started));
+    return started;
+  }
+
+  #forget(directory: string, started: Promise<RunningServer>): void {
+    if (this.#servers.get(directory) === started) this.#servers.delete(directory);
+  }
+
+  async #start(source: FoundSource, onEnded: () => void): Promise<RunningServer> {
+    const { name, directory } = source;
+    const { server, cap } = readSource(directory);
+    const running = new RunningServer({
+      name,
+      server,
+      grants: toolGrants(`mcp.${name}`, cap, `${name}/cap`),
+      views: this.#request.views,
+      run: (command) => this.#request.runServer(command),
+      onToolsChanged: () => void this.#refresh(source, running),
+    });
+    const living = running.ended.then(() => {
+      this.#living.delete(living);
+      onEnded();
+    });
+    this.#living.add(living);
+    await running.greet();
+    return running;
+  }
+
+  #refreshing = new Set<RunningServer>();
+
+  /** What cannot be listed or written leaves the list as it was. */
+  async #refresh({ name, directory }: FoundSource, running: RunningServer): Promise<void> {
+    // One that says so without end is asked once at a time.
+    if (this.#refreshing.has(running)) return;
+    this.#refreshing.add(running);
+    try {
+      const list = printToolList(await askTools(name, running.conversation), running.serverName);
+      const facts = { tools: `sha256:${sha256(list)}` };
+      this.#request.recorder.append({ type: 'source.refresh', object: `source/${name}`, status: 'ok', facts });
+      writeToolList(directory, list);
+    } catch (error) {
+      if (!(error instanceof ErrnoError)) throw error;
+    } finally {
+      this.#refreshing.delete(running);
+    }
+  }
+
+  /** While it runs its source is busy. */
+  async during<T>({ directory }: FoundSource, call: () => Promise<T>): Promise<T> {
+    this.#calls.set(directory, (this.#calls.get(directory) ?? 0) + 1);
+    try {
+      return await call();
+    } finally {
+      this.#calls.set(directory, (this.#calls.get(directory) ?? 1) - 1);
+    }
+  }
+
+  status(directory: string): string {
+    if ((this.#calls.get(directory) ?? 0) > 0) return 'busy';
+    return this.#servers.has(directory) ? 'idle' : 'ready';
+  }
+
+  log(_name: string): string {
+    return '';
+  }
+
+  /** Resolves when nothing of any of them is left. */
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all([...this.#servers.values()].map(async (each) => (await each.catch(() => undefined))?.end()));
+    await Promise.all(this.#living);
+  }
+}

@@ -1,0 +1,64 @@
+/** A tool of a source: one call of its server. Input and output are held to as much of its schemas as is understood here. */
+import { ErrnoError, ExitCode } from '../../base/errno.js';
+import { toolMilliseconds } from '../../base/limits.js';
+import { visible } from '../../base/visible-text.js';
+import type { Catalogue, FoundSource } from '../../objects/projection/catalogue.js';
+import { checkablePart, isRecord, type Schema } from '../../objects/schema-check.js';
+import { readSource } from '../../objects/source/source-store.js';
+import { type OperatorTool, toolGrants } from '../operator-tool.js';
+import type { ToolRun } from '../tool-run.js';
+import { ServerRefusal } from './conversation.js';
+import type { ServedSources } from './served-sources.js';
+import { printedResult } from './tool-result.js';
+
+const invalidParameters = -32_602;
+
+function schemasOf(catalogue: Catalogue, place: string, name: string) {
+  const text = catalogue.control(place, name, 'schema')?.read().toString('utf8') ?? '{}';
+  const { input = {}, output } = JSON.parse(text) as { readonly input?: unknown; readonly output?: unknown };
+  return { input: isRecord(input) ? input : {}, output: isRecord(output) ? output : undefined };
+}
+
+/** What a server refuses with. */
+function refusal(name: string, { number, message }: ServerRefusal): ErrnoError {
+  const code = number === invalidParameters ? 'EINVAL' : 'EIO';
+  return new ErrnoError(code, { operation: name, reason: `its server refused: ${visible(message.slice(0, 4_096))}` });
+}
+
+export interface SourceHit {
+  readonly place: string;
+  readonly name: string;
+  readonly source: FoundSource;
+}
+
+export function sourceTool(
+  catalogue: Catalogue,
+  { place, name, source }: SourceHit,
+  sources: ServedSources,
+): OperatorTool {
+  const { input, output } = schemasOf(catalogue, place, name);
+  const run: ToolRun = (call) =>
+    sources.during(source, async () => {
+      const { quota } = toolGrants(`mcp.${source.name}`, readSource(source.directory).cap, `${source.name}/cap`);
+      const { conversation } = await sources.server(source);
+      let result: unknown;
+      try {
+        result = await conversation.request(
+          'tools/call',
+          { name: source.tool, arguments: call.input },
+          { milliseconds: quota.wallTime ?? toolMilliseconds, signal: call.signal },
+        );
+      } catch (error) {
+        throw error instanceof ServerRefusal ? refusal(name, error) : error;
+      }
+      const { failed, text } = printedResult(name, result, output);
+      if (failed) {
+        call.complain('the tool reported an error:');
+        call.printError(text);
+        return ExitCode.failed;
+      }
+      call.print(text);
+      return ExitCode.ok;
+    });
+  return { input: checkablePart(input) as Schema, run };
+}
