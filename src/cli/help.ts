@@ -20,7 +20,8 @@ function groupRows({ verbs }: VerbGroup): readonly (readonly [string, string])[]
   return nouns.map((noun) => {
     const own = verbs.filter((verb) => groupOf(verb) === noun);
     const single = verbs.find((verb) => verb.name === noun);
-    return [noun, single?.summary ?? own.map(({ name }) => name.slice(noun.length + 1)).join(', ')];
+    const words = new Set(own.map(({ name }) => name.split(' ')[1] ?? ''));
+    return [noun, single?.summary ?? [...words].join(', ')];
   });
 }
 

@@ -16,12 +16,12 @@ export const sourceVerbs: readonly Verb[] = [
       {
         name: 'mcp',
         value: 'FILE',
-        summary: 'the configuration that names it: .mcp.json of Claude Code, mcp.json of VS Code, config.toml of Codex',
+        summary: 'the file that names it: of Claude Code, VS Code or Codex',
       },
       {
         name: 'server',
         value: 'NAME',
-        summary: 'the server of the file; without it the one called NAME, or the only one',
+        summary: 'the server of the file; else the one called NAME, or the only one',
       },
       ...toolGrantOptions,
       {

@@ -112,7 +112,7 @@ export function readSource(directory: string): SourceFile & { readonly cap: stri
     throw new ErrnoError('EIO', {
       operation: 'read a tool source',
       path: directory,
-      reason: 'expected version 1 of it',
+      reason: 'expected server.json of version 1',
     });
   }
   return { server: value.server, from: value.from, cap: textIn(directory, 'cap') };
