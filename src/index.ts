@@ -65,6 +65,7 @@ export type {
 } from './sdk/operator/record.js';
 export type { Action, Decision, NewRule, Rule, RuleMatch, Rules, Tried } from './sdk/operator/rules.js';
 export type { ListedSecret, SecretSource, Secrets } from './sdk/operator/secrets.js';
+export type { ListedSource, NewSource, ShownSource, Sources } from './sdk/operator/sources.js';
 export type { Stopping } from './sdk/operator/stopping.js';
 export type { ProjectReading, Trust } from './sdk/operator/trust.js';
 export type { LimitChanges, LimitedVault, MadeVault, NewVault, VaultSummary, Vaults } from './sdk/operator/vaults.js';

@@ -24,6 +24,7 @@ import type { NewObject } from './operator/objects.js';
 import type { FindOptions, RecordOptions } from './operator/record.js';
 import { actions, type NewRule } from './operator/rules.js';
 import type { SecretSource } from './operator/secrets.js';
+import type { NewSource } from './operator/sources.js';
 import type { LimitChanges, NewVault } from './operator/vaults.js';
 import {
   anObject,
@@ -278,6 +279,26 @@ export const operatorEntries: Entries = {
         list: atOnce(),
         set: later(word, closed<SecretSource>({ value: optional(secretText), command: optional(word) })),
         remove: atOnce(word),
+      },
+    },
+    sources: {
+      name: 'sources',
+      methods: {
+        add: later(
+          word,
+          closed<NewSource>({
+            file: word,
+            server: name,
+            cap: optional(words),
+            passed: optional(words),
+            tier: optional(oneOf('system', 'user')),
+            signal: optional(abortSignal),
+          }),
+        ),
+        refresh: later(word, optional(abortSignal)),
+        show: atOnce(word),
+        list: atOnce(),
+        remove: later(word),
       },
     },
     trust: {

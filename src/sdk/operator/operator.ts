@@ -13,6 +13,7 @@ import { Objects } from './objects.js';
 import { AuditRecord, type RecordOptions } from './record.js';
 import { Rules } from './rules.js';
 import { Secrets } from './secrets.js';
+import { Sources } from './sources.js';
 import type { Stopping } from './stopping.js';
 import { Trust } from './trust.js';
 import { Vaults } from './vaults.js';
@@ -27,6 +28,7 @@ export class Operator {
   readonly profiles: Profiles;
   readonly keptJails: KeptJails;
   readonly secrets: Secrets;
+  readonly sources: Sources;
   readonly trust: Trust;
 
   /** Callers of the package use `operate`. */
@@ -40,6 +42,7 @@ export class Operator {
     this.profiles = new Profiles(host);
     this.keptJails = new KeptJails(host);
     this.secrets = new Secrets(host);
+    this.sources = new Sources(host);
     this.trust = new Trust(host);
   }
 
