@@ -83,7 +83,8 @@ export const javascriptFlows: readonly Flow[] = [
     needs: ['yarn'],
     before: local,
     environment,
-    run: 'yarn install --offline --silent; ls node_modules',
+    // Root's own cache is below /usr/local/share, where what an earlier run left is older.
+    run: 'yarn install --offline --silent --cache-folder .yarn; rm -rf .yarn; ls node_modules',
   },
   {
     name: 'pnpm: install from a file',

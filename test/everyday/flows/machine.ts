@@ -84,6 +84,7 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); port = s.getsockname(
   {
     name: 'chromium: a page',
     needs: ['chromium'],
+    options: ['--nested-namespaces'],
     run: 'chromium --headless --dump-dom "data:text/html,<p>hi</p>" 2>/dev/null',
   },
 ];
