@@ -1,5 +1,6 @@
 /**
- * Names of tests and how each ended, from what a suite printed: TAP, Node's and mocha's spec, pytest, go, cargo, maven, make check, JUnit.
+ * Names of tests and how each ended, from what a suite printed: TAP, Node's and mocha's spec, pytest, go, cargo, maven, make check,
+ * ctest, prove, JUnit.
  * Times and colours are left out. Where nothing of it is recognised the lines themselves are the list. Pure.
  */
 
@@ -21,6 +22,8 @@ const forms = [
   [/^test (.+?) \.\.\. (ok|FAILED|ignored)/, ([, name, outcome]) => [name, outcome]],
   [/^(?:\[\w+\] )?Tests run: .* (?:in|-- in) (\S+)/, (match) => [match[1], match[0].replace(/, Time.*/, '')]],
   [/^(PASS|FAIL|XFAIL|SKIP|ERROR): (.*)$/, ([, outcome, name]) => [name, outcome]],
+  [/^\s*\d+\/\d+ Test\s+#\d+: (\S+) \.+\s*(Passed|\*\*\*[\w ]+?)\s+[\d.]+ sec/, ([, name, outcome]) => [name, outcome]],
+  [/^(\S+\.t) \.{2,} (ok|skipped|Failed|Dubious)/, ([, name, outcome]) => [name, outcome]],
 ];
 
 const timing = /\s*[([](?:\d+(?:\.\d+)?\s?(?:ms|s|m|µs))[)\]]\s*$|\s+\d+(?:\.\d+)?\s?(?:m?s|(?:milli-?)?seconds)\s*$/;
@@ -54,7 +57,9 @@ export function resultsOf(text, reports = []) {
     }
   }
   if (results.size > 0) return results;
-  for (const line of lines.filter((each) => each.trim() !== '')) add(results, line, 'printed');
+  for (const line of lines.filter((each) => each.trim() !== '')) {
+    add(results, line.replace(/\bin \d+(\.\d+)? ?s(econds)?\b/g, ''), 'printed');
+  }
   return results;
 }
 

@@ -18,7 +18,15 @@ const texts = {
   ],
   cargo: ['test a::b ... ok\ntest c ... FAILED', { 'a::b': 'ok', c: 'FAILED' }],
   'make check': ['PASS: one\nXFAIL: two', { one: 'PASS', two: 'XFAIL' }],
-  'what is not known, line by line': ['all good\n\nbye', { 'all good': 'printed', bye: 'printed' }],
+  ctest: [
+    ' 1/2 Test  #1: one ......   Passed    0.01 sec\n 2/2 Test #12: two_x ....***Failed    0.21 sec',
+    { one: 'Passed', two_x: '***Failed' },
+  ],
+  prove: ['t/a.t .... ok\nt/b-c.t .. skipped: no', { 't/a.t': 'ok', 't/b-c.t': 'skipped' }],
+  'what is not known, line by line': [
+    'all good\n\nbye, 3 done in 5.25s',
+    { 'all good': 'printed', 'bye, 3 done': 'printed' },
+  ],
 };
 
 describe('what a suite printed', () => {

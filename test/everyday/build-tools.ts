@@ -18,6 +18,8 @@ export interface BuildTool {
 }
 
 const system = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+/** There once Maven has compiled anything for root. */
+const mavenPlugin = '/root/.m2/repository/org/apache/maven/plugins/maven-compiler-plugin';
 const rust = '/root/.rustup/toolchains/stable-x86_64-unknown-linux-gnu/bin';
 
 /** A program of two functions and a `main`, and `project`, which makes what the tool reads. */
@@ -98,5 +100,19 @@ export const buildTools: readonly BuildTool[] = [
     text: (which, word) =>
       `class ${which === 0 ? 'One' : 'Two'} { public static void main(String[] a) { System.out.println("${word}"); } }`,
     build: 'make -s && java -cp . One && java -cp . Two',
+  },
+  {
+    name: 'maven',
+    needs: ['mvn', 'javac', mavenPlugin],
+    only: 'root',
+    options: ['--read', '/root/.m2'],
+    before: `mkdir -p src/main/java; echo '<project><modelVersion>4.0.0</modelVersion><groupId>g</groupId><artifactId>a</artifactId><version>1</version><properties><maven.compiler.source>17</maven.compiler.source><maven.compiler.target>17</maven.compiler.target></properties></project>' > pom.xml`,
+    sources: ['src/main/java/One.java', 'src/main/java/Two.java'],
+    text: (which, word) =>
+      which === 0
+        ? `class One { public static void main(String[] a) { System.out.println("${word}"); System.out.println(Two.word()); } }`
+        : `class Two { static String word() { return "${word}"; } }`,
+    build:
+      'mvn -o -q -B -Dmaven.repo.local=/root/.m2/repository compile > log 2>&1 || cat log; java -cp target/classes One',
   },
 ];
