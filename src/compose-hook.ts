@@ -13,6 +13,7 @@ import {
   objectRoot,
   ownPlace,
   storeDirectory,
+  systemObjectsBeside,
 } from './vault/store/store-place.js';
 
 /** A file of the checkout that the bundle and the compiled files stand in. */
@@ -31,13 +32,14 @@ export function composeHookHost(): HookHost {
   const root = ownPlace(objectRoot(env, store), uid);
   const configuration = ownPlace(configurationDirectory(env, home), uid);
   const audit = auditPlaces(storePaths(store).record, configuration, library);
-  const recorder = composeRecorder(audit, { root, uid });
+  const system = systemObjectsBeside(root);
+  const recorder = composeRecorder(audit, { root, uid, system });
   return Object.freeze({
     store,
     recorder,
     release: () => recorder.close(),
     home,
-    hidden: Object.freeze([store, root, configuration]),
+    hidden: Object.freeze([store, root, configuration, ...(system === undefined ? [] : [system])]),
     operatorDirectories: Object.freeze([root, configuration]),
     program: inCheckout('bin/ctx'),
     authorityOf: async (task: Task) => (await import('./compose-authority.js')).authorityOf(task),

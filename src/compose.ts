@@ -22,6 +22,7 @@ import {
   objectRoot,
   ownPlace,
   storeDirectory,
+  systemObjectsBeside,
 } from './vault/store/store-place.js';
 import { Tree } from './vault/tree/tree.js';
 
@@ -45,7 +46,8 @@ export function composeHost(env: Host['environment'] = process.env, alone = fals
   const audit = auditPlaces(storePaths(store.directory).record, configuration, nativeProgram('flock.node'));
   const starter = alone ? new Starter(nativeProgram('start.node')) : undefined;
   const tree = new Tree({ program: nativeProgram('tree'), lockLibrary: nativeProgram('flock.node'), starter });
-  const recorder = composeRecorder(audit, { root, uid });
+  const system = systemObjectsBeside(root);
+  const recorder = composeRecorder(audit, { root, uid, system });
   const host: Host = Object.freeze({
     store,
     tree,
@@ -61,7 +63,8 @@ export function composeHost(env: Host['environment'] = process.env, alone = fals
     groups: getgroups(),
     home,
     root,
-    agents: async (name: string) => (await import('./objects/agent.js')).agentNamed({ root, uid }, name),
+    system,
+    agents: async (name: string) => (await import('./objects/agent.js')).agentNamed({ root, uid, system }, name),
     askTrees: async (trees: readonly (string | WrittenTree)[], directory: string) =>
       (await import('./sdk/vfs/virtual-files.js')).askedTrees(trees, {
         directory,
@@ -70,7 +73,7 @@ export function composeHost(env: Host['environment'] = process.env, alone = fals
     views: async (asked: AgentViewRequest) => (await import('./tool/served-objects.js')).agentView(host, asked),
     listSource: async (asked: ListedSource) => (await import('./tool/source/list-source.js')).listSource(host, asked),
     operatorDirectories: Object.freeze([root, configuration]),
-    hidden: Object.freeze([store.directory, root, configuration]),
+    hidden: Object.freeze([store.directory, root, configuration, ...(system === undefined ? [] : [system])]),
     environment: env,
     now: () => writableTime(),
     release: () => {

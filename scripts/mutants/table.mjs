@@ -39,6 +39,20 @@ export const table = [
     why: 'a link in the fork at a part that is shown elsewhere, too, would show the host’s files there',
     tests: ['e2e/agent-mounts'],
   },
+  {
+    file: 'src/proxy/run/view.ts',
+    from: 'shared: [{ source: own.directory, ...kind }], readOnly: kept }',
+    to: 'shared: [{ source: own.directory, ...kind }], readOnly: [] }',
+    why: 'an agent could write what is kept of its own runs',
+    tests: ['e2e/agent-home'],
+  },
+  {
+    file: 'src/vault/store/store-place.ts',
+    from: ' && about.uid === 0 && (about.mode & 0o022) === 0 ? systemObjects',
+    to: ' ? systemObjects',
+    why: 'whoever may write /var/lib/ctxfs would give every user tools',
+    tests: ['e2e/agent-home'],
+  },
   // Rows of tables.
   {
     file: 'src/authority/excess.ts',

@@ -28,11 +28,15 @@ export interface ProjectionPlaces {
   /** CTX_ROOT on the host. */
   readonly root: string;
   readonly uid: number;
+  /** Root's objects for every user. */
+  readonly system?: string | undefined;
 }
 
 /** Directories of an agent's files, in the order they are searched. */
-function agentDirectories({ root, uid }: ProjectionPlaces, agent: string): readonly string[] {
-  return [join(root, 'agent', `${agent}.d`), join(root, 'home', String(uid), 'agent', `${agent}.d`)];
+function agentDirectories({ root, uid, system }: ProjectionPlaces, agent: string): readonly string[] {
+  const tiers = [join(root, 'agent'), join(root, 'home', String(uid), 'agent')];
+  const all = system === undefined ? tiers : [...tiers, join(system, 'agent')];
+  return all.map((tier) => join(tier, `${agent}.d`));
 }
 
 export function agentIn(places: ProjectionPlaces): (agent: string) => boolean {

@@ -13,7 +13,7 @@ export async function taskAuthority(host: Host, task: Omit<Task, 'environment'>)
   const request = { place, agent: facts, cwd: place.directory, reads, writes, grants };
   const resolved = await resolveAuthority(host, request);
   const { authority } = resolved;
-  const roots = { root: host.root, uid: authority.identity.uid };
+  const roots = { root: host.root, uid: authority.identity.uid, system: host.system };
   return {
     authority,
     used: usedSoFarOf(resolved),

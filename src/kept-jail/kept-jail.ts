@@ -17,6 +17,7 @@ import { Room, Turns } from '../base/turns.js';
 import { uniqueName } from '../base/unique-name.js';
 import type { RunningCommand } from '../jail/serve.js';
 import { executeInOwnJail } from '../proxy/execute.js';
+import { homesIn } from '../proxy/grants/agent-home.js';
 import { agentViewFor, viewServer } from '../proxy/grants/agent-view.js';
 import { mountingPlan } from '../proxy/grants/enforced-plan.js';
 import { secretsFor } from '../proxy/grants/injected-secrets.js';
@@ -266,7 +267,7 @@ export class KeptJail {
       authority: resolved.authority,
       conversation: command.conversation,
       treeProgram: host.tree.program,
-      counted: writtenTrees(fork),
+      counted: [...writtenTrees(fork), ...homesIn(host.root, one.view.jail)],
       vault: vaultWatchOf(fork),
       onStarted: (started) => onStarted(started, mounting),
     });
@@ -299,7 +300,7 @@ export class KeptJail {
             authority: resolved.authority,
             conversation: command.conversation,
             treeProgram: host.tree.program,
-            counted: writtenTrees(fork),
+            counted: [...writtenTrees(fork), ...homesIn(host.root, one.view.jail)],
             vault: vaultWatchOf(fork),
             program: this.#host.jailProgram,
             privateHosts: this.#request.privateHosts ?? [],

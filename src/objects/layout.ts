@@ -3,6 +3,7 @@
  *
  *     ROOT/agent/NAME.d/FILE                 the system tier           ROOT/tool/NAME.d/FILE
  *     ROOT/home/UID/agent/NAME.d/FILE        the tier of one user      ROOT/home/UID/tool/NAME.d/FILE
+ *     /var/lib/ctxfs/agent/NAME.d/FILE       root's, for every user: under the others
  *
  *     layout        where objects stand       small-formats   the files of one line, or of plain lines
  *     control-file  which files an object has, how each is checked, what it holds at first
@@ -30,6 +31,8 @@ export interface ObjectRoots {
   readonly root: string;
   /** Whose user tier it is. */
   readonly uid: number;
+  /** Root's objects for every user, where there are any: searched last. */
+  readonly system?: string | undefined;
 }
 
 /** Where agents see the root, whatever directory of the host holds it. */

@@ -39,11 +39,14 @@ export function objectFacts(
       const { label } = inspectAgent(object).values;
       return { ...directoryFacts(object.directory), ...(label === undefined ? {} : { label }) };
     }
-    case 'shared':
-      return directoryFacts(join(roots.root, 'shared', name));
+    case 'shared': {
+      const own = directoryFacts(join(roots.root, 'shared', name));
+      return own.exists || roots.system === undefined ? own : directoryFacts(join(roots.system, 'shared', name));
+    }
     case 'mount': {
       const entry = authority.view.allowedReads().find(({ target }) => mountObjectName(target) === name);
       if (entry === undefined) return missing;
+      if (entry.of !== 'host') return { exists: true, visible: true };
       return directoryFacts(entry.source);
     }
     case 'network':

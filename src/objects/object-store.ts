@@ -30,8 +30,21 @@ function isDirectory(path: string): boolean {
   }
 }
 
-export function findObject(roots: ObjectRoots, kind: ObjectKind, name: string): LocatedObject | undefined {
+function findOwn(roots: ObjectRoots, kind: ObjectKind, name: string): LocatedObject | undefined {
   return tiers.map((tier) => at(roots, tier, kind, name)).find(({ directory }) => isDirectory(directory));
+}
+
+/** As if the machine's were all there is. */
+function systemRoots({ system, uid }: ObjectRoots): ObjectRoots | undefined {
+  return system === undefined ? undefined : { root: system, uid };
+}
+
+export function findObject(roots: ObjectRoots, kind: ObjectKind, name: string): LocatedObject | undefined {
+  const own = findOwn(roots, kind, name);
+  const system = systemRoots(roots);
+  if (own !== undefined || system === undefined) return own;
+  const found = at(system, 'system', kind, name);
+  return isDirectory(found.directory) ? found : undefined;
 }
 
 export function requireObject(roots: ObjectRoots, kind: ObjectKind, name: string): LocatedObject {
@@ -44,11 +57,13 @@ export function requireObject(roots: ObjectRoots, kind: ObjectKind, name: string
   });
 }
 
-/** Sorted by name; of a name in both tiers the one that is found. */
+/** Sorted by name; of a name in several tiers the one that is found. */
 export function listObjects(roots: ObjectRoots, kind: ObjectKind): readonly LocatedObject[] {
   const found = new Map<string, LocatedObject>();
-  for (const tier of tiers) {
-    const directory = tierDirectory(roots, tier, kind);
+  const system = systemRoots(roots);
+  const places = [...tiers.map((tier) => [roots, tier] as const), ...(system ? [[system, 'system'] as const] : [])];
+  for (const [of, tier] of places) {
+    const directory = tierDirectory(of, tier, kind);
     let entries: readonly string[];
     try {
       entries = readdirSync(directory);
@@ -59,7 +74,7 @@ export function listObjects(roots: ObjectRoots, kind: ObjectKind): readonly Loca
     for (const entry of entries) {
       const name = entry.slice(0, -'.d'.length);
       if (!entry.endsWith('.d') || !isObjectName(name) || found.has(name)) continue;
-      found.set(name, at(roots, tier, kind, name));
+      found.set(name, at(of, tier, kind, name));
     }
   }
   return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -98,7 +113,7 @@ export function makeObject(
       remedy: `ctx ${kind} rm ${name} removes it`,
     });
   };
-  const other = findObject(roots, kind, name);
+  const other = findOwn(roots, kind, name);
   if (other !== undefined) exists(other);
   const parent = tierDirectory(roots, tier, kind);
   // No object is named with a dot first, so nobody takes this for one.

@@ -69,7 +69,8 @@ export function toolFacts(
   object: LocatedObject | undefined,
 ): ObjectFacts {
   if (object === undefined) return { exists: false, visible: false };
-  const visible = toolPath.some((path) => hostPathOf(roots.root, path) === dirname(object.directory));
+  const bases = [roots.root, ...(roots.system === undefined ? [] : [roots.system])];
+  const visible = toolPath.some((path) => bases.some((base) => hostPathOf(base, path) === dirname(object.directory)));
   const file = statOf(join(dirname(object.directory), object.name)) ?? statOf(object.directory);
   const { policy } = readTool(object);
   return {

@@ -10,6 +10,7 @@ import { commandText } from '../vault/store/group.js';
 import { rootKey, workspaceRoot } from '../vault/store/layout.js';
 import { Member } from '../vault/store/member.js';
 import { closeFork, type OpenFork, openFork } from '../vault/vault.js';
+import { homesIn } from './grants/agent-home.js';
 import { agentViewFor, viewServer } from './grants/agent-view.js';
 import { ownersOf } from './grants/jail-identity.js';
 import { serversOf } from './grants/served-trees.js';
@@ -151,7 +152,7 @@ export async function execute(host: Host, asked: ExecRequest): Promise<Envelope>
             ...ownJailOf(host, resolved, request),
             ...command,
             ...lock,
-            counted: writtenTrees(fork),
+            counted: [...writtenTrees(fork), ...homesIn(host.root, command.view.jail)],
             vault: vaultWatchOf(fork),
             servers: serversOf(command.view, [...(request.trees ?? []), ...viewServer(view, command.view, fork.name)]),
           });

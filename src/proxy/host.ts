@@ -46,6 +46,8 @@ export interface Host {
   readonly home: string;
   /** Where agents and tools are kept, seen by agents as `/ctx`. */
   readonly root: string;
+  /** Root's own of them, for every user, where there are any. */
+  readonly system?: string | undefined;
   readonly agents: AgentSource;
   /** `SPEC=TARGET[:rw]`, read; relative paths begin at the directory. EINVAL for what is none. Nothing is opened yet. */
   askTrees?(trees: readonly (string | WrittenTree)[], directory: string): Promise<readonly AskedTree[]>;

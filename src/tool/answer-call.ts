@@ -23,8 +23,6 @@ import type { ToolCall, ToolRun } from './tool-run.js';
 export interface Answering extends Pick<ToolCall, 'roots' | 'run' | 'runTool' | 'diff'> {
   /** Undefined: a person calls. */
   readonly agent: string | undefined;
-  /** CTX_ROOT on the host. */
-  readonly root: string;
   /** As many calls of this view are being answered as may be. */
   readonly isCrowded: boolean;
   readonly catalogue: Catalogue;
@@ -71,14 +69,14 @@ function permitted(answering: Answering, path: string): Found {
   throw new ErrnoError('EACCES', { operation: name, reason: told });
 }
 
-async function toolOf({ root, catalogue, sources }: Answering, { name, hit }: Found): Promise<OperatorTool> {
+async function toolOf({ catalogue, sources }: Answering, { name, hit }: Found): Promise<OperatorTool> {
   const { source, place } = hit;
   if (source !== undefined) {
     const { sourceTool } = await import('./source/source-tool.js');
     return sourceTool(catalogue, { name, place, source }, await sources());
   }
   const run = hit.builtIn === true ? tools[name] : undefined;
-  return run === undefined ? operatorTool(root, catalogue, name, hit) : { input: inputs.get(name) ?? {}, run };
+  return run === undefined ? operatorTool(catalogue, name, hit) : { input: inputs.get(name) ?? {}, run };
 }
 
 /** What is recorded of an input: where it points to, and what it was; not what it holds. */

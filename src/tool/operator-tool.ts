@@ -2,7 +2,6 @@
  * A tool of the operator's: an executable file of a tier, run in a jail of its own with what its `cap` says and nothing of its caller's:
  * not its network, its home, its environment or its processes; of its fork, what `cap` says. It reads its input from stdin.
  */
-import { join } from 'node:path';
 import { parseCapabilities, type ToolCapability } from '../authority/capability.js';
 import { ErrnoError, ExitCode } from '../base/errno.js';
 import { toolMilliseconds, toolOutputBytes } from '../base/limits.js';
@@ -86,7 +85,7 @@ export function toolGrants(name: string, cap: string, file: string): ToolGrants 
   return grantsOf(name, parseCapabilities(cap, file));
 }
 
-export function operatorTool(root: string, catalogue: Catalogue, name: string, hit: ToolHit): OperatorTool {
+export function operatorTool(catalogue: Catalogue, name: string, hit: ToolHit): OperatorTool {
   const { input, output } = schemasOf(catalogue, hit, name);
   const cap = textIn(catalogue, hit, name, 'cap') ?? '';
   const grants = toolGrants(name, cap, `${hit.place}/${name}.d/cap`);
@@ -102,7 +101,7 @@ export function operatorTool(root: string, catalogue: Catalogue, name: string, h
     };
     const { exitCode, signal, timedOut } = await call.runTool({
       name,
-      program: { path: join(root, hit.place, name), identity: hit.identity ?? '' },
+      program: { path: hit.program ?? '', identity: hit.identity ?? '' },
       input: Buffer.from(JSON.stringify(call.input)),
       grants,
       timeoutMilliseconds: grants.quota.wallTime ?? toolMilliseconds,

@@ -65,7 +65,7 @@ export async function agentView(host: Host, asked: AgentViewRequest): Promise<Ag
   };
   const view = (owner: { readonly uid: number; readonly gid: number }, target: string) =>
     objectView({
-      roots: { root: host.root, uid: host.uid },
+      roots: host,
       agent,
       tool,
       client: nativeProgram('object'),
@@ -87,7 +87,6 @@ export async function agentView(host: Host, asked: AgentViewRequest): Promise<Ag
       isCrowded,
       catalogue,
       recorder: host.recorder,
-      root: host.root,
       roots,
       run,
       runTool,

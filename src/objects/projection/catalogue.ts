@@ -38,7 +38,9 @@ export interface FoundObject {
   readonly facts: ObjectFacts;
   /** Of its files, where one cannot be read: then it is granted to no agent. */
   readonly problem?: string | undefined;
-  /** `device:inode` of its executable file. */
+  /** Its executable file on the host. */
+  readonly program?: string | undefined;
+  /** `device:inode` of that. */
   readonly identity?: string | undefined;
   /** A tool that every installation has. */
   readonly builtIn?: boolean | undefined;

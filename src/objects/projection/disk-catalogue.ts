@@ -15,7 +15,9 @@ import { isObjectName } from '../../authority/name.js';
 import { parsePolicy } from '../../authority/policy.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { controlFiles } from '../control-file.js';
+import type { ObjectRoots } from '../layout.js';
 import type { Catalogue, ControlText, FoundObject, Place } from './catalogue.js';
+import { mergedCatalogue } from './merged-catalogue.js';
 
 const executeBits = 0o111;
 
@@ -76,6 +78,11 @@ function parsed<T>(path: string, shown: string, parse: (text: string, file: stri
   }
 }
 
+/** With root's own for every user, where there are any. */
+export function catalogueOf({ root, system }: ObjectRoots): Catalogue {
+  return system === undefined ? diskCatalogue(root) : mergedCatalogue(diskCatalogue(root), diskCatalogue(system));
+}
+
 export function diskCatalogue(root: string): Catalogue {
   const at = (place: Place, name: string) => join(root, place, name);
   const controls = (place: Place) => Object.keys(controlFiles(place.endsWith('agent') ? 'agent' : 'tool'));
@@ -101,7 +108,12 @@ export function diskCatalogue(root: string): Catalogue {
       if (about === undefined) return undefined;
       const { policy, problem } = policyOf(place, name);
       const identity = `${about.dev}:${about.ino}`;
-      return { facts: { ...factsOf(about), ...(policy === undefined ? {} : { policy }) }, problem, identity };
+      return {
+        facts: { ...factsOf(about), ...(policy === undefined ? {} : { policy }) },
+        problem,
+        program: at(place, name),
+        identity,
+      };
     },
     described,
     agent: (place, name) => {

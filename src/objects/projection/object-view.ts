@@ -4,7 +4,7 @@ import type { FileSystem } from '../../vfs/filesystem.js';
 import type { ObjectRoots } from '../layout.js';
 import { type AgentViewer, agentViewer } from './agent-viewer.js';
 import type { Catalogue, ControlText } from './catalogue.js';
-import { diskCatalogue, readRegular } from './disk-catalogue.js';
+import { catalogueOf, readRegular } from './disk-catalogue.js';
 import type { Shown } from './nodes.js';
 import { personViewer } from './person-viewer.js';
 import { projection } from './projection.js';
@@ -27,8 +27,8 @@ export interface ObjectViewRequest {
 }
 
 /** All there is, for whoever looks: files, the tools that every installation has, and those of sources. */
-export function wholeCatalogue(root: string, sources?: SourceStates): Catalogue {
-  return withSources(withBuiltIns(diskCatalogue(root)), root, sources);
+export function wholeCatalogue(roots: ObjectRoots, sources?: SourceStates): Catalogue {
+  return withSources(withBuiltIns(catalogueOf(roots)), roots.root, sources);
 }
 
 export interface ObjectView {
@@ -54,7 +54,7 @@ function clientText(path: string): ControlText {
 
 /** ENOENT where there is no such agent, EINVAL where its files are wrong. */
 export function objectView({ roots, agent, tool, client, owner, home, sources, now }: ObjectViewRequest): ObjectView {
-  const catalogue = wholeCatalogue(roots.root, sources);
+  const catalogue = wholeCatalogue(roots, sources);
   const viewing =
     agent !== undefined
       ? agentViewer(roots, agent, now)

@@ -2,6 +2,7 @@
 import { accessSync, constants } from 'node:fs';
 import { contains } from '../../authority/absolute-path.js';
 import type { Authority } from '../../authority/authority.js';
+import { objectsPath } from '../../authority/mount.js';
 import { ErrnoError } from '../../base/errno.js';
 import type { SharedPath } from '../../jail/plan.js';
 import { planLimits } from '../../jail/plan-bytes.js';
@@ -12,7 +13,7 @@ import type { ResolvedAuthority } from './authority-of.js';
 import type { EnforcedView } from './enforced-plan.js';
 
 /** Where agents see the objects. */
-const viewTarget = '/ctx';
+const viewTarget = objectsPath;
 /** The directory of the view's socket; native/object has the same. */
 const socketTarget = '/run/ctx';
 
@@ -29,7 +30,8 @@ function obstacle({ view }: Authority): string | undefined {
   } catch {
     return '/dev/fuse cannot be opened; modprobe fuse, or give it to this container or user';
   }
-  const taken = view.entries.find(({ target }) =>
+  const others = view.entries.filter(({ of, source, target }) => of !== 'objects' || source !== target);
+  const taken = others.find(({ target }) =>
     [viewTarget, socketTarget].some((own) => contains(own, target) || (target !== '/' && contains(target, own))),
   );
   return taken === undefined ? undefined : `${taken.target} is mounted there`;

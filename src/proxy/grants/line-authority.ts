@@ -17,6 +17,7 @@ import { lineageDepth } from '../../base/limits.js';
 import { visible } from '../../base/visible-text.js';
 import type { Host } from '../host.js';
 import { type RootView, rootView } from './agent-root.js';
+import { refuseForeignHomes, refuseUnsharedSpaces } from './object-mounts.js';
 import { presentMounts } from './operator-file.js';
 import { checkedPlace } from './surface-at.js';
 
@@ -114,6 +115,10 @@ export function withReadOnlyParts(surface: Surface, mounts: readonly Mount[]): r
 }
 
 function independent(facts: LineFacts, agent: Agent): Authority {
+  refuseForeignHomes(
+    agent.name,
+    agent.mounts.map(({ source }) => source),
+  );
   const { identity, policy, toolPath, network, quota, lifetime } = agent;
   const surface = facts.surfaceOf(agent);
   const present = presentMounts(agent.mounts, `agent ${agent.name}`, facts.warnings);
@@ -148,6 +153,10 @@ function askedIdentity({ identity: { isolation, ...rest } }: Agent) {
 function derived(facts: LineFacts, parent: Authority, parentName: string, agent: Agent, asked: string): Authority {
   const { policy, toolPath, network, quota, lifetime, supervised } = agent;
   const surface = facts.surfaceOf(agent);
+  refuseForeignHomes(
+    agent.name,
+    agent.mounts.map(({ source }) => source),
+  );
   for (const { target } of agent.mounts) checkedPlace(target, `the target of a mount of agent ${agent.name}`);
   const mounts = permitted(facts, agent, agent.mounts);
   const ofRoot = rootAround(facts.host, facts.root, surface, mounts).mounts;
@@ -206,5 +215,6 @@ export function authorityOfLine(facts: LineFacts, line: readonly Agent[]): Autho
     authority = derived(facts, authority, parent.name, child, asked);
     parent = child;
   }
+  refuseUnsharedSpaces(authority);
   return authority;
 }

@@ -66,7 +66,9 @@ function viewOfFork(host: Host, request: ExecRequest, { place, resolved, synced 
   const { argv, environmentAdditions, weakened, trees = [], view: agentView } = request;
   const mounts = mountsOf(fork, resolved.roots, request);
   const agentHome = agentView?.home;
-  const shown = viewOf({ host, place, resolved, mounts, argv, environmentAdditions, weakened, agentHome });
+  const isHomeGiven = request.home !== undefined;
+  const asked = { host, place, resolved, mounts, argv, environmentAdditions, weakened, agentHome, isHomeGiven };
+  const shown = viewOf(asked);
   const { disk, inodes } = resolved.authority.quota;
   const countsHeld = disk !== undefined || inodes !== undefined || fork.vault.limits !== undefined;
   const readOnly = [...readOnlyByRequest(place, resolved, request), ...shown.readOnly];

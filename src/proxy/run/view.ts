@@ -9,8 +9,9 @@ import { contains } from '../../authority/absolute-path.js';
 import type { Person } from '../../authority/system-profile.js';
 import type { View, ViewEntry } from '../../authority/view.js';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
-import type { CacheRoot, JailLayer, RepeatedPath, SharedPath } from '../../jail/plan.js';
+import type { CacheRoot, JailIdentity, JailLayer, RepeatedPath, SharedPath } from '../../jail/plan.js';
 import { proxyEnvironment } from '../../network/environment.js';
+import { agentHomeDirectory, keptParts, prepareAgentHome } from '../grants/agent-home.js';
 import { authoritiesOf, noAuthorities } from '../grants/authorities.js';
 import type { ResolvedAuthority } from '../grants/authority-of.js';
 import type { EnforcedView } from '../grants/enforced-plan.js';
@@ -18,6 +19,7 @@ import { commandEnvironment } from '../grants/environment.js';
 import { jailIdentity } from '../grants/jail-identity.js';
 import { linkedWorktrees } from '../grants/linked-worktrees.js';
 import { hasMountsInside } from '../grants/mounts-inside.js';
+import { objectMounts } from '../grants/object-mounts.js';
 import type { Host, Place } from '../host.js';
 import type { ForkMounts } from './fork-mounts.js';
 
@@ -36,6 +38,8 @@ export interface ViewRequest {
   readonly weakened: readonly JailLayer[];
   /** HOME of the agent, as a link of its view. */
   readonly agentHome?: string | undefined;
+  /** Another home was asked for than the fork's, or the agent's: it stays. */
+  readonly isHomeGiven?: boolean | undefined;
 }
 
 function refuse(entry: ViewEntry, reason: string): never {
@@ -94,12 +98,36 @@ function partsOf(view: View, roots: readonly string[]): Parts {
   return { shared, repeated, readOnly };
 }
 
+interface AgentHome {
+  readonly directory: string;
+}
+
+interface ShownHome {
+  readonly home: string;
+  readonly shared: readonly SharedPath[];
+  readonly readOnly: readonly string[];
+}
+
 /** The home a command may write: the private one, unless the Authority shows the host's own. */
-function homeOf(view: View, home: string, own: string): { readonly home: string; readonly shared: SharedPath[] } {
-  if (view.covering(home) === undefined) {
-    return { home, shared: [{ source: own, target: home, access: 'read write', ofFork: true }] };
+function homeOf(view: View, home: string, own: string | AgentHome): ShownHome {
+  if (view.covering(home) !== undefined) {
+    return { home: view.accessTo(home) === 'write' ? home : '/tmp', shared: [], readOnly: [] };
   }
-  return { home: view.accessTo(home) === 'write' ? home : '/tmp', shared: [] };
+  const kind = { target: home, access: 'read write' } as const;
+  if (typeof own === 'string') return { home, shared: [{ source: own, ...kind, ofFork: true }], readOnly: [] };
+  // Where the view has something of its own at or in one of them, that is shown.
+  const kept = keptParts
+    .map((part) => posix.join(home, part))
+    .filter((path) => view.covering(path) === undefined && view.beneath(path).length === 0);
+  return { home, shared: [{ source: own.directory, ...kind }], readOnly: kept };
+}
+
+/** The agent's own, for commands of its that have a view, unless another was asked for. */
+function ownHome({ host, resolved, mounts, agentHome, isHomeGiven }: ViewRequest, identity: JailIdentity) {
+  const { agent, authority } = resolved;
+  if (agent === undefined || agentHome === undefined || isHomeGiven === true) return mounts.home;
+  const directory = agentHomeDirectory(host.root, authority.identity.uid, agent.name);
+  return { directory: prepareAgentHome(directory, identity) };
 }
 
 /** The fork's own `/tmp`, unless the Authority shows something there. */
@@ -141,8 +169,13 @@ export function viewOf(request: ViewRequest): EnforcedView {
   const { view } = authority;
   const roots = mounts.overlays.map((overlay) => overlay.target);
   const { shared, repeated, readOnly } = partsOf(view, roots);
-  const own = homeOf(view, host.home, mounts.home);
   const identity = jailIdentity(place.owner, resolved);
+  const own = homeOf(view, host.home, ownHome(request, identity));
+  const line = resolved.line.map(({ name: each }) => each);
+  const objects = objectMounts(
+    { roots: [host.root, ...(host.system === undefined ? [] : [host.system])], line },
+    view.entries,
+  );
   const { uid, gid } = identity;
   // An agent with a uid of its own would need owners exchanged in the person's directory, too: it reads.
   const isOther = identity.kind === 'shifted' && identity.owner !== undefined;
@@ -161,6 +194,7 @@ export function viewOf(request: ViewRequest): EnforcedView {
       shared: [
         ...cached.shared,
         ...own.shared,
+        ...objects.shared,
         ...temporaryOf(view, mounts.temporary),
         ...worktreesOf(view, roots),
         ...authorities.shared,
@@ -168,7 +202,7 @@ export function viewOf(request: ViewRequest): EnforcedView {
       repeated,
       caches: cached.caches,
       // Inside a mounted tree its own links stand.
-      links: links.filter(({ path }) => view.covering(path) === undefined),
+      links: [...links.filter(({ path }) => view.covering(path) === undefined), ...objects.links],
       files: resolved.git.made,
       weakened: request.weakened,
       architecture: host.architecture,
@@ -198,7 +232,7 @@ export function viewOf(request: ViewRequest): EnforcedView {
       }),
       argv: request.argv,
     },
-    readOnly,
+    readOnly: [...readOnly, ...own.readOnly, ...objects.readOnly],
     masked: view.maskedTargets(),
     noExecution: view.entries.filter(({ options }) => options.includes('noexec')).map(({ target }) => target),
     authorities: authorities.trusted,

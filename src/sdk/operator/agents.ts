@@ -113,8 +113,7 @@ export class Agents extends Objects {
   }
 
   #found(name: string): LocatedObject {
-    const { root, uid } = this.#host;
-    return requireObject({ root, uid }, 'agent', name);
+    return requireObject(this.#host, 'agent', name);
   }
 
   #verb(verb: 'grant' | 'revoke', name: string, grant: AgentGrant, changed: ChangedTexts): RecordedVerb {

@@ -20,6 +20,7 @@ import {
 import { readValues, wholeValues } from '../../objects/read-values.js';
 import { agentTexts, parseSpec, type Spec, toolTexts } from '../../objects/spec.js';
 import { inspectTool, readTool, toolFrom } from '../../objects/tool.js';
+import { agentHomeDirectory, removeAgentHome } from '../../proxy/grants/agent-home.js';
 import type { Host } from '../../proxy/host.js';
 import { recordedRefusal } from '../../proxy/report/recorded-refusal.js';
 import { type RecordedVerb, recordedAct } from '../../workspace/recorded-verb.js';
@@ -66,8 +67,8 @@ export class Objects {
   }
 
   get #roots(): ObjectRoots {
-    const { root, uid } = this.#host;
-    return { root, uid };
+    const { root, uid, system } = this.#host;
+    return { root, uid, system };
   }
 
   #verb(verb: string, name: string, facts: RecordedVerb['facts']): RecordedVerb {
@@ -201,6 +202,11 @@ export class Objects {
         remedy: `ctx agent rm ${children[0]}`,
       });
     }
-    recordedAct(this.#host, this.#verb('rm', name, { tier: object.tier }), () => removeObject(object));
+    const { root, store } = this.#host;
+    const uid = this.#kind === 'agent' ? inspectAgent(object).values.uid : undefined;
+    recordedAct(this.#host, this.#verb('rm', name, { tier: object.tier }), () => {
+      removeObject(object);
+      if (uid !== undefined) removeAgentHome(store, agentHomeDirectory(root, uid, name));
+    });
   }
 }

@@ -14,9 +14,9 @@ export interface ViewMounting {
   mounted(directory: string): void;
 }
 
-function viewAs({ root, uid, gid, now }: Host, agent: string | undefined) {
+function viewAs({ root, uid, gid, system, now }: Host, agent: string | undefined) {
   const client = nativeProgram('object');
-  return objectView({ roots: { root, uid }, agent, client, owner: { uid, gid }, now: () => now().getTime() });
+  return objectView({ roots: { root, uid, system }, agent, client, owner: { uid, gid }, now: () => now().getTime() });
 }
 
 /** ENOENT where there is no such agent, EINVAL where its files are wrong. */

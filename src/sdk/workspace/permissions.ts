@@ -195,7 +195,7 @@ export async function whyObject(
     class: objectClass,
     name,
     permission,
-    object: objectFacts({ root: host.root, uid }, authority, objectClass, name),
+    object: objectFacts({ root: host.root, uid, system: host.system }, authority, objectClass, name),
     now: now(host),
     used: usedSoFarOf(resolved),
   });

@@ -10,10 +10,10 @@ import { parseObject } from '../../objects/small-formats.js';
 import type { Host } from '../../proxy/host.js';
 
 function hitOf(host: Host, agent: string | undefined, name: string) {
-  const { root, uid, gid } = host;
-  const catalogue = wholeCatalogue(root);
+  const { uid, gid } = host;
+  const catalogue = wholeCatalogue(host);
   const now = () => host.now().getTime();
-  const viewing = agent === undefined ? personViewer({ uid, gid }, name, now) : agentViewer({ root, uid }, agent, now);
+  const viewing = agent === undefined ? personViewer({ uid, gid }, name, now) : agentViewer(host, agent, now);
   const viewer = viewing.viewer();
   const hit = toolHit(catalogue, viewer, name);
   if (hit === undefined) {
@@ -68,9 +68,8 @@ const isSchema = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 /** What the agent may call, as its files and those of the tools say now. A schema that is wrong is left out: a call says what is. */
 export function agentTools(host: Host, agent: string): readonly AgentTool[] {
-  const { root, uid } = host;
-  const catalogue = wholeCatalogue(root);
-  const viewer = agentViewer({ root, uid }, agent, () => host.now().getTime()).viewer();
+  const catalogue = wholeCatalogue(host);
+  const viewer = agentViewer(host, agent, () => host.now().getTime()).viewer();
   const textOf = (place: Place, name: string, file: string) =>
     catalogue.control(place, name, file)?.read().toString('utf8');
   const schemasOf = (place: Place, name: string) => {

@@ -1,5 +1,5 @@
-/** Where the files of ctx itself stand: the store, the objects, the operator's configuration. Pure but for `canonicalPlace` and `ownPlace`. */
-import { realpathSync, statSync } from 'node:fs';
+/** Where the files of ctx itself stand: the store, the objects, the operator's configuration. Pure but for those that look at a place. */
+import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { refuseOpenAncestors } from './store-ancestors.js';
@@ -70,6 +70,16 @@ export function objectRoot(environment: Variables, store: string): string {
     throw new ErrnoError('EINVAL', { operation: 'CTX_ROOT', path: named, reason: 'expected an absolute path' });
   }
   return named ?? join(store, 'ctx');
+}
+
+/** Objects for every user of the machine. No variable names another place: what stands there is root's alone to say. */
+const systemObjects = '/var/lib/ctxfs';
+
+/** Where root made it and nobody else may write it; else it is as if it were not there. */
+export function systemObjectsBeside(root: string): string | undefined {
+  if (root === systemObjects) return undefined;
+  const about = lstatSync(systemObjects, { throwIfNoEntry: false });
+  return about?.isDirectory() === true && about.uid === 0 && (about.mode & 0o022) === 0 ? systemObjects : undefined;
 }
 
 /** By the base directory specification a relative one is as good as none. */

@@ -1,0 +1,70 @@
+/**
+ * The home of an agent: one directory for all its commands, whatever they work on, kept with the agent's other files and bound where the
+ * person's home is. What the owner of a run writes in it (`session/`, `log/`, `root/`) the agent only reads.
+ */
+import { chownSync, lstatSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { contains } from '../../authority/absolute-path.js';
+import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import type { JailIdentity, JailView } from '../../jail/plan.js';
+import { makeDirectoryWhole } from '../../vault/store/layer-pool.js';
+import type { Store } from '../../vault/store/store.js';
+import { throwAway } from '../../vault/store/trash.js';
+
+/** In every home: what the agent writes, and what it only reads. */
+const ownParts = ['data', 'cache'] as const;
+export const keptParts = ['session', 'log', 'root'] as const;
+
+export function agentHomeDirectory(root: string, uid: number, agent: string): string {
+  return join(root, 'home', String(uid), 'agent', agent);
+}
+
+/** Who a command is outside; undefined where that is this process's own user. */
+function outsideOf(identity: JailIdentity): { readonly uid: number; readonly gid: number } | undefined {
+  if (identity.kind === 'self') return undefined;
+  const { uid, gid } = identity.outside ?? identity;
+  return { uid: uid + identity.shift, gid: gid + identity.shift };
+}
+
+/** What of a view is a home below `root`, for whoever counts what is written. */
+export function homesIn(root: string, { shared }: Pick<JailView, 'shared'>): readonly string[] {
+  return shared.map(({ source }) => source).filter((source) => contains(join(root, 'home'), source));
+}
+
+/** Away with its agent: the next one of this name begins anew. */
+export function removeAgentHome(store: Store, directory: string): void {
+  const there = lstatSync(directory, { throwIfNoEntry: false });
+  if (there === undefined) return;
+  try {
+    throwAway(store, directory);
+  } catch (error) {
+    // Of objects on another disk than the store.
+    if (!hasCode(error, 'EXDEV')) throw error;
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** Made when it is missing. EPERM where it is another user's by now: its `iso` or uid was changed. */
+export function prepareAgentHome(directory: string, identity: JailIdentity): string {
+  const owner = outsideOf(identity);
+  try {
+    mkdirSync(join(directory, '..'), { recursive: true, mode: 0o755 });
+    makeDirectoryWhole(directory, (draft) => {
+      for (const part of [...ownParts, ...keptParts]) mkdirSync(join(draft, part), { mode: 0o755 });
+      if (owner === undefined) return;
+      for (const part of ['.', ...ownParts]) chownSync(join(draft, part), owner.uid, owner.gid);
+    });
+    // The record may have made it, for a session; and an agent never makes these itself.
+    for (const part of keptParts) mkdirSync(join(directory, part), { recursive: true, mode: 0o755 });
+    const { uid } = lstatSync(directory);
+    if (owner === undefined || owner.uid === uid) return directory;
+    throw new ErrnoError('EPERM', {
+      operation: 'home of the agent',
+      path: directory,
+      reason: `it belongs to uid ${uid}, and its commands run as ${owner.uid} now`,
+      remedy: `chown -R ${owner.uid}:${owner.gid} what is the agent's in it, or move it away`,
+    });
+  } catch (error) {
+    throw error instanceof ErrnoError ? error : fromSystemError(error, 'make the home of the agent', directory);
+  }
+}
