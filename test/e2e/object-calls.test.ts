@@ -60,7 +60,7 @@ forEachUser((user) => {
         stage,
         project,
         'coder',
-        'ls -x /ctx; echo /ctx/tool/*; echo $HOME; touch ~/kept && ls ~ && cat /ctx/tool/fs.stat.d/name',
+        'ls -x /ctx; echo /ctx/tool/*; echo $HOME; touch ~/kept && echo $(ls ~) && cat /ctx/tool/fs.stat.d/name',
         tool('fs.read', { path: 'file' }),
         tool('fs.read', { path: 'file', offset: 2, limit: 1 }),
         `echo '{"path":"file"}' | (cd d && /ctx/tool/fs.read)`,
@@ -81,7 +81,7 @@ forEachUser((user) => {
         `0 agent  home  model  shared  tool\n${[...allTools]
           .sort()
           .flatMap((name) => [`/ctx/tool/${name}`, `/ctx/tool/${name}.d`])
-          .join(' ')}\n${home}\nkept\nfs.stat`,
+          .join(' ')}\n${home}\ncache data kept log root session\nfs.stat`,
       );
       const wanted = [
         /^0 one\ntwo\nthree$/,
