@@ -3,108 +3,18 @@
 #
 #   sudo test/fresh-root.sh [SUITE]        SUITE: trixie unless told; it has to have Node 20.19 or newer
 #
-# By hand, not by `npm test`: it downloads a Debian. The root is entered by pivot_root, not chroot, since the kernel refuses
-# user namespaces in a chroot. Every mount is made in a mount namespace of our own and ends with it, however that ends.
-#
-# How this machine reaches its package mirrors (proxies, certificates, registry) is carried over. DEBIAN_MIRROR overrides
-# the mirror.
+# By hand, not by `npm test`: it downloads a Debian (debian-root.sh).
 set -euo pipefail
 
 suite=${1:-trixie}
+packages=
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+inside=$here/fresh-root-inside.sh
+# shellcheck source=test/debian-root.sh
+. "$here/debian-root.sh"
 
-main() {
-  require_tools
-  checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-  work=$(mktemp -d "${TMPDIR:-/var/tmp}/ctxfs-fresh-root.XXXXXX")
-  trap 'rm -rf --one-file-system "$work"' EXIT
-  trap 'exit 130' INT TERM HUP
-  root=$work/root
-  mkdir "$root"
-  git -c safe.directory="$checkout" -C "$checkout" bundle create --quiet "$work/head.bundle" HEAD
-  write_settings >"$work/settings"
-  export -f build_root enter_root
-  export suite root work
-  unshare --mount --pid --fork --kill-child --mount-proc --propagation private \
-    bash -euo pipefail -c 'build_root; enter_root'
-}
-
-require_tools() {
-  if [ "$(id -u)" != 0 ]; then
-    echo "fresh-root: needs root, to make a root filesystem: sudo $0 $suite" >&2
-    exit 69
-  fi
-  local tool
-  for tool in debootstrap unshare pivot_root git; do
-    if ! command -v "$tool" >/dev/null; then
-      echo "fresh-root: $tool is missing. Run: apt-get install -y debootstrap util-linux git" >&2
-      exit 69
-    fi
-  done
-}
-
-# The environment inside, as shell assignments.
-write_settings() {
-  local name value
-  for name in http_proxy https_proxy no_proxy all_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY; do
-    [ -z "${!name-}" ] || printf 'export %s=%q\n' "$name" "${!name}"
-  done
-  for name in registry proxy https-proxy noproxy; do
-    value=$(cd / && npm config get "$name" 2>/dev/null) || continue
-    case $value in '' | null | undefined) continue ;; esac
-    printf 'export npm_config_%s=%q\n' "${name//-/_}" "$value"
-  done
-  if [ -n "$(certificates)" ]; then
-    for name in NODE_EXTRA_CA_CERTS SSL_CERT_FILE GIT_SSL_CAINFO npm_config_cafile; do
-      printf 'export %s=/etc/ssl/host-certificates.crt\n' "$name"
-    done
-  fi
-}
-
-# The file of certificates this machine was told to trust beyond its programs' defaults, if any.
-certificates() {
-  local file
-  for file in "${NODE_EXTRA_CA_CERTS-}" "${SSL_CERT_FILE-}" "$(cd / && npm config get cafile 2>/dev/null)"; do
-    if [ -n "$file" ] && [ -f "$file" ]; then
-      echo "$file"
-      return
-    fi
-  done
-}
-
-build_root() {
-  local mirror proxy=
-  mirror=${DEBIAN_MIRROR:-$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REPO_URI)' 2>/dev/null |
-    sed -n 's/^Debian Debian //p' | head -n 1)}
-  eval "$(apt-config shell proxy Acquire::http::Proxy)"
-  echo "== $suite from ${mirror:-the default mirror}"
-  local started=$SECONDS
-  if ! http_proxy=${http_proxy:-$proxy} debootstrap --variant=minbase --include=ca-certificates \
-    "$suite" "$root" ${mirror:+"$mirror"} >"$work/debootstrap.log" 2>&1; then
-    tail -n 30 "$work/debootstrap.log" >&2
-    exit 1
-  fi
-  echo "== made in $((SECONDS - started)) s"
-
-  cp /etc/resolv.conf "$root/etc/resolv.conf"
-  grep -v '^#' /etc/hosts >"$root/etc/hosts"
-  apt-config dump | grep -E '^Acquire::https?::' >"$root/etc/apt/apt.conf.d/99host" || true
-  if [ -n "$HOST_CERTIFICATES" ]; then cp "$HOST_CERTIFICATES" "$root/etc/ssl/host-certificates.crt"; fi
-  cp "$work/head.bundle" "$work/settings" "$INSIDE" "$root/root/"
-}
-
-enter_root() {
-  mount --bind "$root" "$root"
-  cd "$root"
-  mount -t proc proc proc
-  mount --rbind /sys sys
-  mount --rbind /dev dev
-  mkdir old-root
-  pivot_root . old-root
-  exec /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
-    bash /root/fresh-root-inside.sh </dev/null
-}
-
-HOST_CERTIFICATES=$(certificates)
-INSIDE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/fresh-root-inside.sh
-export HOST_CERTIFICATES INSIDE
-main
+require_tools
+make_work
+git -c safe.directory="${here%/*}" -C "${here%/*}" bundle create --quiet "$work/head.bundle" HEAD
+files=("$work/head.bundle")
+run_in_fresh_root

@@ -47,7 +47,7 @@ function damaged(path: string, cause?: unknown): ErrnoError {
     operation: 'start ctx',
     path,
     reason: 'this file is not what was packaged: the installation is damaged, and is not used',
-    remedy: 'install it again: npm install -g ctxfs-VERSION.tgz',
+    remedy: 'install it again: npm install -g ctxfs-VERSION.tgz, or dpkg -i ctxfs_VERSION_all.deb',
     cause,
   });
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -13,9 +14,10 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { makeFormat1 } from '../support/older-store.js';
 import { checkout, temporaryRoot } from '../support/program.js';
-import { useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { Stage, useStage } from '../support/stage.js';
+import { forEachUser, isRoot, users } from '../support/users.js';
 
 const compiler = process.arch === 'x64' ? 'aarch64-linux-gnu-gcc' : 'x86_64-linux-gnu-gcc';
 const has = (program: string, word: string) => spawnSync(program, [word]).status === 0;
@@ -87,6 +89,74 @@ describe('a package', { skip }, () => {
     const env = { PATH: process.env['PATH'], HOME: built };
     const { stdout, stderr } = spawnSync(join(root, 'usr/bin/ctx'), ['--version'], { encoding: 'utf8', env });
     assert.match(stdout, /^ctx \d+\.\d+\.\d+ \([0-9a-f]{40}(-modified)?\)\n$/, stderr);
+  });
+
+  test('it is installed, upgraded over an older store and removed by dpkg', {
+    skip: !isRoot || !has('dpkg', '--version') ? 'dpkg, as root' : false,
+  }, async () => {
+    const [, , file = ''] = files;
+    const root = join(built, 'installed');
+    for (const name of ['var/lib/dpkg/updates', 'var/lib/dpkg/info']) mkdirSync(join(root, name), { recursive: true });
+    for (const name of ['status', 'available']) writeFileSync(join(root, 'var/lib/dpkg', name), '');
+    const dpkg = (...words: readonly string[]) => {
+      const all = ['--root', root, '--force-depends', ...words];
+      const { status, stderr } = spawnSync('dpkg', all, { encoding: 'utf8' });
+      assert.equal(status, 0, stderr);
+    };
+    const older = join(built, 'older');
+    spawnSync('dpkg-deb', ['--raw-extract', file, older]);
+    const control = join(older, 'DEBIAN/control');
+    writeFileSync(control, readFileSync(control, 'utf8').replace(/^Version: .*$/m, 'Version: 0.0.1'));
+    spawnSync('dpkg-deb', ['--root-owner-group', '-Znone', '--build', older, `${older}.deb`]);
+    dpkg('--install', `${older}.deb`);
+    const stages = users().map((user) => new Stage(user));
+    try {
+      for (const stage of stages) stage.set();
+      const ctx = (stage: Stage, project: string, words: readonly string[]) =>
+        stage.start(project, [join(root, 'usr/bin/ctx'), ...words]).finished;
+      const projects = stages.map((stage) => [stage, stage.project('echo one > file')] as const);
+      for (const [stage, project] of projects) {
+        const { code, stderr } = await ctx(stage, project, ['exec', '--', 'sh', '-c', 'echo two > file']);
+        assert.equal(code, 0, stderr);
+        makeFormat1(stage, stage.store);
+      }
+      dpkg('--install', file);
+      for (const [stage, project] of projects) {
+        assert.match((await ctx(stage, project, ['doctor'])).stderr, /is now of format 2/);
+        assert.equal((await ctx(stage, project, ['exec', '--', 'cat', 'file'])).stdout, 'two\n');
+      }
+      dpkg('--remove', 'ctxfs');
+      assert.deepEqual(
+        [existsSync(join(root, 'usr/lib/ctxfs')), existsSync(join(root, 'usr/bin/ctx'))],
+        [false, false],
+      );
+      for (const stage of stages) assert.ok(existsSync(join(stage.store, 'vault')));
+    } finally {
+      for (const stage of stages) await stage.strike();
+    }
+  });
+
+  test('all of this in a fresh Debian without a compiler, and bad packages', {
+    skip: !isSoak || !isRoot || !has('debootstrap', '--version') ? 'debootstrap, as root: npm run soak' : false,
+  }, () => {
+    const [tarball = '', , deb = ''] = files;
+    const script = join(checkout, 'test/package/debian.sh');
+    const { status, stdout, stderr } = spawnSync(script, [deb, tarball], { encoding: 'utf8', timeout: 1_200_000 });
+    assert.equal(status, 0, stdout + stderr);
+  });
+
+  test('a tarball with a flipped byte is refused by npm, which installs nothing', async () => {
+    const [file = ''] = files;
+    const bytes = readFileSync(file);
+    bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
+    const flipped = join(built, 'flipped.tgz');
+    writeFileSync(flipped, bytes);
+    const prefix = join(built, 'prefix');
+    const words = ['install', '--offline', '--global', '--prefix', prefix, flipped];
+    const { status, stderr } = spawnSync(join(dirname(process.execPath), 'npm'), words, { encoding: 'utf8' });
+    assert.notEqual(status, 0);
+    assert.match(stderr, /npm (?:ERR!|error)/);
+    assert.equal(existsSync(join(prefix, 'lib/node_modules/ctxfs/bin/ctx')), false);
   });
 
   forEachUser((user) => {

@@ -1,51 +1,16 @@
-/** Makes a store of format 1 out of one of today: one fork of each vault, with what its first command changed. */
+/** A store of format 1, made of one of today. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkout } from './program.js';
 import type { Stage } from './stage.js';
 import { spawnIdentity } from './users.js';
 
-/** As the user whose store it is. Layers of the trunk get numbers, the live layer becomes `fork/main/upper`. */
-const script = `
-const fs = require('node:fs');
-const [store] = process.argv.slice(1);
-const json = (path) => JSON.parse(fs.readFileSync(path, 'utf8'));
-const put = (path, value) => fs.writeFileSync(path, JSON.stringify(value, undefined, 2) + '\\n', { mode: 0o600 });
-for (const id of fs.readdirSync(store + '/vault')) {
-  const at = (...names) => [store, 'vault', id, ...names].join('/');
-  const vault = json(at('meta.json'));
-  const states = fs.readdirSync(at('fork/main')).filter((name) => /^state-/.test(name));
-  const newest = Math.max(...states.map((name) => Number(name.slice(6, -5))));
-  const { state } = json(at('fork/main', 'state-' + newest + '.json'));
-  if (state.deltas.length > 0) throw new Error('expected one command that changed something');
-  fs.mkdirSync(at('old'));
-  const move = (from, to) => {
-    if (!fs.existsSync(from)) return fs.mkdirSync(to);
-    const { mode } = fs.statSync(from);
-    fs.chmodSync(from, mode | 0o700);
-    fs.renameSync(from, to);
-    fs.chmodSync(to, mode);
-  };
-  vault.trunk.forEach((name, index) => move(at('layer', name, 'workspace'), at('old', String(index))));
-  move(at('layer', state.live, 'workspace'), at('upper'));
-  for (const name of ['layer', 'edits', 'scan', 'meta.synced.json']) fs.rmSync(at(name), { recursive: true, force: true });
-  fs.renameSync(at('old'), at('layer'));
-  for (const name of fs.readdirSync(at('fork/main'))) {
-    if (name !== 'home') fs.rmSync(at('fork/main', name), { recursive: true });
-  }
-  fs.renameSync(at('upper'), at('fork/main/upper'));
-  fs.mkdirSync(at('fork/main/work'));
-  fs.mkdirSync(at('fork/git-index'));
-  fs.writeFileSync(at('origin.scan'), 'signatures of format 1');
-  const { origin, created, trunk } = vault;
-  const layers = trunk.map((_, index) => String(index));
-  put(at('meta.json'), { format: 1, origin, created, layers, nextLayer: layers.length, clashes: [] });
-}
-const { overlay } = json(store + '/meta.json');
-fs.writeFileSync(store + '/meta.json', JSON.stringify({ format: 1, overlay }) + '\\n');
-`;
-
+/** By its text: the user may not be allowed to read the checkout. */
 export function makeFormat1(stage: Stage, store: string): void {
-  const options = { encoding: 'utf8', ...spawnIdentity(stage.user) } as const;
-  const { status, stderr } = spawnSync(process.execPath, ['-e', script, store], options);
+  const input = readFileSync(join(checkout, 'test/support/older-store.mjs'));
+  const options = { input, encoding: 'utf8', ...spawnIdentity(stage.user) } as const;
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-', store], options);
   assert.equal(status, 0, stderr);
 }

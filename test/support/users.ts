@@ -26,7 +26,7 @@ export function spawnIdentity(user: TestUser): { uid?: number; gid?: number } {
   return user.uid === ownIds().uid ? {} : { uid: user.uid, gid: user.gid };
 }
 
-function users(): readonly TestUser[] {
+export function users(): readonly TestUser[] {
   return isRoot ? [{ name: 'root', uid: 0, gid: 0 }, stranger] : [{ name: 'an unprivileged user', ...ownIds() }];
 }
 
