@@ -470,6 +470,9 @@ export const toolReplacedBytes = 64 * 1024 * 1024;
 /** Calls of one view at the same time; what comes beyond them is EAGAIN. */
 export const viewCalls = 32;
 
+/** Connections to one view, whatever they ask; each is a descriptor of the process that serves it. */
+export const viewConnections = 256;
+
 /** Output of a call that its caller has not read yet; a caller that reads nothing ends its call. */
 export const viewOutputBytes = 64 * 1024 * 1024;
 

@@ -1,7 +1,9 @@
 /** What a launch of the jail program is asked for, and what it gives. */
+
 import type { Server } from 'node:net';
 import { ErrnoError } from '../base/errno.js';
 import type { Starter } from '../base/starter.js';
+import type { OutputListener } from './command-streams.js';
 import { frame, request as kindOf } from './frame.js';
 import type { Plan } from './operation.js';
 import { planBytes } from './plan-bytes.js';
@@ -15,7 +17,7 @@ export interface Launch {
   readonly streams: 'inherit' | 'capture';
   /** What the command reads: this process's stdin, nothing, or a descriptor. */
   readonly input?: 'inherit' | 'nothing' | number;
-  readonly onOutput?: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
+  readonly onOutput?: OutputListener;
   /** Given the listening socket of a plan that has one, before the command starts. */
   readonly onServer?: (server: Server) => void;
   /** Told again and again by a plan that reports held files. */

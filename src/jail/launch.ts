@@ -73,7 +73,13 @@ function launchBeside(request: Launch): RunningJail {
     ] as const) {
       if (output === null) continue;
       open += 1;
-      output.on('data', (chunk: Buffer) => request.onOutput?.(name, chunk));
+      output.on('data', (chunk: Buffer) => {
+        const taken = request.onOutput?.(name, chunk);
+        if (taken === undefined) return;
+        output.pause();
+        const goOn = () => output.resume();
+        void taken.then(goOn, goOn);
+      });
       output.once('end', () => {
         open -= 1;
         settleEarly();

@@ -14,8 +14,9 @@ import {
 
 export interface Calling {
   readonly call: ObjectCall;
-  print(bytes: Buffer | string): void;
-  printError(bytes: Buffer | string): void;
+  /** Whoever has more to say waits for what is returned: a slow reader slows its tool, as in any pipe. */
+  print(bytes: Buffer | string): void | Promise<void>;
+  printError(bytes: Buffer | string): void | Promise<void>;
   /** Asks the caller's process to do something to a file; one at a time. */
   reach(request: Buffer): Promise<Buffer>;
   /** Aborted when the caller has gone, or reads nothing of what it is told. */
@@ -34,12 +35,27 @@ export function serveCaller(socket: Socket, answer: Answerer): Promise<void> {
   let calling: Promise<void> | undefined;
   let waiting: { resolve(reply: Buffer): void; reject(error: Error): void } | undefined;
 
-  const send = (kind: 'O' | 'E', bytes: Buffer | string) => {
+  let draining: Promise<void> | undefined;
+  const drained = (): Promise<void> | undefined => {
+    if (socket.destroyed || !socket.writableNeedDrain) return undefined;
+    draining ??= new Promise((resolve) => {
+      const go = () => {
+        socket.off('drain', go).off('close', go);
+        draining = undefined;
+        resolve();
+      };
+      socket.on('drain', go).on('close', go);
+    });
+    return draining;
+  };
+
+  const send = (kind: 'O' | 'E', bytes: Buffer | string): void | Promise<void> => {
     const all = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes);
     for (let at = 0; at < all.length && !socket.destroyed; at += objectContentBytes) {
       socket.write(objectFrame(kind, all.subarray(at, at + objectContentBytes)));
     }
     if (socket.writableLength > viewOutputBytes) socket.destroy();
+    return drained();
   };
 
   const begin = async (payload: Buffer): Promise<void> => {
@@ -47,12 +63,14 @@ export function serveCaller(socket: Socket, answer: Answerer): Promise<void> {
       call: decodeCall(payload),
       print: (bytes) => send(objectKind.output, bytes),
       printError: (bytes) => send(objectKind.error, bytes),
-      reach: (request) =>
-        new Promise((resolve, reject) => {
+      reach: async (request) => {
+        await drained();
+        return new Promise((resolve, reject) => {
           if (ending.signal.aborted) return reject(gone());
           waiting = { resolve, reject };
           socket.write(objectFrame(objectKind.file, request));
-        }),
+        });
+      },
       signal: ending.signal,
     });
     if (!socket.destroyed) socket.end(objectFrame(objectKind.exit, Buffer.from([code])));

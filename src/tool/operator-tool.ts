@@ -85,6 +85,21 @@ export function toolGrants(name: string, cap: string, file: string): ToolGrants 
   return grantsOf(name, parseCapabilities(cap, file));
 }
 
+/** A failure in words for the caller, who is shown nothing of where the tool is on the host. */
+async function told<T>(name: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof ErrnoError)) throw error;
+    const { code, reason, cause } = error;
+    if (code === 'ESTALE') {
+      const replaced = 'its program was replaced while it was called';
+      throw new ErrnoError(code, { operation: name, reason: replaced, remedy: 'call it again', cause });
+    }
+    throw new ErrnoError(code, { operation: name, reason, cause });
+  }
+}
+
 export function operatorTool(catalogue: Catalogue, name: string, hit: ToolHit): OperatorTool {
   const { input, output } = schemasOf(catalogue, hit, name);
   const cap = textIn(catalogue, hit, name, 'cap') ?? '';
@@ -95,19 +110,22 @@ export function operatorTool(catalogue: Catalogue, name: string, hit: ToolHit): 
     const flooded = new AbortController();
     const take = (chunk: Buffer) => {
       bytes += chunk.length;
-      if (output === undefined) call.print(chunk);
-      else if (bytes > toolOutputBytes) flooded.abort();
+      if (output === undefined) return call.print(chunk);
+      if (bytes > toolOutputBytes) flooded.abort();
       else held.push(chunk);
+      return undefined;
     };
-    const { exitCode, signal, timedOut } = await call.runTool({
-      name,
-      program: { path: hit.program ?? '', identity: hit.identity ?? '' },
-      input: Buffer.from(JSON.stringify(call.input)),
-      grants,
-      timeoutMilliseconds: grants.quota.wallTime ?? toolMilliseconds,
-      signal: AbortSignal.any([call.signal, flooded.signal]),
-      onOutput: (stream, chunk) => (stream === 'stdout' ? take(chunk) : call.printError(chunk)),
-    });
+    const { exitCode, signal, timedOut } = await told(name, () =>
+      call.runTool({
+        name,
+        program: { path: hit.program ?? '', identity: hit.identity ?? '' },
+        input: Buffer.from(JSON.stringify(call.input)),
+        grants,
+        timeoutMilliseconds: grants.quota.wallTime ?? toolMilliseconds,
+        signal: AbortSignal.any([call.signal, flooded.signal]),
+        onOutput: (stream, chunk) => (stream === 'stdout' ? take(chunk) : call.printError(chunk)),
+      }),
+    );
     if (flooded.signal.aborted) {
       const reason = `the tool said more than the ${toolOutputBytes} bytes that a checked answer may have`;
       throw new ErrnoError('EIO', { operation: name, reason });

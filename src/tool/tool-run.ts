@@ -15,8 +15,9 @@ export interface ToolCall extends Pick<AgentViewRequest, 'roots' | 'run' | 'runT
   readonly hands: Hands;
   /** What the fork changes, as text: all of it, or below a path. */
   diff(path: string | undefined, onText: (text: string) => void): Promise<void>;
-  print(bytes: Buffer | string): void;
-  printError(bytes: Buffer | string): void;
+  /** Whoever has more to say waits for what is returned. */
+  print(bytes: Buffer | string): void | Promise<void>;
+  printError(bytes: Buffer | string): void | Promise<void>;
   /** A line of its own, with the tool's name. */
   complain(text: string): void;
   /** The caller has gone. */

@@ -2,15 +2,16 @@
  * The socket of one view. It is in a directory of the store, which is its person's alone, and that directory alone is shown in the jail:
  * whoever can connect is in that jail. A directory whose process was killed is taken away by the next one.
  */
-import { chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, closeSync, constants, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { fromSystemError } from '../base/errno.js';
+import { viewConnections } from '../base/limits.js';
 import { uniqueName } from '../base/unique-name.js';
 
 const socketName = 'view.sock';
-/** PID.NAME, of the process that serves it. */
-const directoryName = /^(\d+)\./;
+/** PID.START.NAME, of the process that serves it: a number that another process has by now does not keep it. */
+const directoryName = /^(\d+)\.(\d+)\./;
 
 export interface ViewSocket {
   readonly directory: string;
@@ -18,10 +19,23 @@ export interface ViewSocket {
   close(): void;
 }
 
+/** When the kernel started it, in ticks since the boot; undefined where it has ended. */
+function startOf(pid: number): string | undefined {
+  let text: string;
+  try {
+    text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  } catch {
+    return undefined;
+  }
+  // Its name comes second and may hold anything; what counts is after it: the state, and the start as the twentieth.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
+}
+
 function removeLeft(views: string): void {
   for (const name of readdirSync(views)) {
-    const pid = directoryName.exec(name)?.[1];
-    if (pid !== undefined && !existsSync(`/proc/${pid}`)) rmSync(join(views, name), { recursive: true, force: true });
+    const [, pid, start] = directoryName.exec(name) ?? [];
+    if (start !== startOf(Number(pid))) rmSync(join(views, name), { recursive: true, force: true });
   }
 }
 
@@ -29,7 +43,7 @@ function removeLeft(views: string): void {
 export function ownDirectory(views: string): string {
   mkdirSync(views, { recursive: true, mode: 0o700 });
   removeLeft(views);
-  const directory = join(views, `${process.pid}.${uniqueName()}`);
+  const directory = join(views, `${process.pid}.${startOf(process.pid)}.${uniqueName()}`);
   mkdirSync(directory, { mode: 0o700 });
   return directory;
 }
@@ -47,6 +61,7 @@ export async function listenForCalls(views: string, connected: (socket: Socket) 
     socket.once('close', () => sockets.delete(socket));
     connected(socket);
   });
+  server.maxConnections = viewConnections;
   // By its descriptor: a path of the store may be longer than the address of a socket.
   const descriptor = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
   const close = () => {

@@ -7,7 +7,7 @@ import { checkout } from './program.js';
 export const cannotCompile: string | undefined =
   spawnSync('gcc', ['--version']).status === 0 ? undefined : 'gcc is not installed';
 
-export type AttackProgram = 'attack' | 'calls' | 'exchange' | 'hunt' | 'race' | 'tracer';
+export type AttackProgram = 'attack' | 'caller' | 'calls' | 'exchange' | 'hunt' | 'race' | 'tracer';
 
 /** Static, so that it runs wherever it is put. */
 export function compileAttackProgram(directory: string, name: AttackProgram = 'attack'): string {

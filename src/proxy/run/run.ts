@@ -175,7 +175,7 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
       starter: request.starter,
       onOutput: (stream, chunk) => {
         if (request.keepsNoOutput !== true) streams[stream].add(chunk);
-        void request.onOutput?.(stream, chunk);
+        return request.onOutput?.(stream, chunk);
       },
       onHeld: watch.held,
       channels: servers?.channels,
