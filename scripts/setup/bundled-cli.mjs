@@ -4,7 +4,7 @@
  * loader alone costs a quarter of a start. What is seldom needed, `authority.cjs` of the hook's
  * and `shell.cjs`, the shell parser, `mcp.cjs`, the official MCP SDK, `vfs.cjs`, the virtual filesystem,
  * `s3.cjs`, Amazon's SDK, `objects.cjs`, an agent's view and its tools, and `migration.cjs`, stores of older formats, is read when it is
- * imported.
+ * imported. `bridge.cjs` is run by jails of tool sources.
  */
 
 import { existsSync } from 'node:fs';
@@ -27,6 +27,7 @@ const options = {
     s3: 'src/vfs/engines/s3/s3-sdk.ts',
     objects: 'src/tool/served-objects.ts',
     migration: 'src/vault/migration/migrate-store.ts',
+    bridge: 'src/tool/source/http-bridge.ts',
   },
   outExtension: { '.js': '.cjs' },
   bundle: true,

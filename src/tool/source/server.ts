@@ -91,7 +91,7 @@ export class RunningServer {
     const run = async (): Promise<BesideEnd> => {
       let identity: string;
       try {
-        writeFileSync(path, startText(server), { mode: 0o700 });
+        writeFileSync(path, startText(server, grants), { mode: 0o700 });
         // Root's servers are other users on the host; nobody else gets this far, since the store is its person's.
         chmodSync(path, 0o755);
         chmodSync(directory, 0o755);
