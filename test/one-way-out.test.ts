@@ -13,6 +13,7 @@ const ways: Readonly<Record<string, string>> = {
   'src/compose.ts': 'warnings of the store, by the same function',
   'src/compose-store.ts': 'that the store was migrated, by the same function',
   'src/hook/streams.ts': 'the same way, without loading the verbs',
+  'src/tool/source/http-bridge.ts': 'in a jail: its streams are read by ctx, which prints neither as it is',
 };
 const writes =
   /\b(?:process\s*\.\s*(?:stdout|stderr)|console)\s*\.\s*(?!isTTY|columns|rows|once|on\b|off\b|setMaxListeners)\w+\s*\(|writeSync\(\s*[12]\s*,/;
