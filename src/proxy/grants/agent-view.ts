@@ -1,4 +1,4 @@
-/** Whether an agent has a view in its jail, and where that stands. */
+/** The view that an agent has in its jail, and where that stands. */
 import { accessSync, constants } from 'node:fs';
 import { contains } from '../../authority/absolute-path.js';
 import type { Authority } from '../../authority/authority.js';
@@ -17,7 +17,7 @@ const viewTarget = objectsPath;
 /** The directory of the view's socket; native/object has the same. */
 const socketTarget = '/run/ctx';
 
-/** A policy without a rule about objects shows none: such an agent has no view. */
+/** Whether an agent misses anything without a view: its policy has a rule about objects. */
 function seesObjects({ policy, identity }: Authority): boolean {
   return policy.rules.some(
     ({ subject, class: of }) => subject === identity.label.type && ['tool', 'agent', 'shared', 'model'].includes(of),
@@ -65,11 +65,11 @@ export async function agentViewFor(
   { agent, authority, roots, tool }: Pick<ResolvedAuthority, 'agent' | 'authority' | 'roots'> & CalledTool,
   runs: Pick<AgentViewRequest, 'run' | 'runTool' | 'runServer'>,
 ): Promise<OfferedView> {
-  const isSeen = tool !== undefined || (agent !== undefined && seesObjects(authority));
-  if (views === undefined || !isSeen) return { view: undefined, warnings: [] };
+  if (views === undefined || (tool === undefined && agent === undefined)) return { view: undefined, warnings: [] };
   const reason = obstacle(authority);
   if (reason !== undefined) {
-    return { view: undefined, warnings: [`the agent's tools are not at ${viewTarget}: ${reason}`] };
+    const isMissed = tool !== undefined || seesObjects(authority);
+    return { view: undefined, warnings: isMissed ? [`the agent's tools are not at ${viewTarget}: ${reason}`] : [] };
   }
   const view = await views({
     agent: agent?.name,
