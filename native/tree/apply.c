@@ -87,12 +87,10 @@ static enum replaced put(struct apply *apply, const char *path, bool dated) {
 /* What is gone already is done: a plan can be run again after an interruption. */
 static enum replaced remove_entry(struct apply *apply, const char *path) {
   struct place place;
-  const struct found nothing = {.state = FOUND_NOTHING};
   if (!find_place(apply, path, &place)) {
     if (errno == ENOENT || errno == ENOTDIR) return REPLACED;
     fail(errno, "open parent", path);
   }
-  if (place.expected != NULL) sweep(&place, &nothing);
   bool at_top = place.parent == apply->root.root;
   enum replaced replaced = take_away(&place);
   if (at_top) anchor_forget(&apply->root); /* what was removed may be the parent remembered */
@@ -171,7 +169,7 @@ static void do_record(struct apply *apply, const char *action, const char *path,
   if (!beside) apply->knows_above = false;
   let_wanted_go();
   enum replaced replaced = do_action(apply, action, path);
-  apply->knows_above = replaced == LATER;
+  apply->knows_above = replaced == LATER || strcmp(action, "remove") == 0;
   bool began = apply->beside.building;
   if (replaced == LATER && !began) return;
   if (apply->options->forward && !is_top_path(path) && replaced != CLASHED) date_action(apply, action, path, NULL);

@@ -52,7 +52,7 @@ static const char *verdict(struct resolver *layers, struct anchor *root, const c
 
 int compare_verb(const struct options *options) {
   struct resolver layers = {.root = open_layers(&options->layers)};
-  struct anchor root = {.root = open_named_root(options->to)};
+  struct anchor root = {.root = open_named_root(options->to), .reads = true};
   struct records records = read_records();
   for (const char *path; (path = next_record(&records)) != NULL;) {
     if (!is_plain_path(path) && !is_top_path(path)) fail(EINVAL, "compare", path);

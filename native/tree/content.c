@@ -135,6 +135,28 @@ static bool same_target(int left_directory, int right_directory, const char *lef
   return a >= 0 && a == b && memcmp(buffer, right, (size_t)a) == 0;
 }
 
+/* -1: not what was seen, or of a layer that is being written. */
+static int open_layer_file(int directory, const char *name, struct stat *status) {
+  int fd = open_seen_regular(directory, name, status);
+  if (fd < 0 && errno != ENOENT && errno != ENXIO && errno != ELOOP) fail_here(errno, "open");
+  return fd;
+}
+
+static bool is_same_inode(const struct stat *left, const struct stat *right) {
+  return left->st_dev == right->st_dev && left->st_ino == right->st_ino;
+}
+
+bool same_content_as(int directory, const struct stat *status, const char *name, int open, const struct stat *opened) {
+  if (status->st_size != opened->st_size) return false;
+  if (status->st_size == 0 || is_same_inode(status, opened)) return true;
+  struct stat now = *status;
+  int fd = open_layer_file(directory, name, &now);
+  if (fd < 0) return false;
+  bool same = now.st_size == opened->st_size && same_bytes(fd, &now, open, opened);
+  close(fd);
+  return same;
+}
+
 bool same_content(int left_directory, const struct stat *left, int right_directory, const struct stat *right,
                   const char *left_name, const char *right_name) {
   if ((left->st_mode & S_IFMT) != (right->st_mode & S_IFMT)) return false;
@@ -142,21 +164,15 @@ bool same_content(int left_directory, const struct stat *left, int right_directo
   if (S_ISCHR(left->st_mode) || S_ISBLK(left->st_mode)) return left->st_rdev == right->st_rdev;
   if (!S_ISREG(left->st_mode)) return true;
   if (left->st_size != right->st_size) return false;
-  if (left->st_size == 0 || (left->st_dev == right->st_dev && left->st_ino == right->st_ino)) return true;
-  struct stat a, b;
-  int left_fd = open_regular(left_directory, left_name, &a);
-  if (left_fd < 0 && (errno == ENOENT || errno == ENXIO || errno == ELOOP))
-    return false; /* of a layer that is being written */
-  if (left_fd < 0) fail_here(errno, "open");
-  int right_fd = open_regular(right_directory, right_name, &b);
-  if (right_fd < 0) {
+  if (left->st_size == 0 || is_same_inode(left, right)) return true;
+  struct stat now = *right;
+  int fd = open_seen_regular(right_directory, right_name, &now);
+  if (fd < 0) {
     if (errno != ENOENT && errno != ENXIO && errno != ELOOP && errno != EACCES && errno != EPERM)
       fail_here(errno, "open");
-    close(left_fd);
     return false; /* replaced a moment ago, or not ours to read: whoever asks must not take it for the same */
   }
-  bool same = a.st_size == b.st_size && same_bytes(left_fd, &a, right_fd, &b);
-  close(left_fd);
-  close(right_fd);
+  bool same = same_content_as(left_directory, left, left_name, fd, &now);
+  close(fd);
   return same;
 }

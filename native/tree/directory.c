@@ -84,13 +84,21 @@ int open_regular(int parent, const char *name, struct stat *status) {
   return open_seen_regular(parent, name, status);
 }
 
+/* The time of reading is the person's, and writing it down costs as much as reading a small file. Refused for files of
+ * others. */
+int open_unnoticed(int parent, const char *name) {
+  const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  int fd = openat(parent, name, flags | O_NOATIME);
+  return fd >= 0 || errno != EPERM ? fd : openat(parent, name, flags);
+}
+
 /* A type that must not be opened (a device may act on it) is turned away before, a swapped one after. */
 int open_seen_regular(int parent, const char *name, struct stat *status) {
   if (!S_ISREG(status->st_mode)) {
     errno = ENXIO;
     return -1;
   }
-  int fd = openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  int fd = open_unnoticed(parent, name);
   if (fd < 0) return -1;
   int error = fstat(fd, status) != 0 ? errno : S_ISREG(status->st_mode) ? 0 : ENXIO;
   if (error == 0) return fd;
@@ -220,6 +228,19 @@ void anchor_forget(struct anchor *anchor) {
   anchor->parent = NULL;
 }
 
+static bool is_known_missing(const struct anchor *anchor, const char *path, size_t length) {
+  return anchor->missing != NULL && strncmp(anchor->missing, path, length) == 0 && anchor->missing[length] == '\0';
+}
+
+static void remember_missing(struct anchor *anchor, const char *path, size_t length) {
+  if (!anchor->reads) return;
+  anchor->why = errno;
+  free(anchor->missing);
+  anchor->missing = allocate(length + 1);
+  memcpy(anchor->missing, path, length);
+  errno = anchor->why;
+}
+
 int anchor_parent(struct anchor *anchor, const char *path, const char **name) {
   const char *slash = strrchr(path, '/');
   *name = slash == NULL ? path : slash + 1;
@@ -231,8 +252,9 @@ int anchor_parent(struct anchor *anchor, const char *path, const char **name) {
   bool below = anchor->parent != NULL && anchor->parent_length < length &&
                memcmp(anchor->parent, path, anchor->parent_length) == 0 && path[anchor->parent_length] == '/';
   size_t known = below ? anchor->parent_length + 1 : 0;
+  if (is_known_missing(anchor, path, length)) return errno = anchor->why, -1;
   int fd = open_beneath(below ? anchor->parent_fd : anchor->root, path + known, length - known);
-  if (fd < 0) return -1;
+  if (fd < 0) return remember_missing(anchor, path, length), -1;
   anchor_forget(anchor);
   anchor->parent = allocate(length + 1);
   memcpy(anchor->parent, path, length);

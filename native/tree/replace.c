@@ -75,13 +75,17 @@ static struct stat status_of(const struct place *place, const char *name) {
   return status;
 }
 
-static bool is_as_expected(const struct place *place, const char *name) {
+/* `open`: a descriptor of what stands there, where it is a file that was opened already; or -1. */
+static bool is_as_expected(const struct place *place, const char *name, int open) {
   const struct found *expected = place->expected;
   struct stat status;
-  if (expected->state != FOUND_ENTRY || fstatat(place->parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return false;
+  if (expected->state != FOUND_ENTRY) return false;
+  int looked = open >= 0 ? fstat(open, &status) : fstatat(place->parent, name, &status, AT_SYMLINK_NOFOLLOW);
+  if (looked != 0) return false;
   if ((status.st_mode & S_IFMT) != (expected->status.st_mode & S_IFMT)) return false;
   if (S_ISREG(status.st_mode) && ((status.st_mode ^ expected->status.st_mode) & 0777) != 0) return false;
   if (S_ISDIR(status.st_mode)) return true;
+  if (open >= 0) return same_content_as(expected->directory, &expected->status, place->name, open, &status);
   return same_content(expected->directory, &expected->status, place->parent, &status, place->name, name);
 }
 
@@ -97,7 +101,7 @@ static void discard(const struct place *place, const char *name, int leased) {
 static enum verdict discard_expected(const struct place *place, const char *name) {
   int held = lease(place, name);
   if (held < 0 && errno == EAGAIN) return BUSY;
-  bool expected = is_as_expected(place, name);
+  bool expected = is_as_expected(place, name, held);
   enum verdict verdict = OTHER;
   if (held >= 0 && is_wanted(held)) return close(held), BUSY;
   if (expected && S_ISDIR(place->expected->status.st_mode)) {
@@ -213,7 +217,7 @@ static bool put_back(const struct place *place, const char *old, const struct st
 
 /* Filesystems that cannot exchange: looked at right before. */
 static enum replaced put_over(const struct place *place, const char *temporary) {
-  if (!is_as_expected(place, place->name)) {
+  if (!is_as_expected(place, place->name, -1)) {
     if (unlink_in(place, temporary, 0) != 0) fail(errno, "remove", place->path);
     return CLASHED;
   }
@@ -309,11 +313,17 @@ enum replaced put_unnamed_in_place(const struct place *place, int fd) {
 }
 
 static enum replaced take_expected(const struct place *place) {
+  static const struct found nothing = {.state = FOUND_NOTHING};
   char old[64];
   name_beside(place, "old", old);
   for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
     if (rename_with(place, place->name, old, RENAME_NOREPLACE) != 0) {
       if (errno == ENOENT) return REPLACED;
+      if (errno == EEXIST) {
+        /* Left by a run that was killed. */
+        sweep(place, &nothing);
+        continue;
+      }
       if (errno != EINVAL && errno != ENOSYS) fail(errno, "rename", place->path);
       return discard_expected(place, place->name) == GONE ? REPLACED : CLASHED;
     }
@@ -338,12 +348,12 @@ enum replaced take_away(const struct place *place) {
     if ((errno == EISDIR || errno == EPERM) && unlink_in(place, place->name, AT_REMOVEDIR) == 0) return REPLACED;
     fail(errno, "remove", place->path);
   }
-  struct stat status;
-  if (fstatat(place->parent, place->name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+  if (expected->state != FOUND_ENTRY) {
+    struct stat status;
+    if (fstatat(place->parent, place->name, &status, AT_SYMLINK_NOFOLLOW) == 0) return CLASHED;
     if (errno != ENOENT) fail(errno, "stat", place->path);
     return REPLACED;
   }
-  if (expected->state != FOUND_ENTRY) return CLASHED;
   if (S_ISDIR(expected->status.st_mode)) {
     if (unlink_in(place, place->name, AT_REMOVEDIR) == 0 || errno == ENOENT) return REPLACED;
     if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR) fail(errno, "remove", place->path);

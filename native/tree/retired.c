@@ -47,11 +47,14 @@ static void note_wanted(int signal_number) {
  */
 int lease(const struct place *place, const char *name) {
   struct stat status;
-  int fd = openat(place->parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  int fd = open_unnoticed(place->parent, name);
   errno = 0;
   if (fd < 0) return -1;
   if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1) {
-    signal(SIGIO, note_wanted); /* what the kernel sends to whoever holds a lease that another one wants */
+    static bool listens;
+    /* What the kernel sends to whoever holds a lease that another one wants. */
+    if (!listens) signal(SIGIO, note_wanted);
+    listens = true;
     if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0) return fd;
   } else {
     errno = 0;

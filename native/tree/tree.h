@@ -155,6 +155,7 @@ void know_root(struct known_root root);
 bool is_known_root(const char *path);
 /* A regular file for reading; *status is of the fd. Never blocks, never follows; another type is ENXIO. */
 int open_regular(int parent, const char *name, struct stat *status);
+int open_unnoticed(int parent, const char *name); /* whatever it is, without its time of reading */
 /* The same for an entry whose status is known. */
 int open_seen_regular(int parent, const char *name, struct stat *status);
 /* Relative, no empty, `.` or `..` component. */
@@ -168,6 +169,9 @@ struct anchor {
   int root, parent_fd;
   char *parent;
   size_t parent_length;
+  bool reads;    /* nothing is made meanwhile: a directory that is missing stays so */
+  char *missing; /* the last one */
+  int why;
 };
 /* The fd of the directory that holds `path` (owned by the anchor), or -1 with errno; *name is the last component. */
 int anchor_parent(struct anchor *anchor, const char *path, const char **name);
@@ -259,6 +263,8 @@ int copy_content(int from, int to, const struct stat *status, atomic_ullong *cop
 int copy_user_attributes(int from, int to);
 bool same_content(int left_directory, const struct stat *left, int right_directory, const struct stat *right,
                   const char *left_name, const char *right_name);
+/* The same for a file that is open; its offset is not used. */
+bool same_content_as(int directory, const struct stat *status, const char *name, int open, const struct stat *opened);
 
 /* blake3.c */
 struct blake3 {

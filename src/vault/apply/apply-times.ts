@@ -70,8 +70,9 @@ interface DatedProducts {
 async function datedProducts(tree: Tree, writing: Writing): Promise<DatedProducts> {
   const { root, uppers, lowers, steps, touched, left } = writing;
   const isProduct = productsIn(root);
-  const put = steps.flatMap(({ action, path }) => (action === 'put' ? [path] : []));
-  const products = new Set([...put, ...touched].filter(isProduct));
+  const products = new Set<string>();
+  for (const { action, path } of steps) if (action === 'put' && isProduct(path)) products.add(path);
+  for (const path of touched) if (isProduct(path)) products.add(path);
   if (products.size === 0) return { paths: products };
   const isSource = (path: string) => !isGitData(path) && !isProduct(path);
   const before = await oldestOf(tree, root, new Set(left.filter(isSource)));
@@ -92,7 +93,8 @@ interface Unmoved {
 async function unmovedOf(tree: Tree, { uppers, lowers, steps, sameContent }: Writing): Promise<Unmoved> {
   const listed = lowers.length === 0 ? [] : await tree.times({ uppers, lowers, known: true });
   if (listed.length === 0) return { known: [], kept: new Set() };
-  const put = new Set(steps.flatMap(({ action, path }) => (action === 'put' ? [path] : [])));
+  const put = new Set<string>();
+  for (const { action, path } of steps) if (action === 'put') put.add(path);
   const times = listed.filter(({ path, state }) => put.has(path) || state === 'same');
   const wanted = new Set(times.flatMap(({ path, links }) => (links !== undefined && put.has(path) ? [links] : [])));
   const isKnown = ({ state, links }: FileTime) => state === 'same' && links !== undefined && wanted.has(links);

@@ -336,9 +336,10 @@ async function applyJudged(apply: JudgedApply): Promise<Applied> {
     planOf: (key, root, steps) => {
       const { touched = [], heldBack: held = [] } = plans.byRoot.get(key) ?? {};
       const [uppers, lowers] = [forkTrees(fork, key), treesOf(fork.paths, fork.meta.base, key)];
-      const sameContent = new Set((byRoot.get(key) ?? []).flatMap(({ content, path }) => (content ? [] : [path])));
+      const ofRoot = byRoot.get(key) ?? [];
+      const sameContent = new Set(ofRoot.filter(({ content }) => !content).map(({ path }) => path));
       const written = new Set(steps.map(({ path }) => path));
-      const left = (byRoot.get(key) ?? []).map(({ path }) => path).filter((path) => !written.has(path));
+      const left = ofRoot.filter(({ path }) => !written.has(path)).map(({ path }) => path);
       return timedPlan(fork.tree, { root, uppers, lowers, steps, touched, sameContent, held, left });
     },
     lock,

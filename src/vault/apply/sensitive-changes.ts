@@ -74,6 +74,8 @@ async function withScratch<T>(fork: OpenFork, act: (directory: string) => Promis
   }
 }
 
+const isGitName = /\/\.git$/i;
+
 /** Of a shown path, which is a plain one below the workspace or absolute: `resolve` costs more than all else here. */
 const wholePath = (top: string, path: string) =>
   path.startsWith('/') || path === '.' || top === '/' ? posix.resolve(top, path) : `${top}/${path}`;
@@ -95,7 +97,7 @@ export async function judgeChanges(
   const outside: (readonly [Change, whole: string])[] = [];
   for (const change of changes) {
     const whole = wholePath(top, change.path);
-    const isItself = /\/\.git$/i.test(whole);
+    const isItself = isGitName.test(whole);
     const place = placeOf(isItself ? posix.join(whole, 'HEAD') : whole);
     if (place === undefined) outside.push([change, whole]);
     else inside.push({ change, place, whole });
@@ -129,10 +131,9 @@ export async function judgeChanges(
   return {
     fork: home.fork,
     layer,
-    sensitive: changes.flatMap(({ path }) => {
-      const reason = why.get(path);
-      return reason === undefined ? [] : [{ path, why: reason }];
-    }),
+    sensitive: changes
+      .filter(({ path }) => why.has(path))
+      .map(({ path }) => ({ path, why: why.get(path) ?? 'it is sensitive' })),
     dropped: home.dropped,
     problems: home.problems,
     forget: () => {

@@ -27,6 +27,13 @@ export interface Written {
   readonly times: ReadonlyMap<string, bigint>;
 }
 
+/** Without a list for each: they are many. */
+function pathsOf(steps: readonly Step[], wanted: Step['action']): Set<string> {
+  const paths = new Set<string>();
+  for (const { action, path } of steps) if (action === wanted) paths.add(path);
+  return paths;
+}
+
 /** Steps as people name them, told as the program has done them. */
 export function stepsDone(
   roots: Roots,
@@ -35,8 +42,11 @@ export function stepsDone(
   tell: ((step: Step) => void) | undefined,
 ): ((path: string) => void) | undefined {
   if (tell === undefined) return undefined;
-  const removed = new Set(steps.flatMap(({ action, path }) => (action === 'remove' ? [path] : [])));
-  return (path) => tell({ action: removed.has(path) ? 'remove' : 'put', path: shownPath(roots, key, path) });
+  const actions = new Set(steps.map(({ action }) => action));
+  // Of a list of one kind nothing has to be looked up.
+  const removed = actions.size > 1 ? pathsOf(steps, 'remove') : undefined;
+  const isRemoved = (path: string) => removed?.has(path) ?? actions.has('remove');
+  return (path) => tell({ action: isRemoved(path) ? 'remove' : 'put', path: shownPath(roots, key, path) });
 }
 
 /** Stands while it writes. */

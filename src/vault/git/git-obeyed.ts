@@ -209,6 +209,7 @@ export async function obeyedPaths(request: ObeyedRequest): Promise<ObeyedPaths> 
   return {
     whyObeyed: (path, isLink) => {
       if (isNamed(path, isLink)) return 'your git configuration names it, or the directory it is in';
+      if (unknown.size === 0) return undefined;
       return [...unknown].find(([top]) => isIn(path, top) || (isLink && isIn(top, path)))?.[1];
     },
   };

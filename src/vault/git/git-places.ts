@@ -28,7 +28,8 @@ export const isThere: IsThere = (path) => {
   }
 };
 
-const parentOf = (path: string) => posix.dirname(path);
+/** Of whole paths without an end of slashes, as all are here: `posix.dirname` looks at each character. */
+const parentOf = (path: string) => path.slice(0, Math.max(1, path.lastIndexOf('/')));
 const isGit = (path: string) => /\/\.git$/i.test(path);
 
 const hasShape = (directory: string, has: IsThere) =>
@@ -72,7 +73,7 @@ export function placesBy(has: IsThere = isThere): (path: string) => GitPlace | u
 
 /** Outside of every repository: a change by which git would take the directory it is in for one. */
 export function makesRepository(path: string, has: IsThere): boolean {
-  const name = posix.basename(path);
+  const name = path.slice(path.lastIndexOf('/') + 1);
   if (name === 'HEAD') return true;
   return /^(?:objects|refs|commondir)$/.test(name) && has(posix.join(parentOf(path), 'HEAD'));
 }

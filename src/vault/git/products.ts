@@ -10,6 +10,9 @@ import { readSmallFile } from '../../base/small-file.js';
 interface IgnoreRule {
   /** Of a path relative to the directory of the rules. */
   matches(path: string): boolean;
+  /** Where it is one: all that it matches has this as its last name, or ends with this dot and what follows. */
+  readonly name?: string | undefined;
+  readonly extension?: string | undefined;
   readonly negated: boolean;
   readonly directoriesOnly: boolean;
 }
@@ -29,12 +32,19 @@ function expression(pattern: string): string {
   });
 }
 
+type Match = Pick<IgnoreRule, 'matches' | 'name' | 'extension'>;
+
 /** A name, or an ending of names, as most rules are: without an expression, which costs a list of many paths seconds. */
-function plainMatch(pattern: string): IgnoreRule['matches'] | undefined {
+function plainMatch(pattern: string): Match | undefined {
   const ending = pattern.startsWith('*') ? pattern.slice(1) : undefined;
   if (/[*?[\\/]/.test(ending ?? pattern)) return undefined;
-  if (ending !== undefined) return (path) => path.endsWith(ending);
-  return (path) => path.endsWith(pattern) && (path.length === pattern.length || path.at(-pattern.length - 1) === '/');
+  if (ending !== undefined) {
+    const extension = /^\.[^.]+$/.test(ending) ? ending : undefined;
+    return { matches: (path) => path.endsWith(ending), extension };
+  }
+  const matches = (path: string) =>
+    path.endsWith(pattern) && (path.length === pattern.length || path.at(-pattern.length - 1) === '/');
+  return { matches, name: pattern };
 }
 
 /** The rules of one file of them, in its order; each matches paths relative to the directory of the file. */
@@ -48,7 +58,7 @@ export function ignoreRules(text: string): readonly IgnoreRule[] {
     const pattern = directoriesOnly ? whole.slice(0, -1) : whole;
     if ((pattern.match(/[*?]/g) ?? []).length > mostWildcards) return [];
     const plain = plainMatch(pattern);
-    if (plain !== undefined) return [{ matches: plain, negated, directoriesOnly }];
+    if (plain !== undefined) return [{ ...plain, negated, directoriesOnly }];
     const anchored = pattern.includes('/');
     const body = expression(pattern.replace(/^\//, ''));
     try {
@@ -60,14 +70,63 @@ export function ignoreRules(text: string): readonly IgnoreRule[] {
   });
 }
 
+/** Rules by what they match, each with its place in their order: a long list of paths is compared with few of them. */
+interface RuleIndex {
+  readonly names: ReadonlyMap<string, readonly number[]>;
+  readonly extensions: ReadonlyMap<string, readonly number[]>;
+  readonly others: readonly number[];
+}
+
+function indexOf(rules: readonly IgnoreRule[]): RuleIndex {
+  const names = new Map<string, number[]>();
+  const extensions = new Map<string, number[]>();
+  const others: number[] = [];
+  const add = (map: Map<string, number[]>, key: string, at: number) => map.set(key, [...(map.get(key) ?? []), at]);
+  for (const [at, { name, extension }] of rules.entries()) {
+    if (name !== undefined) add(names, name, at);
+    else if (extension !== undefined) add(extensions, extension, at);
+    else others.push(at);
+  }
+  return { names, extensions, others };
+}
+
+/** The last rule that matches; `indexes` keeps what was made of each list. */
+function lastMatch(
+  rules: readonly IgnoreRule[],
+  indexes: WeakMap<readonly IgnoreRule[], RuleIndex>,
+  path: string,
+  isDirectory: boolean,
+): IgnoreRule | undefined {
+  if (rules.length === 0) return undefined;
+  let index = indexes.get(rules);
+  if (index === undefined) {
+    index = indexOf(rules);
+    indexes.set(rules, index);
+  }
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const dot = name.lastIndexOf('.');
+  let last = -1;
+  const consider = (places: readonly number[] = []) => {
+    for (const at of places) {
+      const rule = rules[at];
+      if (at > last && rule !== undefined && (isDirectory || !rule.directoriesOnly) && rule.matches(path)) last = at;
+    }
+  };
+  consider(index.names.get(name));
+  if (dot >= 0) consider(index.extensions.get(name.slice(dot)));
+  consider(index.others);
+  return rules[last];
+}
+
 /** `rulesIn` gives the rules of a directory, '' being the top. The last rule that matches decides, the deepest file of them first. */
 export function ignoredBy(rulesIn: (directory: string) => readonly IgnoreRule[]): (path: string) => boolean {
   const directories = new Map<string, boolean>([['', false]]);
+  const indexes = new WeakMap<readonly IgnoreRule[], RuleIndex>();
   const decide = (path: string, isDirectory: boolean): boolean => {
     for (let at = path.lastIndexOf('/'); ; at = path.lastIndexOf('/', at - 1)) {
       const rest = path.slice(at + 1);
       const rules = rulesIn(at < 0 ? '' : path.slice(0, at));
-      const rule = rules.findLast((each) => (isDirectory || !each.directoriesOnly) && each.matches(rest));
+      const rule = lastMatch(rules, indexes, rest, isDirectory);
       if (rule !== undefined) return !rule.negated;
       if (at <= 0) return false;
     }
