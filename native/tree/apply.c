@@ -132,10 +132,10 @@ static bool is_beside(const char *path, const char *other) {
   return length == (other_slash == NULL ? 0 : (size_t)(other_slash - other)) && memcmp(path, other, length) == 0;
 }
 
-/* A path that is not one of the unit's. */
-static void leave_unit(struct apply *apply) {
+/* A path that is not one of the unit's. A plan may name one twice, and come back to a directory later. */
+static void leave_unit(struct apply *apply, const char *path) {
   end_unit(apply);
-  if (are_units_full(apply)) name_units(apply);
+  if (are_units_full(apply) || is_of_unit(apply, path)) name_units(apply);
 }
 
 static enum replaced do_action(struct apply *apply, const char *action, const char *path) {
@@ -189,7 +189,7 @@ void put_records(struct apply *apply, size_t begin, size_t end, bool plain) {
     if (path == NULL || (!top && !is_plain_path(path))) fail(EINVAL, "apply", path == NULL ? "" : path);
     stop_where_wanted(apply);
     bool inside = is_inside_unit(apply, path);
-    if (!inside) leave_unit(apply);
+    if (!inside) leave_unit(apply, path);
     apply->action = action;
     working_on(path);
     bool beside = is_beside(path, last);

@@ -59,6 +59,8 @@ void know_link(struct apply *apply, const char *path);
 /* beside.c: the place of a directory of which nothing is there yet. False: it is made where it belongs. */
 bool begin_unit(struct apply *apply, const struct place *place, const struct found *found);
 bool is_inside_unit(const struct apply *apply, const char *path);
+/* Of one that waits: it is not at its place yet. */
+bool is_of_unit(const struct apply *apply, const char *path);
 /* What was put at `path` is reached from *anchor by what this answers. */
 const char *anchor_of_put(struct apply *apply, const char *path, struct anchor *anchor);
 /* Nothing more comes into it. */

@@ -159,6 +159,15 @@ bool is_inside_unit(const struct apply *apply, const char *path) {
   return apply->beside.building && starts_with(path, last_unit(apply)->place.path, apply->beside.prefix - 1);
 }
 
+bool is_of_unit(const struct apply *apply, const char *path) {
+  for (size_t i = 0; i < apply->beside.count; i++) {
+    const char *unit = apply->beside.units[i].place.path;
+    size_t length = strlen(unit);
+    if (strncmp(path, unit, length) == 0 && (path[length] == '/' || path[length] == '\0')) return true;
+  }
+  return false;
+}
+
 const char *anchor_of_put(struct apply *apply, const char *path, struct anchor *anchor) {
   struct beside *beside = &apply->beside;
   bool inside = is_inside_unit(apply, path);

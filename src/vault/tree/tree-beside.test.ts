@@ -93,6 +93,15 @@ describe('a directory that is new as a whole', () => {
     assert.ok((old ?? 0n) > (after ?? 0n) && (old ?? 0n) < (young ?? 0n));
   });
 
+  it('is whole where the plan names it twice, and comes back to it later', async () => {
+    const plan = makeTrees(20, ['new', 'other']);
+    write('upper/new/late');
+    const { clashes } = await put([...plan.slice(0, 10), ...plan, { action: 'put', path: 'new/late' }]);
+    assert.deepEqual(clashes.length, 9);
+    assert.deepEqual(names(), [...pathsOf(plan), 'new/late'].sort());
+    assert.equal(readFileSync(at('origin/new/late'), 'utf8'), 'upper/new/late');
+  });
+
   it('goes into one that the person makes meanwhile entry by entry, and what they saved there stays', async () => {
     const plan = makeTrees(300);
     const { child, ended } = await stoppedInside(plan);
