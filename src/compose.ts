@@ -70,7 +70,11 @@ export function composeHost(env: Host['environment'] = process.env, alone = fals
         directory,
         library: nativeProgram('fuse.node'),
       }),
-    views: async (asked: AgentViewRequest) => (await import('./tool/served-objects.js')).agentView(host, asked),
+    views: async (asked: AgentViewRequest) =>
+      (await import('./tool/served-objects.js')).agentView(host, asked, {
+        create: async (...child) => (await import('./sdk/operator/child-agents.js')).createChild(host, ...child),
+        set: async (...change) => (await import('./sdk/operator/child-agents.js')).setOfDescendant(host, ...change),
+      }),
     listSource: async (asked: ListedSource) => (await import('./tool/source/list-source.js')).listSource(host, asked),
     operatorDirectories: Object.freeze([root, configuration]),
     hidden: Object.freeze([store.directory, root, configuration, ...(system === undefined ? [] : [system])]),

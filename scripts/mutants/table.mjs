@@ -53,6 +53,13 @@ export const table = [
     why: 'whoever may write /var/lib/ctxfs would give every user tools',
     tests: ['e2e/agent-home'],
   },
+  {
+    file: 'src/objects/projection/visible.ts',
+    from: 'return line.length === 0 ? undefined : line;',
+    to: 'return line;',
+    why: 'an agent could write its own control files, and give itself whatever its parent has',
+    tests: ['projection/visible'],
+  },
   // Rows of tables.
   {
     file: 'src/authority/excess.ts',

@@ -108,14 +108,14 @@ describe('a decision', () => {
     assert.deepEqual([step, code], ['agent policy', 'EACCES']);
     assert.equal(
       coach(reason),
-      "the agent's policy has no `allow coder_t tool:fs.write execute`; an operator can add that line to agent/coder.d/policy",
+      "the agent's policy (agent/coder.d/policy) does not allow it; an operator would add: allow coder_t tool:fs.write execute",
     );
   });
 
   it('needs the policy of the tool as well, where it has one', () => {
     const { reason, step } = refusal({ name: 'sh' });
     assert.equal(step, 'object policy');
-    assert.match(coach(reason), /`allow coder_t tool:sh execute`/);
+    assert.match(coach(reason), /an operator would add: allow coder_t tool:sh execute$/);
     const { policy: _policy, ...bare } = good.object;
     assert.equal(decide({ ...good, object: bare }).allowed, true);
     const empty = { ...bare, policy: parsePolicy('', 'tool/fs.read.d/policy') };

@@ -98,6 +98,11 @@ function octal(mode: number): string {
   return mode.toString(8).padStart(4, '0');
 }
 
+/** The line that is missing, as it would stand in the file. */
+function added(subject: string, grant: Grant): string {
+  return `an operator would add: allow ${subject} ${printGrant(grant)}`;
+}
+
 export function coach(reason: Reason): string {
   switch (reason.kind) {
     case 'wrong credential':
@@ -119,9 +124,9 @@ export function coach(reason: Reason): string {
     case 'level':
       return `${reason.grant.class}:${reason.grant.name} is of level s${reason.object}, above the agent's s${reason.subject}`;
     case 'no agent rule':
-      return `the agent's policy has no \`allow ${reason.subject} ${printGrant(reason.grant)}\`; an operator can add that line to ${visible(reason.file)}`;
+      return `the agent's policy (${visible(reason.file)}) does not allow it; ${added(reason.subject, reason.grant)}`;
     case 'no object rule':
-      return `the policy of ${reason.grant.class}:${reason.grant.name} has no \`allow ${reason.subject} ${printGrant(reason.grant)}\`; an operator can add that line to ${visible(reason.file)}`;
+      return `the policy of ${reason.grant.class}:${reason.grant.name} itself (${visible(reason.file)}) does not allow it; ${added(reason.subject, reason.grant)}`;
     case 'outside the view':
       return `${visible(reason.path)} is outside the surface; an operator can add \`--${reason.access} ${visible(reason.path)}\` or a line to the mount file`;
     case 'read-only':

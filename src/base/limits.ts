@@ -467,6 +467,9 @@ export const rcloneStartMilliseconds = 30_000;
 /** A file that `fs.replace` changes: it is in memory as a whole. */
 export const toolReplacedBytes = 64 * 1024 * 1024;
 
+/** An agent makes children by itself: a person has to be able to look through them. */
+export const childrenOfAgent = 64;
+
 /** Calls of one view at the same time; what comes beyond them is EAGAIN. */
 export const viewCalls = 32;
 

@@ -36,12 +36,14 @@ export class Dispatch {
   readonly #locks: LockRequests;
   /** Of an engine that answers at once: one reply at a time is written, and sent before the next one begins. */
   readonly #shared: Buffer | undefined;
+  readonly #laterWrites: boolean;
   readonly #serve: ReadonlyMap<number, Serve>;
 
   constructor(options: DispatchOptions) {
     this.#fs = options.filesystem;
     this.#operations = new Operations(options);
     this.#locks = new LockRequests(options.filesystem);
+    this.#laterWrites = options.laterWrites === true;
     const isImmediate = options.filesystem.capabilities.immediate;
     this.#shared = isImmediate ? Buffer.allocUnsafeSlow(outHeaderBytes + mostWriteBytes + 4096) : undefined;
     this.#serve = this.#table();
@@ -55,7 +57,8 @@ export class Dispatch {
     const opcode = bytes.readUInt32LE(4);
     const unique = bytes.readBigUInt64LE(8);
     const serve = this.#serve.get(opcode);
-    const own = this.#shared === undefined || opcode === opcodes.setlkw;
+    const isLater = opcode === opcodes.setlkw || (opcode === opcodes.write && this.#laterWrites);
+    const own = this.#shared === undefined || isLater;
     const reply = own ? Buffer.allocUnsafe(replyBytes(opcode, bytes)) : (this.#shared ?? bytes);
     if (serve === undefined) return refused(reply, unique, -errno.ENOSYS);
     const request: Request = {

@@ -42,6 +42,8 @@ export interface DispatchOptions {
   readonly plainModes?: boolean | undefined;
   /** Locks are the tree's and not the kernel's: others than users of the mount take them, too. Without it, as the engine says. */
   readonly locks?: boolean | undefined;
+  /** Of an engine that answers at once: all but writes, which it answers later. It takes their bytes when it is asked. */
+  readonly laterWrites?: boolean | undefined;
   /** Links are ours and nobody else's text: they are handed out wherever they lead. */
   readonly ownLinks?: boolean | undefined;
 }

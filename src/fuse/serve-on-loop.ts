@@ -1,6 +1,6 @@
 /**
- * Serves a tree from Node's own event loop: for a process that has other things to do, and an engine that answers at once. The process
- * may never wait for whoever uses the tree, nor use it itself.
+ * Serves a tree from Node's own event loop: for a process that has other things to do, and an engine that answers at once, or writes
+ * later (`laterWrites`). The process may never wait for whoever uses the tree, nor use it itself.
  */
 import { closeSync, readSync, writeSync } from 'node:fs';
 import { ErrnoError, hasCode } from '../base/errno.js';
@@ -56,9 +56,11 @@ export function serveOnLoop({ filesystem, library, channel, ...options }: LoopSe
       return;
     }
     const reply = dispatch.answer(request, length);
-    if (reply instanceof Promise)
-      throw new ErrnoError('EIO', { operation: 'serve', reason: 'expected an answer at once' });
-    if (reply === undefined) return;
+    if (reply instanceof Promise) void reply.then((later) => send(descriptor, later));
+    else send(descriptor, reply);
+  };
+  const send = (descriptor: number, reply: Buffer | undefined) => {
+    if (reply === undefined || closing === undefined) return;
     try {
       writeSync(descriptor, reply);
     } catch (error) {

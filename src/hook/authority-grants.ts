@@ -27,7 +27,9 @@ export function authorityGrants(held: TaskAuthority, tools: ReadonlySet<string>,
     if (tools.has(name)) return undefined;
     const object = held.toolFacts(name);
     if (!object.exists) {
-      return policy.allows(identity.label.type, 'tool', name, 'execute') ? undefined : 'no policy grants it';
+      const { type } = identity.label;
+      if (policy.allows(type, 'tool', name, 'execute')) return undefined;
+      return `no policy grants it; an operator would add: allow ${type} tool:${name} execute`;
     }
     const { uid, gid } = identity;
     const question = { class: 'tool', name, permission: 'execute' } as const;

@@ -85,7 +85,7 @@ export interface EquipmentRequest {
   /** Locked by the caller, which closes it. */
   readonly opened: OpenFork;
   /** How tools of its agent run commands. */
-  readonly runs: Pick<AgentViewRequest, 'run' | 'runTool' | 'runServer'>;
+  readonly runs: Pick<AgentViewRequest, 'run' | 'runTool' | 'runServer' | 'pending'>;
 }
 
 /** The jail has the fork mounted, and nothing runs in it. */

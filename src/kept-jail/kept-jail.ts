@@ -16,7 +16,7 @@ import { commandsAtWork } from '../base/limits.js';
 import { Room, Turns } from '../base/turns.js';
 import { uniqueName } from '../base/unique-name.js';
 import type { RunningCommand } from '../jail/serve.js';
-import { executeInOwnJail } from '../proxy/execute.js';
+import { executeInOwnJail, settled } from '../proxy/execute.js';
 import { homesIn } from '../proxy/grants/agent-home.js';
 import { agentViewFor, viewServer } from '../proxy/grants/agent-view.js';
 import { mountingPlan } from '../proxy/grants/enforced-plan.js';
@@ -109,7 +109,7 @@ export class KeptJail {
     const id = uniqueName();
     const roots = [workspaceRoot, ...resolved.roots.map(rootKey)];
     let jail: KeptJail | undefined;
-    const runs = keptRuns(host, request, resolved.agent?.cwd ?? place.directory, () => jail);
+    const runs = { ...keptRuns(host, request, resolved.agent?.cwd ?? place.directory, () => jail), pending: [] };
     const opening = { store, tree, origin, owner, fork, onProgress, signal, beside: true, purpose: 'ctx jail start' };
     const opened = await openSettled(roots, (look) => openFork({ ...opening, look }));
     try {
@@ -139,7 +139,8 @@ export class KeptJail {
     const decided = await this.#decide(command);
     const leave = await this.#room.enter();
     try {
-      return await untilJoined(() => this.#exec(decided));
+      const envelope = await untilJoined(() => this.#exec(decided));
+      return await settled(envelope, this.#equipment.view);
     } finally {
       leave();
     }
@@ -282,7 +283,7 @@ export class KeptJail {
   ): Promise<Envelope> {
     const { group } = this.#equipment;
     if ((this.#request.trees ?? []).length > 0) throw cannotBeApart();
-    const runs = keptRuns(host, request, resolved.agent?.cwd ?? place.directory, () => this);
+    const runs = { ...keptRuns(host, request, resolved.agent?.cwd ?? place.directory, () => this), pending: [] };
     const { view } = await agentViewFor(host, place, { ...resolved, tool: undefined }, runs);
     const executing = executeInOwnJail(
       host,
@@ -311,6 +312,6 @@ export class KeptJail {
           }),
       },
     );
-    return executing.finally(() => view?.end());
+    return settled(await executing.finally(() => view?.end()), view);
   }
 }

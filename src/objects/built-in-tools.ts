@@ -13,6 +13,8 @@ export interface BuiltInTool {
 
 const path = { type: 'string', minLength: 1, description: 'relative to where the call is made, or in full' };
 
+const agentName = { type: 'string', minLength: 1, maxLength: 64 };
+
 function object(properties: Readonly<Record<string, unknown>>, required: readonly string[]) {
   return { type: 'object', properties, required, additionalProperties: false };
 }
@@ -94,5 +96,46 @@ export const builtInTools: readonly BuiltInTool[] = Object.freeze([
     name: 'fork.diff',
     description: 'What the fork changes in the workspace, as a unified diff.',
     input: object({ path }, []),
+  },
+  {
+    name: 'fork.checkpoint',
+    description: 'Saves a checkpoint of the fork when the running command has ended.',
+    input: object({ name: { type: 'string', minLength: 1, maxLength: 64 } }, []),
+  },
+  {
+    name: 'fork.rollback',
+    description: 'Takes the fork back when the running command has ended: to a checkpoint, or to before that command.',
+    input: object({ checkpoint: { type: 'string', minLength: 1, description: 'its number or name' } }, []),
+  },
+  {
+    name: 'agent.create',
+    description: 'Makes an agent that is a child of the caller, with at most what the caller has.',
+    input: {
+      type: 'object',
+      properties: {
+        name: agentName,
+        label: { type: 'string', minLength: 1, description: 'its type, such as reviewer_t, or a whole label' },
+        tools: { type: 'array', items: { type: 'string' }, description: 'tools that it may execute' },
+        model: { type: 'array', items: { type: 'string' }, description: 'models that it may use' },
+        shared: { type: 'object', description: 'names of spaces, each with a list of read, write' },
+        mount: {
+          type: 'array',
+          items: { type: 'array', items: { type: 'string' } },
+          description: 'rows of source, target, ro or rw, options; a source is a path that the caller sees',
+        },
+        policy: { type: 'string', description: 'further rules, one a line' },
+      },
+      required: ['name'],
+    },
+  },
+  {
+    name: 'agent.start',
+    description: 'Starts an agent.',
+    input: object({ name: agentName }, ['name']),
+  },
+  {
+    name: 'agent.stop',
+    description: 'Stops an agent.',
+    input: object({ name: agentName }, ['name']),
   },
 ]);

@@ -61,6 +61,11 @@ export interface BesideEnd {
   readonly timedOut: boolean;
 }
 
+/** What a tool asks of the fork, for when its command has ended: until then it is mounted. */
+export type ForkWork =
+  | { readonly kind: 'checkpoint'; readonly name: string | undefined }
+  | { readonly kind: 'rollback'; readonly checkpoint: string | undefined };
+
 export interface ToolRoot {
   readonly path: string;
   /** The directory of the fork that it is: itself, unless a mount shows that there, too. */
@@ -76,6 +81,8 @@ export interface AgentViewRequest {
   readonly roots: readonly ToolRoot[];
   /** In the workspace, for what looks at the fork. */
   readonly directory: string;
+  /** Filled by its tools; undefined where there is no fork. The run that made it sees to it at its end. */
+  readonly pending: ForkWork[] | undefined;
   run(command: BesideCommand): Promise<BesideEnd>;
   runTool(command: ToolCommand): Promise<BesideEnd>;
   runServer(command: ServerCommand): Promise<BesideEnd>;
@@ -96,8 +103,12 @@ export interface AgentView {
   readonly socketDirectory: string;
   /** HOME of an agent, as a link of the view. */
   readonly home: string | undefined;
+  /** Some of its files may be written. */
+  readonly isWritten: boolean;
   /** Serves both; what is returned is the jail's end of the channel by which the kernel's is handed over. */
   start(place: ViewPlace): Promise<number>;
+  /** Does what is pending, and says what became of it. The command has ended, and its fork is closed. */
+  settle(): Promise<readonly string[]>;
   /** Ends what it serves, calls that run too, and takes the socket away; also where nothing was started. */
   end(): Promise<void>;
 }

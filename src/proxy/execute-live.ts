@@ -83,7 +83,7 @@ export async function executeLive(host: Host, asked: LiveRequest): Promise<LiveE
   await resolved.permission.confirmDirectories();
   const startsIn = resolved.agent?.cwd ?? place.directory;
   const runs = runsBeside(host, () => ({ ...request, wait: false }), startsIn, executeLive);
-  const offered = await agentViewFor(host, place, { ...resolved, tool: undefined }, runs);
+  const offered = await agentViewFor(host, place, { ...resolved, tool: undefined }, { ...runs, pending: undefined });
   const viewOfDirectory = () => {
     refuseForkLimits(resolved.authority.quota);
     const agentHome = offered.view?.home;

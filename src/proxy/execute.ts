@@ -10,6 +10,7 @@ import { commandText } from '../vault/store/group.js';
 import { rootKey, workspaceRoot } from '../vault/store/layout.js';
 import { Member } from '../vault/store/member.js';
 import { closeFork, type OpenFork, openFork } from '../vault/vault.js';
+import type { AgentView } from './agent-views.js';
 import { homesIn } from './grants/agent-home.js';
 import { agentViewFor, viewServer } from './grants/agent-view.js';
 import { ownersOf } from './grants/jail-identity.js';
@@ -136,10 +137,13 @@ export async function execute(host: Host, asked: ExecRequest): Promise<Envelope>
   const request = await withTreesOf(host, read, resolved);
   let name = request.fork;
   const startsIn = resolved.agent?.cwd ?? place.directory;
-  const runs = runsBeside(host, () => ({ ...request, fork: name }), startsIn, execute);
-  const { view, warnings } = await agentViewFor(host, place, { ...resolved, tool: request.calledTool }, runs);
+  const pending = request.pending ?? [];
+  const runs = runsBeside(host, () => ({ ...request, fork: name, pending }), startsIn, execute);
+  const asking = { ...resolved, tool: request.calledTool };
+  const { view, warnings } = await agentViewFor(host, place, asking, { ...runs, pending });
+  let envelope: Envelope;
   try {
-    return await executeInOwnJail(
+    envelope = await executeInOwnJail(
       host,
       { ...request, view },
       {
@@ -162,4 +166,12 @@ export async function execute(host: Host, asked: ExecRequest): Promise<Envelope>
   } finally {
     await view?.end();
   }
+  // A command beside its caller leaves it to that one's end.
+  return request.pending === undefined ? settled(envelope, view) : envelope;
+}
+
+/** With what became of what its tools asked of the fork. */
+export async function settled(envelope: Envelope, view: AgentView | undefined): Promise<Envelope> {
+  const notes = (await view?.settle()) ?? [];
+  return notes.length === 0 ? envelope : { ...envelope, warnings: [...envelope.warnings, ...notes] };
 }

@@ -9,32 +9,31 @@ import { viewCalls } from '../base/limits.js';
 import { sha256 } from '../base/sha256.js';
 import { visible } from '../base/visible-text.js';
 import { builtInTools } from '../objects/built-in-tools.js';
-import type { Catalogue } from '../objects/projection/catalogue.js';
-import { type ToolHit, toolHit, type Viewer, verdictOnTool } from '../objects/projection/visible.js';
+import { type ToolHit, toolHit, verdictOnTool } from '../objects/projection/visible.js';
 import { checkedInput, type Schema } from '../objects/schema-check.js';
+import { agentTools } from './built-in/agent-tools.js';
 import { commandTools } from './built-in/command-tools.js';
 import { fileTools } from './built-in/file-tools.js';
+import { forkTools } from './built-in/fork-tools.js';
 import type { Calling } from './caller.js';
 import { Hands } from './hands.js';
 import { type OperatorTool, operatorTool } from './operator-tool.js';
 import type { ServedSources } from './source/served-sources.js';
 import type { ToolCall, ToolRun } from './tool-run.js';
 
-export interface Answering extends Pick<ToolCall, 'roots' | 'run' | 'runTool' | 'diff'> {
+export interface Answering
+  extends Pick<ToolCall, 'roots' | 'run' | 'runTool' | 'diff' | 'createAgent' | 'later' | 'catalogue' | 'viewer'> {
   /** Undefined: a person calls. */
   readonly agent: string | undefined;
   /** As many calls of this view are being answered as may be. */
   readonly isCrowded: boolean;
-  readonly catalogue: Catalogue;
   readonly recorder: Recorder;
   /** Servers of tool sources, as long as the view lasts. */
   sources(): Promise<ServedSources>;
-  /** As the agent's files say now. */
-  viewer(): Viewer;
 }
 
 const objectPath = /^\/ctx\/((?:.+\/)?tool)\/([^/]+)$/;
-const tools: Readonly<Record<string, ToolRun>> = { ...fileTools, ...commandTools };
+const tools: Readonly<Record<string, ToolRun>> = { ...fileTools, ...commandTools, ...forkTools, ...agentTools };
 const inputs: ReadonlyMap<string, Schema> = new Map(builtInTools.map(({ name, input }) => [name, input]));
 
 interface Found {
@@ -107,6 +106,7 @@ export async function answerCall(answering: Answering, calling: Calling): Promis
       throw new ErrnoError('EAGAIN', { operation: name, reason, remedy: 'wait for one of them to end' });
     }
     const tool = await toolOf(answering, found);
+    const { roots, run, runTool, diff, createAgent, later, catalogue } = answering;
     const input = checkedInput(name, call.input, tool.input);
     const record = recordOf(answering, name);
     record('begin', inputFacts(input, call.input));
@@ -115,10 +115,14 @@ export async function answerCall(answering: Answering, calling: Calling): Promis
       name,
       input,
       directory: call.directory,
-      roots: answering.roots,
-      run: answering.run,
-      runTool: answering.runTool,
-      diff: answering.diff,
+      roots,
+      run,
+      runTool,
+      diff,
+      createAgent,
+      later,
+      catalogue,
+      viewer: () => answering.viewer(),
       hands: new Hands(name, (request) => calling.reach(request)),
       print,
       printError,

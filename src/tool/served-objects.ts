@@ -5,6 +5,7 @@
  *   view-socket   the socket that says who calls              caller      one connection to it
  *   answer-call   found, decided, recorded, run               wire        its frames
  *   built-in/     the tools that every installation has       tool-run    what one is given
+ *   fork-work     what they asked of a fork, done at the end of the run
  *   hands         the caller's files, by its own process      source/     tools of MCP servers, each in a jail of its own
  *
  * Imports `objects`, `fuse`, `workspace` and what is below. The process that runs the command serves all of this from its event loop:
@@ -17,12 +18,14 @@ import { nativeProgram } from '../base/native-program.js';
 import { fuseLibrary } from '../fuse/mount.js';
 import { type LoopServer, serveOnLoop } from '../fuse/serve-on-loop.js';
 import { objectView } from '../objects/projection/object-view.js';
-import type { AgentView, AgentViewRequest, ViewPlace } from '../proxy/agent-views.js';
+import type { AgentView, AgentViewRequest, ForkWork, ViewPlace } from '../proxy/agent-views.js';
+import { writesObjects } from '../proxy/grants/agent-view.js';
 import type { Host } from '../proxy/host.js';
 import { storePaths } from '../vault/store/layout.js';
 import { answerCall } from './answer-call.js';
 import { serveCaller } from './caller.js';
 import type { ServedSources } from './source/served-sources.js';
+import type { CreateAgent } from './tool-run.js';
 import { listenForCalls } from './view-socket.js';
 
 interface Diffed {
@@ -44,9 +47,23 @@ async function diffOf(host: Host, asked: Diffed, onText: (text: string) => void)
   await diffOfFork(host, { ...asked, wait: false }, (text) => onText(diffText(text, style)));
 }
 
+/** What an agent does to those that descend from it. Its reach is compared in a directory; EACCES names each excess. */
+export interface Descendants {
+  create(
+    parent: string,
+    name: string,
+    spec: Readonly<Record<string, unknown>>,
+    directory: string,
+  ): Promise<{ readonly directory: string }>;
+  set(writer: string, name: string, file: string, text: string, directory: string): Promise<void>;
+}
+
 /** ENOENT where there is no such agent, EINVAL where its files are wrong. */
-export async function agentView(host: Host, asked: AgentViewRequest): Promise<AgentView> {
-  const { agent, tool, authority, roots, run, runTool, runServer } = asked;
+export async function agentView(host: Host, asked: AgentViewRequest, descendants: Descendants): Promise<AgentView> {
+  const { agent, tool, authority, roots, run, runTool, runServer, pending } = asked;
+  const createAgent: CreateAgent | undefined =
+    agent === undefined ? undefined : (name, spec) => descendants.create(agent, name, spec, asked.directory);
+  const isWritten = agent !== undefined && writesObjects(authority);
   const { uid } = authority.identity;
   const home = agent === undefined ? undefined : `/ctx/home/${uid}/agent/${agent}`;
   const calls = new Set<Promise<void>>();
@@ -71,6 +88,10 @@ export async function agentView(host: Host, asked: AgentViewRequest): Promise<Ag
       client: nativeProgram('object'),
       owner,
       home: agent === undefined ? undefined : { agent, target },
+      writes:
+        agent !== undefined && isWritten
+          ? (name, file, text) => descendants.set(agent, name, file, text, asked.directory)
+          : undefined,
       sources: {
         status: (directory) => sources?.status(directory) ?? 'ready',
         log: (name) => sources?.log(name) ?? '',
@@ -92,6 +113,8 @@ export async function agentView(host: Host, asked: AgentViewRequest): Promise<Ag
       runTool,
       sources: servedSources,
       viewer: () => viewing.viewer(),
+      createAgent,
+      later: pending && ((work: ForkWork) => void pending.push(work)),
       diff: (path: string | undefined, onText: (text: string) => void) =>
         diffOf(host, { cwd: asked.directory, fork: place?.fork, paths: path === undefined ? [] : [path] }, onText),
     };
@@ -110,6 +133,7 @@ export async function agentView(host: Host, asked: AgentViewRequest): Promise<Ag
   return {
     socketDirectory: socket.directory,
     home,
+    isWritten,
     start: async (at) => {
       place = at;
       const { identity } = at;
@@ -130,6 +154,7 @@ export async function agentView(host: Host, asked: AgentViewRequest): Promise<Ag
           shared: true,
           shift: identity.kind === 'shifted' ? identity.shift : 0,
           plainModes: true,
+          laterWrites: true,
           ownLinks: true,
         });
       } catch (error) {
@@ -138,6 +163,10 @@ export async function agentView(host: Host, asked: AgentViewRequest): Promise<Ag
       }
       return theirs;
     },
+    settle: async () =>
+      pending === undefined || pending.length === 0
+        ? []
+        : (await import('./fork-work.js')).settleWork(host, { cwd: asked.directory, fork: place?.fork }, pending),
     end,
   };
 }

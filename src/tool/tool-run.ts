@@ -2,9 +2,14 @@
 import { posix } from 'node:path';
 import { contains } from '../authority/absolute-path.js';
 import { ErrnoError } from '../base/errno.js';
+import type { Catalogue } from '../objects/projection/catalogue.js';
+import type { Viewer } from '../objects/projection/visible.js';
 import type { Schema } from '../objects/schema-check.js';
-import type { AgentViewRequest } from '../proxy/agent-views.js';
+import type { AgentViewRequest, ForkWork } from '../proxy/agent-views.js';
 import type { BeneathPath, Hands } from './hands.js';
+
+/** Makes a child of the calling agent, within what that has. */
+export type CreateAgent = (name: string, spec: Schema) => Promise<{ readonly directory: string }>;
 
 export interface ToolCall extends Pick<AgentViewRequest, 'roots' | 'run' | 'runTool'> {
   readonly name: string;
@@ -13,6 +18,13 @@ export interface ToolCall extends Pick<AgentViewRequest, 'roots' | 'run' | 'runT
   /** Where the caller is. */
   readonly directory: string;
   readonly hands: Hands;
+  readonly catalogue: Catalogue;
+  /** As the agent's files say now. */
+  viewer(): Viewer;
+  /** Undefined where a person calls. */
+  readonly createAgent: CreateAgent | undefined;
+  /** Remembers what is to be done to the fork when the command has ended; undefined where there is no fork. */
+  readonly later: ((work: ForkWork) => void) | undefined;
   /** What the fork changes, as text: all of it, or below a path. */
   diff(path: string | undefined, onText: (text: string) => void): Promise<void>;
   /** Whoever has more to say waits for what is returned. */

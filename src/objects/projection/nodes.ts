@@ -3,8 +3,9 @@
  * in it when it is asked. Pure, over a catalogue.
  */
 import { isObjectName } from '../../authority/name.js';
+import { controlFiles } from '../control-file.js';
 import type { Catalogue, ControlText, Place } from './catalogue.js';
-import { isAgentSeen, isSpaceSeen, seenTool, seenTools, type Viewer } from './visible.js';
+import { isAgentSeen, isSpaceSeen, mayWriteAgent, seenTool, seenTools, type Viewer } from './visible.js';
 
 export type ViewNode = ViewDirectory | ViewFile | ViewLink;
 
@@ -20,6 +21,8 @@ export interface ViewFile {
   readonly kind: 'file';
   readonly executable: boolean;
   readonly text: ControlText;
+  /** Where its viewer may: replaces all of it, or says what is wrong with that. */
+  readonly write?: ((text: string) => Promise<void>) | undefined;
 }
 
 export interface ViewLink {
@@ -36,9 +39,13 @@ export interface Shown {
   readonly uid: number;
   /** What every object's executable file holds. */
   readonly client: ControlText;
+  /** Writes a control file of an agent that descends from the viewer; without it nothing is written. */
+  readonly writes?: WriteControl | undefined;
   /** Where the agent's own home is, as a link of the view. */
   readonly home?: { readonly agent: string; readonly target: string } | undefined;
 }
+
+export type WriteControl = (agent: string, file: string, text: string) => Promise<void>;
 
 function directory(entries: Readonly<Record<string, () => ViewDirectory>>): ViewDirectory {
   return {
@@ -93,6 +100,23 @@ function toolDirectory(shown: Shown, place: Place, isFixed = true): ViewDirector
   };
 }
 
+/** With what the viewer may write of an agent: whoever writes it asks again. */
+function writableControls(shown: Shown, place: Place, name: string): ViewDirectory {
+  const { writes, home, catalogue } = shown;
+  const viewer = shown.viewer();
+  const controls = controlDirectory(shown, place, name);
+  if (writes === undefined || viewer === undefined || home === undefined) return controls;
+  if (!mayWriteAgent(catalogue, viewer, home.agent, name)) return controls;
+  return {
+    ...controls,
+    child: (file) => {
+      const node = controls.child(file);
+      if (node?.kind !== 'file' || controlFiles('agent')[file]?.writer !== 'operator') return node;
+      return { ...node, write: (text) => writes(name, file, text) };
+    },
+  };
+}
+
 function agentDirectory(shown: Shown, place: Place): ViewDirectory {
   const { catalogue, home } = shown;
   const ofHome = place.startsWith('home/') ? home : undefined;
@@ -116,7 +140,7 @@ function agentDirectory(shown: Shown, place: Place): ViewDirectory {
         return { kind: 'symlink', target: ofHome.target, isFixed: true };
       const object = objectOf(entry);
       if (object?.isControl !== true || !isThere(object.name)) return undefined;
-      return controlDirectory(shown, place, object.name);
+      return writableControls(shown, place, object.name);
     },
   };
 }

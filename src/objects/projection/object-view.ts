@@ -21,6 +21,7 @@ export interface ObjectViewRequest {
   readonly client: string;
   readonly owner: { readonly uid: number; readonly gid: number };
   readonly home?: Shown['home'];
+  readonly writes?: Shown['writes'];
   /** What is known of the servers of tool sources. */
   readonly sources?: SourceStates | undefined;
   readonly now: () => number;
@@ -53,7 +54,17 @@ function clientText(path: string): ControlText {
 }
 
 /** ENOENT where there is no such agent, EINVAL where its files are wrong. */
-export function objectView({ roots, agent, tool, client, owner, home, sources, now }: ObjectViewRequest): ObjectView {
+export function objectView({
+  roots,
+  agent,
+  tool,
+  client,
+  owner,
+  home,
+  writes,
+  sources,
+  now,
+}: ObjectViewRequest): ObjectView {
   const catalogue = wholeCatalogue(roots, sources);
   const viewing =
     agent !== undefined
@@ -69,6 +80,7 @@ export function objectView({ roots, agent, tool, client, owner, home, sources, n
     uid: viewing?.viewer().authority.identity.uid ?? roots.uid,
     client: clientText(client),
     home,
+    writes,
   });
   return { filesystem, catalogue, viewing };
 }

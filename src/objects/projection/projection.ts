@@ -3,9 +3,9 @@
  * path anew, so what was granted a moment ago and is not any more is gone for whoever still holds its inode, too.
  */
 import { failure } from '../../vfs/failure.js';
-import type { Attributes, Entry, FileSystem, Handle, Inode, OpenMode } from '../../vfs/filesystem.js';
+import type { Attributes, Changes, Entry, FileSystem, Handle, Inode, OpenMode } from '../../vfs/filesystem.js';
 import { checkName, type Name, nameBytes, nameFromText, textFromName } from '../../vfs/names.js';
-import { type Shown, type ViewDirectory, type ViewNode, viewRoot } from './nodes.js';
+import { type Shown, type ViewDirectory, type ViewFile, type ViewNode, viewRoot } from './nodes.js';
 
 export interface ProjectionOptions extends Shown {
   /** For people. */
@@ -21,6 +21,25 @@ const clientInode: Inode = 2;
 interface Located {
   readonly parent: Inode;
   readonly name: Name;
+}
+
+interface OpenText {
+  readonly content: Buffer;
+  readonly write: ViewFile['write'];
+}
+
+/** A control file is a few lines. */
+const mostWrittenBytes = 64 * 1024;
+
+function writtenText(offset: number, bytes: Uint8Array): string {
+  const refuse = (reason: string) => failure('EINVAL', 'write', undefined, reason);
+  if (offset !== 0) throw refuse('expected one write of the whole text, from its start');
+  if (bytes.length > mostWrittenBytes) throw refuse(`expected at most ${mostWrittenBytes} bytes`);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw refuse('expected UTF-8');
+  }
 }
 
 class Projection {
@@ -47,8 +66,8 @@ class Projection {
   readonly #since = BigInt(Date.now()) * 1_000_000n;
   readonly #places = new Map<Inode, Located>();
   readonly #inodes = new Map<string, Inode>();
-  /** What a file held when it was opened. */
-  readonly #open = new Map<Handle, Buffer>();
+  /** What a file held when it was opened, and how it is written where it was opened for that. */
+  readonly #open = new Map<Handle, OpenText>();
   #lastInode = clientInode;
   #lastHandle = 0;
 
@@ -90,7 +109,7 @@ class Projection {
     const { uid, gid } = this.#options.owner;
     const size = node.kind === 'file' ? node.text.size : node.kind === 'symlink' ? nameFromText(node.target).length : 0;
     const time = node.kind === 'file' ? node.text.modified : this.#since;
-    const mode = node.kind === 'file' && !node.executable ? 0o444 : node.kind === 'symlink' ? 0o777 : 0o555;
+    const mode = modeOf(node);
     const links = node.kind === 'directory' ? 2 : 1;
     const times = { accessed: time, modified: time, changed: time };
     return { inode, kind: node.kind, mode, links, uid, gid, device: 0, size, blocks: Math.ceil(size / 512), ...times };
@@ -109,17 +128,44 @@ class Projection {
 
   open(inode: Inode, mode: OpenMode): Handle {
     const node = this.#node(inode, 'open');
-    if (mode.write || mode.truncate === true) throw failure(node.kind === 'directory' ? 'EISDIR' : 'EROFS', 'open');
+    const write = node.kind === 'file' && mode.write ? node.write : undefined;
+    // To make it empty first is what an open for writing does: what is there stays until a text is written whole.
+    if ((mode.write || mode.truncate === true) && write === undefined)
+      throw failure(node.kind === 'directory' ? 'EISDIR' : 'EROFS', 'open');
     if (node.kind === 'symlink') throw failure('ELOOP', 'open');
     this.#lastHandle += 1;
-    this.#open.set(this.#lastHandle, node.kind === 'file' ? node.text.read() : Buffer.alloc(0));
+    const content = node.kind === 'file' && write === undefined ? node.text.read() : Buffer.alloc(0);
+    this.#open.set(this.#lastHandle, { content, write });
     return this.#lastHandle;
   }
 
   #content(handle: Handle, operation: string): Buffer {
-    const content = this.#open.get(handle);
-    if (content === undefined) throw failure('EBADF', operation);
-    return content;
+    const open = this.#open.get(handle);
+    if (open === undefined) throw failure('EBADF', operation);
+    return open.content;
+  }
+
+  /** One write is the whole text: it takes effect, or nothing changes. */
+  write(handle: Handle, offset: number, bytes: Uint8Array): Promise<number> {
+    const open = this.#open.get(handle);
+    if (open?.write === undefined) throw failure('EBADF', 'write');
+    const { length } = bytes;
+    return open.write(writtenText(offset, bytes)).then(() => length);
+  }
+
+  /** Of a file that may be written: its size, which the write says. */
+  setattr(inode: Inode, changes: Changes): Attributes {
+    const node = this.#node(inode, 'setattr');
+    const { mode, uid, gid } = changes;
+    if (
+      node.kind !== 'file' ||
+      node.write === undefined ||
+      mode !== undefined ||
+      uid !== undefined ||
+      gid !== undefined
+    )
+      return refuse('setattr')();
+    return this.#attributes(inode, node);
   }
 
   read(handle: Handle, offset: number, length: number): Buffer {
@@ -170,6 +216,12 @@ class Projection {
   }
 }
 
+function modeOf(node: ViewNode): number {
+  if (node.kind === 'symlink') return 0o777;
+  if (node.kind === 'directory' || node.executable) return 0o555;
+  return node.write === undefined ? 0o444 : 0o644;
+}
+
 const refuse = (operation: string) => (): never => {
   throw failure('EROFS', operation, undefined, undefined, 'an object is changed by ctx agent set and ctx tool set');
 };
@@ -194,11 +246,11 @@ export function projection(options: ProjectionOptions): FileSystem {
     readlink: (inode) => view.readlink(inode),
     lasting: (inode) => view.lasting(inode),
     statfs: () => view.statfs(),
-    setattr: refuse('setattr'),
+    setattr: (inode, changes) => view.setattr(inode, changes),
     create: refuse('create'),
     mkdir: refuse('mkdir'),
     mknod: refuse('mknod'),
-    write: refuse('write'),
+    write: (handle, offset, bytes) => view.write(handle, offset, bytes),
     allocate: refuse('allocate'),
     unlink: refuse('unlink'),
     rmdir: refuse('rmdir'),

@@ -8,6 +8,7 @@ import { decide, type ObjectFacts } from '../../authority/decide.js';
 import { isObjectName } from '../../authority/name.js';
 import type { Grant } from '../../authority/permission.js';
 import type { Verdict } from '../../authority/refusal.js';
+import { lineageDepth } from '../../base/limits.js';
 import { type Catalogue, type FoundObject, type Place, type ToolPlace, toolPlaceOf } from './catalogue.js';
 
 export interface Viewer {
@@ -68,6 +69,50 @@ export function seenTools(catalogue: Catalogue, viewer: Viewer, place: Place): r
 
 export function isAgentSeen(catalogue: Catalogue, viewer: Viewer, place: Place, name: string): boolean {
   return isSeen(viewer, { class: 'agent', name, permission: 'read' }, catalogue.agent(place, name));
+}
+
+/** Of the agent that is found first, the machine's and the users' before the person's own. */
+export function verdictOnAgent(
+  catalogue: Catalogue,
+  viewer: Viewer,
+  name: string,
+  permission: 'start' | 'stop' | 'read' | 'write',
+): Verdict {
+  const places = ['agent', `home/${viewer.authority.identity.uid}/agent`];
+  const found = places.map((place) => catalogue.agent(place, name)).find((each) => each !== undefined);
+  const facts = found === undefined || found.problem !== undefined ? { exists: false, visible: true } : found.facts;
+  return verdictFor(viewer, { class: 'agent', name, permission }, facts);
+}
+
+/**
+ * The agents from `name` up to and without `ancestor`, as their files say; undefined where it does not descend from it. An agent does not
+ * descend from itself.
+ */
+export function lineBelow(
+  catalogue: Catalogue,
+  { authority }: Viewer,
+  ancestor: string,
+  name: string,
+): readonly string[] | undefined {
+  const places = ['agent', `home/${authority.identity.uid}/agent`];
+  const parentOf = (agent: string): string | undefined => {
+    const place = places.find((each) => catalogue.agent(each, agent) !== undefined);
+    const text = place === undefined ? undefined : catalogue.control(place, agent, 'parent')?.read().toString('utf8');
+    return /^agent:([^\s]+)/.exec(text ?? '')?.[1];
+  };
+  const line: string[] = [];
+  for (let at: string | undefined = name; at !== undefined && line.length <= lineageDepth; at = parentOf(at)) {
+    if (at === ancestor) return line.length === 0 ? undefined : line;
+    line.push(at);
+  }
+  return undefined;
+}
+
+/** With the permission, of its own descendants alone: never its own files, and never a stranger's. */
+export function mayWriteAgent(catalogue: Catalogue, viewer: Viewer, writer: string, name: string): boolean {
+  return (
+    verdictOnAgent(catalogue, viewer, name, 'write').allowed && lineBelow(catalogue, viewer, writer, name) !== undefined
+  );
 }
 
 export function isSpaceSeen(catalogue: Catalogue, viewer: Viewer, name: string): boolean {

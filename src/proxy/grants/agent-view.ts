@@ -63,7 +63,7 @@ export async function agentViewFor(
   { views }: Host,
   { origin, directory }: Place,
   { agent, authority, roots, tool }: Pick<ResolvedAuthority, 'agent' | 'authority' | 'roots'> & CalledTool,
-  runs: Pick<AgentViewRequest, 'run' | 'runTool' | 'runServer'>,
+  runs: Pick<AgentViewRequest, 'run' | 'runTool' | 'runServer' | 'pending'>,
 ): Promise<OfferedView> {
   if (views === undefined || (tool === undefined && agent === undefined)) return { view: undefined, warnings: [] };
   const reason = obstacle(authority);
@@ -82,6 +82,14 @@ export async function agentViewFor(
   return { view, warnings: [] };
 }
 
+/** Whether anything of the view may be written: control files of other agents, where its policy says so. */
+export function writesObjects({ policy, identity }: Authority): boolean {
+  const { type } = identity.label;
+  return policy.rules.some(
+    ({ subject, class: of, permission }) => subject === type && of === 'agent' && permission === 'write',
+  );
+}
+
 /** The view is served last, after the trees that were asked for. */
 export function withAgentView<View extends EnforcedView>(view: View, agentView: AgentView | undefined): View {
   if (agentView === undefined) return view;
@@ -93,7 +101,10 @@ export function withAgentView<View extends EnforcedView>(view: View, agentView: 
   }
   const socket: SharedPath = { source: agentView.socketDirectory, target: socketTarget, access: 'read only' };
   const shared = [...jail.shared, socket];
-  return { ...view, jail: { ...jail, shared, served: [...served, { target: viewTarget, writable: false }] } };
+  return {
+    ...view,
+    jail: { ...jail, shared, served: [...served, { target: viewTarget, writable: agentView.isWritten }] },
+  };
 }
 
 /** The server of the view, as those of trees are started. */

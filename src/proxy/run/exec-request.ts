@@ -6,7 +6,7 @@ import type { RunningJail } from '../../jail/launch.js';
 import type { JailLayer } from '../../jail/plan.js';
 import type { CacheKeeping } from '../../vault/fork-trees.js';
 import type { Progress } from '../../vault/tree/tree.js';
-import type { AgentView } from '../agent-views.js';
+import type { AgentView, ForkWork } from '../agent-views.js';
 import type { ApprovalRequest } from '../approval/await-approval.js';
 import type { AskedTree } from '../asked-tree.js';
 import type { ApartTool } from '../grants/apart-view.js';
@@ -32,6 +32,8 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   readonly mounts?: readonly string[];
   /** The same, read: `withMounts`. Each is served by a process of its own. */
   readonly trees?: readonly AskedTree[] | undefined;
+  /** Of the run that it is part of: what tools asked of the fork, for that one's end. */
+  readonly pending?: ForkWork[] | undefined;
   /** It was called by a command that has the trees of its agent. */
   readonly isBeside?: boolean | undefined;
   /** A tool that the command calls for a person, who has no agent: all that it sees at /ctx. */

@@ -170,11 +170,19 @@ export class Objects {
   }
 
   /** Writes one of its files, where what comes out is whole and within what its maker has. */
-  async set(name: string, file: string, text: string, directory = currentDirectory()): Promise<void> {
+  async set(
+    name: string,
+    file: string,
+    text: string,
+    directory = currentDirectory(),
+    /** Who writes it, where that is not the operator: for the record. */
+    by?: string | undefined,
+  ): Promise<void> {
     const object = requireObject(this.#roots, this.#kind, name);
     this.#checkWritable(name, file);
     const was = recordedText(readControlText(object, file) ?? '');
-    const verb = this.#verb('set', name, { file, was, is: recordedText(text) });
+    const facts = { file, was, is: recordedText(text) };
+    const verb = this.#verb('set', name, by === undefined ? facts : { ...facts, by });
     const changed = new Map([[file, text]]);
     if (this.#kind === 'tool') readTool(object, changed);
     else {
