@@ -126,6 +126,16 @@ export class Dispatch {
     }
   }
 
+  /** What is not in the table is ENOSYS, and the kernel does without it. */
+  #opening(): readonly (readonly [number, Serve])[] {
+    const of = this.#operations;
+    return [
+      [opcodes.open, (request) => of.open(request)],
+      [opcodes.create, (request) => of.create(request)],
+      [opcodes.release, ({ bytes }) => of.done(() => this.#fs.release(readNumber(bytes, body)))],
+    ];
+  }
+
   /** What is asked when a process closes a file, and of locks: nothing where neither is the engine's. */
   #closing(): readonly (readonly [number, Serve])[] {
     const { servesLocks } = this.#operations;
@@ -185,7 +195,7 @@ export class Dispatch {
           return of.made(request, () => fs.mkdir(request.inode, name(request, body + 8), of.creation(request, mode)));
         },
       ],
-      [opcodes.unlink, (request) => of.done(() => fs.unlink(request.inode, name(request)))],
+      [opcodes.unlink, (request) => of.unlink(request)],
       [opcodes.rmdir, (request) => of.done(() => fs.rmdir(request.inode, name(request)))],
       [opcodes.rename, (request) => of.rename(request, 0, body + 8)],
       [opcodes.rename2, (request) => of.rename(request, request.bytes.readUInt32LE(body + 8), body + 16)],
@@ -196,14 +206,12 @@ export class Dispatch {
           return of.made(request, () => fs.link(inode, request.inode, name(request, body + 8)));
         },
       ],
-      [opcodes.open, (request) => of.open(request)],
-      [opcodes.create, (request) => of.create(request)],
       [opcodes.read, (request) => of.read(request)],
       [opcodes.write, (request) => of.write(request)],
       [opcodes.statfs, (request) => of.statfs(request)],
-      [opcodes.release, ({ bytes }) => of.done(() => fs.release(readNumber(bytes, body)))],
+      ...(of.files.unasked ? [] : this.#opening()),
       ...this.#closing(),
-      [opcodes.fsync, ({ bytes }) => of.done(() => fs.fsync(readNumber(bytes, body)))],
+      [opcodes.fsync, (request) => of.fsync(request)],
       [opcodes.fsyncdir, () => of.done(() => fs.sync())],
       [opcodes.setxattr, (request) => of.setxattr(request)],
       [

@@ -30,15 +30,22 @@ export class Nodes {
     if (inode !== directory) this.#parents.set(inode, directory);
   }
 
-  forgotten(inode: Inode, times: number): void {
+  /** True where nothing is left of it. */
+  forgotten(inode: Inode, times: number): boolean {
     const left = (this.#counts.get(inode) ?? 0) - times;
     if (left > 0) {
       this.#counts.set(inode, left);
-      return;
+      return false;
     }
     this.#counts.delete(inode);
     this.#parents.delete(inode);
     if (inode !== this.#filesystem.root) this.#filesystem.forget?.(inode);
+    return true;
+  }
+
+  /** The kernel has it in mind. */
+  knows(inode: Inode): boolean {
+    return this.#counts.has(inode);
   }
 
   /** How many directories are above the one that has it, up to `root`. */

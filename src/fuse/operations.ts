@@ -7,6 +7,7 @@ import { type Answer, ask, type Steps } from '../vfs/answer.js';
 import { failure } from '../vfs/failure.js';
 import type { Attributes, Changes, Creation, Entry, FileSystem, Handle, Inode, OpenMode } from '../vfs/filesystem.js';
 import { bytesFromName } from '../vfs/names.js';
+import { Files, mayBeUnasked } from './files.js';
 import { staysWithin } from './links.js';
 import { Nodes } from './nodes.js';
 import {
@@ -70,6 +71,7 @@ const { O_WRONLY, O_RDWR, O_APPEND, O_TRUNC, O_EXCL } = openConstants;
 
 export class Operations {
   readonly nodes: Nodes;
+  readonly files: Files;
   readonly #fs: FileSystem;
   readonly #options: DispatchOptions;
   readonly #valid: number;
@@ -81,6 +83,8 @@ export class Operations {
     this.#options = options;
     this.#fs = options.filesystem;
     this.nodes = new Nodes(options.filesystem);
+    const unasked = options.locks !== true && mayBeUnasked(options.filesystem, options.shared);
+    this.files = new Files(options.filesystem, this.nodes, unasked);
     this.#valid = options.shared ? 0 : hourSeconds;
     this.#modeBits = options.plainModes === true ? 0o1777 : 0o7777;
   }
@@ -130,8 +134,8 @@ export class Operations {
     if (major !== 7 || minor < 31) throw failure('ENOSYS', 'init', undefined, `FUSE ${major}.${minor} is too old`);
     const { asyncRead, atomicTruncate, bigWrites, autoInvalidateData } = initFlags;
     const { readdirPlus, readdirPlusAuto, parallelDirectories, maxPages } = initFlags;
-    const wanted =
-      asyncRead | atomicTruncate | bigWrites | readdirPlus | readdirPlusAuto | parallelDirectories | maxPages;
+    const truncates = this.files.unasked ? 0 : atomicTruncate;
+    const wanted = asyncRead | truncates | bigWrites | readdirPlus | readdirPlusAuto | parallelDirectories | maxPages;
     const locks = this.servesLocks ? initFlags.posixLocks | initFlags.flockLocks : 0;
     const flags = (wanted | locks | (this.#options.shared ? autoInvalidateData : 0)) & offered;
     return writeInit(reply, { minor: Math.min(minor, 38), flags }, outHeaderBytes);
@@ -145,7 +149,7 @@ export class Operations {
   }
 
   forget({ bytes, inode }: Request): undefined {
-    this.nodes.forgotten(inode, readNumber(bytes, body));
+    if (this.nodes.forgotten(inode, readNumber(bytes, body))) this.files.forgotten(inode);
     return undefined;
   }
 
@@ -153,7 +157,8 @@ export class Operations {
     const count = bytes.readUInt32LE(body);
     for (let index = 0; index < count; index += 1) {
       const at = body + 8 + index * 16;
-      this.nodes.forgotten(this.nodes.number(readNumber(bytes, at)), readNumber(bytes, at + 8));
+      const inode = this.nodes.number(readNumber(bytes, at));
+      if (this.nodes.forgotten(inode, readNumber(bytes, at + 8))) this.files.forgotten(inode);
     }
     return undefined;
   }
@@ -200,6 +205,7 @@ export class Operations {
     const newName = readName(request.bytes, at + from.length + 1, request.end);
     if ((flags & ~3) !== 0 || flags === 3) throw failure('EINVAL', 'rename', from, 'expected flags that are known');
     const rule = flags === 1 ? 'keep' : flags === 2 ? 'exchange' : 'replace';
+    if (rule === 'replace') yield* this.files.keep(to, newName);
     yield* ask(this.#fs.rename(request.inode, from, to, newName, rule));
     const moved = yield* ask(this.#fs.lookup(to, newName));
     if (moved !== undefined) this.nodes.placed(moved.inode, to);
@@ -231,14 +237,30 @@ export class Operations {
     return this.#opened(request, handle, this.#entry(request, inode, attributes));
   }
 
-  *read({ bytes, reply }: Request): Steps<number> {
+  *unlink({ bytes, inode, end }: Request): Steps<number> {
+    const name = readName(bytes, body, end);
+    yield* this.files.keep(inode, name);
+    yield* ask(this.#fs.unlink(inode, name));
+    return outHeaderBytes;
+  }
+
+  *fsync(request: Request): Steps<number> {
+    yield* ask(this.#fs.fsync(yield* this.files.handle(request)));
+    return outHeaderBytes;
+  }
+
+  *read(request: Request): Steps<number> {
+    const { bytes, reply } = request;
     const size = Math.min(bytes.readUInt32LE(body + 16), mostWriteBytes);
-    const found = yield* ask(this.#fs.read(readNumber(bytes, body), readNumber(bytes, body + 8), size));
+    const handle = yield* this.files.handle(request);
+    const found = yield* ask(this.#fs.read(handle, readNumber(bytes, body + 8), size));
     return outHeaderBytes + found.copy(reply, outHeaderBytes);
   }
 
-  *write({ bytes, end, reply }: Request): Steps<number> {
-    const [handle, offset] = [readNumber(bytes, body), readNumber(bytes, body + 8)];
+  *write(request: Request): Steps<number> {
+    const { bytes, end, reply } = request;
+    const handle = yield* this.files.handle(request);
+    const offset = readNumber(bytes, body + 8);
     const size = bytes.readUInt32LE(body + 16);
     const data = bytes.subarray(body + 40, Math.min(end, body + 40 + size));
     const written = yield* ask(this.#fs.write(handle, offset, data));
@@ -322,12 +344,10 @@ export class Operations {
     writeEntry(reply, found, this.#shown(found), at);
   }
 
-  *fallocate({ bytes }: Request): Steps<number> {
-    const [handle, offset, length] = [
-      readNumber(bytes, body),
-      readNumber(bytes, body + 8),
-      readNumber(bytes, body + 16),
-    ];
+  *fallocate(request: Request): Steps<number> {
+    const { bytes } = request;
+    const handle = yield* this.files.handle(request);
+    const [offset, length] = [readNumber(bytes, body + 8), readNumber(bytes, body + 16)];
     const mode = bytes.readUInt32LE(body + 24);
     const how = mode === 0 ? 'extend' : mode === 1 ? 'keep' : mode === 3 ? 'punch' : undefined;
     if (how === undefined) throw failure('ENOTSUP', 'allocate');
@@ -335,11 +355,13 @@ export class Operations {
     return outHeaderBytes;
   }
 
-  *lseek({ bytes, reply }: Request): Steps<number> {
+  *lseek(request: Request): Steps<number> {
+    const { bytes, reply } = request;
+    const handle = yield* this.files.handle(request);
     const whence = bytes.readUInt32LE(body + 16);
     if (whence !== 3 && whence !== 4) throw failure('EINVAL', 'seek');
     const wanted = whence === 3 ? 'data' : 'hole';
-    const found = yield* ask(this.#fs.seek(readNumber(bytes, body), readNumber(bytes, body + 8), wanted));
+    const found = yield* ask(this.#fs.seek(handle, readNumber(bytes, body + 8), wanted));
     return writeNumber(reply, found, outHeaderBytes);
   }
 }

@@ -38,9 +38,13 @@ const mostAwaited = 64;
 export async function serve(serving: Serving): Promise<void> {
   const { descriptor, dispatch, filesystem } = serving;
   const invalidation = new Invalidation(descriptor, dispatch.nodes, filesystem);
+  // Refusals are answers here, and most are of names that are not there: nobody reads where they come from.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
   try {
     await answerAll(serving, invalidation);
   } finally {
+    Error.stackTraceLimit = stackTraceLimit;
     invalidation.end();
   }
 }

@@ -103,6 +103,24 @@ forEachMountUser('a mount', (user) => {
     succeeds('unmount', directory);
   });
 
+  test('of what nobody else changes is read from memory of the kernel, without asking the server', () => {
+    const directory = made('warm');
+    succeeds('mount', 'memory:', directory, '--writable');
+    try {
+      shell(directory, 'mkdir d; echo warm > d/f; cat d/f; ls -l d/f');
+      const server = serverOf(directory);
+      process.kill(server, 'SIGSTOP');
+      const { status, stdout } = run(['timeout', '10', 'cat', 'd/f'], directory);
+      process.kill(server, 'SIGCONT');
+      assert.deepEqual([status, stdout], [0, 'warm\n']);
+      // What is open outlives its name, also where the server never heard of its being open.
+      const script = 'exec 3<d/f; rm d/f; cat <&3; echo a > a; exec 3<a; echo b > b; mv b a; cat <&3 a';
+      assert.equal(shell(directory, script), 'warm\na\nb');
+    } finally {
+      succeeds('unmount', directory);
+    }
+  });
+
   test('lets no link lead out of its tree', () => {
     const directory = made('links');
     succeeds('mount', 'memory:', directory, '--writable');

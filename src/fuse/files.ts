@@ -1,0 +1,60 @@
+/**
+ * Which handle of the engine a request is for. Where nobody but the mount's users changes a tree, the kernel is answered ENOSYS to OPEN
+ * and CREATE: it opens and closes files without asking from then on, keeps their pages between two opens, and says only the inode.
+ * Then the mount has one handle of each file that was read or written, or that lost its last name while the kernel knew it, until
+ * the kernel has forgotten it.
+ */
+import { ask, type Steps } from '../vfs/answer.js';
+import type { FileSystem, Handle, Inode } from '../vfs/filesystem.js';
+import type { Name } from '../vfs/names.js';
+import type { Nodes } from './nodes.js';
+import { inHeaderBytes, readNumber } from './wire.js';
+
+export class Files {
+  /** The kernel opens files without asking. */
+  readonly unasked: boolean;
+  readonly #fs: FileSystem;
+  readonly #nodes: Nodes;
+  readonly #handles = new Map<Inode, Handle>();
+
+  constructor(filesystem: FileSystem, nodes: Nodes, unasked: boolean) {
+    this.#fs = filesystem;
+    this.#nodes = nodes;
+    this.unasked = unasked;
+  }
+
+  *handle({ bytes, inode }: { readonly bytes: Buffer; readonly inode: Inode }): Steps<Handle> {
+    return this.unasked ? yield* this.#own(inode) : readNumber(bytes, inHeaderBytes);
+  }
+
+  *#own(inode: Inode): Steps<Handle> {
+    const known = this.#handles.get(inode);
+    if (known !== undefined) return known;
+    const mode = { read: true, write: this.#fs.capabilities.writable };
+    const handle = yield* ask(this.#fs.open(inode, mode));
+    this.#handles.set(inode, handle);
+    return handle;
+  }
+
+  /** Before a name goes: whoever has the file open goes on having it. */
+  *keep(directory: Inode, name: Name): Steps<void> {
+    if (!this.unasked) return;
+    const found = yield* ask(this.#fs.lookup(directory, name));
+    if (found?.kind === 'file' && found.links === 1 && this.#nodes.knows(found.inode)) yield* this.#own(found.inode);
+  }
+
+  /** Nobody has it open any more. */
+  forgotten(inode: Inode): void {
+    const handle = this.#handles.get(inode);
+    if (handle === undefined) return;
+    this.#handles.delete(inode);
+    void this.#fs.release(handle);
+  }
+}
+
+/** What the engine has to be for that: it has no say in opening, closing or locking, and answers at once. */
+export function mayBeUnasked(filesystem: FileSystem, shared: boolean): boolean {
+  const { immediate, sharedLocks } = filesystem.capabilities;
+  const hasSay = [filesystem.flush, filesystem.lasting, filesystem.invalidated].some((each) => each !== undefined);
+  return !shared && immediate && !sharedLocks && !hasSay;
+}
