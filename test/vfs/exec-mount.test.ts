@@ -146,7 +146,8 @@ forEachUser((user) => {
 
     test('of which the server is killed gives errors, and everything ends', async () => {
       const target = `/mnt/killed-${user.uid}-${process.pid}`;
-      const script = `echo a > ${target}/f; while cat ${target}/f; do sleep 0.02; done; ls ${target}; exit 7`;
+      // What the kernel remembers it shows without its server: writing asks.
+      const script = `while echo a | tee ${target}/f; do sleep 0.02; done; ls ${target}; exit 7`;
       const words = ['exec', '--report=always', `--mount=memory:=${target}:rw`, '--', 'sh', '-c', script];
       const running = stage.startCtx(stage.project(), words);
       await running.printed('a\n');

@@ -24,7 +24,8 @@ const guard = new Guard({ 'fs.read': ['/shown'] });
 const guarded = guardedFileSystem(memory, guard);
 const silent = (inner: FileSystem): FileSystem =>
   new Proxy(inner, {
-    get: (target, member) => (member === 'invalidated' ? undefined : (Reflect.get(target, member, target) as unknown)),
+    get: (target, member) =>
+      member === 'invalidated' ? () => () => undefined : (Reflect.get(target, member, target) as unknown),
   });
 const ending = new AbortController();
 createInterface({ input: process.stdin })

@@ -299,24 +299,27 @@ test('a kernel that is not notified goes on showing what was taken away; one tha
         said += bytes.toString();
       });
       const ended = new Promise((resolve) => server.once('close', resolve));
-      await until(() => said.includes('mounted'), 'it is mounted');
-      const path = join(at, 'shown', 'f');
-      assert.equal(readFileSync(path, 'utf8'), 'secret\n');
-      const descriptor = openSync(path, 'r');
-      const bytes = Buffer.alloc(7);
-      readSync(descriptor, bytes, 0, 7, 0);
-      server.stdin.write('revoke\n');
-      await until(() => said.includes('revoked'), 'the right is gone');
-      const tries = [() => statSync(path).size, () => readSync(descriptor, bytes, 0, 7, 0)];
-      for (const attempt of tries) {
-        if (how === 'forgetful') assert.equal(attempt(), 7);
-        else assert.throws(attempt, { code: 'ENOENT' });
+      try {
+        await until(() => said.includes('mounted'), 'it is mounted');
+        const path = join(at, 'shown', 'f');
+        assert.equal(readFileSync(path, 'utf8'), 'secret\n');
+        const descriptor = openSync(path, 'r');
+        const bytes = Buffer.alloc(7);
+        readSync(descriptor, bytes, 0, 7, 0);
+        server.stdin.write('revoke\n');
+        await until(() => said.includes('revoked'), 'the right is gone');
+        const tries = [() => statSync(path).size, () => readSync(descriptor, bytes, 0, 7, 0)];
+        for (const attempt of tries) {
+          if (how === 'forgetful') assert.equal(attempt(), 7);
+          else assert.throws(attempt, { code: 'ENOENT' });
+        }
+        // What is opened is asked for each time, by both.
+        assert.throws(() => openSync(path, 'r'), { code: 'ENOENT' });
+        closeSync(descriptor);
+      } finally {
+        server.stdin.end();
+        await ended;
       }
-      // What is opened is asked for each time, by both.
-      assert.throws(() => openSync(path, 'r'), { code: 'ENOENT' });
-      closeSync(descriptor);
-      server.stdin.end();
-      await ended;
     }
   } finally {
     place.remove();
