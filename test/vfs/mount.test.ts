@@ -107,7 +107,7 @@ forEachMountUser('a mount', (user) => {
     const directory = made('warm');
     succeeds('mount', 'memory:', directory, '--writable');
     try {
-      shell(directory, 'mkdir d; echo warm > d/f; cat d/f; ls -l d/f');
+      shell(directory, 'mkdir d; echo warm > d/f; cat d/f; cat d/f; ls -l d/f');
       const server = serverOf(directory);
       process.kill(server, 'SIGSTOP');
       const { status, stdout } = run(['timeout', '10', 'cat', 'd/f'], directory);
