@@ -114,7 +114,7 @@ forEachMountUser('a mount', (user) => {
       process.kill(server, 'SIGCONT');
       assert.deepEqual([status, stdout], [0, 'warm\n']);
       // What is open outlives its name, also where the server never heard of its being open.
-      const script = 'exec 3<d/f; rm d/f; cat <&3; echo a > a; exec 3<a; echo b > b; mv b a; cat <&3 a';
+      const script = 'exec 3<d/f; rm d/f; cat <&3; echo a > a; exec 3<a; echo b > b; mv b a; cat <&3; cat a';
       assert.equal(shell(directory, script), 'warm\na\nb');
     } finally {
       succeeds('unmount', directory);
