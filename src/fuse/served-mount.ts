@@ -47,7 +47,8 @@ export async function serveAt(options: ServedAt): Promise<void> {
     const everybody = process.geteuid?.() === 0;
     const { descriptor, end } = await mountFuse(library, { directory, writable, everybody, noExecution });
     try {
-      const dispatch = new Dispatch({ filesystem, mountedAt: directory, shared, shift });
+      const changes = shared || filesystem.changesOutside === true;
+      const dispatch = new Dispatch({ filesystem, mountedAt: directory, shared: changes, shift });
       options.mounted(directory);
       await serve({ descriptor, library, dispatch, filesystem, signal, idleMilliseconds });
     } finally {
@@ -99,7 +100,7 @@ export async function serveJail(options: JailMount): Promise<RecordedChanges | u
     if (descriptor < 0) return undefined;
     try {
       const owners = ownersFor(options);
-      const shared = isShared(plan, writable);
+      const shared = isShared(plan, writable) || filesystem.changesOutside === true;
       const dispatch = new Dispatch({ filesystem, mountedAt, shared, shift, owners, plainModes: true });
       await serve({ descriptor, library, dispatch, filesystem, signal });
     } finally {

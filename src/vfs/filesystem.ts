@@ -162,6 +162,8 @@ export interface FileSystem {
   readonly label: string;
   readonly root: Inode;
   readonly capabilities: Capabilities;
+  /** Others change it meanwhile, so that nothing of it can be kept. Missing: as its kind of engine has it. */
+  readonly changesOutside?: boolean | undefined;
 
   /** Undefined where there is no such name. ENOTDIR ENAMETOOLONG */
   lookup(directory: Inode, name: Name): Answer<Attributes | undefined>;

@@ -76,7 +76,6 @@ test('what is wrong is refused by file, key and what was expected', () => {
     ['[mount."/"]\nupper = "memory:"\nlower = []', /lower: expected a tree, or a list/],
     ['[mount."/"]\nupper = "memory:"\nlower = ["memory:", 1]', /lower\[1\]: expected a tree as text/],
     ['[mount."/"]\nupper = "chunked:f@s"\nlower = "memory:"', /upper: expected a tree that can be written to/],
-    ['[mount."/"]\nspec = "chunked:f@s"\nwritable = true', /a snapshot is never written/],
     [`# ${'x'.repeat(300_000)}`, /expected at most 262144 bytes/],
   ];
   for (const [text, message] of refused) {

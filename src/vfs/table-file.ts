@@ -100,9 +100,6 @@ function mountFrom(path: string, value: unknown, directory: string, refuse: Refu
   const source = isOverlay
     ? overlayFrom(upper, lower, key, directory, refuse)
     : sourceFrom(spec, `${key}.spec`, directory, refuse);
-  if (writable === true && source.engine === 'chunked' && source.snapshot !== undefined) {
-    refuse(`${key}.writable`, 'expected false: a snapshot is never written');
-  }
   return { path: components, source, writable: writable === undefined ? undefined : writable === true };
 }
 

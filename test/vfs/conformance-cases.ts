@@ -36,7 +36,8 @@ export class Subject {
 
   async text(name: string, directory: Inode = this.fs.root): Promise<string> {
     const { inode } = await this.find(name, directory);
-    return this.with(inode, async (handle) => (await this.fs.read(handle, 0, 1 << 20)).toString());
+    const reading = { read: true, write: false };
+    return this.with(inode, async (handle) => (await this.fs.read(handle, 0, 1 << 20)).toString(), reading);
   }
 
   async with<T>(inode: Inode, act: (handle: Handle) => Promise<T>, mode = both): Promise<T> {
@@ -408,8 +409,10 @@ export const cases: Readonly<Record<string, Case>> = {
       assert.equal((await s.fs.getattr(inode)).size, 400_000);
     });
   },
-  'a directory of hundreds': async (s) => {
-    const names = Array.from({ length: 400 }, (_, index) => `file-${index * 7919}`);
+  'a directory of many': async (s) => {
+    // Of a remote engine each file takes several round trips; that its listings have pages is a test of its own.
+    const count = s.fs.capabilities.immediate ? 400 : 24;
+    const names = Array.from({ length: count }, (_, index) => `file-${index * 7919}`);
     for (const name of names) await s.file(name);
     assert.deepEqual(await s.names(), [...names].sort());
     for (const name of names) await s.fs.unlink(s.fs.root, name);

@@ -62,7 +62,13 @@ forEachUser((user) => {
       succeeds(['put', 'chunked:notes', '/deep/er/todo'], 'tea');
       assert.equal(succeeds(['cat', 'chunked:notes@monday', '/deep/er/todo']), 'milk');
       assert.match(succeeds(['snapshot', 'chunked:notes']), new RegExp(`^monday .*\n${kept} `));
-      for (const name of ['monday', kept]) succeeds(['snapshot', 'chunked:notes', name, '--delete']);
+      assert.match(succeeds(['clone', 'chunked:notes@monday', 'draft']), /made clone chunked:notes@draft of \d+ files/);
+      assert.match(vfs(['put', 'chunked:notes@draft', '/x'], 'x').stderr, /EROFS/);
+      succeeds(['put', 'chunked:notes@draft', '/x', '--writable'], 'of the draft');
+      assert.equal(succeeds(['cat', 'chunked:notes@draft', '/x']), 'of the draft');
+      assert.match(vfs(['cat', 'chunked:notes', '/x']).stderr, /ENOENT/);
+      assert.match(succeeds(['snapshot', 'chunked:notes']), /^draft .* clone$/m);
+      for (const name of ['monday', kept, 'draft']) succeeds(['snapshot', 'chunked:notes', name, '--delete']);
       assert.equal(succeeds(['snapshot', 'chunked:notes']), '');
       assert.match(vfs(['snapshot', 'chunked:notes', 'monday', '--delete']).stderr, /no such snapshot/);
       assert.match(vfs(['restore', 'chunked:notes', 'monday']).stderr, /no such snapshot/);

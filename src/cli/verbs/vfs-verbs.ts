@@ -78,6 +78,19 @@ export const vfsVerbs: readonly Verb[] = [
     load: async () => (await load()).snapshot,
   },
   {
+    name: 'vfs clone',
+    summary: 'a second tree in the same file, as a chunked tree or a snapshot of it is now, to be written to',
+    operands: 'SPEC NAME',
+    words: { least: 2, most: 2 },
+    options: [json],
+    details: [
+      'It costs the same whatever the tree holds. chunked:FILE@NAME is the clone; it is written with --writable, or :rw',
+      'in a jail, and the first tree is not. vfs snapshot lists clones, too, and deletes them with --delete.',
+    ],
+    examples: ['ctx vfs clone chunked:notes.ctx draft', 'ctx vfs clone chunked:notes.ctx@monday retry'],
+    load: async () => (await load()).clone,
+  },
+  {
     name: 'vfs restore',
     summary: 'a chunked tree as it was in a snapshot; what it is now is kept in another one',
     operands: 'SPEC NAME',

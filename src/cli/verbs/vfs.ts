@@ -204,7 +204,10 @@ async function listSnapshots(call: Arguments): Promise<number> {
   const { snapshotsOf } = await part();
   const snapshots = await snapshotsOf(placeOf(call));
   if (call.flag('json')) printJson({ version: 1, snapshots });
-  else for (const { name, made, files } of snapshots) print(`${name}  ${made}  ${files} files\n`);
+  else {
+    for (const { name, made, files, clone } of snapshots)
+      print(`${name}  ${made}  ${files} files${clone === true ? '  clone' : ''}\n`);
+  }
   return ExitCode.ok;
 }
 
@@ -227,6 +230,16 @@ export const snapshot: Run = async (call) => {
   const { name, made, files } = await snapshotTree(placeOf(call), call.words[1] ?? '');
   if (call.flag('json')) printJson({ version: 1, name, made, files });
   else print(`${painter(process.stdout)('green', `made snapshot ${name} of ${files} files`)}\n`);
+  return ExitCode.ok;
+};
+
+export const clone: Run = async (call) => {
+  const { cloneTree } = await part();
+  const [specification = '', wanted = ''] = call.words;
+  const { name, made, files } = await cloneTree(placeOf(call), wanted);
+  const tree = `${specification.replace(/@[^/@]*$/, '')}@${name}`;
+  if (call.flag('json')) printJson({ version: 1, name, made, files, specification: tree });
+  else print(`${painter(process.stdout)('green', `made clone ${visible(tree)} of ${files} files`)}\n`);
   return ExitCode.ok;
 };
 

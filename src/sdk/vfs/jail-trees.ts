@@ -31,15 +31,12 @@ export function parseTree(text: string, directory: string): WrittenTree {
   }
   const [specification, place] = [text.slice(0, at), text.slice(at + 1)];
   const writable = place.endsWith(':rw');
-  return checkedTree({ specification, target: writable ? place.slice(0, -3) : place, writable }, text, directory);
+  return checkedTree({ specification, target: writable ? place.slice(0, -3) : place, writable }, directory);
 }
 
-function checkedTree(tree: WrittenTree, text: string, directory: string): WrittenTree {
-  const parsed = parseSpecification(tree.specification, directory);
-  if (tree.writable && parsed.engine === 'chunked' && parsed.snapshot !== undefined) {
-    const reason = 'expected no :rw: a snapshot is never written';
-    throw new ErrnoError('EINVAL', { operation: '--mount', path: text, reason });
-  }
+/** EINVAL */
+function checkedTree(tree: WrittenTree, directory: string): WrittenTree {
+  parseSpecification(tree.specification, directory);
   return tree;
 }
 
@@ -86,7 +83,7 @@ function refuseWithoutDevice(): void {
 export function askedTrees(asked: readonly (string | WrittenTree)[], programs: TreePrograms): readonly AskedTree[] {
   const { directory } = programs;
   const parsed = asked.map((tree) =>
-    typeof tree === 'string' ? parseTree(tree, directory) : checkedTree(tree, tree.specification, directory),
+    typeof tree === 'string' ? parseTree(tree, directory) : checkedTree(tree, directory),
   );
   refuseWithoutDevice();
   return parsed.map(({ specification, target, writable }) => {

@@ -9,6 +9,7 @@ import { guardedFileSystem } from '../../guard/guarded-filesystem.js';
 import type { TreeOutcome } from '../../proxy/asked-tree.js';
 import { openTree } from '../../vfs/open-engine.js';
 import { planOf } from '../../vfs/read-plan.js';
+import type { EngineSpecification } from '../../vfs/specification.js';
 import { type TreePlan, writtenEngines } from '../../vfs/tree-plan.js';
 import type { TreePlace } from './trees.js';
 
@@ -70,11 +71,12 @@ export async function mountTreeInJail({ lockLibrary, ...mounting }: JailMounting
     open: () => openTree(plan, { writable, create: writable, capacity, lockLibrary, before }),
   });
   const written = writable ? writtenEngines(plan, writable) : [];
-  const files = written.flatMap((engine) => (engine.engine === 'chunked' ? [engine.file] : []));
+  const isFirst = (engine: EngineSpecification) => engine.engine === 'chunked' && engine.snapshot === undefined;
+  const files = written.flatMap((engine) => (engine.engine === 'chunked' && isFirst(engine) ? [engine.file] : []));
   const { settleSnapshots } = await import('./undo-snapshots.js');
   const isChanged = recorded !== undefined && recorded.changes.length + recorded.more > 0;
   const undo = await settleSnapshots(files, { before, isChanged, lockLibrary });
-  const undoable = written.every(({ engine }) => engine === 'chunked' || engine === 'memory');
+  const undoable = written.every((engine) => isFirst(engine) || engine.engine === 'memory');
   return recorded && { ...recorded, undo, undoable };
 }
 

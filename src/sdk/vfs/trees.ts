@@ -5,7 +5,13 @@ import { type CheckResult, checkStore, collect } from '../../vfs/engines/chunked
 import { openChunkedStore } from '../../vfs/engines/chunked/chunked.js';
 import { requireSnapshot } from '../../vfs/engines/chunked/chunked-store.js';
 import { ChunkDatabase } from '../../vfs/engines/chunked/database.js';
-import { deleteSnapshot, listSnapshots, makeSnapshot, restoreSnapshot } from '../../vfs/engines/chunked/snapshots.js';
+import {
+  deleteSnapshot,
+  listSnapshots,
+  makeClone,
+  makeSnapshot,
+  restoreSnapshot,
+} from '../../vfs/engines/chunked/snapshots.js';
 import { pathOf } from '../../vfs/mount-table.js';
 import { textFromName } from '../../vfs/names.js';
 import { openTable } from '../../vfs/open-engine.js';
@@ -55,6 +61,16 @@ export interface Snapshot {
   readonly name: string;
   readonly made: string;
   readonly files: number;
+  /** It is a clone, and written to. */
+  readonly clone?: boolean | undefined;
+}
+
+/** A tree of its own in the same file, as another one is now. */
+export async function cloneTree(place: TreePlace, name: string): Promise<Snapshot> {
+  checkSnapshotName(name);
+  const { file, snapshot } = chunkedOf(place, 'clone');
+  const { made, inodes } = await makeClone({ file, lockLibrary: place.lockLibrary }, name, snapshot);
+  return { name, made, files: inodes, clone: true };
 }
 
 export async function snapshotTree(place: TreePlace, name: string): Promise<Snapshot> {
@@ -71,7 +87,12 @@ export async function snapshotTree(place: TreePlace, name: string): Promise<Snap
 /** The oldest first. */
 export async function snapshotsOf(place: TreePlace): Promise<readonly Snapshot[]> {
   const { file } = chunkedOf(place, 'snapshot');
-  return (await listSnapshots(file)).map(([name, { made, inodes }]) => ({ name, made, files: inodes }));
+  return (await listSnapshots(file)).map(([name, { made, inodes, clone = false }]) => ({
+    name,
+    made,
+    files: inodes,
+    clone,
+  }));
 }
 
 export async function deleteSnapshotOf(place: TreePlace, name: string): Promise<void> {

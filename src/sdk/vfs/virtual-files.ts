@@ -4,6 +4,7 @@ export { checkTreeText, mountPoint, mountTree, mountTreeInJail, planFromText, un
 export {
   type CheckResult,
   checkTree,
+  cloneTree,
   collectTree,
   deleteSnapshotOf,
   refuseFleeting,

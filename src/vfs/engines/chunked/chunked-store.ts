@@ -3,6 +3,7 @@
  * changed is in memory until `sync`, or until there is much of it, and then goes to the disk in one transaction.
  */
 import { ErrnoError } from '../../../base/errno.js';
+import { failure } from '../../failure.js';
 import type { Creation, Inode } from '../../filesystem.js';
 import type { Name } from '../../names.js';
 import type { InodeRecord, InodeStore, Usage } from '../inodes/inode-store.js';
@@ -37,8 +38,9 @@ export class ChunkedStore implements InodeStore, PageStore {
   readonly root: Inode = 1;
   readonly #database: ChunkDatabase;
   readonly #writable: boolean;
-  /** A snapshot never changes. */
-  readonly #snapshot: string | undefined;
+  /** A snapshot, which never changes, or a clone; without it, the file's first tree. */
+  readonly #name: string | undefined;
+  readonly #isClone: boolean;
   readonly #tree: SortedTree;
   readonly #pages = new Map<PageNumber, Page>();
   readonly #dirtyPages = new Map<PageNumber, Page>();
@@ -55,16 +57,23 @@ export class ChunkedStore implements InodeStore, PageStore {
     const { writable, snapshot, root } = options;
     this.#database = database;
     this.#writable = writable;
-    this.#snapshot = snapshot;
+    this.#name = snapshot;
     const found = database.heading();
     const empty: Root = { page: 0, inodes: 0, chunks: 0, made: new Date().toISOString() };
     this.#heading = found ?? database.newHeading(empty);
     const named = snapshot === undefined ? this.#heading.head : requireSnapshot(database, snapshot);
+    this.#isClone = named.clone === true;
+    if (writable && snapshot !== undefined && !this.#isClone) refuseSnapshot(database.file, snapshot);
     this.#head = named;
     this.#tree = new SortedTree(this, named.page);
     this.#content = new ChunkContent(database, this.#tree, (inode, by) => this.#recount(inode, by));
     if (found === undefined) this.#begin(root);
     else if (writable) this.#forgetOrphans();
+  }
+
+  /** Another process may write to it meanwhile. */
+  get changesOutside(): boolean {
+    return !this.#writable && (this.#name === undefined || this.#isClone);
   }
 
   get generation(): number {
@@ -95,7 +104,7 @@ export class ChunkedStore implements InodeStore, PageStore {
   }
 
   get(inode: Inode): ChunkedRecord | undefined {
-    if (!this.#writable && this.#snapshot === undefined) this.#look();
+    if (this.changesOutside) this.#look();
     const cached = this.#records.get(inode);
     if (cached !== undefined) return cached;
     const bytes = this.#tree.get(inodeKey(inode));
@@ -190,14 +199,13 @@ export class ChunkedStore implements InodeStore, PageStore {
       const record = this.#records.get(inode);
       if (record !== undefined) this.#tree.set(inodeKey(inode), encodeRecord(record));
     }
-    this.#heading = {
-      ...this.#heading,
-      commits: this.#heading.commits + 1,
-      edits: (this.#heading.edits ?? 0) + 1,
-      head: { ...this.#head, page: this.#tree.root },
-    };
+    const now = { ...this.#head, page: this.#tree.root };
+    const { commits, edits = 0 } = this.#heading;
+    const first = this.#name === undefined ? { edits: edits + 1, head: now } : {};
+    this.#heading = { ...this.#heading, commits: commits + 1, ...first };
     this.#database.commit({
       heading: this.#heading,
+      root: this.#name === undefined ? undefined : [this.#name, now],
       pages: Array.from(this.#dirtyPages.values(), (page) => [page.number, encodePage(page)] as const),
       dropped: this.#droppedPages,
       chunks,
@@ -212,17 +220,26 @@ export class ChunkedStore implements InodeStore, PageStore {
 
   /** Remembers the tree as it is: one small record, however large the tree. */
   snapshot(name: string): Root {
+    return this.#remember(name, false);
+  }
+
+  /** The same, to be written to: of this tree, or of one that has a name. ENOENT EEXIST */
+  clone(name: string, of?: string): Root {
+    return this.#remember(name, true, of === undefined ? undefined : requireSnapshot(this.#database, of));
+  }
+
+  #remember(name: string, clone: boolean, of?: Root): Root {
     if (this.#database.root(name) !== undefined) {
       throw new ErrnoError('EEXIST', {
-        operation: 'snapshot',
+        operation: clone ? 'clone' : 'snapshot',
         path: this.#database.file,
-        reason: `there is a snapshot '${name}' already`,
+        reason: `there is a snapshot or clone '${name}' already`,
         remedy: 'choose another name',
       });
     }
     this.sync();
-    const page = this.#tree.root;
-    const root: Root = { ...this.#head, page, made: new Date().toISOString() };
+    const { page, inodes, chunks } = of ?? { ...this.#head, page: this.#tree.root };
+    const root: Root = { page, inodes, chunks, made: new Date().toISOString(), ...(clone ? { clone } : {}) };
     this.#heading = {
       ...this.#heading,
       generation: this.#heading.generation + 1,
@@ -282,8 +299,8 @@ export class ChunkedStore implements InodeStore, PageStore {
     const heading = this.#database.heading();
     if (heading === undefined || heading.commits === this.#heading.commits) return;
     this.#heading = heading;
-    this.#head = heading.head;
-    this.#tree.root = heading.head.page;
+    this.#head = this.#name === undefined ? heading.head : requireSnapshot(this.#database, this.#name);
+    this.#tree.root = this.#head.page;
     this.#pages.clear();
     this.#records.clear();
   }
@@ -323,6 +340,11 @@ export class ChunkedStore implements InodeStore, PageStore {
   }
 }
 
+function refuseSnapshot(file: string, name: string): never {
+  const remedy = `make a clone of it: ctx vfs clone chunked:${file}@${name} NAME`;
+  throw failure('EROFS', 'open', undefined, `snapshot '${name}' does not change`, remedy);
+}
+
 /** ENOENT, with the names there are. */
 export function requireSnapshot(database: ChunkDatabase, name: string): Root {
   const root = database.root(name);
@@ -331,7 +353,7 @@ export function requireSnapshot(database: ChunkDatabase, name: string): Root {
   throw new ErrnoError('ENOENT', {
     operation: 'open',
     path: `${database.file}@${name}`,
-    reason: 'there is no such snapshot',
+    reason: 'there is no such snapshot or clone',
     remedy: names.length === 0 ? 'it has none; ctx vfs snapshot makes one' : `it has: ${names.join(', ')}`,
   });
 }

@@ -1,11 +1,10 @@
 /**
  * `chunked:FILE[@SNAPSHOT]`: a durable tree in one file. One process at a time may write; others read what was last committed.
- * Snapshots are read-only and cost one record each, whatever the tree holds.
+ * Snapshots are read-only, clones are written to; each costs one record, whatever the tree holds.
  */
 import { closeSync, openSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { ErrnoError } from '../../../base/errno.js';
-import { failure } from '../../failure.js';
 import type { Creation, FileSystem } from '../../filesystem.js';
 import { InodeFileSystem } from '../inodes/inode-filesystem.js';
 import { ChunkedStore } from './chunked-store.js';
@@ -36,11 +35,7 @@ export interface OpenedStore {
 
 export async function openChunkedStore(options: ChunkedOptions): Promise<OpenedStore> {
   const { file, snapshot, writable, create, lockLibrary, root } = options;
-  if (writable && snapshot !== undefined) {
-    const remedy = `write to chunked:${file} instead`;
-    throw failure('EROFS', 'open', undefined, `snapshot '${snapshot}' does not change`, remedy);
-  }
-  const database = await ChunkDatabase.open(file, writable, create);
+  const database = await ChunkDatabase.open(file, writable, create && snapshot === undefined);
   let unlock: () => void = () => undefined;
   try {
     if (writable) unlock = lockWriter(file, lockLibrary);
@@ -56,9 +51,15 @@ export async function openChunkedStore(options: ChunkedOptions): Promise<OpenedS
 export async function chunkedFileSystem({ before, ...options }: ChunkedTreeOptions): Promise<FileSystem> {
   const { store, release } = await openChunkedStore(options);
   const { file, snapshot, writable } = options;
-  if (before !== undefined && writable) store.snapshot(before);
+  if (before !== undefined && writable && snapshot === undefined) store.snapshot(before);
   const label = `chunked:${file}${snapshot === undefined ? '' : `@${snapshot}`}`;
-  return new InodeFileSystem(store, { label, writable, durable: true, ended: release });
+  return new InodeFileSystem(store, {
+    label,
+    writable,
+    durable: true,
+    ended: release,
+    changesOutside: store.changesOutside,
+  });
 }
 
 interface LockLibrary {

@@ -14,6 +14,8 @@ export interface Root {
   readonly chunks: number;
   /** When it was made, for people. */
   readonly made: string;
+  /** It is written to: a tree of its own beside the first one, and no snapshot. */
+  readonly clone?: boolean | undefined;
 }
 
 export interface Heading {
@@ -36,6 +38,8 @@ const headingKey = Buffer.from('M');
 
 export interface Batch {
   readonly heading: Heading;
+  /** The clone that was written to, as it is now. */
+  readonly root?: readonly [name: string, root: Root] | undefined;
   readonly pages: Iterable<readonly [number, Buffer]>;
   readonly dropped: Iterable<number>;
   /** By digest, as bytes of one character each. */
@@ -106,11 +110,12 @@ export class ChunkDatabase {
     }).flatMap(([name, root]) => (root === undefined ? [] : [[name, root] as const]));
   }
 
-  commit({ heading, pages, dropped, chunks }: Batch): void {
+  commit({ heading, root, pages, dropped, chunks }: Batch): void {
     this.#transaction(() => {
       for (const [digest, bytes] of chunks) this.#database.putSync(chunkKey(digest), bytes);
       for (const [number, bytes] of pages) this.#database.putSync(pageKey(number), bytes);
       for (const number of dropped) this.#database.removeSync(pageKey(number));
+      if (root !== undefined) this.#database.putSync(rootKey(root[0]), Buffer.from(JSON.stringify(root[1])));
       this.#database.putSync(headingKey, Buffer.from(JSON.stringify(heading)));
     });
   }

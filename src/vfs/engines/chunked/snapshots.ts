@@ -30,6 +30,11 @@ export function makeSnapshot(place: SnapshotStore, name: string): Promise<Root> 
   return writing(place, ({ store }) => store.snapshot(name));
 }
 
+/** A tree that is written to, beside the file's first one: of that, or of the snapshot or clone `of`. ENOENT EEXIST EBUSY */
+export function makeClone(place: SnapshotStore, name: string, of: string | undefined): Promise<Root> {
+  return writing(place, ({ store }) => store.clone(name, of));
+}
+
 /** The oldest first. */
 export async function listSnapshots(file: string): Promise<readonly (readonly [string, Root])[]> {
   const database = await ChunkDatabase.open(file, false, false);

@@ -37,6 +37,7 @@ export interface InodeOptions {
   /** What statfs reports as its size, and writes are refused beyond. */
   readonly capacity?: number | undefined;
   readonly inodes?: number | undefined;
+  readonly changesOutside?: boolean | undefined;
   /** When its store has been closed. */
   readonly ended?: (() => void) | undefined;
 }
@@ -52,6 +53,7 @@ export class InodeFileSystem implements FileSystem {
   readonly label: string;
   readonly root: Inode;
   readonly capabilities: Capabilities;
+  readonly changesOutside: boolean;
   readonly #store: InodeStore;
   readonly #options: InodeOptions;
   readonly #open = new OpenFiles();
@@ -62,6 +64,7 @@ export class InodeFileSystem implements FileSystem {
   constructor(store: InodeStore, options: InodeOptions) {
     this.#store = store;
     this.#options = options;
+    this.changesOutside = options.changesOutside === true;
     this.#records = new InodeRecords(store, this.#open, options);
     this.label = options.label;
     this.root = store.root;

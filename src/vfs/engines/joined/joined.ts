@@ -49,6 +49,7 @@ class JoinedFileSystem implements FileSystem {
   readonly label: string;
   readonly root: Inode;
   readonly capabilities: Capabilities;
+  readonly changesOutside: boolean;
   readonly flush?: (handle: Handle) => Answer<void>;
   readonly #mounts: readonly Mount[];
   readonly #points: MountPoints;
@@ -61,6 +62,7 @@ class JoinedFileSystem implements FileSystem {
     if (mounts.some(({ filesystem }) => filesystem.flush !== undefined)) {
       this.flush = (handle) => this.#at(handle, (on, own) => on.flush?.(own));
     }
+    this.changesOutside = mounts.some(({ filesystem }) => filesystem.changesOutside === true);
     const all = mounts.map(({ filesystem }) => filesystem.capabilities);
     const every = (name: keyof Capabilities) => all.every((each) => each[name]);
     this.capabilities = {
