@@ -95,6 +95,11 @@ export class ObjectStore {
     this.#gateway = undefined;
   }
 
+  /** SIGSTOP: it takes what is sent, and answers nothing. */
+  signalGateway(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#gateway?.kill(signal);
+  }
+
   async makeBucket(name: string): Promise<void> {
     const { CreateBucketCommand, S3Client } = await import('@aws-sdk/client-s3');
     const credentials = { accessKeyId: 'ctx-key', secretAccessKey: 'ctx-secret' };

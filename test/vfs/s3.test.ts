@@ -1,7 +1,7 @@
 /** `s3://BUCKET/PREFIX` against a real gateway, and against servers that are not there, know us not, or never answer. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { ErrnoError } from '../../src/base/errno.js';
@@ -9,12 +9,16 @@ import { remoteBlockBytes, s3PartBytes } from '../../src/base/limits.js';
 import { s3FileSystem } from '../../src/vfs/engines/s3/s3.js';
 import type { FileSystem } from '../../src/vfs/filesystem.js';
 import { ObjectStore, reasonForNoObjectStore } from '../support/object-store.js';
+import { until } from '../support/process.js';
 import { ctxProgramFor } from '../support/program.js';
+import { testSeed } from '../support/random.js';
 import { Subject } from './conformance-cases.js';
 import { conforms } from './conforms.js';
 import { fileMode, own, scratch } from './engines.js';
+import { playModel } from './model.js';
 
 const skip = reasonForNoObjectStore();
+const isSoak = process.env['CTX_SOAK'] === '1';
 const reading = { read: true, write: false };
 const both = { read: true, write: true };
 
@@ -65,6 +69,124 @@ describe('an S3 bucket', skip === undefined ? {} : { skip }, () => {
       const filesystem = await s3FileSystem({ bucket: 'trees', prefix: `case-${number}/deep`, writable: true });
       return { filesystem, end: async () => filesystem.close() };
     });
+  });
+
+  test('random operations are those of the model', async () => {
+    await playModel(
+      async () => {
+        number += 1;
+        const prefix = `model-${testSeed}-${number}`;
+        const open = () => s3FileSystem({ bucket: 'trees', prefix, writable: true });
+        let filesystem = await open();
+        return {
+          filesystem,
+          reopen: async () => {
+            await filesystem.close();
+            filesystem = await open();
+            return filesystem;
+          },
+          end: async () => filesystem.close(),
+        };
+      },
+      isSoak ? 40 : 6,
+      isSoak ? 60 : 40,
+    );
+  });
+
+  test('lists directories of more names than its server answers at once', async () => {
+    const { PutObjectCommand, S3Client } = await import('@aws-sdk/client-s3');
+    const client = new S3Client({ forcePathStyle: true });
+    const names = Array.from({ length: 1_020 }, (_, index) => `file-${index}`);
+    const waiting = names.values();
+    const put = async () => {
+      for (const name of waiting)
+        await client.send(new PutObjectCommand({ Bucket: 'trees', Key: `many/${name}`, Body: 'x' }));
+    };
+    await Promise.all(Array.from({ length: 16 }, put));
+    client.destroy();
+    const subject = await prefixed('many', false);
+    assert.deepEqual(await subject.names(), [...names].sort());
+    await subject.fs.close();
+  });
+
+  test('has what fsync acknowledged after its server was killed again and again under load', async () => {
+    const acknowledged = new Map<string, string>();
+    const codes = new Set<string>();
+    const writers = await Promise.all([0, 1, 2].map(() => prefixed('load')));
+    let isOver = false;
+    const write = async (subject: Subject, who: number) => {
+      for (let n = 0; !isOver; n += 1) {
+        const [name, text] = [`w${who}-${n}`, `${who} wrote ${n} `.repeat(400)];
+        try {
+          const { handle } = await subject.fs.create(subject.fs.root, name, fileMode, both);
+          try {
+            await subject.fs.write(handle, 0, Buffer.from(text));
+            await subject.fs.fsync(handle);
+            acknowledged.set(name, text);
+          } finally {
+            await subject.fs.release(handle);
+          }
+        } catch (error) {
+          assert.ok(error instanceof ErrnoError, String(error));
+          codes.add(error.code);
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      }
+    };
+    const all = Promise.all(writers.map(write));
+    for (let round = 0; round < (isSoak ? 20 : 2); round += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      await store?.killGateway();
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      await store?.startGateway();
+    }
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    isOver = true;
+    await all;
+    // What could not be kept was an error when it was written; closing may say so once more.
+    for (const { fs } of writers) await Promise.resolve(fs.close()).catch(() => undefined);
+    assert.ok(acknowledged.size > 10, `${acknowledged.size} were acknowledged`);
+    for (const code of codes) assert.match(code, /^E(IO|TIMEDOUT|STALE|EXIST)$/);
+    const later = await prefixed('load', false);
+    for (const [name, text] of acknowledged) assert.equal(await later.text(name), text, name);
+    await later.fs.close();
+  });
+
+  test('that stops while a process writes to its mount keeps nobody from being killed', async () => {
+    const place = scratch();
+    const program = ctxProgramFor({ name: 'this user', ...own }, place.path);
+    const at = `${place.path}/at`;
+    mkdirSync(at);
+    const env = { ...process.env, ...store?.environment };
+    const ctx = (...words: readonly string[]) => {
+      const { status, stderr } = spawnSync(program, ['vfs', ...words], { encoding: 'utf8', env });
+      assert.equal(status, 0, stderr);
+    };
+    ctx('mount', 's3://trees/stopped', at, '--writable');
+    try {
+      const script =
+        'cd "$0"; n=0; while :; do n=$((n+1)); echo $n | dd of=f$n conv=fsync status=none && echo $n; done';
+      const child = spawn('sh', ['-c', script, at], { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+      let said = '';
+      child.stdout.on('data', (bytes: Buffer) => {
+        said += bytes.toString();
+      });
+      await until(() => said.split('\n').length > 3, 'it has written');
+      store?.signalGateway('SIGSTOP');
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const ended = new Promise((resolve) => child.once('close', resolve));
+      const began = Date.now();
+      process.kill(-(child.pid ?? 0), 'SIGKILL');
+      await ended;
+      assert.ok(Date.now() - began < 10_000, 'it was killed');
+      store?.signalGateway('SIGCONT');
+      const last = said.trim().split('\n').at(-1) ?? '';
+      assert.equal(readFileSync(`${at}/f${last}`, 'utf8'), `${last}\n`);
+    } finally {
+      store?.signalGateway('SIGCONT');
+      ctx('unmount', at);
+      place.remove();
+    }
   });
 
   test('has large files in parts, read by ranges, and whoever opens it anew has what fsync acknowledged', async () => {

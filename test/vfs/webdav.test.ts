@@ -13,6 +13,7 @@ import { ctxProgramFor } from '../support/program.js';
 import { Subject } from './conformance-cases.js';
 import { conforms } from './conforms.js';
 import { own, scratch } from './engines.js';
+import { playModel } from './model.js';
 
 const skip = spawnSync('rclone', ['version']).status === 0 ? undefined : 'rclone is not installed';
 const both = { read: true, write: true };
@@ -42,6 +43,8 @@ function serversOf(path: string): number {
     }
   }).length;
 }
+
+const isSoak = process.env['CTX_SOAK'] === '1';
 
 describe('a WebDAV server', skip === undefined ? {} : { skip }, () => {
   const place = scratch();
@@ -83,6 +86,8 @@ describe('a WebDAV server', skip === undefined ? {} : { skip }, () => {
   };
 
   describe('as an engine', () => conforms(made));
+
+  test('random operations are those of the model', () => playModel(made, isSoak ? 40 : 3, isSoak ? 60 : 30));
 
   test('has whole files or none, and never one over what somebody else wrote meanwhile', async () => {
     const one = new Subject((await made()).filesystem);

@@ -79,7 +79,7 @@ export const vfsVerbs: readonly Verb[] = [
   },
   {
     name: 'vfs clone',
-    summary: 'a second tree in the same file, as a chunked tree or a snapshot of it is now, to be written to',
+    summary: 'make a second, writable tree in the same file, which begins as a chunked tree or a snapshot',
     operands: 'SPEC NAME',
     words: { least: 2, most: 2 },
     options: [json],

@@ -19,7 +19,7 @@ describe('SPEC=TARGET[:rw]', () => {
   });
 
   it('is refused where it is anything else', () => {
-    const others = ['', 'memory:', 'memory:=m', '=/m', 'tape:=/m', 'memory:x=/m', 'host:=/m', 'chunked:f@monday=/c:rw'];
+    const others = ['', 'memory:', 'memory:=m', '=/m', 'tape:=/m', 'memory:x=/m', 'host:=/m'];
     for (const text of others)
       assert.throws(
         () => parseTree(text, '/w'),

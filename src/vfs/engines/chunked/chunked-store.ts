@@ -341,7 +341,7 @@ export class ChunkedStore implements InodeStore, PageStore {
 }
 
 function refuseSnapshot(file: string, name: string): never {
-  const remedy = `make a clone of it: ctx vfs clone chunked:${file}@${name} NAME`;
+  const remedy = `make a clone: ctx vfs clone chunked:${file}@${name} NAME`;
   throw failure('EROFS', 'open', undefined, `snapshot '${name}' does not change`, remedy);
 }
 
