@@ -2,8 +2,9 @@
  * Trees of every shape: each verb's time, processor time and peak memory, against `cp -a`, `find` and `rm -rf` of the same tree.
  *
  * Small by default; `CTX_BENCH_FULL=1` makes the trees those of an attack: minutes, and some gigabytes of disk. The peak is the most that
- * one process had, of ctx and all that it waited for; the processor time is that of all of them, and on a busy machine says more than the
- * clock. `CTX_BENCH_DIRECTORY` is where the trees are made.
+ * one process had, of ctx and all that ended with it; the processor time is that of all of them, and on a busy machine says more than the
+ * clock. What frees a store in the background is in neither. `CTX_BENCH_DIRECTORY` is where the trees are made. A command that fails is
+ * followed by what it said: `cp` cannot copy paths that are longer than the kernel takes.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -73,22 +74,41 @@ interface Measured {
   readonly processorSeconds: number;
   readonly megabytes: number;
   readonly code: number | null;
+  /** Of one that failed. */
+  readonly said?: string | undefined;
 }
 
-const measure = `import resource, subprocess, sys
-code = subprocess.call(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+/** A program of ctx that it does not wait for ends with it: it becomes a child of this one, and is counted. */
+const measure = `import ctypes, os, resource, subprocess, sys, time
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+code = subprocess.call(sys.argv[2:], stdout=subprocess.DEVNULL)
+for attempt in range(20):
+    time.sleep(0.005)
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        break
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 open(sys.argv[1], "w").write(f"{used.ru_maxrss} {used.ru_utime + used.ru_stime}")
 sys.exit(code)`;
+
+/** The first line, without the names of a deep tree. */
+const firstLine = (text: string) => (text.split('\n')[0] ?? '').replaceAll(/(.)\1{20,}[^ ]*/g, '$1...').slice(0, 80);
 
 function run(place: string, cwd: string, argv: readonly string[]): Measured {
   const note = join(place, 'peak');
   const env = { ...process.env, CTX_DATA: join(place, 'store') };
   const start = performance.now();
-  const { status } = spawnSync('python3', ['-c', measure, note, ...argv], { cwd, env });
+  const { status, stderr } = spawnSync('python3', ['-c', measure, note, ...argv], { cwd, env, encoding: 'utf8' });
   const seconds = (performance.now() - start) / 1000;
   const [kilobytes = Number.NaN, processorSeconds = Number.NaN] = readFileSync(note, 'utf8').split(' ').map(Number);
-  return { seconds, processorSeconds, megabytes: kilobytes / 1024, code: status };
+  return {
+    seconds,
+    processorSeconds,
+    megabytes: kilobytes / 1024,
+    code: status,
+    said: status === 0 ? undefined : firstLine(stderr),
+  };
 }
 
 const verbs: readonly (readonly string[])[] = [
@@ -135,8 +155,8 @@ const table = chosen.map((shape) => {
       `  ${''.padEnd(26)} ${'clock'.padStart(10)} ${'processor'.padStart(10)} ${'of cp -a'.padStart(10)} ${'peak'.padStart(9)}`,
     );
     const copy = rows.find(([name]) => name === 'cp -a')?.[1].processorSeconds ?? Number.NaN;
-    for (const [name, { seconds, processorSeconds, megabytes, code }] of rows) {
-      const end = code === 0 ? '' : `  ended with ${code}`;
+    for (const [name, { seconds, processorSeconds, megabytes, code, said }] of rows) {
+      const end = code === 0 ? '' : `  ended with ${code}: ${said}`;
       const columns = [
         `${seconds.toFixed(2)} s`,
         `${processorSeconds.toFixed(2)} s`,

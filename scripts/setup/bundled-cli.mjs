@@ -82,7 +82,7 @@ const usualWork = {
     ],
   },
   // By then `exec` is there to make what they look at.
-  verbs: { before: ['exec', '--', 'touch', 'file'], calls: [['status'], ['diff'], ['apply']] },
+  verbs: { before: ['exec', '--', 'touch', 'file'], calls: [['status'], ['diff'], ['apply'], ['drop']] },
   shell: {
     entry: 'parse',
     calls: [

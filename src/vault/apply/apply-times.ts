@@ -7,7 +7,7 @@
  * than the fork has, a product of the fork comes home older than that.
  */
 import { productsIn } from '../git/products.js';
-import type { FileTime, Step, Tree, TreeStep } from '../tree/tree.js';
+import type { Change, FileTime, Step, Tree, TreeStep } from '../tree/tree.js';
 
 export interface Writing {
   /** The person's directory. */
@@ -20,6 +20,8 @@ export interface Writing {
   readonly touched: readonly string[];
   /** Paths whose content is as it was: only modes or owners are written. */
   readonly sameContent?: ReadonlySet<string>;
+  /** Of the same trees, where they were asked before (`countingTimes`). */
+  readonly listed?: readonly FileTime[] | undefined;
   /** What stays behind, and is given times in the same order elsewhere. */
   readonly held: readonly string[];
   /** Paths at which the fork has something else than the person will: what is held back, or was decided for their version. */
@@ -90,20 +92,29 @@ interface Unmoved {
   readonly kept: ReadonlySet<string>;
 }
 
-async function unmovedOf(tree: Tree, { uppers, lowers, steps, sameContent }: Writing): Promise<Unmoved> {
-  const listed = lowers.length === 0 ? [] : await tree.times({ uppers, lowers, known: true });
+/** Changes that leave the content as it was. */
+export const sameContentOf = (changes: readonly Change[]): ReadonlySet<string> =>
+  new Set(changes.filter(({ content }) => !content).map(({ path }) => path));
+
+/** Those that decide whether an entry keeps its time: a list of new files has none. */
+export const countingTimes = (times: readonly FileTime[], sameContent: ReadonlySet<string>): readonly FileTime[] =>
+  times.filter(({ path, state, links }) => links !== undefined || state === 'same' || sameContent.has(path));
+
+async function unmovedOf(tree: Tree, { uppers, lowers, steps, sameContent, ...known }: Writing): Promise<Unmoved> {
+  const ask = () => (lowers.length === 0 ? [] : tree.times({ uppers, lowers, known: true }));
+  const listed = known.listed ?? (await ask());
   if (listed.length === 0) return { known: [], kept: new Set() };
   const put = new Set<string>();
   for (const { action, path } of steps) if (action === 'put') put.add(path);
   const times = listed.filter(({ path, state }) => put.has(path) || state === 'same');
   const wanted = new Set(times.flatMap(({ path, links }) => (links !== undefined && put.has(path) ? [links] : [])));
   const isKnown = ({ state, links }: FileTime) => state === 'same' && links !== undefined && wanted.has(links);
-  const known = times.filter(isKnown);
-  const still = new Set(known.flatMap(({ modified, before, links }) => (modified === before ? [links] : [])));
+  const had = times.filter(isKnown);
+  const still = new Set(had.flatMap(({ modified, before, links }) => (modified === before ? [links] : [])));
   const isKept = ({ path, modified, before, links }: FileTime) =>
     links === undefined ? sameContent?.has(path) === true && modified === before : still.has(links);
   const kept = times.filter((each) => put.has(each.path) && isKept(each)).map(({ path }) => path);
-  return { known: known.map(({ path }) => path), kept: new Set(kept) };
+  return { known: had.map(({ path }) => path), kept: new Set(kept) };
 }
 
 export async function timedPlan(tree: Tree, writing: Writing): Promise<TimedPlan> {

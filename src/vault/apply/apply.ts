@@ -23,12 +23,12 @@ import { withVaultLock } from '../store/locks.js';
 import { pathWithin, type Roots, shownPath, topPath } from '../store/root-paths.js';
 import { discard } from '../store/trash.js';
 import { refuseUnlisted } from '../tree/too-deep.js';
-import type { Change, Problem, Step } from '../tree/tree.js';
+import type { Change, FileTime, Problem, Step } from '../tree/tree.js';
 import { type OpenFork, withMeta } from '../vault.js';
 import { type AppliedSteps, homeTree, readSteps, stepsFile } from './applied-steps.js';
 import { type ApplyChoices, type ApplyPlan, mayTouch, planApply } from './apply-plan.js';
 import type { ApplyReport } from './apply-report.js';
-import { timedPlan, touchedOf } from './apply-times.js';
+import { countingTimes, sameContentOf, timedPlan, touchedOf } from './apply-times.js';
 import { appliedChangesNow } from './change-room.js';
 import { holdUnits, isComplete } from './held-units.js';
 import { type Judgement, judgeChanges } from './sensitive-changes.js';
@@ -86,6 +86,8 @@ function relativeIn(root: string, path: string): readonly string[] {
 interface RootPlan extends ApplyPlan {
   /** Files that the fork has as the person does, but for their times: given later ones. */
   readonly touched: readonly string[];
+  /** What their times were found to be, as far as they count. */
+  readonly listed: readonly FileTime[];
 }
 
 interface Plans {
@@ -95,11 +97,12 @@ interface Plans {
 
 const forkTrees = ({ paths, meta }: OpenFork, key: string) => treesOf(paths, [...meta.deltas, meta.live], key);
 
-async function touchedIn(fork: OpenFork, key: string, choices: ApplyChoices): Promise<readonly string[]> {
-  const uppers = forkTrees(fork, key);
-  if (uppers.length === 0) return [];
-  const times = await fork.tree.times({ uppers, lowers: treesOf(fork.paths, fork.meta.base, key), known: true });
-  return touchedOf(times).filter((path) => mayTouch(path, choices));
+async function timesIn(fork: OpenFork, key: string, changes: readonly Change[], choices: ApplyChoices) {
+  const [uppers, lowers] = [forkTrees(fork, key), treesOf(fork.paths, fork.meta.base, key)];
+  if (uppers.length === 0) return { touched: [], listed: [] };
+  const times = await fork.tree.times({ uppers, lowers, known: true });
+  const touched = touchedOf(times).filter((path) => mayTouch(path, choices));
+  return { touched, listed: lowers.length === 0 ? [] : countingTimes(times, sameContentOf(changes)) };
 }
 
 async function planRoots(fork: OpenFork, changes: RootChanges, choices: ApplyChoices): Promise<Plans> {
@@ -117,7 +120,7 @@ async function planRoots(fork: OpenFork, changes: RootChanges, choices: ApplyCho
       own: choices.own?.flatMap((path) => relativeIn(roots[key] ?? '', path)),
     };
     const plan = planApply(list, clashes, await agreedPaths(fork, key, clashes), own);
-    byRoot.set(key, { ...plan, touched: await touchedIn(fork, key, own) });
+    byRoot.set(key, { ...plan, ...(await timesIn(fork, key, list, own)) });
     open.push(...plan.undecided.map((path) => shownPath(roots, key, path)));
   }
   return { byRoot, undecided: open };
@@ -334,13 +337,13 @@ async function applyJudged(apply: JudgedApply): Promise<Applied> {
     roots: kept.about.roots,
     uppers: (key) => forkTrees(fork, key),
     planOf: (key, root, steps) => {
-      const { touched = [], heldBack: held = [] } = plans.byRoot.get(key) ?? {};
+      const { touched = [], heldBack: held = [], listed } = plans.byRoot.get(key) ?? {};
       const [uppers, lowers] = [forkTrees(fork, key), treesOf(fork.paths, fork.meta.base, key)];
       const ofRoot = byRoot.get(key) ?? [];
-      const sameContent = new Set(ofRoot.filter(({ content }) => !content).map(({ path }) => path));
+      const sameContent = sameContentOf(ofRoot);
       const written = new Set(steps.map(({ path }) => path));
       const left = ofRoot.filter(({ path }) => !written.has(path)).map(({ path }) => path);
-      return timedPlan(fork.tree, { root, uppers, lowers, steps, touched, sameContent, held, left });
+      return timedPlan(fork.tree, { root, uppers, lowers, steps, touched, sameContent, listed, held, left });
     },
     lock,
     onStep: request.onStep,
