@@ -49,7 +49,9 @@ export async function executeApart(host: Host, asked: ApartRequest): Promise<Bes
     () => {
       const shown = viewOf({ host, place, resolved, mounts, argv, environmentAdditions, weakened });
       const own = apartView(shown, apart);
-      return { ...own, jail: { ...own.jail, base: host.store.directory, overlays: [] } };
+      // The person's caches would be read-only here, and over its own.
+      const shared = own.jail.shared.filter(({ source }) => !resolved.caches.includes(source));
+      return { ...own, jail: { ...own.jail, base: host.store.directory, overlays: [], shared } };
     },
   );
   const { report } = await runOnTarget(host, request, {

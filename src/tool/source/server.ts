@@ -30,6 +30,8 @@ export interface ServerStart {
 }
 
 const protocolVersion = '2025-06-18';
+const shownLines = 4;
+const shownCharacters = 600;
 
 /** The end of what it wrote to stderr. */
 class LastWords {
@@ -39,10 +41,19 @@ class LastWords {
     this.#bytes = Buffer.concat([this.#bytes, chunk]).subarray(-sourceErrorBytes);
   }
 
-  /** Its last line that says something. */
-  get line(): string {
-    const lines = this.#bytes.toString('utf8').split('\n');
-    return visible((lines.filter((each) => each.trim() !== '').at(-1) ?? '').trim().slice(0, 400));
+  /** Its last lines that say something, as one. */
+  get text(): string {
+    const lines = this.#bytes
+      .toString('utf8')
+      .split('\n')
+      .map((line) => line.trim());
+    return visible(
+      lines
+        .filter((line) => line !== '')
+        .slice(-shownLines)
+        .join(' | ')
+        .slice(-shownCharacters),
+    );
   }
 }
 
@@ -111,8 +122,8 @@ export class RunningServer {
       });
     };
     const told = (reason: string) => {
-      const { line } = this.#errors;
-      const said = line === '' ? '' : `; it said: ${line}`;
+      const { text } = this.#errors;
+      const said = text === '' ? '' : `; it said: ${text}`;
       this.conversation.end(
         new ErrnoError('ENOTCONN', { operation: name, reason: `its server is gone: ${reason}${said}` }),
       );
