@@ -37,6 +37,15 @@ describe('secrets in what is recorded', () => {
     for (const argv of corpus.shown) assert.deepEqual(redactArgv(argv), argv);
   });
 
+  it('are hidden in a long list, too, wherever the option before one stands', () => {
+    for (const at of [0, 198, 199, 200, 399, 598]) {
+      const argv = Array.from({ length: 600 }, (_, index) => `word-${index}`);
+      argv.splice(at, 2, '--password', 'hunter2');
+      const expected = argv.with(at + 1, hidden);
+      assert.deepEqual(redactArgv(argv), expected, `${at}`);
+    }
+  });
+
   it('are hidden once: what is hidden stays as it is', () => {
     for (const { argv = [] } of corpus.hidden) assert.deepEqual(redactArgv(redactArgv(argv)), redactArgv(argv));
   });

@@ -31,12 +31,17 @@ interface World {
   readonly expired: boolean;
 }
 
-const rule = fc.oneof(
-  fc.constantFrom(...names).map((name) => `tool:${name} execute`),
-  fc.constantFrom(...spaces).map((name) => `shared:${name} read`),
-  fc.constantFrom('agent:coder read', 'agent:boss read', 'agent:absent read', 'shared:pa write'),
-);
-const rules = fc.array(rule, { maxLength: 8 });
+/** Most of what can be said, so that it is mode, path and policy of an object that decide, and not the same lack each time. */
+const rules = fc
+  .subarray(
+    [
+      ...names.map((name) => `tool:${name} execute`),
+      ...spaces.map((name) => `shared:${name} read`),
+      ...['agent:coder read', 'agent:boss read', 'agent:absent read', 'shared:pa write'],
+    ],
+    { minLength: 5 },
+  )
+  .chain((all) => fc.oneof({ weight: 5, arbitrary: fc.constant(all) }, { weight: 1, arbitrary: fc.subarray(all) }));
 const objectPolicy = fc.option(
   fc
     .array(
@@ -46,23 +51,23 @@ const objectPolicy = fc.option(
       { maxLength: 6 },
     )
     .map((lines) => `${lines.join('\n')}\n`),
-  { nil: undefined },
+  { nil: undefined, freq: 1 },
 );
-const mode = fc.constantFrom(0o755, 0o644, 0o700, 0o050, 0o001, 0o711);
+const mode = fc.constantFrom(0o755, 0o755, 0o755, 0o755, 0o644, 0o700, 0o050, 0o001, 0o711);
 const world: fc.Arbitrary<World> = fc.record({
   tools: fc.dictionary(
     fc.tuple(fc.constantFrom(...places), fc.constantFrom(...names)).map((parts) => parts.join('/')),
     fc.record({
       mode,
-      policy: fc.oneof({ weight: 9, arbitrary: objectPolicy }, { weight: 1, arbitrary: fc.constant('deny all\n') }),
+      policy: fc.oneof({ weight: 5, arbitrary: objectPolicy }, { weight: 1, arbitrary: fc.constant('deny all\n') }),
     }),
-    { maxKeys: 10 },
+    { minKeys: 4, maxKeys: 12 },
   ),
   spaces: fc.record({ pa: fc.constantFrom(0o755, 0o700), pb: fc.constantFrom(0o755, 0o711) }),
   own: rules,
   parent: fc.option(rules, { nil: undefined }),
   path: fc.shuffledSubarray(paths),
-  expired: fc.boolean().map((value) => value && uid > 0),
+  expired: fc.nat({ max: 7 }).map((value) => value === 0),
 });
 
 /** Of root's files and this agent, in its group or not: everybody's bits. */

@@ -109,6 +109,12 @@ const operations: Readonly<
     async (tree, path) => void (await tree.mkdir(`${path}/new`, directoryMode)),
     async (walker, path) => void (await walker.fs.mkdir(await walker.find(path), 'new', directoryMode)),
   ],
+  create: [
+    async (tree, path) =>
+      void (await tree.open(`${path}/made`, { read: false, write: true, create: true, exclusive: true }, fileMode)),
+    async (walker, path) =>
+      void (await walker.fs.create(await walker.find(path), 'made', fileMode, { read: false, write: true })),
+  ],
   unlink: [
     async (tree, path) => void (await tree.unlink(path)),
     async (walker, path) => void (await walker.fs.unlink(await walker.parent(path), walker.name(path))),

@@ -70,7 +70,7 @@ describe('mounts', () => {
     assert.equal(await vfs.readFile('/mnt/inner/f', 'utf8'), 'inner');
     assert.equal(await vfs.readFile('/mnt/inner/../f', 'utf8'), 'outer');
     assert.equal(await vfs.readFile('/mnt/../etc/secret', 'utf8'), 'secret');
-    for (const target of ['/etc/secret', '../etc/secret', '../../../etc/secret', 'up/../etc/secret']) {
+    for (const target of ['/etc/secret', '/etc/f', '../etc/secret', '../../../etc/secret', 'up/../etc/secret']) {
       await vfs.rm('/mnt/l', { force: true });
       await vfs.rm('/mnt/up', { force: true });
       await vfs.symlink('.', '/mnt/up');
@@ -172,6 +172,23 @@ describe('a guest', () => {
     const nothing = vfs.restricted({});
     await assert.rejects(nothing.readdir('/'), refused('EACCES'));
     await assert.rejects(nothing.stat('/in/f'), refused('EACCES'));
+    await vfs.close();
+  });
+
+  test('may look at the directories above what it was granted, and do nothing else to them', async () => {
+    const vfs = await treeOf({ '/a/b/c/f': 'f', '/a/other': 'other' });
+    const below = ['/a/b/c'];
+    const guest = vfs.restricted({
+      ...{ 'fs.read': below, 'fs.write': below, 'fs.create': ['/a/b/c', '/a/d'], 'fs.delete': below },
+      'fs.metadata': below,
+    });
+    assert.deepEqual(await guest.readdir('/a'), ['b']);
+    await guest.chmod('/a/b/c/f', 0o600);
+    for (const above of ['/a', '/a/b']) await assert.rejects(guest.chmod(above, 0o700), refused('EACCES'), above);
+    await assert.rejects(guest.rename('/a/b', '/a/d'), refused('EACCES'));
+    await guest.rm('/a/b/c/f');
+    await assert.rejects(guest.rm('/a/b', { recursive: true }), refused('EACCES'));
+    assert.deepEqual(await vfs.readdir('/a'), ['b', 'other']);
     await vfs.close();
   });
 

@@ -1,0 +1,86 @@
+/** An approval holds for what was asked: whatever of it is otherwise is another request. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { AskedTree } from '../asked-tree.js';
+import { type Bound, type BoundRequest, bindingOf, shownOf } from './approval-binding.js';
+
+const plain: BoundRequest = { argv: ['curl', 'x'], environmentAdditions: [], input: 'nothing' };
+const tree = (specification: string, writable: boolean) => ({ specification, target: '/mnt', writable }) as AskedTree;
+const secret = { host: 'example.org', header: 'Authorization', template: '$TOKEN' };
+
+function bound(request: BoundRequest, more: { readonly requester?: string; readonly digest?: string } = {}): Bound {
+  return {
+    host: {
+      environment: {},
+      home: '/home/user',
+      ...(more.requester === undefined ? {} : { requester: more.requester }),
+    },
+    place: { origin: '/project', directory: '/project', owner: { uid: 1000 } },
+    resolved: { authority: { toolPath: [] }, digest: more.digest ?? 'one', search: ['/bin'], roots: [], live: [] },
+    request,
+  } as unknown as Bound;
+}
+
+/** Each is otherwise in one thing. */
+const others: Readonly<Record<string, BoundRequest>> = {
+  argv: { ...plain, argv: ['curl', 'y'] },
+  'two words for one': { ...plain, argv: ['curl x'] },
+  'a variable': { ...plain, environmentAdditions: ['A=b'] },
+  'another value': { ...plain, environmentAdditions: ['A=c'] },
+  'a secret': { ...plain, secrets: [secret] },
+  'a secret for another port': { ...plain, secrets: [{ ...secret, port: 8443 }] },
+  'a secret in another header': { ...plain, secrets: [{ ...secret, header: 'X-Key' }] },
+  'the directory itself': { ...plain, live: true },
+  'an apply': { ...plain, verb: 'apply' },
+  'an apply of a step': { ...plain, verb: 'apply', steps: ['write a'] },
+  'an apply of another step': { ...plain, verb: 'apply', steps: ['write b'] },
+  input: { ...plain, input: Buffer.from('one') },
+  'another input': { ...plain, input: Buffer.from('two') },
+  'an input that is not known': { ...plain, input: 'unknown' },
+  'a fork': { ...plain, fork: 'other' },
+  'read-only': { ...plain, readonly: true },
+  'no Landlock': { ...plain, weakened: ['landlock'] },
+  'no seccomp': { ...plain, weakened: ['seccomp'] },
+  'a cache': { ...plain, cache: 'fork' as NonNullable<BoundRequest['cache']> },
+  'a home': { ...plain, home: 'work' },
+  'another home': { ...plain, home: 'play' },
+  'a tree': { ...plain, trees: [tree('memory:', false)] },
+  'a tree to write to': { ...plain, trees: [tree('memory:', true)] },
+};
+
+describe('what an approval holds for', () => {
+  const known = { fork: 'state', directories: 'state' };
+
+  it('is everything that was asked: each request that is otherwise in one thing is another one', async () => {
+    const asked = [bound(plain), bound(plain, { requester: 'mcp' }), bound(plain, { digest: 'two' })];
+    const bounds = [...asked, ...Object.values(others).map((request) => bound(request))];
+    const all = await Promise.all(bounds.map((each) => bindingOf(each, known)));
+    assert.equal(new Set(all.map(({ lasting }) => lasting)).size, bounds.length);
+    assert.equal(new Set(all.map(({ digest }) => digest)).size, bounds.length);
+    const again = await bindingOf(bound(plain), known);
+    assert.deepEqual(again, all[0]);
+  });
+
+  it('for once also the fork and the directories as they are; for longer not', async () => {
+    const [first, fork, directories] = await Promise.all(
+      [known, { ...known, fork: 'other' }, { ...known, directories: 'other' }].map((state) =>
+        bindingOf(bound(plain), state),
+      ),
+    );
+    assert.equal(new Set([first?.digest, fork?.digest, directories?.digest]).size, 3);
+    assert.deepEqual([fork?.lasting, directories?.lasting], [first?.lasting, first?.lasting]);
+  });
+
+  it('is shown to the person, but for what is as by default', async () => {
+    const shown = async (request: BoundRequest) => {
+      const one = bound(request);
+      return shownOf(one, await bindingOf(one, known));
+    };
+    assert.deepEqual(await shown(plain), []);
+    const unshown = ['argv', 'two words for one', 'the directory itself'];
+    for (const [what, request] of Object.entries(others)) {
+      if (unshown.includes(what) || request.verb !== undefined) continue; // shown as what it is, above these lines
+      assert.equal((await shown(request)).length, 1, what);
+    }
+  });
+});
