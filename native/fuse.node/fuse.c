@@ -5,6 +5,8 @@
  * negative errno: that is how fusermount3 hands over /dev/fuse. wait(descriptor, milliseconds) returns 1 where
  * something can be read, 0 where nothing came, or a negative errno; EINTR is one, so that signals are seen.
  *
+ * listen(path) returns a socket that listens there, or a negative errno.
+ *
  * watch(descriptor, callback) calls back from Node's event loop whenever something can be read, and returns a function
  * that ends that; the caller closes the descriptor after it, not before. It keeps no process alive.
  */
@@ -16,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -92,6 +95,23 @@ static napi_value await_input(napi_env env, napi_callback_info info) {
   napi_get_cb_info(env, info, &count, arguments, NULL, NULL);
   if (count < 2) return answer(env, -EINVAL);
   return answer(env, waited(number(env, arguments[0]), number(env, arguments[1])));
+}
+
+static napi_value listen_at(napi_env env, napi_callback_info info) {
+  size_t count = 1, length = 0;
+  napi_value argument = NULL;
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  napi_get_cb_info(env, info, &count, &argument, NULL, NULL);
+  if (count < 1 || napi_get_value_string_utf8(env, argument, NULL, 0, &length) != 0) return answer(env, -EINVAL);
+  if (length >= sizeof address.sun_path) return answer(env, -ENAMETOOLONG);
+  napi_get_value_string_utf8(env, argument, address.sun_path, sizeof address.sun_path, &length);
+  int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (listener < 0) return answer(env, -errno);
+  if (bind(listener, (struct sockaddr *)&address, sizeof address) == 0 && listen(listener, 128) == 0)
+    return answer(env, listener);
+  int failed = -errno;
+  close(listener);
+  return answer(env, failed);
 }
 
 /* Of libuv, which is part of Node; its handles are known by their size alone. */
@@ -181,6 +201,8 @@ napi_value napi_register_module_v1(napi_env env, napi_value exports) {
   napi_set_named_property(env, exports, "receive", function);
   napi_create_function(env, "wait", 4, await_input, NULL, &function);
   napi_set_named_property(env, exports, "wait", function);
+  napi_create_function(env, "listen", 6, listen_at, NULL, &function);
+  napi_set_named_property(env, exports, "listen", function);
   napi_create_function(env, "watch", 5, watch_input, NULL, &function);
   napi_set_named_property(env, exports, "watch", function);
   return exports;

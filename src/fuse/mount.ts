@@ -4,21 +4,10 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { ErrnoError, fromSystemError } from '../base/errno.js';
+import type { FuseLibrary } from './fuse-library.js';
 
-/** `native/fuse.node`. */
-export interface FuseLibrary {
-  pair(): readonly [ours: number, theirs: number] | number;
-  receive(socket: number): number;
-  wait(descriptor: number, milliseconds: number): number;
-  /** From Node's event loop; what is returned ends it, before the descriptor is closed. A number is a negative errno. */
-  watch(descriptor: number, readable: () => void): (() => void) | number;
-}
-
-export function fuseLibrary(path: string): FuseLibrary {
-  return createRequire(import.meta.url)(path) as FuseLibrary;
-}
+export { type FuseLibrary, fuseLibrary } from './fuse-library.js';
 
 export interface Mounted {
   readonly descriptor: number;

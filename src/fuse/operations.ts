@@ -8,12 +8,12 @@ import { failure } from '../vfs/failure.js';
 import type { Attributes, Changes, Creation, Entry, FileSystem, Handle, Inode, OpenMode } from '../vfs/filesystem.js';
 import { bytesFromName } from '../vfs/names.js';
 import { Files, mayBeUnasked } from './files.js';
+import { writeInitReply } from './init-reply.js';
 import { staysWithin } from './links.js';
 import { Nodes } from './nodes.js';
 import {
   exchanged,
   inHeaderBytes,
-  initFlags,
   mostWriteBytes,
   type Owners,
   outHeaderBytes,
@@ -23,7 +23,6 @@ import {
   writeAttributesReply,
   writeDirectoryEntry,
   writeEntry,
-  writeInit,
   writeNegativeEntry,
   writeNumber,
   writeSpace,
@@ -126,19 +125,8 @@ export class Operations {
   }
 
   init({ bytes, reply }: Request): number {
-    const [major, minor, offered] = [
-      bytes.readUInt32LE(body),
-      bytes.readUInt32LE(body + 4),
-      bytes.readUInt32LE(body + 12),
-    ];
-    if (major !== 7 || minor < 31) throw failure('ENOSYS', 'init', undefined, `FUSE ${major}.${minor} is too old`);
-    const { asyncRead, atomicTruncate, bigWrites, autoInvalidateData } = initFlags;
-    const { readdirPlus, readdirPlusAuto, parallelDirectories, maxPages } = initFlags;
-    const truncates = this.files.unasked ? 0 : atomicTruncate;
-    const wanted = asyncRead | truncates | bigWrites | readdirPlus | readdirPlusAuto | parallelDirectories | maxPages;
-    const locks = this.servesLocks ? initFlags.posixLocks | initFlags.flockLocks : 0;
-    const flags = (wanted | locks | (this.#options.shared ? autoInvalidateData : 0)) & offered;
-    return writeInit(reply, { minor: Math.min(minor, 38), flags }, outHeaderBytes);
+    const { shared } = this.#options;
+    return writeInitReply(bytes, reply, { shared, servesLocks: this.servesLocks, truncates: !this.files.unasked });
   }
 
   *lookup(request: Request): Steps<number> {

@@ -1,20 +1,25 @@
 /**
- * Serves a tree from Node's own event loop: for a process that has other things to do, and an engine that answers at once, or writes
- * later (`laterWrites`). The process may never wait for whoever uses the tree, nor use it itself.
+ * Serves a tree from Node's own event loop: for a process that has other things to do, and an engine that answers at once. The process
+ * may never wait for whoever uses the tree, nor use it itself.
  */
 import { closeSync, readSync, writeSync } from 'node:fs';
 import { ErrnoError, hasCode } from '../base/errno.js';
-import type { FileSystem } from '../vfs/filesystem.js';
-import { Dispatch } from './dispatch.js';
-import type { FuseLibrary } from './mount.js';
-import type { DispatchOptions } from './operations.js';
-import { requestBytes } from './wire.js';
+import type { Answer } from '../vfs/answer.js';
+import type { FuseLibrary } from './fuse-library.js';
+import { initReply } from './init-reply.js';
+import { opcodes, requestBytes } from './wire.js';
 
-export interface LoopServing extends Omit<DispatchOptions, 'filesystem'> {
-  readonly filesystem: FileSystem;
+/** What answers requests, each at once. */
+export interface LoopDispatch {
+  answer(request: Buffer, length: number): Answer<Buffer | undefined>;
+}
+
+export interface LoopServing {
   readonly library: FuseLibrary;
   /** The socket by which a jail hands over the kernel's end; closed here. */
   readonly channel: number;
+  /** Made for the first request that looks into the tree: most mounts are never looked into. What it rejects with ends the mount. */
+  dispatch(): Promise<LoopDispatch>;
 }
 
 export interface LoopServer {
@@ -28,24 +33,53 @@ function watched(library: FuseLibrary, descriptor: number, readable: () => void)
   throw new ErrnoError('EIO', { operation: 'serve', reason: `the descriptor cannot be watched (errno ${-stop})` });
 }
 
-/** Until the mount is gone, or `end` is called. */
-export function serveOnLoop({ filesystem, library, channel, ...options }: LoopServing): LoopServer {
-  const dispatch = new Dispatch({ filesystem, ...options });
+/** Until the mount is gone, or `end` is called. The tree is one that others change, and whose locks are the kernel's. */
+export function serveOnLoop({ library, channel, dispatch }: LoopServing): LoopServer {
   let request: Buffer | undefined;
-  let closing: (() => void) | undefined;
-  const use = (descriptor: number, readable: () => void) => {
-    const stop = watched(library, descriptor, readable);
-    closing = () => {
-      stop();
-      closeSync(descriptor);
-    };
+  let made: LoopDispatch | undefined;
+  let descriptor = channel;
+  let stop: (() => void) | undefined;
+  let isOver = false;
+  const pause = () => {
+    stop?.();
+    stop = undefined;
   };
   const end = () => {
-    closing?.();
-    closing = undefined;
+    if (isOver) return;
+    isOver = true;
+    pause();
+    closeSync(descriptor);
+  };
+  const send = (answer: Buffer | undefined) => {
+    if (answer === undefined || isOver) return;
+    try {
+      writeSync(descriptor, answer);
+    } catch (error) {
+      // Whoever asked has been killed meanwhile.
+      if (!hasCode(error, 'ENOENT')) end();
+    }
+  };
+  const reply = (to: LoopDispatch, bytes: Buffer, length: number) => {
+    const answer = to.answer(bytes, length);
+    if (answer instanceof Promise) void answer.then(send);
+    else send(answer);
+  };
+  /** Nothing else is read until it is there: the kernel keeps what comes. */
+  const answerFirst = async (bytes: Buffer, length: number) => {
+    pause();
+    try {
+      made = await dispatch();
+    } catch (error) {
+      end();
+      if (!(error instanceof ErrnoError)) throw error;
+      return;
+    }
+    if (isOver) return;
+    reply(made, bytes, length);
+    if (!isOver) stop = watched(library, descriptor, serve);
   };
   /** One request a turn: the loop says when there is another, and nobody else waits for long. */
-  const answer = (descriptor: number) => {
+  const serve = () => {
     request ??= Buffer.allocUnsafeSlow(requestBytes);
     let length: number;
     try {
@@ -55,24 +89,21 @@ export function serveOnLoop({ filesystem, library, channel, ...options }: LoopSe
       if (!hasCode(error, 'ENOENT') && !hasCode(error, 'EINTR') && !hasCode(error, 'EAGAIN')) end();
       return;
     }
-    const reply = dispatch.answer(request, length);
-    if (reply instanceof Promise) void reply.then((later) => send(descriptor, later));
-    else send(descriptor, reply);
-  };
-  const send = (descriptor: number, reply: Buffer | undefined) => {
-    if (reply === undefined || closing === undefined) return;
-    try {
-      writeSync(descriptor, reply);
-    } catch (error) {
-      // Whoever asked has been killed meanwhile.
-      if (!hasCode(error, 'ENOENT')) end();
+    if (made !== undefined) return reply(made, request, length);
+    if (request.readUInt32LE(4) === opcodes.init) {
+      return send(initReply(request, { shared: true, servesLocks: false, truncates: true }));
     }
+    void answerFirst(request, length);
   };
-  use(channel, () => {
-    const descriptor = library.receive(channel);
-    end();
+  stop = watched(library, channel, () => {
+    const received = library.receive(channel);
+    pause();
+    closeSync(channel);
     // A jail that could not be made has said why.
-    if (descriptor >= 0) use(descriptor, () => answer(descriptor));
+    isOver = received < 0;
+    if (isOver) return;
+    descriptor = received;
+    stop = watched(library, descriptor, serve);
   });
   return { end };
 }

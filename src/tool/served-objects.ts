@@ -1,7 +1,8 @@
 /**
  * Tools that run: what an agent's jail has at /ctx, and who answers what is called there. The map of `src/tool`:
  *
- *   served-objects  this file: the view of one command, from its making to its end
+ *   view-door     the view of one command, from its making to its end: what a launch waits for
+ *   served-objects  this file: what is behind it, read when the view is first used
  *   view-socket   the socket that says who calls              caller      one connection to it
  *   answer-call   found, decided, recorded, run               wire        its frames
  *   built-in/     the tools that every installation has       tool-run    what one is given
@@ -11,12 +12,12 @@
  * Imports `objects`, `fuse`, `workspace` and what is below. The process that runs the command serves all of this from its event loop:
  * it must never wait for the jail in any other way.
  */
-import { closeSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
 import { ErrnoError } from '../base/errno.js';
-import { viewCalls } from '../base/limits.js';
+import { viewCalls, viewConnections } from '../base/limits.js';
 import { nativeProgram } from '../base/native-program.js';
-import { fuseLibrary } from '../fuse/mount.js';
-import { type LoopServer, serveOnLoop } from '../fuse/serve-on-loop.js';
+import { Dispatch } from '../fuse/dispatch.js';
+import type { LoopDispatch } from '../fuse/serve-on-loop.js';
 import { objectView } from '../objects/projection/object-view.js';
 import type { AgentView, AgentViewRequest, ForkWork, ViewPlace } from '../proxy/agent-views.js';
 import { writesObjects } from '../proxy/grants/agent-view.js';
@@ -26,7 +27,6 @@ import { answerCall } from './answer-call.js';
 import { serveCaller } from './caller.js';
 import type { ServedSources } from './source/served-sources.js';
 import type { CreateAgent } from './tool-run.js';
-import { listenForCalls } from './view-socket.js';
 
 interface Diffed {
   readonly cwd: string;
@@ -58,17 +58,30 @@ export interface Descendants {
   set(writer: string, name: string, file: string, text: string, directory: string): Promise<void>;
 }
 
+export interface ServedObjects {
+  /** What answers the kernel. */
+  readonly dispatch: LoopDispatch;
+  /** Takes calls at a socket that listens, and owns it from then on. */
+  takeCalls(descriptor: number): void;
+  /** Does what tools left for the command's end. */
+  settle: AgentView['settle'];
+  /** Ends calls that run, and what they started. */
+  end(): Promise<void>;
+}
+
 /** ENOENT where there is no such agent, EINVAL where its files are wrong. */
-export async function agentView(host: Host, asked: AgentViewRequest, descendants: Descendants): Promise<AgentView> {
+export function serveObjects(
+  host: Host,
+  asked: AgentViewRequest,
+  descendants: Descendants,
+  place: ViewPlace,
+): ServedObjects {
   const { agent, tool, authority, roots, run, runTool, runServer, pending } = asked;
   const createAgent: CreateAgent | undefined =
     agent === undefined ? undefined : (name, spec) => descendants.create(agent, name, spec, asked.directory);
-  const isWritten = agent !== undefined && writesObjects(authority);
-  const { uid } = authority.identity;
-  const home = agent === undefined ? undefined : `/ctx/home/${uid}/agent/${agent}`;
+  const { identity } = place;
   const calls = new Set<Promise<void>>();
-  let server: LoopServer | undefined;
-  let place: ViewPlace | undefined;
+  const sockets = new Set<Socket>();
   const { views } = storePaths(host.store.directory);
   let served: Promise<ServedSources> | undefined;
   let sources: ServedSources | undefined;
@@ -80,28 +93,25 @@ export async function agentView(host: Host, asked: AgentViewRequest, descendants
     });
     return served;
   };
-  const view = (owner: { readonly uid: number; readonly gid: number }, target: string) =>
-    objectView({
-      roots: host,
-      agent,
-      tool,
-      client: nativeProgram('object'),
-      owner,
-      home: agent === undefined ? undefined : { agent, target },
-      writes:
-        agent !== undefined && isWritten
-          ? (name, file, text) => descendants.set(agent, name, file, text, asked.directory)
-          : undefined,
-      sources: {
-        status: (directory) => sources?.status(directory) ?? 'ready',
-        log: (name) => sources?.log(name) ?? '',
-      },
-      now: () => host.now().getTime(),
-    });
-  let shown: ReturnType<typeof view> | undefined;
-  const socket = await listenForCalls(views, (connection) => {
-    const { viewing, catalogue } = shown ?? {};
-    if (viewing === undefined || catalogue === undefined) return void connection.destroy();
+  const { filesystem, catalogue, viewing } = objectView({
+    roots: host,
+    agent,
+    tool,
+    client: nativeProgram('object'),
+    owner: { uid: identity.uid, gid: identity.gid },
+    home: agent === undefined ? undefined : { agent, target: place.home },
+    writes:
+      agent !== undefined && writesObjects(authority)
+        ? (name, file, text) => descendants.set(agent, name, file, text, asked.directory)
+        : undefined,
+    sources: {
+      status: (directory) => sources?.status(directory) ?? 'ready',
+      log: (name) => sources?.log(name) ?? '',
+    },
+    now: () => host.now().getTime(),
+  });
+  const connected = (connection: Socket) => {
+    if (viewing === undefined) return void connection.destroy();
     const isCrowded = calls.size >= viewCalls;
     const answering = {
       agent,
@@ -116,57 +126,39 @@ export async function agentView(host: Host, asked: AgentViewRequest, descendants
       createAgent,
       later: pending && ((work: ForkWork) => void pending.push(work)),
       diff: (path: string | undefined, onText: (text: string) => void) =>
-        diffOf(host, { cwd: asked.directory, fork: place?.fork, paths: path === undefined ? [] : [path] }, onText),
+        diffOf(host, { cwd: asked.directory, fork: place.fork, paths: path === undefined ? [] : [path] }, onText),
     };
     const call: Promise<void> = serveCaller(connection, (calling) => answerCall(answering, calling)).then(() => {
       calls.delete(call);
     });
     calls.add(call);
-  });
-  const end = async () => {
-    server?.end();
-    server = undefined;
-    socket.close();
-    await Promise.all(calls);
-    await (await served)?.end();
   };
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    connected(socket);
+  });
+  server.maxConnections = viewConnections;
   return {
-    socketDirectory: socket.directory,
-    home,
-    isWritten,
-    start: async (at) => {
-      place = at;
-      const { identity } = at;
-      const { uid: ownUid, gid } = identity;
-      shown = view({ uid: ownUid, gid }, at.home);
-      const library = fuseLibrary(nativeProgram('fuse.node'));
-      const pair = library.pair();
-      if (typeof pair === 'number') {
-        throw new ErrnoError('EMFILE', { operation: 'view', reason: `no socket could be made (errno ${-pair})` });
-      }
-      const [channel, theirs] = pair;
-      try {
-        server = serveOnLoop({
-          filesystem: shown.filesystem,
-          library,
-          channel,
-          mountedAt: '/ctx',
-          shared: true,
-          shift: identity.kind === 'shifted' ? identity.shift : 0,
-          plainModes: true,
-          laterWrites: true,
-          ownLinks: true,
-        });
-      } catch (error) {
-        closeSync(theirs);
-        throw error;
-      }
-      return theirs;
-    },
+    dispatch: new Dispatch({
+      filesystem,
+      mountedAt: '/ctx',
+      shared: true,
+      shift: identity.kind === 'shifted' ? identity.shift : 0,
+      plainModes: true,
+      laterWrites: true,
+      ownLinks: true,
+    }),
+    takeCalls: (descriptor) => void server.listen({ fd: descriptor }).unref(),
     settle: async () =>
       pending === undefined || pending.length === 0
         ? []
-        : (await import('./fork-work.js')).settleWork(host, { cwd: asked.directory, fork: place?.fork }, pending),
-    end,
+        : (await import('./fork-work.js')).settleWork(host, { cwd: asked.directory, fork: place.fork }, pending),
+    end: async () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await Promise.all(calls);
+      await (await served)?.end();
+    },
   };
 }

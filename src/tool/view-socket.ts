@@ -3,11 +3,10 @@
  * whoever can connect is in that jail. A directory whose process was killed is taken away by the next one.
  */
 import { chmodSync, closeSync, constants, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { fromSystemError } from '../base/errno.js';
-import { viewConnections } from '../base/limits.js';
+import { ErrnoError, fromSystemError } from '../base/errno.js';
 import { uniqueName } from '../base/unique-name.js';
+import type { FuseLibrary } from '../fuse/fuse-library.js';
 
 const socketName = 'view.sock';
 /** PID.START.NAME, of the process that serves it: a number that another process has by now does not keep it. */
@@ -15,8 +14,10 @@ const directoryName = /^(\d+)\.(\d+)\./;
 
 export interface ViewSocket {
   readonly directory: string;
-  /** No connection is taken any more, those that are there are closed, and the directory is gone. Once is enough. */
-  close(): void;
+  /** Listens; who takes it over closes it. */
+  readonly descriptor: number;
+  /** The directory is gone, and nobody connects any more. Once is enough. */
+  remove(): void;
 }
 
 /** When the kernel started it, in ticks since the boot; undefined where it has ended. */
@@ -48,41 +49,30 @@ export function ownDirectory(views: string): string {
   return directory;
 }
 
-export async function listenForCalls(views: string, connected: (socket: Socket) => void): Promise<ViewSocket> {
+export function listenForCalls(views: string, library: FuseLibrary): ViewSocket {
   let directory: string;
   try {
     directory = ownDirectory(views);
   } catch (error) {
     throw fromSystemError(error, 'make the socket of a view', views);
   }
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-    connected(socket);
-  });
-  server.maxConnections = viewConnections;
-  // By its descriptor: a path of the store may be longer than the address of a socket.
-  const descriptor = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
-  const close = () => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-    rmSync(directory, { recursive: true, force: true });
-  };
+  const remove = () => rmSync(directory, { recursive: true, force: true });
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(`/proc/self/fd/${descriptor}/${socketName}`, () => resolve());
-    });
+    // By its descriptor: a path of the store may be longer than the address of a socket.
+    const place = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
+    const descriptor = library.listen(`/proc/self/fd/${place}/${socketName}`);
+    closeSync(place);
+    if (descriptor < 0) {
+      const reason = `the socket of a view could not be made (errno ${-descriptor})`;
+      throw new ErrnoError('EIO', { operation: 'view', path: directory, reason });
+    }
     // In a jail of root's the caller is another user; nobody outside gets this far, since the store is its person's.
     chmodSync(join(directory, socketName), 0o666);
     chmodSync(directory, 0o755);
+    return { directory, descriptor, remove };
   } catch (error) {
-    close();
+    remove();
+    if (error instanceof ErrnoError) throw error;
     throw fromSystemError(error, 'listen for calls', directory);
-  } finally {
-    closeSync(descriptor);
   }
-  server.unref();
-  return { directory, close };
 }
