@@ -93,7 +93,7 @@ export function serveObjects(
     });
     return served;
   };
-  const { filesystem, catalogue, viewing } = objectView({
+  const { filesystem, catalogue, viewing, inOneLook } = objectView({
     roots: host,
     agent,
     tool,
@@ -139,16 +139,17 @@ export function serveObjects(
     connected(socket);
   });
   server.maxConnections = viewConnections;
+  const dispatch = new Dispatch({
+    filesystem,
+    mountedAt: '/ctx',
+    shared: true,
+    shift: identity.kind === 'shifted' ? identity.shift : 0,
+    plainModes: true,
+    laterWrites: true,
+    ownLinks: true,
+  });
   return {
-    dispatch: new Dispatch({
-      filesystem,
-      mountedAt: '/ctx',
-      shared: true,
-      shift: identity.kind === 'shifted' ? identity.shift : 0,
-      plainModes: true,
-      laterWrites: true,
-      ownLinks: true,
-    }),
+    dispatch: { answer: (request, length) => inOneLook(() => dispatch.answer(request, length)) },
     takeCalls: (descriptor) => void server.listen({ fd: descriptor }).unref(),
     settle: async () =>
       pending === undefined || pending.length === 0

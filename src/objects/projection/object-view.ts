@@ -8,6 +8,7 @@ import { catalogueOf, readRegular } from './disk-catalogue.js';
 import type { Shown } from './nodes.js';
 import { personViewer } from './person-viewer.js';
 import { projection } from './projection.js';
+import type { Viewer } from './visible.js';
 import { withBuiltIns } from './with-built-ins.js';
 import { type SourceStates, withSources } from './with-sources.js';
 
@@ -37,6 +38,8 @@ export interface ObjectView {
   readonly catalogue: Catalogue;
   /** Undefined for the operator, who sees everything. */
   readonly viewing: AgentViewer | undefined;
+  /** Answers from one look at the agent's files: a listing of many is consistent, and costs one. Nothing is kept after it. */
+  inOneLook<T>(answer: () => T): T;
 }
 
 /** Read when it is first asked for, and once. */
@@ -72,15 +75,31 @@ export function objectView({
       : tool !== undefined
         ? personViewer({ ...owner, uid: roots.uid }, tool, now)
         : undefined;
+  let look: Viewer | undefined;
+  let isOneLook = false;
+  const viewer = () => {
+    if (!isOneLook || viewing === undefined) return viewing?.viewer();
+    look ??= viewing.viewer();
+    return look;
+  };
   const filesystem = projection({
     label: agent === undefined ? 'view' : `view of ${agent}`,
     owner,
     catalogue,
-    viewer: () => viewing?.viewer(),
+    viewer,
     uid: viewing?.viewer().authority.identity.uid ?? roots.uid,
     client: clientText(client),
     home,
     writes,
   });
-  return { filesystem, catalogue, viewing };
+  const inOneLook = <T>(answer: () => T): T => {
+    isOneLook = true;
+    try {
+      return answer();
+    } finally {
+      isOneLook = false;
+      look = undefined;
+    }
+  };
+  return { filesystem, catalogue, viewing, inOneLook };
 }
