@@ -3,7 +3,8 @@
  * `npm run mutants [-- WORD...]`: would the tests notice? Each row of scripts/mutants/table.mjs is a small fault, planted alone in a
  * scratch copy of this checkout, built, and tried against the tests that should shout. Words choose rows by file or reason.
  *
- * `npm run mutants -- --pure [ROOM...]` changes the pure rooms by StrykerJS instead (scripts/mutants/pure.mjs).
+ * `npm run mutants -- --pure [ROOM...]` changes the pure rooms by StrykerJS instead (scripts/mutants/pure.mjs); `--sample PERCENT` a
+ * part of each, `--jobs N` so many changes at one time.
  *
  * Ends with 1 where a fault went unnoticed. The checkout itself is never changed.
  */
@@ -21,13 +22,17 @@ const copies = { recursive: true, verbatimSymlinks: true, preserveTimestamps: tr
 
 const { values, positionals: words } = parseArgs({
   allowPositionals: true,
-  options: { pure: { type: 'boolean', default: false } },
+  options: {
+    pure: { type: 'boolean', default: false },
+    sample: { type: 'string', default: '100' },
+    jobs: { type: 'string', default: '2' },
+  },
 });
 
 await setupOrExit('test');
 if (values.pure) {
   const { tryPureRooms } = await import('./mutants/pure.mjs');
-  process.exitCode = await tryPureRooms(words);
+  process.exitCode = await tryPureRooms(words, { sample: Number(values.sample), jobs: Number(values.jobs) });
 } else {
   process.exitCode = tryTable();
 }

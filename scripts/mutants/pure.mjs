@@ -2,9 +2,13 @@
  * The pure rooms under StrykerJS: each operator, condition and literal of deciding code changed, one at a time, and the tests of that
  * room asked. StrykerJS is installed when this is first run, beside the table (package.json and lock file here): nothing else needs it.
  * What was found before is kept in dist/mutants, so that a second run tries only what changed.
+ *
+ * `--sample PERCENT` changes so much of a room: parts of a few lines, drawn by CTX_TEST_SEED, which is printed. `--jobs N` tries so many
+ * changes at one time.
  */
 
 import { spawnSync } from 'node:child_process';
+import { createHash, randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dist, inCheckout, root } from '../setup/checkout.mjs';
@@ -36,20 +40,48 @@ const home = inCheckout('scripts', 'mutants');
 const aim = 90;
 
 /** The exit code: 1 where a room is below the aim. */
-export async function tryPureRooms(names) {
+export async function tryPureRooms(names, { sample = 100, jobs = 2 } = {}) {
   const unknown = names.filter((name) => !(name in rooms));
   if (unknown.length > 0) {
     console.error(`no room ${unknown.join(', ')}: one of ${Object.keys(rooms).join(', ')}`);
     return 2;
   }
   if (!existsSync(join(home, 'node_modules'))) run('npm', ['ci', '--no-audit', '--no-fund'], home);
-  const below = (names.length > 0 ? names : Object.keys(rooms)).filter((name) => !(tryRoom(name) >= aim));
+  const below = (names.length > 0 ? names : Object.keys(rooms)).filter((name) => !(tryRoom(name, sample, jobs) >= aim));
   if (below.length > 0) console.log(`below ${aim} %: ${below.join(', ')}`);
   return below.length === 0 ? 0 : 1;
 }
 
-function tryRoom(name) {
+/** Lines that are changed or left together: most statements fit into so many. */
+const partLines = 12;
+
+/** Some parts of the files, as `path:first-last`; the same for the same seed. */
+function sampled(patterns, percent, seed) {
+  const isChosen = (path) =>
+    patterns.some((pattern) => new RegExp(`^${pattern.replaceAll('**/*', '.+').replaceAll('*', '[^/]+')}$`).test(path));
+  const files = filesBelow(inCheckout('src'), (path) => path.endsWith('.ts') && !path.endsWith('.test.ts'));
+  return files
+    .map((path) => `src/${path}`)
+    .filter(isChosen)
+    .flatMap((path) => {
+      const lines = readFileSync(inCheckout(path), 'utf8').split('\n').length;
+      const firsts = Array.from({ length: Math.ceil(lines / partLines) }, (_, part) => part * partLines + 1);
+      return firsts
+        .filter((first) => drawn(`${seed} ${path} ${first}`) < percent)
+        .map((first) => `${path}:${first}-${first + partLines - 1}`);
+    });
+}
+
+/** From 0 to 100. */
+function drawn(text) {
+  return (createHash('sha256').update(text).digest().readUInt32LE(0) / 2 ** 32) * 100;
+}
+
+function tryRoom(name, sample, jobs) {
   const { change, ask } = rooms[name];
+  const seed = process.env.CTX_TEST_SEED ?? String(randomInt(2 ** 31));
+  const parts = sample < 100 ? sampled(change, sample, seed) : [...change, '!src/**/*.test.ts'];
+  if (sample < 100) console.log(`${name}: ${parts.length} parts of ${partLines} lines, CTX_TEST_SEED=${seed}`);
   const kept = join(dist, 'mutants');
   mkdirSync(kept, { recursive: true });
   const tests = filesBelow(join(dist, 'js'), (path) => path.endsWith('.test.js'))
@@ -60,7 +92,7 @@ function tryRoom(name) {
   writeFileSync(
     settings,
     JSON.stringify({
-      mutate: [...change, '!src/**/*.test.ts'],
+      mutate: parts,
       testRunner: 'tap',
       plugins: [join(home, 'node_modules', '@stryker-mutator', 'tap-runner', 'dist', 'src', 'index.js')],
       tap: {
@@ -78,7 +110,9 @@ function tryRoom(name) {
       ignorePatterns: ['/dist/mutants', '/bench/results'],
       reporters: ['json', 'progress-append-only'],
       jsonReporter: { fileName: report },
-      concurrency: 2,
+      concurrency: jobs,
+      // A busy machine is no endless loop.
+      timeoutMS: 60_000,
       // Copied, not instrumented: what runs is what the build makes.
       disableTypeChecks: 'src/**/*.ts',
     }),

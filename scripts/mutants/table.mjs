@@ -147,6 +147,13 @@ export const table = [
     why: 'a caller whose rights cannot be seen would pass for one that has the same',
     tests: ['keeper/keeper-decisions'],
   },
+  {
+    file: 'native/keeper.node/calls.c',
+    from: 'peer.uid != geteuid() ||\n      peer.gid != getegid()',
+    to: 'peer.gid != getegid()',
+    why: 'a keeper would run calls of another user, if its directories did not keep them out',
+    tests: ['e2e/keeper'],
+  },
   // Tools and what an agent sees of them.
   {
     file: 'src/objects/projection/visible.ts',

@@ -1,7 +1,7 @@
 /** A keeper: calls that it runs answer as those of a Node of their own, and what it may not run it leaves to that. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { callsHaveEnded, callsRunBy, endKeeper, isAlive, keeperOf, keeperOn, startKeeper } from '../support/keeper.js';
 import { type Finished, processesCalled, until } from '../support/process.js';
@@ -211,6 +211,23 @@ forEachUser((user) => {
       const { code, stderr } = await stage.start('/', ['python3', '-c', script], other).finished;
       assert.notEqual(code, 0);
       assert.match(stderr, /Permission denied/);
+
+      // With the directories open to everybody: the keeper itself answers its own user alone, whatever the group.
+      const [key = ''] = readdirSync(join(stage.store, 'keeper'));
+      const place = join(stage.store, 'keeper', key);
+      const opened = [stage.store, dirname(place), place];
+      const modes = opened.map((path) => statSync(path).mode & 0o777);
+      for (const path of opened) chmodSync(path, 0o755);
+      chmodSync(join(place, 'socket'), 0o777);
+      const connect = `import socket; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.settimeout(20)
+s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
+      const asked = async (who: object) => (await stage.start('/', ['python3', '-c', connect], who).finished).stdout;
+      try {
+        assert.equal(await asked({}), '1\n', 'whoever it is for is greeted');
+        assert.equal(await asked({ uid: other.uid, gid: user.gid }), '0\n');
+      } finally {
+        for (const [at, path] of opened.entries()) chmodSync(path, modes[at] ?? 0o700);
+      }
     });
 
     it('ends a jail whose caller is killed', async () => {
