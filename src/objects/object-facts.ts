@@ -1,4 +1,4 @@
-/** What stands on disk of an object that a decision is about. What is not made of files yet (models, sessions) is missing. */
+/** What there is of an object that a decision is about. What is not made of files yet (models, sessions) is missing. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Authority } from '../authority/authority.js';
@@ -9,6 +9,10 @@ import { fromSystemError, hasCode } from '../base/errno.js';
 import { inspectAgent } from './agent.js';
 import type { ObjectRoots } from './layout.js';
 import { findObject } from './object-store.js';
+import { catalogueOf } from './projection/disk-catalogue.js';
+import { toolHit } from './projection/visible.js';
+import { withBuiltIns } from './projection/with-built-ins.js';
+import { withSources } from './projection/with-sources.js';
 import { toolFacts } from './tool.js';
 
 const missing: ObjectFacts = Object.freeze({ exists: false, visible: false });
@@ -24,6 +28,12 @@ function directoryFacts(path: string): ObjectFacts {
   }
 }
 
+/** One that every installation has, or one of a source: found as a view finds it. */
+function toolWithoutFiles(roots: ObjectRoots, authority: Authority, name: string): ObjectFacts {
+  const catalogue = withSources(withBuiltIns(catalogueOf(roots)), roots.root);
+  return toolHit(catalogue, { authority, now: 0 }, name)?.facts ?? missing;
+}
+
 export function objectFacts(
   roots: ObjectRoots,
   authority: Authority,
@@ -31,8 +41,12 @@ export function objectFacts(
   name: string,
 ): ObjectFacts {
   switch (objectClass) {
-    case 'tool':
-      return toolFacts(roots, authority.toolPath, findObject(roots, 'tool', name));
+    case 'tool': {
+      const object = findObject(roots, 'tool', name);
+      return object === undefined
+        ? toolWithoutFiles(roots, authority, name)
+        : toolFacts(roots, authority.toolPath, object);
+    }
     case 'agent': {
       const object = findObject(roots, 'agent', name);
       if (object === undefined) return { exists: false, visible: true };

@@ -88,7 +88,10 @@ export function serveObjects(
   /** Read when a tool of one is first called. */
   const servedSources = () => {
     served ??= import('./source/served-sources.js').then((module) => {
-      sources = new module.ServedSources({ runServer, views, recorder: host.recorder });
+      sources = new module.ServedSources({
+        ...{ runServer, views, agent, recorder: host.recorder },
+        now: () => host.now(),
+      });
       return sources;
     });
     return served;

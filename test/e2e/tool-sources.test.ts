@@ -35,7 +35,7 @@ forEachUser((user) => {
         'cd /ctx/tool; ls -d mcp.demo.* | wc -l; ls mcp.demo.echo.d',
         'cat mcp.demo.add.d/schema mcp.demo.echo.d/description mcp.demo.echo.d/origin mcp.demo.echo.d/status',
         './mcp.demo.echo \'{"text": "said"}\'; echo \'{"a": 1, "b": 2}\' | ./mcp.demo.add; ./mcp.demo.count; ./mcp.demo.count',
-        './mcp.demo.blocks; ./mcp.demo.look; cat mcp.demo.echo.d/status',
+        './mcp.demo.blocks; ./mcp.demo.look; cat mcp.demo.echo.d/status; cut -c34- mcp.demo.echo.d/log',
         'ls mcp.demo.misbehave 2>/dev/null; ./mcp.demo.echo \'{"text": 1}\'; echo "exit $?"',
       ].join('\n');
       const { stdout, stderr, exitCode } = await exec(stage, project, 'caller', script);
@@ -69,6 +69,7 @@ forEachUser((user) => {
           '{"type":"text","text":"one"}',
           '{"type":"image","data":"AAAA","mimeType":"image/png"}',
           'idle',
+          '"type":"tool.call","agent":"caller","object":"tool/mcp.demo.echo","status":"ok"}',
           'exit 2',
           '',
         ].flat(),
@@ -77,6 +78,9 @@ forEachUser((user) => {
       assert.deepEqual(readdirSync(join(stage.store, 'view')), []);
       // What it kept is there for its next start, by whomever it is called.
       assert.equal(await ok(stage, project, ['tool', 'call', 'mcp.demo.count', '{}']), '1 3\n');
+      await ok(stage, project, ['why', '--agent', 'caller', 'tool:mcp.demo.echo', 'execute']);
+      const why = ['why', '--agent', 'caller', 'tool:mcp.demo.misbehave', 'execute'];
+      assert.equal((await stage.ctx(project, why)).code, 13);
       const refused = await stage.ctx(project, ['tool', 'call', 'mcp.demo.misbehave', '--agent', 'caller', '{}']);
       assert.equal(refused.code, 13);
       assert.match(refused.stderr, /allow caller_t tool:mcp\.demo\.misbehave execute/);

@@ -17,7 +17,13 @@ import { RunningServer } from './server.js';
 export interface SourcesRequest extends Pick<AgentViewRequest, 'runServer'> {
   readonly views: string;
   readonly recorder: Recorder;
+  /** Who calls; undefined: a person. */
+  readonly agent: string | undefined;
+  now(): Date;
 }
+
+/** Of one tool. */
+const shownEvents = 100;
 
 export class ServedSources implements SourceStates {
   readonly #request: SourcesRequest;
@@ -25,6 +31,7 @@ export class ServedSources implements SourceStates {
   readonly #calls = new Map<string, number>();
   /** Everything that was started and has not ended. */
   readonly #living = new Set<Promise<void>>();
+  readonly #events = new Map<string, readonly string[]>();
   #isOver = false;
 
   constructor(request: SourcesRequest) {
@@ -103,8 +110,16 @@ export class ServedSources implements SourceStates {
     return this.#servers.has(directory) ? 'idle' : 'ready';
   }
 
-  log(_name: string): string {
-    return '';
+  /** Its calls by this view, newest last. */
+  log(name: string): string {
+    return (this.#events.get(name) ?? []).map((event) => `${event}\n`).join('');
+  }
+
+  /** The record is what counts; this is for whoever looks. */
+  noted(name: string, status: 'ok' | 'failed'): void {
+    const { agent, now } = this.#request;
+    const event = { ts: now().toISOString(), type: 'tool.call', agent: agent ?? null, object: `tool/${name}`, status };
+    this.#events.set(name, [...(this.#events.get(name) ?? []), JSON.stringify(event)].slice(-shownEvents));
   }
 
   /** Resolves when nothing of any of them is left. */

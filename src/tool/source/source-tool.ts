@@ -37,7 +37,7 @@ export function sourceTool(
   sources: ServedSources,
 ): OperatorTool {
   const { input, output } = schemasOf(catalogue, place, name);
-  const run: ToolRun = (call) =>
+  const called: ToolRun = (call) =>
     sources.during(source, async () => {
       const { quota } = toolGrants(`mcp.${source.name}`, readSource(source.directory).cap, `${source.name}/cap`);
       const { conversation } = await sources.server(source);
@@ -60,5 +60,14 @@ export function sourceTool(
       call.print(text);
       return ExitCode.ok;
     });
+  const run: ToolRun = async (call) => {
+    let code: number | undefined;
+    try {
+      code = await called(call);
+      return code;
+    } finally {
+      sources.noted(name, code === ExitCode.ok ? 'ok' : 'failed');
+    }
+  };
   return { input: checkablePart(input) as Schema, run };
 }
