@@ -100,6 +100,17 @@ describe('a secret', () => {
     assert.ok(held.isHeader('x_KEY') && held.isHeader('X-Key') && !held.isHeader('XKey'));
   });
 
+  it('counts parts of eight bytes, and neither the whole nor what is left beside it', () => {
+    const letters = 'abcdefghijklmnopqrstuvwxyz';
+    const held = hostSecrets([{ host: 'api.example', header: 'X-Key', value: letters }]).get('api.example');
+    const echo = (text: string) => held?.redactor().text(`<${text}>`);
+    echo(letters);
+    for (let at = 0; at < 4; at++) for (const _time of [1, 2]) echo(letters.slice(at, at + 8));
+    held?.checkParts();
+    const guessing = /answers of api\.example held more than 4 different parts.*looks like guessing; no more requests/;
+    assert.throws(() => echo(letters.slice(4, 12)), guessing);
+  });
+
   it('is shown by nothing', async () => {
     const secrets = hostSecrets([{ host: 'API.example', header: 'Authorization', value }]);
     const held = secrets.get('api.example');
