@@ -64,10 +64,13 @@ export class VfsFileHandle {
 
   async readFile(options?: BufferEncoding | { readonly encoding?: BufferEncoding | null | undefined } | null) {
     const pieces: Buffer[] = [];
-    for (;;) {
-      const { bytesRead, buffer } = await this.read({ length: pieceBytes, buffer: Buffer.alloc(pieceBytes) });
-      if (bytesRead === 0) break;
-      pieces.push(Buffer.from(buffer.buffer, buffer.byteOffset, bytesRead));
+    const { filesystem, handle } = this.#file;
+    for (let count = pieceBytes; count === pieceBytes; ) {
+      const piece = await this.#ask('read', () => filesystem.read(handle, this.#position, pieceBytes));
+      // Fewer bytes only at the end.
+      count = piece.length;
+      this.#position += count;
+      pieces.push(piece);
     }
     const encoding = typeof options === 'string' ? options : options?.encoding;
     const bytes = Buffer.concat(pieces);
