@@ -64,7 +64,7 @@ async function answerAll(serving: Serving, invalidation: Invalidation): Promise<
     if (ready !== 1 || awaited.size > 0 || invalidation.pending > 0 || served >= requestsBetweenTurns) {
       if (ready === 0 && awaited.size === 0) await syncedWhileIdle(filesystem);
       served = 0;
-      await new Promise((resolve) => setImmediate(resolve));
+      await turn();
       if (isPause(ready) || awaited.size - awaited.locks >= mostAwaited) continue;
     }
     const length = received(descriptor, request);
@@ -80,9 +80,15 @@ async function answerAll(serving: Serving, invalidation: Invalidation): Promise<
       continue;
     }
     const settled = awaited.add(bytes, answered);
-    if (!mayWait) await settled;
+    // What a remote engine knows by itself is answered before the thread sleeps.
+    await (mayWait ? turn() : settled);
   }
   await awaited.all();
+}
+
+/** One turn of the event loop, with everything that is due in it. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Nothing came, or a signal did; whatever else it is, the next read says. */

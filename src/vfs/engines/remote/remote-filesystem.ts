@@ -236,6 +236,7 @@ class RemoteFileSystem implements FileSystem {
     if (above.removed) return [];
     const asked = Date.now();
     const listed = await this.#store.list(above.path);
+    this.#lookups.listed(above.path, listed.length);
     return listed.flatMap((entry) => {
       const name = nameOfText(entry.name);
       if (name === undefined) return [];

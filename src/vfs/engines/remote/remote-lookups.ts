@@ -6,9 +6,19 @@ import type { Name } from '../../names.js';
 import { childPath, nameOfText, type RemoteNode, type RemoteNodes } from './remote-nodes.js';
 import type { RemoteEntry, RemotePath, RemoteStore } from './remote-store.js';
 
+/** Names of one directory that are asked for one by one within a second, before it is listed anew instead. */
+const askedOneByOne = 3;
+/** Of a directory that is listed anew: what a store answers at once. */
+const relistedEntries = 1_000;
+
+const directoryOf = (path: RemotePath): RemotePath => path.slice(0, Math.max(0, path.lastIndexOf('/')));
+
 export class RemoteLookups {
   readonly #store: RemoteStore;
   readonly #nodes: RemoteNodes;
+  /** Directories that were listed and are small: how many of their names were asked for lately. */
+  readonly #walks = new Map<RemotePath, { since: number; asked: number }>();
+  readonly #listing = new Map<RemotePath, Promise<void>>();
   /** When the store last took too long, and what was said. */
   #late: { readonly at: number; readonly error: unknown } | undefined;
 
@@ -25,6 +35,11 @@ export class RemoteLookups {
       if (isFresh || known.staged !== undefined || known === this.#nodes.root) return known;
     }
     const asked = Date.now();
+    if (known !== undefined && this.#isWalked(path)) {
+      await this.#listAgain(directoryOf(path));
+      const listed = this.#nodes.known(path);
+      if (listed !== undefined && listed.heard >= asked) return listed;
+    }
     const entry = await this.#stat(path);
     if (entry !== undefined) return this.#nodes.found(path, entry, asked);
     const since = this.#nodes.known(path);
@@ -32,6 +47,37 @@ export class RemoteLookups {
     if (since !== undefined && since.heard >= asked) return since;
     if (since !== undefined) this.#nodes.gone(since);
     return undefined;
+  }
+
+  /** A directory was listed, and had so many entries. */
+  listed(path: RemotePath, entries: number): void {
+    if (entries <= relistedEntries) this.#walks.set(path, { since: 0, asked: 0 });
+    else this.#walks.delete(path);
+  }
+
+  /** One name of a directory after another is asked for anew, as by a program that goes through it: one listing answers them all. */
+  #isWalked(path: RemotePath): boolean {
+    const walk = this.#walks.get(directoryOf(path));
+    if (walk === undefined) return false;
+    const now = Date.now();
+    if (now - walk.since > remoteAttributeMilliseconds) Object.assign(walk, { since: now, asked: 0 });
+    walk.asked += 1;
+    return walk.asked > askedOneByOne;
+  }
+
+  async #listAgain(path: RemotePath): Promise<void> {
+    const under = this.#listing.get(path);
+    if (under !== undefined) return under;
+    const asked = Date.now();
+    const listing = (async () => {
+      const entries = await this.#store.list(path);
+      for (const entry of entries) {
+        if (nameOfText(entry.name) !== undefined) this.#nodes.found(childPath(path, entry.name), entry, asked);
+      }
+      if (entries.length > relistedEntries) this.#walks.delete(path);
+    })().finally(() => this.#listing.delete(path));
+    this.#listing.set(path, listing);
+    return listing;
   }
 
   /** The kernel asks twice where a lookup fails: whoever has waited for the limit once does not wait for it again. */
