@@ -15,6 +15,8 @@ export interface ViewDirectory {
   readonly isFixed?: boolean;
   names(): readonly string[];
   child(name: string): ViewNode | undefined;
+  /** All names with what they are, where that costs less than to ask for each. */
+  entries?(): readonly (readonly [string, ViewNode])[];
 }
 
 export interface ViewFile {
@@ -82,20 +84,25 @@ function toolDirectory(shown: Shown, place: Place, isFixed = true): ViewDirector
     if (viewer !== undefined) return seenTool(catalogue, viewer, place, name) !== undefined;
     return isControl ? catalogue.described(place).includes(name) : catalogue.tool(place, name) !== undefined;
   };
+  const file: ViewFile = { kind: 'file', executable: true, text: client };
+  const entries = () => {
+    const viewer = shown.viewer();
+    const runs = viewer === undefined ? catalogue.tools(place) : seenTools(catalogue, viewer, place);
+    const described = viewer === undefined ? catalogue.described(place) : runs;
+    return [
+      ...runs.map((name) => [name, file] as const),
+      ...described.map((name) => [`${name}.d`, controlDirectory(shown, place, name)] as const),
+    ];
+  };
   return {
     kind: 'directory',
     isFixed,
-    names: () => {
-      const viewer = shown.viewer();
-      const runs = viewer === undefined ? catalogue.tools(place) : seenTools(catalogue, viewer, place);
-      const described = viewer === undefined ? catalogue.described(place) : runs;
-      return [...runs, ...described.map((name) => `${name}.d`)];
-    },
+    names: () => entries().map(([name]) => name),
+    entries,
     child: (entry) => {
       const object = objectOf(entry);
       if (object === undefined || !isThere(object.name, object.isControl)) return undefined;
-      if (object.isControl) return controlDirectory(shown, place, object.name);
-      return { kind: 'file', executable: true, text: client };
+      return object.isControl ? controlDirectory(shown, place, object.name) : file;
     },
   };
 }

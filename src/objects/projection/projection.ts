@@ -192,8 +192,8 @@ class Projection {
 
   readdir(inode: Inode): readonly Entry[] {
     const directory = this.#directory(inode, 'readdir');
-    return directory.names().flatMap((text) => {
-      const node = directory.child(text);
+    const known = directory.entries?.() ?? directory.names().map((text) => [text, directory.child(text)] as const);
+    return known.flatMap(([text, node]) => {
       const name = nameFromText(text);
       return node === undefined ? [] : [{ name, inode: this.#inode(inode, name, node), kind: node.kind }];
     });
