@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
+import { until } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { add, agentWith, configuration, ok, serverOf, withoutViews } from '../support/tool-sources.js';
@@ -211,8 +212,21 @@ asOneUser((user) => {
       }
       const greeted = await add(stage, project, 'greets', 'greets');
       assert.equal(greeted.code, 0, greeted.stderr);
-      const listed = await ok(stage, project, ['tool', 'source', 'list']);
-      assert.doesNotMatch(listed, /no-/);
+      const silent = await stage.ctx(project, ['tool', 'source', 'list']);
+      assert.doesNotMatch(silent.stdout, /no-/);
+      // One that was killed while it was added is taken away by the next.
+      const file = configuration(stage, 'silent', 'silent');
+      const sources = join(stage.store, 'ctx', 'tool', '.source');
+      const words = ['tool', 'source', 'add', 'silent', '--mcp', file, '--read', serverOf(stage)];
+      const running = stage.startCtx(project, words);
+      await until(() => readdirSync(sources).some((name) => name.startsWith('.silent')), 'it is being added');
+      running.child.kill('SIGKILL');
+      await running.finished;
+      assert.equal((await add(stage, project, 'greets2', 'greets')).code, 0);
+      assert.deepEqual(
+        readdirSync(sources).filter((name) => name.startsWith('.')),
+        [],
+      );
       assert.deepEqual(readdirSync(join(stage.store, 'view')), []);
     });
 

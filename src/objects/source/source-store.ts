@@ -8,6 +8,7 @@
  */
 import {
   closeSync,
+  existsSync,
   fstatSync,
   mkdirSync,
   openSync,
@@ -138,6 +139,16 @@ export interface StagedSource {
   discard(): void;
 }
 
+const leftName = /^\..+\.(\d+)\.(?:new|gone)$/;
+
+/** What processes that were killed had begun to add or to remove. */
+function removeLeft(sources: string): void {
+  for (const name of readdirSync(sources)) {
+    const pid = leftName.exec(name)?.[1];
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) rmSync(join(sources, name), { recursive: true, force: true });
+  }
+}
+
 /** EEXIST where either tier has the name. */
 export function stageSource(
   roots: ObjectRoots,
@@ -161,6 +172,7 @@ export function stageSource(
   };
   attempt(() => {
     mkdirSync(join(tools, directoryName), { recursive: true, mode: 0o755 });
+    removeLeft(join(tools, directoryName));
     discard();
     mkdirSync(staging, { mode: 0o755 });
     const own = `${JSON.stringify({ version: 1, from, server }, undefined, 2)}\n`;
