@@ -5,7 +5,7 @@ import { seeded } from '../../../test/property/seeded.js';
 import type { CommandChange } from '../../sdk/changes.js';
 import type { Envelope } from '../../sdk/report.js';
 import type { Paint } from './output.js';
-import { reportText } from './report-text.js';
+import { reportText, untoldText } from './report-text.js';
 
 const plain: Paint = (_colour, text) => text;
 
@@ -137,5 +137,20 @@ picked up 1 edit you made since the last command
       }),
       seeded(300),
     );
+  });
+});
+
+describe('what is said where there is no report', () => {
+  it('is what nobody would find out otherwise', () => {
+    const warnings = [
+      'skipped /x: it is not there',
+      '2 of your own edits will be picked up when all running commands have ended',
+      'something that a report has room for',
+    ];
+    assert.equal(
+      untoldText({ timedOut: true, warnings }),
+      'ctx: timed out\nctx: skipped /x: it is not there\nctx: 2 of your own edits will be picked up when all running commands have ended\n',
+    );
+    assert.equal(untoldText({ timedOut: false, warnings: [] }), '');
   });
 });

@@ -135,6 +135,9 @@ export function reportText(envelope: Envelope, paint: Paint): string {
   return `${lines.join('\n')}\n`;
 }
 
+/** Of the warnings: what was granted, and is not there; what the person saved, and the command did not see. */
+const untold = /^skipped |^\d+ of your own edits? /;
+
 /** Where there is no report: what nobody would find out otherwise, a line each. Granted, and not there, looks like refused. */
 export function untoldText({
   timedOut,
@@ -142,11 +145,7 @@ export function untoldText({
   warnings,
 }: Pick<Common, 'timedOut' | 'limitError' | 'warnings'>): string {
   const reached = limitError === undefined ? [] : [limitError.reason];
-  const lines = [
-    ...(timedOut ? ['timed out'] : []),
-    ...reached,
-    ...warnings.filter((warning) => warning.startsWith('skipped ')),
-  ];
+  const lines = [...(timedOut ? ['timed out'] : []), ...reached, ...warnings.filter((warning) => untold.test(warning))];
   return lines.map((line) => `ctx: ${visible(line)}\n`).join('');
 }
 
