@@ -10,7 +10,7 @@ import { isChainName } from './layout.js';
 import type { RecordEntry } from './record.js';
 
 /** Members in the order that people know them by. */
-function eventText({ type, agent = null, session = null, object, status }: RecordEntry, ts: string): string {
+export function eventText({ type, agent = null, session = null, object, status }: RecordEntry, ts: string): string {
   return `${JSON.stringify({ ts, type, agent, session, object, status })}\n`;
 }
 
@@ -58,10 +58,25 @@ export function parentIn(places: ProjectionPlaces): (agent: string) => string | 
   };
 }
 
+/** `tool/NAME.d/log` of the tier that has it. */
+function projectCall({ root, uid }: ProjectionPlaces, entry: RecordEntry, ts: string): void {
+  const name = entry.type === 'tool.call' ? /^tool\/([^/]+)$/.exec(entry.object)?.[1] : undefined;
+  if (name === undefined || !isChainName(`agent/${name}`)) return;
+  const tiers = [join(root, 'tool'), join(root, 'home', String(uid), 'tool')];
+  const directory = tiers.map((tier) => join(tier, `${name}.d`)).find((path) => existsSync(path));
+  if (directory === undefined) return;
+  try {
+    appendEvent(join(directory, 'log'), eventText(entry, ts));
+  } catch (error) {
+    if (!(error instanceof ErrnoError) && !(error instanceof Error && 'code' in error)) throw error;
+  }
+}
+
 /** `agent/NAME.d/log` of the tier that has it, and `events.jsonl` of its session. */
 export function projectEvents(places: ProjectionPlaces): (entry: RecordEntry, ts: string) => void {
   return (entry, ts) => {
     const { agent, session } = entry;
+    projectCall(places, entry, ts);
     if (agent === undefined || agent === null || !isChainName(`agent/${agent}`)) return;
     const text = eventText(entry, ts);
     const objects = agentDirectories(places, agent).filter((path) => existsSync(path));

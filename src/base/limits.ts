@@ -470,6 +470,15 @@ export const toolReplacedBytes = 64 * 1024 * 1024;
 /** An agent makes children by itself: a person has to be able to look through them. */
 export const childrenOfAgent = 64;
 
+/** Events of one tool that a view remembers, where no file has them. */
+export const callEvents = 1_000;
+
+/** Results of calls by lines that a view remembers, so that one that is asked for again is not done again. */
+export const lineResults = 1_000;
+
+/** Input of a file tool that is called by a line: it becomes an argument, of which the kernel takes 128 KiB. */
+export const lineInputBytes = 64 * 1024;
+
 /** Calls of one view at the same time; what comes beyond them is EAGAIN. */
 export const viewCalls = 32;
 

@@ -5,6 +5,7 @@ import { isObjectName } from '../authority/name.js';
 import { writeFileAtomic } from '../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { controlDirectory, type ObjectKind, type ObjectRoots, type Tier, tierDirectory, tiers } from './layout.js';
+import { liveText } from './live-status.js';
 
 export interface LocatedObject {
   readonly kind: ObjectKind;
@@ -81,10 +82,11 @@ export function listObjects(roots: ObjectRoots, kind: ObjectKind): readonly Loca
 }
 
 /** Undefined where there is no such file. */
-export function readControlText({ directory }: LocatedObject, file: string): string | undefined {
+export function readControlText({ directory, kind }: LocatedObject, file: string): string | undefined {
   const path = join(directory, file);
   try {
-    return readFileSync(path, 'utf8');
+    const text = readFileSync(path, 'utf8');
+    return kind === 'agent' ? liveText(directory, file, text) : text;
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
     throw fromSystemError(error, 'read', path);

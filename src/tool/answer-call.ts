@@ -28,6 +28,8 @@ export interface Answering
   /** As many calls of this view are being answered as may be. */
   readonly isCrowded: boolean;
   readonly recorder: Recorder;
+  /** Told what is recorded, for the logs of this view. */
+  noted?(tool: string, status: RecordStatus): void;
   /** Servers of tool sources, as long as the view lasts. */
   sources(): Promise<ServedSources>;
 }
@@ -41,10 +43,11 @@ interface Found {
   readonly hit: ToolHit;
 }
 
-function recordOf({ recorder, agent }: Answering, name: string) {
+function recordOf({ recorder, agent, noted }: Answering, name: string) {
   return (status: RecordStatus, facts: Readonly<Record<string, string | number | undefined>>) => {
     const layer = status === 'denied' ? ({ layer: 'guard' } as const) : {};
     recorder.append({ type: 'tool.call', object: `tool/${name}`, agent, status, facts, ...layer });
+    noted?.(name, status);
   };
 }
 
@@ -134,6 +137,7 @@ export async function answerCall(answering: Answering, calling: Calling): Promis
     code = exitCodeFor(error);
     const errno = error instanceof ErrnoError ? error.code : 'defect';
     ended?.('failed', { exitCode: code, error: errno });
+    if (error instanceof ErrnoError) calling.fails?.(error);
     printError(saidOf(error, name));
   }
   return code;

@@ -19,6 +19,8 @@ export interface Calling {
   printError(bytes: Buffer | string): void | Promise<void>;
   /** Asks the caller's process to do something to a file; one at a time. */
   reach(request: Buffer): Promise<Buffer>;
+  /** Told what went wrong, beside the text that is printed. */
+  fails?(error: ErrnoError): void;
   /** Aborted when the caller has gone, or reads nothing of what it is told. */
   readonly signal: AbortSignal;
 }

@@ -7,13 +7,17 @@
  *   answer-call   found, decided, recorded, run               wire        its frames
  *   built-in/     the tools that every installation has       tool-run    what one is given
  *   fork-work     what they asked of a fork, done at the end of the run
+ *   line-calls    JSON lines on the agent's own socket        call-by-line  one call of those
  *   hands         the caller's files, by its own process      source/     tools of MCP servers, each in a jail of its own
  *
  * Imports `objects`, `fuse`, `workspace` and what is below. The process that runs the command serves all of this from its event loop:
  * it must never wait for the jail in any other way.
  */
-import { createServer, type Socket } from 'node:net';
-import { ErrnoError } from '../base/errno.js';
+import { chmodSync, closeSync, constants, openSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { ErrnoError, fromSystemError } from '../base/errno.js';
+import { lazily } from '../base/lazily.js';
 import { viewCalls, viewConnections } from '../base/limits.js';
 import { nativeProgram } from '../base/native-program.js';
 import { Dispatch } from '../fuse/dispatch.js';
@@ -23,10 +27,14 @@ import type { AgentView, AgentViewRequest, ForkWork, ViewPlace } from '../proxy/
 import { writesObjects } from '../proxy/grants/agent-view.js';
 import type { Host } from '../proxy/host.js';
 import { storePaths } from '../vault/store/layout.js';
-import { answerCall } from './answer-call.js';
+import { type Answering, answerCall } from './answer-call.js';
+import { CallEvents } from './call-events.js';
 import { serveCaller } from './caller.js';
 import type { ServedSources } from './source/served-sources.js';
 import type { CreateAgent } from './tool-run.js';
+
+/** Beside the socket that objects call by; there once the view has been looked into. */
+const agentSocket = 'agent.sock';
 
 interface Diffed {
   readonly cwd: string;
@@ -69,18 +77,35 @@ export interface ServedObjects {
   end(): Promise<void>;
 }
 
-/** ENOENT where there is no such agent, EINVAL where its files are wrong. */
+/** By its directory's descriptor: a path of the store may be longer than the address of a socket. */
+function listenIn(directory: string, name: string, server: Server): void {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
+    server.listen(`/proc/self/fd/${descriptor}/${name}`).unref();
+    // In a jail of root's the caller is another user.
+    chmodSync(join(directory, name), 0o666);
+  } catch (error) {
+    throw fromSystemError(error, 'listen for lines', directory);
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+/** `directory` is the one that the jail has at /run/ctx. ENOENT where there is no such agent, EINVAL where its files are wrong. */
 export function serveObjects(
   host: Host,
   asked: AgentViewRequest,
   descendants: Descendants,
   place: ViewPlace,
+  directory: string,
 ): ServedObjects {
   const { agent, tool, authority, roots, run, runTool, runServer, pending } = asked;
   const createAgent: CreateAgent | undefined =
     agent === undefined ? undefined : (name, spec) => descendants.create(agent, name, spec, asked.directory);
   const { identity } = place;
   const calls = new Set<Promise<void>>();
+  const log = new CallEvents(agent);
   const sockets = new Set<Socket>();
   const { views } = storePaths(host.store.directory);
   let served: Promise<ServedSources> | undefined;
@@ -102,25 +127,25 @@ export function serveObjects(
     tool,
     client: nativeProgram('object'),
     owner: { uid: identity.uid, gid: identity.gid },
-    home: agent === undefined ? undefined : { agent, target: place.home },
+    home: agent === undefined ? undefined : { agent, target: place.home, socket: `/run/ctx/${agentSocket}` },
     writes:
       agent !== undefined && writesObjects(authority)
         ? (name, file, text) => descendants.set(agent, name, file, text, asked.directory)
         : undefined,
+    calls: (name) => log.of(name),
     sources: {
       status: (directory) => sources?.status(directory) ?? 'ready',
       log: (name) => sources?.log(name) ?? '',
     },
     now: () => host.now().getTime(),
   });
-  const connected = (connection: Socket) => {
-    if (viewing === undefined) return void connection.destroy();
-    const isCrowded = calls.size >= viewCalls;
-    const answering = {
+  const answeringNow = (isCrowded: boolean): Answering | undefined =>
+    viewing && {
       agent,
       isCrowded,
       catalogue,
       recorder: host.recorder,
+      noted: (name, status) => log.note(name, status, host.now()),
       roots,
       run,
       runTool,
@@ -131,17 +156,42 @@ export function serveObjects(
       diff: (path: string | undefined, onText: (text: string) => void) =>
         diffOf(host, { cwd: asked.directory, fork: place.fork, paths: path === undefined ? [] : [path] }, onText),
     };
-    const call: Promise<void> = serveCaller(connection, (calling) => answerCall(answering, calling)).then(() => {
-      calls.delete(call);
-    });
-    calls.add(call);
+  const serveCall = async (connection: Socket) => {
+    const answering = answeringNow(calls.size >= viewCalls);
+    if (answering === undefined) return void connection.destroy();
+    await serveCaller(connection, (calling) => answerCall(answering, calling));
   };
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-    connected(socket);
+  const lineCalls = lazily(async () => {
+    const [{ LineCalls }, { callByLine }] = await Promise.all([import('./line-calls.js'), import('./call-by-line.js')]);
+    return new LineCalls({
+      agent: agent ?? '',
+      call: async (line) => {
+        const answering = answeringNow(false);
+        if (answering === undefined) throw new ErrnoError('EAGAIN', { operation: 'call', reason: 'nobody answers' });
+        return callByLine(answering, line, asked.directory);
+      },
+    });
   });
-  server.maxConnections = viewConnections;
+  const serveLines = async (connection: Socket) => {
+    try {
+      await (await lineCalls()).serve(connection);
+    } catch {
+      connection.destroy(); // a defect of ours ends this connection, and nothing else
+    }
+  };
+  const serverOf = (serve: (connection: Socket) => Promise<void>): Server => {
+    const made = createServer((socket) => {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+      const call: Promise<void> = serve(socket).then(() => void calls.delete(call));
+      calls.add(call);
+    });
+    made.maxConnections = viewConnections;
+    return made;
+  };
+  const server = serverOf(serveCall);
+  const lines = agent === undefined ? undefined : serverOf(serveLines);
+  if (lines !== undefined) listenIn(directory, agentSocket, lines);
   const dispatch = new Dispatch({
     filesystem,
     mountedAt: '/ctx',
@@ -160,6 +210,7 @@ export function serveObjects(
         : (await import('./fork-work.js')).settleWork(host, { cwd: asked.directory, fork: place.fork }, pending),
     end: async () => {
       server.close();
+      lines?.close();
       for (const socket of sockets) socket.destroy();
       await Promise.all(calls);
       await (await served)?.end();

@@ -55,7 +55,7 @@ export async function agentView(host: Host, asked: AgentViewRequest, descendants
     start: async (place) => {
       const served = () => {
         objects ??= import('./served-objects.js').then((module) =>
-          module.serveObjects(host, asked, descendants, place),
+          module.serveObjects(host, asked, descendants, place, socket.directory),
         );
         return objects;
       };

@@ -16,6 +16,7 @@ import { parsePolicy } from '../../authority/policy.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { controlFiles } from '../control-file.js';
 import type { ObjectRoots } from '../layout.js';
+import { liveText } from '../live-status.js';
 import type { Catalogue, ControlText, FoundObject, Place } from './catalogue.js';
 import { mergedCatalogue } from './merged-catalogue.js';
 
@@ -134,6 +135,12 @@ export function diskCatalogue(root: string): Catalogue {
       const there = new Set(namesIn(at(place, `${name}.d`)));
       return controls(place).filter((file) => there.has(file));
     },
-    control: (place, name, file) => controlText(at(place, join(`${name}.d`, file))),
+    control: (place, name, file) => {
+      const directory = at(place, `${name}.d`);
+      const found = controlText(join(directory, file));
+      if (found === undefined || !place.endsWith('agent') || (file !== 'status' && file !== 'pid')) return found;
+      const bytes = Buffer.from(liveText(directory, file, found.read().toString('utf8')));
+      return { size: bytes.length, modified: found.modified, read: () => bytes };
+    },
   };
 }

@@ -44,7 +44,7 @@ export interface Shown {
   /** Writes a control file of an agent that descends from the viewer; without it nothing is written. */
   readonly writes?: WriteControl | undefined;
   /** Where the agent's own home is, as a link of the view. */
-  readonly home?: { readonly agent: string; readonly target: string } | undefined;
+  readonly home?: { readonly agent: string; readonly target: string; readonly socket?: string } | undefined;
 }
 
 export type WriteControl = (agent: string, file: string, text: string) => Promise<void>;
@@ -127,6 +127,9 @@ function writableControls(shown: Shown, place: Place, name: string): ViewDirecto
 function agentDirectory(shown: Shown, place: Place): ViewDirectory {
   const { catalogue, home } = shown;
   const ofHome = place.startsWith('home/') ? home : undefined;
+  // Beside its own control files, wherever those are.
+  const isOwn = home !== undefined && (place === 'agent') === (catalogue.agent('agent', home.agent) !== undefined);
+  const socket = isOwn && home.socket !== undefined ? { name: `${home.agent}.sock`, target: home.socket } : undefined;
   const isThere = (name: string) => {
     const viewer = shown.viewer();
     if (viewer === undefined) return catalogue.agent(place, name) !== undefined;
@@ -137,6 +140,7 @@ function agentDirectory(shown: Shown, place: Place): ViewDirectory {
     isFixed: true,
     names: () => [
       ...(ofHome === undefined ? [] : [ofHome.agent]),
+      ...(socket === undefined ? [] : [socket.name]),
       ...catalogue
         .described(place)
         .filter(isThere)
@@ -145,6 +149,8 @@ function agentDirectory(shown: Shown, place: Place): ViewDirectory {
     child: (entry) => {
       if (ofHome !== undefined && entry === ofHome.agent)
         return { kind: 'symlink', target: ofHome.target, isFixed: true };
+      if (socket !== undefined && entry === socket.name)
+        return { kind: 'symlink', target: socket.target, isFixed: true };
       const object = objectOf(entry);
       if (object?.isControl !== true || !isThere(object.name)) return undefined;
       return writableControls(shown, place, object.name);

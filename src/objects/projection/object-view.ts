@@ -10,6 +10,7 @@ import { personViewer } from './person-viewer.js';
 import { projection } from './projection.js';
 import type { Viewer } from './visible.js';
 import { withBuiltIns } from './with-built-ins.js';
+import { type CallLog, withOwnLogs } from './with-own-logs.js';
 import { type SourceStates, withSources } from './with-sources.js';
 
 export interface ObjectViewRequest {
@@ -23,6 +24,8 @@ export interface ObjectViewRequest {
   readonly owner: { readonly uid: number; readonly gid: number };
   readonly home?: Shown['home'];
   readonly writes?: Shown['writes'];
+  /** Of an agent's view: what it has seen of calls. */
+  readonly calls?: CallLog | undefined;
   /** What is known of the servers of tool sources. */
   readonly sources?: SourceStates | undefined;
   readonly now: () => number;
@@ -65,10 +68,12 @@ export function objectView({
   owner,
   home,
   writes,
+  calls = () => '',
   sources,
   now,
 }: ObjectViewRequest): ObjectView {
-  const catalogue = wholeCatalogue(roots, sources);
+  const whole = wholeCatalogue(roots, sources);
+  const catalogue = agent === undefined ? whole : withOwnLogs(whole, agent, calls);
   const viewing =
     agent !== undefined
       ? agentViewer(roots, agent, now)

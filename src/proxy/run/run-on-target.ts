@@ -10,6 +10,7 @@ import type { LiveEnvelope } from '../report/envelope.js';
 import { heldCachesText } from '../report/held-caches.js';
 import type { RunNote } from '../report/last-run.js';
 import { nestingHint } from '../report/nesting-hint.js';
+import { busy } from './agent-status.js';
 import type { Permitted } from './authority-for.js';
 import { type ExecRequest, shortest } from './exec-request.js';
 import { type Facts, RecordedRun } from './recorded-run.js';
@@ -79,6 +80,8 @@ export async function runOnTarget<Seen>(
     signal: request.signal,
   });
   let ran: JailRun;
+  // A command beside its caller is a part of that one.
+  const idle = busy(request.isBeside === true ? undefined : agent);
   try {
     request.onReady?.();
     ran = await target.run({
@@ -92,6 +95,8 @@ export async function runOnTarget<Seen>(
   } catch (error) {
     recorded.fail(error);
     throw error;
+  } finally {
+    idle();
   }
   const { seen, facts } = await target.look();
   const { report, heldCaches, unwritten } = recorded.end(ran, facts);
