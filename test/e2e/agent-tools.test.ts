@@ -143,6 +143,13 @@ forEachUser((user) => {
       ]);
       assert.equal((await ok(stage, project, ['agent', 'ls'])).match(/greedy|stranger/), null);
       assert.equal((await exec(stage, project, 'kid', 'ls /ctx/tool; ls /w')).stdout?.text, 'fs.read\nfs.read.d\n');
+      const why = async (question: string) =>
+        (await stage.ctx(project, ['why', '--agent', 'maker', question, 'execute'])).stdout;
+      assert.match(await why('tool:fs.read'), /^tool:fs\.read execute: allowed\n/);
+      assert.match(
+        await why('tool:fs.write'),
+        /refused \(EACCES\).*an operator would add: allow maker_t tool:fs\.write/s,
+      );
       const person = await stage.ctx(project, ['tool', 'call', 'agent.create', '{"name":"x"}']);
       assert.match(person.stderr, /ctx agent new NAME/);
       const made = recordsOf(stage.store).filter(({ type, object }) => type === 'agent.new' && object === 'agent/kid');

@@ -179,20 +179,20 @@ asOneUser((user) => {
   test('a tool is made, and why says which of both policies is missing', async () => {
     const project = stage.project();
     await ok(stage, project, ['agent', 'new', 'asker']);
-    await ok(stage, project, ['tool', 'new', 'fs.stat', '--tier', 'user']);
-    assert.ok(existsSync(join(stage.store, `ctx/home/${user.uid}/tool/fs.stat.d/schema`)));
-    await ok(stage, project, ['tool', 'set', 'fs.stat', 'policy', '']);
-    const question = ['why', '--agent', 'asker', 'tool:fs.stat', 'execute'];
+    await ok(stage, project, ['tool', 'new', 'own.stat', '--tier', 'user']);
+    assert.ok(existsSync(join(stage.store, `ctx/home/${user.uid}/tool/own.stat.d/schema`)));
+    await ok(stage, project, ['tool', 'set', 'own.stat', 'policy', '']);
+    const question = ['why', '--agent', 'asker', 'tool:own.stat', 'execute'];
     const { stdout } = await stage.ctx(project, question);
-    assert.match(stdout, /^tool:fs\.stat execute: refused \(EACCES\)$/m);
+    assert.match(stdout, /^tool:own\.stat execute: refused \(EACCES\)$/m);
     assert.match(stdout, /agent policy +refuse .*agent\/asker\.d\/policy/);
-    assert.match(stdout, /object policy +refuse .*fs\.stat\.d\/policy/);
-    const rule = 'allow asker_t tool:fs.stat execute';
+    assert.match(stdout, /object policy +refuse .*own\.stat\.d\/policy/);
+    const rule = 'allow asker_t tool:own.stat execute';
     await ok(stage, project, ['agent', 'set', 'asker', 'policy', rule]);
-    await ok(stage, project, ['tool', 'set', 'fs.stat', 'policy', rule]);
+    await ok(stage, project, ['tool', 'set', 'own.stat', 'policy', rule]);
     assert.match(await ok(stage, project, question), /agent policy +allow .*agent\/asker\.d\/policy:1/);
     assert.match(
-      await refused(stage, project, ['why', '--agent', 'asker', 'tool:fs.stat', 'use'], 2),
+      await refused(stage, project, ['why', '--agent', 'asker', 'tool:own.stat', 'use'], 2),
       /expected execute/,
     );
   });

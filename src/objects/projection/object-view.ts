@@ -4,14 +4,14 @@ import type { FileSystem } from '../../vfs/filesystem.js';
 import type { ObjectRoots } from '../layout.js';
 import { type AgentViewer, agentViewer } from './agent-viewer.js';
 import type { Catalogue, ControlText } from './catalogue.js';
-import { catalogueOf, readRegular } from './disk-catalogue.js';
+import { readRegular } from './disk-catalogue.js';
 import type { Shown } from './nodes.js';
 import { personViewer } from './person-viewer.js';
 import { projection } from './projection.js';
 import type { Viewer } from './visible.js';
-import { withBuiltIns } from './with-built-ins.js';
+import { wholeCatalogue } from './whole-catalogue.js';
 import { type CallLog, withOwnLogs } from './with-own-logs.js';
-import { type SourceStates, withSources } from './with-sources.js';
+import type { SourceStates } from './with-sources.js';
 
 export interface ObjectViewRequest {
   readonly roots: ObjectRoots;
@@ -29,11 +29,6 @@ export interface ObjectViewRequest {
   /** What is known of the servers of tool sources. */
   readonly sources?: SourceStates | undefined;
   readonly now: () => number;
-}
-
-/** All there is, for whoever looks: files, the tools that every installation has, and those of sources. */
-export function wholeCatalogue(roots: ObjectRoots, sources?: SourceStates): Catalogue {
-  return withSources(withBuiltIns(catalogueOf(roots)), roots.root, sources);
 }
 
 export interface ObjectView {

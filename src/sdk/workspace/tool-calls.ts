@@ -3,9 +3,9 @@ import { coach } from '../../authority/refusal.js';
 import { ErrnoError } from '../../base/errno.js';
 import { agentViewer } from '../../objects/projection/agent-viewer.js';
 import type { Place } from '../../objects/projection/catalogue.js';
-import { wholeCatalogue } from '../../objects/projection/object-view.js';
 import { personViewer } from '../../objects/projection/person-viewer.js';
 import { searchedPlaces, seenTools, toolHit, verdictOnTool } from '../../objects/projection/visible.js';
+import { wholeCatalogue } from '../../objects/projection/whole-catalogue.js';
 import { parseObject } from '../../objects/small-formats.js';
 import type { Host } from '../../proxy/host.js';
 
