@@ -1,6 +1,15 @@
 /** What an agent has at `/ctx/home` and by mount lines whose source is there; and the objects that root keeps for every user. */
 import assert from 'node:assert/strict';
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
@@ -76,6 +85,21 @@ forEachUser((user) => {
       assert.equal(existsSync(homeOf('coder')), false);
       await agentWith(stage, one, 'coder', '', 'tool:fs.read execute');
       assert.equal(await said(stage, one, 'coder', 'ls ~/data'), '');
+    });
+
+    test('several first commands at once share one home', async () => {
+      const projects = Array.from({ length: 4 }, () => stage.project());
+      const [first = ''] = projects;
+      await agentWith(stage, first, 'crowd', '', 'tool:fs.read execute');
+      const texts = await Promise.all(
+        projects.map((project, index) => said(stage, project, 'crowd', `echo ${index} > ~/data/${index} && echo done`)),
+      );
+      assert.deepEqual(texts, ['done\n', 'done\n', 'done\n', 'done\n']);
+      assert.equal(await said(stage, first, 'crowd', 'cat ~/data/*'), '0\n1\n2\n3\n');
+      assert.deepEqual(
+        readdirSync(join(homeOf('crowd'), '..')).filter((name) => name.includes('crowd')),
+        ['crowd'],
+      );
     });
 
     test('mount lines of /ctx lead to its home, to shared spaces it is granted, and into its view', async () => {

@@ -2,12 +2,12 @@
  * The home of an agent: one directory for all its commands, whatever they work on, kept with the agent's other files and bound where the
  * person's home is. What the owner of a run writes in it (`session/`, `log/`, `root/`) the agent only reads.
  */
-import { chownSync, lstatSync, mkdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { chownSync, existsSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { contains } from '../../authority/absolute-path.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import { uniqueName } from '../../base/unique-name.js';
 import type { JailIdentity, JailView } from '../../jail/plan.js';
-import { makeDirectoryWhole } from '../../vault/store/layer-pool.js';
 import type { Store } from '../../vault/store/store.js';
 import { throwAway } from '../../vault/store/trash.js';
 
@@ -44,18 +44,34 @@ export function removeAgentHome(store: Store, directory: string): void {
   }
 }
 
+function fill(directory: string, owner: ReturnType<typeof outsideOf>): void {
+  for (const part of [...ownParts, ...keptParts]) mkdirSync(join(directory, part), { recursive: true, mode: 0o755 });
+  if (owner === undefined) return;
+  for (const part of [...ownParts, '.']) chownSync(join(directory, part), owner.uid, owner.gid);
+}
+
+/** Commands in two workspaces may be the first at the same time: each makes a whole one, and the first to name it has made it. */
+function makeWhole(directory: string, owner: ReturnType<typeof outsideOf>): void {
+  const draft = join(dirname(directory), `.${basename(directory)}.${uniqueName()}`);
+  mkdirSync(dirname(directory), { recursive: true, mode: 0o755 });
+  mkdirSync(draft, { mode: 0o700 });
+  try {
+    fill(draft, owner);
+    renameSync(draft, directory);
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true });
+    if (!hasCode(error, 'ENOTEMPTY') && !hasCode(error, 'EEXIST')) throw error;
+  }
+}
+
 /** Made when it is missing. EPERM where it is another user's by now: its `iso` or uid was changed. */
 export function prepareAgentHome(directory: string, identity: JailIdentity): string {
   const owner = outsideOf(identity);
   try {
-    mkdirSync(join(directory, '..'), { recursive: true, mode: 0o755 });
-    makeDirectoryWhole(directory, (draft) => {
-      for (const part of [...ownParts, ...keptParts]) mkdirSync(join(draft, part), { mode: 0o755 });
-      if (owner === undefined) return;
-      for (const part of ['.', ...ownParts]) chownSync(join(draft, part), owner.uid, owner.gid);
-    });
-    // The record may have made it, for a session; and an agent never makes these itself.
-    for (const part of keptParts) mkdirSync(join(directory, part), { recursive: true, mode: 0o755 });
+    if (!existsSync(directory)) makeWhole(directory, owner);
+    // The record may have made it, for the events of a session: then no command has been in it, and it is ours to give.
+    if (lstatSync(directory).uid === process.geteuid?.() && !existsSync(join(directory, keptParts[1])))
+      fill(directory, owner);
     const { uid } = lstatSync(directory);
     if (owner === undefined || owner.uid === uid) return directory;
     throw new ErrnoError('EPERM', {
