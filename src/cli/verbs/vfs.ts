@@ -269,7 +269,8 @@ export const check: Run = async (call) => {
     const paint = painter(process.stdout);
     for (const problem of found.problems) print(`${paint('red', visible(problem))}\n`);
     if (whole) print(`${paint('green', 'whole')}: ${checkedText(found)}\n`);
-    for (const { name, made, files } of found.snapshots) print(`  snapshot ${name}  ${made}  ${files} files\n`);
+    for (const { name, made, files, clone } of found.snapshots)
+      print(`  ${clone === true ? 'clone' : 'snapshot'} ${name}  ${made}  ${files} files\n`);
     if (freed !== undefined) print(`freed ${freed} bytes\n`);
   }
   return whole ? ExitCode.ok : ExitCode.failed;

@@ -11,7 +11,12 @@ import { type ChunkedRecord, decodeRecord, unpacked } from './records.js';
 
 export interface CheckResult {
   readonly problems: readonly string[];
-  readonly snapshots: readonly { readonly name: string; readonly made: string; readonly files: number }[];
+  readonly snapshots: readonly {
+    readonly name: string;
+    readonly made: string;
+    readonly files: number;
+    readonly clone?: true;
+  }[];
   readonly files: number;
   readonly chunks: number;
   /** Pages and chunks that no root leads to; writing reuses their space after `collect`. */
@@ -50,7 +55,9 @@ export function checkStore(database: ChunkDatabase): CheckResult {
       report(`chunk ${Buffer.from(digest, 'latin1').toString('hex').slice(0, 16)} is missing`);
     }
   }
-  const snapshots = database.roots().map(([name, { made, inodes }]) => ({ name, made, files: inodes }));
+  const snapshots = database
+    .roots()
+    .map(([name, { made, inodes, clone }]) => ({ name, made, files: inodes, ...(clone === true ? { clone } : {}) }));
   return { problems, snapshots, files: heading.head.inodes, chunks: reached.chunks.size, unused };
 }
 
