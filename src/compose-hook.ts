@@ -1,6 +1,7 @@
 /** The composition root of the hook: what `composeHost` makes, without what starts programs. It runs for every tool call. */
 import { homedir } from 'node:os';
 import { auditPlaces } from './audit/places.js';
+import { nativeProgram } from './base/native-program.js';
 import { keepOwnRights } from './base/own-umask.js';
 import { composeRecorder } from './compose-recorder.js';
 import type { HookHost, Task } from './hook/hook-host.js';
@@ -27,7 +28,7 @@ export function composeHookHost(): HookHost {
   keepOwnRights();
   const home = canonicalPlace(absoluteHome(homedir()));
   const uid = process.geteuid?.() ?? 0;
-  const library = inCheckout('dist/native/flock.node');
+  const library = nativeProgram('flock.node');
   const store = canonicalPlace(openStore(ownPlace(storeDirectory(env, home), uid), library).directory);
   const root = ownPlace(objectRoot(env, store), uid);
   const configuration = ownPlace(configurationDirectory(env, home), uid);

@@ -9,25 +9,34 @@ import { buildOf } from './base/build.js';
 import { nativeProgram } from './base/native-program.js';
 import { Keeper, type TakenCall } from './keeper/keeper.js';
 import { type KeeperLibrary, loadKeeperLibrary } from './keeper/keeper-library.js';
-import { copiesWork } from './keeper/trial.js';
+import { copiesWork, refuseUnknownNode } from './keeper/trial.js';
 import { warmUp } from './keeper/warm-up.js';
 
 /** Where `native/call` leaves the lock. */
 const lock = 3;
 
-async function becomeCall(program: string, { given }: TakenCall, library: KeeperLibrary): Promise<void> {
+type Run = (given: readonly string[]) => Promise<number>;
+
+/** As `bin/ctx` and `main.ts` choose: a hook's call has a bundle of its own. */
+async function runOf([verb = '']: readonly string[]): Promise<Run> {
+  if (verb === 'hook') return (await import('./main-hook-call.js')).run;
+  return verb === 'exec' ? (await import('./main-exec.js')).run : (await import('./main-verbs.js')).run;
+}
+
+async function becomeCall({ program, given }: TakenCall, library: KeeperLibrary): Promise<void> {
   process.on('exit', (code) => library.end(code));
   // As in the process that the caller would have started.
   Object.defineProperty(process, 'pid', { value: Number(readFileSync('/proc/self/stat', 'latin1').split(' ', 1)[0]) });
   process.argv = [process.execPath, program, ...given];
   process.execArgv = [];
-  const { run } = given[0] === 'exec' ? await import('./main-exec.js') : await import('./main-verbs.js');
+  const run = await runOf(given);
   library.endWhenIdle(await run(given));
 }
 
 async function main([program = '', store = '', key = '', traits = '']: readonly string[]): Promise<void> {
   const library = loadKeeperLibrary(nativeProgram('keeper.node'));
   library.hold(lock);
+  refuseUnknownNode(process.versions.node);
   const environment = readFileSync('/proc/self/environ', 'latin1').split('\0');
   const directory = join(store, 'keeper', key);
   const descriptor = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
@@ -41,10 +50,11 @@ async function main([program = '', store = '', key = '', traits = '']: readonly 
     ...Array.from({ length: 3 }, () => [verbs, 'status'] as const),
     [verbs, 'diff'],
   ]);
+  await runOf(['hook']); // read, so that every copy has it
   await copiesWork(library);
   const call = keeper.serve();
   if (call === undefined) process.exit(0);
-  await becomeCall(program, call, library);
+  await becomeCall(call, library);
 }
 
 void main(process.argv.slice(2));

@@ -34,6 +34,41 @@ static bool has_room(void) {
   return getrlimit(RLIMIT_NPROC, &processes) != 0 || processes.rlim_cur >= ROOMY;
 }
 
+/* A person's process that is not to be seen is in another user namespace: one that hides itself, as sshd does, is
+ * root's. */
+static bool is_own(pid_t process) {
+  char path[64];
+  struct stat status;
+  snprintf(path, sizeof path, "/proc/%d", (int)process);
+  return stat(path, &status) == 0 && geteuid() != 0 && status.st_uid == geteuid();
+}
+
+/*
+ * It would hold what its caller was put into for a while: a mount that cannot be unmounted, a network that does not go.
+ * So only where every process above this one, as far as it can be seen, is in the same namespaces.
+ */
+static bool is_at_home(void) {
+  static const char *const kinds[] = {"mnt", "net", "pid", "user", "ipc", "uts", "cgroup", "time"};
+  pid_t above = getppid();
+  while (above > 0) {
+    char path[64], line[512], *behind;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+      struct stat own, other;
+      snprintf(path, sizeof path, "/proc/self/ns/%s", kinds[i]);
+      if (stat(path, &own) != 0) continue;
+      snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)above, kinds[i]);
+      if (stat(path, &other) == 0 ? own.st_ino != other.st_ino : is_own(above)) return false;
+    }
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)above);
+    FILE *stat_file = fopen(path, "re");
+    const bool read = stat_file && fgets(line, sizeof line, stat_file);
+    if (stat_file) fclose(stat_file);
+    above = 0;
+    if (read && (behind = strrchr(line, ')'))) sscanf(behind, ") %*c %d", &above);
+  }
+  return true;
+}
+
 static int open_store(void) {
   char path[PATH_MAX];
   struct stat status;
@@ -113,7 +148,7 @@ static _Noreturn void become_keeper(const char *program, const char *key, int ve
 void leave_keeper(const char *program) {
   char key[KEY_SIZE], absolute[PATH_MAX];
   int verb = (int)syscall(SYS_pidfd_open, getpid(), 0);
-  if (verb < 0 || !has_room() || !realpath(program, absolute) || !keeper_key(absolute, key)) return;
+  if (verb < 0 || !has_room() || !is_at_home() || !realpath(program, absolute) || !keeper_key(absolute, key)) return;
   /* Twice: what Node waits for are children that it started itself. */
   pid_t child = fork();
   if (child == 0) {

@@ -53,6 +53,7 @@ const topFiles = [
   'compose-store.ts',
   'main.ts',
   'main-exec.ts',
+  'main-hook-call.ts',
   'main-hook.ts',
   'main-keeper.ts',
   'main-verbs.ts',

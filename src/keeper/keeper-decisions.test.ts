@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { parseKeeperRequest } from './keeper-request.js';
 import { differenceOf, limitsOf, readProcessTraits } from './process-traits.js';
 import { isServed, servedVerbs, startVariables } from './served-calls.js';
+import { refuseUnknownNode } from './trial.js';
 
 const head = (process: number, terminals: number) => {
   const bytes = Buffer.alloc(5);
@@ -43,12 +44,23 @@ describe('a request to a keeper', () => {
   });
 });
 
+describe('the Node of a keeper', () => {
+  it('is one that its tests were run with', () => {
+    for (const version of ['20.19.0', '22.1.0', '24.21.0']) refuseUnknownNode(version);
+    for (const version of ['18.20.0', '21.0.0', '23.1.0', '25.0.0', '200.0.0', '']) {
+      assert.throws(() => refuseUnknownNode(version), /copies of it were not tried/);
+    }
+  });
+});
+
 describe('what a keeper serves', () => {
   it('is what reads no terminal, stays nowhere and serves nobody', () => {
     assert.ok(isServed({ given: ['exec', '--', 'ctx', 'exec', '--keep'], terminals: none }));
     assert.ok(isServed({ given: ['fork', 'list'], terminals: none }));
     assert.ok(isServed({ given: ['status'], terminals: [true, true, true] }));
+    assert.ok(isServed({ given: ['hook', 'json'], terminals: none }));
     for (const given of [
+      ['hook', 'install', 'claude-code'],
       ['exec', '--keep', '--', 'true'],
       ['exec', '--mount=a:b', '--', 'true'],
       ['fork', 'mount'],

@@ -36,6 +36,8 @@ export interface KeeperFacts {
 
 /** What a copy is to run: the words after `ctx`. */
 export interface TakenCall {
+  /** The bundle that its caller would have started. */
+  readonly program: string;
   readonly given: readonly string[];
 }
 
@@ -95,7 +97,8 @@ export class Keeper {
         } else if (this.#library.take(bytes, request.from, request.to) === 0) {
           closeSync(lock);
           closeSync(descriptor);
-          return { given: request.words.slice(1) };
+          const [program = '', ...given] = request.words;
+          return { program, given };
         }
       }
       if (this.#library.running() > 0) used = monotonic();

@@ -6,11 +6,14 @@
 /** By their first word. `bin/ctx` asks for no others. */
 export const servedVerbs: readonly string[] = [
   ...['exec', 'status', 'diff', 'apply', 'drop', 'rollback', 'checkpoint', 'fork', 'blame', 'inspect'],
-  ...['classify', 'rules', 'approvals', 'why', 'surface', 'preamble'],
+  ...['classify', 'rules', 'approvals', 'why', 'surface', 'preamble', 'hook'],
 ];
 
 /** Of the verbs on forks, those after which nothing stays. */
 const servedForkVerbs: readonly string[] = ['create', 'list', 'info', 'use', 'delete'];
+
+/** Of the hook's, those that judge one call; the others write settings. */
+const servedHooks: readonly string[] = ['claude-code', 'json'];
 
 /** They print and read nothing: no question, no pager. */
 const onlyPrinted: readonly string[] = ['status', 'blame', 'inspect', 'classify', 'surface', 'preamble'];
@@ -39,6 +42,7 @@ export interface AskedCall {
 export function isServed({ given, terminals }: AskedCall): boolean {
   const [verb = '', second = ''] = given;
   if (!servedVerbs.includes(verb) || (verb === 'fork' && !servedForkVerbs.includes(second))) return false;
+  if (verb === 'hook' && !servedHooks.includes(second)) return false;
   if (terminals.includes(true) && !onlyPrinted.includes(verb)) return false;
   const end = given.indexOf('--');
   return !given.slice(0, end < 0 ? given.length : end).some((word) => staying.test(word));

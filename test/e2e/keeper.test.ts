@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { callsHaveEnded, callsRunBy, endKeeper, isAlive, keeperOf, keeperOn, startKeeper } from '../support/keeper.js';
 import { type Finished, processesCalled, until } from '../support/process.js';
 import { type Stage, useStage } from '../support/stage.js';
@@ -18,6 +19,11 @@ const sh = (script: string, ...options: readonly string[]): Step => ({
   words: ['exec', ...options, '--', 'sh', '-c', script],
 });
 const call = (line: string): Step => ({ words: line.split(' ') });
+
+const hook = (tool: string, input: Readonly<Record<string, unknown>>, ...words: readonly string[]): Step => ({
+  words: ['hook', 'claude-code', ...words],
+  input: JSON.stringify({ hook_event_name: 'PreToolUse', tool_name: tool, tool_input: input, cwd: '/' }),
+});
 
 /** Good and bad calls of every verb that is served, one after the other in one project. */
 const steps: readonly Step[] = [
@@ -48,6 +54,14 @@ const steps: readonly Step[] = [
   ),
   ...['why read /etc/passwd', 'why', 'checkpoint save here', 'checkpoint list', 'checkpoint bogus'].map(call),
   ...['rollback', 'rollback --to nowhere', 'status', 'fork create other', 'fork list', 'fork delete nowhere'].map(call),
+  hook('Bash', { command: 'ls' }),
+  hook('Bash', { command: 'rm -rf /' }, '--bash', 'deny'),
+  hook('Read', { file_path: '/etc/shadow' }),
+  hook('Write', { file_path: 'made', content: 'x' }, '--read', 'nowhere'),
+  hook('Bash', {}),
+  { words: ['hook', 'claude-code'], input: 'no message' },
+  { words: ['hook', 'claude-code', '--bogus'], input: '{}' },
+  { words: ['hook', 'json'], input: '{"version":1}' },
   ...['apply --dry-run', 'apply nowhere', 'apply', 'apply --undo', 'apply', 'drop', 'status'].map(call),
 ];
 
@@ -240,6 +254,20 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
       await running.finished;
     });
 
+    it('blocks the call of a harness where it dies in the middle', async () => {
+      const reading = stage.startCtx(stage.project(), ['hook', 'claude-code'], {
+        env: keeperOn,
+        stdio: ['pipe', 'pipe', 'pipe'],
+      });
+      const children = () => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+      await until(() => children() !== '', 'a copy waits for the message');
+      process.kill(pid, 'SIGKILL');
+      const { code, stderr } = await reading.finished;
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, /the keeper ended/);
+      pid = await startKeeper(stage, stage.project());
+    });
+
     it('is not waited for where it is stopped', async () => {
       process.kill(pid, 'SIGSTOP');
       try {
@@ -269,7 +297,7 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
     });
 
     it('ends when it is asked to, after what it runs', async () => {
-      const now = keeperOf(stage.store) ?? 0;
+      const now = keeperOf(stage.store) ?? (await startKeeper(stage, stage.project()));
       const directory = stage.project();
       const running = stage.startCtx(directory, ['exec', '--', 'sh', '-c', 'echo ready; sleep 0.5; echo done'], {
         env: keeperOn,
@@ -288,6 +316,20 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
       await until(() => !isAlive(last), 'the keeper has ended');
       assert.equal(existsSync(store), false);
     });
+  });
+
+  it('is not left in namespaces of its caller’s own, which would last as long as it', async () => {
+    const store = `${stage.directory}/unshared`;
+    const apart = user.uid === 0 ? ['unshare', '-m'] : ['unshare', '--user', '--map-current-user', '-m'];
+    const options = { env: { ...keeperOn, CTX_DATA: store } };
+    const directory = stage.project();
+    // By a shell, as a person does: of a process of theirs more can be seen than of this one.
+    await stage.start(directory, ['sh', '-c', `${apart.join(' ')} ${stage.program} status; :`], options).finished;
+    // It would be started when the verb has ended.
+    await sleep(1500);
+    assert.equal(existsSync(join(store, 'keeper')), false);
+    await startKeeper(stage, directory, store);
+    await endKeeper(store);
   });
 
   it('is none where it is switched off, and a switch that is neither is refused', async () => {

@@ -197,6 +197,16 @@ describe('a package', { skip }, () => {
       assert.equal(completion.stdout, readFileSync(join(installed(), 'share/completions/ctx.bash'), 'utf8'));
     });
 
+    test('its hook judges calls', async () => {
+      const project = stage.project();
+      const message = { hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: { command: 'ls' }, cwd: project };
+      const argv = [join(prefix(), 'bin/ctx'), 'hook', 'claude-code'];
+      const options = { env: { PATH: path() }, input: JSON.stringify(message) };
+      const { code, stdout, stderr } = await stage.start(project, argv, options).finished;
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, /"updatedInput":\{"command":"[^"]*bin\/ctx exec/);
+    });
+
     test('a kept jail is found by the program for this machine', async () => {
       const project = stage.project();
       assert.equal((await ctx(project, 'jail', 'start')).code, 0);

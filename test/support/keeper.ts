@@ -1,4 +1,5 @@
 /** A keeper of a stage's store: left behind by a first verb, and ended with the suite. */
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from './process.js';
@@ -9,6 +10,13 @@ export const keeperOn = { CTX_KEEPER: 'on' } as const;
 function placesIn(store: string): readonly string[] {
   const keepers = join(store, 'keeper');
   return existsSync(keepers) ? readdirSync(keepers).map((key) => join(keepers, key)) : [];
+}
+
+/** Directories right below that have had a keeper. */
+export function storesBelow(directory: string): readonly string[] {
+  return readdirSync(directory)
+    .map((name) => join(directory, name))
+    .filter((path) => existsSync(join(path, 'keeper')));
 }
 
 /** The process that listens there; undefined where none does. */
@@ -31,7 +39,12 @@ export async function startKeeper(stage: Stage, project: string, store = stage.s
   return keeperOf(store) ?? 0;
 }
 
+/** One that is about to start is waited for: it would be left behind. */
 export async function endKeeper(store: string): Promise<void> {
+  const isStarting = () =>
+    placesIn(store).some((place) => spawnSync('flock', ['-n', join(place, 'lock'), 'true']).status === 1);
+  if (keeperOf(store) === undefined)
+    await until(() => keeperOf(store) !== undefined || !isStarting(), 'a keeper listens');
   const pid = keeperOf(store);
   if (pid === undefined) return;
   process.kill(pid, 'SIGTERM');

@@ -5,12 +5,17 @@ import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, realpathSync,
 import { dirname, join } from 'node:path';
 import { after, before } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
+import { endKeeper, storesBelow } from './keeper.js';
 import { assertNothingLeft } from './leftovers.js';
 import { type Finished, type Running, type StartOptions, start } from './process.js';
 import { ctxProgramFor, temporaryRoot } from './program.js';
 import { isRoot, spawnIdentity, type TestUser } from './users.js';
 
 const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** `CTX_TEST_KEEPER=on npm test -- e2e/`: every suite with keepers, whose calls have to answer as those without. */
+const keeperOfSuites: Readonly<Record<string, string>> =
+  process.env['CTX_TEST_KEEPER'] === 'on' ? { CTX_KEEPER: 'on' } : {};
 
 /** A script that prepares a million files takes minutes on a busy machine. */
 const shellMilliseconds = process.env['CTX_SOAK'] === '1' ? 600_000 : 60_000;
@@ -67,6 +72,9 @@ export class Stage {
   }
 
   async strike(): Promise<void> {
+    if ('CTX_KEEPER' in keeperOfSuites) {
+      for (const store of storesBelow(this.#directory)) await endKeeper(store);
+    }
     try {
       await assertNothingLeft(this.#directory);
     } finally {
@@ -81,7 +89,7 @@ export class Stage {
 
   get environment(): Record<string, string> {
     const path = `${dirname(process.execPath)}:${systemPath}`;
-    return { PATH: path, HOME: this.home, CTX_DATA: this.store, LANG: 'C.UTF-8' };
+    return { PATH: path, HOME: this.home, CTX_DATA: this.store, LANG: 'C.UTF-8', ...keeperOfSuites };
   }
 
   makeDirectory(name: string): string {
