@@ -44,17 +44,21 @@ export class ObjectStore {
     };
   }
 
-  /** Tried again: a free port may be somebody else's when the server comes to it. */
-  static async start(tries = 3): Promise<ObjectStore> {
+  /**
+   * Tried again, with more time: a free port may be somebody else's when the server comes to it, and one storage daemon of six
+   * never says that it is up, where another takes seconds.
+   */
+  static async start(seconds = [20, 40, 60]): Promise<ObjectStore> {
+    const [most = 60, ...more] = seconds;
     try {
-      return await ObjectStore.#startOnce();
+      return await ObjectStore.#startOnce(most);
     } catch (error) {
-      if (tries > 1) return ObjectStore.start(tries - 1);
+      if (more.length > 0) return ObjectStore.start(more);
       throw error;
     }
   }
 
-  static async #startOnce(): Promise<ObjectStore> {
+  static async #startOnce(seconds: number): Promise<ObjectStore> {
     const directory = mkdtempSync(join(tmpdir(), 'ctx-object-store-'));
     const [monitorPort, port] = [await freePort(), await freePort()];
     const [cluster, storage] = [randomUUID(), randomUUID()];
@@ -72,8 +76,10 @@ export class ObjectStore {
       run('ceph-osd', ['-i', '0', '--mkfs', '--osd-uuid', storage, '-c', file]);
       daemons.push(daemon('ceph-osd', ['-i', '0', '-f', '-c', file]));
       // What is asked for before the storage is there waits for ever.
-      await untilAnswered('the storage is up', async () =>
-        /"num_up_osds": ?1/.test(said(file, ['osd', 'stat', '-f', 'json'])),
+      await untilAnswered(
+        'the storage is up',
+        async () => /"num_up_osds": ?1/.test(said(file, ['osd', 'stat', '-f', 'json'])),
+        seconds,
       );
       const keys = ['--access-key', 'ctx-key', '--secret', 'ctx-secret'];
       run('radosgw-admin', ['-c', file, 'user', 'create', '--uid', 'ctx', '--display-name', 'ctx', ...keys]);
@@ -146,10 +152,10 @@ function configuration(directory: string, cluster: string, monitorPort: number, 
   return `[global]\n${lines.join('\n')}\n`;
 }
 
-async function untilAnswered(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + 60_000;
+async function untilAnswered(what: string, holds: () => Promise<boolean>, seconds = 60): Promise<void> {
+  const end = Date.now() + seconds * 1000;
   while (!(await holds())) {
-    if (Date.now() > end) throw new Error(`waited a minute for nothing until ${what}`);
+    if (Date.now() > end) throw new Error(`waited ${seconds} s for nothing until ${what}`);
     await sleep(50);
   }
 }
