@@ -167,7 +167,8 @@ export function serveObjects(
       agent: agent ?? '',
       call: async (line) => {
         const answering = answeringNow(false);
-        if (answering === undefined) throw new ErrnoError('EAGAIN', { operation: 'call', reason: 'no process answers' });
+        if (answering === undefined)
+          throw new ErrnoError('EAGAIN', { operation: 'call', reason: 'no process answers' });
         return callByLine(answering, line, asked.directory);
       },
     });

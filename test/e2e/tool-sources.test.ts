@@ -128,6 +128,14 @@ asOneUser((user) => {
       const project = stage.project();
       await add(stage, project, 'odd');
       await ok(stage, project, ['tool', 'source', 'show', 'odd']);
+      const listed = await ok(stage, project, ['tool', 'ls']);
+      assert.match(listed, /^fs\.read +built in +ready +\S/m);
+      assert.match(listed, /^mcp\.odd\.echo +source +ready/m);
+      assert.match(
+        await ok(stage, project, ['tool', 'show', 'fs.read']),
+        /^fs\.read \(built in\)\n.*schema +\{"input"/s,
+      );
+      assert.match(await ok(stage, project, ['tool', 'show', 'mcp.odd.echo']), /origin +mcp odd echo/);
       await agentWith(stage, project, 'user', ['mcp.odd.misbehave', 'mcp.odd.echo', 'mcp.odd.count']);
       const said: readonly (readonly [string, number, RegExp])[] = [
         ['error', 1, /the tool reported an error:\nit \\e\[31mfailed\n/],

@@ -65,7 +65,7 @@ function show(kind: ObjectKind): Run {
           .map((line, index) => `  ${paint('dim', (index === 0 ? file : '').padEnd(12))}${visible(line)}`.trimEnd()),
       );
       const lines = [
-        paint('bold', visible(directory)),
+        paint('bold', directory === null ? `${visible(name)} (${tier})` : visible(directory)),
         ...shown,
         ...problems.map((reason) => paint('red', `  ${reason}`)),
       ];
@@ -91,7 +91,7 @@ function list(kind: ObjectKind): Run {
     }
     const width = Math.max(0, ...objects.map(({ name }) => name.length));
     for (const { name, tier, status, about } of objects) {
-      const line = `${name.padEnd(width)}  ${tier.padEnd(6)}  ${status.padEnd(8)}  ${visible(about)}`;
+      const line = `${name.padEnd(width)}  ${tier.padEnd(8)}  ${status.padEnd(8)}  ${visible(about)}`;
       print(`${line.trimEnd()}\n`);
     }
     return ExitCode.ok;

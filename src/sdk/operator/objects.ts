@@ -8,6 +8,7 @@ import { agentFrom, agentNamed, childrenOf, inspectAgent, readAgent } from '../.
 import { agentFiles, controlFiles, toolFiles } from '../../objects/control-file.js';
 import type { ObjectKind, ObjectRoots, Tier } from '../../objects/layout.js';
 import {
+  findObject,
   installProgram,
   type LocatedObject,
   listObjects,
@@ -27,6 +28,7 @@ import { type RecordedVerb, recordedAct } from '../../workspace/recorded-verb.js
 import { currentDirectory } from '../current-directory.js';
 import { assertMayCreate, assertOwnAgent, assertWithinParent } from './agent-creation.js';
 import { recordedFiles, recordedText } from './recorded-files.js';
+import { type ToolWithoutFiles, toolsWithoutFiles, toolWithoutFiles } from './tools-without-files.js';
 
 export { type LocatedObject, type ObjectKind, parseSpec, type Spec, type Tier };
 
@@ -44,18 +46,26 @@ export interface NewObject {
   readonly directory?: string | undefined;
 }
 
-export interface ShownObject extends LocatedObject {
+/** Where it stands: a tool that is in no tier has no directory. */
+type Standing = Pick<LocatedObject, 'kind' | 'name'> & {
+  readonly tier: Tier | ToolWithoutFiles['tier'];
+  readonly directory: string | null;
+};
+
+export interface ShownObject extends Standing {
   /** Its control files by their names. */
   readonly files: Readonly<Record<string, string>>;
   readonly problems: readonly string[];
 }
 
-export interface ListedObject extends LocatedObject {
+export interface ListedObject extends Standing {
   /** `broken` where one of its files is wrong. */
   readonly status: string;
   /** The label of an agent, the description of a tool. */
   readonly about: string;
 }
+
+const firstLine = (text: string): string => text.split('\n')[0] ?? '';
 
 export class Objects {
   readonly #host: Host;
@@ -137,18 +147,30 @@ export class Objects {
 
   /** ENOENT where there is none of that name. */
   show(name: string): ShownObject {
+    const isFile = this.#kind === 'agent' || findObject(this.#roots, this.#kind, name) !== undefined;
+    const other = isFile ? undefined : toolWithoutFiles(this.#roots, name);
+    if (other !== undefined) return { ...other, kind: this.#kind, directory: null, problems: [] };
     const object = requireObject(this.#roots, this.#kind, name);
     const names = Object.keys(controlFiles(this.#kind)).filter((file) => file !== 'log');
     const files = Object.fromEntries(names.map((file) => [file, readControlText(object, file) ?? '']));
     return { ...object, files, problems: this.#problems(object) };
   }
 
+  /** Those with files first; of tools, the built-in ones and those of sources behind them. */
   list(): readonly ListedObject[] {
-    return listObjects(this.#roots, this.#kind).map((object) => {
-      const first = (file: string) => (readControlText(object, file) ?? '').split('\n')[0] ?? '';
+    const own = listObjects(this.#roots, this.#kind).map((object): ListedObject => {
+      const first = (file: string) => firstLine(readControlText(object, file) ?? '');
       const status = this.#problems(object).length === 0 ? first('status') : 'broken';
       return { ...object, status, about: first(this.#kind === 'agent' ? 'label' : 'description') };
     });
+    if (this.#kind === 'agent') return own;
+    const names = new Set(own.map(({ name }) => name));
+    const others = toolsWithoutFiles(this.#roots).filter(({ name }) => !names.has(name));
+    const listed = others.map(({ name, tier, files }): ListedObject => {
+      const about = firstLine(files['description'] ?? '');
+      return { kind: 'tool', name, tier, directory: null, status: 'ready', about };
+    });
+    return [...own, ...listed];
   }
 
   #checkWritable(name: string, file: string): void {

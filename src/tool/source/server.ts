@@ -124,8 +124,16 @@ export class RunningServer {
     const told = (reason: string) => {
       const { text } = this.#errors;
       const said = text === '' ? '' : `; it said: ${text}`;
+      const isAlone = [...grants.network, ...grants.privateHosts].length === 0;
       this.conversation.end(
-        new ErrnoError('ENOTCONN', { operation: name, reason: `its server is gone: ${reason}${said}` }),
+        new ErrnoError('ENOTCONN', {
+          operation: name,
+          reason: `its server is gone: ${reason}${said}`,
+          // One that npx or uvx fetches when it starts is the common case.
+          remedy: isAlone
+            ? 'its jail has no network: where it needs a host, add the source with --net HOST'
+            : undefined,
+        }),
       );
     };
     this.ended = run()
