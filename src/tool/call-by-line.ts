@@ -50,14 +50,17 @@ export async function callByLine(answering: Answering, asked: LineCall, director
   const hit = toolHit(answering.catalogue, viewer, tool);
   const path = `/ctx/${hit?.place ?? 'tool'}/${tool}`;
   const from = asked.directory ?? directory;
-  const isByHand = hit?.builtIn === true && Object.hasOwn(fileTools, tool);
-  if (isByHand && verdictOnTool(viewer, tool, hit).allowed) return runBeside(answering, path, asked, from);
+  const needsFiles = hit?.builtIn === true && Object.hasOwn(fileTools, tool);
+  if (needsFiles && verdictOnTool(viewer, tool, hit).allowed) return runBeside(answering, path, asked, from);
   let failure: ErrnoError | undefined;
   const exitCode = await answerCall(answering, {
     call: { path, directory: from, input: asked.input },
     print: (bytes) => asked.print('stdout', bytes),
     printError: (bytes) => asked.print('stderr', bytes),
-    reach: () => Promise.reject(new ErrnoError('ENOTSUP', { operation: tool, reason: 'a line has no hands' })),
+    reach: () =>
+      Promise.reject(
+        new ErrnoError('ENOTSUP', { operation: tool, reason: 'a call by a socket cannot reach files of its caller' }),
+      ),
     fails: (error) => {
       failure = error;
     },
