@@ -68,8 +68,6 @@ function shell(command: string): string {
 function settled(text: string): string {
   return text
     .replaceAll(home, '~')
-    // An agent's own, as its commands see it.
-    .replaceAll(/\/ctx\/home\/\d+\/agent\/\w+/g, '~')
     .replace(/\d+(\.\d+)? (ms|s)\b/g, 'TIME')
     .replace(/^✓ kernel( +).*$/m, '✓ kernel$1VERSION')
     .replace(/ABI \d+/, 'ABI N')
