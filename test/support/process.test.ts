@@ -13,7 +13,10 @@ describe('a program that a test starts', () => {
   it('fails the test where it hangs, with what it said, also where something else holds its streams', async () => {
     const script = 'echo begun; sleep 3 & exec sleep 30';
     const { finished, child } = start(['sh', '-c', script], { timeoutSeconds: 0.5 });
-    await assert.rejects(finished, /killed by the test after 0\.5 s: sh -c .*\nstdout: begun\n/s);
+    await assert.rejects(
+      finished,
+      /killed by the test after 0\.5 s: sh -c .*\nstdout: begun\n.*it waited:\n {2}\d+ sleep 30\n {4}1x S.*\n {2}\d+ sleep 3\n/s,
+    );
     assert.ok(child.killed);
   });
 });

@@ -3,6 +3,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { waitingFor } from './waiting-for.js';
 
 export interface Finished {
   /** As a shell has it: the exit code, or 128 + signal. */
@@ -40,8 +41,11 @@ export function start(argv: readonly string[], options: StartOptions = {}): Runn
   // At once: what it started may hold its streams open for good.
   const hung = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
+      const waiting = `it waited:\n${waitingFor(child.pid ?? 0)
+        .slice(0, 40)
+        .join('\n')}`;
       child.kill('SIGKILL');
-      const said = `stdout: ${text('stdout').slice(-2000)}\nstderr: ${text('stderr').slice(-2000)}`;
+      const said = `stdout: ${text('stdout').slice(-2000)}\nstderr: ${text('stderr').slice(-2000)}\n${waiting}`;
       reject(new Error(`killed by the test after ${timeoutSeconds} s: ${argv.join(' ').slice(0, 500)}\n${said}`));
     }, timeoutSeconds * 1000);
   });
