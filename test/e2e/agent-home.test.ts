@@ -1,63 +1,30 @@
 /** What an agent has at `/ctx/home` and by mount lines whose source is there; and the objects that root keeps for every user. */
 import assert from 'node:assert/strict';
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { Envelope } from '../../src/proxy/report/envelope.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { agentWith, exec, fails, ok, withoutViews } from '../support/agents.js';
+import { type Stage, useStage } from '../support/stage.js';
 import { forEachUser, isRoot, spawnIdentity } from '../support/users.js';
 
-async function ok(stage: Stage, cwd: string, words: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await stage.ctx(cwd, words);
-  assert.equal(code, 0, `ctx ${words.join(' ')}\n${stdout}${stderr}`);
-  return stdout;
-}
-
+/** What a script of an agent printed, errors too. */
 async function said(stage: Stage, cwd: string, agent: string, script: string): Promise<string> {
-  const words = ['exec', '--json', '--agent', agent, '--', 'sh', '-c', `{ ${script}; } 2>&1`];
-  const { stdout, stderr } = await stage.ctx(cwd, words);
-  return (parseJson(stdout, stderr) as Envelope).stdout?.text ?? '';
+  return (await exec(stage, cwd, agent, `{ ${script}; } 2>&1`)).stdout?.text ?? '';
 }
 
-async function fails(stage: Stage, cwd: string, code: number, pattern: RegExp, words: readonly string[]) {
-  const ended = await stage.ctx(cwd, words);
-  assert.match(ended.stderr, pattern);
-  assert.equal(ended.code, code, ended.stderr);
-}
-
-async function agentWith(stage: Stage, cwd: string, name: string, mount: string, ...rules: readonly string[]) {
-  await ok(stage, cwd, ['agent', 'new', name]);
-  await ok(stage, cwd, ['agent', 'set', name, 'policy', rules.map((rule) => `allow ${name}_t ${rule}\n`).join('')]);
+async function mountingAgent(stage: Stage, cwd: string, name: string, mount: string, ...rules: readonly string[]) {
+  await agentWith(stage, cwd, name, ...rules);
   await ok(stage, cwd, ['agent', 'set', name, 'mount', mount]);
 }
 
-function reasonToSkip(): string | undefined {
-  try {
-    accessSync('/dev/fuse', constants.R_OK | constants.W_OK);
-    return undefined;
-  } catch {
-    return '/dev/fuse cannot be opened here';
-  }
-}
-
 forEachUser((user) => {
-  const skip = reasonToSkip();
-  describe('what an agent keeps', skip === undefined ? { concurrency: 1 } : { skip }, () => {
+  describe('what an agent keeps', { skip: withoutViews, concurrency: 1 }, () => {
     const stage = useStage(user);
     const homeOf = (agent: string) => join(stage.store, 'ctx', 'home', String(user.uid), 'agent', agent);
 
     test('its home is one for all its commands and workspaces, and what is kept of its runs it only reads', async () => {
       const [one, other] = [stage.project(), stage.project()];
-      await agentWith(stage, one, 'coder', '', 'tool:fs.read execute', 'tool:shell.exec execute');
+      await mountingAgent(stage, one, 'coder', '', 'tool:fs.read execute', 'tool:shell.exec execute');
       const attacks = ['session', 'log', 'root'].flatMap((part) => [
         `touch ~/${part}/x`,
         `rmdir ~/${part}`,
@@ -83,14 +50,14 @@ forEachUser((user) => {
       assert.equal(await said(stage, one, 'coder', 'cat ~/data/d'), 'd\n');
       await ok(stage, one, ['agent', 'rm', 'coder']);
       assert.equal(existsSync(homeOf('coder')), false);
-      await agentWith(stage, one, 'coder', '', 'tool:fs.read execute');
+      await mountingAgent(stage, one, 'coder', '', 'tool:fs.read execute');
       assert.equal(await said(stage, one, 'coder', 'ls ~/data'), '');
     });
 
     test('several first commands at once share one home', async () => {
       const projects = Array.from({ length: 4 }, () => stage.project());
       const [first = ''] = projects;
-      await agentWith(stage, first, 'crowd', '', 'tool:fs.read execute');
+      await mountingAgent(stage, first, 'crowd', '', 'tool:fs.read execute');
       const texts = await Promise.all(
         projects.map((project, index) => said(stage, project, 'crowd', `echo ${index} > ~/data/${index} && echo done`)),
       );
@@ -116,7 +83,7 @@ forEachUser((user) => {
         ]
           .map((line) => `${line.join('\t')}\trbind\n`)
           .join('');
-      await agentWith(stage, project, 'mounter', mount('ro'), 'tool:fs.read execute', 'shared:space read');
+      await mountingAgent(stage, project, 'mounter', mount('ro'), 'tool:fs.read execute', 'shared:space read');
       const script = `echo h > /home/agent/data/h; cat /data/h; touch /data/x /home/agent/log/x; ls /tools
         echo n > /shared/space/data/n; touch /shared/space/tool/x; mkdir /shared/space/agent; ls /shared/space`;
       const read = await said(stage, project, 'mounter', script);
@@ -134,10 +101,10 @@ forEachUser((user) => {
 
     test('the home of another agent, or a space that is not granted, is nobody else’s to mount', async () => {
       const project = stage.project();
-      await agentWith(stage, project, 'owner', '', 'tool:fs.read execute', 'agent:kid create');
+      await mountingAgent(stage, project, 'owner', '', 'tool:fs.read execute', 'agent:kid create');
       await said(stage, project, 'owner', 'echo secret > ~/data/s');
       const other = `/ctx/home/${user.uid}/agent/owner\t/o\tro\t-\n`;
-      await agentWith(stage, project, 'thief', other, 'tool:fs.read execute');
+      await mountingAgent(stage, project, 'thief', other, 'tool:fs.read execute');
       const run = (agent: string) => ['exec', '--agent', agent, '--', 'true'];
       await fails(stage, project, 13, /the home of owner is not agent thief's/, run('thief'));
       await ok(stage, project, ['agent', 'set', 'thief', 'mount', '/ctx/shared/none\t/o\tro\t-\n']);
@@ -175,7 +142,7 @@ forEachUser((user) => {
       }
       const mine = join(stage.project(`printf '#!/bin/sh\\necho mine\\n' > both; chmod +x both`), 'both');
       await ok(stage, project, ['tool', 'new', 'both', '--exec', mine]);
-      await agentWith(stage, project, 'user', '', 'tool:hello execute', 'tool:both execute');
+      await mountingAgent(stage, project, 'user', '', 'tool:hello execute', 'tool:both execute');
       /** In a mount namespace in which /var/lib/ctxfs is what root put there: no variable does that. */
       const withSystem = async (prepare: string, ...words: readonly string[]) => {
         const { uid = 0, gid = 0 } = spawnIdentity(user);

@@ -1,46 +1,19 @@
 /** Mount lines of agents: trees of the VFS, and the workspace at another path, in every kind of jail and within a parent's. */
 import assert from 'node:assert/strict';
-import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { Envelope } from '../../src/proxy/report/envelope.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { exec, fails, ok, withoutViews } from '../support/agents.js';
+import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
-
-async function ok(stage: Stage, cwd: string, words: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await stage.ctx(cwd, words);
-  assert.equal(code, 0, `ctx ${words.join(' ')}\n${stdout}${stderr}`);
-  return stdout;
-}
-
-async function fails(stage: Stage, cwd: string, code: number, pattern: RegExp, words: readonly string[]) {
-  const ended = await stage.ctx(cwd, words);
-  assert.match(ended.stderr, pattern);
-  assert.equal(ended.code, code, ended.stderr);
-}
-
-async function exec(stage: Stage, cwd: string, agent: string, script: string): Promise<Envelope> {
-  const { stdout, stderr } = await stage.ctx(cwd, ['exec', '--json', '--agent', agent, '--', 'sh', '-c', script]);
-  return parseJson(stdout, stderr) as Envelope;
-}
 
 const lines = (...mounts: readonly (readonly string[])[]) =>
   mounts
     .map(([source, target, mode = 'ro', options = 'rbind']) => `${source}\t${target}\t${mode}\t${options}\n`)
     .join('');
 
-function reasonToSkip(): string | undefined {
-  try {
-    accessSync('/dev/fuse', constants.R_OK | constants.W_OK);
-    return undefined;
-  } catch {
-    return '/dev/fuse cannot be opened here';
-  }
-}
-
 forEachUser((user) => {
-  const skip = reasonToSkip();
-  describe('mounts of an agent', skip === undefined ? { concurrency: 1 } : { skip }, () => {
+  describe('mounts of an agent', { skip: withoutViews, concurrency: 1 }, () => {
     const stage = useStage(user);
 
     test('trees and the workspace are where its file says, reported, undone, and known to ctx why', async () => {

@@ -1,23 +1,12 @@
 /** JSON lines on an agent's own socket, and what an agent's files say of what runs. */
 import assert from 'node:assert/strict';
-import { accessSync, constants, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { Envelope } from '../../src/proxy/report/envelope.js';
+import { agentWith, exec, ok, withoutViews } from '../support/agents.js';
 import { recordsOf } from '../support/record.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { type Stage, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
-
-async function ok(stage: Stage, cwd: string, words: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await stage.ctx(cwd, words);
-  assert.equal(code, 0, `ctx ${words.join(' ')}\n${stdout}${stderr}`);
-  return stdout;
-}
-
-async function exec(stage: Stage, cwd: string, agent: string, script: string): Promise<Envelope> {
-  const { stdout, stderr } = await stage.ctx(cwd, ['exec', '--json', '--agent', agent, '--', 'sh', '-c', script]);
-  return parseJson(stdout, stderr) as Envelope;
-}
 
 /** Sends each line as it is, waits for as many results, and prints what came. */
 const client = `
@@ -67,23 +56,8 @@ async function lines(
     .map((each) => JSON.parse(each) as Line);
 }
 
-async function agentWith(stage: Stage, cwd: string, name: string, ...rules: readonly string[]): Promise<void> {
-  await ok(stage, cwd, ['agent', 'new', name]);
-  await ok(stage, cwd, ['agent', 'set', name, 'policy', rules.map((rule) => `allow ${name}_t ${rule}\n`).join('')]);
-}
-
-function reasonToSkip(): string | undefined {
-  try {
-    accessSync('/dev/fuse', constants.R_OK | constants.W_OK);
-    return undefined;
-  } catch {
-    return '/dev/fuse cannot be opened here';
-  }
-}
-
 forEachUser((user) => {
-  const skip = reasonToSkip();
-  describe('sockets and logs of an agent', skip === undefined ? { concurrency: 1 } : { skip }, () => {
+  describe('sockets and logs of an agent', { skip: withoutViews, concurrency: 1 }, () => {
     const stage = useStage(user);
     const project = () => stage.project(`cat > client.js <<'END'\n${client}\nEND\necho text > file`);
 

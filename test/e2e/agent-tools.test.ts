@@ -1,22 +1,10 @@
 /** Tools that change a fork or other agents, and control files that an agent writes of those that descend from it. */
 import assert from 'node:assert/strict';
-import { accessSync, constants } from 'node:fs';
 import { describe, test } from 'node:test';
-import type { Envelope } from '../../src/proxy/report/envelope.js';
+import { agentWith, exec, executes, ok, withoutViews } from '../support/agents.js';
 import { recordsOf } from '../support/record.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { type Stage, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
-
-async function ok(stage: Stage, cwd: string, words: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await stage.ctx(cwd, words);
-  assert.equal(code, 0, `ctx ${words.join(' ')}\n${stdout}${stderr}`);
-  return stdout;
-}
-
-async function exec(stage: Stage, cwd: string, agent: string, script: string): Promise<Envelope> {
-  const { stdout, stderr } = await stage.ctx(cwd, ['exec', '--json', '--agent', agent, '--', 'sh', '-c', script]);
-  return parseJson(stdout, stderr) as Envelope;
-}
 
 /** `EXIT CODE WHAT IT SAID` of each. */
 async function calls(stage: Stage, cwd: string, agent: string, ...scripts: readonly string[]): Promise<string[]> {
@@ -25,13 +13,7 @@ async function calls(stage: Stage, cwd: string, agent: string, ...scripts: reado
   return (stdout?.text ?? '').split('\x1e').slice(0, -1);
 }
 
-async function agentWith(stage: Stage, cwd: string, name: string, ...rules: readonly string[]): Promise<void> {
-  await ok(stage, cwd, ['agent', 'new', name]);
-  await ok(stage, cwd, ['agent', 'set', name, 'policy', rules.map((rule) => `allow ${name}_t ${rule}\n`).join('')]);
-}
-
 const tool = (name: string, input: unknown) => `/ctx/tool/${name} '${JSON.stringify(input)}'`;
-const executes = (...tools: readonly string[]) => tools.map((name) => `tool:${name} execute`);
 /** The errno of one write, which a shell does not say. */
 const writing = (path: string, text: string) =>
   `node -e 'try { require("fs").writeFileSync("${path}", ${JSON.stringify(text)}); console.log("written") } catch (error) { console.log(error.code) }'`;
@@ -40,18 +22,8 @@ function matchAll(answers: readonly string[], wanted: readonly RegExp[]): void {
   for (const [index, pattern] of wanted.entries()) assert.match(answers[index] ?? '', pattern, `answer ${index}`);
 }
 
-function reasonToSkip(): string | undefined {
-  try {
-    accessSync('/dev/fuse', constants.R_OK | constants.W_OK);
-    return undefined;
-  } catch {
-    return '/dev/fuse cannot be opened here';
-  }
-}
-
 forEachUser((user) => {
-  const skip = reasonToSkip();
-  describe('what an agent does to forks and agents', skip === undefined ? { concurrency: 1 } : { skip }, () => {
+  describe('what an agent does to forks and agents', { skip: withoutViews, concurrency: 1 }, () => {
     const stage = useStage(user);
 
     test('a checkpoint and a rollback that it asks for happen when its command has ended, in their order', async () => {

@@ -1,23 +1,12 @@
 /** Objects that run: what an agent's command finds at /ctx, and what happens when it calls it. */
 import assert from 'node:assert/strict';
-import { accessSync, constants, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { Envelope } from '../../src/proxy/report/envelope.js';
+import { agentWith, exec, ok, withoutViews } from '../support/agents.js';
 import { recordsOf } from '../support/record.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { type Stage, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
-
-async function ok(stage: Stage, cwd: string, words: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await stage.ctx(cwd, words);
-  assert.equal(code, 0, `ctx ${words.join(' ')}\n${stdout}${stderr}`);
-  return stdout;
-}
-
-async function exec(stage: Stage, cwd: string, agent: string, script: string): Promise<Envelope> {
-  const { stdout, stderr } = await stage.ctx(cwd, ['exec', '--json', '--agent', agent, '--', 'sh', '-c', script]);
-  return parseJson(stdout, stderr) as Envelope;
-}
 
 /** `NAME: exit code` a call, then what it said. */
 async function calls(stage: Stage, cwd: string, agent: string, ...scripts: readonly string[]): Promise<string[]> {
@@ -27,27 +16,12 @@ async function calls(stage: Stage, cwd: string, agent: string, ...scripts: reado
   return (stdout?.text ?? '').split('\x1e').slice(0, -1);
 }
 
-async function agentWith(stage: Stage, cwd: string, name: string, ...rules: readonly string[]): Promise<void> {
-  await ok(stage, cwd, ['agent', 'new', name]);
-  await ok(stage, cwd, ['agent', 'set', name, 'policy', rules.map((rule) => `allow ${name}_t ${rule}\n`).join('')]);
-}
-
 const allTools = ['fs.read', 'fs.list', 'fs.stat', 'fs.write', 'fs.replace', 'fs.search', 'shell.exec', 'fork.diff'];
 const tool = (name: string, input?: unknown) =>
   `/ctx/tool/${name}${input === undefined ? '' : ` '${JSON.stringify(input)}'`}`;
 
-function reasonToSkip(): string | undefined {
-  try {
-    accessSync('/dev/fuse', constants.R_OK | constants.W_OK);
-    return undefined;
-  } catch {
-    return '/dev/fuse cannot be opened here';
-  }
-}
-
 forEachUser((user) => {
-  const skip = reasonToSkip();
-  describe('objects that run', skip === undefined ? { concurrency: 1 } : { skip }, () => {
+  describe('objects that run', { skip: withoutViews, concurrency: 1 }, () => {
     const stage = useStage(user);
 
     test('a command finds its tools as files, calls them in both forms, and is refused what is not its own', async () => {

@@ -1,23 +1,12 @@
 /** Tools of the operator's: an executable file with what it needs, called by an agent that has none of that. */
 import assert from 'node:assert/strict';
-import { accessSync, constants, existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { Envelope } from '../../src/proxy/report/envelope.js';
+import { exec, ok, withoutViews } from '../support/agents.js';
 import { recordsOf } from '../support/record.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { type Stage, useStage } from '../support/stage.js';
 import { asOneUser, forEachUser } from '../support/users.js';
-
-async function ok(stage: Stage, cwd: string, words: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await stage.ctx(cwd, words);
-  assert.equal(code, 0, `ctx ${words.join(' ')}\n${stdout}${stderr}`);
-  return stdout;
-}
-
-async function exec(stage: Stage, cwd: string, agent: string, script: string): Promise<Envelope> {
-  const { stdout, stderr } = await stage.ctx(cwd, ['exec', '--json', '--agent', agent, '--', 'sh', '-c', script]);
-  return parseJson(stdout, stderr) as Envelope;
-}
 
 function put(stage: Stage, name: string, text: string): string {
   const path = join(stage.directory, name);
@@ -25,17 +14,8 @@ function put(stage: Stage, name: string, text: string): string {
   return path;
 }
 
-const skip = (() => {
-  try {
-    accessSync('/dev/fuse', constants.R_OK | constants.W_OK);
-    return false as const;
-  } catch {
-    return '/dev/fuse cannot be opened here';
-  }
-})();
-
 forEachUser((user) => {
-  describe('a tool of the operator', { skip, concurrency: 1 }, () => {
+  describe('a tool of the operator', { skip: withoutViews, concurrency: 1 }, () => {
     const stage = useStage(user);
 
     test('runs in a jail of its own: of its caller it has the fork as its cap says, and nothing that was put there for it', async () => {
@@ -73,7 +53,7 @@ forEachUser((user) => {
 });
 
 asOneUser((user) => {
-  describe('a tool of the operator', { skip, concurrency: 1 }, () => {
+  describe('a tool of the operator', { skip: withoutViews, concurrency: 1 }, () => {
     const stage = useStage(user);
 
     test('is called by a person without an agent, who sees that tool alone', async () => {

@@ -4,8 +4,8 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
+import { agentWith, executes, ok, withoutViews } from '../support/agents.js';
 import { parseJson, useStage } from '../support/stage.js';
-import { agentWith, ok, withoutViews } from '../support/tool-sources.js';
 import { forEachUser } from '../support/users.js';
 
 /** They are no dependencies of ours: no other test needs them, and everybody would download them. */
@@ -58,12 +58,7 @@ forEachUser((user) => {
         ...['files.read_text_file', 'files.write_file', 'memory.create_entities', 'memory.read_graph'],
         ...['everything.echo', 'everything.get-sum', 'everything.get-tiny-image', 'everything.get-env', 'git.git_log'],
       ];
-      await agentWith(
-        stage,
-        project,
-        'coder',
-        tools.map((name) => `mcp.${name}`),
-      );
+      await agentWith(stage, project, 'coder', ...executes(...tools.map((name) => `mcp.${name}`)));
       const entity = '{"entities": [{"name": "x", "entityType": "t", "observations": ["seen"]}]}';
       const script = [
         'cd /ctx/tool; set -e',

@@ -7,12 +7,12 @@ import { after, before, describe, test } from 'node:test';
 import { makeCertificate, withoutOpenssl } from '../../src/network/certificate-fixture.js';
 import { type Listening, listen, listenHttp } from '../../src/network/proxy-fixture.js';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
+import { agentWith, executes, ok, withoutViews } from '../support/agents.js';
 import { HttpMcpServer } from '../support/mcp-http.js';
 import type { Finished } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
 import { ctxResolving } from '../support/resolver.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
-import { agentWith, ok, withoutViews } from '../support/tool-sources.js';
 import { asOneUser, forEachUser } from '../support/users.js';
 
 const token = 'tok-5f0e7c1d9b';
@@ -105,7 +105,7 @@ forEachUser((user) => {
         ...['tool', 'new', 'ask', '--exec', program, '--net-private', hosts.api],
         ...['--secret', `${hosts.api} Authorization: Bearer $API_TOKEN`],
       ]);
-      await agentWith(stage, project, 'offline', ['ask']);
+      await agentWith(stage, project, 'offline', ...executes('ask'));
       const hunt = [
         '/ctx/tool/ask; env; cat /ctx/tool/ask.d/*',
         "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n'",
@@ -145,12 +145,7 @@ asOneUser((user) => {
       const added = await add(project, 'plain', server, '--net-private', hosts.other);
       assert.equal(added.code, 0, added.stderr);
       const names = ['whoami', 'fail', 'expire', 'change', 'garbage', 'later'];
-      await agentWith(
-        stage,
-        project,
-        'distant',
-        names.map((name) => `mcp.plain.${name}`),
-      );
+      await agentWith(stage, project, 'distant', ...executes(...names.map((name) => `mcp.plain.${name}`)));
       const script = [
         'cd /ctx/tool; for tool in whoami fail garbage whoami expire whoami; do ./mcp.plain.$tool; echo "$tool $?"; done',
         './mcp.plain.change; for try in 1 2 3 4 5 6 7 8 9; do [ -e mcp.plain.later ] || sleep 0.2; done; ./mcp.plain.later',

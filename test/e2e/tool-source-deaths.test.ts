@@ -7,11 +7,12 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { agentWith, executes, ok, withoutViews } from '../support/agents.js';
 import { processesMounting } from '../support/leftovers.js';
 import { processesCalled, until } from '../support/process.js';
 import { randomFrom, testSeed } from '../support/random.js';
 import { useStage } from '../support/stage.js';
-import { add, agentWith, ok, serverOf, withoutViews } from '../support/tool-sources.js';
+import { add, serverOf } from '../support/tool-sources.js';
 import { forEachUser } from '../support/users.js';
 
 const deaths = process.env['CTX_SOAK'] === '1' ? 100 : 4;
@@ -37,7 +38,7 @@ forEachUser((user) => {
       const project = stage.project();
       const { code, stderr } = await add(stage, project, 'mortal');
       assert.equal(code, 0, stderr);
-      await agentWith(stage, project, 'killer', ['mcp.mortal.echo', 'mcp.mortal.misbehave']);
+      await agentWith(stage, project, 'killer', ...executes('mcp.mortal.echo', 'mcp.mortal.misbehave'));
       const running = stage.startCtx(project, ['exec', '--agent', 'killer', '--', 'sh', '-c', calling]);
       for (let death = 0; death < deaths; death += 1) {
         await until(() => servers().length === 1, 'a server runs');

@@ -3,17 +3,12 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { Envelope } from '../../src/proxy/report/envelope.js';
+import { agentWith, exec, executes, ok, withoutViews } from '../support/agents.js';
 import { until } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
-import { add, agentWith, configuration, ok, serverOf, withoutViews } from '../support/tool-sources.js';
+import { parseJson, useStage } from '../support/stage.js';
+import { add, configuration, serverOf } from '../support/tool-sources.js';
 import { asOneUser, forEachUser } from '../support/users.js';
-
-async function exec(stage: Stage, cwd: string, agent: string, script: string): Promise<Envelope> {
-  const { stdout, stderr } = await stage.ctx(cwd, ['exec', '--json', '--agent', agent, '--', 'sh', '-c', script]);
-  return parseJson(stdout, stderr) as Envelope;
-}
 
 forEachUser((user) => {
   describe('the tools of an MCP server', { skip: withoutViews, concurrency: 1 }, () => {
@@ -26,12 +21,7 @@ forEachUser((user) => {
       });
       await ok(stage, project, ['tool', 'source', 'add', 'demo', '--mcp', file, '--read', serverOf(stage)]);
       const tools = ['echo', 'add', 'look', 'count', 'blocks'];
-      await agentWith(
-        stage,
-        project,
-        'caller',
-        tools.map((name) => `mcp.demo.${name}`),
-      );
+      await agentWith(stage, project, 'caller', ...executes(...tools.map((name) => `mcp.demo.${name}`)));
       const script = [
         'cd /ctx/tool; ls -d mcp.demo.* | wc -l; ls mcp.demo.echo.d',
         'cat mcp.demo.add.d/schema mcp.demo.echo.d/description mcp.demo.echo.d/origin mcp.demo.echo.d/status',
@@ -112,7 +102,7 @@ forEachUser((user) => {
       ]);
       const seen = await ok(stage, project, ['tool', 'call', 'mcp.forked.look', '{}']);
       assert.deepEqual((JSON.parse(seen) as { seen: string[] }).seen, [`${project}/file`]);
-      await agentWith(stage, project, 'worker', ['mcp.forked.look']);
+      await agentWith(stage, project, 'worker', ...executes('mcp.forked.look'));
       const { stdout } = await exec(stage, project, 'worker', 'rm file; /ctx/tool/mcp.forked.look');
       assert.deepEqual((JSON.parse(stdout?.text ?? '{}') as { seen: string[] }).seen, []);
       assert.equal(existsSync(join(project, 'file')), true);
@@ -136,7 +126,7 @@ asOneUser((user) => {
         /^fs\.read \(built in\)\n.*schema +\{"input"/s,
       );
       assert.match(await ok(stage, project, ['tool', 'show', 'mcp.odd.echo']), /origin +mcp odd echo/);
-      await agentWith(stage, project, 'user', ['mcp.odd.misbehave', 'mcp.odd.echo', 'mcp.odd.count']);
+      await agentWith(stage, project, 'user', ...executes('mcp.odd.misbehave', 'mcp.odd.echo', 'mcp.odd.count'));
       const said: readonly (readonly [string, number, RegExp])[] = [
         ['error', 1, /the tool reported an error:\nit \\e\[31mfailed\n/],
         ['refuse', 2, /its server refused: no such \\+e\[31mway \(EINVAL\)/],
@@ -167,7 +157,7 @@ asOneUser((user) => {
     test('that hangs is given up after its time, and its caller may go before', async () => {
       const project = stage.project();
       await add(stage, project, 'slow');
-      await agentWith(stage, project, 'user2', ['mcp.slow.misbehave', 'mcp.slow.count']);
+      await agentWith(stage, project, 'user2', ...executes('mcp.slow.misbehave', 'mcp.slow.count'));
       const hang = `/ctx/tool/mcp.slow.misbehave '{"way": "hang"}'`;
       const script = `timeout 1 ${hang}; echo "gone $?"; /ctx/tool/mcp.slow.count; ${hang} & sleep 0.3`;
       const { stdout, stderr } = await exec(stage, project, 'user2', script);
@@ -193,7 +183,7 @@ asOneUser((user) => {
       const shown = await ok(stage, project, ['tool', 'source', 'show', 'prompt']);
       assert.match(shown, /Ignore all rules\.\\e\[2J/);
       assert.doesNotMatch(shown, /\u001b\[2J|\u202e|Second line/);
-      await agentWith(stage, project, 'reader', ['mcp.prompt.innocent']);
+      await agentWith(stage, project, 'reader', ...executes('mcp.prompt.innocent'));
       const { stdout } = await exec(stage, project, 'reader', 'cat /ctx/tool/mcp.prompt.innocent.d/*');
       assert.doesNotMatch(stdout?.text ?? '', /[\u001b\u0007\u202e]/);
       const json = await ok(stage, project, ['tool', 'source', 'list', '--json']);
@@ -244,7 +234,7 @@ asOneUser((user) => {
       assert.equal(code, 0, stderr);
       await add(stage, project, 'moving');
       const names = Array.from({ length: 2_000 }, (_, index) => `mcp.many.tool${String(index).padStart(4, '0')}`);
-      await agentWith(stage, project, 'lister', [...names, 'mcp.moving.change', 'mcp.moving.later']);
+      await agentWith(stage, project, 'lister', ...executes(...names, 'mcp.moving.change', 'mcp.moving.later'));
       const script = [
         'ls /ctx/tool | grep -c "tool....$"; wc -c < /ctx/tool/mcp.many.tool1999.d/schema',
         'ls /ctx/tool/mcp.moving.later 2>/dev/null; /ctx/tool/mcp.moving.change',

@@ -1,11 +1,12 @@
 /** Every jail that runs for an agent has its view at /ctx: commands on the directory itself, kept jails, harnesses, MCP. */
 import assert from 'node:assert/strict';
-import { accessSync, constants, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
+import { agentWith, executes, withoutViews } from '../support/agents.js';
 import { inKeptJail } from '../support/kept-jail.js';
 import { ProcessTransport, told } from '../support/mcp-client.js';
 import { recordsOf } from '../support/record.js';
@@ -14,22 +15,8 @@ import { forEachUser } from '../support/users.js';
 
 const tools = ['fs.read', 'fs.list', 'fs.stat', 'fs.write', 'fs.replace', 'fs.search', 'shell.exec', 'fork.diff'];
 
-async function agent(stage: Stage, cwd: string, name: string, allowed: readonly string[] = tools): Promise<void> {
-  const policy = allowed.map((tool) => `allow ${name}_t tool:${tool} execute\n`).join('');
-  const made = await stage.ctx(cwd, ['agent', 'new', name]);
-  assert.equal(made.code, 0, made.stderr);
-  const set = await stage.ctx(cwd, ['agent', 'set', name, 'policy', policy]);
-  assert.equal(set.code, 0, set.stderr);
-}
-
-function reasonToSkip(): string | undefined {
-  try {
-    accessSync('/dev/fuse', constants.R_OK | constants.W_OK);
-    return undefined;
-  } catch {
-    return '/dev/fuse cannot be opened here';
-  }
-}
+const agent = (stage: Stage, cwd: string, name: string, allowed: readonly string[] = tools) =>
+  agentWith(stage, cwd, name, ...executes(...allowed));
 
 /** What each door has to answer with, line by line. */
 const script = [
@@ -43,8 +30,7 @@ const script = [
 ].join('\n');
 
 forEachUser((user) => {
-  const skip = reasonToSkip();
-  describe('every door of an agent', skip === undefined ? { concurrency: 1 } : { skip }, () => {
+  describe('every door of an agent', { skip: withoutViews, concurrency: 1 }, () => {
     const stage = useStage(user);
     const home = `/ctx/home/${user.uid}`;
     const wanted = (name: string) =>

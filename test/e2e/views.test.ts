@@ -4,14 +4,9 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type Stage, useStage } from '../support/stage.js';
+import { ok } from '../support/agents.js';
+import { useStage } from '../support/stage.js';
 import { asOneUser } from '../support/users.js';
-
-async function ok(stage: Stage, cwd: string, words: readonly string[], input?: string): Promise<string> {
-  const { code, stdout, stderr } = await stage.ctx(cwd, words, input === undefined ? {} : { input });
-  assert.equal(code, 0, `ctx ${words.join(' ')}\n${stdout}${stderr}`);
-  return stdout;
-}
 
 const canMount = spawnSync('fusermount3', ['--version']).status === 0;
 
