@@ -4,7 +4,7 @@ import { availableParallelism, homedir, totalmem } from 'node:os';
 import { auditPlaces } from './audit/places.js';
 import { writableTime } from './base/clock.js';
 import { ErrnoError } from './base/errno.js';
-import { mostProcesses } from './base/limits.js';
+import { mostProcesses } from './base/limits/commands.js';
 import { nativeProgram } from './base/native-program.js';
 import { keepOwnRights } from './base/own-umask.js';
 import { Starter } from './base/starter.js';

@@ -6,7 +6,7 @@
  * record is missing and makes it up, so that what was counted and what is recorded are equal, always.
  */
 import { canonicalJson } from '../base/canonical-json.js';
-import { denialRepeatMilliseconds, denialsWatched } from '../base/limits.js';
+import { denialRepeatMilliseconds, denialsWatched } from '../base/limits/decisions.js';
 import { types } from './format.js';
 import type { RecordEntry, RefusalLayer } from './record.js';
 

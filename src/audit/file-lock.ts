@@ -1,6 +1,6 @@
 /** The kernel's lock on a file, which Node does not offer: `native/flock.node`. It is gone with the process that holds it. */
 import { ErrnoError } from '../base/errno.js';
-import { recordLockMilliseconds } from '../base/limits.js';
+import { recordLockMilliseconds } from '../base/limits/store.js';
 
 export interface FileLock {
   /** Waits a bounded time; EAGAIN where somebody else still holds it then. */

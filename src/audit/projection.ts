@@ -5,7 +5,7 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
-import { objectLogBytes } from '../base/limits.js';
+import { objectLogBytes } from '../base/limits/objects.js';
 import { isChainName } from './layout.js';
 import type { RecordEntry } from './record.js';
 

@@ -6,7 +6,7 @@ import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Json } from '../base/canonical-json.js';
 import { writableTime } from '../base/clock.js';
-import { sealLockMilliseconds } from '../base/limits.js';
+import { sealLockMilliseconds } from '../base/limits/store.js';
 import { type Appended, Chain } from './chain.js';
 import { type FileLock, loadFileLock } from './file-lock.js';
 import { Hasher, type Position, types } from './format.js';

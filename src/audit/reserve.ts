@@ -5,7 +5,7 @@
 import { closeSync, mkdirSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ErrnoError, hasCode } from '../base/errno.js';
-import { recordReserveBytes } from '../base/limits.js';
+import { recordReserveBytes } from '../base/limits/store.js';
 
 export class Reserve {
   readonly #path: string;

@@ -2,7 +2,7 @@
  * Paths as lists of components. Everything here takes normal absolute paths (`isNormalPath`) and compares whole
  * components: `/a/bc` is not inside `/a/b`. Symlinks are the caller's: a path is resolved before it comes here.
  */
-import { pathBytes } from '../base/limits.js';
+import { pathBytes } from '../base/limits/objects.js';
 
 export const normalPathRule =
   'an absolute path without empty, `.` or `..` components, without a final slash and within 4095 bytes';

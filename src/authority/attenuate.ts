@@ -9,7 +9,7 @@
  * A child may choose a type of its own, even one that objects' own policies favour: it carries its ancestors' types,
  * and such a policy must allow all of them (see decide).
  */
-import { viewMounts } from '../base/limits.js';
+import { viewMounts } from '../base/limits/objects.js';
 import { deriveView } from './attenuate-view.js';
 import {
   type Authority,

@@ -15,7 +15,7 @@
  */
 
 import { canonicalJson, type Json } from '../base/canonical-json.js';
-import { viewMounts } from '../base/limits.js';
+import { viewMounts } from '../base/limits/objects.js';
 import { sha256 } from '../base/sha256.js';
 import { isNormalPath, normalPathRule } from './absolute-path.js';
 import type { Excess } from './excess.js';

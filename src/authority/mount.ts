@@ -7,7 +7,7 @@
  * A source is a path of the host; a tree of the VFS (`memory:`, `chunked:/FILE` and the others, by the name of their engine); or a
  * path of the agent's own view of the objects, `/ctx` or below it.
  */
-import { pathBytes, viewMounts } from '../base/limits.js';
+import { pathBytes, viewMounts } from '../base/limits/objects.js';
 import { contains, isNormalPath, normalPathRule } from './absolute-path.js';
 import { meaningfulLines, quoted, refuse, refuseAt, type SourcePlace } from './syntax.js';
 

@@ -4,7 +4,7 @@
  * in its `xn--` form), no final dot, no address in an odd notation. Whether a name resolves to a private address is the
  * network proxy's question, asked after resolution.
  */
-import { networkHosts } from '../base/limits.js';
+import { networkHosts } from '../base/limits/objects.js';
 import { sortedUnique } from './frozen.js';
 import { quoted, refuse } from './syntax.js';
 

@@ -10,7 +10,7 @@
  * drops its mount.
  */
 import { ErrnoError } from '../base/errno.js';
-import { viewMounts } from '../base/limits.js';
+import { viewMounts } from '../base/limits/objects.js';
 import { type Mount, makeMount } from './mount.js';
 import { parseSurfaceMode, type SurfaceMode } from './surface-mounts.js';
 import { quoted, refuse } from './syntax.js';

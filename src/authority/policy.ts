@@ -4,7 +4,7 @@
  * EINVAL rather than read as something near it. Words stand apart by blanks or tabs; a comment has its own line.
  * A rule said twice is said once: the first line is kept.
  */
-import { policyRules } from '../base/limits.js';
+import { policyRules } from '../base/limits/objects.js';
 import { isSubjectType, subjectTypeRule } from './label.js';
 import {
   type Grant,

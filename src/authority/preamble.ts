@@ -3,7 +3,7 @@
  * Short, and the same text for the same Authority. Paths are data in a prompt, so each is one quoted line without
  * control characters: a directory name must not read as an instruction of its own. What is hidden is not listed.
  */
-import { preamblePaths } from '../base/limits.js';
+import { preamblePaths } from '../base/limits/objects.js';
 import { visible } from '../base/visible-text.js';
 import type { Authority } from './authority.js';
 

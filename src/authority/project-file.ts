@@ -14,7 +14,7 @@
  * fork, for private addresses or for a weaker jail, and it counts for nothing until a person has confirmed these very bytes.
  */
 import { posix } from 'node:path';
-import { projectEntries } from '../base/limits.js';
+import { projectEntries } from '../base/limits/objects.js';
 import { parseSize } from '../base/size-text.js';
 import { visible } from '../base/visible-text.js';
 import { contains, isNormalPath, normalPathRule } from './absolute-path.js';

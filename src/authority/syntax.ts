@@ -3,7 +3,7 @@
  * column and what was expected there; what was found is shown escaped and cut, since the text may be hostile.
  */
 import { ErrnoError } from '../base/errno.js';
-import { controlTextCharacters } from '../base/limits.js';
+import { controlTextCharacters } from '../base/limits/objects.js';
 import { visible } from '../base/visible-text.js';
 
 export interface SourcePlace {

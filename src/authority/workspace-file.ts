@@ -8,7 +8,7 @@
  * stands there (`resolveSurface` takes that fact). Anything wider is an operator's additional read.
  */
 import { posix } from 'node:path';
-import { workspaceRepositories } from '../base/limits.js';
+import { workspaceRepositories } from '../base/limits/store.js';
 import { contains, isNormalPath, normalPathRule } from './absolute-path.js';
 import { deepFrozen } from './frozen.js';
 import { quoted, refuseAt } from './syntax.js';

@@ -3,7 +3,7 @@
  * one that the kernel wants back (INTERRUPT) and that stays unanswered is answered by EINTR, and what the engine says later is undone:
  * the kernel does not know of it.
  */
-import { interruptedMilliseconds } from '../base/limits.js';
+import { interruptedMilliseconds } from '../base/limits/trees.js';
 import type { Dispatch } from './dispatch.js';
 import { inHeaderBytes, opcodes } from './wire.js';
 

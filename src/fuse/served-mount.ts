@@ -1,7 +1,7 @@
 /** A tree at a directory, from the first check to the last byte on the disk. Imports `base` and `vfs`. */
 import { closeSync, realpathSync } from 'node:fs';
 import { ErrnoError } from '../base/errno.js';
-import { listedChanges } from '../base/limits.js';
+import { listedChanges } from '../base/limits/store.js';
 import type { FileSystem } from '../vfs/filesystem.js';
 import { type RecordedChanges, recordChanges } from '../vfs/recorded-changes.js';
 import { backingOf, enginesOf, isShared, type TreePlan } from '../vfs/tree-plan.js';

@@ -2,7 +2,7 @@
  * Decide: may this tool call go ahead? A function of the call, what is granted, and where paths lead; it acts on nothing.
  * Every path is resolved before it is compared, in every reading a harness may give it, and each must be granted.
  */
-import { hookCommandBytes } from '../base/limits.js';
+import { hookCommandBytes } from '../base/limits/decisions.js';
 import { allow, type Call, type CallVerdict, deny, type PathUse } from './call.js';
 import { patternStarts } from './glob-pattern.js';
 import { fetchRefusal, type HookGrants, pathRefusal, searchRefusal, toolRefusal, treeRefusal } from './grants.js';

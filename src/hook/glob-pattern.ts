@@ -2,7 +2,7 @@
  * Where a glob pattern starts to look. The fixed part of every alternative is a path like any other; behind it a pattern
  * only ever goes down, unless it holds `..`, which is refused however it is written.
  */
-import { globAlternatives, pathBytes } from '../base/limits.js';
+import { globAlternatives, pathBytes } from '../base/limits/objects.js';
 
 export type PatternStarts =
   | { readonly ok: true; readonly starts: readonly string[] }

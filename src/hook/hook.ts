@@ -12,7 +12,7 @@
  * wrong, it is deny; every denial is in the record, or its reason says why it is not.
  */
 import { ErrnoError, orDiskError } from '../base/errno.js';
-import { hookInputMilliseconds, hookMilliseconds } from '../base/limits.js';
+import { hookInputMilliseconds, hookMilliseconds } from '../base/limits/decisions.js';
 import { visible } from '../base/visible-text.js';
 import { taskGrants } from './authority-grants.js';
 import { type Call, type CallVerdict, deny } from './call.js';

@@ -4,7 +4,7 @@
  * two readers could take them for different values.
  */
 import { ErrnoError } from '../base/errno.js';
-import { jsonNesting } from '../base/limits.js';
+import { jsonNesting } from '../base/limits/decisions.js';
 import { visible } from '../base/visible-text.js';
 
 interface Placed {

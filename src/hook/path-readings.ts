@@ -5,7 +5,7 @@
  * harness may expand into something else altogether (`~`) is refused.
  */
 import { posix } from 'node:path';
-import { pathBytes } from '../base/limits.js';
+import { pathBytes } from '../base/limits/objects.js';
 import { visible } from '../base/visible-text.js';
 
 export type Readings =

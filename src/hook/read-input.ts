@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { read } from 'node:fs';
 import { ErrnoError, fromSystemError } from '../base/errno.js';
-import { hookInputBytes } from '../base/limits.js';
+import { hookInputBytes } from '../base/limits/decisions.js';
 
 const chunkBytes = 64 * 1024;
 const standardInput = 0;

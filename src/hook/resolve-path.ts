@@ -8,7 +8,7 @@
  */
 import { lstat, readlink } from 'node:fs';
 import { posix } from 'node:path';
-import { pathBytes } from '../base/limits.js';
+import { pathBytes } from '../base/limits/objects.js';
 
 export type Resolution =
   | { readonly ok: true; readonly path: string; readonly exists: boolean }

@@ -1,7 +1,7 @@
 /** The pipes of one command of a kept jail, as the jail program hands them over: read, written, and left to those it leaves behind. */
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { pipeRestBytes } from '../base/limits.js';
+import { pipeRestBytes } from '../base/limits/commands.js';
 
 /** No more is read of a stream until what this returns has resolved: a slow reader slows the command, as in any pipe. */
 export type OutputListener = (stream: 'stdout' | 'stderr', chunk: Buffer) => void | Promise<void>;

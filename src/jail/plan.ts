@@ -14,7 +14,7 @@ import {
   systemDirectories,
   systemFacts,
 } from '../authority/system-profile.js';
-import { openFiles } from '../base/limits.js';
+import { openFiles } from '../base/limits/commands.js';
 import { exchangedIds, numberedIds, shiftedCount } from './id-maps.js';
 import type { JailView, Link, SharedPath } from './jail-view.js';
 import { landlockOperations, ownProcessesAlone } from './landlock.js';

@@ -8,7 +8,7 @@
  */
 import { closeSync, fstatSync, futimesSync, statSync, unlinkSync, writeSync } from 'node:fs';
 import { monotonic } from '../base/clock.js';
-import { keeperIdleMilliseconds, keeperLifeMilliseconds, keeperLookMilliseconds } from '../base/limits.js';
+import { keeperIdleMilliseconds, keeperLifeMilliseconds, keeperLookMilliseconds } from '../base/limits/commands.js';
 import type { KeeperLibrary } from './keeper-library.js';
 import { type KeeperRequest, parseKeeperRequest } from './keeper-request.js';
 import { differenceOf, readProcessTraits } from './process-traits.js';

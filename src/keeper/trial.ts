@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { ErrnoError } from '../base/errno.js';
-import { keeperTrialMilliseconds } from '../base/limits.js';
+import { keeperTrialMilliseconds } from '../base/limits/commands.js';
 import type { KeeperLibrary } from './keeper-library.js';
 
 /** Majors of Node that all tests of a keeper were run with. Another one may do in a copy what nobody has seen: there is no keeper then. */

@@ -5,7 +5,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ErrnoError, hasCode } from '../base/errno.js';
-import { keeperTrialMilliseconds } from '../base/limits.js';
+import { keeperTrialMilliseconds } from '../base/limits/commands.js';
 
 export interface Released {
   release?(): void;

@@ -3,7 +3,7 @@ import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeFileAtomic } from '../base/atomic-file.js';
-import { terminationGraceMilliseconds } from '../base/limits.js';
+import { terminationGraceMilliseconds } from '../base/limits/commands.js';
 import type { KeptJailPlace } from './jail-place.js';
 import type { KeptJail } from './kept-jail.js';
 import { loadPeerCheck } from './peer.js';

@@ -4,12 +4,8 @@
  * watched.
  */
 import { ErrnoError, hasCode } from '../base/errno.js';
-import {
-  backgroundLookMilliseconds,
-  idleSyncMilliseconds,
-  originLookMilliseconds,
-  originLookPatience,
-} from '../base/limits.js';
+import { backgroundLookMilliseconds } from '../base/limits/commands.js';
+import { idleSyncMilliseconds, originLookMilliseconds, originLookPatience } from '../base/limits/store.js';
 import type { Turns } from '../base/turns.js';
 import { type Host, placeOf } from '../proxy/host.js';
 import type { Ready } from '../proxy/run/join-fork.js';

@@ -12,7 +12,7 @@
  * Where something runs in the background nothing is frozen before a command, and its report says so.
  */
 import { ErrnoError } from '../base/errno.js';
-import { commandsAtWork } from '../base/limits.js';
+import { commandsAtWork } from '../base/limits/commands.js';
 import { Room, Turns } from '../base/turns.js';
 import { uniqueName } from '../base/unique-name.js';
 import type { RunningCommand } from '../jail/serve.js';

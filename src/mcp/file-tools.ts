@@ -1,6 +1,6 @@
 /** Files, as commands in the jail see them. */
 import { ErrnoError } from '../base/errno.js';
-import { toolLineCharacters, toolRows, toolTextCharacters } from '../base/limits.js';
+import { toolLineCharacters, toolRows, toolTextCharacters } from '../base/limits/commands.js';
 import type { ListedEntry } from '../sdk/workspace/file-answers.js';
 import { count, flag, text } from './input.js';
 import { counted } from './texts.js';

@@ -5,7 +5,7 @@
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { CallToolResult, ServerNotification, ServerRequest } from '@modelcontextprotocol/sdk/types.js';
 import { ErrnoError, hasCode, orDiskError } from '../base/errno.js';
-import { toolProgressMilliseconds } from '../base/limits.js';
+import { toolProgressMilliseconds } from '../base/limits/commands.js';
 import { version } from '../base/version.js';
 import type { Asked } from '../sdk/operator/approvals.js';
 import type { Workspace } from '../sdk/workspace/workspace.js';

@@ -1,6 +1,6 @@
 /** What models are told, in a form they can act on. Pure. */
 import type { ErrnoError } from '../base/errno.js';
-import { toolTextCharacters } from '../base/limits.js';
+import { toolTextCharacters } from '../base/limits/commands.js';
 import type { ToolAnswer } from './tool.js';
 
 /** The beginning and the end: errors stand at the end, and what they are about at the beginning. */

@@ -2,7 +2,7 @@
  * Bodies, read by their framing: exactly the bytes that belong to one message, whatever follows. Chunks are taken apart
  * and written anew, so that extensions, trailers and odd sizes end here. Pure state machines: bytes in, bytes out.
  */
-import { networkHeadBytes } from '../base/limits.js';
+import { networkHeadBytes } from '../base/limits/network.js';
 import { refuseMessage } from './http-head.js';
 import type { Framing } from './http-message.js';
 

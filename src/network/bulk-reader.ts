@@ -3,7 +3,7 @@
  * A stream would allocate every piece anew, a quarter of this size.
  */
 import type { Socket } from 'node:net';
-import { networkBulkBytes } from '../base/limits.js';
+import { networkBulkBytes } from '../base/limits/network.js';
 
 export class BulkReader {
   readonly #buffer = Buffer.allocUnsafeSlow(networkBulkBytes);

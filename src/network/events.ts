@@ -3,7 +3,7 @@
  * as one event with a count, so that a loop of refusals is a line and not a flood. Different kinds are bounded too:
  * beyond that they are counted together, under the host `*`.
  */
-import { networkConnectionsTold, networkRepeatMilliseconds } from '../base/limits.js';
+import { networkConnectionsTold, networkRepeatMilliseconds } from '../base/limits/network.js';
 
 /** `https`: plain HTTP from the jail that the proxy sent on over TLS, with a secret added. */
 export type NetworkProtocol = 'connect' | 'http' | 'https' | 'socks5' | 'unknown';

@@ -5,7 +5,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { ErrnoError } from '../base/errno.js';
-import { networkAddressesTried } from '../base/limits.js';
+import { networkAddressesTried } from '../base/limits/network.js';
 import { canonicalAddress } from './address.js';
 import { judgeAddress, judgeAddresses, judgeTarget, type NetworkRules } from './allow-list.js';
 import { asErrno } from './answer.js';

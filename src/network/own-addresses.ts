@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
-import { networkOwnMilliseconds } from '../base/limits.js';
+import { networkOwnMilliseconds } from '../base/limits/network.js';
 import { type AddressRange, addressBytes, addressRange, canonicalAddress, isWithin } from './address.js';
 
 export interface OwnAddresses {

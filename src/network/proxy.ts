@@ -22,7 +22,7 @@ import {
   networkHeadMilliseconds,
   networkIdleMilliseconds,
   networkLingerMilliseconds,
-} from '../base/limits.js';
+} from '../base/limits/network.js';
 import { networkRules } from './allow-list.js';
 import { answerFor, asErrno } from './answer.js';
 import type { ProxyConversation, ProxyLimits } from './conversation.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { networkLookups } from '../base/limits.js';
+import { networkLookups } from '../base/limits/network.js';
 import { addressesInHosts, type ResolveName, sharedResolve } from './resolve-name.js';
 
 const forever = new AbortController().signal;

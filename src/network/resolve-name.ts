@@ -9,7 +9,7 @@ import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { ErrnoError } from '../base/errno.js';
-import { networkLookupRestMilliseconds, networkLookups } from '../base/limits.js';
+import { networkLookupRestMilliseconds, networkLookups } from '../base/limits/network.js';
 
 /** Rejects when it is aborted. */
 export type ResolveName = (host: string, signal: AbortSignal) => Promise<readonly string[]>;

@@ -3,7 +3,7 @@
  * and its value. The values are private to this file's objects: no inspection, JSON or error text shows them.
  */
 import { ErrnoError } from '../base/errno.js';
-import { networkSecretCharacters, networkSecretParts, networkSecretValues } from '../base/limits.js';
+import { networkSecretCharacters, networkSecretParts, networkSecretValues } from '../base/limits/network.js';
 import { parseHost } from './host-name.js';
 import type { Field } from './http-head.js';
 import { Redactor, shortestRun } from './redact.js';

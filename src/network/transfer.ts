@@ -1,7 +1,7 @@
 /** One body from one stream to another: as much as its framing says, no faster than it is taken. */
 import type { Readable, Writable } from 'node:stream';
 import { ErrnoError } from '../base/errno.js';
-import { networkRedactMilliseconds } from '../base/limits.js';
+import { networkRedactMilliseconds } from '../base/limits/network.js';
 import { bodyReader, framed, framedEnd } from './body.js';
 import type { Framing } from './http-message.js';
 import type { Redactor } from './redact.js';

@@ -1,6 +1,6 @@
 /** Reads commands and texts within each other, and stops where they are too many or too deep. */
 import type { forEachChild, parse } from 'unbash';
-import { shellCommands, shellNesting, shellOpenings, shellTextCharacters } from '../base/limits.js';
+import { shellCommands, shellNesting, shellOpenings, shellTextCharacters } from '../base/limits/decisions.js';
 import { readCommand } from './read-command.js';
 import { ScriptReading } from './read-script.js';
 import { holding, type Reading, unreadable } from './reading.js';

@@ -3,7 +3,7 @@
  * that any assignment gives it. Where one of them is computed, or could come from elsewhere, it can hold anything.
  */
 import type { forEachChild, SyntaxNode, Word as SyntaxWord } from 'unbash';
-import { shellWordValues } from '../base/limits.js';
+import { shellWordValues } from '../base/limits/decisions.js';
 import { type Variables, wordFrom } from './word.js';
 
 export interface Names {

@@ -1,6 +1,6 @@
 /** One word of a command, as far as it can be known without running anything. Pure. */
 import type { DoubleQuotedChild, Word as SyntaxWord, WordPart } from 'unbash';
-import { shellWordValues } from '../base/limits.js';
+import { shellWordValues } from '../base/limits/decisions.js';
 
 export interface Word {
   /** As written. */

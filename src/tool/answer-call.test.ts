@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { RecordEntry } from '../audit/record.js';
-import { toolOutputBytes } from '../base/limits.js';
+import { toolOutputBytes } from '../base/limits/objects.js';
 import { agentViewer } from '../objects/projection/agent-viewer.js';
 import { diskCatalogue } from '../objects/projection/disk-catalogue.js';
 import { agentTexts } from '../objects/spec.js';

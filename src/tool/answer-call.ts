@@ -5,7 +5,7 @@
 import type { Recorder, RecordStatus } from '../audit/record.js';
 import { coach, tell } from '../authority/refusal.js';
 import { ErrnoError, ExitCode, exitCodeFor } from '../base/errno.js';
-import { viewCalls } from '../base/limits.js';
+import { viewCalls } from '../base/limits/objects.js';
 import { sha256 } from '../base/sha256.js';
 import { visible } from '../base/visible-text.js';
 import { builtInTools } from '../objects/built-in-tools.js';

@@ -4,7 +4,7 @@
  */
 import { isObjectName } from '../authority/name.js';
 import { ErrnoError, ExitCode } from '../base/errno.js';
-import { lineInputBytes } from '../base/limits.js';
+import { lineInputBytes } from '../base/limits/objects.js';
 import { toolHit, verdictOnTool } from '../objects/projection/visible.js';
 import { type Answering, answerCall } from './answer-call.js';
 import { fileTools } from './built-in/file-tools.js';

@@ -1,7 +1,7 @@
 /** Events of one view's calls, by tool, in the least that an event says: what a tool's log shows that has no file of its own. */
 import { eventText } from '../audit/projection.js';
 import type { RecordStatus } from '../audit/record.js';
-import { callEvents } from '../base/limits.js';
+import { callEvents } from '../base/limits/objects.js';
 
 export class CallEvents {
   readonly #agent: string | undefined;

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { viewOutputBytes } from '../base/limits.js';
+import { viewOutputBytes } from '../base/limits/objects.js';
 import { serveCaller } from './caller.js';
 import { objectFrame, objectKind } from './wire.js';
 

@@ -1,7 +1,7 @@
 /** One caller of an object: its connection to the view's socket, from its call to the exit code it is told. */
 import type { Socket } from 'node:net';
 import { ErrnoError, ExitCode } from '../base/errno.js';
-import { viewOutputBytes } from '../base/limits.js';
+import { viewOutputBytes } from '../base/limits/objects.js';
 import {
   decodeCall,
   type ObjectCall,

@@ -12,7 +12,7 @@ import type { Socket } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
 import { canonicalJson, type Json } from '../base/canonical-json.js';
 import { ErrnoError, ExitCode } from '../base/errno.js';
-import { lineResults, viewCalls, viewOutputBytes } from '../base/limits.js';
+import { lineResults, viewCalls, viewOutputBytes } from '../base/limits/objects.js';
 import { sha256 } from '../base/sha256.js';
 import { objectContentBytes } from './wire.js';
 

@@ -4,7 +4,7 @@
  */
 import { parseCapabilities, type ToolCapability } from '../authority/capability.js';
 import { ErrnoError, ExitCode } from '../base/errno.js';
-import { toolMilliseconds, toolOutputBytes } from '../base/limits.js';
+import { toolMilliseconds, toolOutputBytes } from '../base/limits/objects.js';
 import type { Catalogue } from '../objects/projection/catalogue.js';
 import type { ToolHit } from '../objects/projection/visible.js';
 import { type Schema, schemaFault, valueFault } from '../objects/schema-check.js';

@@ -18,7 +18,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { ErrnoError, fromSystemError } from '../base/errno.js';
 import { lazily } from '../base/lazily.js';
-import { viewCalls, viewConnections } from '../base/limits.js';
+import { viewCalls, viewConnections } from '../base/limits/objects.js';
 import { nativeProgram } from '../base/native-program.js';
 import { Dispatch } from '../fuse/dispatch.js';
 import type { LoopDispatch } from '../fuse/serve-on-loop.js';

@@ -5,7 +5,7 @@
  * Locks of one owner replace each other; those of two owners conflict where they overlap and one of them is exclusive.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { locksOfFile } from '../base/limits.js';
+import { locksOfFile } from '../base/limits/trees.js';
 import { failure } from './failure.js';
 import type { FileSystem, Handle, Inode, Lock, LockRequest, OpenMode } from './filesystem.js';
 

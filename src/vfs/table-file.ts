@@ -18,7 +18,7 @@ import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import { ErrnoError, fromSystemError } from '../base/errno.js';
-import { tableFileBytes } from '../base/limits.js';
+import { tableFileBytes } from '../base/limits/trees.js';
 import { componentsOf, pathOf } from './mount-table.js';
 import { nameFromText } from './names.js';
 import { type EngineSpecification, parseSpecification } from './specification.js';

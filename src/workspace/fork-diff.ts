@@ -1,5 +1,5 @@
 /** What a fork changes, chosen by paths, and each change with its contents. */
-import { diffedFileBytes, filesDiffedAtOnce, fullyDiffedFileBytes } from '../base/limits.js';
+import { diffedFileBytes, filesDiffedAtOnce, fullyDiffedFileBytes } from '../base/limits/store.js';
 import { type Host, placeOf } from '../proxy/host.js';
 import type { TextChange } from '../vault/forks/changes.js';
 import { isRepositoryData } from '../vault/forks/repository-data.js';

@@ -1,7 +1,7 @@
 /** What a fork holds, for whoever asks, while commands run in it, too. */
 import { existsSync, rmSync } from 'node:fs';
 import { ErrnoError } from '../base/errno.js';
-import { diffedBytesAtOnce } from '../base/limits.js';
+import { diffedBytesAtOnce } from '../base/limits/store.js';
 import { uniqueName } from '../base/unique-name.js';
 import type { Host } from '../proxy/host.js';
 import { forkChanges, readChanges, standingClashes, type TextChange } from '../vault/forks/changes.js';

@@ -1,6 +1,6 @@
 /** What a person does with a fork after a command: look, keep, forget. Each locks the fork, and is in the record. */
 import { ErrnoError, orDiskError } from '../base/errno.js';
-import { countedChanges } from '../base/limits.js';
+import { countedChanges } from '../base/limits/store.js';
 import { type Host, placeOf } from '../proxy/host.js';
 import { recordInterrupted } from '../proxy/run/interrupted-run.js';
 import type { ApplyRequest } from '../vault/apply/apply.js';

@@ -4,7 +4,7 @@
  * on while it was read, it is read again.
  */
 import { type ErrnoCode, ErrnoError, hasCode } from '../base/errno.js';
-import { looksAtBusyFork } from '../base/limits.js';
+import { looksAtBusyFork } from '../base/limits/store.js';
 import { type Host, placeOf } from '../proxy/host.js';
 import { readForkMeta } from '../vault/store/fork-meta.js';
 import { readGroup } from '../vault/store/group.js';

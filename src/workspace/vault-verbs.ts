@@ -2,7 +2,7 @@
 import { closeSync, existsSync, readdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
-import { liveOutputMilliseconds } from '../base/limits.js';
+import { liveOutputMilliseconds } from '../base/limits/commands.js';
 import { canonicalAncestor, refuseForeignLinks } from '../proxy/canonical-paths.js';
 import { type Host, placeOf } from '../proxy/host.js';
 import { dropOldOutputs } from '../proxy/report/output-file.js';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { countedChanges } from '../../src/base/limits.js';
+import { countedChanges } from '../../src/base/limits/store.js';
 import { parseJson, useStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
 

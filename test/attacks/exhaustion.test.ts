@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { countedChanges, listedChanges } from '../../src/base/limits.js';
+import { countedChanges, listedChanges } from '../../src/base/limits/store.js';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { inKeptJail } from '../support/kept-jail.js';
 import { cannotMountSmallDisk, onSmallDisk, overlayWorksOn } from '../support/small-disk.js';

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { type ErrnoCode, ErrnoError, judge, type OpenOptions, open, operate, type Workspace } from 'ctxfs';
-import { idleSyncMilliseconds } from '../../src/base/limits.js';
+import { idleSyncMilliseconds } from '../../src/base/limits/store.js';
 import { verbs } from '../../src/cli/verbs.js';
 import { assertNothingLeft } from '../support/leftovers.js';
 import { until } from '../support/process.js';

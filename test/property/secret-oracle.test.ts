@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough, Writable } from 'node:stream';
 import { mock, test } from 'node:test';
-import { networkRedactMilliseconds } from '../../src/base/limits.js';
+import { networkRedactMilliseconds } from '../../src/base/limits/network.js';
 import type { Framing } from '../../src/network/http-message.js';
 import { Redactor } from '../../src/network/redact.js';
 import { transferBody } from '../../src/network/transfer.js';

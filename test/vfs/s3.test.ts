@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { ErrnoError } from '../../src/base/errno.js';
-import { remoteBlockBytes, s3PartBytes } from '../../src/base/limits.js';
+import { remoteBlockBytes, s3PartBytes } from '../../src/base/limits/trees.js';
 import { s3FileSystem } from '../../src/vfs/engines/s3/s3.js';
 import type { FileSystem } from '../../src/vfs/filesystem.js';
 import { ObjectStore, reasonForNoObjectStore } from '../support/object-store.js';

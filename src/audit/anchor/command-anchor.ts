@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { canonicalJson } from '../../base/canonical-json.js';
 import { ErrnoError } from '../../base/errno.js';
-import { anchorMilliseconds } from '../../base/limits.js';
+import { anchorMilliseconds } from '../../base/limits/store.js';
 import type { Anchor, AnchorState } from '../anchor.js';
 import { parsePoints } from './file-anchor.js';
 

@@ -1,7 +1,7 @@
 /** A command of the command line, from its start to its exit code: signals, output as it comes, the report, a refusal. */
 import { constants } from 'node:os';
 import { ErrnoError } from '../../base/errno.js';
-import { terminationGraceMilliseconds } from '../../base/limits.js';
+import { terminationGraceMilliseconds } from '../../base/limits/commands.js';
 import type { Host } from '../../sdk/host.js';
 import type { JailOptions, Started, WorkspaceOptions } from '../../sdk/options.js';
 import { type Envelope, exitCodeOfCommand } from '../../sdk/report.js';

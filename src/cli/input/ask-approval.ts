@@ -4,7 +4,7 @@ import { constants, openSync, readSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { ReadStream } from 'node:tty';
 import { hasCode } from '../../base/errno.js';
-import { approvalPathsShown } from '../../base/limits.js';
+import { approvalPathsShown } from '../../base/limits/decisions.js';
 import { harmlessOutput, visible, visibleCommand } from '../../base/visible-text.js';
 import type { Host } from '../../sdk/host.js';
 import { type Asked, type Spoken, terminalTurn } from '../../sdk/operator/approvals.js';

@@ -2,7 +2,7 @@
  * What a client's stdin holds, where that is a file: taken over when somebody is asked about the command, and given to the
  * command as it was then. A file that changes meanwhile changes nothing.
  */
-import { inputDigestBytes } from '../../base/limits.js';
+import { inputDigestBytes } from '../../base/limits/decisions.js';
 
 export class HeldInput {
   /** Resolves with the next bytes of the client's, none at their end. */

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { ErrnoError, exitCodeFor } from '../../base/errno.js';
-import { terminationGraceMilliseconds } from '../../base/limits.js';
+import { terminationGraceMilliseconds } from '../../base/limits/commands.js';
 import { harmlessJson, harmlessOutput } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import {

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { buildOf } from '../../base/build.js';
 import { ErrnoError, ExitCode, fromSystemError } from '../../base/errno.js';
 import { closeInherited } from '../../base/inherited.js';
-import { keeperStartMilliseconds, keptJailIdleMilliseconds } from '../../base/limits.js';
+import { keeperStartMilliseconds, keptJailIdleMilliseconds } from '../../base/limits/commands.js';
 import { visible } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import type { Host } from '../../sdk/host.js';

@@ -1,5 +1,5 @@
 /** The report of a command as people read it. Pure. */
-import { changesShownToPeople } from '../../base/limits.js';
+import { changesShownToPeople } from '../../base/limits/store.js';
 import { visible } from '../../base/visible-text.js';
 import type { ConnectionEvent, Envelope, LimitEvent, LiveEnvelope, Refusal } from '../../sdk/report.js';
 import { changeLines, counted, sizeText } from './change-text.js';

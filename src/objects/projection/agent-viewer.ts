@@ -10,7 +10,7 @@ import { type Authority, makeAuthority } from '../../authority/authority.js';
 import { type Grant, printGrant } from '../../authority/permission.js';
 import { makePolicy } from '../../authority/policy.js';
 import { ErrnoError, hasCode } from '../../base/errno.js';
-import { lineageDepth } from '../../base/limits.js';
+import { lineageDepth } from '../../base/limits/objects.js';
 import { agentNamed } from '../agent.js';
 import type { ObjectRoots } from '../layout.js';
 import type { Viewer } from './visible.js';

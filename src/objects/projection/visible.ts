@@ -8,7 +8,7 @@ import { decide, type ObjectFacts } from '../../authority/decide.js';
 import { isObjectName } from '../../authority/name.js';
 import type { Grant } from '../../authority/permission.js';
 import type { Verdict } from '../../authority/refusal.js';
-import { lineageDepth } from '../../base/limits.js';
+import { lineageDepth } from '../../base/limits/objects.js';
 import { type Catalogue, type FoundObject, type Place, type ToolPlace, toolPlaceOf } from './catalogue.js';
 
 export interface Viewer {

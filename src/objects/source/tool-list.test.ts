@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { sourceTools } from '../../base/limits.js';
+import { sourceTools } from '../../base/limits/objects.js';
 import { checkablePart, valueFault } from '../schema-check.js';
 import { indexBytesOf, indexHeadBytes, isTooDeep, parseIndex, printToolList, toolList } from './tool-list.js';
 

@@ -5,7 +5,7 @@
  */
 import { isObjectName } from '../../authority/name.js';
 import { ErrnoError } from '../../base/errno.js';
-import { sourceDepth, sourceListBytes, sourceToolBytes, sourceTools } from '../../base/limits.js';
+import { sourceDepth, sourceListBytes, sourceToolBytes, sourceTools } from '../../base/limits/objects.js';
 import { harmlessJson, harmlessLine, visible } from '../../base/visible-text.js';
 import { isRecord, type Schema } from '../schema-check.js';
 

@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { type FileLock, loadFileLock } from '../../audit/file-lock.js';
 import { readJsonFile, writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
-import { answerLockMilliseconds, approvalKeptMilliseconds, approvalsWaiting } from '../../base/limits.js';
+import { answerLockMilliseconds, approvalKeptMilliseconds, approvalsWaiting } from '../../base/limits/decisions.js';
 import { sha256 } from '../../base/sha256.js';
 import { uniqueName } from '../../base/unique-name.js';
 import { type Approval, type ApprovalAnswer, type Asked, parseAnswer, parseAsked, statusOf } from './approval.js';

@@ -9,7 +9,7 @@ import {
   approvalSessionMilliseconds,
   approvalsWaiting,
   approvalUseMilliseconds,
-} from '../../base/limits.js';
+} from '../../base/limits/decisions.js';
 import { type ApprovalAnswer, type Asked, type Binding, bindingDigest, holdsFor, statusOf } from './approval.js';
 import { ApprovalStore } from './approval-store.js';
 

@@ -4,7 +4,7 @@
  */
 import { canonicalJson } from '../../base/canonical-json.js';
 import { ErrnoError } from '../../base/errno.js';
-import { approvalSessionMilliseconds, approvalUseMilliseconds } from '../../base/limits.js';
+import { approvalSessionMilliseconds, approvalUseMilliseconds } from '../../base/limits/decisions.js';
 import { sha256 } from '../../base/sha256.js';
 import type { CommandClass } from '../../shell/classes.js';
 

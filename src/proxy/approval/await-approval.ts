@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { canonicalJson } from '../../base/canonical-json.js';
 import { ErrnoError } from '../../base/errno.js';
-import { approvalLookMilliseconds, approvalWaitMilliseconds } from '../../base/limits.js';
+import { approvalLookMilliseconds, approvalWaitMilliseconds } from '../../base/limits/decisions.js';
 import type { OpenFork } from '../../vault/vault.js';
 import type { NetworkGrant } from '../grants/approved-network.js';
 import { answerApproval, approvalsOf, type Said, settledAnswer } from './answer-approval.js';

@@ -1,7 +1,7 @@
 /** What a command will read, as an approval binds and shows it: bytes that are known, or that they are not. */
 import { fstatSync, readFileSync, readSync } from 'node:fs';
 import { isatty } from 'node:tty';
-import { inputDigestBytes, inputExcerptBytes } from '../../base/limits.js';
+import { inputDigestBytes, inputExcerptBytes } from '../../base/limits/decisions.js';
 
 /** `stdin`: that of this process. A terminal is `nothing`: a person types there, and sees what asks. */
 export type InputSource = 'nothing' | 'stdin' | 'unknown' | Uint8Array | ClientInput;

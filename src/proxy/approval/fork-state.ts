@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { canonicalJson } from '../../base/canonical-json.js';
 import { ErrnoError } from '../../base/errno.js';
-import { stateDigestMostBytes } from '../../base/limits.js';
+import { stateDigestMostBytes } from '../../base/limits/store.js';
 import { sha256 } from '../../base/sha256.js';
 import { uniqueName } from '../../base/unique-name.js';
 import { isLiveTouched, type LiveLayer } from '../../vault/fork-trees.js';

@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { loadFileLock } from '../../audit/file-lock.js';
 import { readJsonFile, writeFileAtomic } from '../../base/atomic-file.js';
-import { rulesLockMilliseconds } from '../../base/limits.js';
+import { rulesLockMilliseconds } from '../../base/limits/decisions.js';
 import type { Host } from '../host.js';
 import { parseRules, printRules, type Rule } from './decision-rule.js';
 

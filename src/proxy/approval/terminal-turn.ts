@@ -7,7 +7,7 @@ import { closeSync, constants, openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadFileLock } from '../../audit/file-lock.js';
 import { hasCode } from '../../base/errno.js';
-import { approvalLookMilliseconds } from '../../base/limits.js';
+import { approvalLookMilliseconds } from '../../base/limits/decisions.js';
 import type { Host } from '../host.js';
 
 export interface Turn {

@@ -6,7 +6,7 @@
 import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { writeFileAtomic } from '../../base/atomic-file.js';
-import { authoritiesBytes } from '../../base/limits.js';
+import { authoritiesBytes } from '../../base/limits/network.js';
 import { sha256 } from '../../base/sha256.js';
 import type { SharedPath } from '../../jail/plan.js';
 import { storePaths } from '../../vault/store/layout.js';

@@ -20,7 +20,7 @@ import {
 } from '../../authority/git-settings.js';
 import { isKeptSecret } from '../../authority/program-paths.js';
 import { fromSystemError, hasCode } from '../../base/errno.js';
-import { gitConfigurationBytes, gitConfigurationFiles } from '../../base/limits.js';
+import { gitConfigurationBytes, gitConfigurationFiles } from '../../base/limits/store.js';
 import { visible } from '../../base/visible-text.js';
 import { canonicalPath } from '../canonical-paths.js';
 

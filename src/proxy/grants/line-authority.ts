@@ -13,7 +13,7 @@ import { anyPublicNetwork, type Network, noNetwork } from '../../authority/netwo
 import { type Surface, surfaceEntries } from '../../authority/surface.js';
 import { View } from '../../authority/view.js';
 import { ErrnoError } from '../../base/errno.js';
-import { lineageDepth } from '../../base/limits.js';
+import { lineageDepth } from '../../base/limits/objects.js';
 import { visible } from '../../base/visible-text.js';
 import type { Host } from '../host.js';
 import { type RootView, rootView } from './agent-root.js';

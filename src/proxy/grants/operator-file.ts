@@ -10,7 +10,7 @@ import { type OperatorMounts, operatorMounts } from '../../authority/operator-mo
 import { accessTo, decidingEntry, type Surface, surfaceEntries } from '../../authority/surface.js';
 import { mergeMounts, surfaceMountOptions } from '../../authority/surface-mounts.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
-import { controlTextCharacters } from '../../base/limits.js';
+import { controlTextCharacters } from '../../base/limits/objects.js';
 import { visible } from '../../base/visible-text.js';
 import { parseWholeSpecification } from '../../vfs/specification.js';
 import { canonicalPath } from '../canonical-paths.js';

@@ -9,7 +9,7 @@ import { contains } from '../../authority/absolute-path.js';
 import { javaReads, linkedReads, type ProgramPaths } from '../../authority/program-paths.js';
 import { systemDirectories } from '../../authority/system-profile.js';
 import { fromSystemError, hasCode } from '../../base/errno.js';
-import { programLinks } from '../../base/limits.js';
+import { programLinks } from '../../base/limits/objects.js';
 import { canonicalPath } from '../canonical-paths.js';
 
 function linksIn(directory: string): readonly string[] {

@@ -11,7 +11,7 @@ import type { ProjectDefaults } from '../../authority/project-file.js';
 import { readWholeJson, writeFileAtomic } from '../../base/atomic-file.js';
 import { identityOf } from '../../base/directory-identity.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
-import { projectFileBytes } from '../../base/limits.js';
+import { projectFileBytes } from '../../base/limits/objects.js';
 import { sha256 } from '../../base/sha256.js';
 import { readSmallFile } from '../../base/small-file.js';
 import { storePaths, vaultId } from '../../vault/store/layout.js';

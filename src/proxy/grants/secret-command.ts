@@ -3,7 +3,7 @@
  * the person can have named it: it is stored where no jail writes.
  */
 import { childProcess } from '../../base/child-process.js';
-import { networkSecretCharacters } from '../../base/limits.js';
+import { networkSecretCharacters } from '../../base/limits/network.js';
 import type { Host } from '../host.js';
 
 export interface CommandOutput {

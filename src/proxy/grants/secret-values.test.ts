@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { secretFreshMilliseconds, secretRetryMilliseconds } from '../../base/limits.js';
+import { secretFreshMilliseconds, secretRetryMilliseconds } from '../../base/limits/network.js';
 import { type SecretHost, SecretValues } from './secret-values.js';
 import { storeSecret } from './stored-secrets.js';
 

@@ -5,7 +5,11 @@
  * What is said of a failure reaches the jail and the record: it names the secret, and nothing that the command printed.
  */
 import { ErrnoError } from '../../base/errno.js';
-import { secretCommandMilliseconds, secretFreshMilliseconds, secretRetryMilliseconds } from '../../base/limits.js';
+import {
+  secretCommandMilliseconds,
+  secretFreshMilliseconds,
+  secretRetryMilliseconds,
+} from '../../base/limits/network.js';
 import type { InjectedSecret } from '../../network/secret.js';
 import type { Host } from '../host.js';
 import { type AskedSecret, variable } from './asked-secret.js';

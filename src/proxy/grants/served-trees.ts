@@ -6,7 +6,7 @@ import { closeSync } from 'node:fs';
 import { contains, isNormalPath, normalPathRule } from '../../authority/absolute-path.js';
 import { systemDirectories } from '../../authority/system-profile.js';
 import { ErrnoError } from '../../base/errno.js';
-import { terminationGraceMilliseconds } from '../../base/limits.js';
+import { terminationGraceMilliseconds } from '../../base/limits/commands.js';
 import type { JailIdentity } from '../../jail/plan.js';
 import { planLimits } from '../../jail/plan-bytes.js';
 import type { AskedTree, TreeServing } from '../asked-tree.js';

@@ -6,7 +6,7 @@ import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readJsonFile, writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
-import { networkSecretCharacters } from '../../base/limits.js';
+import { networkSecretCharacters } from '../../base/limits/network.js';
 import { storePaths } from '../../vault/store/layout.js';
 import type { Host } from '../host.js';
 

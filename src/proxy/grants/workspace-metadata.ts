@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { contains } from '../../authority/absolute-path.js';
 import { parseWorkspace, type WorkspaceFile } from '../../authority/workspace-file.js';
 import { fromSystemError, hasCode } from '../../base/errno.js';
-import { workspaceFileBytes } from '../../base/limits.js';
+import { workspaceFileBytes } from '../../base/limits/store.js';
 import { readSmallFile } from '../../base/small-file.js';
 import { canonicalPath } from '../canonical-paths.js';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../../test/property/seeded.js';
-import { outputFilesKept } from '../../base/limits.js';
+import { outputFilesKept } from '../../base/limits/commands.js';
 import { CapturedOutput } from './captured-output.js';
 import { OutputFile } from './output-file.js';
 

@@ -1,5 +1,5 @@
 /** Output kept for the report, up to a limit: endless output costs counting and a bounded file, not memory. */
-import { capturedOutputBytes } from '../../base/limits.js';
+import { capturedOutputBytes } from '../../base/limits/commands.js';
 import type { CapturedStream } from './envelope.js';
 import { OutputFile } from './output-file.js';
 

@@ -1,5 +1,5 @@
 /** Of a vault without a copy: what changed under a command, in words. */
-import { changesShownToPeople } from '../../base/limits.js';
+import { changesShownToPeople } from '../../base/limits/store.js';
 import { workspaceRoot } from '../../vault/store/layout.js';
 import { lookAtRoot } from '../../vault/store/trunk-look.js';
 import type { OpenFork } from '../../vault/vault.js';

@@ -3,7 +3,7 @@
  * docs/envelope.schema.json by scripts/envelope-schema.mjs. Each table has exactly the members of its type, or this does not compile.
  */
 import { quotaFields } from '../../authority/quota.js';
-import { limitWarningPercent } from '../../base/limits.js';
+import { limitWarningPercent } from '../../base/limits/commands.js';
 import { commandClasses } from '../../shell/classes.js';
 import { vaultLimitNames } from '../../vault/store/vault-limits.js';
 import { actions } from '../approval/action.js';

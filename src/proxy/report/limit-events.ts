@@ -1,6 +1,6 @@
 /** How near a command came to its limits, and when: told once for each threshold of each limit, as it happens. Pure but for its clock. */
 import type { QuotaField } from '../../authority/quota.js';
-import { limitWarningPercent } from '../../base/limits.js';
+import { limitWarningPercent } from '../../base/limits/commands.js';
 import type { VaultLimit } from '../../vault/store/vault-limits.js';
 
 /** Of the command, and of the vault it works in. */

@@ -2,7 +2,7 @@
 import { closeSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fromSystemError, hasCode } from '../../base/errno.js';
-import { outputFileBytes, outputFilesKept } from '../../base/limits.js';
+import { outputFileBytes, outputFilesKept } from '../../base/limits/commands.js';
 
 interface Output {
   readonly path: string;

@@ -3,7 +3,7 @@
  * the person edited since they began waits until they have ended. What it was before the group is one checkpoint for all of it.
  */
 import { ErrnoError } from '../../base/errno.js';
-import { commandsBesideNamed } from '../../base/limits.js';
+import { commandsBesideNamed } from '../../base/limits/commands.js';
 import { liveChanges } from '../../vault/forks/changes.js';
 import { addRoots } from '../../vault/forks/roots.js';
 import type { Synced } from '../../vault/forks/sync.js';

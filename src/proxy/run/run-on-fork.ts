@@ -1,7 +1,7 @@
 /** A command on a fork: what the fork shows of it, what it changed there, and who was at work beside it. */
 import { join } from 'node:path';
 import type { Json } from '../../base/canonical-json.js';
-import { commandsBesideNamed } from '../../base/limits.js';
+import { commandsBesideNamed } from '../../base/limits/commands.js';
 import { isLiveTouched } from '../../vault/fork-trees.js';
 import { reportOf } from '../../vault/forks/changes.js';
 import { noteTrees } from '../../vault/forks/checkpoint.js';

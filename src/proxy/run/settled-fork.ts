@@ -8,7 +8,7 @@ import {
   joinAgainMilliseconds,
   joinPatienceMilliseconds,
   roomAgainMilliseconds,
-} from '../../base/limits.js';
+} from '../../base/limits/commands.js';
 import { busyWith, readGroup } from '../../vault/store/group.js';
 import { takeLock } from '../../vault/store/locks.js';
 import { closeFork, type OpenFork } from '../../vault/vault.js';

@@ -4,7 +4,8 @@
  * has grown by a part of what is left is it worth a walk. What commands add below that step is counted with a later one.
  */
 import { statfsSync } from 'node:fs';
-import { groupPollMilliseconds, temporaryBytes, temporaryFiles } from '../../base/limits.js';
+import { groupPollMilliseconds } from '../../base/limits/commands.js';
+import { temporaryBytes, temporaryFiles } from '../../base/limits/store.js';
 import { countUsage, type TreeUsage } from '../../vault/tree/usage.js';
 
 export interface TemporaryRequest {

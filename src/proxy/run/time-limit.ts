@@ -1,6 +1,6 @@
 /** The clock of one command: warned about, then asked to end, then made to. */
 import type { Authority } from '../../authority/authority.js';
-import { limitWarningPercent, terminationGraceMilliseconds } from '../../base/limits.js';
+import { limitWarningPercent, terminationGraceMilliseconds } from '../../base/limits/commands.js';
 import type { RunningJail } from '../../jail/launch.js';
 import type { Outcome } from '../../jail/report.js';
 import type { LimitEvents } from '../report/limit-events.js';

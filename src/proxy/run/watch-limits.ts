@@ -5,7 +5,7 @@
  */
 import type { Quota } from '../../authority/quota.js';
 import { ErrnoError } from '../../base/errno.js';
-import { groupPollMilliseconds } from '../../base/limits.js';
+import { groupPollMilliseconds } from '../../base/limits/commands.js';
 import type { ControlGroup } from '../../jail/cgroup.js';
 import type { HeldFiles } from '../../jail/report.js';
 import { countedPlaces, exceeded, limitUses, refuseBeyond, together } from '../../vault/store/vault-limits.js';

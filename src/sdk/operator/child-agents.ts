@@ -4,7 +4,7 @@
  */
 import { tell } from '../../authority/refusal.js';
 import { ErrnoError } from '../../base/errno.js';
-import { childrenOfAgent } from '../../base/limits.js';
+import { childrenOfAgent } from '../../base/limits/objects.js';
 import { agentNamed, childrenOf } from '../../objects/agent.js';
 import { requireObject } from '../../objects/object-store.js';
 import { agentViewer } from '../../objects/projection/agent-viewer.js';

@@ -1,6 +1,6 @@
 /** What a control file says, as the record keeps it: whole, or by its digest where it is long. Pure. */
 import type { Json } from '../../base/canonical-json.js';
-import { recordedFileCharacters } from '../../base/limits.js';
+import { recordedFileCharacters } from '../../base/limits/objects.js';
 import { sha256 } from '../../base/sha256.js';
 
 export function recordedText(text: string): Json {

@@ -3,7 +3,7 @@
  * by name alone.
  */
 import { ErrnoError } from '../../base/errno.js';
-import { secretCommandMilliseconds } from '../../base/limits.js';
+import { secretCommandMilliseconds } from '../../base/limits/network.js';
 import { commandOutput } from '../../proxy/grants/secret-command.js';
 import {
   assertSecretName,

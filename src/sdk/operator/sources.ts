@@ -5,7 +5,7 @@
 import { basename, dirname, resolve } from 'node:path';
 import { parseCapabilities, type ToolCapability } from '../../authority/capability.js';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
-import { sourceFileBytes } from '../../base/limits.js';
+import { sourceFileBytes } from '../../base/limits/objects.js';
 import { sha256 } from '../../base/sha256.js';
 import { readSmallFile } from '../../base/small-file.js';
 import type { ObjectRoots, Tier } from '../../objects/layout.js';

@@ -1,7 +1,7 @@
 /** Ends what goes on running: `ctx stop`. Each thing by its own way, so that it ends in good order; what does not is killed. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ErrnoError, hasCode } from '../../base/errno.js';
-import { terminationGraceMilliseconds } from '../../base/limits.js';
+import { terminationGraceMilliseconds } from '../../base/limits/commands.js';
 import { startOf } from '../../base/process-table.js';
 import { unmount } from '../../fuse/unmount.js';
 import type { Host } from '../../proxy/host.js';

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
-import { grantsLookMilliseconds } from '../../base/limits.js';
+import { grantsLookMilliseconds } from '../../base/limits/trees.js';
 import { parseGrants } from '../../guard/grants-file.js';
 import { Guard, type VfsGrants } from '../../guard/guard.js';
 

@@ -1,7 +1,7 @@
 /** Trees at directories of this machine, as `ctx vfs mount` and `ctx vfs unmount` have them. */
 import { totalmem } from 'node:os';
 import { resolve } from 'node:path';
-import { grantsLookMilliseconds } from '../../base/limits.js';
+import { grantsLookMilliseconds } from '../../base/limits/trees.js';
 import { uniqueName } from '../../base/unique-name.js';
 import { type JailMount, type ServedMount, serveJail, serveMount } from '../../fuse/served-mount.js';
 import { unmount } from '../../fuse/unmount.js';

@@ -1,5 +1,5 @@
 /** Snapshots that a command's mount leaves in chunked trees, so that what it changed can be undone. */
-import { automaticSnapshots } from '../../base/limits.js';
+import { automaticSnapshots } from '../../base/limits/trees.js';
 import type { UndoneTree } from '../../proxy/asked-tree.js';
 import { deleteSnapshot, editsOf, listSnapshots } from '../../vfs/engines/chunked/snapshots.js';
 

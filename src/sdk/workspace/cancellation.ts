@@ -1,5 +1,5 @@
 /** A command that is no longer wanted: asked to end, and killed where it does not. */
-import { cancelGraceMilliseconds } from '../../base/limits.js';
+import { cancelGraceMilliseconds } from '../../base/limits/commands.js';
 import type { RunningJail } from '../../jail/launch.js';
 
 /** For `onStarted`: from there on the signal ends the command. What it did until then is in its report. */

@@ -14,7 +14,7 @@ import {
 import { preamble } from '../../authority/preamble.js';
 import { coach, type Reason, stepOf, type Verdict } from '../../authority/refusal.js';
 import { ErrnoError } from '../../base/errno.js';
-import { networkConnectMilliseconds } from '../../base/limits.js';
+import { networkConnectMilliseconds } from '../../base/limits/network.js';
 import { judgeAddresses, networkRules } from '../../network/allow-list.js';
 import { literalAddress, parseTarget } from '../../network/host-name.js';
 import { addressesOfHost } from '../../network/own-addresses.js';

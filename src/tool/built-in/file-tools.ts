@@ -1,7 +1,8 @@
 /** `fs.*`: the caller's files, by its own hands. */
 import { posix } from 'node:path';
 import { ErrnoError, ExitCode } from '../../base/errno.js';
-import { toolReplacedBytes, toolRows } from '../../base/limits.js';
+import { toolRows } from '../../base/limits/commands.js';
+import { toolReplacedBytes } from '../../base/limits/objects.js';
 import type { BeneathPath } from '../hands.js';
 import { beneath, numberOf, type ToolCall, type ToolRun, textOf } from '../tool-run.js';
 

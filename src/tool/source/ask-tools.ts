@@ -1,6 +1,6 @@
 /** All tools of a server, page by page: bounded, whatever it answers. */
 import { ErrnoError } from '../../base/errno.js';
-import { sourcePages, sourceStartMilliseconds, sourceTools } from '../../base/limits.js';
+import { sourcePages, sourceStartMilliseconds, sourceTools } from '../../base/limits/objects.js';
 import { visible } from '../../base/visible-text.js';
 import { isRecord } from '../../objects/schema-check.js';
 import { type ToolList, toolList } from '../../objects/source/tool-list.js';

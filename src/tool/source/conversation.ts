@@ -4,7 +4,7 @@
  * one reason, for everybody who waits.
  */
 import { ErrnoError } from '../../base/errno.js';
-import { sourceMessageBytes, sourceUnaskedBytes } from '../../base/limits.js';
+import { sourceMessageBytes, sourceUnaskedBytes } from '../../base/limits/objects.js';
 import { isRecord, type Schema } from '../../objects/schema-check.js';
 import { isTooDeep } from '../../objects/source/tool-list.js';
 import { MessageLines } from './message-lines.js';

@@ -1,6 +1,6 @@
 /** Lines of JSON out of a stream's pieces, each bounded. A line that is longer is EFBIG, and nothing of it is kept. Pure. */
 import { ErrnoError } from '../../base/errno.js';
-import { sourceMessageBytes } from '../../base/limits.js';
+import { sourceMessageBytes } from '../../base/limits/objects.js';
 
 const lineFeed = 0x0a;
 

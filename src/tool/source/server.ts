@@ -6,7 +6,7 @@ import { chmodSync, closeSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
-import { sourceErrorBytes, sourceGraceMilliseconds, sourceStartMilliseconds } from '../../base/limits.js';
+import { sourceErrorBytes, sourceGraceMilliseconds, sourceStartMilliseconds } from '../../base/limits/objects.js';
 import { nativeProgram } from '../../base/native-program.js';
 import { version } from '../../base/version.js';
 import { visible } from '../../base/visible-text.js';

@@ -1,6 +1,6 @@
 /** A tool of a source: one call of its server. Input and output are held to as much of its schemas as is understood here. */
 import { ErrnoError, ExitCode } from '../../base/errno.js';
-import { toolMilliseconds } from '../../base/limits.js';
+import { toolMilliseconds } from '../../base/limits/objects.js';
 import { visible } from '../../base/visible-text.js';
 import type { Catalogue, FoundSource } from '../../objects/projection/catalogue.js';
 import { checkablePart, isRecord, type Schema } from '../../objects/schema-check.js';

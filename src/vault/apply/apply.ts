@@ -7,7 +7,7 @@
  */
 import { writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError } from '../../base/errno.js';
-import { appliesKept } from '../../base/limits.js';
+import { appliesKept } from '../../base/limits/store.js';
 import { forkChangesByRoot, type RootChanges, shownChanges } from '../forks/changes.js';
 import { saveCheckpoint } from '../forks/checkpoint.js';
 import { syncLocked } from '../forks/durable.js';

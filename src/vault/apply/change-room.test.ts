@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { applyHeap, applyMemory } from '../../base/limits.js';
+import { applyHeap, applyMemory } from '../../base/limits/store.js';
 import { appliedChangesNow, changesThatFit } from './change-room.js';
 
 const gigabyte = 1024 ** 3;

@@ -1,6 +1,6 @@
 /** How many changes one apply may hold in memory: it needs a list of all of them, and must not end half-way for want of memory. */
 import { freemem } from 'node:os';
-import { applyHeap, applyMemory } from '../../base/limits.js';
+import { applyHeap, applyMemory } from '../../base/limits/store.js';
 
 export interface MemoryFacts {
   /** What Node lets its heap grow to. */

@@ -4,7 +4,7 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import { manifestsAtOnce } from '../../base/limits.js';
+import { manifestsAtOnce } from '../../base/limits/store.js';
 import { encodePath } from '../../base/path-bytes.js';
 import { readChanges } from '../forks/changes.js';
 import { bringRepositoriesHome, type InRepository } from '../git/git-home.js';

@@ -2,7 +2,7 @@
  * Changes by which an agent could act later, outside of every jail: files that programs of the person's run or obey without
  * being asked. Apply shows them apart and writes them only when told so. Pure.
  */
-import { manifestBytes } from '../../base/limits.js';
+import { manifestBytes } from '../../base/limits/store.js';
 import type { Change, TreeContent } from '../tree/tree.js';
 import { sensitiveNames } from './sensitive-names.js';
 

@@ -1,5 +1,5 @@
 /** What a fork changes: in what the person has, since a checkpoint, by the last command alone. It must not be mounted. */
-import { listedChanges } from '../../base/limits.js';
+import { listedChanges } from '../../base/limits/store.js';
 import { isLiveTouched } from '../fork-trees.js';
 import { refreshedIndexes } from '../git/refreshed-indexes.js';
 import type { Stack } from '../store/fork-meta.js';

@@ -5,7 +5,7 @@
  * The fork is locked and not mounted: a mounted layer that is named as frozen would keep changing.
  */
 import { ErrnoError } from '../../base/errno.js';
-import { automaticCheckpoints, checkpointReasonCharacters } from '../../base/limits.js';
+import { automaticCheckpoints, checkpointReasonCharacters } from '../../base/limits/store.js';
 import { isLiveTouched } from '../fork-trees.js';
 import {
   type Checkpoint,

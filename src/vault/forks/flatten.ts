@@ -6,7 +6,7 @@
 
 import { currentBoot } from '../../base/boot.js';
 import { ErrnoError } from '../../base/errno.js';
-import { layersBeforeMerge, layersWithoutMerge } from '../../base/limits.js';
+import { layersBeforeMerge, layersWithoutMerge } from '../../base/limits/store.js';
 import { restacked } from '../store/fork-meta.js';
 import { type LayerMaker, makeLayer, rootsOf, treesOf } from '../store/layer-pool.js';
 import { withVaultLock } from '../store/locks.js';

@@ -12,7 +12,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { writeFileAtomic } from '../../base/atomic-file.js';
 import { Blake3 } from '../../base/blake3.js';
 import { ErrnoError } from '../../base/errno.js';
-import { stateDigestBytes, stateDigestMostBytes } from '../../base/limits.js';
+import { stateDigestBytes, stateDigestMostBytes } from '../../base/limits/store.js';
 import { isLiveTouched } from '../fork-trees.js';
 import { layerDigest } from '../store/layer-digest.js';
 import type { OpenFork } from '../vault.js';

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readdirSync, readlinkSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import { gitConfigurationFiles, gitTextBytes } from '../../base/limits.js';
+import { gitConfigurationFiles, gitTextBytes } from '../../base/limits/store.js';
 import { encodePath } from '../../base/path-bytes.js';
 import { readSmallFile } from '../../base/small-file.js';
 import { visible } from '../../base/visible-text.js';

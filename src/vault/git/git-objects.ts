@@ -5,7 +5,7 @@
  */
 import { closeSync, mkdirSync, openSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { looseObjectsAtOnce } from '../../base/limits.js';
+import { looseObjectsAtOnce } from '../../base/limits/store.js';
 import { encodePath } from '../../base/path-bytes.js';
 import type { ObjectFormat } from './git-index-file.js';
 import { type Git, type GitEnd, sterile } from './git-program.js';

@@ -1,7 +1,7 @@
 /** Every repository of the person's that a fork's roots hold, or are in: those whose configuration says what git obeys there. */
 import { lstatSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
-import { gitTextBytes } from '../../base/limits.js';
+import { gitTextBytes } from '../../base/limits/store.js';
 import { decodePath, encodePath } from '../../base/path-bytes.js';
 import { readSmallFile } from '../../base/small-file.js';
 import { pathsNamed } from '../tree/signature-paths.js';

@@ -6,7 +6,12 @@ import { accessSync, constants, realpathSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { childProcess } from '../../base/child-process.js';
 import { ErrnoError } from '../../base/errno.js';
-import { gitMemoryKilobytes, gitOutputBytes, gitPatienceMilliseconds, nativeErrorBytes } from '../../base/limits.js';
+import {
+  gitMemoryKilobytes,
+  gitOutputBytes,
+  gitPatienceMilliseconds,
+  nativeErrorBytes,
+} from '../../base/limits/store.js';
 
 export interface GitRun {
   readonly words: readonly string[];

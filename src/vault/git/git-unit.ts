@@ -4,7 +4,7 @@
  */
 import { lstatSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import { gitIndexBytes, gitListBytes, gitTakenBytes, gitTextBytes } from '../../base/limits.js';
+import { gitIndexBytes, gitListBytes, gitTakenBytes, gitTextBytes } from '../../base/limits/store.js';
 import { decodePath, encodePath } from '../../base/path-bytes.js';
 import { type ContentOutcome, contentHome } from './git-contents.js';
 import { copyIn, type HomeFile } from './git-home-layer.js';

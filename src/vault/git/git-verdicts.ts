@@ -1,5 +1,5 @@
 /** What becomes of a change in a repository's own directory, as far as its name and kind say. Pure. */
-import { gitIndexBytes, gitListBytes, gitTextBytes } from '../../base/limits.js';
+import { gitIndexBytes, gitListBytes, gitTextBytes } from '../../base/limits/store.js';
 import { endsDirectory } from '../tree/staying.js';
 import type { Change } from '../tree/tree.js';
 import { isPlainDirectory, operationOf, type Part, partOf } from './git-parts.js';

@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { gitConfigurationBytes } from '../../base/limits.js';
+import { gitConfigurationBytes } from '../../base/limits/store.js';
 import { readSmallFile } from '../../base/small-file.js';
 
 interface IgnoreRule {

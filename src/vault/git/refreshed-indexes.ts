@@ -1,5 +1,5 @@
 /** Git's indexes that git only wrote again, because somebody looked at the repository: no edit of anybody's. */
-import { gitIndexBytes } from '../../base/limits.js';
+import { gitIndexBytes } from '../../base/limits/store.js';
 import type { VaultAccess } from '../store/vault-access.js';
 import { isSameIndex } from './same-index.js';
 

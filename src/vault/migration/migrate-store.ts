@@ -14,7 +14,7 @@ import { closeSync, existsSync, fstatSync, lstatSync, mkdirSync, openSync, readd
 import { dirname, join } from 'node:path';
 import { readJsonFile, writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
-import { migrationLockMilliseconds } from '../../base/limits.js';
+import { migrationLockMilliseconds } from '../../base/limits/store.js';
 import { nativeProgram } from '../../base/native-program.js';
 import { storeFormat, storePaths, vaultPaths } from '../store/layout.js';
 import { type Store, type StoreMeta, writeStoreMeta } from '../store/store.js';

@@ -1,6 +1,6 @@
 /** Commands that came to a fork's group, as its list of them has it: a line each. */
 import { readSync } from 'node:fs';
-import { commandsBesideNamed } from '../../base/limits.js';
+import { commandsBesideNamed } from '../../base/limits/commands.js';
 
 export interface Arrived {
   /** The first of them, in the order in which they came. */

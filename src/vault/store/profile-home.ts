@@ -9,7 +9,7 @@
 import { closeSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
-import { profileFileBytes } from '../../base/limits.js';
+import { profileFileBytes } from '../../base/limits/commands.js';
 import { uniqueName } from '../../base/unique-name.js';
 import type { Tree } from '../tree/tree.js';
 import { give, makeDirectoryWhole, type Owner } from './layer-pool.js';

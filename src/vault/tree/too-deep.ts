@@ -1,6 +1,6 @@
 /** Directories whose entries are not listed one by one: too many (`listedChanges`), or with paths too long together (`longPathBytes`). Pure. */
 import { ErrnoError } from '../../base/errno.js';
-import { unlistedShown } from '../../base/limits.js';
+import { unlistedShown } from '../../base/limits/store.js';
 import type { Change } from './tree-jobs.js';
 
 const shownCharacters = 200;

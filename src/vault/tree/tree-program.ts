@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 import { childProcess } from '../../base/child-process.js';
 import type { InodeIdentity } from '../../base/directory-identity.js';
 import { type ErrnoCode, ErrnoError } from '../../base/errno.js';
-import { nativeErrorBytes } from '../../base/limits.js';
+import { nativeErrorBytes } from '../../base/limits/store.js';
 import { decodePath, encodePath } from '../../base/path-bytes.js';
 import { hear, type Starter } from '../../base/starter.js';
 import { servedBytes, TreeServer } from './tree-server.js';

@@ -27,7 +27,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { longPathBytes } from '../../base/limits.js';
+import { longPathBytes } from '../../base/limits/store.js';
 import { decodePath, encodePath } from '../../base/path-bytes.js';
 import { countChanges } from './too-deep.js';
 import { type Step, Tree } from './tree.js';

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonic } from '../../base/clock.js';
 import type { InodeIdentity } from '../../base/directory-identity.js';
 import { type ErrnoCode, ErrnoError } from '../../base/errno.js';
-import { lockAgainMilliseconds, lockAskedMilliseconds, longPathBytes } from '../../base/limits.js';
+import { lockAgainMilliseconds, lockAskedMilliseconds, longPathBytes } from '../../base/limits/store.js';
 import { decodePath } from '../../base/path-bytes.js';
 import type { Starter } from '../../base/starter.js';
 import { tooDeep } from './too-deep.js';

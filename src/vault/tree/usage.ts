@@ -6,7 +6,7 @@
 import { once } from 'node:events';
 import { childProcess } from '../../base/child-process.js';
 import { ErrnoError } from '../../base/errno.js';
-import { usagePollMilliseconds } from '../../base/limits.js';
+import { usagePollMilliseconds } from '../../base/limits/commands.js';
 import { endsWithUs } from './tree-program.js';
 
 export interface TreeUsage {

@@ -3,7 +3,7 @@
  * store holds what its checkpoints need, and not every command since the last `ctx gc`.
  */
 import { ErrnoError, orDiskError } from '../../base/errno.js';
-import { checkpointsBetweenCollections } from '../../base/limits.js';
+import { checkpointsBetweenCollections } from '../../base/limits/store.js';
 import type { OpenFork } from '../vault.js';
 
 /**

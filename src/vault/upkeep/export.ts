@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, unlinkSync } from 'node:fs';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { freshDirectory, inParent } from '../../base/fresh-directory.js';
-import { nativeErrorBytes } from '../../base/limits.js';
+import { nativeErrorBytes } from '../../base/limits/store.js';
 import { makeLayer, treesOf } from '../store/layer-pool.js';
 import { workspaceRoot } from '../store/layout.js';
 import { topPath } from '../store/root-paths.js';

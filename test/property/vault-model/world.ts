@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { appliesKept } from '../../../src/base/limits.js';
+import { appliesKept } from '../../../src/base/limits/store.js';
 import { applyFork } from '../../../src/vault/apply/apply.js';
 import { undoApply } from '../../../src/vault/apply/undo-apply.js';
 import { reportOf } from '../../../src/vault/forks/changes.js';

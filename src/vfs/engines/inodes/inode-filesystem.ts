@@ -24,23 +24,12 @@ import type {
 } from '../../filesystem.js';
 import { checkName, type Name, nameBytes, pathBytes } from '../../names.js';
 import { type ExtendedAttributes, extendedAttributes } from './extended-attributes.js';
+import type { InodeOptions } from './inode-options.js';
 import { InodeRecords, mostLinks } from './inode-records.js';
 import type { InodeRecord, InodeStore } from './inode-store.js';
 import { now } from './inode-time.js';
 import { type OpenFile, OpenFiles } from './open-files.js';
 import { checkReplaced, isWithin } from './rename-rules.js';
-
-export interface InodeOptions {
-  readonly label: string;
-  readonly writable: boolean;
-  readonly durable: boolean;
-  /** What statfs reports as its size, and writes are refused beyond. */
-  readonly capacity?: number | undefined;
-  readonly inodes?: number | undefined;
-  readonly changesOutside?: boolean | undefined;
-  /** When its store has been closed. */
-  readonly ended?: (() => void) | undefined;
-}
 
 const blockSize = 4096;
 /** Whole numbers stay exact in JavaScript up to here, and chunk numbers in 32 bits. */

@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { ErrnoError } from '../../../base/errno.js';
-import { rcloneStartMilliseconds, remoteCallMilliseconds } from '../../../base/limits.js';
+import { rcloneStartMilliseconds, remoteCallMilliseconds } from '../../../base/limits/trees.js';
 import type { FileSystem } from '../../filesystem.js';
 import type { RemoteStore } from '../remote/remote-store.js';
 import { openedWebdav } from '../webdav/webdav.js';

@@ -1,5 +1,5 @@
 /** The content of remote files: parts that were read, and what is changed here until it becomes the whole file there. */
-import { remoteBlockBytes, remoteCacheBytes } from '../../../base/limits.js';
+import { remoteBlockBytes, remoteCacheBytes } from '../../../base/limits/trees.js';
 import type { OpenFiles } from '../inodes/open-files.js';
 import { BlockCache } from './block-cache.js';
 import type { RemoteNode } from './remote-nodes.js';

@@ -1,6 +1,6 @@
 /** What is at a path of a remote store: asked for, or known since a moment. */
 import { hasCode } from '../../../base/errno.js';
-import { remoteAttributeMilliseconds } from '../../../base/limits.js';
+import { remoteAttributeMilliseconds } from '../../../base/limits/trees.js';
 import { failure } from '../../failure.js';
 import type { Name } from '../../names.js';
 import { childPath, nameOfText, type RemoteNode, type RemoteNodes } from './remote-nodes.js';

@@ -8,7 +8,7 @@ import {
   remoteConnectMilliseconds,
   s3MovedObjects,
   s3PartBytes,
-} from '../../../base/limits.js';
+} from '../../../base/limits/trees.js';
 import { failure } from '../../failure.js';
 import { nameFromText } from '../../names.js';
 import type { Expected, RemoteContent, RemoteEntry, RemotePath, RemoteStore } from '../remote/remote-store.js';

@@ -6,7 +6,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ErrnoCode, ErrnoError } from '../../../base/errno.js';
-import { remoteAttempts, webdavAnswerBytes } from '../../../base/limits.js';
+import { remoteAttempts, webdavAnswerBytes } from '../../../base/limits/trees.js';
 import type { RemoteContent } from '../remote/remote-store.js';
 
 export interface WebdavRequest {

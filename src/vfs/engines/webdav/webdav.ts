@@ -1,5 +1,5 @@
 /** `webdav:URL`: a collection of a WebDAV server, read-only unless opened as writable. */
-import { remoteCallMilliseconds } from '../../../base/limits.js';
+import { remoteCallMilliseconds } from '../../../base/limits/trees.js';
 import type { FileSystem } from '../../filesystem.js';
 import { remoteFileSystem } from '../remote/remote-filesystem.js';
 import type { RemoteStore } from '../remote/remote-store.js';
