@@ -58,18 +58,20 @@ async function joins(stage: Stage): Promise<void> {
     streams: 'capture',
   } as const;
   const exec = () => execute(stage.host, { ...request, argv: [command] });
-  let other: { readonly done: Promise<unknown>; end(): void } | undefined;
+  let other: RunningJail | undefined;
+  let otherEnded: Promise<unknown> | undefined;
   const before = () =>
     new Promise<void>((resolve) => {
       const onStarted = (jail: RunningJail) => {
-        other = { done: jail.done, end: () => jail.kill() };
+        other = jail;
         void jail.started.then(() => setTimeout(resolve, 5));
       };
-      void execute(stage.host, { ...request, argv: ['sleep', '1000'], onStarted }).catch(() => undefined);
+      otherEnded = execute(stage.host, { ...request, argv: ['sleep', '1000'], onStarted }).catch(() => undefined);
     });
+  // Its jail ends before it has let go of the fork.
   const after = async () => {
-    other?.end();
-    await other?.done.catch(() => undefined);
+    other?.kill();
+    await otherEnded;
   };
   print(
     await measure({
