@@ -40,12 +40,17 @@ void use_host_processes(int descriptor) {
   host_proc = descriptor;
 }
 
-static void write_proc(pid_t pid, const char *file, const char *text) {
+static bool try_write_proc(pid_t pid, const char *file, const char *text) {
   char path[64];
   snprintf(path, sizeof path, "%d/%s", (int)pid, file);
   int descriptor = openat(host_proc, path, O_WRONLY | O_CLOEXEC);
-  if (descriptor < 0 || write(descriptor, text, strlen(text)) != (ssize_t)strlen(text)) fail(file);
+  if (descriptor < 0 || write(descriptor, text, strlen(text)) != (ssize_t)strlen(text)) return false;
   close(descriptor);
+  return true;
+}
+
+static void write_proc(pid_t pid, const char *file, const char *text) {
+  if (!try_write_proc(pid, file, text)) fail(file);
 }
 
 int open_mount_namespace(void) {
@@ -71,9 +76,17 @@ void map_self(uid_t uid, gid_t gid) {
   write_proc(getpid(), "gid_map", text);
 }
 
-static int wait_to_be_killed(void *nothing) {
+/* Not a moment longer than whoever made it: it has the report's descriptor, and its reader waits for the last. */
+static int wait_to_be_killed(void *parent) {
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != *(const pid_t *)parent) return 1;
   for (;;) pause();
-  return nothing != NULL;
+}
+
+static int open_mapped(pid_t pid, const char *users, const char *groups) {
+  char path[64];
+  snprintf(path, sizeof path, "%d/ns/user", (int)pid);
+  if (!try_write_proc(pid, "uid_map", users) || !try_write_proc(pid, "gid_map", groups)) return -1;
+  return openat(host_proc, path, O_RDONLY | O_CLOEXEC);
 }
 
 /*
@@ -82,15 +95,13 @@ static int wait_to_be_killed(void *nothing) {
  */
 static int make_namespace(const char *users, const char *groups) {
   static _Alignas(16) char stack[16384];
-  char path[64];
-  pid_t pid = clone(wait_to_be_killed, stack + sizeof stack, CLONE_VM | CLONE_NEWUSER | SIGCHLD, NULL);
+  pid_t parent = getpid();
+  pid_t pid = clone(wait_to_be_killed, stack + sizeof stack, CLONE_VM | CLONE_NEWUSER | SIGCHLD, &parent);
   if (pid < 0) fail("making the user namespace");
-  write_proc(pid, "uid_map", users);
-  write_proc(pid, "gid_map", groups);
-  snprintf(path, sizeof path, "%d/ns/user", (int)pid);
-  int namespace = openat(host_proc, path, O_RDONLY | O_CLOEXEC);
+  int namespace = open_mapped(pid, users, groups), error = errno;
   kill(pid, SIGKILL);
-  if (namespace < 0 || waitpid(pid, NULL, 0) != pid) fail("keeping the user namespace");
+  if (waitpid(pid, NULL, 0) != pid) fail("ending the first process of the user namespace");
+  if (namespace < 0) fail_with(error, "mapping the user namespace");
   return namespace;
 }
 

@@ -37,13 +37,33 @@ const verbs: readonly (readonly string[])[] = [
 
 forEachUser((user) => {
   const stage = useStage(user);
+  const build = (): string | undefined => {
+    const injector = join(stage.directory, 'fail-call');
+    const source = join(checkout, 'test', 'support', 'fail-call.c');
+    return spawnSync('gcc', ['-O1', '-o', injector, source]).status === 0 ? injector : undefined;
+  };
+
+  const mapsItself = user.uid !== 0 && 'the jail of an unprivileged user maps itself';
+  test('a command whose user namespace gets no identity ends with the reason', {
+    skip: mapsItself,
+  }, async (context) => {
+    const injector = build();
+    if (injector === undefined) return context.skip('needs gcc on x86-64');
+    const project = stage.project();
+    const without = (map: string) =>
+      stage.start(project, [injector, map, '1', stage.program, 'exec', '--', 'true']).finished;
+    for (const map of ['/uid_map', '/gid_map']) {
+      const { code, stderr } = await without(map);
+      if (code === notSoMany) return context.skip('this host does not let a program be traced');
+      assert.equal(code, ExitCode.denied, stderr);
+      assert.match(stderr, /\(EPERM\)/);
+    }
+  });
 
   test(`a verb whose write fails has not half happened, CTX_TEST_SEED=${testSeed}`, async (context) => {
     const random = randomFrom(testSeed + user.uid);
-    const injector = join(stage.directory, 'fail-call');
-    const source = join(checkout, 'test', 'support', 'fail-call.c');
-    const built = spawnSync('gcc', ['-O1', '-o', injector, source], { encoding: 'utf8' });
-    if (built.status !== 0) return context.skip(`needs gcc on x86-64: ${built.stderr}`);
+    const injector = build();
+    if (injector === undefined) return context.skip('needs gcc on x86-64');
     const world = stage.makeDirectory('world');
     const project = join(world, 'project');
     // The configuration holds the software root of the record: it is put back with the store.

@@ -1,8 +1,8 @@
 /*
- * fail-call N ERROR|short PROGRAM ARGS...: the N-th call that writes to a file, of the program and of all it starts,
- * fails with the errno, or, with `short`, writes one byte. Exit code 99: there were not so many; with N = 0 their
- * number is printed at the end. Traces; so it works for static programs. Writes to pipes, sockets and terminals are not
- * counted: these are no disk.
+ * fail-call N|/NAME ERROR|short PROGRAM ARGS...: the N-th call that writes to a file, of the program and of all it
+ * starts, or the first to a file of that name, fails with the errno, or, with `short`, writes one byte. Exit code 99:
+ * there were not so many; with N = 0 their number is printed at the end. Traces; so it works for static programs. Writes
+ * to pipes, sockets and terminals are not counted: these are no disk.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,11 +40,20 @@ static int is_file(pid_t process, int descriptor) {
   return stat(path, &status) == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
 }
 
+static int is_named(pid_t process, int descriptor, const char *end) {
+  char link[64], path[4096];
+  snprintf(link, sizeof link, "/proc/%d/fd/%d", process, descriptor);
+  ssize_t length = readlink(link, path, sizeof path);
+  size_t wanted = strlen(end);
+  return length >= (ssize_t)wanted && memcmp(path + length - wanted, end, wanted) == 0;
+}
+
 static int entering[1 << 22]; /* by pid: in a call, and what to do at its end */
 
 int main(int count, char **words) {
   if (count < 4) return 2;
-  long left = atol(words[1]);
+  const char *name = words[1][0] == '/' ? words[1] : NULL;
+  long left = name ? 1 : atol(words[1]);
   int is_short = strcmp(words[2], "short") == 0, error = is_short ? 0 : atoi(words[2]), hit = 0, code = 1;
   pid_t first = fork();
   if (first == 0) {
@@ -74,6 +83,8 @@ int main(int count, char **words) {
         for (size_t i = 0; i < sizeof calls / sizeof *calls && !hit; i++) {
           if ((long)at.orig_rax != calls[i].number) continue;
           if (calls[i].descriptor >= 0 && !is_file(process, (int)argument(&at, calls[i].descriptor))) continue;
+          if (name && (calls[i].descriptor < 0 || !is_named(process, (int)argument(&at, calls[i].descriptor), name)))
+            continue;
           if (is_short && (calls[i].length < 0 || argument(&at, calls[i].length) < 2)) continue;
           if (--left != 0) continue;
           hit = 1;
@@ -99,6 +110,6 @@ int main(int count, char **words) {
     }
     ptrace(PTRACE_SYSCALL, process, 0, signal_number);
   }
-  if (atol(words[1]) == 0) dprintf(STDERR_FILENO, "%ld calls\n", -left);
+  if (!name && atol(words[1]) == 0) dprintf(STDERR_FILENO, "%ld calls\n", -left);
   return hit ? code : 99;
 }
