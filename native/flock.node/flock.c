@@ -18,7 +18,7 @@
  *
  * An attribute that marks a directory of the store: mark(descriptor) and marked(descriptor) return 0 or an errno.
  */
-#include "node-api.h"
+#include "exports.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -161,19 +161,4 @@ static napi_value whole(napi_env env, napi_callback_info info) {
   return whole_number(env, failed ? -errno : 0);
 }
 
-napi_value napi_register_module_v1(napi_env env, napi_value exports) {
-  napi_value function = NULL;
-  napi_create_function(env, "lock", 4, lock, NULL, &function);
-  napi_set_named_property(env, exports, "lock", function);
-  napi_create_function(env, "unlock", 6, unlock, NULL, &function);
-  napi_set_named_property(env, exports, "unlock", function);
-  napi_create_function(env, "mark", 4, mark, NULL, &function);
-  napi_set_named_property(env, exports, "mark", function);
-  napi_create_function(env, "marked", 6, marked, NULL, &function);
-  napi_set_named_property(env, exports, "marked", function);
-  napi_create_function(env, "range", 5, range, NULL, &function);
-  napi_set_named_property(env, exports, "range", function);
-  napi_create_function(env, "whole", 5, whole, NULL, &function);
-  napi_set_named_property(env, exports, "whole", function);
-  return exports;
-}
+EXPORTS({"lock", lock}, {"unlock", unlock}, {"mark", mark}, {"marked", marked}, {"range", range}, {"whole", whole})

@@ -10,7 +10,7 @@
  * watch(descriptor, callback) calls back from Node's event loop whenever something can be read, and returns a function
  * that ends that; the caller closes the descriptor after it, not before. It keeps no process alive.
  */
-#include "node-api.h"
+#include "exports.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,27 +25,15 @@
 /* Looked for again and again for so long before the thread sleeps: waking it costs more than most requests take. */
 enum { spin_nanoseconds = 20 * 1000 };
 
-static int32_t number(napi_env env, napi_value value) {
-  int32_t result = -1;
-  if (napi_get_value_int32(env, value, &result) != 0) return -1;
-  return result;
-}
-
-static napi_value answer(napi_env env, int32_t value) {
-  napi_value result = NULL;
-  napi_create_int32(env, value, &result);
-  return result;
-}
-
 static napi_value pair(napi_env env, napi_callback_info info) {
   (void)info;
   int sockets[2] = {-1, -1};
   /* Theirs is inherited by number, so Node takes the flag off that one. */
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return answer(env, -errno);
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return number_to_node(env, -errno);
   napi_value result = NULL;
   napi_create_array_with_length(env, 2, &result);
-  napi_set_element(env, result, 0, answer(env, sockets[0]));
-  napi_set_element(env, result, 1, answer(env, sockets[1]));
+  napi_set_element(env, result, 0, number_to_node(env, sockets[0]));
+  napi_set_element(env, result, 1, number_to_node(env, sockets[1]));
   return result;
 }
 
@@ -86,15 +74,15 @@ static napi_value receive(napi_env env, napi_callback_info info) {
   size_t count = 1;
   napi_value argument = NULL;
   napi_get_cb_info(env, info, &count, &argument, NULL, NULL);
-  return answer(env, received(count < 1 ? -1 : number(env, argument)));
+  return number_to_node(env, received(count < 1 ? -1 : number_of(env, argument)));
 }
 
 static napi_value await_input(napi_env env, napi_callback_info info) {
   size_t count = 2;
   napi_value arguments[2] = {NULL, NULL};
   napi_get_cb_info(env, info, &count, arguments, NULL, NULL);
-  if (count < 2) return answer(env, -EINVAL);
-  return answer(env, waited(number(env, arguments[0]), number(env, arguments[1])));
+  if (count < 2) return number_to_node(env, -EINVAL);
+  return number_to_node(env, waited(number_of(env, arguments[0]), number_of(env, arguments[1])));
 }
 
 static napi_value listen_at(napi_env env, napi_callback_info info) {
@@ -102,22 +90,23 @@ static napi_value listen_at(napi_env env, napi_callback_info info) {
   napi_value argument = NULL;
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   napi_get_cb_info(env, info, &count, &argument, NULL, NULL);
-  if (count < 1 || napi_get_value_string_utf8(env, argument, NULL, 0, &length) != 0) return answer(env, -EINVAL);
-  if (length >= sizeof address.sun_path) return answer(env, -ENAMETOOLONG);
+  if (count < 1 || napi_get_value_string_utf8(env, argument, NULL, 0, &length) != 0)
+    return number_to_node(env, -EINVAL);
+  if (length >= sizeof address.sun_path) return number_to_node(env, -ENAMETOOLONG);
   napi_get_value_string_utf8(env, argument, address.sun_path, sizeof address.sun_path, &length);
   int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (listener < 0) return answer(env, -errno);
+  if (listener < 0) return number_to_node(env, -errno);
   if (bind(listener, (struct sockaddr *)&address, sizeof address) == 0 && listen(listener, 128) == 0)
-    return answer(env, listener);
+    return number_to_node(env, listener);
   int failed = -errno;
   close(listener);
-  return answer(env, failed);
+  return number_to_node(env, failed);
 }
 
 /* Of libuv, which is part of Node; its handles are known by their size alone. */
 enum { uv_poll_kind = 8, uv_readable = 1, uv_disconnect = 4 };
 extern size_t uv_handle_size(int kind);
-extern int uv_poll_init(void *loop, void *handle, int descriptor);
+extern int uv_poll_init(struct uv_loop_s *loop, void *handle, int descriptor);
 extern int uv_poll_start(void *handle, int events, void (*called)(void *handle, int status, int events));
 extern int uv_poll_stop(void *handle);
 extern void uv_unref(void *handle);
@@ -128,7 +117,7 @@ extern void *uv_handle_get_data(const void *handle);
 struct watch {
   napi_env env;
   napi_ref callback;
-  void *context;
+  napi_async_context context;
   int stopped;
 };
 
@@ -159,29 +148,29 @@ static napi_value stop_watching(napi_env env, napi_callback_info info) {
   void *handle = NULL;
   napi_get_cb_info(env, info, NULL, NULL, NULL, &handle);
   struct watch *watch = uv_handle_get_data(handle);
-  if (watch->stopped) return answer(env, 0);
+  if (watch->stopped) return number_to_node(env, 0);
   watch->stopped = 1;
   uv_poll_stop(handle);
   uv_close(handle, closed);
-  return answer(env, 0);
+  return number_to_node(env, 0);
 }
 
 static napi_value watch_input(napi_env env, napi_callback_info info) {
   size_t count = 2;
   napi_value arguments[2] = {NULL, NULL};
   napi_get_cb_info(env, info, &count, arguments, NULL, NULL);
-  void *loop = NULL;
-  if (count < 2 || napi_get_uv_event_loop(env, &loop) != 0) return answer(env, -EINVAL);
+  struct uv_loop_s *loop = NULL;
+  if (count < 2 || napi_get_uv_event_loop(env, &loop) != 0) return number_to_node(env, -EINVAL);
   struct watch *watch = calloc(1, sizeof *watch);
   void *handle = calloc(1, uv_handle_size(uv_poll_kind));
   napi_value name = NULL, stop = NULL;
   napi_create_string_utf8(env, "ctx.watch", 9, &name);
   int failed = !watch || !handle ? -ENOMEM : 0;
-  if (!failed) failed = uv_poll_init(loop, handle, number(env, arguments[0]));
+  if (!failed) failed = uv_poll_init(loop, handle, number_of(env, arguments[0]));
   if (failed) {
     free(watch);
     free(handle);
-    return answer(env, failed);
+    return number_to_node(env, failed);
   }
   watch->env = env;
   uv_handle_set_data(handle, watch);
@@ -193,17 +182,4 @@ static napi_value watch_input(napi_env env, napi_callback_info info) {
   return stop;
 }
 
-napi_value napi_register_module_v1(napi_env env, napi_value exports) {
-  napi_value function = NULL;
-  napi_create_function(env, "pair", 4, pair, NULL, &function);
-  napi_set_named_property(env, exports, "pair", function);
-  napi_create_function(env, "receive", 7, receive, NULL, &function);
-  napi_set_named_property(env, exports, "receive", function);
-  napi_create_function(env, "wait", 4, await_input, NULL, &function);
-  napi_set_named_property(env, exports, "wait", function);
-  napi_create_function(env, "listen", 6, listen_at, NULL, &function);
-  napi_set_named_property(env, exports, "listen", function);
-  napi_create_function(env, "watch", 5, watch_input, NULL, &function);
-  napi_set_named_property(env, exports, "watch", function);
-  return exports;
-}
+EXPORTS({"pair", pair}, {"receive", receive}, {"wait", await_input}, {"listen", listen_at}, {"watch", watch_input})

@@ -33,7 +33,9 @@ struct new_address {
 static void add_address(int netlink, int interface, int family, const void *address, size_t length) {
   struct new_address message = {
       .header = {.nlmsg_type = RTM_NEWADDR, .nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_EXCL},
-      .about = {.ifa_family = (uint8_t)family, .ifa_prefixlen = (uint8_t)(8 * length), .ifa_scope = RT_SCOPE_HOST,
+      .about = {.ifa_family = (uint8_t)family,
+                .ifa_prefixlen = (uint8_t)(8 * length),
+                .ifa_scope = RT_SCOPE_HOST,
                 .ifa_index = (uint32_t)interface},
       .attribute = {.rta_type = IFA_LOCAL, .rta_len = (unsigned short)RTA_LENGTH(length)},
   };

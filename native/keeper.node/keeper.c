@@ -15,7 +15,7 @@
  * endWhenIdle(code)          ends it when nothing is left to do, as Node does
  */
 #include "calls.h"
-#include "node-api.h"
+#include "exports.h"
 #include "process.h"
 
 #include <errno.h>
@@ -32,17 +32,6 @@ enum { HEAD = sizeof(int32_t) + 1, IOPRIO_WHO_PROCESS = 1 };
 
 static struct asking asking = {.connection = -1};
 
-static int32_t number(napi_env env, napi_value value) {
-  int32_t result = -1;
-  return napi_get_value_int32(env, value, &result) == 0 ? result : -1;
-}
-
-static napi_value answer(napi_env env, int32_t value) {
-  napi_value result = NULL;
-  napi_create_int32(env, value, &result);
-  return result;
-}
-
 static size_t arguments(napi_env env, napi_callback_info info, napi_value *values, size_t most) {
   size_t count = most;
   napi_get_cb_info(env, info, &count, values, NULL, NULL);
@@ -55,20 +44,20 @@ static napi_value listen_now(napi_env env, napi_callback_info info) {
   size_t length = 0;
   if (arguments(env, info, values, 2) != 2 ||
       napi_get_value_string_utf8(env, values[1], name, sizeof name, &length) != 0)
-    return answer(env, -EINVAL);
-  return answer(env, -calls_listen(number(env, values[0]), name));
+    return number_to_node(env, -EINVAL);
+  return number_to_node(env, -calls_listen(number_of(env, values[0]), name));
 }
 
 static napi_value hold(napi_env env, napi_callback_info info) {
   napi_value value;
-  if (arguments(env, info, &value, 1) != 1) return answer(env, -EINVAL);
-  return answer(env, fcntl(number(env, value), F_SETFD, FD_CLOEXEC) == 0 ? 0 : -errno);
+  if (arguments(env, info, &value, 1) != 1) return number_to_node(env, -EINVAL);
+  return number_to_node(env, fcntl(number_of(env, value), F_SETFD, FD_CLOEXEC) == 0 ? 0 : -errno);
 }
 
 static napi_value close_now(napi_env env, napi_callback_info info) {
   (void)info;
   calls_close();
-  return answer(env, 0);
+  return number_to_node(env, 0);
 }
 
 static void settle(pid_t process) {
@@ -97,26 +86,26 @@ static napi_value next(napi_env env, napi_callback_info info) {
   void *bytes = NULL;
   size_t room = 0;
   if (arguments(env, info, values, 2) != 2 || napi_get_buffer_info(env, values[0], &bytes, &room) != 0 || room <= HEAD)
-    return answer(env, -EINVAL);
+    return number_to_node(env, -EINVAL);
   settle(0);
-  const enum next what = calls_next(number(env, values[1]), &asking);
+  const enum next what = calls_next(number_of(env, values[1]), &asking);
   if (what != NEXT_REQUEST) {
     asking.connection = -1;
-    return answer(env, what == NEXT_STOP ? -EINTR : 0);
+    return number_to_node(env, what == NEXT_STOP ? -EINTR : 0);
   }
   const int32_t size = read_request(bytes, room);
   if (size < 0) settle(0);
-  return answer(env, size < 0 ? 0 : size);
+  return number_to_node(env, size < 0 ? 0 : size);
 }
 
 static napi_value refuse(napi_env env, napi_callback_info info) {
   (void)info;
   settle(0);
-  return answer(env, 0);
+  return number_to_node(env, 0);
 }
 
 static pid_t copy(napi_env env) {
-  void *loop = NULL;
+  struct uv_loop_s *loop = NULL;
   return napi_get_uv_event_loop(env, &loop) == 0 ? process_copy(loop) : -1;
 }
 
@@ -125,80 +114,67 @@ static napi_value take(napi_env env, napi_callback_info info) {
   void *bytes = NULL;
   size_t room = 0;
   if (arguments(env, info, values, 3) != 3 || napi_get_buffer_info(env, values[0], &bytes, &room) != 0)
-    return answer(env, -EINVAL);
-  const int32_t from = number(env, values[1]), to = number(env, values[2]);
+    return number_to_node(env, -EINVAL);
+  const int32_t from = number_of(env, values[1]), to = number_of(env, values[2]);
   if (asking.connection < 0 || from < 0 || to < from || (size_t)to > room ||
       (to > from && ((char *)bytes)[to - 1] != 0))
-    return answer(env, -EINVAL);
+    return number_to_node(env, -EINVAL);
   const pid_t process = copy(env);
   if (process == 0)
     process_become(&asking, (const char *)bytes + from, (size_t)(to - from));
   else
     settle(process);
-  return answer(env, process < 0 ? -EAGAIN : process);
+  return number_to_node(env, process < 0 ? -EAGAIN : process);
 }
 
 static napi_value running(napi_env env, napi_callback_info info) {
   (void)info;
-  return answer(env, calls_running());
+  return number_to_node(env, calls_running());
 }
 
 static napi_value priority(napi_env env, napi_callback_info info) {
   napi_value value;
-  if (arguments(env, info, &value, 1) != 1) return answer(env, -EINVAL);
-  const long found = syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, number(env, value));
-  return answer(env, found < 0 ? -errno : (int32_t)found);
+  if (arguments(env, info, &value, 1) != 1) return number_to_node(env, -EINVAL);
+  const long found = syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, number_of(env, value));
+  return number_to_node(env, found < 0 ? -errno : (int32_t)found);
 }
 
 static napi_value try_now(napi_env env, napi_callback_info info) {
   (void)info;
   const pid_t process = copy(env);
   if (process == 0) calls_forget();
-  return answer(env, process < 0 ? -EAGAIN : process);
+  return number_to_node(env, process < 0 ? -EAGAIN : process);
 }
 
 static napi_value tried(napi_env env, napi_callback_info info) {
   napi_value values[2];
   int status = 0;
-  if (arguments(env, info, values, 2) != 2) return answer(env, -EINVAL);
-  const pid_t process = number(env, values[0]);
+  if (arguments(env, info, values, 2) != 2) return number_to_node(env, -EINVAL);
+  const pid_t process = number_of(env, values[0]);
   struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, process, 0), .events = POLLIN};
-  if (process <= 0 || end.fd < 0) return answer(env, -EINVAL);
-  const bool ended = poll(&end, 1, number(env, values[1])) == 1;
+  if (process <= 0 || end.fd < 0) return number_to_node(env, -EINVAL);
+  const bool ended = poll(&end, 1, number_of(env, values[1])) == 1;
   close(end.fd);
   if (!ended) kill(process, SIGKILL);
-  if (waitpid(process, &status, 0) != process) return answer(env, -errno);
-  if (!ended) return answer(env, -ETIME);
-  return answer(env, WIFEXITED(status) ? WEXITSTATUS(status) : -ECHILD);
+  if (waitpid(process, &status, 0) != process) return number_to_node(env, -errno);
+  if (!ended) return number_to_node(env, -ETIME);
+  return number_to_node(env, WIFEXITED(status) ? WEXITSTATUS(status) : -ECHILD);
 }
 
 static napi_value end(napi_env env, napi_callback_info info) {
   napi_value value;
-  process_end(arguments(env, info, &value, 1) == 1 ? number(env, value) & 0xff : 70);
+  process_end(arguments(env, info, &value, 1) == 1 ? number_of(env, value) & 0xff : 70);
 }
 
 static napi_value end_when_idle(napi_env env, napi_callback_info info) {
   napi_value value;
-  void *loop = NULL;
-  const int code = arguments(env, info, &value, 1) == 1 ? number(env, value) & 0xff : 70;
+  struct uv_loop_s *loop = NULL;
+  const int code = arguments(env, info, &value, 1) == 1 ? number_of(env, value) & 0xff : 70;
   if (napi_get_uv_event_loop(env, &loop) != 0) process_end(code);
   process_end_when_idle(loop, code);
-  return answer(env, 0);
+  return number_to_node(env, 0);
 }
 
-napi_value napi_register_module_v1(napi_env env, napi_value exports) {
-  static const struct {
-    const char *name;
-    napi_callback call;
-  } functions[] = {
-      {"hold", hold},     {"listen", listen_now}, {"close", close_now}, {"next", next},
-      {"refuse", refuse}, {"take", take},         {"running", running}, {"priority", priority},
-      {"try", try_now},   {"tried", tried},       {"end", end},         {"endWhenIdle", end_when_idle},
-  };
-  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-    napi_value function = NULL;
-    napi_create_function(env, functions[i].name, strlen(functions[i].name), functions[i].call, NULL, &function);
-    napi_set_named_property(env, exports, functions[i].name, function);
-  }
-  return exports;
-}
+EXPORTS({"hold", hold}, {"listen", listen_now}, {"close", close_now}, {"next", next}, {"refuse", refuse},
+        {"take", take}, {"running", running}, {"priority", priority}, {"try", try_now}, {"tried", tried}, {"end", end},
+        {"endWhenIdle", end_when_idle})

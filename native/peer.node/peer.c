@@ -3,7 +3,7 @@
  * and the groups of this process when it connected, EPERM where it was somebody else, and another errno where the
  * kernel does not say.
  */
-#include "node-api.h"
+#include "exports.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -63,9 +63,4 @@ static napi_value answer(napi_env env, napi_callback_info info) {
   return result;
 }
 
-napi_value napi_register_module_v1(napi_env env, napi_value exports) {
-  napi_value function = NULL;
-  napi_create_function(env, "isSelf", 6, answer, NULL, &function);
-  napi_set_named_property(env, exports, "isSelf", function);
-  return exports;
-}
+EXPORTS({"isSelf", answer})

@@ -10,7 +10,7 @@
  *
  * wait(process) waits for its end and returns its status as the kernel has it, or an errno below zero.
  */
-#include "node-api.h"
+#include "exports.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -170,11 +170,4 @@ static napi_value wait_now(napi_env env, napi_callback_info info) {
   return result;
 }
 
-napi_value napi_register_module_v1(napi_env env, napi_value exports) {
-  napi_value function = NULL;
-  napi_create_function(env, "start", 5, start, NULL, &function);
-  napi_set_named_property(env, exports, "start", function);
-  napi_create_function(env, "wait", 4, wait_now, NULL, &function);
-  napi_set_named_property(env, exports, "wait", function);
-  return exports;
-}
+EXPORTS({"start", start}, {"wait", wait_now})

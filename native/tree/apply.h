@@ -40,7 +40,7 @@ struct apply {
   struct found looked_at; /* of the place at hand */
   const char *action;
   struct stat status; /* of the entry in the layers that was put last */
-  struct stat above; /* of the directory it is in, as long as only files are put there */
+  struct stat above;  /* of the directory it is in, as long as only files are put there */
   bool knows_above;
   struct dated *dated;
   size_t dated_count, dated_room;

@@ -13,7 +13,17 @@ const libraryFlags = ['-shared', '-fPIC', '-fvisibility=hidden'];
 // What these read may be hostile. Together with the random addresses of static-pie a start costs about 0.04 ms more.
 const hardening = ['-fstack-protector-strong', '-D_FORTIFY_SOURCE=3', '-Wl,-z,relro,-z,now'];
 const warnings = ['-Wall', '-Wextra', '-Werror', '-Wshadow'];
-const flags = ['-std=gnu11', '-O2', '-pthread', '-D_GNU_SOURCE', ...warnings, ...hardening, '-Inative'];
+const flags = [
+  '-std=gnu11',
+  '-O2',
+  '-pthread',
+  '-D_GNU_SOURCE',
+  ...warnings,
+  ...hardening,
+  '-Inative',
+  '-isystem',
+  'node_modules/node-api-headers/include',
+];
 
 export const nativePrograms = {
   name: 'native',

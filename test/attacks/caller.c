@@ -125,8 +125,8 @@ static int noise(void) {
   static const struct {
     const char *bytes;
     size_t size;
-  } texts[] = {{"\0\0\0\0", 4},           {"\377\377\377\377R", 5}, {"\1\0\0\0C", 5},
-               {"\5\0\0\0Rabcd", 9},      {"\2\0\0\0D\0", 6},       {"GET / HTTP/1.1\r\n\r\n", 18},
+  } texts[] = {{"\0\0\0\0", 4},           {"\377\377\377\377R", 5},  {"\1\0\0\0C", 5},
+               {"\5\0\0\0Rabcd", 9},      {"\2\0\0\0D\0", 6},        {"GET / HTTP/1.1\r\n\r\n", 18},
                {"\7\0\0\0Rab\0c\0x", 11}, {"\1\0\0\0R\1\0\0\0R", 10}};
   for (size_t each = 0; each < sizeof texts / sizeof *texts; each++) {
     int owner = connected(view);
