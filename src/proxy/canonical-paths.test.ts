@@ -3,8 +3,9 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { canonicalAncestor } from '../base/canonical-path.js';
 import { hasCode } from '../base/errno.js';
-import { canonicalAncestor, canonicalPaths } from './canonical-paths.js';
+import { canonicalPaths } from './canonical-paths.js';
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), 'ctx-canonical-')));
 after(() => rmSync(base, { recursive: true }));

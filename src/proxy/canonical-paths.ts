@@ -2,9 +2,10 @@
  * Paths as people and files name them, made canonical once, as the kernel would: `a/link/..` is the parent of where the
  * link leads. Whatever compares or mounts paths afterwards takes what comes out of here.
  */
-import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { posix } from 'node:path';
-import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { canonicalPath } from '../base/canonical-path.js';
+import { ErrnoError } from '../base/errno.js';
 import type { Link } from '../jail/plan.js';
 
 export interface CanonicalPaths {
@@ -13,57 +14,6 @@ export interface CanonicalPaths {
   readonly links: readonly Link[];
   /** As they were given: missing, or not ours to see. */
   readonly skipped: readonly string[];
-}
-
-function isMissing(error: unknown): boolean {
-  return hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR') || hasCode(error, 'EACCES');
-}
-
-/** Undefined where nothing stands there that we may see. */
-export function canonicalPath(path: string): string | undefined {
-  try {
-    // Most of what is asked for is not there, and an exception costs more than a look.
-    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
-    // Not Node's own walk: that one takes `..` off the text before it looks at links.
-    return realpathSync.native(path);
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw fromSystemError(error, 'resolve the path', path);
-  }
-}
-
-function linkTarget(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch (error) {
-    if (isMissing(error) || hasCode(error, 'EINVAL')) return undefined;
-    throw fromSystemError(error, 'readlink', path);
-  }
-}
-
-/** As many as the kernel follows. */
-const mostLinks = 40;
-
-/**
- * The canonical path of what exists, and below it the rest as it was written; for files that are yet to be made. A link
- * that leads to nothing is followed too: writing to it makes what it leads to.
- */
-export function canonicalAncestor(path: string, links = 0): string {
-  if (links > mostLinks) {
-    throw new ErrnoError('ELOOP', { operation: 'resolve the path', path, reason: 'it leads through too many links' });
-  }
-  let rest = '';
-  for (let at = path; ; at = posix.dirname(at)) {
-    const found = canonicalPath(at);
-    if (found !== undefined) return rest === '' ? found : posix.join(found, rest);
-    const target = linkTarget(at);
-    if (target !== undefined) {
-      const directory = canonicalPath(posix.dirname(at)) ?? posix.dirname(at);
-      return canonicalAncestor(`${absolutePath(target, directory)}${rest === '' ? '' : `/${rest}`}`, links + 1);
-    }
-    if (at === '/') return path;
-    rest = posix.join(posix.basename(at), rest);
-  }
 }
 
 function linksOn(path: string): Link[] {
@@ -83,8 +33,8 @@ function linksOn(path: string): Link[] {
 }
 
 /**
- * A link says where to go in the name of whoever made it: another user's may only lead to what is theirs, or root's ctx would
- * read and write for them where they may not. As the kernel's `protected_symlinks`, everywhere.
+ * A link of another user may only lead to what is theirs. Otherwise root's ctx would read and write for them what they may not:
+ * the kernel's `protected_symlinks`, in every directory.
  */
 export function refuseForeignLinks(path: string, uid: number): void {
   for (const { path: named, target } of linksOn(path)) {

@@ -1,6 +1,6 @@
 /** Paths as somebody in a directory means them, named as a fork's changes are: relative to the workspace, or in full. */
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { canonicalAncestor } from '../proxy/canonical-paths.js';
+import { canonicalAncestor } from '../base/canonical-path.js';
 import type { Place } from '../proxy/host.js';
 
 /** Undefined outside of the workspace. */

@@ -1,9 +1,10 @@
 /** What an operator does with a vault as a whole: list, look, check, merge, collect, export, delete. */
 import { closeSync, existsSync, readdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { canonicalAncestor } from '../base/canonical-path.js';
 import { ErrnoError } from '../base/errno.js';
 import { liveOutputMilliseconds } from '../base/limits/commands.js';
-import { canonicalAncestor, refuseForeignLinks } from '../proxy/canonical-paths.js';
+import { refuseForeignLinks } from '../proxy/canonical-paths.js';
 import { type Host, placeOf } from '../proxy/host.js';
 import { dropOldOutputs } from '../proxy/report/output-file.js';
 import type { Undone, UndoRequest } from '../vault/apply/undo-apply.js';

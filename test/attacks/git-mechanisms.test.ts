@@ -16,6 +16,7 @@ const always = new Set([
   ...['a bare repository whose directory has a newline', 'a script that yours has as filter.clean', 'info/exclude'],
   ...['hooks in your home that are the workspace’s', 'a removed pushurl', 'a pipe in place of HEAD', 'skip-worktree'],
   ...['hooks that a nested repository of yours names beside it', 'assume-unchanged'],
+  'a file that yours includes by a link to nothing yet',
   ...['a script with a space in its name that yours has as core.fsmonitor, in quotes'],
 ]);
 const random = randomFrom(testSeed);

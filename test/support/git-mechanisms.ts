@@ -232,6 +232,12 @@ const obeyed: readonly Mechanism[] = [
     use: look,
   },
   {
+    name: 'a file that yours includes by a link to nothing yet',
+    prepare: 'ln -s ../later.inc .git/more; git config include.path more',
+    plant: `printf '[core]\\n\\tfsmonitor = touch %s; false\\n' "$RAN" > later.inc`,
+    use: look,
+  },
+  {
     name: 'hooks that your config.worktree names',
     prepare:
       'git config extensions.worktreeConfig true; mkdir wh; printf "[core]\\n\\thooksPath = wh\\n" > .git/config.worktree',

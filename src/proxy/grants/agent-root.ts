@@ -12,9 +12,9 @@ import { contains } from '../../authority/absolute-path.js';
 import type { Agent } from '../../authority/agent.js';
 import type { Mount } from '../../authority/mount.js';
 import { surfaceMountOptions } from '../../authority/surface-mounts.js';
+import { canonicalPath } from '../../base/canonical-path.js';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
 import type { Link } from '../../jail/plan.js';
-import { canonicalPath } from '../canonical-paths.js';
 import { checkedPlace } from './surface-at.js';
 
 /** What every jail has of its own. */

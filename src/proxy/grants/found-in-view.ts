@@ -5,7 +5,8 @@
 import { type BigIntStats, lstatSync, readlinkSync } from 'node:fs';
 import { posix } from 'node:path';
 import { contains } from '../../authority/absolute-path.js';
-import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import { fromSystemError, hasCode } from '../../base/errno.js';
+import { isLast, walkPath } from '../../base/walk-path.js';
 import { frozenTrees } from '../../vault/fork-trees.js';
 import { rootKey, workspaceRoot } from '../../vault/store/layout.js';
 import type { TreeContent } from '../../vault/tree/tree.js';
@@ -36,9 +37,6 @@ export interface FoundInView {
   readonly way: readonly (readonly [path: string, entry: FoundEntry])[];
 }
 
-/** As many as the kernel follows. */
-const mostLinks = 40;
-
 /** The jail makes what leads to the target of a mount, where the host has nothing. */
 const leadingDirectory: FoundEntry = { type: 'directory', mode: 0o755, uid: 0, gid: 0, target: '', inFork: false };
 
@@ -68,53 +66,42 @@ function onHost(path: string, inFork: boolean): FoundEntry | undefined {
   }
 }
 
+function parentsOf(path: string): string[] {
+  const parents: string[] = [];
+  for (let at = path; at !== '/'; ) {
+    at = posix.dirname(at);
+    parents.push(at);
+  }
+  return parents;
+}
+
 /** `isServed`: whether a path is in a tree that no one has opened yet. */
 function walkThrough(look: Look, isServed: (path: string) => boolean, start: string): FoundInView {
-  const pending = start.split('/');
-  const isDirectoryMeant = /\/\.{0,2}$/.test(start);
-  const top = look('/');
-  const way: [string, FoundEntry][] = top === undefined ? [] : [['/', top]];
-  let at = '/';
-  for (let links = 0; ; ) {
-    const part = pending.shift();
-    if (part === undefined) break;
-    if (part === '' || part === '.') continue;
-    if (part === '..') {
-      if (at !== '/') way.shift();
-      at = posix.dirname(at);
-      continue;
-    }
-    const path = posix.join(at, part);
-    const whole = posix.join(path, ...pending);
-    if (isServed(path) && isServed(whole)) return { path: whole, entry: inTree, above: inTree, way: [] };
-    const isLast = pending.every((rest) => rest === '' || rest === '.');
-    const entry = look(path);
-    if (entry?.type === 'symlink') {
-      links += 1;
-      if (links > mostLinks) {
-        const reason = 'it leads through too many links';
-        throw new ErrnoError('ELOOP', { operation: 'resolve the path', path: start, reason });
-      }
-      if (entry.target.startsWith('/')) {
-        at = '/';
-        way.splice(0, way.length - 1);
-      }
-      pending.unshift(...entry.target.split('/'));
-      continue;
-    }
-    const above = way[0]?.[1];
-    if (isLast) {
-      // No file can be made by such a name either.
-      if (isDirectoryMeant && entry?.type !== 'directory') return { path, entry: undefined, above: undefined, way };
-      return { path, entry, above, way };
-    }
-    if (entry?.type !== 'directory') {
-      return { path: posix.join(path, ...pending), entry: undefined, above: undefined, way };
-    }
-    way.unshift([path, entry]);
-    at = path;
+  const seen = new Map([['/', look('/')]]);
+  const wayTo = (path: string) =>
+    parentsOf(path).flatMap((each): [string, FoundEntry][] => {
+      const entry = seen.get(each);
+      return entry === undefined ? [] : [[each, entry]];
+    });
+  const walk = walkPath(start);
+  let next = walk.next();
+  while (next.done !== true) {
+    const { place, rest } = next.value;
+    const whole = posix.join(place, ...rest);
+    if (isServed(place) && isServed(whole)) return { path: whole, entry: inTree, above: inTree, way: [] };
+    const entry = look(place);
+    seen.set(place, entry);
+    const isWay = entry?.type === 'directory' || entry?.type === 'symlink';
+    if (!isWay && !isLast(next.value)) return { path: whole, entry: undefined, above: undefined, way: wayTo(place) };
+    if (entry?.type === 'symlink') next = walk.next({ link: entry.target });
+    else next = walk.next(entry === undefined ? 'nothing' : 'something');
   }
-  return { path: at, entry: way[0]?.[1], above: way[1]?.[1], way: way.slice(1) };
+  const { path } = next.value;
+  const entry = seen.get(path);
+  const way = wayTo(path);
+  // By a name that ends as a directory's does, no file can be made either.
+  if (/\/\.{0,2}$/.test(start) && entry?.type !== 'directory') return { path, entry: undefined, above: undefined, way };
+  return { path, entry, above: way[0]?.[1], way };
 }
 
 /** Of one root of the fork: what its layers show at paths, where that is not what they show of the person's own. */

@@ -19,10 +19,10 @@ import {
   signingSettings,
 } from '../../authority/git-settings.js';
 import { isKeptSecret } from '../../authority/program-paths.js';
+import { canonicalPath } from '../../base/canonical-path.js';
 import { fromSystemError, hasCode } from '../../base/errno.js';
 import { gitConfigurationBytes, gitConfigurationFiles } from '../../base/limits/store.js';
 import { visible } from '../../base/visible-text.js';
-import { canonicalPath } from '../canonical-paths.js';
 
 export interface GitSettings {
   /** Files to show, as they are named: read-only. */

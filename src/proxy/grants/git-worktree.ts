@@ -5,9 +5,9 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { contains } from '../../authority/absolute-path.js';
+import { canonicalPath } from '../../base/canonical-path.js';
 import { fromSystemError, hasCode } from '../../base/errno.js';
 import { readSmallFile } from '../../base/small-file.js';
-import { canonicalPath } from '../canonical-paths.js';
 
 /** Longer than any path, shorter than anything that is no such file. */
 const mostBytes = 16 * 1024;

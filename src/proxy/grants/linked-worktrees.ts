@@ -5,10 +5,10 @@
  */
 import { lstatSync, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import { canonicalPath } from '../../base/canonical-path.js';
 import { hasCode } from '../../base/errno.js';
 import { readSmallFile } from '../../base/small-file.js';
 import type { SharedPath } from '../../jail/plan.js';
-import { canonicalPath } from '../canonical-paths.js';
 
 /** Longer than any path, shorter than anything that is no such file. */
 const mostBytes = 16 * 1024;

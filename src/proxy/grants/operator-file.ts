@@ -9,11 +9,11 @@ import { kindOfSource, type Mount } from '../../authority/mount.js';
 import { type OperatorMounts, operatorMounts } from '../../authority/operator-mounts.js';
 import { accessTo, decidingEntry, type Surface, surfaceEntries } from '../../authority/surface.js';
 import { mergeMounts, surfaceMountOptions } from '../../authority/surface-mounts.js';
+import { canonicalPath } from '../../base/canonical-path.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { controlTextCharacters } from '../../base/limits/objects.js';
 import { visible } from '../../base/visible-text.js';
 import { parseWholeSpecification } from '../../vfs/specification.js';
-import { canonicalPath } from '../canonical-paths.js';
 import type { Host } from '../host.js';
 import { checkedPlace, variablesOf } from './surface-at.js';
 

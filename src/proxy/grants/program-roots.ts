@@ -8,9 +8,9 @@ import { posix } from 'node:path';
 import { contains } from '../../authority/absolute-path.js';
 import { javaReads, linkedReads, type ProgramPaths } from '../../authority/program-paths.js';
 import { systemDirectories } from '../../authority/system-profile.js';
+import { canonicalPath } from '../../base/canonical-path.js';
 import { fromSystemError, hasCode } from '../../base/errno.js';
 import { programLinks } from '../../base/limits/objects.js';
-import { canonicalPath } from '../canonical-paths.js';
 
 function linksIn(directory: string): readonly string[] {
   try {

@@ -9,13 +9,13 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ProjectDefaults } from '../../authority/project-file.js';
 import { readWholeJson, writeFileAtomic } from '../../base/atomic-file.js';
+import { canonicalPath } from '../../base/canonical-path.js';
 import { identityOf } from '../../base/directory-identity.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { projectFileBytes } from '../../base/limits/objects.js';
 import { sha256 } from '../../base/sha256.js';
 import { readSmallFile } from '../../base/small-file.js';
 import { storePaths, vaultId } from '../../vault/store/layout.js';
-import { canonicalPath } from '../canonical-paths.js';
 import type { Host } from '../host.js';
 
 type TrustHost = Pick<Host, 'store'>;

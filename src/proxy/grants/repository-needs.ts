@@ -6,11 +6,11 @@
 import { posix } from 'node:path';
 import { contains } from '../../authority/absolute-path.js';
 import { gitKey, gitPath, parseGitSettings } from '../../authority/git-settings.js';
+import { canonicalPath } from '../../base/canonical-path.js';
 import { hasCode } from '../../base/errno.js';
 import { gitConfigurationBytes } from '../../base/limits/store.js';
 import { readSmallFile } from '../../base/small-file.js';
 import { visible } from '../../base/visible-text.js';
-import { canonicalPath } from '../canonical-paths.js';
 
 /** More than any repository has. */
 const mostAlternates = 16;

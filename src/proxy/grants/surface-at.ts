@@ -12,11 +12,12 @@ import {
   type PathEnvironment,
   pathEnvironment,
 } from '../../authority/tooling-paths.js';
+import { canonicalPath } from '../../base/canonical-path.js';
 import { ErrnoError } from '../../base/errno.js';
 import { visible } from '../../base/visible-text.js';
 import type { Link } from '../../jail/plan.js';
 import { systemView } from '../../jail/system-view.js';
-import { absolutePath, canonicalPath, canonicalPaths, refuseForeignLinks } from '../canonical-paths.js';
+import { absolutePath, canonicalPaths, refuseForeignLinks } from '../canonical-paths.js';
 import type { Host, Place } from '../host.js';
 import { type GitSettings, gitSettingsAt } from './git-settings-at.js';
 import { programRoots } from './program-roots.js';

@@ -3,10 +3,10 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { contains } from '../../authority/absolute-path.js';
 import { parseWorkspace, type WorkspaceFile } from '../../authority/workspace-file.js';
+import { canonicalPath } from '../../base/canonical-path.js';
 import { fromSystemError, hasCode } from '../../base/errno.js';
 import { workspaceFileBytes } from '../../base/limits/store.js';
 import { readSmallFile } from '../../base/small-file.js';
-import { canonicalPath } from '../canonical-paths.js';
 
 export interface WorkspaceMetadata {
   readonly directory: string | undefined;

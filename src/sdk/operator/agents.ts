@@ -9,6 +9,7 @@ import { parseHostPort } from '../../authority/network.js';
 import { printGrant } from '../../authority/permission.js';
 import { makePolicy } from '../../authority/policy.js';
 import type { Json } from '../../base/canonical-json.js';
+import { canonicalPath } from '../../base/canonical-path.js';
 import { ErrnoError } from '../../base/errno.js';
 import { readAgent } from '../../objects/agent.js';
 import {
@@ -21,7 +22,6 @@ import {
 } from '../../objects/granted-texts.js';
 import { type LocatedObject, readControlText, requireObject, writeControlText } from '../../objects/object-store.js';
 import { printSupervised } from '../../objects/supervised.js';
-import { canonicalPath } from '../../proxy/canonical-paths.js';
 import { excessOf } from '../../proxy/grants/line-authority.js';
 import { checkedPlace } from '../../proxy/grants/surface-at.js';
 import type { Host } from '../../proxy/host.js';

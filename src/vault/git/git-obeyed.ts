@@ -4,6 +4,7 @@
  */
 import { mkdirSync, readdirSync, readlinkSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import { canonicalAncestor } from '../../base/canonical-path.js';
 import { gitConfigurationFiles, gitTextBytes } from '../../base/limits/store.js';
 import { encodePath } from '../../base/path-bytes.js';
 import { readSmallFile } from '../../base/small-file.js';
@@ -62,15 +63,12 @@ function parse(output: Buffer, link: string, directory: string): readonly Listed
   return found;
 }
 
-/** The path without links, as far as anything stands there. */
+/** Where it leads, also where nothing is there yet: the fork could make that. */
 function resolved(path: string): string {
-  for (let at = path, rest = ''; ; at = posix.dirname(at)) {
-    try {
-      return posix.join(realpathSync.native(at), rest);
-    } catch {
-      if (at === '/') return path;
-      rest = posix.join(posix.basename(at), rest);
-    }
+  try {
+    return canonicalAncestor(path);
+  } catch {
+    return path;
   }
 }
 

@@ -1,0 +1,45 @@
+/** Paths of the host without links, as the kernel would walk them: `a/link/..` is the parent of where the link leads. */
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { fromSystemError, hasCode } from './errno.js';
+import { type AtPlace, walkPath } from './walk-path.js';
+
+function isMissing(error: unknown): boolean {
+  return hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR') || hasCode(error, 'EACCES');
+}
+
+/** Undefined where there is nothing that we may see. */
+export function canonicalPath(path: string): string | undefined {
+  try {
+    // Most of what is asked for is not there, and an exception costs more than a look.
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
+    // Not Node's own walk: that one takes `..` off the text before it looks at links.
+    return realpathSync.native(path);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw fromSystemError(error, 'resolve the path', path);
+  }
+}
+
+function lookAt(place: string): AtPlace {
+  try {
+    const about = lstatSync(place, { throwIfNoEntry: false });
+    if (about?.isSymbolicLink()) return { link: readlinkSync(place) };
+    return about === undefined ? 'nothing' : 'something';
+  } catch (error) {
+    if (isMissing(error)) return 'nothing';
+    throw fromSystemError(error, 'resolve the path', place);
+  }
+}
+
+/**
+ * The canonical path of what exists, and below it the rest as it was written; for files that are yet to be made. A link
+ * that leads to nothing is followed too: writing to it makes what it leads to.
+ */
+export function canonicalAncestor(path: string): string {
+  const found = canonicalPath(path);
+  if (found !== undefined) return found;
+  const walk = walkPath(path);
+  let next = walk.next();
+  while (next.done !== true) next = walk.next(lookAt(next.value.place));
+  return next.value.path;
+}
