@@ -30,9 +30,25 @@ export const rooms = {
   },
   audit: { change: ['src/audit/format.ts', 'src/audit/denials.ts', 'src/audit/redact.ts'], ask: ['src/audit/'] },
   jail: { change: ['plan', 'landlock', 'seccomp', 'id-maps'].map((name) => `src/jail/${name}.ts`), ask: ['src/jail/'] },
+  decisions: {
+    change: ['decision', 'decision-rule', 'approval', 'approval-binding'].map(
+      (name) => `src/proxy/approval/${name}.ts`,
+    ),
+    ask: ['src/proxy/approval/'],
+  },
   plans: {
     change: ['src/vault/apply/apply-plan.ts', 'src/vault/apply/held-units.ts'],
     ask: ['src/vault/apply/apply-plan', 'src/vault/apply/held-'],
+  },
+  vfs: {
+    change: [
+      ...['names', 'mount-table', 'mount-points', 'resolve', 'specification', 'locks', 'recorded-changes'].map(
+        (name) => `src/vfs/${name}.ts`,
+      ),
+      'src/guard/guard.ts',
+      'src/guard/quota.ts',
+    ],
+    ask: ['src/vfs/', 'src/guard/', 'test/vfs/paths'],
   },
 };
 
@@ -84,9 +100,7 @@ function tryRoom(name, sample, jobs) {
   if (sample < 100) console.log(`${name}: ${parts.length} parts of ${partLines} lines, CTX_TEST_SEED=${seed}`);
   const kept = join(dist, 'mutants');
   mkdirSync(kept, { recursive: true });
-  const tests = filesBelow(join(dist, 'js'), (path) => path.endsWith('.test.js'))
-    .filter((path) => ask.some((start) => path.startsWith(start)))
-    .map((path) => `dist/js/${path}`);
+  const tests = testsOf(name, ask);
   const report = join(kept, `${name}.json`);
   const settings = join(kept, `${name}.settings.json`);
   writeFileSync(
@@ -94,7 +108,11 @@ function tryRoom(name, sample, jobs) {
     JSON.stringify({
       mutate: parts,
       testRunner: 'tap',
-      plugins: [join(home, 'node_modules', '@stryker-mutator', 'tap-runner', 'dist', 'src', 'index.js')],
+      plugins: [
+        join(home, 'node_modules', '@stryker-mutator', 'tap-runner', 'dist', 'src', 'index.js'),
+        join(home, 'texts.mjs'),
+      ],
+      ignorers: ['texts'],
       tap: {
         testFiles: tests,
         nodeArgs: ['--test-reporter=tap', '-r', '{{hookFile}}', '{{testFile}}'],
@@ -119,6 +137,26 @@ function tryRoom(name, sample, jobs) {
   );
   run(join(home, 'node_modules', '.bin', 'stryker'), ['run', settings], root);
   return summary(name, JSON.parse(readFileSync(report, 'utf8')));
+}
+
+/**
+ * Unit tests in one process, since most of the time goes into starting one; then those that try many random cases, each alone. A
+ * change that the first notice never meets the others.
+ */
+function testsOf(name, ask) {
+  const found = filesBelow(join(dist, 'js'), (path) => path.endsWith('.test.js')).filter((path) =>
+    ask.some((start) => path.startsWith(start)),
+  );
+  const together = found.filter((path) => path.startsWith('src/'));
+  const joined = `dist/mutants-tests/${name}.js`;
+  const lines = together.map((path) => {
+    // With what it was made of, so that what is remembered of an older test does not count.
+    const digest = createHash('sha256').update(readFileSync(join(dist, 'js', path)));
+    return `import '../js/${path}'; // ${digest.digest('hex')}\n`;
+  });
+  mkdirSync(join(dist, 'mutants-tests'), { recursive: true });
+  writeFileSync(inCheckout(joined), lines.join(''));
+  return [joined, ...found.filter((path) => !together.includes(path)).map((path) => `dist/js/${path}`)];
 }
 
 function summary(name, { files }) {

@@ -125,6 +125,13 @@ export const table = [
     why: 'apply --dry-run would call a conflict a success',
     tests: ['e2e/vaults'],
   },
+  {
+    file: 'native/tree/put.c',
+    from: 'keep_access_list(place, to) ? 0777 : 0707);',
+    to: 'keep_access_list(place, to) ? 0777 : 0777);',
+    why: 'a file that loses its list of rights would give the group the most that the list gave to anybody',
+    tests: ['attacks/access-lists'],
+  },
   // A keeper, and whom it serves.
   {
     file: 'src/keeper/served-calls.ts',

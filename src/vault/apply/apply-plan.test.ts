@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { seeded } from '../../../test/property/seeded.js';
 import { clashing } from '../tree/clashing.js';
 import type { Change } from '../tree/tree.js';
-import { type ApplyChoices, type ConflictChoice, planApply, refuseBothSides } from './apply-plan.js';
+import { type ApplyChoices, type ConflictChoice, mayTouch, planApply, refuseBothSides } from './apply-plan.js';
 
 const name = fc.constantFrom('a', 'b', 'a-b', 'ab');
 const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));
@@ -175,7 +175,14 @@ describe('what stays takes with it what cannot be done without it', () => {
     assert.deepEqual(written({ conflicts: 'ours', ours: ['d'], theirs: ['d/b'] }), ['d/b/c']);
     assert.deepEqual(written({ conflicts: 'theirs', ours: ['.'], theirs: ['d/b/c'] }), ['d/b/c']);
     assert.deepEqual(planned(list, open, { ours: ['d/b'], theirs: ['d'] }).undecided, ['e']);
+    assert.deepEqual(
+      written({ conflicts: 'ours', ours: ['.'], theirs: ['e'] }),
+      ['e'],
+      'one letter holds less than all',
+    );
     assert.throws(() => refuseBothSides({ ours: ['d'], theirs: ['e', 'd'] }), { code: 'EINVAL', path: 'd' });
+    refuseBothSides({ ours: ['d'], theirs: ['e'] });
+    refuseBothSides({});
   });
 
   it('nothing is put into a directory that is not made', () => {
@@ -196,6 +203,104 @@ describe('what stays takes with it what cannot be done without it', () => {
     const { steps, leftOut } = planned(list, [], {});
     assert.deepEqual(steps, []);
     assert.deepEqual(leftOut.map(({ path }) => path).sort(), ['d', 'd/.ctx-0123456789abcdef.new']);
+  });
+});
+
+describe('what stays in the fork for another time', () => {
+  const file = (kind: Change['kind']) => (at: string) => change(at, kind);
+  const directory =
+    (kind: Change['kind'], content = true) =>
+    (at: string) =>
+      change(at, kind, { type: 'directory', content });
+  const makers = [
+    ...(['added', 'modified', 'deleted'] as const).map(file),
+    ...(['added', 'modified', 'deleted'] as const).map((kind) => directory(kind)),
+    otherMode,
+  ];
+  const kinds = fc.uniqueArray(fc.tuple(path, fc.constantFrom(...makers)), { selector: ([at]) => at, maxLength: 8 });
+  const anyChanges = kinds.map((list) =>
+    list.sort(([a], [b]) => (a.split('/').join('\0') < b.split('/').join('\0') ? -1 : 1)).map(([at, make]) => make(at)),
+  );
+  const isMade = ({ kind, type, content }: Change) =>
+    type === 'directory' && (kind === 'added' || (kind === 'modified' && content));
+
+  /** By the sentence of `stayingWith`, pair by pair. */
+  function withWhatNeedsThem(stays: ReadonlySet<string>, made: readonly Change[]): ReadonlySet<string> {
+    const needs = ({ path: at, kind, type }: Change) => {
+      const endsIt = kind === 'deleted' || type !== 'directory';
+      if (endsIt && [...stays].some((stay) => isHolding(at, stay))) return true;
+      return (
+        kind !== 'deleted' && made.some((each) => isMade(each) && stays.has(each.path) && isHolding(each.path, at))
+      );
+    };
+    return new Set([...stays, ...made.filter(needs).map(({ path: at }) => at)]);
+  }
+
+  it('is what was not asked for or may not be written, but for the directories that the rest needs', () => {
+    fc.assert(
+      fc.property(anyChanges, paths, fc.option(paths, { nil: undefined }), paths, (made, clashes, only, some) => {
+        const withheld = new Set(some);
+        const isIn = (at: string) => only === undefined || only.some((top) => top === at || isHolding(top, at));
+        const wanted = made.filter(({ path: at }) => !withheld.has(at) && isIn(at));
+        const isNeeded = (each: Change) =>
+          isMade(each) && wanted.some(({ kind, path: at }) => kind !== 'deleted' && isHolding(each.path, at));
+        const unwanted = made.filter((each) => !wanted.includes(each) && !isNeeded(each)).map(({ path: at }) => at);
+        const expected = withWhatNeedsThem(new Set(unwanted), made);
+        const { heldBack, steps, conflicts, undecided } = planApply(made, clashes, new Set(), {
+          conflicts: 'theirs',
+          only,
+          withheld,
+        });
+        assert.deepEqual(new Set(heldBack), expected);
+        assert.ok([...steps.map(({ path: at }) => at), ...conflicts].every((at) => !expected.has(at)));
+        assert.deepEqual(undecided, []);
+        assert.equal(steps.length + expected.size, made.length);
+      }),
+      seeded(1000),
+    );
+  });
+
+  it('is of no file that may be touched', () => {
+    const choices = { conflicts: 'refuse', own: ['tools/ctx'] } as const;
+    for (const only of [undefined, ['a'], ['.']]) {
+      for (const at of ['a', 'a/b', 'ab', '.ctx', '.ctx/x', '.ctxx', 'tools/ctx', 'tools/ctx/x', 'tools']) {
+        const isAsked = only?.[0] !== 'a' || at === 'a' || at === 'a/b';
+        const isOwn = /^(\.ctx|tools\/ctx)(\/|$)/.test(at);
+        assert.equal(mayTouch(at, { ...choices, only }), isAsked && !isOwn, `${at} of ${only}`);
+      }
+    }
+    assert.ok(mayTouch('a', { conflicts: 'refuse' }));
+  });
+});
+
+describe('what is never written', () => {
+  const leftOut = (...made: Change[]) => planApply(made, [], new Set(), { conflicts: 'theirs' }).leftOut;
+
+  it('is .ctx, what stands for a process or for hardware, and what belongs to them', () => {
+    for (const type of ['file', 'symlink', 'fifo', 'socket', 'device', 'directory'] as const) {
+      for (const kind of ['added', 'modified', 'deleted'] as const) {
+        const stands = (type === 'socket' || type === 'device') && kind !== 'deleted';
+        for (const [at, isLeft] of [
+          ['x', stands],
+          ['.ctxx', stands],
+          ['x/.ctx', stands],
+          ['.ctx', true],
+          ['.ctx/agents', true],
+        ] as const) {
+          const found = leftOut(change(at, kind, { type }));
+          assert.deepEqual(
+            found.map(({ path: left, code }) => [left, code]),
+            isLeft ? [[at, 'ENOTSUP']] : [],
+            `${kind} ${type} ${at}`,
+          );
+        }
+      }
+    }
+    const [inside, directory] = leftOut(
+      change('d', 'deleted', { type: 'directory' }),
+      change('d/.ctx-0123456789abcdef.old', 'deleted'),
+    );
+    assert.notEqual(directory?.reason, inside?.reason, 'each has the reason that is its own');
   });
 });
 

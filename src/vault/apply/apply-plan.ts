@@ -41,7 +41,7 @@ export interface ApplyChoices {
 
 /** Undefined for what may be written. */
 function reasonToLeaveOut({ kind, type, path }: Change, own: readonly string[]): string | undefined {
-  if (path === '.ctx' || path.startsWith('.ctx/')) {
+  if (isAtOrBelow(path, ['.ctx'])) {
     return '.ctx controls what commands here may see: only you may change it';
   }
   // What would end or replace a directory above them, too.
@@ -54,7 +54,8 @@ function reasonToLeaveOut({ kind, type, path }: Change, own: readonly string[]):
   return undefined;
 }
 
-function isAtOrBelow(path: string, tops: readonly string[]): boolean {
+/** `.` holds all of them. */
+export function isAtOrBelow(path: string, tops: readonly string[]): boolean {
   return tops.some((top) => top === '.' || path === top || path.startsWith(`${top}/`));
 }
 
@@ -72,8 +73,8 @@ function reach(path: string, tops: readonly string[]): number {
 /** The side that was chosen for a path; undefined where none was. */
 function sideOf(path: string, { ours = [], theirs = [] }: ApplyChoices): 'ours' | 'theirs' | undefined {
   const [mine, other] = [reach(path, ours), reach(path, theirs)];
-  if (mine === other) return undefined;
-  return mine > other ? 'ours' : 'theirs';
+  if (mine > other) return 'ours';
+  return other > mine ? 'theirs' : undefined;
 }
 
 /** A path that was named for both sides was named by mistake. */
@@ -103,10 +104,9 @@ function leftOutOf(due: readonly Change[], own: readonly string[]): ReadonlyMap<
     const reason = reasonToLeaveOut(change, own);
     if (reason !== undefined) reasons.set(change.path, reason);
   }
-  for (const path of stayingWith(new Set(reasons.keys()), due)) {
-    if (!reasons.has(path)) reasons.set(path, 'it belongs to something that is not written to your directory');
-  }
-  return reasons;
+  const belongs = 'it belongs to something that is not written to your directory';
+  const staying = [...stayingWith(new Set(reasons.keys()), due)];
+  return new Map(staying.map((path) => [path, reasons.get(path) ?? belongs]));
 }
 
 /**
@@ -130,7 +130,7 @@ export function planApply(
   const kept = stayingWith(new Set(met.filter(isKept)), changes);
   const isOpen = (path: string) => !kept.has(path) && sideOf(path, choices) === undefined;
   const undecided = choice === 'refuse' ? met.filter(isOpen) : [];
-  const left = undecided.length === 0 ? kept : stayingWith(new Set([...kept, ...undecided]), changes);
+  const left = stayingWith(new Set([...kept, ...undecided]), changes);
   const due = changes.filter(({ path }) => !left.has(path) && !agreed.has(path) && !heldBack.has(path));
   const leftOut = leftOutOf(due, choices.own ?? []);
   const wanted = due.filter(({ path }) => !leftOut.has(path));

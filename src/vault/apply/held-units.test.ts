@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Change } from '../tree/tree.js';
-import { holdUnits } from './held-units.js';
+import { holdUnits, isComplete } from './held-units.js';
 import { isUnread } from './installed-packages.js';
 
 const change = (path: string, more: Partial<Change> = {}): Change => {
@@ -84,4 +84,53 @@ test('an environment or a repository that was made stays behind whole; one that 
   assert.deepEqual(held(['.git/index', '.git/hooks/post-commit'], ['.git/hooks/post-commit']).withheld, [
     '.git/hooks/post-commit',
   ]);
+});
+
+test('only what was made as one makes a unit: by its own name, from the outermost', () => {
+  const whole = (paths: readonly (string | Change)[], sensitive: string) =>
+    holdUnits(
+      paths.map((each) => (typeof each === 'string' ? change(each) : each)),
+      [{ path: sensitive, why: 'it is obeyed' }],
+    ).units;
+  const unit = (path: string, because: string) => [{ path, because: [because] }];
+  assert.deepEqual(whole(['.git/', '.git/config'], '.git/config'), unit('.git', '.git/config'));
+  assert.deepEqual(whole(['a/.GIT/', 'a/.GIT/config'], 'a/.GIT/config'), unit('a/.GIT', 'a/.GIT/config'));
+  assert.deepEqual(whole(['a/', 'a/pyvenv.cfg', 'a/b/pyvenv.cfg', 'a/b/x'], 'a/b/x'), unit('a', 'a/b/x'));
+  assert.deepEqual(whole([change('v/pyvenv.cfg', { kind: 'modified' }), 'v/x'], 'v/x'), []);
+  assert.deepEqual(whole([change('.git', { type: 'directory', kind: 'modified' }), '.git/x'], '.git/x'), []);
+  assert.deepEqual(whole(['v/pyvenv.cfg/', 'v/x'], 'v/x'), []);
+  for (const other of ['.github', '.git.d', 'x.git', 'git']) assert.deepEqual(whole([`${other}/`], `${other}/x`), []);
+});
+
+test('all reasons of a unit are named; what is allowed or not asked for holds nothing', () => {
+  const paths = ['node_modules/a/', 'node_modules/a/x', 'node_modules/a/y', 'z', 'zz'].map((path) => change(path));
+  const sensitive = ['node_modules/a/x', 'node_modules/a/y', 'z'].map((path) => ({ path, why: 'it is obeyed' }));
+  const all = ['node_modules/a', 'node_modules/a/x', 'node_modules/a/y'];
+  const asked = (request?: Parameters<typeof holdUnits>[2]) => {
+    const { withheld, units, sensitive: named } = holdUnits(paths, sensitive, request);
+    assert.equal(named, sensitive);
+    return { withheld: [...withheld].sort(), units };
+  };
+  const units = [{ path: 'node_modules/a', because: ['node_modules/a/x', 'node_modules/a/y'] }];
+  for (const request of [undefined, {}, { allowSensitive: false }, { only: ['.'] }, { only: ['node_modules', 'z'] }]) {
+    assert.deepEqual(asked(request), { withheld: [...all, 'z'], units });
+  }
+  assert.deepEqual(asked({ allowSensitive: true }), { withheld: [], units: [] });
+  assert.deepEqual(asked({ only: ['z'] }), { withheld: ['z'], units: [] });
+  assert.deepEqual(asked({ only: ['zz', 'node'] }), { withheld: [], units: [] });
+});
+
+test('an apply is complete where nothing is held back, and nothing left out but sockets and devices', () => {
+  const made = [change('file'), change('socket', { type: 'socket' }), change('device', { type: 'device' })];
+  const complete = (withheld: readonly string[], leftOut: readonly string[]) =>
+    isComplete(
+      made,
+      { withheld: new Set(withheld) },
+      leftOut.map((path) => ({ path })),
+    );
+  for (const leftOut of [[], ['socket'], ['device'], ['socket', 'device']]) {
+    assert.ok(complete([], leftOut), leftOut.join());
+    assert.ok(!complete(['file'], leftOut), leftOut.join());
+  }
+  for (const leftOut of [['file'], ['socket', 'file'], ['elsewhere']]) assert.ok(!complete([], leftOut));
 });

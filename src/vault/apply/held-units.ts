@@ -2,8 +2,9 @@
  * What stays in the fork with a sensitive change. Half a package is worse than none: what is held back holds its whole unit, a
  * package that was installed, an environment or a repository that was made. Pure.
  */
-import { addParents } from '../tree/clashing.js';
+import { addParents, belowAny } from '../tree/clashing.js';
 import type { Change } from '../tree/tree.js';
+import { isAtOrBelow } from './apply-plan.js';
 import { packageOf } from './installed-packages.js';
 import type { Sensitive } from './sensitive-changes.js';
 
@@ -28,7 +29,7 @@ function madeUnits(changes: readonly Change[]): ReadonlySet<string> {
     changes.flatMap(({ path, kind, type }) => {
       if (kind !== 'added') return [];
       if (type === 'file' && path.endsWith('/pyvenv.cfg')) return [path.slice(0, -'/pyvenv.cfg'.length)];
-      return type === 'directory' && /(^|\/)\.git$/i.test(path) ? [path] : [];
+      return /(^|\/)\.git$/i.test(path) ? [path] : [];
     }),
   );
 }
@@ -41,18 +42,19 @@ function unitOf(path: string, made: ReadonlySet<string>): string | undefined {
 }
 
 interface Asked {
-  readonly allowSensitive: boolean;
+  readonly allowSensitive?: boolean;
   /** Only these, and what is below them; all where it is undefined. */
   readonly only?: readonly string[] | undefined;
 }
 
-const everything: Asked = { allowSensitive: false };
-
 /** What is allowed, or not asked for, holds nothing. */
-export function holdUnits(changes: readonly Change[], sensitive: readonly Sensitive[], asked = everything): Holding {
-  if (asked.allowSensitive) return { sensitive, withheld: new Set(), units: [] };
-  const isAsked = (path: string) =>
-    asked.only === undefined || asked.only.some((top) => top === '.' || path === top || path.startsWith(`${top}/`));
+export function holdUnits(
+  changes: readonly Change[],
+  sensitive: readonly Sensitive[],
+  { allowSensitive = false, only }: Asked = {},
+): Holding {
+  if (allowSensitive) return { sensitive, withheld: new Set(), units: [] };
+  const isAsked = (path: string) => only === undefined || isAtOrBelow(path, only);
   const holding = sensitive.filter(({ path }) => isAsked(path));
   const made = madeUnits(changes);
   const units = new Map<string, string[]>();
@@ -61,12 +63,8 @@ export function holdUnits(changes: readonly Change[], sensitive: readonly Sensit
     if (unit !== undefined) units.set(unit, [...(units.get(unit) ?? []), path]);
   }
   const withheld = new Set(holding.map(({ path }) => path));
-  const isHeld = (path: string) => {
-    const above = new Set([path]);
-    addParents(path, above);
-    return [...above].some((each) => units.has(each));
-  };
-  if (units.size > 0) for (const { path } of changes) if (isHeld(path)) withheld.add(path);
+  const isBelowUnit = belowAny(new Set(units.keys()));
+  for (const { path } of changes) if (units.has(path) || isBelowUnit(path)) withheld.add(path);
   return { sensitive, withheld, units: [...units].map(([path, because]) => ({ path, because })) };
 }
 

@@ -1,0 +1,39 @@
+/**
+ * What StrykerJS leaves alone: the words of messages. A test that has to know them fails for each better word, and says nothing about
+ * what is decided: tests match an error's `code` and its values (CONTRIBUTING, "How we write"). Values that only look like words, names
+ * of kinds, classes and options, are changed like everything else.
+ */
+import { declareValuePlugin, PluginKind } from '@stryker-mutator/api/plugin';
+
+/** Functions of ours that end in an error, whose arguments are its text. */
+const refusing = new Set(['refuse', 'refuseAt', 'fail', 'Error', 'TypeError']);
+/** Of an ErrnoError; its code and path are values. */
+const texts = new Set(['operation', 'reason', 'remedy']);
+
+const prose = /(?:\S+\s+){3,}\S+/;
+const smallWords = /(?:^|\s)(?:an?|and|are|by|for|is|it|its|may|not|of|or|the|to|was|which|would)(?=\s|$)/;
+
+function wordsOf(node) {
+  if (node.type === 'StringLiteral') return node.value;
+  return node.type === 'TemplateLiteral' ? node.quasis.map(({ value }) => value.raw).join('X') : undefined;
+}
+
+function isArgumentOfRefusal({ node, parentPath }) {
+  const { type, callee, arguments: given } = parentPath.node;
+  if (type !== 'CallExpression' && type !== 'NewExpression') return false;
+  return refusing.has(callee.name) && given.includes(node);
+}
+
+function isTextOfError({ node, parentPath }) {
+  const { type, key, value } = parentPath.node;
+  return type === 'ObjectProperty' && value === node && texts.has(key.name);
+}
+
+function shouldIgnore(path) {
+  const words = path.parentPath == null ? undefined : wordsOf(path.node);
+  if (words === undefined) return undefined;
+  const isText = isArgumentOfRefusal(path) || isTextOfError(path) || (prose.test(words) && smallWords.test(words));
+  return isText ? 'the words of a message' : undefined;
+}
+
+export const strykerPlugins = [declareValuePlugin(PluginKind.Ignore, 'texts', { shouldIgnore })];

@@ -1,0 +1,49 @@
+/**
+ * A list of rights (ACL) at a file that an apply replaces. With a list, the group's bits of a mode are the most that any entry has, and
+ * not what the group may do: a file that gets the mode without the list gives the group what it never had.
+ */
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { useStage } from '../support/stage.js';
+import { forEachUser } from '../support/users.js';
+
+/** u::rw, u:UID:rw, g::---, m::rw, o::---. */
+function listNaming(uid: number): string {
+  const number = Buffer.alloc(4);
+  number.writeUInt32LE(uid);
+  const id = number.toString('hex');
+  return `0200000001000600ffffffff02000600${id}04000000ffffffff10000600ffffffff20000000ffffffff`;
+}
+
+/** In no passwd file, and not mapped in the user namespace in which an unprivileged person's files are written. */
+const somebody = 54_321;
+
+forEachUser((user) => {
+  const stage = useStage(user);
+  const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
+  const listOf = (project: string, name: string) =>
+    stage.shell(
+      project,
+      `getfattr --only-values -n system.posix_acl_access ${name} 2>/dev/null | od -An -vtx1 | tr -d ' \\n'`,
+    );
+
+  test('stays, or takes the rights of the group along; a file without one keeps its mode', async () => {
+    const [own, other] = [listNaming(user.uid), listNaming(somebody)];
+    const project = stage.project(
+      `umask 077; for each in own other plain; do echo 0 >$each; chmod 660 $each; done
+       setfattr -n system.posix_acl_access -v 0x${own} own; setfattr -n system.posix_acl_access -v 0x${other} other`,
+    );
+    assert.deepEqual([listOf(project, 'own'), listOf(project, 'other')], [own, other]);
+    await stage.inside(project, 'for each in own other plain; do rm $each; echo 1 >$each; chmod 660 $each; done');
+    assert.equal((await stage.json(project, ['apply']))['done'], true);
+    assert.equal(stage.shell(project, 'cat own other plain'), '1\n1\n1\n');
+    assert.equal(listOf(project, 'own'), own);
+    assert.equal(mode(join(project, 'plain')), '660');
+    // An id that is not mapped cannot be written: nobody gains by it.
+    const isKept = listOf(project, 'other') === other;
+    assert.equal(isKept, user.uid === 0);
+    assert.equal(mode(join(project, 'other')), isKept ? '660' : '600');
+  });
+});
