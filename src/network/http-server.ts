@@ -202,9 +202,16 @@ async function relayResponse(
     const framing = head.status < 200 ? ({ kind: 'none' } as const) : responseFraming(method, head);
     const text = outgoingResponse(head, framing);
     progress.answered ||= head.status >= 200;
-    await write(client, Buffer.from(redactor?.text(text) ?? text, 'latin1'));
-    if (head.status < 200) continue;
-    await transferBody(host, client, framing, { redactor });
-    return;
+    const shown = Buffer.from(redactor?.text(text) ?? text, 'latin1');
+    if (head.status < 200) {
+      await write(client, shown);
+      continue;
+    }
+    // Head, and as much of the body as is there, in one write.
+    client.cork();
+    client.write(shown);
+    const sent = transferBody(host, client, framing, { redactor });
+    process.nextTick(() => client.uncork());
+    return sent;
   }
 }

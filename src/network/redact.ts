@@ -7,47 +7,40 @@
  * sizes and times learns the length of the longest secret and no more. What was let go stays known, so a secret that
  * is cut by a flush is still covered from its eighth byte on.
  */
+import type { SecretSearch } from './secret-search.js';
+
 const star = 0x2a;
 
-/** A run of a secret that is at least this long is covered; shorter ones are too common. */
-export const shortestRun = 8;
+const nothing = new Uint8Array(0);
 
 export class Redactor {
-  /** Covered where they stand whole. */
-  readonly #whole: readonly Buffer[];
-  /** Every `shortestRun` bytes in a row of their words. */
-  readonly #runs: ReadonlySet<string>;
-  /** Which pairs of bytes begin one of these: nearly all positions are decided by this table. */
-  readonly #begins: Uint8Array;
+  readonly #search: SecretSearch;
   readonly #heldBytes: number;
   readonly #onRun: (run: string) => void;
   #recent: Buffer = Buffer.alloc(0);
-  #covered: Uint8Array = new Uint8Array(0);
+  /** Which of the recent bytes are to be covered; empty where none is. */
+  #covered: Uint8Array = nothing;
   /** The last so many of the recent bytes were not given out yet. */
   #held = 0;
   #run = '';
 
   /** `onRun` is told each covered run when it has ended, as text; what it throws ends the stream. */
-  constructor(texts: readonly string[], onRun: (run: string) => void = () => undefined) {
-    this.#whole = [...new Set(texts)].filter((text) => text !== '').map((text) => Buffer.from(text, 'latin1'));
-    this.#runs = new Set(texts.flatMap((text) => text.split(' ')).flatMap(runsOf));
-    this.#begins = new Uint8Array(0x1_0000);
-    for (const run of this.#runs) this.#begins[(run.charCodeAt(0) << 8) | run.charCodeAt(1)] = 1;
-    this.#heldBytes = Math.max(0, ...this.#whole.map(({ length }) => length - 1));
+  constructor(search: SecretSearch, onRun: (run: string) => void = () => undefined) {
+    this.#search = search;
+    this.#heldBytes = Math.max(0, search.longest - 1);
     this.#onRun = onRun;
   }
 
   push(piece: Buffer): Buffer {
     const known = this.#recent.length;
     const bytes = Buffer.concat([this.#recent, piece]);
-    const covered = new Uint8Array(bytes.length);
-    covered.set(this.#covered);
-    this.#cover(bytes, covered);
+    const covered = this.#cover(bytes, this.#covered);
     const start = known - this.#held;
     const end = Math.max(start, bytes.length - this.#heldBytes);
     const kept = Math.max(0, bytes.length - this.#heldBytes);
     this.#recent = bytes.subarray(kept);
-    this.#covered = covered.subarray(kept);
+    const later = covered.subarray(kept);
+    this.#covered = later.includes(1) ? later : nothing;
     this.#held = bytes.length - end;
     return this.#out(bytes.subarray(start, end), covered.subarray(start, end));
   }
@@ -68,37 +61,35 @@ export class Redactor {
 
   /** A text by itself, which is no part of the stream. */
   text(latin1: string): string {
-    const alone = new Redactor([], this.#onRun);
+    const alone = new Redactor(this.#search, this.#onRun);
     const bytes = Buffer.from(latin1, 'latin1');
-    const covered = new Uint8Array(bytes.length);
-    this.#cover(bytes, covered);
-    const out = alone.#out(bytes, covered);
+    const out = alone.#out(bytes, alone.#cover(bytes, nothing));
     alone.#endRun();
     return out.toString('latin1');
   }
 
-  #cover(bytes: Buffer, covered: Uint8Array): void {
-    for (const whole of this.#whole) {
-      for (let at = bytes.indexOf(whole); at >= 0; at = bytes.indexOf(whole, at + 1)) {
-        covered.fill(1, at, at + whole.length);
-      }
+  #cover(bytes: Buffer, before: Uint8Array): Uint8Array {
+    let covered = before;
+    if (before.length > 0) {
+      covered = new Uint8Array(bytes.length);
+      covered.set(before);
     }
-    if (this.#runs.size === 0) return;
-    for (let at = 0; at + shortestRun <= bytes.length; at++) {
-      if (this.#begins[((bytes[at] as number) << 8) | (bytes[at + 1] as number)] === 0) continue;
-      if (this.#runs.has(bytes.toString('latin1', at, at + shortestRun))) covered.fill(1, at, at + shortestRun);
-    }
+    this.#search.find(bytes, (start, end) => {
+      if (covered.length === 0) covered = new Uint8Array(bytes.length);
+      covered.fill(1, start, end);
+    });
+    return covered;
   }
 
   #out(bytes: Buffer, covered: Uint8Array): Buffer {
     if (this.#run === '' && !covered.includes(1)) return bytes;
     const out = Buffer.from(bytes);
-    for (const [at, is] of covered.entries()) {
-      if (is === 0) {
-        this.#endRun();
-      } else {
+    for (let at = 0; at < bytes.length; at++) {
+      if (covered[at] === 1) {
         this.#run += String.fromCharCode(bytes[at] as number);
         out[at] = star;
+      } else {
+        this.#endRun();
       }
     }
     return out;
@@ -110,10 +101,4 @@ export class Redactor {
     this.#run = '';
     this.#onRun(run);
   }
-}
-
-function runsOf(text: string): string[] {
-  return Array.from({ length: Math.max(0, text.length - shortestRun + 1) }, (_, at) =>
-    text.slice(at, at + shortestRun),
-  );
 }

@@ -6,7 +6,8 @@ import { ErrnoError } from '../base/errno.js';
 import { networkSecretCharacters, networkSecretParts, networkSecretValues } from '../base/limits/network.js';
 import { parseHost } from './host-name.js';
 import type { Field } from './http-head.js';
-import { Redactor, shortestRun } from './redact.js';
+import { Redactor } from './redact.js';
+import { SecretSearch, shortestRun } from './secret-search.js';
 
 export interface InjectedSecret {
   readonly host: string;
@@ -42,6 +43,8 @@ export class HostSecrets {
   /** Every value that was sent, the newest last: an old one in an answer is a secret as well. */
   readonly #values = new Set<string>();
   readonly #partsSeen = new Set<string>();
+  /** For these values; made when it is first needed. */
+  #search: SecretSearch | undefined;
 
   constructor(host: string, port: number) {
     this.#host = host;
@@ -55,7 +58,7 @@ export class HostSecrets {
     if (this.isHeader(header)) refuse(`expected one value for ${header}`);
     if (typeof value === 'string') {
       assertValue(header, value);
-      this.#values.add(value);
+      this.#hide(value);
     }
     this.#kept.push({ header, read: typeof value === 'string' ? async () => value : value });
   }
@@ -71,8 +74,7 @@ export class HostSecrets {
     for (const { header, read } of this.#kept) {
       const value = await read();
       assertValue(header, value);
-      this.#values.delete(value);
-      this.#values.add(value);
+      this.#hide(value);
       fields.push([header, value]);
     }
     const [oldest] = this.#values;
@@ -83,7 +85,8 @@ export class HostSecrets {
 
   /** Hides the values in what comes back, and the words of them that are long enough to tell. */
   redactor(): Redactor {
-    return new Redactor([...this.#values, ...this.#words()], (run) => this.#seen(run));
+    this.#search ??= new SecretSearch([...this.#values, ...this.#words()]);
+    return new Redactor(this.#search, (run) => this.#seen(run));
   }
 
   /**
@@ -96,6 +99,11 @@ export class HostSecrets {
       `answers of ${this.#host} held more than ${networkSecretParts} different parts of its secret, ` +
       'which looks like guessing; no more requests are made with it here (networkSecretParts)';
     throw new ErrnoError('EACCES', { operation: 'secret', reason });
+  }
+
+  #hide(value: string): void {
+    if (!this.#values.delete(value)) this.#search = undefined;
+    this.#values.add(value);
   }
 
   #seen(run: string): void {

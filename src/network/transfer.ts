@@ -6,9 +6,10 @@ import { bodyReader, framed, framedEnd } from './body.js';
 import type { Framing } from './http-message.js';
 import type { Redactor } from './redact.js';
 
+const closedEarly = (operation: string) => new ErrnoError('ECANCELED', { operation, reason: 'the peer closed early' });
+
 export async function write(sink: Writable, bytes: Buffer): Promise<void> {
-  const gone = () => new ErrnoError('ECANCELED', { operation: 'write', reason: 'the peer closed early' });
-  if (sink.destroyed || sink.writableEnded) throw gone();
+  if (sink.destroyed || sink.writableEnded) throw closedEarly('write');
   if (sink.write(bytes)) return;
   await new Promise<void>((resolve, reject) => {
     const settle = (act: () => void) => {
@@ -16,7 +17,7 @@ export async function write(sink: Writable, bytes: Buffer): Promise<void> {
       act();
     };
     const onDrain = () => settle(resolve);
-    const onClose = () => settle(() => reject(gone()));
+    const onClose = () => settle(() => reject(closedEarly('write')));
     sink.on('drain', onDrain).on('close', onClose);
   });
 }
@@ -28,49 +29,119 @@ export interface TransferOptions {
 }
 
 /** Does not end the sink, and leaves the source open: what follows the body stays in it. */
-export async function transferBody(
+export function transferBody(
   source: Readable,
   sink: Writable,
   framing: Framing,
-  { redactor, onSent }: TransferOptions = {},
+  options: TransferOptions = {},
 ): Promise<void> {
-  const reader = bodyReader(framing);
-  const send = async (piece: Buffer) => {
-    for (const bytes of framed(framing, piece)) await write(sink, bytes);
-    onSent?.();
-  };
-  if (!reader.done) {
-    const pieces = source.iterator({ destroyOnReturn: false });
-    for (;;) {
-      const next = pieces.next();
-      // By the clock alone: whether bytes are let go does not depend on what they are.
-      if (redactor !== undefined && !(await arrivesSoon(next))) await send(redactor.flush());
-      const { done, value } = await next;
-      if (done === true) break;
-      for (const piece of reader.push(value as Buffer)) await send(redactor?.push(piece) ?? piece);
-      if (reader.done) {
-        await pieces.return?.();
-        break;
-      }
-    }
-    reader.end();
-  }
-  if (redactor !== undefined) await send(redactor.finish());
-  for (const bytes of framedEnd(framing)) await write(sink, bytes);
+  return new Promise((resolve, reject) => new Transfer(source, sink, framing, options, resolve, reject).start());
 }
 
-async function arrivesSoon(next: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), networkRedactMilliseconds);
-  });
-  const arrived = next.then(
-    () => true as const,
-    () => true as const,
-  );
-  try {
-    return await Promise.race([arrived, late]);
-  } finally {
-    clearTimeout(timer);
+/** By events and without a promise a piece: of a large body there are many thousands. */
+class Transfer {
+  readonly #reader;
+  #timer: NodeJS.Timeout | undefined;
+  #isOver = false;
+
+  constructor(
+    readonly source: Readable,
+    readonly sink: Writable,
+    readonly framing: Framing,
+    readonly options: TransferOptions,
+    readonly resolve: () => void,
+    readonly reject: (error: unknown) => void,
+  ) {
+    this.#reader = bodyReader(framing);
+  }
+
+  start(): void {
+    const { source, sink } = this;
+    if (this.#reader.done || source.readableEnded) {
+      this.#onEnd();
+      return;
+    }
+    if (source.destroyed) {
+      this.#onSourceClose();
+      return;
+    }
+    sink.on('drain', this.#onDrain).on('close', this.#onSinkClose);
+    source.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError).on('close', this.#onSourceClose);
+    source.resume();
+    this.#restartClock();
+  }
+
+  readonly #onData = (piece: Buffer) =>
+    this.#guarded(() => {
+      const { redactor } = this.options;
+      for (const own of this.#reader.push(piece)) this.#send(redactor?.push(own) ?? own);
+      if (this.#reader.done) this.#finish();
+      else this.#restartClock();
+    });
+  readonly #onEnd = () => this.#guarded(() => this.#sourceEnded());
+  readonly #onError = (error: unknown) => this.#settle(() => this.reject(error));
+  readonly #onSourceClose = () => this.#settle(() => this.reject(closedEarly('read')));
+  readonly #onSinkClose = () => this.#settle(() => this.reject(closedEarly('write')));
+  readonly #onDrain = () => {
+    this.source.resume();
+    this.#restartClock();
+  };
+
+  /** By the clock alone: whether bytes are let go does not depend on what they are. It stands while the sink is full. */
+  #restartClock(): void {
+    const { redactor } = this.options;
+    if (redactor === undefined) return;
+    clearTimeout(this.#timer);
+    if (!this.source.isPaused()) {
+      const letGo = () => this.#guarded(() => this.#send(redactor.flush()));
+      this.#timer = setTimeout(letGo, networkRedactMilliseconds);
+    }
+  }
+
+  #send(piece: Buffer): void {
+    const { sink, source, framing, options } = this;
+    if (sink.destroyed || sink.writableEnded) throw closedEarly('write');
+    const parts = framed(framing, piece);
+    if (parts.length > 1) sink.cork();
+    for (const bytes of parts) sink.write(bytes);
+    if (parts.length > 1) sink.uncork();
+    if (sink.writableNeedDrain) source.pause();
+    options.onSent?.();
+  }
+
+  #sourceEnded(): void {
+    this.#reader.end();
+    this.#finish();
+  }
+
+  #finish(): void {
+    const { sink, framing, options } = this;
+    if (options.redactor !== undefined) this.#send(options.redactor.finish());
+    for (const bytes of framedEnd(framing)) sink.write(bytes);
+    this.#settle(this.resolve);
+  }
+
+  #guarded(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      this.#settle(() => this.reject(error));
+    }
+  }
+
+  /** The source is left as it was found: paused, with what it has yet to say. */
+  #settle(act: () => void): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    const { source, sink } = this;
+    sink.off('drain', this.#onDrain).off('close', this.#onSinkClose);
+    source
+      .off('data', this.#onData)
+      .off('end', this.#onEnd)
+      .off('error', this.#onError)
+      .off('close', this.#onSourceClose);
+    source.pause();
+    act();
   }
 }

@@ -1,6 +1,7 @@
 /**
  * The oracle: a jail that lets a host echo what it likes must learn nothing of a secret from sizes, borders and times. Two secrets
- * of one length, the same conversation with each, and everything that the client can see of it is compared.
+ * of one length, the same conversation with each, and everything that the client can see of it is compared. How long the search itself
+ * takes is measured.
  *
  * CTX_TEST_SEED repeats a run; CTX_SOAK=1 makes it long.
  */
@@ -10,6 +11,7 @@ import { mock, test } from 'node:test';
 import { networkRedactMilliseconds } from '../../src/base/limits/network.js';
 import type { Framing } from '../../src/network/http-message.js';
 import { Redactor } from '../../src/network/redact.js';
+import { SecretSearch } from '../../src/network/secret-search.js';
 import { transferBody } from '../../src/network/transfer.js';
 import { randomFrom, testSeed } from '../support/random.js';
 
@@ -65,7 +67,7 @@ async function seenWith(secret: string, steps: readonly Step[], framing: Framing
   const chunk = (text: string) => (framing.kind === 'chunked' ? `${text.length.toString(16)}\r\n${text}\r\n` : text);
   const whole = steps.reduce((sum, step) => sum + bodyOf(step).length, 0);
   const sent = transferBody(source, sink, framing.kind === 'length' ? { kind: 'length', bytes: whole } : framing, {
-    redactor: new Redactor([secret]),
+    redactor: new Redactor(new SecretSearch([secret])),
   });
   for (const step of steps) {
     if (step.kind === 'pause') {
@@ -111,5 +113,58 @@ test(`two secrets of one length cannot be told apart by echoed bodies, CTX_TEST_
     for (let round = 0; round < (isSoak ? 50_000 : 1_000); round++) await compare(random, round % 2 === 0 ? 0.3 : 0);
   } finally {
     mock.timers.reset();
+  }
+});
+
+/** The processor's time for a mebibyte of this text over and over; the best of a few, each with a part of the machine's noise. */
+function timeFor(search: (bytes: Buffer) => void, text: string): number {
+  const piece = Buffer.from(text.repeat(Math.ceil(65_536 / text.length)), 'latin1');
+  const times = Array.from({ length: 7 }, () => {
+    const started = process.cpuUsage();
+    for (let i = 0; i < 16; i++) search(piece);
+    const { user, system } = process.cpuUsage(started);
+    return user + system;
+  });
+  return Math.min(...times);
+}
+
+/** Looks closer where two bytes are a secret's: what a quick search does, and what a jail could measure. */
+function hasty(secret: string): (bytes: Buffer) => void {
+  const pairs = new Set(Array.from(secret.slice(1), (letter, at) => `${secret[at]}${letter}`));
+  const begins = new Uint8Array(0x1_0000);
+  for (const pair of pairs) begins[(pair.charCodeAt(0) << 8) | pair.charCodeAt(1)] = 1;
+  let seen = 0;
+  return (bytes) => {
+    for (let at = 0; at + 8 <= bytes.length; at++) {
+      if (begins[((bytes[at] as number) << 8) | (bytes[at + 1] as number)] === 0) continue;
+      if (secret.includes(bytes.toString('latin1', at, at + 8))) seen += 1;
+    }
+    return seen;
+  };
+}
+
+test(`what an echo begins with cannot be told by the time it takes, CTX_TEST_SEED=${testSeed}`, () => {
+  const random = randomFrom(testSeed);
+  const token = letters(random, secretLength);
+  const short = letters(random, 6);
+  const guesses = [2, 3, 5, 7].map((length) => token.slice(9, 9 + length));
+  const others = ['AB', 'ABC', 'ABCDE', 'ABCDEFG'];
+  const ratio = (search: (bytes: Buffer) => void, right: readonly string[], wrong: readonly string[]) => {
+    for (const text of [...right, ...wrong]) timeFor(search, text);
+    const best = (texts: readonly string[]) => texts.map((text) => timeFor(search, text));
+    return Math.max(...best(right)) / Math.min(...best(wrong));
+  };
+  const searching = (...texts: string[]) => {
+    const search = new SecretSearch(texts);
+    return (bytes: Buffer) => search.find(bytes, () => undefined);
+  };
+  const shown = ratio(hasty(token), guesses, others);
+  assert.ok(shown > 4, `a hasty search shows it by a factor of ${shown}`);
+  for (const [name, search, right] of [
+    ['a token', searching(`Bearer ${token}`, token), [...guesses, `Bearer ${token[0]}`, 'Bearer ', 'B']],
+    ['a short one', searching(short), [1, 2, 3, 5].map((length) => short.slice(0, length))],
+  ] as const) {
+    const factor = ratio(search, right, others);
+    assert.ok(factor < 2.5, `${name}: the time differs by a factor of ${factor}`);
   }
 });
