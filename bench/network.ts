@@ -116,8 +116,7 @@ function ways(host: Ports, proxy: number, ca: string) {
     tunnel: (kept: boolean) => through(() => tunnelTo(proxy, `${name}:${host.plain}`), kept),
     socks: (kept: boolean) => through(() => socksTo(proxy, host.plain), kept),
     directTls: (kept: boolean) => {
-      // Without sessions: each connection is new to the host.
-      const agent = new SecureAgent({ keepAlive: kept, maxSockets: 1, maxCachedSessions: 0, ca, servername: name });
+      const agent = new SecureAgent({ keepAlive: kept, maxSockets: 1, ca, servername: name });
       return getter((path, done) => getSecure({ agent, host: loopback, port: host.secure, path }, done));
     },
     injected: (kept: boolean) => clear(kept, (path) => ({ port: proxy, path: `http://${name}${path}` })),

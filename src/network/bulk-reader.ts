@@ -3,18 +3,25 @@
  * A stream would allocate every piece anew, a quarter of this size.
  */
 import type { Socket } from 'node:net';
-import { networkBulkBytes } from '../base/limits/network.js';
+import { networkBulkBytes, networkFirstBulkBytes } from '../base/limits/network.js';
 
 export class BulkReader {
-  readonly #buffer = Buffer.allocUnsafeSlow(networkBulkBytes);
+  #buffer = Buffer.allocUnsafeSlow(networkFirstBulkBytes);
   #source: Socket | undefined;
   #sink: Socket | undefined;
   #last = 0;
   #isWaiting = false;
+  /** The first buffer was filled by one read. */
+  #isFull = false;
 
   /** For `connect`, together with `pause`: reading starts with `join`. */
   readonly onread = {
-    buffer: this.#buffer,
+    // Asked for before each read. Most connections carry little: one that fills its buffer gets a large one.
+    buffer: (): Buffer => {
+      if (this.#isFull) this.#buffer = Buffer.allocUnsafeSlow(networkBulkBytes);
+      this.#isFull = false;
+      return this.#buffer;
+    },
     callback: (bytes: number): boolean => this.#take(bytes),
   };
 
@@ -29,6 +36,7 @@ export class BulkReader {
   #take(bytes: number): boolean {
     const sink = this.#sink;
     if (sink === undefined || sink.destroyed || sink.writableEnded) return true;
+    this.#isFull = bytes === networkFirstBulkBytes && this.#buffer.length === bytes;
     this.#last += 1;
     const mine = this.#last;
     sink.write(this.#buffer.subarray(0, bytes), () => {

@@ -1,7 +1,9 @@
 /** What every protocol's server is given: one client, and what may be done for it. */
 import type { Socket } from 'node:net';
+import type { EndSignal } from './ending.js';
 import type { Attempt } from './events.js';
 import type { NetworkGate } from './gate.js';
+import type { HostTls } from './host-tls.js';
 import type { Inbox } from './inbox.js';
 import type { HostSecrets } from './secret.js';
 
@@ -21,8 +23,7 @@ export interface ProxyConversation {
   readonly gate: NetworkGate;
   readonly secrets: ReadonlyMap<string, HostSecrets>;
   readonly limits: ProxyLimits;
-  /** Certificates of authorities to trust instead of Node's own, in PEM. */
-  readonly authorities: readonly string[] | undefined;
+  readonly tls: HostTls;
   /** Aborted when the client is gone or the proxy stops. */
-  readonly signal: AbortSignal;
+  readonly signal: EndSignal;
 }

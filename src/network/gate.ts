@@ -10,6 +10,7 @@ import { canonicalAddress } from './address.js';
 import { judgeAddress, judgeAddresses, judgeTarget, type NetworkRules } from './allow-list.js';
 import { asErrno } from './answer.js';
 import type { BulkReader } from './bulk-reader.js';
+import { Ending, type EndSignal, millisecondsUntil } from './ending.js';
 import type { Attempt } from './events.js';
 import { literalAddress, type Target } from './host-name.js';
 import type { OwnAddresses } from './own-addresses.js';
@@ -31,42 +32,35 @@ function refuse(reason: string): never {
 
 interface Patience {
   readonly deadline: number;
-  readonly signal: AbortSignal;
+  readonly signal: EndSignal;
 }
 
 interface Opening extends Patience {
   readonly bulk: BulkReader | undefined;
 }
 
-/** Why what was under way is told to stop, when it has ended. Without a reason each would cost an exception with its stack. */
-const settled = 'settled';
-
 /** Rejects at the deadline and when the client has gone; what is under way is told so by its signal. */
-async function before<T>(
-  work: (signal: AbortSignal) => Promise<T>,
-  { deadline, signal }: Patience,
-  what: string,
-): Promise<T> {
-  const over = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  let onAbort: (() => void) | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    const reason = `${what} took too long (networkConnectMilliseconds)`;
-    timer = setTimeout(
-      () => reject(new ErrnoError('ETIMEDOUT', { operation: 'connect', reason })),
-      Math.max(0, deadline - performance.now()),
-    );
-    onAbort = () => reject(new ErrnoError('ECANCELED', { operation: 'connect', reason: 'the client closed early' }));
+function before<T>(work: (signal: EndSignal) => Promise<T>, { deadline, signal }: Patience, what: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const over = new Ending();
+    const settle = (act: () => void) => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+      act();
+      over.abort();
+    };
+    const fail = (error: unknown) => settle(() => reject(error));
+    const onAbort = () =>
+      fail(new ErrnoError('ECANCELED', { operation: 'connect', reason: 'the client closed early' }));
+    const onLate = () => {
+      const reason = `${what} took too long (networkConnectMilliseconds)`;
+      fail(new ErrnoError('ETIMEDOUT', { operation: 'connect', reason }));
+    };
+    const timer = setTimeout(onLate, millisecondsUntil(deadline));
     signal.addEventListener('abort', onAbort);
     if (signal.aborted) onAbort();
+    else work(over).then((value) => settle(() => resolve(value)), fail);
   });
-  try {
-    return await Promise.race([work(over.signal), late]);
-  } finally {
-    clearTimeout(timer);
-    if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
-    over.abort(settled);
-  }
 }
 
 async function addressesOf(gate: NetworkGate, { host }: Target, patience: Patience): Promise<readonly string[]> {
@@ -133,7 +127,7 @@ export async function open(
   gate: NetworkGate,
   target: Target,
   attempt: Attempt,
-  signal: AbortSignal,
+  signal: EndSignal,
   bulk?: BulkReader,
 ): Promise<Socket> {
   attempt.host = target.host;

@@ -2,8 +2,7 @@
  * Serves one HTTP client: CONNECT becomes a tunnel, a plain request is sent on and its answer sent back. One request a
  * connection: the next one is a new connection and judged anew, and a request hidden behind another is never read.
  */
-import { isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import type { Socket } from 'node:net';
 import { ErrnoError, hasCode } from '../base/errno.js';
 import { asErrno, httpAnswer } from './answer.js';
 import { BulkReader } from './bulk-reader.js';
@@ -91,7 +90,7 @@ async function serveRequest(
   asked: ProxyTarget,
   progress: Progress,
 ): Promise<void> {
-  const { client, attempt, gate, secrets, limits, signal } = conversation;
+  const { client, attempt, gate, secrets, limits, tls, signal } = conversation;
   const own = asked.port === upgradedPort ? secrets.get(asked.host) : undefined;
   const target = own === undefined ? asked : { ...asked, port: own.port };
   attempt.protocol = own === undefined ? 'http' : 'https';
@@ -112,7 +111,7 @@ async function serveRequest(
   );
 
   const socket = await open(gate, target, attempt, signal);
-  const host = own === undefined ? socket : await secured(conversation, socket, target.host);
+  const host = own === undefined ? socket : await tls.secured(socket, target, gate.connectMilliseconds);
   const abandon = () => host.destroy();
   signal.addEventListener('abort', abandon);
   client.setTimeout(limits.idleMilliseconds, abandon);
@@ -145,34 +144,6 @@ async function changesFor(own: HostSecrets) {
     drops: (name: string) => own.isHeader(name) || name.toLowerCase() === 'accept-encoding',
     added: [['Accept-Encoding', 'identity'] as const, ...fields],
   };
-}
-
-async function secured({ authorities, gate }: ProxyConversation, socket: Socket, host: string): Promise<Socket> {
-  const name = host.startsWith('[') ? host.slice(1, -1) : host;
-  const secure = connectTls({
-    socket,
-    host: name,
-    ...(isIP(name) === 0 ? { servername: name } : {}),
-    ...(authorities === undefined ? {} : { ca: [...authorities] }),
-    ALPNProtocols: ['http/1.1'],
-    minVersion: 'TLSv1.2',
-    rejectUnauthorized: true,
-  });
-  secure.on('error', () => undefined);
-  secure.setTimeout(gate.connectMilliseconds, () => secure.destroy());
-  try {
-    await new Promise<void>((resolve, reject) => {
-      secure.once('secureConnect', resolve).once('error', reject);
-      secure.once('close', () =>
-        reject(new ErrnoError('ETIMEDOUT', { operation: 'connect', reason: `${host} gave no TLS` })),
-      );
-    });
-  } catch (error) {
-    socket.destroy();
-    throw asErrno(error, `TLS with ${host}`);
-  }
-  secure.setTimeout(0);
-  return secure;
 }
 
 /** What is wrong with an answer is the host's doing, not the client's. */

@@ -4,6 +4,7 @@
  */
 import type { Duplex } from 'node:stream';
 import { ErrnoError } from '../base/errno.js';
+import { millisecondsUntil } from './ending.js';
 
 export interface Taken<T> {
   readonly value: T;
@@ -17,13 +18,15 @@ export interface InboxLimits {
 }
 
 const firstCapacity = 1024;
+const nothing = Buffer.alloc(0);
 
 export class Inbox {
   readonly #stream: Duplex;
   readonly #limits: InboxLimits;
   #deadline: number;
   #onRestart: (() => void) | undefined;
-  #buffer = Buffer.alloc(0);
+  /** A chunk as it came, or what several were put together in. */
+  #buffer: Buffer = nothing;
   #length = 0;
 
   constructor(stream: Duplex, limits: InboxLimits) {
@@ -54,6 +57,12 @@ export class Inbox {
     }
   }
 
+  /** The first byte; it is read again by the `read` that has to follow. */
+  async first(): Promise<number> {
+    while (this.#length === 0) await this.#more();
+    return this.#buffer[0] as number;
+  }
+
   /** The time counts from now on: what is waited for could not have come before. */
   restartClock(): void {
     this.#deadline = performance.now() + this.#limits.milliseconds;
@@ -63,7 +72,7 @@ export class Inbox {
   /** At once: a stream whose last bytes are held elsewhere would end without them. */
   #putBack(from: number): void {
     const rest = this.#buffer.subarray(from, this.#length);
-    this.#buffer = Buffer.alloc(0);
+    this.#buffer = nothing;
     this.#length = 0;
     if (rest.length > 0) this.#stream.unshift(rest);
   }
@@ -73,6 +82,11 @@ export class Inbox {
     while (chunk === null) {
       await this.#readable();
       chunk = this.#stream.read() as Buffer | null;
+    }
+    if (this.#length === 0) {
+      this.#buffer = chunk;
+      this.#length = chunk.length;
+      return;
     }
     const needed = this.#length + chunk.length;
     if (needed > this.#buffer.length) {
@@ -104,7 +118,7 @@ export class Inbox {
       };
       const wait = () => {
         clearTimeout(timer);
-        timer = setTimeout(onLate, Math.max(0, this.#deadline - performance.now()));
+        timer = setTimeout(onLate, millisecondsUntil(this.#deadline));
       };
       wait();
       this.#onRestart = wait;

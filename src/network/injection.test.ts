@@ -2,14 +2,16 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import type { TLSSocket } from 'node:tls';
 import { inspect } from 'node:util';
 import { hostNetwork } from '../authority/network.js';
 import { makeCertificate, withoutOpenssl } from './certificate-fixture.js';
 import type { NetworkProxyOptions } from './proxy.js';
-import { allowing, type Listening, listen, listenHttp, say, startProxy } from './proxy-fixture.js';
+import { allowing, type Listening, listen, listenHttp, listenRaw, say, startProxy } from './proxy-fixture.js';
 
 /** The body of an answer, its chunks put together: where they are cut is the clock's doing. */
 function unchunked(answer: string): string {
@@ -147,6 +149,40 @@ describe('a secret that the proxy adds', { skip: withoutOpenssl() }, () => {
     await proxy.stop();
     assert.equal(received.length, count);
     assert.ok(!`${answer}${inspect(proxy.connections())}`.includes('tok-'));
+  });
+
+  it('is sent on a session that is taken up again, and to no other host that is there by then', async () => {
+    const sockets: boolean[] = [];
+    const host = (own: { key: string; cert: string }) => {
+      const server = createHttpsServer(own, (request, response) => {
+        received.push(request);
+        sockets.push((request.socket as TLSSocket).isSessionReused());
+        response.end('ok');
+      });
+      return listen(server);
+    };
+    const good = await host(certificate);
+    let place = good.port;
+    const pass = await listenRaw((socket) => {
+      const there = connect(place, '127.0.0.1');
+      there.on('error', () => undefined);
+      socket.pipe(there).pipe(socket);
+    });
+    stopping.push(good.close, pass.close);
+    const { port } = await proxying({
+      ...allowing(`api.example:${pass.port}`),
+      secrets: [{ host: 'api.example', header: 'Authorization', value, port: pass.port }],
+    });
+    const ask = async () => (await say(port, 'GET http://api.example/ HTTP/1.1\r\n\r\n')).toString();
+    for (let i = 0; i < 3; i++) assert.match(await ask(), /^HTTP\/1\.1 200 /);
+    assert.deepEqual(sockets, [false, true, true]);
+    // The same name and port, and somebody else with a certificate of their own.
+    const other = await host(makeCertificate(mkdtempSync(join(directory, 'other-')), 'api.example'));
+    stopping.push(other.close);
+    place = other.port;
+    const count = received.length;
+    for (let i = 0; i < 2; i++) assert.match(await ask(), /^HTTP\/1\.1 502 [\s\S]*TLS with api\.example failed/);
+    assert.equal(received.length, count);
   });
 
   it('goes to no other host and no other port, and never in clear', async () => {

@@ -2,8 +2,9 @@
  * The network of a jail: a proxy outside of it, which alone has a network.
  *
  *     host-name  address  allow-list      what is a host, what is an address, what is allowed      pure
- *     http-head  http-message  body  socks  redact    messages, taken apart and made anew          pure
+ *     http-head  http-message  body  socks  redact  secret-search    messages, taken apart and made anew   pure
  *     gate                                the one way out: judge, resolve, judge, connect, judge
+ *     host-tls                            TLS of the proxy's own, where it adds a secret
  *     http-server  socks-server           one client's conversation
  *     events                              what the report says of it
  *     environment                         how programs find it
@@ -26,8 +27,10 @@ import {
 import { networkRules } from './allow-list.js';
 import { answerFor, asErrno } from './answer.js';
 import type { ProxyConversation, ProxyLimits } from './conversation.js';
+import { Ending } from './ending.js';
 import { Attempt, type ConnectionEvent, ConnectionLog } from './events.js';
 import type { NetworkGate } from './gate.js';
+import { HostTls } from './host-tls.js';
 import { serveHttp } from './http-server.js';
 import { Inbox } from './inbox.js';
 import { type OwnAddresses, recentAddressesOfHost } from './own-addresses.js';
@@ -97,7 +100,7 @@ class RunningProxy {
   readonly #gate: NetworkGate;
   readonly #secrets: ReadonlyMap<string, HostSecrets>;
   readonly #limits: ProxyLimits;
-  readonly #authorities: readonly string[] | undefined;
+  readonly #tls: HostTls;
   readonly #served = new Map<Socket, Promise<void>>();
   readonly #hosts = new Set<Socket>();
   #stopping = false;
@@ -115,7 +118,7 @@ class RunningProxy {
       },
     });
     this.#secrets = hostSecrets(options.secrets ?? []);
-    this.#authorities = options.authorities;
+    this.#tls = new HostTls(options.authorities);
     this.#log = new ConnectionLog(options.onEvent ?? (() => undefined));
     this.#openings = new ConnectionLog(options.onOpened ?? (() => undefined));
   }
@@ -163,15 +166,14 @@ class RunningProxy {
   }
 
   async #serve(client: Socket): Promise<void> {
-    const gone = new AbortController();
-    // With a reason: without one each costs an exception with its stack.
-    client.once('close', () => gone.abort('gone'));
+    const gone = new Ending();
+    client.once('close', () => gone.abort());
     const { headBytes, headMilliseconds, lingerMilliseconds } = this.#limits;
     const inbox = new Inbox(client, { bytes: headBytes, milliseconds: headMilliseconds });
     const attempt = new Attempt(this.#log, this.#openings);
     let asked = false;
     try {
-      const first = await inbox.read((bytes) => (bytes.length > 0 ? { value: bytes[0] ?? 0, used: 0 } : undefined));
+      const first = await inbox.first();
       asked = true;
       await this.#converse(first, {
         client,
@@ -180,8 +182,8 @@ class RunningProxy {
         gate: this.#gate,
         secrets: this.#secrets,
         limits: this.#limits,
-        authorities: this.#authorities,
-        signal: gone.signal,
+        tls: this.#tls,
+        signal: gone,
       });
     } catch (error) {
       const known = asErrno(error, 'the connection');

@@ -6,24 +6,39 @@
  * and a lookup ends at once when its last asker has gone.
  */
 import { Resolver } from 'node:dns/promises';
-import { readFile } from 'node:fs/promises';
+import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { ErrnoError } from '../base/errno.js';
 import { networkLookupRestMilliseconds, networkLookups } from '../base/limits/network.js';
+import { Ending, type EndSignal } from './ending.js';
 
 /** Rejects when it is aborted. */
-export type ResolveName = (host: string, signal: AbortSignal) => Promise<readonly string[]>;
+export type ResolveName = (host: string, signal: EndSignal) => Promise<readonly string[]>;
 
 const hostsFile = '/etc/hosts';
 const serverMilliseconds = 3_000;
 const tries = 2;
 
 export const resolveByHost: ResolveName = async (host, signal) => {
-  const listed = addressesInHosts(await readFile(hostsFile, 'latin1').catch(() => ''), host);
+  const listed = addressesInHosts(hostsText(), host);
   if (listed.length > 0) return listed;
   if (host === 'localhost' || host.endsWith('.localhost')) return ['127.0.0.1', '::1'];
   return askServers(host, signal);
 };
+
+let known = { stamp: '', text: '' };
+
+/** Read anew when it is another file or was changed. To look costs a fraction of reading it. */
+function hostsText(): string {
+  try {
+    const { dev, ino, size, mtimeNs, ctimeNs } = statSync(hostsFile, { bigint: true });
+    const stamp = [dev, ino, size, mtimeNs, ctimeNs].join(' ');
+    if (stamp !== known.stamp) known = { stamp, text: readFileSync(hostsFile, 'latin1') };
+    return known.text;
+  } catch {
+    return '';
+  }
+}
 
 export function addressesInHosts(text: string, host: string): readonly string[] {
   const lines = text.split('\n').map((line) => line.replace(/#.*/, '').trim().split(/\s+/));
@@ -32,8 +47,8 @@ export function addressesInHosts(text: string, host: string): readonly string[] 
     .map(([address = '']) => address);
 }
 
-async function askServers(host: string, signal: AbortSignal): Promise<readonly string[]> {
-  signal.throwIfAborted();
+async function askServers(host: string, signal: EndSignal): Promise<readonly string[]> {
+  if (signal.aborted) throw cancelled();
   const resolver = new Resolver({ timeout: serverMilliseconds, tries });
   const cancel = () => resolver.cancel();
   signal.addEventListener('abort', cancel);
@@ -50,7 +65,7 @@ async function askServers(host: string, signal: AbortSignal): Promise<readonly s
 
 interface Flight {
   readonly found: Promise<readonly string[]>;
-  readonly controller: AbortController;
+  readonly ending: Ending;
   askers: number;
 }
 
@@ -63,7 +78,7 @@ export function sharedResolve(resolve: ResolveName): ResolveName {
   const waiting: (() => void)[] = [];
   let running = 0;
 
-  const turn = async (signal: AbortSignal) => {
+  const turn = async (signal: EndSignal) => {
     if (running >= networkLookups) {
       await new Promise<void>((go, gone) => {
         waiting.push(go);
@@ -85,17 +100,16 @@ export function sharedResolve(resolve: ResolveName): ResolveName {
   };
 
   const start = (host: string): Flight => {
-    const controller = new AbortController();
-    const { signal } = controller;
+    const ending = new Ending();
     const look = async () => {
-      await turn(signal);
+      await turn(ending);
       try {
-        return await resolve(host, signal);
+        return await resolve(host, ending);
       } finally {
         next();
       }
     };
-    const flight: Flight = { controller, askers: 0, found: look() };
+    const flight: Flight = { ending, askers: 0, found: look() };
     const forget = () => {
       if (flights.get(host) === flight) flights.delete(host);
     };
@@ -120,7 +134,7 @@ export function sharedResolve(resolve: ResolveName): ResolveName {
       flight.askers -= 1;
       if (flight.askers === 0) {
         if (signal.aborted && flights.get(host) === flight) flights.delete(host);
-        flight.controller.abort();
+        flight.ending.abort();
       }
     }
   };

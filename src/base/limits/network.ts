@@ -1,7 +1,10 @@
 /** Limits of the network that a jail is granted, and of secrets. Each with its name, its value, and why it is that. */
 
-/** Read from a host at once in a tunnel: larger ones are no quicker, and each connection has one. */
+/** Read from a host at once in a tunnel that carries much: larger ones are no quicker, and each connection has one. */
 export const networkBulkBytes = 256 * 1024;
+
+/** The same in one that has carried little so far: most answers fit, and a connection is opened sooner. */
+export const networkFirstBulkBytes = 16 * 1024;
 
 /** For so long the addresses of this machine are taken as read: a second is what a person needs to add one. */
 export const networkOwnMilliseconds = 1_000;
@@ -56,6 +59,12 @@ export const secretRetryMilliseconds = 5_000;
 
 /** How long bytes of an answer that may hold a secret wait for the next ones: a stream of events flows on after it. */
 export const networkRedactMilliseconds = 20;
+
+/** For so long a host with a secret is spoken to on the word of a certificate that was checked before: as browsers do, and shorter. */
+export const networkSessionMilliseconds = 10 * 60_000;
+
+/** Hosts with secrets whose last session is kept. */
+export const networkSessionHosts = 64;
 
 /** Names that are resolved for one jail at once. */
 export const networkLookups = 32;
