@@ -68,10 +68,8 @@ export class HostTls {
     return secure;
   }
 
-  /** Each is used once: two connections with one ticket could be told to be of one client. */
   #sessionOf(place: string): Session | undefined {
     const session = this.#sessions.get(place);
-    this.#sessions.delete(place);
     const isFresh = session !== undefined && performance.now() - session.checkedAt < networkSessionMilliseconds;
     return isFresh ? session : undefined;
   }
