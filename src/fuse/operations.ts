@@ -3,10 +3,11 @@
  * ends. A mount's whole state is here and in the engine.
  */
 import { constants as openConstants } from 'node:fs';
+import { againWhenOvertaken } from '../vfs/again.js';
 import { type Answer, ask, type Steps } from '../vfs/answer.js';
 import { failure } from '../vfs/failure.js';
 import type { Attributes, Changes, Creation, Entry, FileSystem, Handle, Inode, OpenMode } from '../vfs/filesystem.js';
-import { bytesFromName } from '../vfs/names.js';
+import { bytesFromName, type Name } from '../vfs/names.js';
 import { Files, mayBeUnasked } from './files.js';
 import { writeInitReply } from './init-reply.js';
 import { staysWithin } from './links.js';
@@ -67,6 +68,11 @@ const keepCache = 2;
 const noFlush = 32;
 
 const { O_WRONLY, O_RDWR, O_APPEND, O_TRUNC, O_EXCL } = openConstants;
+
+interface Opened {
+  readonly attributes: Attributes;
+  readonly handle: Handle;
+}
 
 export class Operations {
   readonly nodes: Nodes;
@@ -215,14 +221,20 @@ export class Operations {
     const flags = bytes.readUInt32LE(body);
     const name = readName(bytes, body + 16, request.end);
     const mode = openMode(flags);
-    const there = (flags & O_EXCL) === 0 ? yield* ask(this.#fs.lookup(inode, name)) : undefined;
-    if (there !== undefined) {
-      const handle = yield* ask(this.#fs.open(there.inode, mode));
-      return this.#opened(request, handle, this.#entry(request, inode, yield* ask(this.#fs.getattr(there.inode))));
-    }
     const creation = this.creation(request, bytes.readUInt32LE(body + 4));
-    const { attributes, handle } = yield* ask(this.#fs.create(inode, name, creation, mode));
+    const make = () => ask(this.#fs.create(inode, name, creation, mode));
+    const { attributes, handle } =
+      (flags & O_EXCL) === 0
+        ? yield* againWhenOvertaken(() => this.#openOrMake(inode, name, mode, make))
+        : yield* make();
     return this.#opened(request, handle, this.#entry(request, inode, attributes));
+  }
+
+  *#openOrMake(directory: Inode, name: Name, mode: OpenMode, make: () => Steps<Opened>): Steps<Opened> {
+    const found = yield* ask(this.#fs.lookup(directory, name));
+    if (found === undefined) return yield* make();
+    const handle = yield* ask(this.#fs.open(found.inode, mode));
+    return { attributes: yield* ask(this.#fs.getattr(found.inode)), handle };
   }
 
   *unlink({ bytes, inode, end }: Request): Steps<number> {

@@ -2,6 +2,7 @@
  * A mount table as operations by path. Each crosses the gate twice: its scope before anything is walked, and the resolved path
  * before anything is done; both within the one operation, on the inodes that the walk held.
  */
+import { againWhenOvertaken } from './again.js';
 import { type Answer, ask, type Steps, settle } from './answer.js';
 import { failure } from './failure.js';
 import type { Attributes, Changes, Creation, Entry, FileSystem, Handle, OpenMode, RenameRule } from './filesystem.js';
@@ -85,7 +86,8 @@ export class Tree {
   }
 
   open(path: Name, flags: OpenFlags, creation: Creation): Answer<OpenedFile> {
-    return settle(this.#open(path, flags, creation));
+    const steps = () => this.#open(path, flags, creation);
+    return settle(flags.exclusive === true ? steps() : againWhenOvertaken(steps));
   }
 
   *#open(path: Name, flags: OpenFlags, creation: Creation): Steps<OpenedFile> {
