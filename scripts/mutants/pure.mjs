@@ -28,7 +28,10 @@ export const rooms = {
       'src/network/own-',
     ],
   },
-  audit: { change: ['src/audit/format.ts', 'src/audit/denials.ts', 'src/audit/redact.ts'], ask: ['src/audit/'] },
+  audit: {
+    change: ['format', 'denials', 'redact'].map((name) => `src/audit/${name}.ts`),
+    ask: ['denials', 'format', 'plain-body', 'redact', 'recorder', 'signature'].map((name) => `src/audit/${name}`),
+  },
   jail: { change: ['plan', 'landlock', 'seccomp', 'id-maps'].map((name) => `src/jail/${name}.ts`), ask: ['src/jail/'] },
   decisions: {
     change: ['decision', 'decision-rule', 'approval', 'approval-binding'].map(
@@ -100,24 +103,18 @@ function tryRoom(name, sample, jobs) {
   if (sample < 100) console.log(`${name}: ${parts.length} parts of ${partLines} lines, CTX_TEST_SEED=${seed}`);
   const kept = join(dist, 'mutants');
   mkdirSync(kept, { recursive: true });
-  const tests = testsOf(name, ask);
+  const found = filesBelow(join(dist, 'js'), (path) => ask.some((start) => path.startsWith(start)));
+  const tests = found.filter((path) => path.endsWith('.test.js')).map((path) => `dist/js/${path}`);
   const report = join(kept, `${name}.json`);
   const settings = join(kept, `${name}.settings.json`);
   writeFileSync(
     settings,
     JSON.stringify({
       mutate: parts,
-      testRunner: 'tap',
-      plugins: [
-        join(home, 'node_modules', '@stryker-mutator', 'tap-runner', 'dist', 'src', 'index.js'),
-        join(home, 'texts.mjs'),
-      ],
+      testRunner: 'node-tests',
+      plugins: [join(home, 'node-tests.mjs'), join(home, 'texts.mjs')],
       ignorers: ['texts'],
-      tap: {
-        testFiles: tests,
-        nodeArgs: ['--test-reporter=tap', '-r', '{{hookFile}}', '{{testFile}}'],
-        forceBail: true,
-      },
+      nodeTests: { files: tests },
       // Its paths stay within the copy; to rewrite it needs a compiler's interface that TypeScript 7 does not have.
       tsconfigFile: 'none',
       buildCommand: `${inCheckout('node_modules', '.bin', 'tsc')} -p . --incremental false`,
@@ -137,26 +134,6 @@ function tryRoom(name, sample, jobs) {
   );
   run(join(home, 'node_modules', '.bin', 'stryker'), ['run', settings], root);
   return summary(name, JSON.parse(readFileSync(report, 'utf8')));
-}
-
-/**
- * Unit tests in one process, since most of the time goes into starting one; then those that try many random cases, each alone. A
- * change that the first notice never meets the others.
- */
-function testsOf(name, ask) {
-  const found = filesBelow(join(dist, 'js'), (path) => path.endsWith('.test.js')).filter((path) =>
-    ask.some((start) => path.startsWith(start)),
-  );
-  const together = found.filter((path) => path.startsWith('src/'));
-  const joined = `dist/mutants-tests/${name}.js`;
-  const lines = together.map((path) => {
-    // With what it was made of, so that what is remembered of an older test does not count.
-    const digest = createHash('sha256').update(readFileSync(join(dist, 'js', path)));
-    return `import '../js/${path}'; // ${digest.digest('hex')}\n`;
-  });
-  mkdirSync(join(dist, 'mutants-tests'), { recursive: true });
-  writeFileSync(inCheckout(joined), lines.join(''));
-  return [joined, ...found.filter((path) => !together.includes(path)).map((path) => `dist/js/${path}`)];
 }
 
 function summary(name, { files }) {

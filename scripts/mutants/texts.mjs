@@ -5,8 +5,13 @@
  */
 import { declareValuePlugin, PluginKind } from '@stryker-mutator/api/plugin';
 
-/** Functions of ours that end in an error, whose arguments are its text. */
-const refusing = new Set(['refuse', 'refuseAt', 'fail', 'Error', 'TypeError']);
+/** Functions of ours that end in an error, and which of their arguments are its text. */
+const all = [0, 1, 2, 3];
+const refusing = new Map([
+  ...['refuse', 'refuseAt', 'fail', 'Error', 'TypeError'].map((name) => [name, all]),
+  // Its code comes first, a name third.
+  ['failure', [1, 3, 4]],
+]);
 /** Of an ErrnoError; its code and path are values. */
 const texts = new Set(['operation', 'reason', 'remedy']);
 
@@ -21,7 +26,7 @@ function wordsOf(node) {
 function isArgumentOfRefusal({ node, parentPath }) {
   const { type, callee, arguments: given } = parentPath.node;
   if (type !== 'CallExpression' && type !== 'NewExpression') return false;
-  return refusing.has(callee.name) && given.includes(node);
+  return refusing.get(callee.name)?.includes(given.indexOf(node)) === true;
 }
 
 function isTextOfError({ node, parentPath }) {

@@ -26,6 +26,11 @@ export function checkLock({ start, end, family, kind }: LockRequest, { read, wri
 export class LockTable {
   readonly #held = new Map<Inode, readonly Held[]>();
   readonly #byHandle = new Map<Handle, { readonly inode: Inode; readonly owners: Set<string> }>();
+  readonly #most: number;
+
+  constructor(most = locksOfFile) {
+    this.#most = most;
+  }
 
   /** What is in the way, or undefined where the owner has it now. ENOLCK */
   lock(inode: Inode, handle: Handle, request: LockRequest): Lock | undefined {
@@ -50,7 +55,7 @@ export class LockTable {
         : [other],
     );
     const wanted = kind === 'none' ? kept : joinedTo(kept, { family, owner, kind, start, end });
-    if (wanted.length > locksOfFile) throw failure('ENOLCK', 'lock', undefined, `a file has at most ${locksOfFile}`);
+    if (wanted.length > this.#most) throw failure('ENOLCK', 'lock', undefined, `a file has at most ${this.#most}`);
     this.#keep(inode, wanted);
     if (kind !== 'none') this.#usedBy(handle, inode).add(`${family}:${owner}`);
     return undefined;

@@ -33,8 +33,9 @@ export class MountTable {
       };
       if (mount.path.some((name) => name === '.' || name === '..')) refuse("expected a path without '.' and '..'");
       if (byPath.has(at)) refuse('something is mounted there already');
-      const around = mounts.find((other) => other !== mount && other.filesystem === mount.filesystem);
-      if (around !== undefined && isBelow(mount.path, around.path)) refuse('it cannot be mounted inside itself');
+      const isAround = (other: Mount) =>
+        other !== mount && other.filesystem === mount.filesystem && isBelow(mount.path, other.path);
+      if (mounts.some(isAround)) refuse('it cannot be mounted inside itself');
       byPath.set(at, mount);
     }
     const root = byPath.get('/');
