@@ -18,10 +18,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The directory itself: only its mode is the fork's to give. */
+/* The directory itself: only its mode is the fork's to give, and its setgid is never a difference (same_top). */
 static void put_top(struct apply *apply) {
-  struct stat status;
-  if (fstat(apply->uppers.root.fds[0], &status) != 0 || fchmod(apply->root.root, status.st_mode & 01777) != 0)
+  struct stat status, there;
+  if (fstat(apply->uppers.root.fds[0], &status) != 0 || fstat(apply->root.root, &there) != 0 ||
+      fchmod(apply->root.root, (status.st_mode & 01777) | (there.st_mode & S_ISGID)) != 0)
     fail(errno, "set metadata", ".");
   if (apply->options->whole) date_later(apply, ".", status.st_mtim, false);
 }
@@ -35,6 +36,7 @@ static bool find_place(struct apply *apply, const char *path, struct place *plac
                          : anchor_parent(&apply->root, path, &place->name);
   int error = errno;
   place->persons = is_known_root(apply->options->to);
+  place->undoes = apply->options->undoes;
   if (place->parent >= 0 && !apply->knows_above && fstat(place->parent, &apply->above) != 0) fail(errno, "stat", path);
   if (place->parent >= 0 && place->persons) lend_ids(place, &apply->above);
   if (inside) {

@@ -16,7 +16,9 @@ static bool is_same(const char *name, const struct found *found, int parent, con
                     const struct options *options) {
   const struct stat *layer = &found->status;
   if ((layer->st_mode & S_IFMT) != (status->st_mode & S_IFMT)) return false;
-  if (!S_ISLNK(layer->st_mode) && compared_mode(layer->st_mode) != compared_mode(status->st_mode)) return false;
+  mode_t shown = compared_mode(layer->st_mode), there = compared_mode(status->st_mode);
+  bool narrowed = options->undoes && is_narrowed(shown, there);
+  if (!S_ISLNK(shown) && shown != there && !narrowed) return false;
   if (options->privileged &&
       (layer->st_uid != status->st_uid + options->shift || layer->st_gid != status->st_gid + options->shift))
     return false;

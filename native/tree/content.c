@@ -82,9 +82,10 @@ int copy_content(int from, int to, const struct stat *status, atomic_ullong *cop
   return copy_in_kernel(from, to, UINT64_MAX, copied);
 }
 
-/* `user.*` alone, and never what overlay reads as its own: a planted opaque mark would hide files. */
+/* `user.*` alone, and never what overlay or we read as our own: a planted opaque mark would hide files. */
 static bool is_copied_attribute(const char *name) {
-  return strncmp(name, "user.", 5) == 0 && strncmp(name, "user.overlay.", 13) != 0;
+  return strncmp(name, "user.", 5) == 0 && strncmp(name, "user.overlay.", 13) != 0 &&
+         strncmp(name, "user.ctxfs.", 11) != 0;
 }
 
 int copy_user_attributes(int from, int to) {

@@ -90,6 +90,7 @@ static struct options parse(int count, char **words) {
                  : strcmp(word, "--forward") == 0     ? &options.forward
                  : strcmp(word, "--times") == 0       ? &options.times
                  : strcmp(word, "--present") == 0     ? &options.present
+                 : strcmp(word, "--undoes") == 0      ? &options.undoes
                                                       : NULL;
     if (flag != NULL) {
       *flag = true;

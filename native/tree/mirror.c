@@ -111,6 +111,7 @@ static enum outcome copy_or_link(struct mirror *mirror, int parent, const char *
   }
   bool first = link != NULL && link->path == NULL;
   enum outcome outcome = copy_leaf(parent, name, leaf, target, mirror->options, &bytes);
+  if (outcome == LEAF_COPIED && leaf->fd >= 0) mirror_access_list(leaf->fd, target, target_name);
   if (first) settle_link(link, outcome == LEAF_COPIED ? copy_text(path) : NULL, &leaf->status);
   return outcome;
 }

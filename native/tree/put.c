@@ -51,6 +51,11 @@ static void fresh_temporary(const struct place *place, char text[64]) {
 }
 
 /* All of a file but its name. */
+static void tell_narrowed(const struct place *place) {
+  put_raw(place->path, strlen(place->path));
+  put_field("narrowed");
+}
+
 static void fill_file(const struct apply *apply, const struct place *place, const struct found *found, int to) {
   struct stat status = found->status;
   int from = open_seen_regular(found->directory, place->name, &status);
@@ -63,7 +68,10 @@ static void fill_file(const struct apply *apply, const struct place *place, cons
   /* Before the mode, which then says what of the list counts. Without its list the group gets nothing by a mode that is
    * its mask. */
   bool is_new = place->expected != NULL && place->expected->state != FOUND_ENTRY;
-  mode_t mode = status.st_mode & (is_new || keep_access_list(place, to) ? 0777 : 0707);
+  int restored = place->undoes ? restore_access_list(from, to) : -1;
+  bool listed = restored < 0 ? is_new || keep_access_list(place, to) : restored > 0;
+  if (!listed) tell_narrowed(place);
+  mode_t mode = status.st_mode & (listed ? 0777 : 0707);
   bool chowns = place->chowns && !is_made_as_owner(place, apply);
   if ((chowns && fchown(to, place->uid, place->gid) != 0) || fchmod(to, mode) != 0 ||
       (place->dated && futimens(to, times) != 0))
@@ -215,10 +223,10 @@ static bool is_fresh_directory(const struct place *place, int fd, const struct s
   return empty;
 }
 
-/* An existing directory keeps its owner, and its setgid; its mode is changed with the rights of whoever may write
- * beside it. */
+/* An existing directory keeps its owner, and its setgid unless an apply that is undone gave it; its mode is changed with the
+ * rights of whoever may write beside it. */
 static bool set_existing_mode(const struct place *place, int fd, const struct stat *status, mode_t mode) {
-  mode |= status->st_mode & S_ISGID;
+  if (!place->undoes) mode |= status->st_mode & S_ISGID;
   if ((status->st_mode & 07777) == mode) return true;
   write_as_owner(place);
   bool set = fchmod(fd, mode) == 0;

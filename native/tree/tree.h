@@ -62,7 +62,7 @@ struct options {
   int64_t before;      /* nanoseconds: what is aged becomes older than this; 0: keeps its time */
   int progress_fd, lock_fd;
   pid_t parent; /* whom this ends with; 0: whoever it is */
-  bool wait, privileged, copies, sockets, digests, whole, past_closed, forward, times, present, durable;
+  bool wait, privileged, copies, sockets, digests, whole, past_closed, forward, times, present, durable, undoes;
 };
 
 int scan_verb(const struct options *options);
@@ -305,6 +305,7 @@ struct place {
   uid_t lent_uid; /* of the parent's owner, with whose ids names are made and removed in it */
   gid_t lent_gid;
   bool lends, persons; /* persons: in a directory of a person, not of the store */
+  bool undoes;         /* what is put is what was there before an apply, to the last bit of a mode */
   bool chowns, dated;  /* dated: with the time it has in the layers; else with that of writing, until the end */
   const struct found *expected; /* what was looked at there; NULL: whatever there is, is replaced */
 };
@@ -367,6 +368,11 @@ void write_as_self(const struct place *place);
 /* acl.c: the list of rights that the file at the place has is given to the one that replaces it; false: it could not
  * be. */
 bool keep_access_list(const struct place *place, int to);
+/* For an undo: the list that the file had when it was mirrored; -1: it had none, 0: it cannot be set. */
+int restore_access_list(int mirrored, int to);
+/* An apply that could not keep a list took the rights of the group along: what it left is what it wrote. */
+bool is_narrowed(mode_t written, mode_t there);
+void mirror_access_list(int from, int parent, const char *name);
 
 /* diff.c */
 const char *type_name(mode_t mode);

@@ -37,7 +37,8 @@ forEachUser((user) => {
     );
     assert.deepEqual([listOf(project, 'own'), listOf(project, 'other')], [own, other]);
     await stage.inside(project, 'for each in own other plain; do rm $each; echo 1 >$each; chmod 660 $each; done');
-    assert.equal((await stage.json(project, ['apply']))['done'], true);
+    const applied = await stage.ctx(project, ['apply']);
+    assert.equal(applied.code, 0, applied.stderr);
     assert.equal(stage.shell(project, 'cat own other plain'), '1\n1\n1\n');
     assert.equal(listOf(project, 'own'), own);
     assert.equal(mode(join(project, 'plain')), '660');
@@ -45,5 +46,25 @@ forEachUser((user) => {
     const isKept = listOf(project, 'other') === other;
     assert.equal(isKept, user.uid === 0);
     assert.equal(mode(join(project, 'other')), isKept ? '660' : '600');
+    const warning = /left out: other \(only its access list \(ACL\), which names users that only root can set/;
+    assert.equal(warning.test(applied.stderr), !isKept, applied.stderr);
+    const undone = await stage.ctx(project, ['apply', '--undo']);
+    assert.equal(undone.code, 0, undone.stderr);
+    assert.equal(warning.test(undone.stderr), !isKept, undone.stderr);
+    assert.equal(listOf(project, 'other'), isKept ? other : '');
+    assert.equal(stage.shell(project, 'cat own other plain'), '0\n0\n0\n');
+    assert.deepEqual([listOf(project, 'own'), mode(join(project, 'plain'))], [own, '660']);
+    assert.equal(mode(join(project, 'other')), isKept ? '660' : '600', 'no more than it had');
+  });
+
+  test('the setgid of a directory stays, the topmost’s too, and an undo takes away what an apply gave', async () => {
+    const project = stage.project('mkdir shared plain; chmod 2775 . shared; chmod 0755 plain; chmod g-s plain');
+    const modes = () => stage.shell(project, 'stat -c %a . shared plain').split('\n').slice(0, 3);
+    assert.deepEqual(modes(), ['2775', '2775', '755']);
+    await stage.inside(project, 'chmod 2770 . shared; chmod 2700 plain');
+    assert.equal((await stage.json(project, ['apply']))['done'], true);
+    assert.deepEqual(modes(), ['2770', '2770', '2700']);
+    assert.equal((await stage.ctx(project, ['apply', '--undo'])).code, 0);
+    assert.deepEqual(modes(), ['2775', '2775', '755']);
   });
 });

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { cannotCompile, compileAttackProgram } from '../support/attack-program.js';
@@ -149,6 +149,29 @@ describe('root in a project of another user', { skip, concurrency: 2 }, () => {
     assert.equal(found, '0 600 ');
     const closed = spawnSync('find', [theirs, '-uid', '0', '-type', 'd', '-printf', '%m ']).stdout.toString();
     assert.equal(closed, '700 ', 'the directory is still root’s, and as closed as it was');
+  });
+
+  test('what they exchange for a file that apply makes is not given to them', { skip: cannotCompile }, async () => {
+    const { project, theirs } = scene();
+    // Of root's, but theirs to rename and to delete: the directory that holds it is theirs.
+    const names = Array.from({ length: 12 }, (_, at) => `f${at}`).join(' ');
+    let exchanged = 0;
+    for (let round = 0; round < 4; round += 1) {
+      spawnSync('rm', ['-f', join(project, 'secret')]);
+      writeFileSync(join(project, 'secret'), 'root\n', { mode: 0o600 });
+      const fill = `for n in ${names}; do echo ${round} > $n; done`;
+      await stage.ctx(project, ['exec', '--', 'sh', '-c', fill]);
+      const watched = ['.', '?', 'secret', String(2 * round)];
+      exchanged += await whileExchanging(project, watched, () =>
+        stage.ctx(project, ['apply', '--conflicts', 'theirs']),
+      );
+      const { stdout } = spawnSync('grep', ['-rlsx', 'root', theirs]);
+      for (const holder of stdout.toString().split('\n').slice(0, -1)) {
+        const { uid, mode } = statSync(holder);
+        assert.deepEqual([uid, mode & 0o777], [0, 0o600], 'wherever it was moved to, it is root’s');
+      }
+    }
+    assert.ok(exchanged > 0, 'nothing was exchanged: the rounds showed nothing');
   });
 
   test('names that change places at the opens of every verb lead nowhere', { skip: cannotCompile }, async () => {

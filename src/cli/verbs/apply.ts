@@ -37,6 +37,10 @@ function printDone(answer: ApplyReport, choice: ConflictChoice): void {
   const { steps, conflicts, problems } = answer;
   const kept = conflicts.length > 0 && choice === 'ours' ? `, ${counted(conflicts.length, 'path')} left as yours` : '';
   print(`${paint('green', 'applied')} ${counted(steps.length, 'change')}${kept}\n`);
+  printProblems(problems);
+}
+
+function printProblems(problems: ApplyReport['problems']): void {
   for (const { path, reason } of problems) {
     printError(`  ${painter(process.stderr)('yellow', `left out: ${visible(path)} (${visible(reason)})`)}\n`);
   }
@@ -116,12 +120,12 @@ function choicesOf(call: Arguments) {
 
 async function undo(call: Arguments, fork: Fork): Promise<number> {
   const isChosen = call.value('conflicts') === 'ours';
-  const { done, conflicts, pending, written, left, aside } = await interruptibly('apply --undo', (told) =>
+  const { done, conflicts, pending, written, left, aside, problems } = await interruptibly('apply --undo', (told) =>
     fork.undoApply({ ...told, conflicts: isChosen ? 'ours' : 'refuse' }),
   );
   const exitCode = done && (left.length === 0 || isChosen) ? ExitCode.ok : ExitCode.failed;
   if (call.flag('json')) {
-    printJson({ version: 1, done, undone: written, conflicts, left, aside, pending });
+    printJson({ version: 1, done, undone: written, conflicts, left, aside, problems, pending });
     return exitCode;
   }
   const paint = painter(process.stderr);
@@ -135,6 +139,7 @@ async function undo(call: Arguments, fork: Fork): Promise<number> {
     return exitCode;
   }
   print(`${painter(process.stdout)('green', 'undone')} ${counted(written.length, 'step')}, ${pending} pending again\n`);
+  printProblems(problems);
   if (left.length > 0) {
     const lines = [
       `  ${paint('yellow', `left as you saved ${left.length === 1 ? 'it' : 'them'}, a conflict for the next apply:`)}`,

@@ -21,7 +21,7 @@ import { fitSteps, type Held, obstacles } from './apply-to-plan.js';
 import { appliedChangesNow } from './change-room.js';
 import { holdUnits, isComplete } from './held-units.js';
 import { type Judgement, judgeChanges } from './sensitive-changes.js';
-import { stepsDone } from './write-home.js';
+import { lostList, stepsDone } from './write-home.js';
 
 async function heldBy(fork: OpenFork, directory: string): Promise<Held> {
   const entries = await fork.tree.diff({ uppers: [directory], lowers: [], pastClosed: true });
@@ -121,7 +121,7 @@ async function applyOver(
   const open = plan.undecided;
   const { steps, leftOut } = fitSteps(plan.steps, changes, held);
   const writes = open.length === 0 && request.dryRun !== true;
-  let met: Interference = { clashes: [], aside: [] };
+  let met: Interference = { clashes: [], aside: [], narrowed: [] };
   if (writes && steps.length > 0) {
     // Directories above a change may be the trunk's: the whole stack can be put.
     const uppers = treesOf(fork.paths, whole, workspaceRoot);
@@ -152,6 +152,6 @@ async function applyOver(
     done: writes && isClash.size === 0,
     written: isClash.size === 0 ? [] : steps.filter(({ path }) => !isClash.has(path)),
     aside: met.aside,
-    problems: [...problems, ...plan.leftOut, ...leftOut, ...inOtherRoots(fork, found)],
+    problems: [...problems, ...plan.leftOut, ...leftOut, ...inOtherRoots(fork, found), ...met.narrowed.map(lostList)],
   };
 }

@@ -364,10 +364,11 @@ async function applyJudged(apply: JudgedApply): Promise<Applied> {
       aside: home.aside,
       undecided,
       done: false,
-      problems: apply.problems,
+      problems: [...apply.problems, ...home.narrowed],
     };
   }
-  return settled(kept.fork, plans, { checkpoint, times: home.times }, answer, leftOut);
+  const problems = [...leftOut, ...home.narrowed];
+  return settled(kept.fork, plans, { checkpoint, times: home.times }, answer, problems);
 }
 
 /** The person may save faster than one can look. */

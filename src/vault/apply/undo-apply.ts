@@ -17,7 +17,7 @@ import { inWalkOrder, shownPath, topPath } from '../store/root-paths.js';
 import { throwAwayOrLeave } from '../store/trash.js';
 import { readVaultMeta } from '../store/vault-meta.js';
 import { addParents, belowAny } from '../tree/clashing.js';
-import type { Step } from '../tree/tree.js';
+import type { Problem, Step } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
 import { type AppliedSteps, readSteps, stepsFile, writtenTrees } from './applied-steps.js';
 import type { ApplyRequest } from './apply.js';
@@ -43,6 +43,8 @@ export interface Undone {
   readonly left: readonly string[];
   /** Files beside such paths that hold an earlier save of the person's. */
   readonly aside: readonly string[];
+  /** Files whose list of rights could not be brought back. */
+  readonly problems: readonly Problem[];
 }
 
 function lastApply(fork: OpenFork): readonly [layer: string, about: AppliedSteps] {
@@ -67,7 +69,7 @@ function lastApply(fork: OpenFork): readonly [layer: string, about: AppliedSteps
 async function differing(fork: OpenFork, key: string, trees: readonly string[], paths: readonly string[]) {
   const root = fork.vault.roots[key];
   if (root === undefined || paths.length === 0) return [];
-  const compared = await fork.tree.compare({ layers: trees, root, shift: fork.owner.shift, paths });
+  const compared = await fork.tree.compare({ layers: trees, root, shift: fork.owner.shift, paths, undoes: true });
   return paths.filter((path) => compared.get(path) !== 'same');
 }
 
@@ -249,7 +251,7 @@ async function undoOver(undoing: Undoing): Promise<Undone> {
     shown(pick, (key, path) => shownPath(roots, key, path));
   const steps = shown(({ plan }) => plan, shownStep);
   const conflicts = [...new Set(inTheWay(({ changed, obstacles }) => [...changed, ...obstacles]))];
-  const nothing = { written: [], left: [], aside: [] };
+  const nothing = { written: [], left: [], aside: [], problems: [] };
   const goesOn = request.leaves === true || about.undoing === true;
   if (conflicts.length > 0 && !goesOn) return { fork, steps, conflicts, ...nothing, done: false };
   const wanted = [...plans].map(([key, { plan, changed }]) => {
@@ -266,6 +268,7 @@ async function undoOver(undoing: Undoing): Promise<Undone> {
     standing: (key) => [...treesOf(fork.paths, [standing], key), ...writtenIn(key)],
     roots: Object.fromEntries(wanted),
     uppers,
+    undoes: true,
     planOf: async (key, root, list) => {
       const all = about.touched?.[key] ?? [];
       // What the person has written since has its time from them.
@@ -280,7 +283,7 @@ async function undoOver(undoing: Undoing): Promise<Undone> {
   });
   const written = Object.entries(home.written).flatMap(([key, list]) => list.map((step) => shownStep(key, step)));
   const left = innermost([...conflicts, ...home.clashes]);
-  const undone = { fork, steps, conflicts: [], written, left, aside: home.aside, done: true };
+  const undone = { fork, steps, conflicts: [], written, left, aside: home.aside, problems: home.narrowed, done: true };
   return { ...undone, fork: await settle(synced, layer, about, before, undone) };
 }
 
@@ -293,6 +296,7 @@ const together = (later: Undone, earlier: Undone): Undone => ({
   written: [...later.written, ...earlier.written],
   left: [...later.left, ...earlier.left, ...earlier.conflicts],
   aside: [...later.aside, ...earlier.aside],
+  problems: [...later.problems, ...earlier.problems],
 });
 
 /** The fork's lock is held. A crash in the middle: the same call goes on, since what is back already is back. */

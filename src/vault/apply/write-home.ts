@@ -5,9 +5,17 @@
  */
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import { type Roots, shownPath } from '../store/root-paths.js';
-import type { Step } from '../tree/tree.js';
+import type { Problem, Step } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
 import type { TimedPlan } from './apply-times.js';
+
+/** As the report has it. */
+export const lostList = (path: string): Problem => ({
+  path,
+  code: 'EPERM',
+  reason:
+    "only its access list (ACL), which names users that only root can set: it is gone, and the group's rights with it",
+});
 
 export interface WriteHomeRequest {
   /** The apply's own layer, which is marked. */
@@ -15,6 +23,8 @@ export interface WriteHomeRequest {
   readonly roots: Readonly<Record<string, readonly Step[]>>;
   /** The trees of a root whose entries are put, topmost first. */
   readonly uppers: (key: string) => readonly string[];
+  /** The trees show what was there before an apply. */
+  readonly undoes?: boolean;
 }
 
 export interface Written {
@@ -23,6 +33,8 @@ export interface Written {
   /** Shown paths at which the person saved meanwhile, and what they had saved just before that. */
   readonly clashes: readonly string[];
   readonly aside: readonly string[];
+  /** Files that lost their list of rights. */
+  readonly narrowed: readonly Problem[];
   /** By root, what the later times of its entries came after. */
   readonly times: ReadonlyMap<string, bigint>;
 }
@@ -79,6 +91,7 @@ export async function writeHome(
   const written: Record<string, readonly Step[]> = {};
   const clashes: string[] = [];
   const aside: string[] = [];
+  const narrowed: Problem[] = [];
   const times = new Map<string, bigint>();
   for (const [key, steps] of Object.entries(roots)) {
     const root = fork.vault.roots[key];
@@ -94,6 +107,7 @@ export async function writeHome(
       before,
       expected: standing(key),
       durable: true,
+      undoes: request.undoes,
       lock: { descriptor: lock, wait: false },
       onDone: stepsDone(fork.vault.roots, key, steps, onStep),
       signal,
@@ -103,7 +117,8 @@ export async function writeHome(
     written[key] = steps.filter(({ path }) => !left.has(path));
     clashes.push(...met.clashes.map((path) => shownPath(fork.vault.roots, key, path)));
     aside.push(...met.aside.map((path) => shownPath(fork.vault.roots, key, path)));
+    narrowed.push(...met.narrowed.map((path) => lostList(shownPath(fork.vault.roots, key, path))));
   }
   rmSync(mark, { force: true });
-  return { written, clashes, aside, times };
+  return { written, clashes, aside, narrowed, times };
 }

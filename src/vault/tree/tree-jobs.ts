@@ -134,6 +134,8 @@ export interface CompareOptions extends Common {
   readonly shift?: number | undefined;
   /** Tell what was touched from what is the same. */
   readonly times?: boolean | undefined;
+  /** What an apply wrote is compared, for its undo: a file that lost its list of rights by it is the same. */
+  readonly undoes?: boolean | undefined;
 }
 
 /** For what stays in the store: a person's directory neither gives nor gets a socket. */
@@ -210,6 +212,8 @@ export interface TreeApplyOptions extends Common, WithSockets {
   readonly expected?: readonly string[] | undefined;
   /** Wait for the disk at the end; a file's bytes are there before its name is. */
   readonly durable?: boolean | undefined;
+  /** What is put is what was there before an apply, to the last bit of a mode and with the list of rights. */
+  readonly undoes?: boolean | undefined;
   /** Called as steps are done, in order; after a failure these, and no others, have happened. */
   readonly onDone?: ((path: string) => void) | undefined;
 }
@@ -221,4 +225,6 @@ export interface Interference {
   readonly clashes: readonly string[];
   /** Files beside them, with what the person had saved before that. */
   readonly aside: readonly string[];
+  /** Files whose list of rights could not be kept: it names ids that only root can set. The group's rights went with it. */
+  readonly narrowed: readonly string[];
 }

@@ -206,6 +206,7 @@ export class Tree {
   async compare(options: CompareOptions): Promise<Map<string, CompareVerdict>> {
     const words = ['compare', ...listWords('--layer', options.layers), '--to', options.root];
     words.push(...shiftWords(options.shift), ...(options.times === true ? ['--times'] : []));
+    if (options.undoes === true) words.push('--undoes');
     const output = await this.#program.ask({ words, input: joinFields(options.paths), signal: options.signal });
     return new Map(parse(output, 2, (path = '', verdict) => [path, verdict as CompareVerdict] as const));
   }
@@ -281,12 +282,14 @@ export class Tree {
     if (forward !== undefined) words.push('--forward', ...(forward === 'now' ? [] : ['--after', String(forward)]));
     if (options.before !== undefined) words.push('--before', String(options.before));
     if (options.durable === true) words.push('--durable');
+    if (options.undoes === true) words.push('--undoes');
     words.push(...shiftWords(options.shift));
     const fields: string[] = [];
     for (const { action, path } of options.plan) fields.push(action, path);
     const input = joinFields(fields);
     const clashes: string[] = [];
     const aside: string[] = [];
+    const narrowed: string[] = [];
     let after: bigint | undefined;
     let rest: Buffer = Buffer.alloc(0);
     const onOutput = (chunk: Buffer) => {
@@ -300,6 +303,7 @@ export class Tree {
         if (shown === '') after = BigInt(what);
         else if (what === 'clash') clashes.push(shown);
         else if (what === 'aside') aside.push(shown);
+        else if (what === 'narrowed') narrowed.push(shown);
         else onDone?.(shown);
         used = end + 1;
       }
@@ -310,10 +314,10 @@ export class Tree {
     const isOurs = options.lock === undefined && options.shift === undefined && onDone === undefined;
     if (isOurs && expected.length === 0) {
       onOutput(await this.#program.ask({ words, input, signal: options.signal }));
-      return { clashes, aside, after };
+      return { clashes, aside, narrowed, after };
     }
     await this.#program.run({ words, input, signal: options.signal, onOutput, inherited: options.lock?.descriptor });
-    return { clashes, aside, after };
+    return { clashes, aside, narrowed, after };
   }
 
   /** Waits until everything that was written to the filesystem of the directory is on its disk. */
