@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { importsOf } from './layers/imports.mjs';
 import { maskSource } from './layers/mask.mjs';
-import { checkLayers } from './layers/rules.mjs';
+import { checkLayers, checkNative } from './layers/rules.mjs';
 
 const check = (files) =>
   checkLayers(new Map(Object.entries(files))).map(({ file, line, rule }) => `${file}:${line} ${rule}`);
@@ -183,6 +183,27 @@ describe('the pure folders', () => {
     const source =
       "const text = 'process.env'; // Date.now()\nconst value = plan.process.name; const when = new Date(0);";
     assert.deepEqual(check({ 'shell/classify.ts': source }), []);
+  });
+});
+
+describe('the headers of native', () => {
+  const checked = (files) =>
+    checkNative(new Map(Object.entries(files))).map(({ file, line, rule }) => `${file}:${line} ${rule}`);
+
+  it('fail a circle, also through a room and the shared headers', () => {
+    const files = {
+      'frame.h': '',
+      'jail/plan.h': '#include "frame.h"\n#include "owner/watch.h"\n',
+      'jail/owner/watch.h': '#include <stdio.h>\n#include "plan.h"\n',
+      'jail/main.c': '#include "plan.h"\n',
+    };
+    assert.deepEqual(checked(files), ['native/jail/owner/watch.h:2 import cycle']);
+    assert.deepEqual(checked({ ...files, 'jail/owner/watch.h': '' }), []);
+  });
+
+  it('fail a crowded folder', () => {
+    const files = Object.fromEntries(Array.from({ length: 41 }, (_, at) => [`jail/${at}.c`, '']));
+    assert.deepEqual(checked(files), ['native/jail:1 crowded folder']);
   });
 });
 

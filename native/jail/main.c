@@ -13,16 +13,17 @@
  * MAXRSS_KB", "ID failed INDEX NAME ERRNO what". The jail itself, and the one command of a jail that is not kept, is 0.
  * When FD_LIFELINE ends, so does everything here; where the jail is not kept, what the plan came through is that.
  */
-#include "cache.h"
-#include "held.h"
+#include "calls/renames.h"
+#include "context.h"
 #include "jail.h"
-#include "join.h"
-#include "renames.h"
-#include "restrict.h"
-#include "serve.h"
-#include "staging.h"
+#include "mount/cache.h"
+#include "mount/join.h"
+#include "mount/staging.h"
+#include "owner/held.h"
+#include "owner/serve.h"
+#include "owner/terminal.h"
+#include "process/restrict.h"
 #include "syscalls.h"
-#include "terminal.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -31,38 +32,38 @@
 #include <sys/wait.h>
 
 /* Whoever is still inside dies with init. When this returns, nothing runs and nothing is mounted. */
-static void end_jail(const struct jail *jail) {
-  kill(jail->init, SIGKILL);
-  end_taker();
+static void end_jail(struct jail_context *jail) {
+  kill(jail->ties.init, SIGKILL);
+  end_taker(jail);
   while (waitpid(-1, NULL, 0) > 0)
     ;
   /* Last, so that nobody else has them: what the dying let go of, the kernel would take down some time later. */
   release_overlays(jail->plan);
 }
 
-static int run_once(struct jail *jail, const struct ties *ties) {
+static int run_once(struct jail_context *jail) {
   static struct relay relays[RELAYS];
   static struct command command = {.relays = relays};
-  terminal_decide();
-  relays_open(relays);
+  terminal_decide(&jail->terminal);
+  relays_open(jail->terminal.wanted, relays);
   give_streams(jail->plan, jail->plan, relays);
-  bool started = start_command(jail->plan, ties, jail->mask, &command);
+  bool started = start_command(jail, jail->plan, &command);
   if (chdir("/") != 0) /* out of the old root, which ends with that */
     fail("entering the new root");
   if (started) {
     share_caches(jail->plan);
     report("started");
-    held_watch(jail->plan, command.id);
+    held_watch(&jail->held, jail->plan, command.id);
     jail->commands[jail->count++] = &command;
     watch(jail);
   }
-  renames_finish();
+  renames_finish(jail);
   /* Its status is taken before all the others are, and kept until they have written their last. */
-  kill(jail->init, SIGKILL); /* with whoever traces it, and would keep its status from us */
+  kill(jail->ties.init, SIGKILL); /* with whoever traces it, and would keep its status from us */
   struct ending ending = started ? collect(&command) : (struct ending){0};
   end_jail(jail);
   relays_drain(relays);
-  terminal_restore();
+  terminal_restore(&jail->terminal);
   /* All is said and let go of before the end is told: whoever hears of it need not wait for this process to end. */
   sys_close_range(0, 2, 0);
   close(FD_LOCK);
@@ -70,9 +71,9 @@ static int run_once(struct jail *jail, const struct ties *ties) {
   return started ? 0 : EXIT_FAILED;
 }
 
-static int serve(struct jail *jail, const struct ties *ties) {
-  if (!wait_for_init(ties)) return EXIT_FAILED;
-  keep_overlays(jail->plan, jail->plan);
+static int serve(struct jail_context *jail) {
+  if (!wait_for_init(&jail->ties)) return EXIT_FAILED;
+  keep_overlays(jail, jail->plan);
   share_caches(jail->plan);
   report("started");
   watch(jail);
@@ -90,6 +91,8 @@ static uint32_t count_channels(const struct plan *plan) {
 static void close_channels(uint32_t first, uint32_t end) {
   if (first < end) sys_close_range(FD_FIRST_CHANNEL + first, FD_FIRST_CHANNEL + end - 1, 0);
 }
+
+static struct jail_context whole_jail = EMPTY_CONTEXT;
 
 int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "probe") == 0) return probe(argv[2]);
@@ -109,23 +112,25 @@ int main(int argc, char **argv) {
   close_channels(channels, PLAN_MAX_CHANNELS);
   if (!kept && (dup3(FD_PLAN, FD_LIFELINE, O_CLOEXEC) < 0 || close(FD_PLAN) != 0)) fail("keeping the lifeline");
 
-  struct jail jail = {
-      .plan = &plan, .signals = forwarded_signals(), .stops = stop_signals(), .kept = kept, .mask = umask(0022)};
+  struct jail_context *jail = &whole_jail;
+  jail->plan = &plan;
+  jail->signals = forwarded_signals();
+  jail->stops = stop_signals();
+  jail->kept = kept;
+  jail->mask = umask(0022);
   signal(SIGPIPE, SIG_IGN);
-  open_host_proc();
-  if (kept) leave_taker_outside();
-  take_shared_overlays(&plan);
+  open_host_proc(jail);
+  if (kept) leave_taker_outside(jail);
+  take_shared_overlays(jail, &plan);
   if (kept) keep_page_for_filters(); /* by a socket of the host's network, which nobody inside can list */
   const struct operation *shift = find(&plan, OP_SHIFT);
-  if (shift) make_namespace_of_shift(high_half(shift->number), low_half(shift->number));
-  execute_stage(&plan, STAGE_OWNER, -1);
+  if (shift) make_namespace_of_shift(jail, high_half(shift->number), low_half(shift->number));
+  execute_stage(jail, &plan, STAGE_OWNER, -1);
   lock_caches(&plan);
-  if (kept) keep_staging(&plan);
-  struct ties ties = start_init(&plan);
-  jail.init = ties.init;
-  jail.ties = &ties;
+  if (kept) keep_staging(jail);
+  start_init(jail);
   close_taken(&plan);
   close_channels(0, channels); /* init's alone: a server whose jail cannot be made is told by the end of it */
-  make_network(&plan);
-  return kept ? serve(&jail, &ties) : run_once(&jail, &ties);
+  make_network(jail, &plan);
+  return kept ? serve(jail) : run_once(jail);
 }

@@ -2,6 +2,7 @@
  * `jail probe DIRECTORY`: tries what a jail needs, each in a child of its own, and prints "NAME ERRNO" (0: it works) or
  * "NAME VALUE". DIRECTORY lies in the store and holds empty directories lower, upper, work and merged.
  */
+#include "context.h"
 #include "jail.h"
 #include "syscalls.h"
 
@@ -20,6 +21,8 @@
 static const int all_namespaces =
     CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 
+static struct jail_context probed = EMPTY_CONTEXT;
+
 static bool is_root(void) {
   return geteuid() == 0;
 }
@@ -29,7 +32,7 @@ static int enter(int flags) {
   uid_t uid = geteuid();
   gid_t gid = getegid();
   if (unshare(flags | (is_root() ? 0 : CLONE_NEWUSER)) != 0) return errno;
-  if (uid != 0) map_self(uid, gid);
+  if (uid != 0) map_self(&probed, uid, gid);
   struct mount_attr private = {.propagation = MS_PRIVATE};
   if ((flags & CLONE_NEWNS) && sys_mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &private) != 0) return errno;
   return 0;
@@ -68,8 +71,8 @@ static int try_owners(const char *directory) {
   if (!is_root()) return 0;
   int tree = sys_open_tree(AT_FDCWD, directory, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
   if (tree < 0) return errno;
-  make_namespace_of_shift(1 << 16, 1 << 16);
-  struct mount_attr owners = {.attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (uint64_t)namespace_of_shift()};
+  make_namespace_of_shift(&probed, 1 << 16, 1 << 16);
+  struct mount_attr owners = {.attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (uint64_t)probed.namespaces.shift};
   return sys_mount_setattr(tree, "", AT_EMPTY_PATH, &owners) == 0 ? 0 : errno;
 }
 
@@ -92,7 +95,7 @@ static const struct {
 };
 
 int probe(const char *directory) {
-  open_host_proc();
+  open_host_proc(&probed);
   for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
     pid_t pid = fork();
     if (pid == 0) _exit(attempts[i].attempt(directory));

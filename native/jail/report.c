@@ -53,14 +53,16 @@ void report_executing(void) {
   tell(PROGRESS_EXECUTING);
 }
 
-static void (*last_act)(void);
+static void (*last_act)(void *context);
+static void *last_context;
 
-void before_giving_up(void (*act)(void)) {
+void before_giving_up(void (*act)(void *context), void *context) {
   last_act = act;
+  last_context = context;
 }
 
 _Noreturn void give_up(void) {
-  if (last_act) last_act();
+  if (last_act) last_act(last_context);
   tell(PROGRESS_FAILED);
   _exit(EXIT_FAILED);
 }

@@ -32,7 +32,7 @@ void report_at(uint32_t index, const char *name);
 /* All that is left to do is exec: PROGRESS_EXECUTING. */
 void report_executing(void);
 /* What this process has to put back before it ends because of a failure. */
-void before_giving_up(void (*act)(void));
+void before_giving_up(void (*act)(void *context), void *context);
 /* Where the failure of one thing shall not end this process. */
 void report_failure(int error, const char *what);
 

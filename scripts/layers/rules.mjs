@@ -1,4 +1,7 @@
-/** The layers of `src/` and what each may do. Pure: `checkLayers` takes the files as a map and returns violations. */
+/**
+ * The layers of `src/` and what each may do, and the rules for `native/`. Pure: `checkLayers` and `checkNative` take the files as a map
+ * and return violations.
+ */
 
 import { dirname, posix } from 'node:path';
 import { importsOf, lineOf } from './imports.mjs';
@@ -244,7 +247,31 @@ function impureChain(path, modules, visited) {
   return undefined;
 }
 
-function findCrowdedFolders(modules) {
+/**
+ * `files`: path below `native/` -> source. Headers include each other in no circle, and no folder is crowded; a name is looked for as
+ * the compiler does: in `native/` and in the folder of its program.
+ */
+export function checkNative(files) {
+  const headers = new Map(
+    [...files]
+      .filter(([path]) => path.endsWith('.h'))
+      .map(([path, source]) => [path, { imports: includesOf(path, source, files), isTest: false }]),
+  );
+  return [
+    ...findCycles(headers, 'native'),
+    ...findCrowdedFolders(new Map([...files.keys()].map((path) => [path, { path, isTest: false }])), 'native'),
+  ];
+}
+
+function includesOf(path, source, files) {
+  const program = path.slice(0, path.indexOf('/') + 1);
+  return [...source.matchAll(/^#include "([^"]+)"/gm)].map((match) => ({
+    target: [`${program}${match[1]}`, match[1]].find((each) => files.has(each)),
+    line: lineOf(source, match.index),
+  }));
+}
+
+function findCrowdedFolders(modules, top = 'src') {
   const folders = new Map();
   for (const { path, isTest } of modules.values()) {
     if (!isTest) folders.set(dirname(path), (folders.get(dirname(path)) ?? 0) + 1);
@@ -252,7 +279,7 @@ function findCrowdedFolders(modules) {
   return [...folders]
     .filter(([, count]) => count > sourcesInOneFolder)
     .map(([folder, count]) => ({
-      file: `src/${folder}`,
+      file: `${top}/${folder}`,
       line: 1,
       rule: 'crowded folder',
       message: `${count} sources, more than ${sourcesInOneFolder}: give what belongs together a room of its own`,
@@ -260,7 +287,7 @@ function findCrowdedFolders(modules) {
 }
 
 /** Every cycle once, reported at the import that closes it. */
-function findCycles(modules) {
+function findCycles(modules, top = 'src') {
   const violations = [];
   const finished = new Set();
   const visit = (path, trail) => {
@@ -268,8 +295,8 @@ function findCycles(modules) {
       if (target === undefined || !modules.has(target) || modules.get(target).isTest) continue;
       const start = trail.indexOf(target);
       if (start !== -1) {
-        const files = [...trail.slice(start), target].map((each) => `src/${each}`);
-        violations.push({ file: `src/${path}`, line, rule: 'import cycle', message: files.join(' -> ') });
+        const files = [...trail.slice(start), target].map((each) => `${top}/${each}`);
+        violations.push({ file: `${top}/${path}`, line, rule: 'import cycle', message: files.join(' -> ') });
       } else if (!finished.has(target)) visit(target, [...trail, target]);
     }
     finished.add(path);

@@ -1,6 +1,6 @@
 /**
- * Every folder `native/NAME` with C files becomes one static program `dist/native/NAME`; a folder `native/NAME.node` becomes
- * a library of that name, which Node loads.
+ * Every folder `native/NAME`, with its rooms, becomes one static program `dist/native/NAME`; a folder `native/NAME.node` becomes a
+ * library of that name, which Node loads.
  */
 
 import { join } from 'node:path';
@@ -45,7 +45,8 @@ export function nativeFingerprint(settings) {
 export async function compileNative(compiler, directory, more = []) {
   for (const { name, sources } of programs()) {
     const kind = name.endsWith('.node') ? libraryFlags : programFlags;
-    await runQuietly(compiler, [...flags, ...more, ...kind, '-o', join(directory, name), ...sources], { cwd: root });
+    const own = [`-Inative/${name}`, '-o', join(directory, name), ...sources];
+    await runQuietly(compiler, [...flags, ...more, ...kind, ...own], { cwd: root });
   }
 }
 
@@ -54,9 +55,8 @@ function programs() {
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => ({
       name,
-      sources: entriesOf(inCheckout('native', name))
-        .filter((entry) => entry.name.endsWith('.c'))
-        .map((entry) => `native/${name}/${entry.name}`)
+      sources: filesBelow(inCheckout('native', name), (path) => path.endsWith('.c'))
+        .map((path) => `native/${name}/${path}`)
         .sort(),
     }))
     .filter(({ sources }) => sources.length > 0);

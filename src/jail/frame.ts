@@ -1,6 +1,6 @@
-/** What the jail program is told, in frames (native/jail/serve.h). */
+/** What the jail program is told, in frames (native/jail/owner/serve.h). */
 
-/** As native/jail/serve.h numbers them. */
+/** As native/jail/owner/serve.h numbers them. */
 export const request = {
   jail: 1,
   command: 2,

@@ -77,7 +77,7 @@ const refusals: Readonly<Record<string, readonly string[]>> = {
  */
 const prepared = new Set(['rename', 'renameat', 'renameat2']);
 
-/** In an overlay that an unprivileged user mounted, a linked file gets another inode number: native/jail/links.h says what follows. */
+/** In an overlay that an unprivileged user mounted, a linked file gets another inode number: native/jail/calls/links.h says what follows. */
 const renumbered = new Set(['link', 'linkat']);
 
 /** Libraries probe it and have another way: as if the kernel did not know it. */

@@ -1,6 +1,6 @@
 /**
  * A kept jail: made once, then many commands, one after the other or at once, each at about the price of a fork. The jail
- * program is told what to run by frames (native/jail/serve.h) and hands the streams of each command over as handles. It ends
+ * program is told what to run by frames (native/jail/owner/serve.h) and hands the streams of each command over as handles. It ends
  * with this process, and everything inside with it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';

@@ -34,10 +34,12 @@ const sanitizers = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all']
 /** `native/NAME` as it is, sanitized. */
 export function compileSanitized(name: string, directory: string): string {
   const folder = join('native', name);
-  const sources = readdirSync(join(checkout, folder)).filter((file) => file.endsWith('.c'));
+  const sources = readdirSync(join(checkout, folder), { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.c'),
+  );
   return compile(
     'gcc',
-    [...sanitizers, ...sources.map((file) => join(folder, file)), optionsFile],
+    [...sanitizers, `-I${folder}`, ...sources.map((file) => join(folder, file)), optionsFile],
     join(directory, name),
   );
 }

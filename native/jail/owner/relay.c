@@ -1,0 +1,170 @@
+/*
+ * The command's stdin, stdout and stderr. An anonymous pipe or /dev/null is passed on as it is; terminals become one of
+ * the jail's own where both stdin and stdout are one (terminal.c). Anything else (a lone terminal, a file the person
+ * redirected to, a socket of the caller's runtime) is replaced by a pipe and copied: through /proc/self/fd a file can
+ * be opened again for more than its descriptor grants, and a socket cannot be opened at all, which breaks scripts that
+ * write to /dev/stderr.
+ */
+#include "owner/relay.h"
+#include "jail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+static bool harmless(int descriptor) {
+  struct stat about;
+  if (fstat(descriptor, &about) != 0) return true; /* closed: there is nothing to pass on */
+  struct statfs where;
+  if (S_ISFIFO(about.st_mode)) /* one with a name on disk could be given another mode */
+    return fstatfs(descriptor, &where) == 0 && where.f_type == PIPEFS_MAGIC;
+  return S_ISCHR(about.st_mode) && about.st_rdev == makedev(1, 3);
+}
+
+void relay_clear(struct relay *relay) {
+  relay->from = relay->to = relay->command_end = -1;
+  relay->both_ours = false;
+  relay->start = relay->stop = 0;
+  relay->error = 0;
+}
+
+void relays_open(bool terminal, struct relay relays[RELAYS]) {
+  for (int i = 0; i < RELAYS; i++) {
+    struct relay *relay = &relays[i];
+    relay_clear(relay);
+    if (harmless(i) || (terminal && isatty(i))) continue;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) fail("making a pipe for the command");
+    relay->command_end = ends[i == 0 ? 0 : 1];
+    relay->from = i == 0 ? 0 : ends[0];
+    relay->to = i == 0 ? ends[1] : i;
+    /* The command's own end stays blocking: it is another open file. */
+    fcntl(i == 0 ? ends[1] : ends[0], F_SETFL, O_NONBLOCK);
+  }
+}
+
+/* Where the command is another user than the pipe's owner, this is what it may do with it. */
+static int open_to_others(int descriptor, mode_t right) {
+  struct stat about;
+  return fstat(descriptor, &about) != 0 ? -1 : fchmod(descriptor, (about.st_mode & 07777) | right);
+}
+
+/*
+ * A pipe belongs to whoever made it, and opening it again (/dev/stderr) asks for that: where the command is another
+ * user than its caller, pipes that are made here become the command's. One of the person's stays theirs, and is opened
+ * in the one direction alone: others may write to it, whose words are not the command's to read. A named one on disk is
+ * left alone.
+ */
+void relays_give(struct relay relays[RELAYS], uid_t uid, gid_t gid) {
+  for (int i = 0; i < RELAYS; i++) {
+    int made = relays[i].command_end;
+    struct statfs about;
+    if (fstatfs(made >= 0 ? made : i, &about) != 0 || about.f_type != PIPEFS_MAGIC) continue;
+    if ((made >= 0 ? fchown(made, uid, gid) : open_to_others(i, i == 0 ? S_IROTH : S_IWOTH)) != 0)
+      fail("giving the command its pipes");
+  }
+}
+
+/* In the process that becomes the command. */
+void relays_take(struct relay relays[RELAYS]) {
+  for (int i = 0; i < RELAYS; i++)
+    if (relays[i].command_end >= 0 && dup2(relays[i].command_end, i) < 0) fail("connecting the command");
+}
+
+/* In the owner, once the command has started or will not. */
+void relays_keep(struct relay relays[RELAYS]) {
+  for (int i = 0; i < RELAYS; i++) {
+    if (relays[i].command_end >= 0) close(relays[i].command_end);
+    relays[i].command_end = -1;
+  }
+}
+
+static void end(struct relay *relay, int index) {
+  if (index == 0 || relay->both_ours) close(relay->to);
+  if (index != 0 || relay->both_ours) close(relay->from);
+  relay->from = relay->to = -1;
+}
+
+struct pollfd relay_wants(const struct relay *relay) {
+  if (relay->from < 0) return (struct pollfd){.fd = -1};
+  if (relay->start < relay->stop) return (struct pollfd){.fd = relay->to, .events = POLLOUT};
+  return (struct pollfd){.fd = relay->from, .events = POLLIN};
+}
+
+static bool again(void) {
+  return errno == EAGAIN || errno == EINTR;
+}
+
+/* A reader that has gone is quiet, as in every pipeline: a pipe, a socket, a terminal that was hung up. */
+static bool reader_gone(int descriptor, int error) {
+  struct stat about;
+  if (error == EPIPE || error == ECONNRESET) return true;
+  return error == EIO && fstat(descriptor, &about) == 0 && S_ISCHR(about.st_mode);
+}
+
+void relay_move(struct relay relays[RELAYS], int index) {
+  struct relay *relay = &relays[index];
+  if (relay->start < relay->stop) {
+    ssize_t written = write(relay->to, relay->bytes + relay->start, relay->stop - relay->start);
+    if (written < 0 && again()) return;
+    if (written < 0) {
+      if (index != 0 && !reader_gone(relay->to, errno)) relay->error = errno;
+      return end(relay, index); /* the command gets SIGPIPE from its own pipe */
+    }
+    relay->start += (size_t)written;
+    return;
+  }
+  ssize_t got = read(relay->from, relay->bytes, sizeof relay->bytes);
+  if (got < 0 && again()) return;
+  if (got <= 0) return end(relay, index);
+  relay->start = 0;
+  relay->stop = (size_t)got;
+}
+
+/* Everything inside is dead: what it wrote last is still in the pipes. */
+void relays_drain(struct relay relays[RELAYS]) {
+  for (int i = 1; i < RELAYS; i++) {
+    if (relays[i].from >= 0) fcntl(relays[i].from, F_SETFL, 0);
+    while (relays[i].from >= 0) {
+      struct pollfd wanted = relay_wants(&relays[i]);
+      if (poll(&wanted, 1, -1) < 0 && errno != EINTR) break;
+      relay_move(relays, i);
+    }
+  }
+}
+
+/* More than a terminal holds, and an end of what somebody left behind writes without one. */
+enum { FLUSH_MOST_MOVES = 512 };
+
+void relays_flush(struct relay relays[RELAYS]) {
+  for (int i = 1; i < RELAYS; i++) {
+    struct pollfd wanted = relay_wants(&relays[i]);
+    /* A reader that has stopped reading gets no more. */
+    for (int moves = 0; moves < FLUSH_MOST_MOVES && wanted.fd >= 0; moves++) {
+      if (poll(&wanted, 1, wanted.events == POLLOUT ? 1000 : 0) <= 0) break;
+      relay_move(relays, i);
+      wanted = relay_wants(&relays[i]);
+    }
+  }
+}
+
+void relays_close(struct relay relays[RELAYS]) {
+  for (int i = 0; i < RELAYS; i++) {
+    if (relays[i].from >= 0) close(relays[i].from);
+    if (relays[i].to >= 0) close(relays[i].to);
+  }
+}
+
+/* A pipe is opened again (/dev/stderr) by its owner alone: where the command is another user than its caller, it is
+ * given them. */
+void give_streams(const struct plan *jail, const struct plan *command, struct relay relays[RELAYS]) {
+  const struct operation *shift = find(jail, OP_SHIFT), *numbers = find(jail, OP_NUMBERS);
+  const struct operation *outside = numbers ? numbers : find(command, OP_USER);
+  if (shift && outside)
+    relays_give(relays, high_half(shift->number) + high_half(outside->number),
+                high_half(shift->number) + low_half(outside->number));
+}

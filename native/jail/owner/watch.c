@@ -1,0 +1,265 @@
+#include "owner/watch.h"
+#include "calls/renames.h"
+#include "context.h"
+#include "jail.h"
+#include "owner/crowd.h"
+#include "owner/held.h"
+#include "owner/serve.h"
+#include "owner/terminal.h"
+#include "owner/traced.h"
+#include "syscalls.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static int blocked(const int *numbers, size_t count) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (size_t i = 0; i < count; i++) sigaddset(&set, numbers[i]);
+  sigprocmask(SIG_BLOCK, &set, NULL);
+  return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+int forwarded_signals(void) {
+  static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT};
+  return blocked(numbers, sizeof numbers / sizeof *numbers);
+}
+
+int stop_signals(void) {
+  static const int numbers[] = {SIGTSTP};
+  return blocked(numbers, sizeof numbers / sizeof *numbers);
+}
+
+/*
+ * By the default action of the signal that came, which the kernel leaves out where no shell could let us go on, and
+ * drops where somebody let us go on meanwhile: a signal that was read and sent again would stop us after that, for
+ * good.
+ */
+static void stop_here(void) {
+  sigset_t stop, before;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTSTP);
+  sigprocmask(SIG_UNBLOCK, &stop, &before);
+  sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+/* The command is stopped by us, whether it has a terminal of its own or not. */
+static void suspend(struct terminal *terminal, pid_t command, bool whole_job) {
+  kill(-command, SIGSTOP);
+  /* Before anybody has stopped: from then on the terminal is the shell's. */
+  terminal_restore(terminal);
+  /* Those that started us, and what stands beside us in a pipeline. */
+  if (whole_job) kill(0, SIGTSTP);
+  stop_here();
+  terminal_again(terminal);
+  kill(-command, SIGCONT);
+}
+
+/* Ctrl-C and the like are passed on. */
+static void forward(const struct terminal *terminal, int number, pid_t command) {
+  if (number == SIGWINCH) {
+    terminal_resize(terminal);
+  } else {
+    kill(-command, number);
+  }
+}
+
+/* In a kept jail whoever asks for a command also says which signal it gets; what is sent to us is for nobody. */
+static void take_signal(struct jail_context *jail) {
+  struct signalfd_siginfo info;
+  if (read(jail->signals, &info, sizeof info) == sizeof info && !jail->kept)
+    forward(&jail->terminal, (int)info.ssi_signo, jail->commands[0]->pid);
+}
+
+struct ending collect(const struct command *command) {
+  struct ending ending;
+  if (wait4(command->pid, &ending.status, 0, &ending.used) != command->pid) fail("collecting the command");
+  return ending;
+}
+
+/* Between two looks some end: a bomb that is held is never seen full, and what is missing of it is one part in so many.
+ */
+enum { CROWD_SLACK = 4 };
+
+static long long microseconds(struct timeval time) {
+  return (long long)time.tv_sec * 1000000 + time.tv_usec;
+}
+
+void report_end(const struct command *command, const struct ending *ending) {
+  const struct rusage *used = &ending->used;
+  report_about(command->id);
+  report_refused_calls(&command->refusals);
+  if (command->most_threads > 0 && command->crowd + command->most_threads / CROWD_SLACK >= command->most_threads)
+    report("crowded %u %llu", command->crowd, (unsigned long long)command->most_threads);
+  for (int i = 1; i < RELAYS; i++)
+    if (command->relays[i].error != 0) report("unwritten %d %d", i, command->relays[i].error);
+  const struct renamed *renamed = &command->renamed;
+  if (renamed->sum.directories > 0)
+    report("renamed %u %llu %llu %lld", renamed->sum.directories, (unsigned long long)renamed->sum.files,
+           (unsigned long long)renamed->sum.bytes, renamed->milliseconds);
+  report("exited %d %lld %lld %ld", ending->status, microseconds(used->ru_utime), microseconds(used->ru_stime),
+         used->ru_maxrss);
+  report_about(0);
+}
+
+static void forget(struct jail_context *jail, uint32_t index) {
+  struct command *command = jail->commands[index];
+  close(command->process);
+  if (command->calls) calls_leave(jail, command->calls);
+  relays_close(command->relays);
+  free(command->relays);
+  free(command);
+  jail->commands[index] = jail->commands[--jail->count];
+}
+
+/* What is watched of a command; its streams come last, so that `of[FIRST_STREAM + i]` is stream i. */
+enum { WATCH_PROCESS, WATCH_CALLS, FIRST_STREAM, WATCHED_OF_COMMAND = FIRST_STREAM + RELAYS };
+enum {
+  WATCH_LIFELINE,
+  WATCH_SIGNALS,
+  WATCH_STOPS,
+  WATCH_REQUESTS,
+  WATCH_ANSWERS,
+  WATCH_RENAMES,
+  WATCH_LEFT,
+  FIRST_COMMAND
+};
+
+static void list_command(const struct command *command, struct pollfd *of) {
+  /* One that has ended is readable for good. */
+  of[WATCH_PROCESS] = (struct pollfd){.fd = command->ended ? -1 : command->process, .events = POLLIN};
+  of[WATCH_CALLS] = (struct pollfd){.fd = command->calls ? command->calls->listener : -1, .events = POLLIN};
+  for (int i = 0; i < RELAYS; i++) of[FIRST_STREAM + i] = relay_wants(&command->relays[i]);
+}
+
+/* True where it has ended. */
+static bool serve_command(struct jail_context *jail, struct command *command, const struct pollfd *of) {
+  if (of[WATCH_CALLS].revents & POLLIN) {
+    take_call(jail, command->calls);
+  } else if (of[WATCH_CALLS].revents) {
+    calls_free(jail, command->calls);
+    command->calls = NULL;
+  }
+  for (int i = 0; i < RELAYS; i++)
+    if (of[FIRST_STREAM + i].revents) {
+      relay_move(command->relays, i);
+      if (i == 0 && terminal_stops(&jail->terminal, &command->relays[0], command->pid))
+        suspend(&jail->terminal, command->pid, true);
+    }
+  return of[WATCH_PROCESS].revents;
+}
+
+static long long milliseconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* A debugger takes the status of what it has started, and passes it on: it is given time for that. */
+enum { TRACER_MS = 2000, ENDED_LOOK_MS = 20 };
+
+/* Whether its status can be taken, and nothing in the fork is still being moved for a program that is gone. */
+static bool has_ended_for_us(struct jail_context *jail, struct command *command) {
+  bool collectable = is_collectable(command->pid);
+  if (collectable && !renames_outlive_caller(jail)) return true;
+  long long now = milliseconds_now();
+  if (!command->ended) command->ended = now;
+  if (!collectable && now - command->ended > TRACER_MS) end_tracer(&jail->host, command->pid);
+  return false;
+}
+
+static void look_at_crowd(struct jail_context *jail) {
+  for (uint32_t i = 0; i < jail->count; i++) let_go_if_traced(jail->commands[i]->pid);
+
+  struct crowd_watch *crowd = &jail->crowd;
+  long long begun = milliseconds_now();
+  uint32_t threads = count_threads();
+  long long took = milliseconds_now() - begun;
+  long long wanted = threads > crowd->before ? CROWD_LOOK_LEAST_MS + took * CROWD_LOOK_SHARE : crowd->patience * 2;
+  crowd->patience = wanted < CROWD_LOOK_MOST_MS ? (int)wanted : CROWD_LOOK_MOST_MS;
+  crowd->before = threads;
+  for (uint32_t i = 0; i < jail->count; i++)
+    if (threads > jail->commands[i]->crowd) jail->commands[i]->crowd = threads;
+}
+
+/* So few are reached at once, and counted at once. */
+enum { FEW_THREADS = 256 };
+
+/* One that was looked at before, or may have been short of processes: what else ends at once is not worth a look. */
+static bool one_ended(struct jail_context *jail, const struct pollfd *of) {
+  for (uint32_t i = 0; i < jail->count; i++) {
+    const struct command *command = jail->commands[i];
+    bool worth = command->crowd > 0 || (command->most_threads > 0 && command->most_threads <= FEW_THREADS);
+    if (worth && of[i * WATCHED_OF_COMMAND + WATCH_PROCESS].revents) return true;
+  }
+  return false;
+}
+
+/* Now and then, and once more at the end: a crowd that fills up keeps its own command from going on. */
+static void look_in_time(struct jail_context *jail, const struct pollfd *of) {
+  long long now = milliseconds_now();
+  if (jail->crowd.looked == 0) jail->crowd.looked = now;
+  if (now - jail->crowd.looked < jail->crowd.patience && !one_ended(jail, of)) return;
+  jail->crowd.looked = now;
+  look_at_crowd(jail);
+}
+
+static int patience(struct jail_context *jail) {
+  if (jail->count == 0) return -1;
+  for (uint32_t i = 0; i < jail->count; i++)
+    if (jail->commands[i]->ended) return ENDED_LOOK_MS;
+  int held = held_patience(&jail->held);
+  return held >= 0 ? held : jail->crowd.patience;
+}
+
+void watch(struct jail_context *jail) {
+  static struct pollfd watched[FIRST_COMMAND + MOST_COMMANDS * WATCHED_OF_COMMAND];
+  watched[WATCH_LIFELINE] = (struct pollfd){.fd = FD_LIFELINE, .events = POLLIN};
+  watched[WATCH_SIGNALS] = (struct pollfd){.fd = jail->signals, .events = POLLIN};
+  /* Looked at and never read: see stop_here. */
+  watched[WATCH_STOPS] = (struct pollfd){.fd = jail->kept ? -1 : jail->stops, .events = POLLIN};
+  watched[WATCH_REQUESTS] = (struct pollfd){.fd = jail->kept ? FD_PLAN : -1, .events = POLLIN};
+  watched[WATCH_ANSWERS] = (struct pollfd){.fd = jail->kept ? FD_HANDOVER : -1, .events = POLLIN};
+  for (;;) {
+    uint32_t count = jail->count;
+    for (uint32_t i = 0; i < count; i++)
+      list_command(jail->commands[i], &watched[FIRST_COMMAND + i * WATCHED_OF_COMMAND]);
+    watched[WATCH_RENAMES] = (struct pollfd){.fd = jail->renames.answer, .events = POLLIN};
+    watched[WATCH_LEFT] = (struct pollfd){.fd = jail->left_calls, .events = POLLIN};
+    int ready = poll(watched, FIRST_COMMAND + count * WATCHED_OF_COMMAND, patience(jail));
+    if (ready < 0 && errno != EINTR) fail("waiting");
+    look_in_time(jail, &watched[FIRST_COMMAND]);
+    if (count > 0) held_look(&jail->held);
+    if (ready < 0) continue;
+    if (watched[WATCH_SIGNALS].revents) take_signal(jail);
+    if (watched[WATCH_STOPS].revents) suspend(&jail->terminal, jail->commands[0]->pid, false);
+    if (watched[WATCH_LIFELINE].revents) {
+      kill(jail->ties.init, SIGKILL);
+      watched[WATCH_LIFELINE].fd = -1;
+      if (jail->kept) return;
+    }
+    /* Before the commands, whose ends wait for it. */
+    if (watched[WATCH_RENAMES].revents) renames_go_on(jail);
+    /* From the last: one that is forgotten changes places with one that was looked at already. */
+    for (uint32_t i = count; i-- > 0;) {
+      struct command *command = jail->commands[i];
+      if (!serve_command(jail, command, &watched[FIRST_COMMAND + i * WATCHED_OF_COMMAND]) && !command->ended) continue;
+      if (!jail->kept) return;
+      if (!has_ended_for_us(jail, command)) continue;
+      relays_flush(jail->commands[i]->relays);
+      struct ending ending = collect(jail->commands[i]);
+      report_end(jail->commands[i], &ending);
+      uint32_t ended = jail->commands[i]->id;
+      forget(jail, i);
+      if (jail->count > 0) held_follow(&jail->held, ended, jail->commands[0]->id);
+    }
+    if (watched[WATCH_LEFT].revents) take_left_calls(jail);
+    if (watched[WATCH_ANSWERS].revents && !discard_answers()) watched[WATCH_ANSWERS].fd = -1;
+    if (watched[WATCH_REQUESTS].revents && !take_request(jail)) return;
+  }
+}
