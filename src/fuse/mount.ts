@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
-import { ErrnoError, fromSystemError } from '../base/errno.js';
+import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import type { FuseLibrary } from './fuse-library.js';
 
 export { type FuseLibrary, fuseLibrary } from './fuse-library.js';
@@ -39,6 +39,8 @@ export function mountPoint(directory: string): string {
       refuse('ENOTEMPTY', directory, 'expected an empty directory', 'mount on a new one');
     return path;
   } catch (error) {
+    if (hasCode(error, 'ENOENT'))
+      refuse('ENOENT', directory, 'there is no such directory', `make it first: mkdir ${directory}`);
     throw fromSystemError(error, 'mount', directory);
   }
 }
@@ -185,7 +187,7 @@ function unescaped(text: string): string {
 }
 
 function refuse(
-  code: 'EBUSY' | 'EMFILE' | 'ENOTDIR' | 'ENOTEMPTY' | 'EPERM',
+  code: 'EBUSY' | 'EMFILE' | 'ENOENT' | 'ENOTDIR' | 'ENOTEMPTY' | 'EPERM',
   path: string,
   reason: string,
   what?: string,

@@ -1,5 +1,6 @@
 /** `ctx fork mount`: what an agent made, at a directory of the person's, without a command and without a copy. */
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
 import { forEachMountUser, isMounted, serverOf } from '../support/mount-users.js';
@@ -102,8 +103,13 @@ forEachMountUser('a fork at a directory', (user) => {
     const full = mountPoint();
     stage.shell(full, 'touch x');
     await refused(project, ['fork', 'mount', 'main', full], /ENOTEMPTY/);
-    await refused(project, ['fork', 'mount', 'main', join(at, 'none')], /ENOENT/);
-    await refused(project, ['fork', 'mount', 'other', at], /no fork 'other'.*ENOENT/s);
+    await refused(project, ['fork', 'mount', 'main', join(at, 'none', 'of')], /directory above it.*ENOENT/s);
+    const made = join(at, 'made');
+    await refused(project, ['fork', 'mount', 'other', made], /no fork 'other'.*ENOENT/s);
+    assert.ok(!existsSync(made), 'a directory that was made for a mount that failed');
+    await stage.json(project, ['fork', 'mount', 'main', made]);
+    await stage.json(project, ['fork', 'unmount', made]);
+    stage.shell(at, 'rmdir made');
     await refused(project, ['fork', 'mount', 'main', join(project, 'inside')], /inside each other.*EINVAL/s);
     await refused(project, ['fork', 'unmount', at], /nothing is mounted there.*EINVAL/s);
     await stage.json(project, ['fork', 'mount', 'main', at]);

@@ -1,6 +1,7 @@
 /** A mount is served by a process of its own: the same call again with --foreground, which says one line when it is mounted. */
 import { spawn } from 'node:child_process';
-import { ExitCode, fromSystemError } from '../../base/errno.js';
+import { mkdirSync, rmdirSync } from 'node:fs';
+import { ErrnoError, ExitCode, fromSystemError, hasCode } from '../../base/errno.js';
 import { print, printError } from '../text/output.js';
 
 /** Signals that end a server, in good order. */
@@ -10,8 +11,40 @@ export function endedBySignals(): AbortSignal {
   return ending.signal;
 }
 
+function isMade(directory: string): boolean {
+  try {
+    mkdirSync(directory);
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return false;
+    if (!hasCode(error, 'ENOENT')) throw fromSystemError(error, 'mount', directory);
+    const reason = 'the directory above it does not exist';
+    throw new ErrnoError('ENOENT', { operation: 'mount', path: directory, reason, remedy: 'make it first' });
+  }
+}
+
+/**
+ * Mounts on `directory`, which is made where it is missing, and removed again if nothing could be mounted. `check` refuses
+ * it before another process is started.
+ */
+export async function serveAt(
+  directory: string,
+  check: (directory: string) => unknown,
+  words: readonly string[],
+): Promise<number> {
+  const made = isMade(directory);
+  let code: number | undefined;
+  try {
+    check(directory);
+    code = await serveInBackground(words);
+    return code;
+  } finally {
+    if (made && code !== ExitCode.ok) rmdirSync(directory);
+  }
+}
+
 /** Its first words are its answer, what it warned of before is said too; it holds no stream of ours afterwards. */
-export function serveInBackground(words: readonly string[]): Promise<number> {
+function serveInBackground(words: readonly string[]): Promise<number> {
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...words], {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],

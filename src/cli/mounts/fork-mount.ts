@@ -6,7 +6,7 @@ import { visible } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import { painter, print, printJson } from '../text/output.js';
 import type { Arguments, Run } from '../verb.js';
-import { endedBySignals, serveInBackground } from './background-server.js';
+import { endedBySignals, serveAt } from './background-server.js';
 
 const part = async () => import('../../sdk/workspace/fork-mounts.js');
 
@@ -22,10 +22,8 @@ export const mount: Run = async (call, host) => {
   const [fork = '', target = ''] = call.words;
   const directory = resolve(currentDirectory(), target);
   if (!call.flag('foreground')) {
-    // Before another process is started: what is refused is refused here.
-    mountPoint(directory);
     const flags = ['writable', 'json'].filter((name) => call.flag(name)).map((name) => `--${name}`);
-    return serveInBackground(['fork', 'mount', ...flags, '--foreground', '--', fork, directory]);
+    return serveAt(directory, mountPoint, ['fork', 'mount', ...flags, '--foreground', '--', fork, directory]);
   }
   await mountFork(await host(), {
     cwd: currentDirectory(),

@@ -7,7 +7,7 @@ import { visible } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import { painter, print, printJson } from '../text/output.js';
 import type { Arguments, Run } from '../verb.js';
-import { endedBySignals, serveInBackground } from './background-server.js';
+import { endedBySignals, serveAt } from './background-server.js';
 
 const part = async () => import('../../sdk/vfs/virtual-files.js');
 
@@ -70,9 +70,9 @@ export const mount: Run = async (call) => {
   const [specification = '', target = ''] = call.words;
   // Before another process is started: what is refused is refused here.
   checkTreeText({ specification, directory: currentDirectory() });
-  mountPoint(resolve(currentDirectory(), target));
   const flags = ['writable', 'json'].filter((name) => call.flag(name)).map((name) => `--${name}`);
   const grants = call.value('grants');
   const guarded = grants === undefined ? [] : ['--grants', grants];
-  return serveInBackground(['vfs', 'mount', ...flags, ...guarded, '--foreground', '--', ...call.words]);
+  const words = ['vfs', 'mount', ...flags, ...guarded, '--foreground', '--', ...call.words];
+  return serveAt(resolve(currentDirectory(), target), mountPoint, words);
 };

@@ -5,7 +5,7 @@ import { visible } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import { painter, print, printJson } from '../text/output.js';
 import type { Arguments, Run } from '../verb.js';
-import { endedBySignals, serveInBackground } from './background-server.js';
+import { endedBySignals, serveAt } from './background-server.js';
 
 const part = async () => import('../../sdk/operator/views.js');
 
@@ -27,7 +27,6 @@ export const mountViewAt: Run = async (call, hostOf) => {
   }
   // Before another process is started: what is refused is refused here.
   checkView(host, agent);
-  mountPoint(directory);
   const flags = [...(call.flag('json') ? ['--json'] : []), ...(agent === undefined ? [] : [`--agent=${agent}`])];
-  return serveInBackground(['view', 'mount', ...flags, '--foreground', '--', directory]);
+  return serveAt(directory, mountPoint, ['view', 'mount', ...flags, '--foreground', '--', directory]);
 };
