@@ -98,7 +98,7 @@ async function time({ run, before, after }: Subject): Promise<number> {
   await before?.();
   const started = performance.now();
   const outcome = run();
-  // Awaiting what is no promise would charge a turn of the loop to a synchronous subject.
+  // Awaiting what is not a promise would charge a turn of the loop to a synchronous subject.
   if (outcome instanceof Promise) await outcome;
   const elapsed = performance.now() - started;
   await after?.();

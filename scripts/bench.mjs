@@ -15,7 +15,7 @@ const { values: options, positionals } = parseArgs({
 });
 const names = filesBelow(inCheckout('bench'), (path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
   .map((path) => path.slice(0, -'.ts'.length))
-  // What benchmarks share stands in folders.
+  // What benchmarks share is in folders.
   .filter((name) => name !== library && !name.includes('/'));
 const [name] = positionals;
 

@@ -2,9 +2,9 @@
 /**
  * `npm run realworld -- DIR...`: each project's own test suite, outside and inside, and in what the two lists of results differ.
  *
- * The suite is found by what the project holds (package.json, pyproject.toml, go.mod, Cargo.toml, pom.xml, Makefile), or named:
- * `DIR=COMMAND`. Both run on copies; the project stays as it is. `--net` and other options of `ctx exec` stand behind `--exec`:
- * `npm run realworld -- DIR --exec '--net any'`. Ends with 1 where a project differs.
+ * The suite is found by what the project holds (package.json, pyproject.toml, go.mod, Cargo.toml, pom.xml, Makefile),
+ * or named: `DIR=COMMAND`. Both run on copies; the project stays as it is. `--net` and other options of `ctx exec` are
+ * behind `--exec`: `npm run realworld -- DIR --exec '--net any'`. Ends with 1 where a project differs.
  */
 
 import { spawnSync } from 'node:child_process';

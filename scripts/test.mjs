@@ -6,11 +6,12 @@
  * `--soak` lets tests run long (CTX_SOAK=1) and draws a new seed for random choices. A short run has one fixed seed, so that it fails
  * for what was changed and not for what was drawn. CTX_TEST_SEED=N gives either another. The seed is printed.
  *
- * A few files that fail beside the others are run once more, alone: a busy machine is no defect, and what fails alone is. Those that
- * pass then are named, since each is a test to mend.
+ * A few files that fail beside the others are run once more, alone: a busy machine is not a defect, and what fails
+ * alone is. Those that pass then are named, since each is a test to mend.
  *
- * A file that does not end fails when its time is over, so that it cannot hold a run for ever. Skipped tests are counted by reason
- * (scripts/test/closing-lines.mjs). The test runner's own closing lines come last, since whoever calls this reads them.
+ * A file that does not end fails when its time is over, so that it cannot hold a run for ever. Skipped tests are
+ * counted by reason (scripts/test/closing-lines.mjs). The test runner's own closing lines come last, since the caller
+ * reads them.
  */
 
 import { spawnSync } from 'node:child_process';

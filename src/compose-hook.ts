@@ -17,7 +17,7 @@ import {
   systemObjectsBeside,
 } from './vault/store/store-place.js';
 
-/** A file of the checkout that the bundle and the compiled files stand in. */
+/** A file of the checkout that the bundle and the compiled files are in. */
 function inCheckout(path: string): string {
   const here = import.meta.filename;
   return `${here.slice(0, here.lastIndexOf('/dist/'))}/${path}`;

@@ -24,7 +24,7 @@ export function composeRecorder(places: AuditPlaces, objects: ProjectionPlaces):
       if (sealing) return;
       sealing = true;
       seal(places, recorder).catch((error: unknown) => {
-        // The segments stand, and `ctx audit verify` says that they are not signed yet.
+        // The segments stay, and `ctx audit verify` says that they are not signed yet.
         process.emitWarning(
           `the record could not be sealed: ${error instanceof Error ? error.message : String(error)}`,
         );

@@ -22,7 +22,7 @@ export function run(given: readonly string[], onHost?: (host: Host) => void): Pr
       },
   };
   const noHook = () => Promise.reject(new Error('ctx exec asks no hook'));
-  // To hear its programs takes a thread of Node's pool for each of their pipes; whoever set its size may have set it to one.
+  // To hear its programs takes a thread of Node's pool for each of their pipes; the process that set its size may have set it to one.
   const alone = process.env['UV_THREADPOOL_SIZE'] === undefined;
   const compose = async () => {
     const host = await onMigratedStore(() => composeHost(process.env, alone));

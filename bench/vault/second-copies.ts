@@ -1,4 +1,7 @@
-/** A second copy of a tree to work on: by copying, by git, by a snapshot of the filesystem, by a fork; and a moment to go back to. */
+/**
+ * A second copy of a tree to work on: by copying, by git, by a snapshot of the filesystem, by a fork; and a state to go
+ * back to.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { placeOf } from '../../src/proxy/host.js';
@@ -36,7 +39,7 @@ async function btrfsCopies({ project, directory }: Stage): Promise<Copies> {
   return { subjects: [subject], note: 'The btrfs is an image of its own, in a file.', end: () => image.end() };
 }
 
-/** Calls of the library: a fork of one that nobody uses, and moments of one that stays open, as a kept jail's does. */
+/** Calls of the library: a fork of one that no one uses, and moments of one that stays open, as a kept jail's does. */
 async function forkCopies(stage: Stage): Promise<Copies & { readonly access: VaultAccess }> {
   const { host, project } = stage;
   const { origin, owner } = placeOf(host, project);

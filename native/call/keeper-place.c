@@ -31,7 +31,7 @@ bool keeper_key(const char *program, char key[KEY_SIZE]) {
   return true;
 }
 
-/* Not through a link, and nobody else's: what is said there is run, and has the environment in it. */
+/* Not through a link, and no one else's: what is said there is run, and has the environment in it. */
 int open_own(int above, const char *name, bool make) {
   struct stat status;
   if (make && mkdirat(above, name, 0700) != 0 && errno != EEXIST) return -1;

@@ -17,8 +17,10 @@ enum { KEY_SIZE = 17, TRAITS_SIZE = 64 };
 /* Of the build that `program` is of; false where it cannot be looked at. */
 bool keeper_key(const char *program, char key[KEY_SIZE]);
 
-/* A directory that is ours alone, by its descriptor; -1 where there is none. `make`: made where the one above it is
- * there. */
+/*
+ * A directory that is ours alone, by its descriptor; -1 where there is none. `make`: made where the one above it is
+ * there.
+ */
 int open_own(int above, const char *name, bool make);
 
 /* What of this process others may not be allowed to see, and its copies inherit. */

@@ -107,8 +107,10 @@ static int await_ready(int socket, pid_t *process) {
   return handle;
 }
 
-/* Every signal that has a meaning is its process's, as it would have been Node's here; but those that tell of a fault
- * of this program. */
+/*
+ * Every signal that has a meaning is its process's, as it would have been Node's here; but those that tell of a fault
+ * of this program.
+ */
 static int take_signals(void) {
   static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGCHLD};
   sigset_t set;
@@ -124,8 +126,10 @@ static void pass_signal(int signals, int handle, pid_t process) {
   int number = (int)info.ssi_signo;
   bool stops = number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
   if (stops) number = SIGSTOP; /* the others do not stop a process without a terminal */
-  /* A key at the terminal is for all of the group, whose copy is the process's; and what was stopped by one goes on
-   * with it. */
+  /*
+   * A key at the terminal is for all of the group, whose copy is the process's; and what was stopped by one goes on
+   * with it.
+   */
   if (info.ssi_code == SI_KERNEL || number == SIGCONT)
     kill(-process, number);
   else

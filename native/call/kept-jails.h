@@ -2,8 +2,8 @@
 #define CTX_CALL_KEPT_JAILS_H
 
 /*
- * The kept jails of the directory this process stands in, or of one above it. Calls `use` with a connected socket for
- * each, nearest first, until it returns true.
+ * The kept jails of the directory this process is in, or of one above it. Calls `use` with a connected socket for each,
+ * nearest first, until it returns true.
  */
 #include <stdbool.h>
 

@@ -34,8 +34,10 @@ static bool has_room(void) {
   return getrlimit(RLIMIT_NPROC, &processes) != 0 || processes.rlim_cur >= ROOMY;
 }
 
-/* A person's process that is not to be seen is in another user namespace: one that hides itself, as sshd does, is
- * root's. */
+/*
+ * A person's process that is not to be seen is in another user namespace: one that hides itself, as sshd does, is
+ * root's.
+ */
 static bool is_own(pid_t process) {
   char path[64];
   struct stat status;
@@ -87,7 +89,7 @@ static bool failed_lately(int lock) {
          now.tv_sec - status.st_mtim.tv_sec < RETRY_SECONDS;
 }
 
-/* Held from now on, and by nobody else; -1 where another starts or lives, or the last start did not succeed. */
+/* Held from now on, and by no one else; -1 where another starts or lives, or the last start did not succeed. */
 static int take_lock(int place) {
   int lock = openat(place, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0 && !failed_lately(lock) && ftruncate(lock, 0) == 0 &&

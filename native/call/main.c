@@ -41,8 +41,10 @@ struct call {
   int exit_code;
 };
 
-/* A harness lets a call through whose hook takes too long. The kept jail has its own, shorter time; this ends us, which
- * blocks. */
+/*
+ * A harness lets a call through whose hook takes too long. The kept jail has its own, shorter time; this ends us, which
+ * blocks.
+ */
 enum { HOOK_SECONDS = 20 };
 
 static void append(struct call *call, const char *text) {
@@ -154,8 +156,10 @@ static bool make_raw(void) {
 
 enum { WATCH_JAIL, WATCH_SIGNALS, WATCH_INPUT, WATCH_ANSWER, WATCHED };
 
-/* One question at a time on a terminal, so that what is typed answers what is shown: a lock on its device, as Node
- * takes it. */
+/*
+ * One question at a time on a terminal, so that what is typed answers what is shown: a lock on its device, as Node
+ * takes it.
+ */
 struct question {
   struct frame text;
   int lock;
@@ -172,7 +176,7 @@ static void hold_question(struct question *question, struct frame *frame) {
   question->waits = question->lock >= 0;
 }
 
-/* The terminal itself, not stdin: that is the command's. What was typed before the question is no answer to it. */
+/* The terminal itself, not stdin: that is the command's. What was typed before the question is not an answer to it. */
 static void ask(struct question *question, struct pollfd *terminal) {
   if (flock(question->lock, LOCK_EX | LOCK_NB) != 0) return;
   question->waits = false;
@@ -215,7 +219,7 @@ static bool converse(int socket, struct call *call) {
     }
     if (watched[WATCH_ANSWER].fd >= 0 && watched[WATCH_ANSWER].revents) {
       ssize_t got = read(watched[WATCH_ANSWER].fd, input, sizeof input);
-      send_frame(socket, KIND_ANSWER, input, got > 0 ? (size_t)got : 0); /* no line is no yes */
+      send_frame(socket, KIND_ANSWER, input, got > 0 ? (size_t)got : 0); /* no line is not a yes */
       stop_asking(&question, &watched[WATCH_ANSWER]);
     }
     if (!watched[WATCH_JAIL].revents) continue;
@@ -235,8 +239,10 @@ static bool converse(int socket, struct call *call) {
       call->exit_code = frame.size > 0 ? (unsigned char)frame.payload[0] : 70;
       break;
     } else if (!write_whole(frame.kind == KIND_ERROR ? 2 : 1, frame.payload, frame.size)) {
-      /* Where nobody reads any more a signal has ended us. The kept jail ends the command, as it would have ended
-       * itself. */
+      /*
+       * Where no one reads any more a signal has ended us. The kept jail ends the command, as it would have ended
+       * itself.
+       */
       fprintf(stderr, "ctx: print: write failed: %s\n", strerror(errno));
       call->exit_code = 1;
       break;

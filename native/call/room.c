@@ -1,5 +1,5 @@
 /*
- * Node starts ten threads before it runs a line of ours. Where it may not, it waits for ever or aborts, and nobody
+ * Node starts ten threads before it runs a line of ours. Where it may not, it waits for ever or aborts, and no one
  * knows why. So where few processes are allowed, as many threads as ctx needs are started here first. Their number is
  * tried, not computed: who counts, and for whom no limit holds, is the kernel's to say.
  */

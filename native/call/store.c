@@ -9,7 +9,7 @@
 bool store_path(char path[PATH_MAX], const char *below) {
   const char *data = getenv("CTX_DATA"), *shared = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
   int length;
-  /* As Node has it: a relative place is none, and what stands there is the workspace's. */
+  /* As Node has it: a relative place is none, and what is there is the workspace's. */
   if (data && *data && *data != '/') return false;
   if (data && *data)
     length = snprintf(path, PATH_MAX, "%s%s", data, below);

@@ -13,8 +13,10 @@ bool store_path(char path[PATH_MAX], const char *below);
 /* FNV-1a: names for paths. */
 uint64_t hash(const char *bytes, size_t size);
 
-/* A socket of our own user in that directory; -1 where nobody listens any more, or somebody else. `type` as socket(2)
- * has it. */
+/*
+ * A socket of our own user in that directory; -1 where no one listens any more, or somebody else. `type` as socket(2)
+ * has it.
+ */
 int connect_to(int directory, const char *name, int type);
 
 #endif

@@ -69,10 +69,10 @@ struct jail_context {
 
   /* The owner's alone. */
   struct ties ties;
-  mode_t mask; /* of whoever started us, for the commands */
+  mode_t mask; /* of the process that started us, for the commands */
   int signals;
   int stops; /* see stop_signals */
-  bool kept; /* it goes on after a command, until nobody asks any more */
+  bool kept; /* it goes on after a command, until no one asks any more */
   struct renames renames;
   int left_calls; /* readable when what an ended command left running asks; -1 where none was left */
   struct held held;

@@ -77,8 +77,10 @@ void release_overlays(const struct plan *plan);
 /* Whether the path is `outer` or lies in it. */
 bool contains(const char *outer, const char *inner);
 void use_root(struct jail_context *jail, int descriptor);
-/* To mount on, made where it is missing: `name` in the directory that is returned, or that itself where `name` is
- * empty. Not to be closed. */
+/*
+ * To mount on, made where it is missing: `name` in the directory that is returned, or that itself where `name` is
+ * empty. Not to be closed.
+ */
 int find_place(struct jail_context *jail, const char *path, bool directory, const char **name);
 int find_parent(struct jail_context *jail, const char *path, const char **name);
 void give_to_owner_of(struct jail_context *jail, int parent, const char *made, const char *path);
@@ -98,7 +100,10 @@ bool has_given_up(int says);
 void await_harmless_init(struct jail_context *jail);
 /* What it answers to each byte of the owner's. */
 enum { INIT_ALONE = 'a', INIT_NOT_ALONE = 'n' };
-/* Two descriptors that end with the owner, which asks by it, and with whoever started that; and one for the answers. */
+/*
+ * Two descriptors that end with the owner, which asks by it, and with the process that started that; and one for the
+ * answers.
+ */
 _Noreturn void be_init(int owner, int lifeline, int answers);
 
 #endif

@@ -3,14 +3,19 @@
  * what this host allows (probe.c). Three processes, each with its own operations, in the plan's order:
  *
  *   owner     this process, outside the pid namespace: makes the namespaces, the network's last, starts the other two,
- * forwards signals, and alone says how a command ended. Whatever runs inside can neither see nor forge that. init pid 1
- * inside: mounts everything, enters the new root, drops what it may do, then only reaps. command   once init is ready:
- * takes its identity, drops everything, becomes the program.
+ *             forwards signals, and alone says how a command ended. What runs inside can neither see nor forge that.
+ *   init      pid 1 inside: mounts everything, enters the new root, drops what it may do, then only reaps.
+ *   command   once init is ready: takes its identity, drops everything, becomes the program.
  *
- * Reports go to FD_REPORT as NUL-ended lines, each with the command's number: "ID started",
- * "ID refused SYSTEM_CALL COUNT FIRST_MS LAST_MS", "ID crowded
- * THREADS MOST", "ID unwritten STREAM ERRNO", "ID held BYTES FILES HIDDEN", "ID exited STATUS USER_US SYSTEM_US
- * MAXRSS_KB", "ID failed INDEX NAME ERRNO what". The jail itself, and the one command of a jail that is not kept, is 0.
+ * Reports go to FD_REPORT as NUL-ended lines, each with the number of its command, or 0 for the jail itself and for the
+ * one command of a jail that is not kept:
+ *
+ *   ID started                              ID refused SYSTEM_CALL COUNT FIRST_MS LAST_MS
+ *   ID crowded THREADS MOST                 ID unwritten STREAM ERRNO
+ *   ID held BYTES FILES HIDDEN              ID exited STATUS USER_US SYSTEM_US MAXRSS_KB
+ *   ID failed INDEX NAME ERRNO what         ID renamed DIRECTORIES FILES BYTES MS
+ *   0 read-only-cache PID TARGET            ID released, ID mounted
+ *
  * When FD_LIFELINE ends, so does everything here; where the jail is not kept, what the plan came through is that.
  */
 #include "calls/renames.h"
@@ -31,13 +36,13 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* Whoever is still inside dies with init. When this returns, nothing runs and nothing is mounted. */
+/* Whatever is still inside dies with init. When this returns, nothing runs and nothing is mounted. */
 static void end_jail(struct jail_context *jail) {
   kill(jail->ties.init, SIGKILL);
   end_taker(jail);
   while (waitpid(-1, NULL, 0) > 0)
     ;
-  /* Last, so that nobody else has them: what the dying let go of, the kernel would take down some time later. */
+  /* Last, so that no one else has them: what the dying let go of, the kernel would take down some time later. */
   release_overlays(jail->plan);
 }
 
@@ -59,12 +64,15 @@ static int run_once(struct jail_context *jail) {
   }
   renames_finish(jail);
   /* Its status is taken before all the others are, and kept until they have written their last. */
-  kill(jail->ties.init, SIGKILL); /* with whoever traces it, and would keep its status from us */
+  kill(jail->ties.init, SIGKILL); /* with the process that traces it, and would keep its status from us */
   struct ending ending = started ? collect(&command) : (struct ending){0};
   end_jail(jail);
   relays_drain(relays);
   terminal_restore(&jail->terminal);
-  /* All is said and let go of before the end is told: whoever hears of it need not wait for this process to end. */
+  /*
+   * All is said and let go of before the end is told: the process that hears of it need not wait for this process to
+   * end.
+   */
   sys_close_range(0, 2, 0);
   close(FD_LOCK);
   if (started) report_end(&command, &ending);

@@ -108,8 +108,8 @@ static const char *parse_operation(struct cursor *cursor, struct operation *oper
 }
 
 /*
- * The one thing that is not left to whoever made the plan: a command runs only in a root of its own, as somebody. What
- * a kind of plan needs must stand there once, in this order, and nothing of another kind's may.
+ * The one thing that is not left to the process that made the plan: a command runs only in a root of its own, as
+ * somebody. What a kind of plan needs must be there once, in this order, and nothing of another kind's may.
  */
 enum { MOST_NEEDED = 5 };
 static const struct {

@@ -103,8 +103,10 @@ struct operation_kind {
 
 extern const struct operation_kind operation_kinds[OP_COUNT];
 
-/* A jail with its one command; a jail that is kept; one command in that; overlays to mount in that, and what is
- * read-only of them. */
+/*
+ * A jail with its one command; a jail that is kept; one command in that; overlays to mount in that, and what is
+ * read-only of them.
+ */
 enum plan_kind { PLAN_WHOLE, PLAN_KEPT, PLAN_COMMAND, PLAN_OVERLAYS };
 
 /* Null on success, else what is wrong with the plan. `bytes` must outlive the plan; its strings point into it. */

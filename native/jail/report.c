@@ -35,7 +35,7 @@ void report(const char *format, ...) {
   va_end(arguments);
   size_t size = length < (int)sizeof line ? (size_t)length + 1 : sizeof line;
   line[size - 1] = 0;
-  /* Nobody is left to tell when this fails. */
+  /* No one is left to tell when this fails. */
   if (write(FD_REPORT, line, size) < 0) _exit(EXIT_FAILED);
 }
 

@@ -13,7 +13,7 @@ _Noreturn void fail(const char *what);
 _Noreturn void fail_with(int error, const char *what);
 /*
  * Runs `act`; false where something in it failed. The failure is reported as ever, and ends `act` instead of the
- * process: whoever calls this puts back what `act` had begun.
+ * process: the caller puts back what `act` had begun.
  */
 bool attempt(void (*act)(void *context), void *context);
 /* Ends the process where another has said why already. */

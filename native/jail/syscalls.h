@@ -80,8 +80,10 @@ static inline int sys_mount_setattr(int at, const char *path, unsigned flags, st
   return (int)syscall(SYS_mount_setattr, at, path, flags, attributes, sizeof *attributes);
 }
 
-/* A detached copy of everything that is mounted at and below it, with these attributes. Before Linux 6.15 that takes
- * two calls. */
+/*
+ * A detached copy of everything that is mounted at and below it, with these attributes. Before Linux 6.15 that takes
+ * two calls.
+ */
 static inline int sys_clone_tree(int from, struct mount_attr *attributes) {
   const unsigned flags = AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
   int tree = (int)syscall(SYS_open_tree_attr, from, "", flags, attributes, sizeof *attributes);

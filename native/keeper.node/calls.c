@@ -15,8 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* More than a busy machine runs at once; whoever comes then starts Node. A caller that says nothing for a second is let
- * go. */
+/*
+ * More than a busy machine runs at once; the process that comes then starts Node. A caller that says nothing for a
+ * second is let go.
+ */
 enum { MOST_CALLS = 128, BACKLOG = 64, SILENT_MILLISECONDS = 1000 };
 
 struct one {
@@ -85,7 +87,7 @@ static void say(int connection, char kind, int32_t number) {
   send(connection, packet, kind == PACKET_COLD ? 1 : sizeof packet, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Whoever asks is told by the kernel, and is the user of this process: everybody else gets no answer. */
+/* The kernel says who asks, which is the user of this process: everybody else gets no answer. */
 static pid_t peer_of(int connection) {
   struct ucred peer;
   socklen_t size = sizeof peer;
@@ -111,7 +113,7 @@ static void close_all(const int *descriptors, size_t many) {
   for (size_t i = 0; i < many; i++) close(descriptors[i]);
 }
 
-/* False where what came is no request. All five descriptors are there, or none is kept. */
+/* False where what came is not a request. All five descriptors are there, or none is kept. */
 static bool receive(int connection, int descriptors[SENT_DESCRIPTORS]) {
   char kind[2];
   union {

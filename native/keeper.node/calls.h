@@ -23,11 +23,13 @@ int calls_listen(int directory, const char *name);
 /* No further call is taken. */
 void calls_close(void);
 
-/* Waits until a call asks, for so long at the most, or for SIGTERM. Meanwhile the ends of calls and callers are seen
- * to. */
+/*
+ * Waits until a call asks, for so long at the most, or for SIGTERM. Meanwhile the ends of calls and callers are seen
+ * to.
+ */
 enum next calls_next(int milliseconds, struct asking *asking);
 
-/* The asking call is run by `process`, or by nobody (0). */
+/* The asking call is run by `process`, or by no one (0). */
 void calls_settle(struct asking *asking, pid_t process);
 
 int calls_running(void);

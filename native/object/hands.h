@@ -1,5 +1,5 @@
 /*
- * What the owner of a view wants done to files, in the mount and with the ids of whoever called the tool. Every path is
+ * What the owner of a view wants done to files, in the mount and with the ids of the caller of the tool. Every path is
  * opened beneath a directory that the owner names: no link, no `..` and no magic link leads out of it, which the kernel
  * holds (openat2).
  *

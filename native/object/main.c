@@ -1,8 +1,8 @@
 /*
  * The executable of every object: `/ctx/tool/fs.read '{"path":"README.md"}'`, or the input on stdin. It relays the call
  * to the owner of this view, over the view's own socket, prints what comes, and ends with the exit code that the owner
- * says. What a call may do is decided there: which socket it is says who calls, and this program has no right that
- * whoever starts it has not.
+ * says. What a call may do is decided there: which socket it is says who calls, and this program has no right that the
+ * process that starts it has not.
  *
  * Exit codes: 0 ok, 1 failed, 2 bad input, 13 not allowed, 69 unavailable, 70 a fault of ours.
  */

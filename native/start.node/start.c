@@ -69,7 +69,8 @@ static void close_ours(const struct streams *streams) {
 static _Noreturn void become(const char *program, char **words, const struct streams *streams, volatile int *error) {
   static char *nothing[] = {NULL};
   sigset_t none;
-  /* As after a start by a shell: Node ignores some signals, and blocks and hears others. The C library's own two, too.
+  /*
+   * As after a start by a shell: Node ignores some signals, and blocks and hears others. The C library's own two, too.
    */
   for (int number = 1; number < LAST_SIGNAL; number++) {
     struct {

@@ -46,8 +46,10 @@ static int open_nameless(const struct place *place) {
   return fd;
 }
 
-/* Once: whether such a file can be named here. Filesystems without them say so at the first step, a host without /proc
- * at the second. */
+/*
+ * Once: whether such a file can be named here. Filesystems without them say so at the first step, a host without /proc
+ * at the second.
+ */
 static bool can_name(const struct place *place) {
   static enum { UNKNOWN, YES, NO } answer;
   if (answer != UNKNOWN) return answer == YES;

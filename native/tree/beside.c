@@ -1,6 +1,6 @@
 /*
  * Directories that are new as a whole. Each is made beside its place, as .ctx-HASH.new, with all that comes into it:
- * files get their names at once, since nobody knows the directory, and wait for the disk together. Then it takes its
+ * files get their names at once, since no one knows the directory, and wait for the disk together. Then it takes its
  * place in one step. Whenever this stops, the directory is there with all of it, or not at all.
  *
  * Where the person has made something in its place meanwhile, what was made is removed, and its entries are put one by
@@ -18,8 +18,10 @@
 
 /* A smaller one costs more than its files do one by one. */
 enum { LEAST_ENTRIES = 8 };
-/* More in one directory are put into it as they come, and no more wait together: what is under way when this stops is
- * done again. */
+/*
+ * More in one directory are put into it as they come, and no more wait together: what is under way when this stops is
+ * done again.
+ */
 enum { MOST_ENTRIES = 8192 };
 /* Removing it again takes a descriptor a level. */
 enum { MOST_LEVELS = 64 };

@@ -48,7 +48,7 @@ static void compress(uint32_t *value, const uint8_t *block, uint64_t counter, ui
   for (int i = 0; i < 8; i++) value[i] = v[i] ^ v[i + 8];
 }
 
-/* The value of two subtrees, left and right, where the left one stands. */
+/* The value of two subtrees, left and right, where the left one is. */
 static void join(uint32_t *left, const uint32_t *right, uint32_t flags) {
   uint8_t pair[BLOCK];
   memcpy(pair, left, 32);

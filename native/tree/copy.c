@@ -18,7 +18,7 @@ static int target_root;
 static void progress(int fd) {
   char line[64];
   int length = snprintf(line, sizeof line, "%llu %llu\n", atomic_load(&files), atomic_load(&bytes));
-  (void)write_all(fd, line, (size_t)length); /* nobody listening is no failure */
+  (void)write_all(fd, line, (size_t)length); /* no one listening is not a failure */
 }
 
 static void *report_progress(void *argument) {

@@ -3,8 +3,8 @@
  * user attributes of all it holds, in the order of the names; times and hard links do not count. Each thing says how
  * long it is before it comes, so that no two trees give the same bytes.
  *
- * No layer is mounted. Where one holds more than --most bytes the answer is empty: whoever waits does so for small ones
- * only.
+ * No layer is mounted. Where one holds more than --most bytes the answer is empty: the process that waits does so for
+ * small ones only.
  */
 #include "tree.h"
 
@@ -33,8 +33,10 @@ static void add_number(struct sum *sum, uint64_t number) {
   add_text(sum, text);
 }
 
-/* The user's own, and the two marks by which overlay hides what lies below; its notes of where a file came from do not
- * count. */
+/*
+ * The user's own, and the two marks by which overlay hides what lies below; its notes of where a file came from do not
+ * count.
+ */
 static bool counts(const char *name) {
   if (strncmp(name, "user.", 5) != 0) return false;
   return strncmp(name, "user.overlay.", 13) != 0 || strcmp(name, "user.overlay.opaque") == 0 ||

@@ -84,8 +84,10 @@ int open_regular(int parent, const char *name, struct stat *status) {
   return open_seen_regular(parent, name, status);
 }
 
-/* The time of reading is the person's, and writing it down costs as much as reading a small file. Refused for files of
- * others. */
+/*
+ * The time of reading is the person's, and writing it down costs as much as reading a small file. Refused for files of
+ * others.
+ */
 int open_unnoticed(int parent, const char *name) {
   const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   int fd = openat(parent, name, flags | O_NOATIME);

@@ -1,7 +1,7 @@
 /*
- * empty: everything in the trash goes, after whoever asked has gone on: nobody waits for it, so it takes what processor
+ * empty: everything in the trash goes, after the caller has gone on: no one waits for it, so it takes what processor
  * and disk others leave. One at a time; the rest is for the one that is at work, which looks again after it let go of
- * the lock. Ended at any moment, nothing is half: what is in the trash is nobody's, and the next one goes on.
+ * the lock. Ended at any time, nothing is half: what is in the trash is nobody's, and the next one goes on.
  */
 #include "tree.h"
 

@@ -1,4 +1,4 @@
-/* One failure record, whoever fails first; names instead of numbers, since callers match names. */
+/* One failure record, that of the first to fail; names instead of numbers, since callers match names. */
 #include "tree.h"
 
 #include <errno.h>

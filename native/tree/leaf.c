@@ -99,7 +99,7 @@ static enum outcome copy_file(const char *name, struct leaf *leaf, int target, c
   }
   if (error == 0) {
     int refused = copy_user_attributes(leaf->fd, to);
-    if (refused == ENOSPC || refused == EDQUOT) error = refused; /* a store without user xattrs is no failure */
+    if (refused == ENOSPC || refused == EDQUOT) error = refused; /* a store without user xattrs is not a failure */
   }
   if (error == 0) {
     operation = "set metadata";

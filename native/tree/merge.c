@@ -56,7 +56,8 @@ static void copy_entry(const char *name, const struct found *found, int target) 
   close_leaf(&leaf);
 }
 
-/* The layers that are merged; what they lay on, and what they will lie on. The latter two have no layers where unknown.
+/*
+ * The layers that are merged; what they lay on, and what they will lie on. The latter two have no layers where unknown.
  */
 struct sides {
   struct layers from, lower, below;
@@ -144,7 +145,7 @@ static void merge_directory(const struct sides *sides, int target) {
     working_on(path.data);
     merge_entry(sides, names.names[i].text, target);
     path.length = prefix;
-    path.data[prefix] = '\0'; /* whoever is above asks for its own path again */
+    path.data[prefix] = '\0'; /* the caller asks for its own path again */
   }
   if (has_lower && sides->from.stopped) hide_the_rest(&names, sides, target);
   free_listing(&names);

@@ -17,8 +17,10 @@ void lend_ids(struct place *place, const struct stat *parent) {
   place->lent_gid = parent->st_gid;
 }
 
-/* Of this thread alone. Refused only where the ids are none of this user namespace: there, root has no rights over them
- * either. */
+/*
+ * Of this thread alone. Refused only where the ids are none of this user namespace: there, root has no rights over them
+ * either.
+ */
 void write_as_owner(const struct place *place) {
   if (!place->lends) return;
   setfsgid(place->lent_gid);

@@ -31,7 +31,7 @@ static bool is_made_as_owner(const struct place *place, const struct apply *appl
   return place->uid == uid && place->gid == gid;
 }
 
-/* What stands under the temporary's name is then not ours to remove. */
+/* What is under the temporary's name is then not ours to remove. */
 _Noreturn static void fail_to_create(const struct place *place) {
   int error = errno;
   guard_temporary(-1, "");
@@ -95,7 +95,7 @@ static enum replaced put_file(const struct apply *apply, const struct place *pla
   return put_in_place(place, temporary);
 }
 
-/* Nobody else knows the directory: under its own name at once. CLASHED: something is there all the same. */
+/* No one else knows the directory: under its own name at once. CLASHED: something is there all the same. */
 static enum replaced put_inside(const struct apply *apply, const struct place *place, const struct found *found) {
   write_as_owner(place);
   int to = openat(place->parent, place->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -117,7 +117,7 @@ static bool put_later(const struct apply *apply, const struct place *place, cons
   return true;
 }
 
-/* By descriptor, and only what can have been made here: what stands under the name may be another one by now. */
+/* By descriptor, and only what can have been made here: what is under the name may be another one by now. */
 static void own_special(const struct place *place, const char *temporary, mode_t type) {
   struct stat status;
   if (!place->chowns) return;
@@ -214,7 +214,7 @@ static int make_directory(const struct place *place) {
   return result;
 }
 
-/* One that was made here and by nobody else. */
+/* One that was made here and by no one else. */
 static bool is_fresh_directory(const struct place *place, int fd, const struct stat *status) {
   struct listing listing;
   if (status->st_uid != place->lent_uid || list_directory(fd, &listing) != 0) return false;
@@ -223,8 +223,10 @@ static bool is_fresh_directory(const struct place *place, int fd, const struct s
   return empty;
 }
 
-/* An existing directory keeps its owner, and its setgid unless an apply that is undone gave it; its mode is changed with the
- * rights of whoever may write beside it. */
+/*
+ * An existing directory keeps its owner, and its setgid unless an apply that is undone gave it; its mode is changed
+ * with the rights of anyone who may write beside it.
+ */
 static bool set_existing_mode(const struct place *place, int fd, const struct stat *status, mode_t mode) {
   if (!place->undoes) mode |= status->st_mode & S_ISGID;
   if ((status->st_mode & 07777) == mode) return true;

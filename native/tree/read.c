@@ -1,8 +1,8 @@
 /*
  * read: what the layers show at each path, for people who want to see a change. Answers `type`, `mode`, `size`,
  * `digest`, `length`, and then exactly that many bytes and a NUL. A file longer than the limit (--most, or one MiB)
- * answers its first bytes only; with --digests the digest (BLAKE3) of each comes along, unless it is so long that
- * nobody would wait for that.
+ * answers its first bytes only; with --digests the digest (BLAKE3) of each comes along, unless it is so long that no
+ * one would wait for that.
  */
 #include "tree.h"
 

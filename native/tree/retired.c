@@ -1,11 +1,11 @@
 /*
- * Files that were taken away, held for a moment longer. Whoever saves into a file finds it by its name first and opens
+ * Files that were taken away, held a little longer. Anyone who saves into a file finds it by its name first and opens
  * it then; taken away in between, it gets the save and has no name any more. A lease is held on each such file: the
- * kernel lets nobody open it for writing, and says that somebody waits. They are let in, and what they have saved is
+ * kernel lets no one open it for writing, and says that somebody waits. They are let in, and what they have saved is
  * put beside the place it was meant for.
  *
- * A file is let go when many others have followed it, or when everything is done and PATIENCE is over: by then whoever
- * was on the way to it has arrived.
+ * A file is let go when many others have followed it, or when everything is done and PATIENCE is over: by then the
+ * process that was on the way to it has arrived.
  */
 #include "tree.h"
 
@@ -42,7 +42,7 @@ static void note_wanted(int signal_number) {
 
 /*
  * A file that no program can write to any more, as long as the descriptor is open: a read lease is refused where one
- * has it open for writing. -1 with EAGAIN then; -1 with 0 where it cannot be told, or does not matter: another name
+ * has it open for writing. -1 with EAGAIN then; -1 with 0 where it cannot be known, or does not matter: another name
  * keeps the file.
  */
 int lease(const struct place *place, const char *name) {
@@ -52,7 +52,7 @@ int lease(const struct place *place, const char *name) {
   if (fd < 0) return -1;
   if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1) {
     static bool listens;
-    /* What the kernel sends to whoever holds a lease that another one wants. */
+    /* What the kernel sends to the process that holds a lease that another one wants. */
     if (!listens) signal(SIGIO, note_wanted);
     listens = true;
     if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0) return fd;
@@ -74,7 +74,7 @@ static void pause_for(long nanoseconds_long) {
   nanosleep(&pause, NULL);
 }
 
-/* Whoever waits for the file gets it, and has closed it, or holds it for longer than a save takes. */
+/* A process that waits for the file gets it, and has closed it, or holds it for longer than a save takes. */
 static void let_in(const struct retired *file) {
   if (fcntl(file->fd, F_SETLEASE, F_UNLCK) != 0) return;
   for (int attempt = 0; attempt < ATTEMPTS; attempt++) {

@@ -35,7 +35,7 @@ int scan_verb(const struct options *options) {
   };
   int root = open_named_root(options->root);
   struct directory *tree = walk_tree(&walk, root, -1);
-  tree->source = root; /* entries that were changed a moment ago are looked at again from here */
+  tree->source = root; /* entries that were changed just now are looked at again from here */
   write_signatures(tree, options->out, options->against);
   return 0;
 }

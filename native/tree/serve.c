@@ -71,8 +71,10 @@ static int input_of(const char *list, size_t length) {
   return fd;
 }
 
-/* What a key of the terminal sends to everybody is for the jobs: the one who asks wants to ask on, for what is left to
- * be told. */
+/*
+ * What a key of the terminal sends to everybody is for the jobs: the one who asks wants to ask on, for what is left to
+ * be told.
+ */
 static const int terminal_signals[] = {SIGINT, SIGQUIT, SIGHUP};
 
 static void start(uint32_t number, char *words, size_t length, int input) {
@@ -97,7 +99,7 @@ static void start(uint32_t number, char *words, size_t length, int input) {
   jobs[running++] = (struct job){number, process, {output[0], errors[0]}};
 }
 
-/* False where nobody asks any more. */
+/* False where no one asks any more. */
 static bool take(uint32_t number) {
   uint32_t lengths[2];
   if (!read_whole(lengths, sizeof lengths)) return false;
@@ -143,7 +145,8 @@ static void follow(size_t index, const struct pollfd *watched) {
 }
 
 _Noreturn void serve_jobs(void) {
-  /* Its caller may be gone a moment before it: a directory of theirs, and the disk it is on, is not kept busy by that.
+  /*
+   * Its caller may be gone shortly before it: a directory of theirs, and the disk it is on, is not kept busy by that.
    */
   if (chdir("/") != 0) fail(errno, "enter", "/");
   for (size_t i = 0; i < sizeof terminal_signals / sizeof *terminal_signals; i++) signal(terminal_signals[i], SIG_IGN);
@@ -157,7 +160,7 @@ _Noreturn void serve_jobs(void) {
     /* From the last: one that has ended gives its place to the last. */
     for (size_t i = followed; i-- > 0;) follow(i, &watched[1 + 2 * i]);
     if (watched[0].revents == 0) continue;
-    /* Nobody waits for what runs: it ends with us. */
+    /* No one waits for what runs: it ends with us. */
     if (!(watched[0].revents & POLLIN) || !take(asked++)) exit(0);
   }
 }

@@ -365,8 +365,10 @@ void lend_ids(struct place *place,
 void write_as_owner(const struct place *place);
 void write_as_self(const struct place *place);
 
-/* acl.c: the list of rights that the file at the place has is given to the one that replaces it; false: it could not
- * be. */
+/*
+ * acl.c: the list of rights that the file at the place has is given to the one that replaces it; false: it could not
+ * be.
+ */
 bool keep_access_list(const struct place *place, int to);
 /* For an undo: the list that the file had when it was mirrored; -1: it had none, 0: it cannot be set. */
 int restore_access_list(int mirrored, int to);

@@ -1,6 +1,6 @@
 /*
- * usage: how much some trees hold, bytes on disk and inodes, a hard link once. With --every it goes on looking until
- * nobody reads any more: first of all what is there, then whatever differs from the last time.
+ * usage: how much some trees hold, bytes on disk and inodes, a hard link once. With --every it goes on looking until no
+ * one reads any more: first of all what is there, then whatever differs from the last time.
  *
  * The trees are being written while this looks. It spends a small part of a processor on large trees by looking at them
  * less often, and looks sooner where the filesystem as a whole has grown: asking that costs one call.
@@ -71,7 +71,8 @@ static void count(struct usage *usage, struct met *met, const struct stat *statu
   if ((uint64_t)status->st_size > usage->longest) usage->longest = (uint64_t)status->st_size;
 }
 
-/* Entries are read to the end before any directory is entered: one buffer for all levels, and a level keeps only names.
+/*
+ * Entries are read to the end before any directory is entered: one buffer for all levels, and a level keeps only names.
  */
 struct entry {
   uint64_t inode;
@@ -156,7 +157,7 @@ static uint64_t free_bytes(int root) {
   return fstatvfs(root, &about) == 0 ? (uint64_t)about.f_bfree * about.f_frsize : 0;
 }
 
-/* Until it is time to look again. False where nobody reads any more. */
+/* Until it is time to look again. False where no one reads any more. */
 static bool rest(const struct options *options, int root, int64_t looked, int64_t took) {
   uint64_t free_then = free_bytes(root);
   for (;;) {

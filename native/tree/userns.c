@@ -1,6 +1,6 @@
 /*
  * An unprivileged caller becomes its own root: a user namespace that maps its uid and gid to themselves gives
- * CAP_DAC_OVERRIDE over exactly the files it owns, so that an agent's chmod 000 blinds nobody. Nothing else is gained.
+ * CAP_DAC_OVERRIDE over exactly the files it owns, so that an agent's chmod 000 blinds no one. Nothing else is gained.
  */
 #include "tree.h"
 

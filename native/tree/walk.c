@@ -1,7 +1,8 @@
 /*
  * A parallel walk of one tree. The unit of work is a directory to open, or a slice of a large directory's entries, so
  * that a flat million of files is shared out as well as a deep tree. Work is taken last-in-first-out: the number of
- * directories held open then follows the depth, not the width. Results land in nodes, in sorted order, whoever did it.
+ * directories held open then follows the depth, not the width. Results land in nodes, in sorted order, no matter who
+ * did it.
  *
  * A directory keeps its source fd while somebody still needs to open something in it (`source_uses`), and is left
  * (times set, target closed) when its whole subtree is done (`pending`).

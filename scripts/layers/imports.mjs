@@ -10,8 +10,8 @@ const patterns = [
 ];
 
 /**
- * Each import as `{ specifier, line, typeOnly }`, in the order of the file. `specifier` is undefined where it is computed.
- * An `import('x')` in a type cannot be told from one in code here, so it counts as code.
+ * Each import as `{ specifier, line, typeOnly }`, in the order of the file. `specifier` is undefined where it is
+ * computed. An `import('x')` in a type cannot be distinguished from one in code here, so it counts as code.
  */
 export function importsOf(source, masked = maskSource(source)) {
   const found = new Map();

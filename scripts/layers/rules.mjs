@@ -19,8 +19,8 @@ const ranks = [
 ];
 
 /**
- * Rooms of the larger folders, lowest first: between them imports point down, too. `.` is what stands at the folder's own top; a file
- * that is named stands there and has a rank of its own.
+ * Rooms of the larger folders, lowest first: between them imports point down, too. `.` is what is at the folder's own
+ * top; a file that is named is there and has a rank of its own.
  */
 const rooms = {
   vault: [['tree'], ['store'], ['migration'], ['.'], ['git'], ['forks'], ['apply'], ['upkeep']],
@@ -38,7 +38,10 @@ const rooms = {
   ],
 };
 
-/** A folder with more sources than this is a drawer: nobody finds anything in it. Tests stand beside their files and are not counted. */
+/**
+ * A folder with more sources than this is a drawer: no one finds anything in it. Tests are beside their files and are
+ * not counted.
+ */
 const sourcesInOneFolder = 40;
 
 /**

@@ -1,4 +1,4 @@
-/** Where things stand in the checkout. Everything the set-up makes goes below `dist/`, except `node_modules/`. */
+/** Where things are in the checkout. Everything the set-up makes goes below `dist/`, except `node_modules/`. */
 
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

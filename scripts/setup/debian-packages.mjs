@@ -11,8 +11,9 @@ import { SetupFailure, unavailable } from './failure.mjs';
 import { runQuietly } from './run.mjs';
 
 /**
- * `gives` is a program on PATH, or a list of files of which one has to exist. What is `optional` (or that for one level) makes a test
- * better and its lack no failure: it is tried once, and a note of what could not be had stands in `dist` until that is removed.
+ * `gives` is a program on PATH, or a list of files of which one has to exist. What is `optional` (or that for one
+ * level) makes a test better and its lack no failure: it is tried once, and a note of what could not be had is in
+ * `dist` until that is removed.
  */
 const packages = [
   {

@@ -8,7 +8,7 @@ import { Script } from 'node:vm';
 const [, , directory, name, text] = process.argv;
 const { entry, calls } = JSON.parse(text);
 const filename = join(directory, `${name}.code.cjs`);
-// Stack traces show the name that a cache was made with: that of the file where it will stand.
+// Stack traces show the name that a cache was made with: that of the file where it will be.
 const published = filename.replace('/.staging-', '/');
 const script = new Script(readFileSync(filename, 'latin1'), { filename: published });
 process.on('exit', () => writeFileSync(join(directory, `${name}.cache`), script.createCachedData()));

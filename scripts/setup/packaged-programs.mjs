@@ -7,7 +7,7 @@ import { compileNative, nativeFingerprint } from './native-programs.mjs';
 /** As Node names them, and as compilers do. */
 export const machines = { x64: 'x86_64', arm64: 'aarch64' };
 
-// Without symbols, a number of the build, or names of directories of whoever compiles.
+// Without symbols, a number of the build, or names of directories of anyone who compiles.
 const flags = ['-s', '-Wl,--build-id=none', '-ffile-prefix-map=/='];
 
 export const packagedPrograms = {

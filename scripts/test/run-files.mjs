@@ -11,7 +11,7 @@ import { rememberTimes } from './longest-first.mjs';
 const { files, concurrency, timeout, failed, times } = JSON.parse(readFileSync(0, 'utf8'));
 const mostNamed = 10;
 
-/** One of a few files is no news. */
+/** One of a few files is not news. */
 function slowest() {
   const taken = rememberTimes(times);
   if (taken.length < mostNamed) return [];

@@ -12,7 +12,7 @@ export interface Blame {
   readonly command: FoundRecord;
   /** The record of the apply that brought it into the directory. */
   readonly applied: FoundRecord | undefined;
-  /** A later command that ran on the directory itself: what it did there, nobody wrote down. */
+  /** A later command that ran on the directory itself: what it did there, no one wrote down. */
   readonly live: FoundRecord | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * One chain on disk. Many processes append to it at once: whoever appends holds the lock, looks where the chain ends, and
- * writes its records with one write. Where a record cannot be written whole nothing of it stays.
+ * One chain on disk. Many processes append to it at once: the process that appends holds the lock, looks where the
+ * chain ends, and writes its records with one write. Where a record cannot be written whole nothing of it stays.
  *
  * What a crash left half written is kept aside in a file of its own, and a record says so; it is never dropped.
  */
@@ -55,7 +55,7 @@ export interface ChainOptions {
 }
 
 interface Tail extends LastRecord {
-  /** Of the segment, in bytes: as long as it stays, nobody has appended. */
+  /** Of the segment, in bytes: as long as it stays, no one has appended. */
   readonly size: number;
 }
 
@@ -68,7 +68,7 @@ export interface AppendOptions {
 export interface Appended {
   /** Numbers of the entries' records; undefined for a refusal that was added to a count. */
   readonly seqs: readonly (number | undefined)[];
-  /** Of the last record there is now. Others have their heads in the chain: nobody waits for their texts. */
+  /** Of the last record there is now. Others have their heads in the chain: no one waits for their texts. */
   readonly end: Position;
   readonly notices: readonly (Notice & { readonly seq: number })[];
   /** The last head of a segment that was ended by this. */
@@ -186,14 +186,14 @@ export class Chain {
   }
 
   #denials(): DenialState {
-    // Asked for first, since an error that is thrown costs more than the rest of an append. We hold the lock: nobody removes it.
+    // Asked for first, since an error that is thrown costs more than the rest of an append. We hold the lock: no one removes it.
     if (!existsSync(this.paths.denials)) return noDenials;
     // One that cannot be read counts nothing: `verify` says that the counters differ.
     return parseDenials(readFileSync(this.paths.denials, 'utf8')) ?? noDenials;
   }
 
   #writeDenials(state: DenialState): void {
-    // Not canonical, which nobody asks of it: this is written for every refusal. What JSON cannot say was refused with the entry's key.
+    // Not canonical, which no one asks of it: this is written for every refusal. What JSON cannot say was refused with the entry's key.
     writeFileAtomic(this.paths.denials, `${JSON.stringify(state)}\n`, { durable: false });
   }
 
@@ -248,7 +248,7 @@ export class Chain {
         this.#tellOlderTear(tail, first);
         return tail;
       }
-      // Nothing whole is in it: what there was stands aside now, and the segment before it goes on.
+      // Nothing whole is in it: what there was is kept aside now, and the segment before it goes on.
       closeSync(descriptor);
       this.#segment = undefined;
       rmSync(path, { force: true });
@@ -264,7 +264,7 @@ export class Chain {
   }
 
   #tornEntry(file: string, bytes: Buffer): RecordEntry {
-    // A crash leaves a part of a line. Whole lines that are no records were somebody's doing, and `verify` says so.
+    // A crash leaves a part of a line. Whole lines that are not records were somebody's doing, and `verify` says so.
     const lines = bytes.reduce((count, byte) => (byte === 0x0a ? count + 1 : count), 0);
     const facts = { file, bytes: bytes.length, digest: this.#options.hasher.of(bytes), lines };
     return { type: types.torn, object: this.name, status: 'failed', facts };
@@ -351,7 +351,10 @@ export class Chain {
     return { seq, head };
   }
 
-  /** What could not be made durable is taken back: it may be written again, and a record that stands twice breaks the chain. */
+  /**
+   * What could not be made durable is taken back: it may be written again, and a record that is there twice breaks the
+   * chain.
+   */
   #sync(descriptor: number, size: number): void {
     try {
       fdatasyncSync(descriptor);

@@ -20,7 +20,7 @@ interface Watched {
   readonly entry: RecordEntry;
 }
 
-/** A record of refusals that is to stand at `seq`. */
+/** A record of refusals that is to be at `seq`. */
 interface Intent {
   readonly seq: number;
   readonly layer: RefusalLayer;

@@ -93,7 +93,7 @@ export function isLine(bytes: Buffer, start: number, end: number): boolean {
   );
 }
 
-/** The head that a line says it has; undefined where it is no line of ours. `end` is where its newline stands. */
+/** The head that a line says it has; undefined where it is not a line of ours. `end` is where its newline is. */
 export function statedHead(bytes: Buffer, start: number, end: number): string | undefined {
   if (!isLine(bytes, start, end)) return undefined;
   const head = bytes.toString('latin1', start + 2, start + 66);
@@ -104,7 +104,7 @@ function isHead(text: string): boolean {
   return /^[0-9a-f]{64}$/.test(text);
 }
 
-/** The two characters that stand in the text of a head for each byte of it, as one number. */
+/** The two characters that are in the text of a head for each byte of it, as one number. */
 const digits = Uint16Array.from({ length: 256 }, (_, byte) =>
   Buffer.from(byte.toString(16).padStart(2, '0')).readUInt16LE(),
 );

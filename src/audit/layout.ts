@@ -1,5 +1,5 @@
 /**
- * Where chains stand below the record's directory. Pure functions of names.
+ * Where chains are below the record's directory. Pure functions of names.
  *
  *     host/                     the chain over all others: their first and their sealed heads, keys, anchors
  *     person/                   commands without an agent, and what the person does themselves
@@ -7,7 +7,7 @@
  *       000000000001.jsonl      a segment, named by the number of its first record
  *       lock                    held (flock) while records are appended
  *       denials.json            refusals counted, and repeats that are not recorded yet
- *       torn.000000000007       what a crash left half written where record 7 was to stand
+ *       torn.000000000007       what a crash left half written where record 7 was to be
  *     key/ID.key, key/ID.pub    what heads are signed with
  *     seal.lock                 held while heads are sealed, keys made and anchors written
  *     reserve                   room for the record on a full disk
@@ -42,7 +42,7 @@ export function segmentName(firstSeq: number): string {
   return `${numbered(firstSeq)}.jsonl`;
 }
 
-/** The number of its first record; undefined for a file that is no segment. */
+/** The number of its first record; undefined for a file that is not a segment. */
 export function firstSeqOf(name: string): number | undefined {
   return /^\d{12,16}\.jsonl$/.test(name) ? Number(name.slice(0, name.indexOf('.'))) : undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * A body read strictly: canonical JSON, the members that there are, each of its kind. Members stand in one order, so one
- * expression takes a body apart, and only `facts` is parsed: a verifier reads millions. Whatever the expression does not take is
- * read the long way, which says what is wrong with it.
+ * A body read strictly: canonical JSON, the members that there are, each of its kind. Members are in one order, so one
+ * expression takes a body apart, and only `facts` is parsed: a verifier reads millions. Whatever the expression does
+ * not take is read the long way, which says what is wrong with it.
  */
 import { canonicalJson, type Json } from '../base/canonical-json.js';
 import type { Body } from './format.js';

@@ -1,4 +1,4 @@
-/** Where the record and what belongs to it stand, and how the operator set it up: `audit.json` in the configuration. */
+/** Where the record and what belongs to it are, and how the operator set it up: `audit.json` in the configuration. */
 import { join } from 'node:path';
 import { readJsonFile } from '../base/atomic-file.js';
 import { ErrnoError } from '../base/errno.js';

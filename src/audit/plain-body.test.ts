@@ -17,7 +17,7 @@ const entry: RecordEntry = {
   facts: { argv: ['make', '-j2'], bytes: 12, decision: { effect: 'allow', rules: [] }, live: false, none: null },
 };
 
-/** As it stands in a segment: something before it, and the end of its line behind it. */
+/** As it is in a segment: something before it, and the end of its line behind it. */
 function reads(bodies: PlainBodies, body: Uint8Array): boolean {
   const line = Buffer.concat([Buffer.from('["",'), body, Buffer.from(']\n')]);
   return bodies.read(line, 4, 4 + body.length);

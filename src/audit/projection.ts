@@ -1,6 +1,6 @@
 /**
- * Events near their objects: the same that is in the chain, in the least that an event says, for whoever looks at an agent's
- * files. A convenience, not the truth: what cannot be written here is no failure.
+ * Events near their objects: the same that is in the chain, in the least that an event says, for anyone who looks at an
+ * agent's files. A convenience, not the truth: what cannot be written here is not a failure.
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';

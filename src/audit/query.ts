@@ -77,7 +77,7 @@ export function find(
   return found.sort((a, b) => (a.body.ts < b.body.ts ? -1 : a.body.ts > b.body.ts ? 1 : 0));
 }
 
-/** What is about the record itself, and of no use to whoever asks what happened. */
+/** What is about the record itself, and of no use to anyone who asks what happened. */
 export function isBookkeeping({ chain, body }: FoundRecord): boolean {
   return chain === hostChain || body.type === 'audit.open' || body.type === 'audit.close';
 }

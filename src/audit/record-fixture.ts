@@ -1,4 +1,4 @@
-/** What tests of the record need: a place of its own, the library, and what stands in a chain. */
+/** What tests of the record need: a place of its own, the library, and what is in a chain. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ export interface RecordPlace {
   remove(): void;
 }
 
-/** The clock stands unless a test turns it. */
+/** The clock does not move unless a test turns it. */
 export function recordPlace(parent = tmpdir()): RecordPlace {
   const base = mkdtempSync(join(parent, 'ctx-record-'));
   const directory = join(base, 'record');

@@ -3,7 +3,7 @@
  *
  *     record      what callers hand in              recorder   which chain it goes to; refusals; secrets hidden
  *     format      a record as a line, its digest    chain      one chain on disk: lock, tail, segments, torn ends
- *     layout      where chains stand                denials    refusals counted, repeats coalesced, alerts (pure)
+ *     layout      where chains are                  denials    refusals counted, repeats coalesced, alerts (pure)
  *     key, seal   signed heads                      anchor     where the root is held against the key's own holder
  *     reader      the little that a verifier needs  verify     replay everything; never repairs
  *     query       records by what they say          blame      who changed a file last
@@ -41,7 +41,7 @@ export interface RecordEntry {
   readonly makesRoom?: boolean;
 }
 
-/** Where an entry came to stand. */
+/** Where an entry was put. */
 export interface Receipt {
   readonly chain: string;
   /** Undefined where it was added to the count of one that is recorded when its time has come. */

@@ -1,6 +1,6 @@
 /**
- * The Recorder that everybody uses: each entry to the chain of whom it is about, its secrets hidden first. Every refusal goes
- * through here, is counted and recorded, and told to the parent of whoever was refused.
+ * The Recorder that everybody uses: each entry to the chain of whom it is about, its secrets hidden first. Every
+ * refusal goes through here, is counted and recorded, and reported to the parent of the agent that was refused.
  */
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ export interface RecorderOptions {
   readonly isAgent?: (agent: string) => boolean;
   /** An agent's parent, for refusals whose caller does not know it. */
   readonly parentOf?: (agent: string) => string | undefined;
-  /** What is recorded, for projections. A failure of theirs is no failure of the record. */
+  /** What is recorded, for projections. A failure of theirs is not a failure of the record. */
   readonly onRecorded?: (entry: RecordEntry, ts: string) => void;
   /** A segment of a chain has been ended: its head is to be signed. */
   readonly onRotated?: (chain: string, end: Position, recorder: ChainRecorder) => void;

@@ -100,8 +100,8 @@ function notesOf({ type, ts, facts }: Body, before: string): readonly Finding[] 
 }
 
 /**
- * Plain records, which are no refusals and not about the record itself, are visited only where `wants` says so of their
- * number; without it, all are.
+ * Plain records, which are not refusals and not about the record itself, are visited only where `wants` says so of
+ * their number; without it, all are.
  */
 export function replay(
   reader: RecordReader,

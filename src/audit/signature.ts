@@ -9,7 +9,7 @@ function crypto(): typeof import('node:crypto') {
   return process.getBuiltinModule('node:crypto');
 }
 
-/** What stands before the 32 bytes of a public key in its standard form. */
+/** What is before the 32 bytes of a public key in its standard form. */
 const publicPrefix = Buffer.from('302a300506032b6570032100', 'hex');
 
 export interface KeyPair {

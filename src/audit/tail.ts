@@ -1,5 +1,5 @@
 /**
- * The end of a segment: its last whole record, and whatever stands behind it that is none. Pure, over the last bytes of the
+ * The end of a segment: its last whole record, and whatever is behind it that is none. Pure, over the last bytes of the
  * file; where they do not suffice it asks for more.
  *
  * Whether the record is true to its head is not asked here: every command would pay for it, and what was changed has to stay

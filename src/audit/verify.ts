@@ -50,8 +50,8 @@ export interface VerifyRequest {
   readonly reader: RecordReader;
   readonly anchors: readonly Pick<Anchor, 'name' | 'read'>[];
   /**
-   * Names of anchors that the operator no longer keeps. Where it is given, `anchors` are all there are, and any other that a seal
-   * names is missing: whoever rewrites the record would rather have it compared with none.
+   * Names of anchors that the operator no longer keeps. Where it is given, `anchors` are all there are, and any other
+   * that a seal names is missing: anyone who rewrites the record would rather have it compared with none.
    */
   readonly retired?: readonly string[] | undefined;
   /** Public keys that the record may begin with; where none is given, any. */

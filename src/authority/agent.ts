@@ -1,6 +1,7 @@
 /**
- * An agent as one value: what its control files say that decides anything. Whoever reads the files makes it (`objects/`);
- * whoever decides takes it. What is for people alone (`meta.json`), and what the process that runs it writes, is not in it.
+ * An agent as one value: what its control files say that decides anything. `objects/` reads the files and makes it;
+ * code that decides takes it. What is for people alone (`meta.json`), and what the process that runs it writes, is not
+ * in it.
  */
 import type { Identity, SupervisorGrant } from './authority.js';
 import type { Lineage } from './lineage.js';

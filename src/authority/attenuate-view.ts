@@ -69,7 +69,7 @@ function deriveEntry(
   const mounts: Mount[] = isSaidBySurface(entry, top) ? [] : [top];
   for (const nested of parent.beneath(source)) {
     const at = rebase(nested.target, source, target);
-    // Where the child asked for something else at or above this place, that is what stands there.
+    // Where the child asked for something else at or above this place, that is what is there.
     if (requested.covering(at) !== entry) continue;
     mounts.push({
       source: nested.source,

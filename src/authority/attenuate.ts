@@ -4,7 +4,7 @@
  * isolation), never more; its policy and its surface it must name.
  *
  * A supervisor may grant excesses, each named exactly; the child carries them as `supervised`, with who granted them,
- * in its canonical bytes. A grant for something that is no excess changes nothing and is not carried.
+ * in its canonical bytes. A grant for something that is not an excess changes nothing and is not carried.
  *
  * A child may choose a type of its own, even one that objects' own policies favour: it carries its ancestors' types,
  * and such a policy must allow all of them (see decide).

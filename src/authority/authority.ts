@@ -1,6 +1,6 @@
 /**
  * The authority layer: what one subject may do, and nothing about how it is enforced. Pure: no I/O, no clock, no
- * process; imports `base/` only. Whoever enforces takes an Authority and asks here.
+ * process; imports `base/` only. Code that enforces takes an Authority and asks here.
  *
  *     texts      syntax  policy (permission)  mount  label  name  lineage  workspace-file  operator-mounts
  *     files      absolute-path  path-index  surface  scope  tooling-paths  resolve-surface  surface-mounts  view

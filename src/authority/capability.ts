@@ -1,5 +1,6 @@
 /**
- * Cap v0: what a tool needs, one line each. It grants nothing by itself: whoever installs the tool decides by installing it.
+ * Cap v0: what a tool needs, one line each. It grants nothing by itself: anyone who installs the tool decides by
+ * installing it.
  *
  *     fs.read PATH                       a path of the host, read-only, at its own place
  *     fs.write PATH                      the same, written directly

@@ -3,7 +3,7 @@
  *
  *     1 credential     the caller is the subject, and its Authority is still good
  *     2 mode bit       owner, group or other bits; no exception for uid 0, which holds no capability here
- *     3 visibility     the object stands in the subject's view, and exists
+ *     3 visibility     the object is in the subject's view, and exists
  *     4 label          its level is not above the subject's
  *     5 agent policy   the subject's policy allows it
  *     6 object policy  the tool's or model's own policy, where it has one, allows the subject and each of its ancestors
@@ -39,12 +39,12 @@ import { refuse } from './syntax.js';
 
 export interface ObjectFacts {
   readonly exists: boolean;
-  /** Whether its place (for `create`: the directory it would stand in) is in the subject's view. */
+  /** Whether its place (for `create`: the directory it would be in) is in the subject's view. */
   readonly visible: boolean;
   /** Owner and mode of its executable entry or directory. */
   readonly file?: { readonly uid: number; readonly gid: number; readonly mode: number };
   readonly label?: Label;
-  /** Its own policy, where it has one; without one the agents' policies alone decide. An empty one allows nobody. */
+  /** Its own policy, where it has one; without one the agents' policies alone decide. An empty one allows no one. */
   readonly policy?: Policy;
 }
 

@@ -89,7 +89,7 @@ export interface PathExplanation {
   readonly layers: readonly ExplainedLayer[];
 }
 
-/** What was decided about a path, by `decidePath` and by whoever looked at what is there. */
+/** What was decided about a path, by `decidePath` and by code that looked at what is there. */
 export interface DecidedPath {
   /** Of the hook itself: it judges a call on the person's own files, not a command in the fork. */
   readonly hook: { readonly allowed: boolean; readonly text: string };

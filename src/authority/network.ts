@@ -50,7 +50,7 @@ export function parseHostPort(text: string): string {
   return `${host}:${port}`;
 }
 
-/** An empty list is no network. */
+/** An empty list means no network. */
 export function hostNetwork(hosts: readonly string[]): Network {
   if (hosts.length > networkHosts) refuse('network', `expected at most ${networkHosts} hosts`);
   const canonical = sortedUnique(hosts.map(parseHostPort));

@@ -1,8 +1,8 @@
 /**
  * Policy v0: `allow <subject_type> <class>:<name> <permission>`, one rule a line, and everything not allowed is denied.
  * There is no deny, glob, variable, path or inheritance to reason about: a line that looks like one is refused with
- * EINVAL rather than read as something near it. Words stand apart by blanks or tabs; a comment has its own line.
- * A rule said twice is said once: the first line is kept.
+ * EINVAL rather than read as something near it. Words are separated by blanks or tabs; a comment has its own line. A
+ * rule said twice is said once: the first line is kept.
  */
 import { policyRules } from '../base/limits/objects.js';
 import { isSubjectType, subjectTypeRule } from './label.js';
@@ -33,7 +33,7 @@ const operation = 'parse policy';
 
 export interface PolicyRule extends Grant {
   readonly subject: string;
-  /** Where the rule stands in its file; 0 for a rule made by a program. */
+  /** Where the rule is in its file; 0 for a rule made by a program. */
   readonly line: number;
 }
 
@@ -41,7 +41,7 @@ export interface PolicyRule extends Grant {
 export class SubjectRules {
   readonly #names: ReadonlyMap<string, number>;
 
-  /** Whoever gives the map keeps no hold of it. */
+  /** Code that gives the map keeps no hold of it. */
   constructor(names: ReadonlyMap<string, number>) {
     this.#names = names;
     Object.freeze(this);

@@ -1,5 +1,5 @@
 /**
- * Layer 1: the surface as text for a system prompt. Advisory: it makes the right thing the easy one and holds nobody.
+ * Layer 1: the surface as text for a system prompt. Advisory: it makes the right thing the easy one and holds no one.
  * Short, and the same text for the same Authority. Paths are data in a prompt, so each is one quoted line without
  * control characters: a directory name must not read as an instruction of its own. What is hidden is not listed.
  */

@@ -81,8 +81,9 @@ export function isKeptSecret(path: string, home: string): boolean {
 }
 
 /**
- * What a program needs whose name on PATH is a link: pipx, uv and npm link what they installed elsewhere. `program` is where the link leads
- * in the end. A file that is in nobody's `bin` is shown alone: what lies beside it may be anything.
+ * What a program needs whose name on PATH is a link: pipx, uv and npm link what they installed elsewhere. `program` is
+ * where the link leads in the end. A file that is in no one's `bin` is shown alone: what lies beside it may be
+ * anything.
  */
 export function linkedReads(program: string, home: string): readonly string[] {
   if (isKeptSecret(program, home)) return [];
@@ -107,7 +108,7 @@ export function showsTooMuchOf(home: string): (path: string) => boolean {
 
 const defaultSearch = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
-/** `path` is the PATH variable as it stands; relative and empty entries mean "here" and are dropped. */
+/** `path` is the PATH variable as it is; relative and empty entries mean "here" and are dropped. */
 export function programPaths(path: string | undefined, home: string): ProgramPaths {
   const given = (path ?? '').split(':').filter((entry) => entry.startsWith('/'));
   const search = [

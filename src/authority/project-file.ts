@@ -1,5 +1,6 @@
 /**
- * A project's defaults, `.ctx/project.toml`, already parsed into an object: what every command here needs, so that nobody repeats flags.
+ * A project's defaults, `.ctx/project.toml`, already parsed into an object: what every command here needs, so that no
+ * one repeats flags.
  *
  *     hosts = ["registry.npmjs.org", "github.com:22"]           # as --net
  *     reads = ["../api", "/opt/toolchain"]                      # as --read, from the project's directory

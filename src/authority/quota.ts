@@ -22,7 +22,7 @@ export interface Quota {
 export interface Lifetime {
   /** Milliseconds since 1970; refused at and after it. */
   readonly expiresAt?: number;
-  /** Decisions it is good for. Whoever counts also counts a child's uses against its parent. */
+  /** Decisions it is good for. Code that counts also counts a child's uses against its parent. */
   readonly uses?: number;
 }
 

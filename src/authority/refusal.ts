@@ -89,7 +89,7 @@ export type Verdict = { readonly allowed: true } | AuthorityRefusal;
 
 export const allowed: Verdict = Object.freeze({ allowed: true });
 
-/** Where an object's control files stand, below the root. */
+/** Where an object's control files are, below the root. */
 export function controlDirectory(objectClass: ObjectClass, name: string): string {
   return `${objectClass}/${name}.d`;
 }
@@ -98,7 +98,7 @@ function octal(mode: number): string {
   return mode.toString(8).padStart(4, '0');
 }
 
-/** The line that is missing, as it would stand in the file. */
+/** The line that is missing, as it would be in the file. */
 function added(subject: string, grant: Grant): string {
   return `an operator would add: allow ${subject} ${printGrant(grant)}`;
 }

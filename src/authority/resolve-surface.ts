@@ -1,6 +1,6 @@
 /**
- * From a task to its Surface. Pure: what stands on the host (roots, which directories are repositories, the
- * environment) comes in as facts; which of the paths exist is asked later, when mounts are made.
+ * From a task to its Surface. Pure: what is on the host (roots, which directories are repositories, the environment)
+ * comes in as facts; which of the paths exist is asked later, when mounts are made.
  */
 import { contains, isNormalPath } from './absolute-path.js';
 import { resolveScope, type Scope } from './scope.js';
@@ -23,7 +23,7 @@ export interface SurfaceRequest {
   readonly workspace?: WorkspaceFile | undefined;
   /** The workspace's `.ctx/`, where it has one. */
   readonly workspaceMetadata?: string | undefined;
-  /** Canonical path of a workspace's repository or pool, or undefined where no repository (or pool) stands there. */
+  /** Canonical path of a workspace's repository or pool, or undefined where no repository (or pool) is there. */
   readonly canonicalRepository?: (path: string) => string | undefined;
   readonly environment: PathEnvironment;
   readonly toolingTemplates?: readonly string[];

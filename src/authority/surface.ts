@@ -5,7 +5,7 @@
  * writable. Where the same path is listed both ways, write wins: the operator opted in.
  *
  * `hidden` is absolute: nothing at or inside a hidden path is ever reached, whatever else is granted above or below it.
- * The store, keys, record and operator socket stand there.
+ * The store, keys, record and operator socket are there.
  */
 import { contains, isNormalPath, normalPathRule } from './absolute-path.js';
 import { sortedUnique } from './frozen.js';

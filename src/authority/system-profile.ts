@@ -74,7 +74,7 @@ function homeField(home: string): string {
   return /[:\n]/.test(home) ? nowhere : home;
 }
 
-/** The files of `/etc` that are made, not shown: they name the person and nobody else, and no password hash. */
+/** The files of `/etc` that are made, not shown: they name the person and no one else, and no password hash. */
 export function madeConfiguration(person: Person, hostName: string): ReadonlyMap<string, string> {
   const users = [`${person.name}:x:${person.uid}:${person.gid}::${homeField(person.home)}:/bin/sh`];
   const groups = [`${person.group}:x:${person.gid}:`];

@@ -1,8 +1,8 @@
 /**
- * The view: where each path of a subject's namespace stands on the host. The surface's entries stand at their own
- * paths; mounts stand at their targets, and at a target both name, the mount says what is there. The deepest target
- * decides. What is hidden is hidden by host path, so no mount brings it back under another name. A mount whose source is
- * no path of the host (a tree, the objects) shows nothing of it: nothing in it is hidden.
+ * The view: where each path of a subject's namespace is on the host. The surface's entries are at their own paths;
+ * mounts are at their targets, and at a target both name, the mount says what is there. The deepest target decides.
+ * What is hidden is hidden by host path, so no mount brings it back under another name. A mount whose source is not a
+ * path of the host (a tree, the objects) shows nothing of it: nothing in it is hidden.
  *
  * `allowedReads` and `allowedWrites` are the two flat lists that every layer goes by: the preamble and `ctx surface` print
  * them, the jail mounts them, what is written beside the fork is found in them, and the hook and the guard ask `locate`,
@@ -85,7 +85,7 @@ export class View {
     return this.#hidden.deepest(host) !== undefined;
   }
 
-  /** Where `path` stands on the host, or undefined where the subject does not see it. */
+  /** Where `path` is on the host, or undefined where the subject does not see it. */
   locate(path: string): Located | undefined {
     const entry = this.covering(path);
     if (entry === undefined) return undefined;

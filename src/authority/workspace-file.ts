@@ -4,8 +4,8 @@
  *     { "version": 0, "repositories": [{ "path": "." }, { "path": "../api", "worktrees": "../api-trees" }] }
  *
  * It comes with the workspace, so it may be hostile: a clone must not name `~/.ssh` as its neighbour. A path is inside
- * the workspace root or one step beside it, has no hidden component, and whoever uses it checks that a repository
- * stands there (`resolveSurface` takes that fact). Anything wider is an operator's additional read.
+ * the workspace root or one step beside it, has no hidden component, and code that uses it checks that a repository is
+ * there (`resolveSurface` takes that fact). Anything wider is an operator's additional read.
  */
 import { posix } from 'node:path';
 import { workspaceRepositories } from '../base/limits/store.js';

@@ -230,8 +230,9 @@ export class Blake3 {
   }
 
   /**
-   * Of `first` (32 bytes) and of the bytes of `view` from `from` to `end`: eight words, overwritten by the next call. For whoever
-   * hashes pieces of something large, each behind the digest before it: takes words from where they stand, aligned or not.
+   * Of `first` (32 bytes) and of the bytes of `view` from `from` to `end`: eight words, overwritten by the next call.
+   * For code that hashes pieces of something large, each behind the digest before it: takes words from where they are,
+   * aligned or not.
    */
   digestBehind(first: Int32Array, view: DataView, from: number, end: number): Int32Array {
     const length = digestBytes + end - from;

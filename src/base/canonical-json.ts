@@ -40,7 +40,10 @@ export function quoted(text: string): string {
   return `"${text}"`;
 }
 
-/** What is canonical as it stands: all plain, all defined, keys in order. Undefined where it is not, and `write` says or sorts it. */
+/**
+ * What is canonical as it is: all plain, all defined, keys in order. Undefined where it is not, and `write` says or
+ * sorts it.
+ */
 function asItStands(value: unknown, depth: number): string | undefined {
   if (typeof value === 'string') return quoted(value);
   if (typeof value === 'number') return Number.isFinite(value) ? String(value) : undefined;

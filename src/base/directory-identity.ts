@@ -1,6 +1,6 @@
 /**
- * Which directory stands at a path, as the kernel knows it. Whoever owns a directory above may put another one in its place,
- * or a link, at any time: a name says where to look, and the identity whether it is still the same one.
+ * Which directory is at a path, as the kernel knows it. Anyone who owns a directory above may put another one in its
+ * place, or a link, at any time: a name says where to look, and the identity whether it is still the same one.
  */
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { ErrnoError, fromSystemError, hasCode } from './errno.js';

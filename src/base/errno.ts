@@ -1,7 +1,7 @@
 /**
  * The one error type. Callers match `code`, never text: the text is for people and may change.
  *
- * `reason` says what was expected, `remedy` what to do about it. Whoever throws one has already made sure that
+ * `reason` says what was expected, `remedy` what to do about it. Code that throws one has already made sure that
  * nothing is half done.
  */
 
@@ -132,7 +132,7 @@ export function hasCode(error: unknown, code: ErrnoCode): boolean {
 /** Names of descriptors of ours, which say nothing to anybody else. */
 const descriptorPath = /^\/proc\/self\/fd\/\d+/;
 
-/** Node's text without the code and the path, where those stand in the error already. */
+/** Node's text without the code and the path, where those are in the error already. */
 function saidOf({ message, code, syscall, path, dest }: Error & SystemError, shown: string | undefined): string {
   if (!message.startsWith(`${code}: `)) return message;
   const whole = message.slice(`${code}: `.length);
@@ -158,7 +158,10 @@ export function fromSystemError(error: unknown, operation: string, path?: string
 /** What a disk may answer to any write, wherever it happens. */
 const diskCodes: ReadonlySet<string> = new Set<ErrnoCode>(['EDQUOT', 'EIO', 'ENOSPC', 'EROFS']);
 
-/** A full or failing disk is no defect of ours, also where the code that wrote did not foresee it. Other errors stay what they are. */
+/**
+ * A full or failing disk is not a defect of ours, also where the code that wrote did not foresee it. Other errors stay
+ * what they are.
+ */
 export function orDiskError(error: unknown): unknown {
   return isSystemError(error) && diskCodes.has(error.code) ? fromSystemError(error, 'write') : error;
 }

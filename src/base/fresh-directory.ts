@@ -11,8 +11,8 @@ export interface FreshDirectory {
 }
 
 /**
- * Acts in the directory that holds `path`, by descriptor: whoever may write further up can put a link in the place of any
- * directory on the way, between one call and the next.
+ * Acts in the directory that holds `path`, by descriptor: anyone who may write further up can put a link in the place
+ * of any directory on the way, between one call and the next.
  */
 export function inParent<T>(path: string, operation: string, act: (at: string, canonical: string) => T): T {
   let parent: string;

@@ -1,4 +1,6 @@
-/** Descriptors that a caller left open: whoever stays must not hold them, a lock of theirs would be held for as long. */
+/**
+ * Descriptors that a caller left open: code that stays must not hold them, a lock of theirs would be held for as long.
+ */
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 import { hasCode } from './errno.js';
 

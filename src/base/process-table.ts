@@ -1,4 +1,7 @@
-/** Processes of this machine as /proc shows them at one moment: who started whom, since when, and what they hold in memory. */
+/**
+ * Processes of this machine as /proc shows them at one time: who started whom, since when, and what they hold in
+ * memory.
+ */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 
 export interface ProcessEntry {

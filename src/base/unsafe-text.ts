@@ -1,7 +1,7 @@
 /**
  * Which characters of a text a person must not be shown as themselves, by the properties Unicode gives them. Pure.
  *
- *   never      controls, what reorders (bidirectional controls), what is ignored, unassigned, private use, bytes that are no text
+ *   never      controls, what reorders (bidirectional controls), what is ignored, unassigned, private use, bytes that are not text
  *   blank      every space but U+0020, and letters and symbols that have no ink
  *   marks      on nothing, or more on one letter than any script needs: they would cover other lines
  *   words      letters of another alphabet inside a word of Latin ones, where they look the same (only for names)
@@ -86,7 +86,7 @@ const alphabets = lazily(() =>
 );
 const word = lazily(() => /[\p{L}\p{M}\p{N}]+/gu);
 
-/** Where in the text, counted in characters, a letter stands that is not of its word's own alphabet. */
+/** Where in the text, counted in characters, a letter is that is not of its word's own alphabet. */
 function strangers(text: string): ReadonlySet<number> {
   const found = new Set<number>();
   let [at, known] = [0, 0];

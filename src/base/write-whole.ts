@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs';
 import { hasCode } from './errno.js';
 
-/** Waits, busily, for a pipe that does not block: for small texts, or for what is no pipe. */
+/** Waits, busily, for a pipe that does not block: for small texts, or for what is not a pipe. */
 export function writeWhole(descriptor: number, bytes: Uint8Array): void {
   for (let written = 0; written < bytes.length; ) {
     try {

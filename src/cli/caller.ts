@@ -1,6 +1,6 @@
 /**
- * Whoever called a verb. Mostly the person of this process; a kept jail's process runs some verbs for its clients, too, each with
- * the client's directory, environment and streams.
+ * The caller of a verb. Mostly the person of this process; a kept jail's process runs some verbs for its clients, too,
+ * each with the client's directory, environment and streams.
  */
 import type { HookStreams } from '../sdk/hook-streams.js';
 
@@ -11,7 +11,7 @@ export interface Shown {
 }
 
 export interface Caller {
-  /** Where they stand; throws where that is gone. */
+  /** Where they are; throws where that is gone. */
   directory(): string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdout: Shown;

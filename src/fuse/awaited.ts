@@ -1,7 +1,7 @@
 /**
- * Requests that wait for an engine which does not answer at once. Whoever asked can be killed only when the request is answered, so
- * one that the kernel wants back (INTERRUPT) and that stays unanswered is answered by EINTR, and what the engine says later is undone:
- * the kernel does not know of it.
+ * Requests that wait for an engine which does not answer at once. The caller can be killed only when the request is
+ * answered, so one that the kernel wants back (INTERRUPT) and that stays unanswered is answered by EINTR, and what the
+ * engine says later is undone: the kernel does not know of it.
  */
 import { interruptedMilliseconds } from '../base/limits/trees.js';
 import type { Dispatch } from './dispatch.js';
@@ -57,10 +57,10 @@ export class Awaited {
     if (this.#dispatch.givesUp(unique)) return true;
     const waiting = this.#waiting.get(unique);
     if (waiting === undefined || waiting.timer !== undefined) return true;
-    // Not at once: most signals kill nobody, and most answers are on their way.
+    // Not at once: most signals kill no one, and most answers are on their way.
     waiting.timer = setTimeout(() => {
       waiting.isOver = true;
-      // Nobody waits for it any more, the end of the mount neither.
+      // No one waits for it any more, the end of the mount neither.
       if (waiting.settled !== undefined) this.#promises.delete(waiting.settled);
       this.#waiting.delete(unique);
       this.#send(this.#dispatch.interrupted(unique));

@@ -122,7 +122,7 @@ export class Dispatch {
     try {
       await this.#fs.release(readNumber(reply, at));
     } catch (error) {
-      if (!(error instanceof ErrnoError)) throw error; // Nobody is left to hear of it.
+      if (!(error instanceof ErrnoError)) throw error; // No one is left to hear of it.
     }
   }
 

@@ -1,8 +1,8 @@
 /**
- * Which handle of the engine a request is for. Where nobody but the mount's users changes a tree, the kernel is answered ENOSYS to OPEN
- * and CREATE: it opens and closes files without asking from then on, keeps their pages between two opens, and says only the inode.
- * Then the mount has one handle of each file that was read or written, or that lost its last name while the kernel knew it, until
- * the kernel has forgotten it.
+ * Which handle of the engine a request is for. Where no one but the mount's users changes a tree, the kernel is
+ * answered ENOSYS to OPEN and CREATE: it opens and closes files without asking from then on, keeps their pages between
+ * two opens, and says only the inode. Then the mount has one handle of each file that was read or written, or that lost
+ * its last name while the kernel knew it, until the kernel has forgotten it.
  */
 import { ask, type Steps } from '../vfs/answer.js';
 import type { FileSystem, Handle, Inode } from '../vfs/filesystem.js';
@@ -36,14 +36,14 @@ export class Files {
     return handle;
   }
 
-  /** Before a name goes: whoever has the file open goes on having it. */
+  /** Before a name goes: the process that has the file open goes on having it. */
   *keep(directory: Inode, name: Name): Steps<void> {
     if (!this.unasked) return;
     const found = yield* ask(this.#fs.lookup(directory, name));
     if (found?.kind === 'file' && found.links === 1 && this.#nodes.knows(found.inode)) yield* this.#own(found.inode);
   }
 
-  /** Nobody has it open any more. */
+  /** No one has it open any more. */
   forgotten(inode: Inode): void {
     const handle = this.#handles.get(inode);
     if (handle === undefined) return;

@@ -37,7 +37,10 @@ export class Invalidation {
     this.#stop?.();
   }
 
-  /** Throws what the kernel says but that it knows no such thing: whoever takes a right away has to know that it is not gone. */
+  /**
+   * Throws what the kernel says but that it knows no such thing: the process that takes a right away has to know that
+   * it is not gone.
+   */
   async #forget(known: readonly KnownEntry[]): Promise<void> {
     const inodes = new Set(known.map(({ inode }) => inode));
     const notices = [

@@ -1,6 +1,6 @@
 /**
- * Which links of a mounted tree are served. The kernel follows their text in the namespace of whoever asks, so text that could lead
- * out of the tree is not handed out: a link leads within its tree or nowhere. Pure.
+ * Which links of a mounted tree are served. The kernel follows their text in the namespace of the process that asks, so
+ * text that could lead out of the tree is not handed out: a link leads within its tree or nowhere. Pure.
  *
  * Within are: absolute text below the place the tree is mounted at, and relative text whose `..` all come first and are no more
  * than the link is deep. `..` behind a name is refused, since that name may become a link at any time.

@@ -95,8 +95,8 @@ export async function mountFuse(library: FuseLibrary, options: MountOptions): Pr
 }
 
 /**
- * Lazily, since whoever has a file of it open would keep a dead mount; and only what is ours, since another may be there by then.
- * fusermount3 has a watcher of its own, which for anybody but root leaves a mount that is in use.
+ * Lazily, since the process that has a file of it open would keep a dead mount; and only what is ours, since another
+ * may be there by then. fusermount3 has a watcher of its own, which for anybody but root leaves a mount that is in use.
  */
 const unmountAfterwards =
   'read line; grep -q " - fuse.ctx $0 " /proc/self/mountinfo && exec fusermount3 -u -z -q -- "$1"; exit 0';
@@ -173,7 +173,7 @@ export function mountsAt(path: string): readonly MountLine[] {
   return allMounts().filter(({ at }) => at === wanted);
 }
 
-/** Every mount of ours on this machine, whoever serves it. */
+/** Every mount of ours on this machine, no matter who serves it. */
 export function ownMounts(): readonly { readonly directory: string; readonly server: number }[] {
   return allMounts().flatMap(({ at, server }) => {
     const directory = Buffer.from(at, 'latin1').toString();

@@ -1,6 +1,6 @@
 /**
- * Serves a tree from Node's own event loop: for a process that has other things to do, and an engine that answers at once. The process
- * may never wait for whoever uses the tree, nor use it itself.
+ * Serves a tree from Node's own event loop: for a process that has other things to do, and an engine that answers at
+ * once. The process may never wait for the process that uses the tree, nor use it itself.
  */
 import { closeSync, readSync, writeSync } from 'node:fs';
 import { ErrnoError, hasCode } from '../base/errno.js';
@@ -23,7 +23,7 @@ export interface LoopServing {
 }
 
 export interface LoopServer {
-  /** Closes everything: whoever uses the tree gets ENOTCONN. Once is enough. */
+  /** Closes everything: the process that uses the tree gets ENOTCONN. Once is enough. */
   end(): void;
 }
 
@@ -55,7 +55,7 @@ export function serveOnLoop({ library, channel, dispatch }: LoopServing): LoopSe
     try {
       writeSync(descriptor, answer);
     } catch (error) {
-      // Whoever asked has been killed meanwhile.
+      // The caller has been killed meanwhile.
       if (!hasCode(error, 'ENOENT')) end();
     }
   };
@@ -78,7 +78,7 @@ export function serveOnLoop({ library, channel, dispatch }: LoopServing): LoopSe
     reply(made, bytes, length);
     if (!isOver) stop = watched(library, descriptor, serve);
   };
-  /** One request a turn: the loop says when there is another, and nobody else waits for long. */
+  /** One request a turn: the loop says when there is another, and no one else waits for long. */
   const serve = () => {
     request ??= Buffer.allocUnsafeSlow(requestBytes);
     let length: number;

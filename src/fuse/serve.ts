@@ -19,7 +19,7 @@ export interface Serving {
   readonly library: FuseLibrary;
   readonly dispatch: Dispatch;
   readonly filesystem: FileSystem;
-  /** For so long nothing of this process's own is done while nobody asks. */
+  /** For so long nothing of this process's own is done while no one asks. */
   readonly idleMilliseconds?: number | undefined;
   /** Ends it between two requests. */
   readonly signal: AbortSignal;
@@ -38,7 +38,7 @@ const mostAwaited = 64;
 export async function serve(serving: Serving): Promise<void> {
   const { descriptor, dispatch, filesystem } = serving;
   const invalidation = new Invalidation(descriptor, dispatch.nodes, filesystem);
-  // Refusals are answers here, and most are of names that are not there: nobody reads where they come from.
+  // Refusals are answers here, and most are of names that are not there: no one reads where they come from.
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {
@@ -96,7 +96,7 @@ function isPause(ready: number): boolean {
   return ready === 0 || ready === -constants.errno.EINTR;
 }
 
-/** What cannot be written now stays in memory, and `fsync` or the end says so: nobody waits for this one. */
+/** What cannot be written now stays in memory, and `fsync` or the end says so: no one waits for this one. */
 async function syncedWhileIdle(filesystem: FileSystem): Promise<void> {
   try {
     await filesystem.sync();
@@ -120,7 +120,7 @@ function send(descriptor: number, reply: Buffer): void {
   try {
     writeSync(descriptor, reply);
   } catch (error) {
-    // Whoever asked has been killed meanwhile, or the mount has: the next read says which.
+    // The caller has been killed meanwhile, or the mount has: the next read says which.
     if (!hasCode(error, 'ENOENT') && !hasCode(error, 'ENODEV')) throw error;
   }
 }

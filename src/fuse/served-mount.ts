@@ -67,7 +67,7 @@ export interface JailMount {
   readonly library: string;
   readonly signal: AbortSignal;
   open(): Promise<FileSystem>;
-  /** The tree is open: whoever waits for it can make the jail. */
+  /** The tree is open: the process that waits for it can make the jail. */
   ready(): void;
   /** The socket by which the jail hands over the kernel's end. */
   readonly channel: number;

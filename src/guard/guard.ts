@@ -29,14 +29,17 @@ export class Guard implements Gate {
   readonly #refused: (refusal: VfsRefusal) => void;
   readonly #listeners = new Set<() => Answer<void>>();
 
-  /** EINVAL where a grant is no absolute path without `.` and `..`. */
+  /** EINVAL where a grant is not an absolute path without `.` and `..`. */
   constructor(grants: VfsGrants, refused: (refusal: VfsRefusal) => void = () => undefined) {
     this.#granted = grantedBy(grants);
     this.#all = [...this.#granted.values()].flat();
     this.#refused = refused;
   }
 
-  /** Nothing but these from now on. Settles when nobody goes by what was granted before, a kernel that remembers neither. EINVAL, and nothing changes. */
+  /**
+   * Nothing but these from now on. Settles when no one goes by what was granted before, a kernel that remembers
+   * neither. EINVAL, and nothing changes.
+   */
   async grant(grants: VfsGrants): Promise<void> {
     this.#granted = grantedBy(grants);
     this.#all = [...this.#granted.values()].flat();

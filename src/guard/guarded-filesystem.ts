@@ -1,10 +1,12 @@
 /**
- * The guard before an engine, for what knows inodes and not paths: a FUSE mount. An inode is known by the names it was reached by, each
- * of them checked; an operation on it is allowed where one of these names allows it. What is open is checked again at each read and
- * write, so that a right that is taken away is gone for whoever has the file open, too.
+ * The guard before an engine, for what knows inodes and not paths: a FUSE mount. An inode is known by the names it was
+ * reached by, each of them checked; an operation on it is allowed where one of these names allows it. What is open is
+ * checked again at each read and write, so that a right that is taken away is gone for the process that has the file
+ * open, too.
  *
- * The kernel walks paths itself, so attributes of whatever is shown are answered without `fs.read`; everything else is as the guard
- * says. Names that lead nowhere are looked at each time: whoever gets a right sees the name at once.
+ * The kernel walks paths itself, so attributes of whatever is shown are answered without `fs.read`; everything else is
+ * as the guard says. Names that lead nowhere are looked at each time: the process that gets a right sees the name at
+ * once.
  */
 import { type Answer, ask, type Steps, settle } from '../vfs/answer.js';
 import { failure } from '../vfs/failure.js';
@@ -20,7 +22,7 @@ interface OpenedPath {
   readonly path: Path;
 }
 
-/** The names that whoever asks has come by. */
+/** The names that the process that asks has come by. */
 class Places {
   readonly #root: Inode;
   readonly #byInode = new Map<Inode, Map<string, KnownEntry>>();

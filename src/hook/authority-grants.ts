@@ -1,9 +1,9 @@
 /**
  * An Authority as the hook asks it. The harness is outside of the jail and names paths of the host, so a mount counts
- * where it shows a path at its own place; what stands in the jail at another path has no such name here.
+ * where it shows a path at its own place; what is in the jail at another path has no such name here.
  *
- * A tool that is an object of ours is decided about as everywhere: mode bits, visibility and its own policy count. Tools
- * that only the harness has are no objects: for them the agent's policy alone decides.
+ * A tool that is an object of ours is decided about as everywhere: mode bits, visibility and its own policy count.
+ * Tools that only the harness has are not objects: for them the agent's policy alone decides.
  */
 import { decide } from '../authority/decide.js';
 import { lifetimeFault } from '../authority/quota.js';

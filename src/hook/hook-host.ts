@@ -13,7 +13,7 @@ export interface Task {
   readonly writes: readonly string[];
   /** `any`, or `host:port`; an agent has its own. */
   readonly network: readonly string[];
-  /** Of whoever asks: the programs on its PATH are part of what a task sees. */
+  /** Of the process that asks: the programs on its PATH are part of what a task sees. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
@@ -27,7 +27,7 @@ export interface TaskAuthority {
   readonly authority: Authority;
   /** Of the uses that its lifetime allows. */
   readonly used: number;
-  /** What stands on disk of a tool of ours. */
+  /** What is on disk of a tool of ours. */
   toolFacts(name: string): ObjectFacts;
 }
 

@@ -9,7 +9,7 @@ describe('JSON text', () => {
   it('means what JSON.parse says it means', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 6 }), (text) => {
-        // Keys that stand twice are refused, and objects have no prototype.
+        // Keys that are there twice are refused, and objects have no prototype.
         assert.equal(JSON.stringify(parse(text)), JSON.stringify(JSON.parse(text)));
       }),
       { numRuns: 1000 },

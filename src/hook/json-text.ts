@@ -1,6 +1,6 @@
 /**
- * JSON as text with places: every value knows where it stands, so that one part of a file can be changed and the rest
- * stays as it is, byte for byte. Stricter than `JSON.parse`: a key that stands twice and deep nesting are refused, since
+ * JSON as text with places: every value knows where it is, so that one part of a file can be changed and the rest stays
+ * as it is, byte for byte. Stricter than `JSON.parse`: a key that is there twice and deep nesting are refused, since
  * two readers could take them for different values.
  */
 import { ErrnoError } from '../base/errno.js';

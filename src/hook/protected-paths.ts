@@ -8,7 +8,10 @@ import { contains } from '../authority/absolute-path.js';
 import type { HookGrants } from './grants.js';
 import type { Resolve } from './resolve-path.js';
 
-/** `.git` whole: a file there leads git elsewhere, and configuration stands in many places below. `HEAD`: it makes a repository of its directory. */
+/**
+ * `.git` whole: a file there leads git elsewhere, and configuration is in many places below. `HEAD`: it makes a
+ * repository of its directory.
+ */
 const runOutside = ['.claude', '.mcp.json', '.git', 'HEAD', '.ctx'];
 
 /** Of the workspace and of where the harness was started, links followed. */

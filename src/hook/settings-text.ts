@@ -61,7 +61,7 @@ function read(text: string, path: string): Settings {
   return { root, hooks, calls };
 }
 
-/** The blank text before a line's first character, where the line that `at` stands in starts with it. */
+/** The blank text before a line's first character, where the line that `at` is in starts with it. */
 function indentAt(text: string, at: number): string | undefined {
   const line = text.lastIndexOf('\n', at - 1) + 1;
   const before = text.slice(line, at);
@@ -98,7 +98,7 @@ function entryOf(command: string): string {
   return JSON.stringify({ matcher: '*', hooks: [{ type: 'command', command }] });
 }
 
-/** Every hook of ours, with the entry it stands in. */
+/** Every hook of ours, with the entry it is in. */
 function ownHooks(
   settings: Settings,
 ): readonly { readonly entry: JsonNode; readonly list: JsonNode; readonly hook: JsonNode }[] {

@@ -87,7 +87,7 @@ export function groupPlaces(mountinfo: string, membership: string): GroupPlaces 
     const within = (path: string) => join(mountPoint, path.startsWith(root) ? path.slice(root.length) : path);
     if (type === 'cgroup2') {
       const path = own.get('') ?? '/';
-      // A group that holds processes cannot hand controllers down, so ours stands beside it.
+      // A group that holds processes cannot hand controllers down, so ours is beside it.
       unified ??= path === '/' ? within('/') : dirname(within(path));
     }
     if (type === 'cgroup') {
@@ -108,7 +108,7 @@ export interface GroupUsage {
   readonly held: boolean;
 }
 
-/** What is seen of a group from one moment on. */
+/** What is seen of a group from one time on. */
 export interface GroupView {
   /** Now. */
   usage(): { readonly memory: GroupUsage; readonly pids: GroupUsage };
@@ -186,7 +186,9 @@ function countersOf(directories: Directories, before: GroupCounters): GroupCount
   };
 }
 
-/** What files are cached in is given back when it is asked for: it fills every limit in time, and is no sign of need. */
+/**
+ * What files are cached in is given back when it is asked for: it fills every limit in time, and is not a sign of need.
+ */
 function usageOf(directories: Directories, before: GroupCounters): ReturnType<GroupView['usage']> {
   const stat = textOf(directories, 'memory', 'memory.stat');
   const cached = ['inactive_file', 'active_file'].reduce(
@@ -259,7 +261,7 @@ function removeAbandoned(lock: FileLock, place: string): void {
 /** Another ctx may have the new one, or may have removed it, before it is locked. */
 const groupTries = 16;
 
-/** Makes the directory and locks it: until the descriptor is closed nobody else removes it. */
+/** Makes the directory and locks it: until the descriptor is closed no one else removes it. */
 function makeLocked(lock: FileLock, directory: string): number {
   for (let tries = 1; ; tries++) {
     try {

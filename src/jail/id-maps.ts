@@ -4,7 +4,10 @@
 export const identityShift = 0x70000000;
 export const shiftedCount = 0x0ffe0000;
 
-/** For a user namespace in which `outside` has the number `inside`, and whoever has that has the other's. All are shifted. */
+/**
+ * For a user namespace in which `outside` has the number `inside`, and the process that has that has the other's. All
+ * are shifted.
+ */
 export function numberedIds(inside: number, outside: number, shift: number): string {
   const [low, high] = [Math.min(inside, outside), Math.max(inside, outside)];
   const extents: readonly (readonly [number, number, number])[] =

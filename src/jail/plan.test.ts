@@ -85,7 +85,9 @@ function modesInOctal(key: string, value: unknown): unknown {
   return key === 'mode' && typeof value === 'number' ? `0${value.toString(8)}` : value;
 }
 
-/** CTX_WRITE_VECTORS=1 writes what the code says now, to be read and committed by whoever changed it on purpose. */
+/**
+ * CTX_WRITE_VECTORS=1 writes what the code says now, to be read and committed by the person who changed it on purpose.
+ */
 function assertGolden(name: string, plan: Plan): void {
   const file = new URL(`../../../../test/vectors/${name}.json`, import.meta.url);
   const lines = plan.map((operation) => JSON.stringify(operation, modesInOctal));

@@ -78,7 +78,7 @@ function servedMounts({ served = [] }: JailView): Placed[] {
   }));
 }
 
-/** For when everything stands that is shown twice: what is read-only or masked in it is so there, too. */
+/** For when everything is there that is shown twice: what is read-only or masked in it is so there, too. */
 export function repeatedMounts({ repeated = [] }: JailView): readonly Operation[] {
   const placed = repeated.map(({ source, target, access }): Placed => {
     const attributes: readonly Attribute[] = access === 'read write' ? contained : [...contained, 'read only'];
@@ -93,7 +93,7 @@ function temporaryPlaces({ temporary = [], shared }: JailView): readonly string[
   return [...new Set([...(hasTemporary ? [] : ['/tmp']), ...temporary])];
 }
 
-/** Everything that stands at a path, parents before children. */
+/** Everything that is at a path, parents before children. */
 function mounts(view: JailView): Operation[] {
   const placed: Placed[] = [
     ...temporaryPlaces(view).map(
@@ -180,7 +180,7 @@ function limits(view: JailView): Operation[] {
     // 1, not 0: the kernel takes 0 for "pipe it to the host's crash handler all the same".
     { do: 'limit', resource: resource.core, value: 1n },
     { do: 'limit', resource: resource.openFiles, value: BigInt(openFiles) },
-    // A person who makes music may have the right: whoever uses it without end stops the machine, whatever its control group says.
+    // A person who makes music may have the right: the process that uses it without end stops the machine, whatever its control group says.
     { do: 'limit', resource: resource.realTime, value: 0n },
     ...(view.fileBytes === undefined
       ? []

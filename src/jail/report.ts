@@ -43,7 +43,7 @@ export interface OutputError {
 export interface HeldFiles {
   readonly bytes: number;
   readonly files: number;
-  /** There are more whose size nobody can tell: mapped ones, and descriptors under way in a socket. */
+  /** There are more whose size no one can tell: mapped ones, and descriptors under way in a socket. */
   readonly hidden: boolean;
 }
 

@@ -324,7 +324,10 @@ export interface FilterFor {
 
 const programs = new Map<string, Buffer>();
 
-/** Made once, for a process that runs many commands. A copy each time: whoever writes into theirs writes into no filter. */
+/**
+ * Made once, for a process that runs many commands. A copy each time: the process that writes into theirs writes into
+ * no filter.
+ */
 export function seccompProgram({ architecture, ...kind }: FilterFor): Buffer {
   const key = `${architecture} ${kind.overlays} ${kind.renumbers} ${kind.nesting}`;
   let program = programs.get(key);

@@ -97,7 +97,7 @@ export class ServedJail {
   /** Resolves when everything inside is dead and unmounted. Never rejects. */
   readonly ended: Promise<void>;
 
-  /** Resolves when the jail stands; rejects with why it cannot. */
+  /** Resolves when the jail is made; rejects with why it cannot. */
   static async make(keeping: ServedJailRequest): Promise<ServedJail> {
     const jail = new ServedJail(keeping);
     await new Promise<void>((resolve, reject) => {

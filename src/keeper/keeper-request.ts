@@ -17,7 +17,7 @@ export interface KeeperRequest {
   readonly words: readonly string[];
   /** A character for each byte: to be compared, not to be read. */
   readonly environment: readonly string[];
-  /** Where the environment stands in the bytes. */
+  /** Where the environment is in the bytes. */
   readonly from: number;
   readonly to: number;
 }

@@ -134,7 +134,7 @@ export class Keeper {
   }
 
   #stopListening(): void {
-    // By the descriptor: what stands at the path may be another's.
+    // By the descriptor: what is at the path may be another's.
     attempt(() => unlinkSync(`/proc/self/fd/${this.#place.descriptor}/${socketName}`));
     this.#library.close();
   }

@@ -1,6 +1,7 @@
 /**
- * What a process gives to those that it starts, and a copy of a keeper would give in its place: identity, rights, limits, namespaces,
- * control group. A call is run for a caller only where all of it is the same, so that nobody borrows what a keeper has.
+ * What a process gives to those that it starts, and a copy of a keeper would give in its place: identity, rights,
+ * limits, namespaces, control group. A call is run for a caller only where all of it is the same, so that no one
+ * borrows what a keeper has.
  */
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 

@@ -8,7 +8,10 @@ import { ErrnoError } from '../base/errno.js';
 import { keeperTrialMilliseconds } from '../base/limits/commands.js';
 import type { KeeperLibrary } from './keeper-library.js';
 
-/** Majors of Node that all tests of a keeper were run with. Another one may do in a copy what nobody has seen: there is no keeper then. */
+/**
+ * Majors of Node that all tests of a keeper were run with. Another one may do in a copy what no one has seen: there is
+ * no keeper then.
+ */
 const knownNodes: readonly string[] = ['20', '22', '24'];
 
 export function refuseUnknownNode(version: string): void {

@@ -21,8 +21,8 @@ import type { Equipment, MountedFork } from './equipment.js';
 import { lostJail } from './jail-request.js';
 
 /**
- * The fork with a delta that is the next command's alone; with whoever is at work on it, where somebody is. `looks`: at the
- * person's directory, so that their edits enter.
+ * The fork with a delta that is the next command's alone; with the commands at work on it, where somebody is. `looks`:
+ * at the person's directory, so that their edits enter.
  */
 export async function enterFork(
   { origin, fork: name, kept }: Equipment,
@@ -74,7 +74,7 @@ async function quicklyReady(host: Host, opened: OpenFork, resolved: Permitted, r
 export async function joinMounted(mounted: MountedFork, { resolved, request }: DecidedCommand): Promise<Ready> {
   await mounted.fork.lock?.takeAgain();
   const others = await mounted.member.others();
-  // Whoever joined meanwhile may have added to its state.
+  // A process that joined meanwhile may have added to its state.
   const meta = readForkMeta(mounted.fork.place.directory) ?? mounted.fork.meta;
   const fork = { ...mounted.fork, meta, others, imported: false };
   await resolved.permission.confirm({ ...fork, hasWriters: true });

@@ -37,7 +37,7 @@ function drained(output: Writable): Promise<void> {
 export function readWithRoom(input: Readable, output: Writable): Readable {
   const pieces = async function* () {
     for await (const piece of input) {
-      // Not paused: nobody reads it but this loop.
+      // Not paused: no one reads it but this loop.
       if (output.writableNeedDrain) await drained(output);
       yield piece as Buffer;
       // What can be answered at once has been, and is in the output.

@@ -128,7 +128,7 @@ export function makeServer(serving: McpServing): Protocol.Server {
   const server = new Server({ name: 'ctx', version }, { capabilities: { tools: { listChanged: true } }, instructions });
   const own = tools.map(({ name }) => name);
   let listed: string | undefined;
-  /** As policy and objects are now: whoever has an older list is told that there is another. */
+  /** As policy and objects are now: the process that has an older list is told that there is another. */
   const offered = async () => {
     const found = offeredTools(await serving.workspace.tools(), own);
     const list = JSON.stringify(found);

@@ -3,7 +3,7 @@ import type { ErrnoError } from '../base/errno.js';
 import { toolTextCharacters } from '../base/limits/commands.js';
 import type { ToolAnswer } from './tool.js';
 
-/** The beginning and the end: errors stand at the end, and what they are about at the beginning. */
+/** The beginning and the end: errors are at the end, and what they are about at the beginning. */
 export function shortened(whole: string, most = toolTextCharacters): string {
   if (whole.length <= most) return whole;
   const half = Math.floor(most / 2);

@@ -11,7 +11,7 @@ export interface Context {
   readonly timeoutMilliseconds: number | undefined;
   /** What the client is told while it waits. */
   say(message: string): void;
-  /** A person has to answer this: tells whoever can be told. It is no way to answer. */
+  /** A person has to answer this: tells those who can be known. It is no way to answer. */
   asked(asked: Asked): void;
 }
 

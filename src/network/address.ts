@@ -1,8 +1,8 @@
 /**
  * What kind of place an IP address is. Only `public` may be connected to without an operator's rule. An IPv6 address
  * that carries an IPv4 address is judged by what it carries, so that no notation of a private address is public; ways
- * that nobody uses any more (6to4, Teredo, ISATAP, compatible) are never public. The ranges are IANA's special-purpose
- * registries, and addresses at which clouds serve credentials to whoever asks.
+ * that no one uses any more (6to4, Teredo, ISATAP, compatible) are never public. The ranges are IANA's special-purpose
+ * registries, and addresses at which clouds serve credentials to anyone who asks.
  */
 import { isIPv4, isIPv6 } from 'node:net';
 
@@ -42,7 +42,7 @@ function groups(text: string): number[] {
   return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
 }
 
-/** 4 or 16 numbers; undefined where the text is no address in plain notation. A zone (`%eth0`) is none. */
+/** 4 or 16 numbers; undefined where the text is not an address in plain notation. A zone (`%eth0`) is none. */
 export function addressBytes(text: string): readonly number[] | undefined {
   if (isIPv4(text)) return bytes4(text);
   if (!isIPv6(text) || text.includes('%')) return undefined;

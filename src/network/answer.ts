@@ -25,7 +25,7 @@ export function answerFor(error: ErrnoError): ProxyAnswer {
   return answers[error.code] ?? unexpected;
 }
 
-/** A whole response; the reason stands in a header too, since most clients show no body of a refused CONNECT. */
+/** A whole response; the reason is in a header too, since most clients show no body of a refused CONNECT. */
 export function httpAnswer(error: ErrnoError): string {
   const reason = error.reason.replace(/[^\x20-\x7e]/g, '?');
   const body = `ctx: ${reason}\n`;

@@ -104,7 +104,7 @@ export class Attempt {
     this.#openings = openings;
   }
 
-  /** It is open: what is told at its end alone would be lost where nobody lives to see the end. */
+  /** It is open: what is told at its end alone would be lost where no one lives to see the end. */
   tellOpen(): void {
     this.#openings.add(this.#event());
   }

@@ -7,7 +7,7 @@ import type { ObjectRoots } from './layout.js';
 import { type LocatedObject, listObjects, readControlText, requireObject } from './object-store.js';
 import { type ReadValues, readValues, wholeValues } from './read-values.js';
 
-/** What no file says alone: hosts without the permission to connect would be a network that nobody granted. */
+/** What no file says alone: hosts without the permission to connect would be a network that no one granted. */
 function checkTogether(name: string, { label, policy, network }: AgentValues): void {
   if (network === undefined || mayConnect(policy, label.type)) return;
   throw new ErrnoError('EINVAL', {
@@ -42,7 +42,7 @@ export function agentFrom(name: string, directory: string, values: AgentValues):
   });
 }
 
-/** `changed` replaces what stands on disk, to see what an agent would be. */
+/** `changed` replaces what is on disk, to see what an agent would be. */
 export function inspectAgent(
   object: LocatedObject,
   changed?: ReadonlyMap<string, string>,
@@ -63,7 +63,7 @@ export function agentNamed(roots: ObjectRoots, name: string): Agent {
   return readAgent(requireObject(roots, 'agent', name));
 }
 
-/** Names of the agents whose parent is `name`; one whose files are wrong counts, since nobody knows. */
+/** Names of the agents whose parent is `name`; one whose files are wrong counts, since no one knows. */
 export function childrenOf(roots: ObjectRoots, name: string): readonly string[] {
   return listObjects(roots, 'agent')
     .filter((object) => object.name !== name)

@@ -1,6 +1,6 @@
 /**
- * Which control files an object has, and how each is read. The table is the whole of it: a name that is not here is no
- * control file, and a text that its parser does not take is never written.
+ * Which control files an object has, and how each is read. The table is the whole of it: a name that is not here is not
+ * a control file, and a text that its parser does not take is never written.
  *
  * Beyond the seed's files an agent has optional ones, so that its whole Authority is files: `network` narrows
  * `network:default connect` to hosts, `quota` and `expiry` bound it, `scope` says which directory is its workspace,
@@ -38,7 +38,10 @@ import { parseSupervised } from './supervised.js';
 
 type Parse<T> = (text: string, file: string) => T;
 
-/** Who writes a file: the operator at any time, `ctx agent grant`, whoever makes the object, or the process that runs it. */
+/**
+ * Who writes a file: the operator at any time, `ctx agent grant`, the process that makes the object, or the process
+ * that runs it.
+ */
 export type Writer = 'operator' | 'supervisor' | 'maker' | 'process';
 
 export interface ControlFile<T> {
@@ -130,7 +133,7 @@ export const toolFiles = Object.freeze({
   description: file((text: string) => text),
   schema: file(parseToolSchema),
   cap: file(parseCapabilities),
-  // Without one the agents' policies alone decide; an empty one allows nobody.
+  // Without one the agents' policies alone decide; an empty one allows no one.
   policy: file(parsePolicy, 'operator', true),
   status: file(parseStatus, 'process'),
   log: file(() => undefined, 'process'),

@@ -1,6 +1,7 @@
 /**
- * What a grant to an agent, or its end, makes of the agent's control files. Pure: texts in, changed texts out, by file, in the
- * order in which they are to be written: whoever is interrupted in between leaves an agent that may do less, not more.
+ * What a grant to an agent, or its end, makes of the agent's control files. Pure: texts in, changed texts out, by file,
+ * in the order in which they are to be written: the process that is interrupted in between leaves an agent that may do
+ * less, not more.
  */
 import type { Agent } from '../authority/agent.js';
 import { mayConnect, type SupervisorGrant } from '../authority/authority.js';

@@ -5,7 +5,7 @@
  *     ROOT/home/UID/agent/NAME.d/FILE        the tier of one user      ROOT/home/UID/tool/NAME.d/FILE
  *     /var/lib/ctxfs/agent/NAME.d/FILE       root's, for every user: under the others
  *
- *     layout        where objects stand       small-formats   the files of one line, or of plain lines
+ *     layout        where objects are         small-formats   the files of one line, or of plain lines
  *     control-file  which files an object has, how each is checked, what it holds at first
  *     object-store  make, read, change and remove an object: whole or not at all
  *     agent, tool   an object's files as one typed value
@@ -22,7 +22,7 @@ import { parseObjectName } from '../authority/name.js';
 const objectKinds = ['agent', 'tool'] as const;
 export type ObjectKind = (typeof objectKinds)[number];
 
-/** In the order they are searched: a user's object never stands before a system's. */
+/** In the order they are searched: a user's object never is before a system's. */
 export const tiers = ['system', 'user'] as const;
 export type Tier = (typeof tiers)[number];
 

@@ -118,7 +118,7 @@ export function makeObject(
   const other = findOwn(roots, kind, name);
   if (other !== undefined) exists(other);
   const parent = tierDirectory(roots, tier, kind);
-  // No object is named with a dot first, so nobody takes this for one.
+  // No object is named with a dot first, so no one takes this for one.
   const staging = join(parent, `.${basename(made.directory)}.${process.pid}.new`);
   try {
     mkdirSync(parent, { recursive: true, mode: 0o755 });

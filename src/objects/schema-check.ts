@@ -156,8 +156,9 @@ export function checkedInput(tool: string, text: string, schema: Schema): Schema
 }
 
 /**
- * Of a schema of somebody else's, what is understood here: the rest is its author's to check. Less is asked for by it, never more; where
- * `$ref` stands, or other words say which members there may be, nothing is asked for that they could allow.
+ * Of a schema of somebody else's, what is understood here: the rest is its author's to check. Less is asked for by it,
+ * never more; where `$ref` is, or other words say which members there may be, nothing is asked for that they could
+ * allow.
  */
 export function checkablePart(schema: Schema): Schema {
   if ('$ref' in schema || '$dynamicRef' in schema) return {};

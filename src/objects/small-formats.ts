@@ -64,7 +64,7 @@ export function parsePaths(text: string, file: string): readonly string[] {
   return Object.freeze(
     linesOf(text, file).map(({ text: path, number }) => {
       const place = { file, line: number, column: 1 };
-      // It becomes CTX_PATH, where a colon stands between two.
+      // It becomes CTX_PATH, where a colon is between two.
       if (path.includes(':')) refuseAt(operation, place, `expected a path without a colon, got ${quoted(path)}`);
       return isNormalPath(path) ? path : refuseAt(operation, place, `expected ${normalPathRule}, got ${quoted(path)}`);
     }),

@@ -1,6 +1,7 @@
 /**
  * What a supervisor granted a child beyond its parent: a JSON object a line, `{ "by": ..., "excess": ... }`. `ctx agent
- * grant` writes it; a grant names exactly one thing (`authority/excess`), and one that is no excess any more changes nothing.
+ * grant` writes it; a grant names exactly one thing (`authority/excess`), and one that is not an excess any more
+ * changes nothing.
  */
 import type { SupervisorGrant } from '../authority/authority.js';
 import { type Excess, isGrantable } from '../authority/excess.js';

@@ -37,7 +37,7 @@ function nobodyHere(owner: Owner): readonly string[] {
   ];
 }
 
-/** Whoever asked for these would have been promised them. */
+/** A caller who asked for these would have been promised them. */
 function refuseFork({ fork, readonly = false, apart }: LiveRequest): void {
   // What a tool may do to the directory is its cap's to say.
   if (apart !== undefined || (fork === undefined && !readonly)) return;

@@ -43,7 +43,7 @@ export interface OwnJail {
   run(command: TargetCommand, fork: OpenFork, lock: Pick<RunRequest, 'lockDescriptor' | 'onStarted'>): Promise<JailRun>;
 }
 
-/** On the fork by itself, or with whoever is at work on it. */
+/** On the fork by itself, or with the commands at work on it. */
 export function executeInOwnJail(host: Host, request: ExecRequest, own: OwnJail): Promise<Envelope> {
   const { origin, owner } = own.place;
   const roots = [workspaceRoot, ...own.resolved.roots.map(rootKey)];
@@ -110,7 +110,7 @@ async function executeOpened(host: Host, request: ExecRequest, own: OwnJail, ope
       run: async (command) => {
         const onStarted = (jail: RunningJail) => {
           request.onStarted?.(jail);
-          // Everything is mounted: whoever comes joins it.
+          // Everything is mounted: a command that comes joins it.
           void jail.started.then(() => {
             member.mounted(jail.pid);
             lock?.letGo();

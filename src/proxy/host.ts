@@ -37,7 +37,7 @@ export interface Host {
   /** Path of `flock.node`. */
   readonly lockLibrary: string;
   readonly architecture: Architecture;
-  /** What a command may have at one time, where nobody says otherwise. */
+  /** What a command may have at one time, where no one says otherwise. */
   readonly processes: number;
   readonly uid: number;
   readonly gid: number;
@@ -63,7 +63,10 @@ export interface Host {
   /** The MCP server or kept jail that asks for commands, where it is one: what a person grants it is for no other. */
   readonly requester?: string;
   now(): Date;
-  /** Lets go of what stays open between uses: descriptors of the record, a program. Whoever uses it again opens it again. */
+  /**
+   * Lets go of what stays open between uses: descriptors of the record, a program. A process that uses it again opens
+   * it again.
+   */
   release?(): void;
   /** What a person has to know beside the answer, such as what a power cut cost. */
   warn?(text: string): void;

@@ -1,4 +1,4 @@
-/** Which directory a command works on. Pure: what stands on the host is asked through `facts`. */
+/** Which directory a command works on. Pure: what is on the host is asked through `facts`. */
 
 import { posix } from 'node:path';
 import { contains } from '../authority/absolute-path.js';

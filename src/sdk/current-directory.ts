@@ -1,4 +1,4 @@
-/** Where the person stands. A directory that was deleted meanwhile is their trouble, not a defect of ours. */
+/** Where the person is. A directory that was deleted meanwhile is their trouble, not a defect of ours. */
 import { lstatSync, statSync } from 'node:fs';
 import { ErrnoError, hasCode } from '../base/errno.js';
 

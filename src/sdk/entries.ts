@@ -199,7 +199,7 @@ const record: Entries = {
 const limit: Shape = (value, at) => (value === null ? undefined : optional(integer(1))(value, at));
 const limits = closed<LimitChanges>({ maxBytes: limit, maxFiles: limit, maxFileBytes: limit });
 
-/** Whoever made it shows it in no message. */
+/** The code that made it shows it in no message. */
 const secretText: Shape = (value, at) => {
   if (typeof value !== 'string') refuseShape(at, 'a string', typeof value);
 };

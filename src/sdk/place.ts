@@ -8,7 +8,7 @@ function isBelow(path: string, top: string): boolean {
   return rest !== '..' && !rest.startsWith('../');
 }
 
-/** The path alone decides first: whether something stands at a place outside is nobody's to learn here. */
+/** The path alone decides first: whether something is at a place outside is nobody's to learn here. */
 export function startingPlace(host: Host, { origin, directory }: Place, asked: string | undefined): string {
   if (asked === undefined) return directory;
   const outside = new ErrnoError('EINVAL', {

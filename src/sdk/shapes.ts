@@ -45,7 +45,7 @@ const user = closed<NonNullable<Grants['user']>>({ uid: integer(0), gid: optiona
 const secret = closed<NonNullable<Grants['secrets']>[number]>({
   host: word,
   header: word,
-  // Whoever made it shows it in no message.
+  // The code that made it shows it in no message.
   value: optional((value, at) => {
     if (typeof value !== 'string') refuseShape(at, 'a string', typeof value);
   }),

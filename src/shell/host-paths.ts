@@ -53,7 +53,7 @@ const ownSettings = new RegExp(
   `^/proc/${process}/(?:task/[^/]+/)?(?:oom_score_adj|oom_adj|comm|coredump_filter|timerslack_ns|clear_refs|autogroup)$`,
 );
 
-/** A path may stand behind `--name=`, `if=` or `UNIX-CONNECT:`. */
+/** A path may be behind `--name=`, `if=` or `UNIX-CONNECT:`. */
 function pathIn(text: string): string | undefined {
   const start = text.indexOf('/');
   if (start < 0 || (start > 0 && !/[=:]/.test(text[start - 1] ?? ''))) return undefined;

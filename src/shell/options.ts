@@ -6,14 +6,14 @@ export interface ShellOption {
   /** With its dashes; `--` for the word that ends them. */
   readonly name: string;
   readonly value: Word | undefined;
-  /** Where it stands among the words. */
+  /** Where it is among the words. */
   readonly at: number;
 }
 
 export interface Options {
   readonly options: readonly ShellOption[];
   readonly operands: readonly Word[];
-  /** Where each operand stands among the words. */
+  /** Where each operand is among the words. */
   readonly places: readonly number[];
   /** A computed word could be an option that is not seen here. */
   readonly unsure: boolean;

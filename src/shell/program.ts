@@ -56,7 +56,7 @@ export function each(names: string, program: Program): Programs {
   return { [names]: program };
 }
 
-/** What is listed later stands. */
+/** What is listed later counts. */
 export function named<Entry>(table: Readonly<Record<string, Entry>>, name: string): Entry | undefined {
   if (name === '' || name.includes(' ')) return undefined;
   let found: Entry | undefined;

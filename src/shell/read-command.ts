@@ -108,7 +108,7 @@ function byName(name: string, call: ProgramCall): Reading {
   return { text: call.text, words, classes: mutating, readable: true, why, parts: [] };
 }
 
-/** A copy or another name of a program is a program nobody knows; what it is called decides. */
+/** A copy or another name of a program is a program no one knows; what it is called decides. */
 function bareName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
@@ -147,7 +147,7 @@ export function readCommand(words: readonly Word[], around: Surroundings, reader
   const [first, ...rest] = words;
   if (first === undefined) return holding(text, 'no command', []);
   if (first.values === undefined) {
-    // `$HOME/bin/tool`: where it stands is computed, what it is called is not.
+    // `$HOME/bin/tool`: where it is is computed, what it is called is not.
     const slash = first.end.lastIndexOf('/');
     const name = first.end.slice(slash + 1);
     if (slash >= 0 && name !== '' && !first.start.startsWith('/proc') && !/[*?[\]{}]/.test(name)) {

@@ -1,4 +1,4 @@
-/** A parsed script: every command of it, wherever it stands, with what it is given and where its output goes. */
+/** A parsed script: every command of it, wherever it is, with what it is given and where its output goes. */
 import type {
   Assignment,
   Command,

@@ -11,7 +11,7 @@ function reading(call: ProgramCall, classes: Classes, why: string, parts: readon
   return { text: call.text, words, classes, readable: true, why, parts };
 }
 
-/** `{}` is a path: data, unless it stands where the command's name does. */
+/** `{}` is a path: data, unless it is where the command's name does. */
 function commandFor(call: ProgramCall, words: readonly Word[], placeholder: string): Reading {
   const [program] = words;
   if (program === undefined || program.text.includes(placeholder)) {

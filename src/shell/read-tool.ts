@@ -20,7 +20,7 @@ function reading(call: ProgramCall, classes: Classes, why: string, parts: readon
 
 const sed: Program = { is: 'r', values: '-e --expression -f --file -l --line-length', unsure: 'm' };
 
-/** `-i` takes its suffix attached: what follows it in a cluster is no option. */
+/** `-i` takes its suffix attached: what follows it in a cluster is not an option. */
 export function readSed(call: ProgramCall): Reading {
   const options = optionsOf(sed, call.words, false);
   const scripts = optionValues('-e --expression', options);

@@ -13,7 +13,7 @@ export interface Parser {
   readonly forEachChild: typeof forEachChild;
 }
 
-/** Thrown where shell text has to be parsed and there is no parser yet; whoever asked loads it and asks again. */
+/** Thrown where shell text has to be parsed and there is no parser yet; the caller loads it and asks again. */
 export class ParserNeeded extends Error {}
 
 /** Words and nothing else: no quote, no expansion, no operator, no keyword, no assignment. */

@@ -4,7 +4,10 @@ import { type Classes, hostEscapeRisk, readOnly } from './classes.js';
 export interface Reading {
   /** As written. */
   readonly text: string;
-  /** For rules: the program's bare name, its subcommands, then its arguments. Empty for what is no command of its own. */
+  /**
+   * For rules: the program's bare name, its subcommands, then its arguments. Empty for what is not a command of its
+   * own.
+   */
   readonly words: readonly string[];
   /** All of it: the program as it was called, and every word after it. */
   readonly argv?: readonly string[];

@@ -56,7 +56,7 @@ export function sedOnlyPrints(script: string): boolean {
   return false;
 }
 
-/** Strings and expressions between slashes may hold anything; what stands outside of them decides. */
+/** Strings and expressions between slashes may hold anything; what is outside of them decides. */
 export function awkOnlyPrints(program: string): boolean {
   if (/\b(?:system|close|getline|fflush)\b|@(?:load|include)/.test(program)) return false;
   if (program.replaceAll('||', '').includes('|')) return false;

@@ -1,6 +1,7 @@
 /**
- * A call of an object by its name: found along the caller's path, decided in six steps by the policies as they are now, recorded before
- * it has any effect, and then run. Whatever happens becomes one exit code and, where it is no success, one line that says why.
+ * A call of an object by its name: found along the caller's path, decided in six steps by the policies as they are now,
+ * recorded before it has any effect, and then run. Whatever happens becomes one exit code and, where it is not a
+ * success, one line that says why.
  */
 import type { Recorder, RecordStatus } from '../audit/record.js';
 import { coach, tell } from '../authority/refusal.js';

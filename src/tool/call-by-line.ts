@@ -1,6 +1,7 @@
 /**
- * A call that came as a line: answered as every call is. Whoever sends lines has no client of ours that would reach its files, so what needs
- * one is run as the object itself, in a jail beside the caller's, and is decided and recorded there.
+ * A call that came as a line: answered as every call is. A process that sends lines has no client of ours that would
+ * reach its files, so what needs one is run as the object itself, in a jail beside the caller's, and is decided and
+ * recorded there.
  */
 import { isObjectName } from '../authority/name.js';
 import { ErrnoError, ExitCode } from '../base/errno.js';

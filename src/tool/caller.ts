@@ -14,7 +14,7 @@ import {
 
 export interface Calling {
   readonly call: ObjectCall;
-  /** Whoever has more to say waits for what is returned: a slow reader slows its tool, as in any pipe. */
+  /** A caller that has more to say waits for what is returned: a slow reader slows its tool, as in any pipe. */
   print(bytes: Buffer | string): void | Promise<void>;
   printError(bytes: Buffer | string): void | Promise<void>;
   /** Asks the caller's process to do something to a file; one at a time. */

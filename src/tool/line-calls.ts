@@ -21,7 +21,7 @@ export interface LineCall {
   /** JSON. */
   readonly input: string;
   readonly directory: string | undefined;
-  /** Whoever has more to say waits for what is returned. */
+  /** A caller that has more to say waits for what is returned. */
   print(stream: 'stdout' | 'stderr', bytes: Buffer | string): void | Promise<void>;
   readonly signal: AbortSignal;
 }

@@ -27,7 +27,7 @@ export interface ToolCall extends Pick<AgentViewRequest, 'roots' | 'run' | 'runT
   readonly later: ((work: ForkWork) => void) | undefined;
   /** What the fork changes, as text: all of it, or below a path. */
   diff(path: string | undefined, onText: (text: string) => void): Promise<void>;
-  /** Whoever has more to say waits for what is returned. */
+  /** A caller that has more to say waits for what is returned. */
   print(bytes: Buffer | string): void | Promise<void>;
   printError(bytes: Buffer | string): void | Promise<void>;
   /** A line of its own, with the tool's name. */

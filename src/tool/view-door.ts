@@ -66,7 +66,7 @@ export async function agentView(host: Host, asked: AgentViewRequest, descendants
           isTaken = true;
           take(socket.descriptor);
         } catch (error) {
-          // The agent is gone, or its files are wrong: whoever called it is told that nobody answers.
+          // The agent is gone, or its files are wrong: the caller is told that no one answers.
           server?.end();
           socket.remove();
           if (!(error instanceof ErrnoError)) throw error;

@@ -1,6 +1,7 @@
 /**
- * The socket of one view. It is in a directory of the store, which is its person's alone, and that directory alone is shown in the jail:
- * whoever can connect is in that jail. A directory whose process was killed is taken away by the next one.
+ * The socket of one view. It is in a directory of the store, which is its person's alone, and that directory alone is
+ * shown in the jail: the process that can connect is in that jail. A directory whose process was killed is taken away
+ * by the next one.
  */
 import { chmodSync, closeSync, constants, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +17,7 @@ export interface ViewSocket {
   readonly directory: string;
   /** Listens; who takes it over closes it. */
   readonly descriptor: number;
-  /** The directory is gone, and nobody connects any more. Once is enough. */
+  /** The directory is gone, and no one connects any more. Once is enough. */
   remove(): void;
 }
 
@@ -66,7 +67,7 @@ export function listenForCalls(views: string, library: FuseLibrary): ViewSocket 
       const reason = `the socket of a view could not be made (errno ${-descriptor})`;
       throw new ErrnoError('EIO', { operation: 'view', path: directory, reason });
     }
-    // In a jail of root's the caller is another user; nobody outside gets this far, since the store is its person's.
+    // In a jail of root's the caller is another user; no one outside gets this far, since the store is its person's.
     chmodSync(join(directory, socketName), 0o666);
     chmodSync(directory, 0o755);
     return { directory, descriptor, remove };

@@ -15,7 +15,7 @@ export function prepareRoot(fork: OpenFork, root: string): void {
   makeLiveTree(fork.paths, fork.meta.live, root, frozenTrees(fork, root), fork.owner);
 }
 
-/** Everything a fork's commands have written, for whoever counts it. */
+/** Everything a fork's commands have written, for code that counts it. */
 export function writtenTrees(fork: OpenFork): string[] {
   const layers = [...fork.meta.deltas, fork.meta.live];
   const trees = Object.keys(fork.vault.roots).flatMap((root) => treesOf(fork.paths, layers, root));

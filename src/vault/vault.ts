@@ -2,7 +2,7 @@
  * Vaults, forks, checkpoints. The map of this layer, lowest room first:
  *
  *   tree/     the native walker: scan, copy, diff, compare, merge, apply, delete; which changes meet (clashing)
- *   store/    layout       where things stand          store        the directory that holds all vaults
+ *   store/    layout       where things are            store        the directory that holds all vaults
  *             vault-meta   what a vault knows          fork-meta    what a fork knows: its stack of layers, its checkpoints
  *             layer-pool   layers and their trees      locks        one a fork (fork-lock), and a vault's, for short whiles
  *             group        who is at work on a fork    recover      after the machine stopped
@@ -16,7 +16,7 @@
  *             flatten      few layers of many
  *   apply/    apply        write it back               undo-apply   take that back
  *             sensitive    which of it programs outside would run or obey
- *   upkeep/   gc, fsck     layers that nobody names; whether all is whole
+ *   upkeep/   gc, fsck     layers that no one names; whether all is whole
  *
  * A fork's state is changed by one process at a time, which has it locked; who is at work on it is in its group, and shares one
  * live layer. Layers are frozen: once named among a stack's layers a layer never changes. Imports only `base`.
@@ -49,11 +49,11 @@ export interface VaultRequest {
   readonly owner: Owner;
   /** The fork; without one, the one in use. */
   readonly fork?: string | undefined;
-  /** Wait until nobody is at work on the fork, instead of refusing. */
+  /** Wait until no one is at work on the fork, instead of refusing. */
   readonly wait?: boolean;
-  /** Or go on beside whoever is at work: `others` says who. */
+  /** Or go on beside the commands at work: `others` says who. */
   readonly beside?: boolean | undefined;
-  /** Refuse where another process has the fork's lock for a moment, instead of waiting. */
+  /** Refuse where another process has the fork's lock briefly, instead of waiting. */
   readonly atOnce?: boolean | undefined;
   /** Look at the origin on the way, for `syncFork`: cheaper than looking later. */
   readonly look?: boolean;
@@ -65,7 +65,7 @@ export interface VaultRequest {
   readonly limits?: VaultLimits | undefined;
   /** Such a vault keeps no copy of the directory. */
   readonly uncopied?: boolean | undefined;
-  /** A fork whose state cannot be read starts afresh: for whoever is about to forget it anyway. */
+  /** A fork whose state cannot be read starts afresh: for the process that is about to forget it anyway. */
   readonly afresh?: boolean | undefined;
   /** Nothing of the fork is changed: a migration of the store can still be taken back. */
   readonly onlyLooks?: boolean | undefined;
@@ -78,7 +78,7 @@ export interface OpenFork extends VaultAccess {
   readonly lockDescriptor: number;
   /** To be let go while a command runs; missing where the fork is only read. */
   readonly lock?: ForkLock | undefined;
-  /** Who is at work on it; nobody, unless it was opened beside them. */
+  /** Who is at work on it; no one, unless it was opened beside them. */
   readonly others: readonly Worker[];
   readonly dead: readonly Worker[];
   unlock(): void;
@@ -318,8 +318,9 @@ export async function openExistingFork(request: VaultRequest): Promise<OpenFork 
 }
 
 /**
- * A fork as its state is written now, without its lock: only to be read. Its live layer may be mounted and written meanwhile,
- * and a layer may go; whoever reads looks whether the state is still the same afterwards. Undefined where there is no vault.
+ * A fork as its state is written now, without its lock: only to be read. Its live layer may be mounted and written
+ * meanwhile, and a layer may go; anyone who reads looks whether the state is still the same afterwards. Undefined where
+ * there is no vault.
  */
 export function forkToRead(request: VaultRequest): OpenFork | undefined {
   const access = vaultAccess(request);

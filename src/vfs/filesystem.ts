@@ -83,7 +83,7 @@ export interface Entry {
   readonly kind: Kind;
 }
 
-/** A name that whoever asks knows of. */
+/** A name that the process that asks knows of. */
 export interface KnownEntry {
   readonly inode: Inode;
   readonly directory: Inode;
@@ -110,7 +110,7 @@ export interface Lock {
 
 export interface LockRequest {
   readonly family: 'ranges' | 'whole';
-  /** Whose it is: whoever asks with the same word is the same. */
+  /** Whose it is: the process that asks with the same word is the same. */
   readonly owner: string;
   /** `none` gives back what the owner has of the range. */
   readonly kind: Lock['kind'] | 'none';
@@ -170,7 +170,7 @@ export interface FileSystem {
 
   getattr(inode: Inode): Answer<Attributes>;
 
-  /** EINVAL (negative size) EISDIR (size of a directory) EINVAL (size of what is no file) EPERM (owners) EFBIG */
+  /** EINVAL (negative size) EISDIR (size of a directory) EINVAL (size of what is not a file) EPERM (owners) EFBIG */
   setattr(inode: Inode, changes: Changes): Answer<Attributes>;
 
   /** A new regular file, opened. ENOTDIR ENAMETOOLONG ENOENT (the directory was removed) EEXIST EMFILE */
@@ -182,7 +182,7 @@ export interface FileSystem {
   /** A file, fifo, socket or device. EINVAL (another kind) ENOTDIR ENAMETOOLONG ENOENT EEXIST EPERM (devices) */
   mknod(directory: Inode, name: Name, creation: Creation, kind: Kind, device: number): Answer<Attributes>;
 
-  /** EISDIR (to write a directory) ELOOP (a link) ENXIO (what is no file) EROFS EMFILE */
+  /** EISDIR (to write a directory) ELOOP (a link) ENXIO (what is not a file) EROFS EMFILE */
   open(inode: Inode, mode: OpenMode): Answer<Handle>;
 
   /** Fewer bytes only at the end. EBADF EINVAL (negative offset) EISDIR */
@@ -259,7 +259,7 @@ export interface FileSystem {
   /** Calls whenever all that was answered may no longer hold, since rights have changed, with every name that was answered; until the returned function is called. */
   invalidated?(listener: (known: readonly KnownEntry[]) => Answer<void>): () => void;
 
-  /** Nobody will ask for this number again before it is looked up anew: what was kept for it may go. */
+  /** No one will ask for this number again before it is looked up anew: what was kept for it may go. */
   forget?(inode: Inode): void;
 
   /** Calls `changed` until the returned function is called. ENOTSUP */

@@ -32,7 +32,7 @@ export function bytesFromName(name: Name): Buffer {
   return Buffer.from(name, 'latin1');
 }
 
-/** ENAMETOOLONG; EINVAL for what is no name of an entry. */
+/** ENAMETOOLONG; EINVAL for what is not a name of an entry. */
 export function checkName(operation: string, name: Name): void {
   if (name.length > nameBytes) {
     throw new ErrnoError('ENAMETOOLONG', {

@@ -1,6 +1,7 @@
 /**
- * What is changed in a tree, by path, while it is changed: an engine around an engine, of any kind. What was made and is gone again
- * is no change; a directory that moves takes what was changed in it along. Times of access are nobody's change.
+ * What is changed in a tree, by path, while it is changed: an engine around an engine, of any kind. What was made and
+ * is gone again is not a change; a directory that moves takes what was changed in it along. Times of access are
+ * nobody's change.
  */
 import { type Answer, ask, type Steps, settle } from './answer.js';
 import type { FileSystem, Handle, Inode } from './filesystem.js';
@@ -74,7 +75,7 @@ export function recordChanges(inner: FileSystem, most: number): Recorded {
   const log = new ChangeLog(most);
   const places = new Map<Inode, { readonly parent: Inode; readonly name: Name }>();
   const open = new Map<Handle, Inode>();
-  /** Undefined where nobody has come to it by its name. */
+  /** Undefined where no one has come to it by its name. */
   const pathOf = (inode: Inode): string | undefined => {
     const names: string[] = [];
     for (let at = inode; at !== inner.root; ) {

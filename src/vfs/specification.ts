@@ -111,7 +111,7 @@ function webdav(text: string, rest: string): EngineSpecification {
     refuse(text, "expected an http:// or https:// URL after 'webdav:'");
   const { username, password, search, hash } = new URL(rest);
   if (username !== '' || password !== '') {
-    // A SPEC stands in reports and in the record.
+    // A SPEC is in reports and in the record.
     throw new ErrnoError('EINVAL', {
       operation: 'vfs',
       path: 'webdav:',

@@ -32,7 +32,7 @@ export function isOurs(source: Source): boolean {
   return source.engine === 'memory' || source.engine === 'overlay';
 }
 
-/** `asked`: what whoever opens it said, or undefined. */
+/** `asked`: what the one who opens it said, or undefined. */
 export function isWritable(plan: TreePlan, mount: PlannedMount, asked: boolean | undefined): boolean {
   if (!plan.isTable) return asked ?? isOurs(mount.source);
   return asked !== false && (mount.writable ?? isOurs(mount.source));
@@ -68,7 +68,7 @@ export function backingOf(engine: EngineSpecification): Backing | undefined {
   return engine.engine === 'chunked' ? { path: engine.file, kind: 'file' } : undefined;
 }
 
-/** Whether others than whoever opened it may change it, so that nothing of it can be kept in a cache. */
+/** Whether others than the process that opened it may change it, so that nothing of it can be kept in a cache. */
 export function isShared(plan: TreePlan, asked: boolean | undefined): boolean {
   return plan.mounts.some((mount) => {
     const writable = isWritable(plan, mount, asked);

@@ -28,7 +28,7 @@ export async function applyByApproval(host: Host, asked: ApprovedApplyRequest): 
   const { only, ...request } = asked;
   const choices = { conflicts: 'refuse', ours: [], theirs: [], only, allowSensitive: false } as const;
   const planned = await applyFork(host, request, { ...choices, dryRun: true });
-  // Nobody is asked about what cannot happen.
+  // No one is asked about what cannot happen.
   if (planned.undecided.length > 0 || planned.steps.length === 0) return planned;
   const place = placeOf(host, request.cwd);
   const agent = request.agent === undefined ? undefined : await host.agents(request.agent);

@@ -47,7 +47,7 @@ function sameLimits(found: VaultLimits = {}, asked: VaultLimits = {}): boolean {
   return Object.entries(asked).every(([key, most]) => found[key as keyof VaultLimits] === most);
 }
 
-/** What stands in the way of taking a vault that is there for the one that is asked for. Pure. */
+/** What is in the way of taking a vault that is there for the one that is asked for. Pure. */
 export function refusalOf(found: VaultMeta, asked: NewVaultRequest): ErrnoError | undefined {
   const refuse = (reason: string, remedy: string) =>
     new ErrnoError('EEXIST', { operation, path: found.origin, reason: `it has a vault already, ${reason}`, remedy });

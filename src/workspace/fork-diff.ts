@@ -16,7 +16,7 @@ export interface ForkDiff {
   readonly status: ForkStatus;
   /** Changes that are not among those that were visited, because there are too many. */
   readonly left: number;
-  /** The same, since they are git's own bookkeeping, which is not for reading; whoever names it gets it. */
+  /** The same, since they are git's own bookkeeping, which is not for reading; anyone who names it gets it. */
   readonly repository: number;
 }
 

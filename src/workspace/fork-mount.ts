@@ -36,7 +36,10 @@ export interface ForkMount {
 /** Keeps the jail, and ends well when it is asked to. */
 const holding = ['/bin/sh', '-c', "trap 'exit 0' TERM; while :; do sleep 2147483647 & wait; done"];
 
-/** A walk through the workspace or the store must not come through the mount: whoever serves it would wait for itself. */
+/**
+ * A walk through the workspace or the store must not come through the mount: the process that serves it would wait for
+ * itself.
+ */
 function refuseInside({ origin }: Place, host: Host, directory: string): void {
   const above = [origin, host.store.directory].find((path) => contains(path, directory) || contains(directory, path));
   if (above === undefined) return;
@@ -105,7 +108,7 @@ export async function mountFork(host: Host, mount: ForkMount): Promise<Envelope>
         served = jail.started
           .then(() => serveJail(jail, place, mount, directory))
           .finally(() => jail.signal('SIGTERM'));
-        // Whoever awaits it comes later.
+        // A process that awaits it comes later.
         served.catch(() => undefined);
       };
       const jail = { ...view.jail, argv: holding };

@@ -1,4 +1,4 @@
-/** What a fork holds, for whoever asks, while commands run in it, too. */
+/** What a fork holds, for anyone who asks, while commands run in it, too. */
 import { existsSync, rmSync } from 'node:fs';
 import { ErrnoError } from '../base/errno.js';
 import { diffedBytesAtOnce } from '../base/limits/store.js';

@@ -71,7 +71,10 @@ export async function withFork<T>(
 /** The name of a fork in the record. */
 export const objectOf = ({ id, name }: OpenFork) => `fork/${id}/${name}`;
 
-/** Many layers become few, and what nobody needs any more goes: of this fork too, since its lock is held. A durable point. */
+/**
+ * Many layers become few, and what no one needs any more goes: of this fork too, since its lock is held. A durable
+ * point.
+ */
 export async function tidy(fork: OpenFork): Promise<void> {
   await flattenTrunk(fork);
   const moved = await moveOnto(fork, { vault: readVaultMeta(fork.paths.meta) ?? fork.vault, problems: [] });

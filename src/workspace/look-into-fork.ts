@@ -1,7 +1,7 @@
 /**
- * Looking at a fork, whoever works on it meanwhile. Where nobody does, it is locked, and what is read is exact. Else it is read
- * beside them: frozen layers are what they are, and of the live one whatever has been written so far. Where the fork moved
- * on while it was read, it is read again.
+ * Looking at a fork, no matter who works on it meanwhile. Where no one does, it is locked, and what is read is exact.
+ * Else it is read beside them: frozen layers are what they are, and of the live one whatever has been written so far.
+ * Where the fork moved on while it was read, it is read again.
  */
 import { type ErrnoCode, ErrnoError, hasCode } from '../base/errno.js';
 import { looksAtBusyFork } from '../base/limits/store.js';
@@ -15,7 +15,7 @@ import { type ForkRequest, noForkHere, withFork } from './fork-verbs.js';
 /** What a layer that was merged away under a reader looks like. */
 const overtaken: readonly ErrnoCode[] = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE'];
 
-/** `use` is given who is at work: nobody, where the fork is locked for it. It may be called again. */
+/** `use` is given who is at work: no one, where the fork is locked for it. It may be called again. */
 export async function lookIntoFork<T>(
   host: Host,
   request: ForkRequest,

@@ -11,7 +11,7 @@ interface Position {
 export interface InspectedRun {
   /** Of a command that was denied, which has no name: the place of its record, `CHAIN:NUMBER`. */
   readonly run: string;
-  /** `open`: it has no end in the record, so it is under way, or was killed and nobody has opened its fork since. */
+  /** `open`: it has no end in the record, so it is under way, or was killed and no one has opened its fork since. */
   readonly state: 'open' | 'ended' | 'failed' | 'interrupted' | 'denied';
   readonly object: string;
   readonly agent: string | null;

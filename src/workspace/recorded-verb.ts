@@ -14,14 +14,17 @@ export interface RecordedVerb extends Omit<RecordEntry, 'status' | 'facts'> {
 
 /** What the verb says of itself while it is under way. */
 export interface VerbProgress {
-  /** In the record before the first of them is done: whoever is killed in between has done some of these, and nothing else. */
+  /**
+   * In the record before the first of them is done: the process that is killed in between has done some of these, and
+   * nothing else.
+   */
   onPlan(steps: readonly Step[]): void;
   onStep(step: Step): void;
 }
 
 type Heard = { readonly [Word in keyof VerbProgress]?: VerbProgress[Word] | undefined };
 
-/** Both are told: the record, and whoever waits. */
+/** Both hear of it: the record, and the one who waits. */
 export function both(recorded: Heard, shown: Heard): VerbProgress {
   return {
     onPlan(steps) {

@@ -1,4 +1,7 @@
-/** Trees beside a fork, taken back with it: those that commands after a checkpoint changed, as far as nobody changed them since. */
+/**
+ * Trees beside a fork, taken back with it: those that commands after a checkpoint changed, as far as no one changed
+ * them since.
+ */
 import { ErrnoError } from '../base/errno.js';
 import { uniqueName } from '../base/unique-name.js';
 import type { Host } from '../proxy/host.js';

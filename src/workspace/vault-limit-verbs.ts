@@ -48,7 +48,7 @@ export async function limitVault(host: Host, id: string, changes: LimitChanges):
   return limitsOfVault(host, id);
 }
 
-/** The person says that the directories that stand at the roots' paths now are the right ones. */
+/** The person says that the directories that are at the roots' paths now are the right ones. */
 export async function confirmRoots(host: Host, id: string): Promise<void> {
   const { tree, paths } = accessTo(host, id);
   const verb = { type: 'vault', object: `vault/${id}`, facts: { moved: true } };

@@ -1,4 +1,7 @@
-/** An answer is for exactly what was shown, to whoever asked for it: other input, other askers and other answers do not ride on it. */
+/**
+ * An answer is for exactly what was shown, to the caller for it: other input, other askers and other answers do not
+ * ride on it.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -52,7 +52,7 @@ forEachUser((user) => {
     const write = ['exec', '--cache', 'share', '--report', 'always', '--', 'sh', '-c', 'echo x > ~/.m2/repository/x'];
     try {
       await holder.printed('ready');
-      // The kernel lists locks by another device than that of a file of btrfs: there nobody can tell whose one is.
+      // The kernel lists locks by another device than that of a file of btrfs: there no one can tell whose one is.
       const isListed = stage.shell(stage.store, 'stat -f -c %T .') !== 'btrfs\n';
       const who = isListed ? `process ${holder.child.pid} in ${one}` : 'another command';
       const told = new RegExp(

@@ -278,7 +278,7 @@ static long host_socket(void) {
   return socket(AF_VSOCK, SOCK_STREAM, 0);
 }
 
-/* Protocols that few use, whose modules the kernel loads for whoever asks. */
+/* Protocols that few use, whose modules the kernel loads for anyone who asks. */
 static long multipath_socket(void) {
   return socket(AF_INET, SOCK_STREAM, 262 /* MPTCP */);
 }
@@ -299,8 +299,10 @@ static long kernel_tls(void) {
   return setsockopt(client, IPPROTO_TCP, 31 /* TCP_ULP */, "tls", sizeof "tls");
 }
 
-/* Numbers of the 32-bit interface mean other calls: a filter that does not look at the architecture judges the wrong
- * one. */
+/*
+ * Numbers of the 32-bit interface mean other calls: a filter that does not look at the architecture judges the wrong
+ * one.
+ */
 static long by_32_bit_interface(void) {
 #ifdef __x86_64__
   long result;

@@ -1,6 +1,6 @@
 /**
- * Commands dressed up so that whoever reads their words is fooled. Nothing depends on the reading: each deletes a file beside the
- * project without a jail, however it is read, and inside that file does not exist.
+ * Commands dressed up so that anyone who reads their words is fooled. Nothing depends on the reading: each deletes a
+ * file beside the project without a jail, however it is read, and inside that file does not exist.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

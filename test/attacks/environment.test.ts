@@ -1,6 +1,6 @@
 /**
- * Variables that make a program run something else. Whoever starts ctx may have any of them set, by a profile or by a tool
- * that an agent led astray: none reaches the command.
+ * Variables that make a program run something else. A process that starts ctx may have any of them set, by a profile or
+ * by a tool that an agent led astray: none reaches the command.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -94,7 +94,7 @@ forEachUser((user) => {
   });
 
   for (const [name, { value, run, shell = 'sh', skip = false }] of Object.entries(variables)) {
-    // Inside nothing is set; what the caller has stands in ctx's own environment.
+    // Inside nothing is set; what the caller has is in ctx's own environment.
     const given = `"${name}=${value.replaceAll('$(', '\\$(').replaceAll('$P', '$PWD')}"`;
     const script = `case $WORLD in */plain) env PLAIN=1 ${given} ${shell} -c '${run.replaceAll("'", `'\\''`)}' ;; *) ${run} ;; esac`;
     volley.attack(`${name} does not reach the command`, script, { skip });

@@ -15,7 +15,7 @@ import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
 
 const soaking = process.env['CTX_SOAK'] === '1';
-/** Deeper ones are told and dropped, and not applied: deep-trees.test.ts. */
+/** Deeper ones are reported and dropped, and not applied: deep-trees.test.ts. */
 const levels = soaking ? 1_200 : 120;
 const entries = soaking ? 1_000_000 : 1_500;
 const crowdSize = soaking ? 2_000 : 800;
@@ -87,7 +87,7 @@ forEachUser((user) => {
     const project = stage.project();
     const bomb = 'bomb() { bomb & bomb & }; bomb 2>/dev/null; sleep 1';
     const envelope = await whileRunning(project, ['--processes', '60'], ['sh', '-c', bomb]);
-    // Without a control group nobody counts what is refused, and a bomb that is held is never seen full.
+    // Without a control group no one counts what is refused, and a bomb that is held is never seen full.
     if (mayLimit) assert.match(envelope.limitsReached.join(), /process limit reached: \d+ forks refused/);
     await answersMeanwhile(stage);
   });
@@ -113,7 +113,7 @@ forEachUser((user) => {
   });
 
   test('a thousand threads are no crowd, and a program that has one too many is told of in the report', async () => {
-    // Refused, it stays for a moment: without a control group the kernel counts no refusal, and what is gone at once is not seen.
+    // Refused, it stays briefly: without a control group the kernel counts no refusal, and what is gone at once is not seen.
     const threads = `import threading, time, sys
 try:
   for number in range(int(sys.argv[1])): threading.Thread(target=time.sleep, args=(9,), daemon=True).start()
@@ -173,7 +173,7 @@ except RuntimeError:
   test('nor can it be hidden in mappings, and in sockets that descriptors are sent by', {
     skip: cannotMountSmallDisk ?? false,
   }, async (context) => {
-    // What is hidden is taken from the growth of the filesystem: here nobody else writes it.
+    // What is hidden is taken from the growth of the filesystem: here no one else writes it.
     const disk = stage.makeDirectory('hidden');
     if (!(await overlayWorksOn(stage, disk))) return context.skip('this kernel has no overlay on tmpfs');
     const project = stage.project();

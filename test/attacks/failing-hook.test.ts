@@ -14,7 +14,7 @@ import { forEachUser } from '../support/users.js';
 interface Failure {
   /** What happens to the product. */
   readonly breaks?: (copy: string) => void;
-  /** What stands before the hook in its shell. */
+  /** What is before the hook in its shell. */
   readonly prelude?: string;
   readonly env?: Readonly<Record<string, string>>;
 }

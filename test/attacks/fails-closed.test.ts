@@ -10,7 +10,7 @@ import { copyOfProduct } from '../support/program.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
-/** What stands in place of a native program. */
+/** What is in place of a native program. */
 const broken: Readonly<Record<string, string | undefined>> = {
   'is missing': undefined,
   'ends at once and says nothing': '#!/bin/sh\nexit 0\n',

@@ -1,4 +1,7 @@
-/** What is shown of the person's home for the sake of tools never shows a secret, whoever wrote the links and names on the way to it. */
+/**
+ * What is shown of the person's home for the sake of tools never shows a secret, no matter who wrote the links and
+ * names on the way to it.
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

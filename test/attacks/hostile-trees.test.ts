@@ -1,6 +1,7 @@
 /**
- * Trees made to blind, mislead or break whatever walks them outside of the jail: through every step of a fork's history. Each
- * is first shown to be there, and to do its harm to whoever walks by paths, copies what it finds, or prints what it is called.
+ * Trees made to blind, mislead or break whatever walks them outside of the jail: through every step of a fork's
+ * history. Each is first shown to be there, and to do its harm to anyone who walks by paths, copies what it finds, or
+ * prints what it is called.
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -39,7 +40,7 @@ async function wholeHistory(stage: Stage, project: string, look: string): Promis
   );
 }
 
-/** What whoever trusts a layer would have in the person's place: a plain copy of it. */
+/** What anyone who trusts a layer would have in the person's place: a plain copy of it. */
 function naiveCopy(stage: Stage, layer: string): string {
   const target = stage.makeDirectory(`naive-${Math.random()}`);
   execFileSync('cp', ['-a', `${layer}/.`, target]);
@@ -148,7 +149,7 @@ forEachUser((user) => {
   });
 
   test('overlay marks that an agent or a person leaves hide nothing and bring nothing back', async () => {
-    // In a layer they would: whoever takes such a directory over as it is loses what is below.
+    // In a layer they would: the process that takes such a directory over as it is loses what is below.
     const layers = stage.project('mkdir -p top/e base/e view; echo hidden > base/e/f; echo mine > top/e/mine');
     const mount = 'mount -t overlay overlay -o userxattr,lowerdir=top:base view && ls view/e';
     const listed = () => stage.shell(layers, `unshare ${user.uid === 0 ? '-m' : '-Urm'} sh -c '${mount}'`);

@@ -1,12 +1,12 @@
 /*
  * What a process that an earlier command left in a kept jail tries against the next one, before that is the program: it
- * is stopped where it stands, which any process of the same user may do, and then looked into at leisure.
+ * is stopped where it is, which any process of the same user may do, and then looked into at leisure.
  *
  *   hunt NAME SIGNAL   looks for processes of that name and sends each the signal; where it is SIGSTOP, tries
  * everything and lets it go on. Prints "met", and "won WHAT" for what succeeded while it still had that name. hide FILE
  * goes on writing the file with its first thread ended, so that it looks dead chain FILE         goes on writing it as
- * one process after the other, each the child of one that has ended list NAME          stands for whoever lists
- * processes and then looks at each: "won" where none of that name lives breed NAME         stands for whoever starts
+ * one process after the other, each the child of one that has ended list NAME          stands for anyone who lists
+ * processes and then looks at each: "won" where none of that name lives breed NAME         stands for the process that starts
  * commands without care: children of that name, which may be looked into
  */
 #define _GNU_SOURCE
@@ -151,7 +151,7 @@ static void write_number(int file, unsigned number) {
   if (pwrite(file, text, (size_t)length, 0) != length) _exit(1);
 }
 
-/* Left behind, without the streams of whoever left it. */
+/* Left behind, without the streams of the process that left it. */
 static int go_into_background(const char *name) {
   int file = open(name, O_WRONLY | O_CREAT, 0644);
   if (file < 0 || fork() != 0) _exit(file < 0);

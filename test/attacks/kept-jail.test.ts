@@ -1,6 +1,7 @@
 /**
- * A kept jail against what runs in it: a process that an earlier command left there, against the next command before that is
- * the program, against pid 1, the owner, and against whoever waits for an answer. Mounts and layers are in kept-mounts.
+ * A kept jail against what runs in it: a process that an earlier command left there, against the next command before
+ * that is the program, against pid 1, the owner, and against the process that waits for an answer. Mounts and layers
+ * are in kept-mounts.
  */
 import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync } from 'node:fs';

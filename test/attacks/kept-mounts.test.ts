@@ -171,7 +171,7 @@ forEachUser(
         await inKeptJail(
           stage,
           async () => {
-            // In the private home, where the fork stands; the commands that follow start while it goes on.
+            // In the private home, where the fork is; the commands that follow start while it goes on.
             const race = './race swap racing link 60000 > /dev/null 2>&1 & echo $! > racer';
             await run(project, `cd ~; mkdir -p target/project; cp racing/project/race .; ln -sfn target link; ${race}`);
             for (let command = 0; command < 3; command += 1) {

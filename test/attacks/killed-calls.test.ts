@@ -1,4 +1,7 @@
-/** kill -9 of whoever takes part in calls of tools, at any moment: callers end with an error, and nothing is left. */
+/**
+ * kill -9 of the process that takes part in calls of tools, at any time: callers end with an error, and nothing is
+ * left.
+ */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

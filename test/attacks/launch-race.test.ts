@@ -1,5 +1,5 @@
 /**
- * pivot_root moves the processes that exist at that moment. A command's process that was just being forked would keep the
+ * pivot_root moves the processes that exist at that time. A command's process that was just being forked would keep the
  * host's root: it happened, in about one launch of a hundred on a busy machine. Many launches, side by side.
  */
 import assert from 'node:assert/strict';

@@ -68,7 +68,7 @@ function namespacesOf(project: string): string[] {
 type Victim = 'ctx' | 'owner' | 'init' | 'command' | 'all';
 const victims: readonly Victim[] = ['ctx', 'owner', 'init', 'command', 'all'];
 
-/** The jail's processes at this moment: ctx is the parent of the owner, and the owner of init and of the command. */
+/** The jail's processes now: ctx is the parent of the owner, and the owner of init and of the command. */
 function pidsOf(ctx: number, victim: Victim): number[] {
   if (victim === 'ctx') return [ctx];
   const owners = childrenOf(ctx);
@@ -111,7 +111,7 @@ forEachUser(
         await sleep(random() * longestLife);
         kill(pidsOf(running.pid, victim));
         const { code } = await running.finished;
-        // Whoever was killed: ctx never says that all is well of a command that it did not see to its end.
+        // Whatever was killed: ctx never says that all is well of a command that it did not see to its end.
         if (victim === 'owner' || victim === 'init') assert.ok(code !== null, `${victim} ${code}`);
         await until(() => processesMounting(project).length === 0, `round ${round}: nothing runs after ${victim}`);
       }

@@ -1,5 +1,5 @@
 /**
- * The network proxy from outside, as a hostile command sees it: a port that it may send any bytes to. Beside it stands a
+ * The network proxy from outside, as a hostile command sees it: a port that it may send any bytes to. Beside it is a
  * server on loopback that no rule names; each attack is a way to it, and it must never be asked. That it can be reached
  * without the proxy, and through careless ones by the same bytes, is shown first.
  */
@@ -67,7 +67,7 @@ async function unreachable(port: number, host: string, to = inner.port): Promise
 const hostile = (name: string): string | undefined =>
   name.endsWith('.example') && name !== 'good.example' ? '127.0.0.1' : undefined;
 
-/** Whether a name means this machine to whoever resolves it. */
+/** Whether a name means this machine to anyone who resolves it. */
 const isHere = (name: string): boolean =>
   hostile(name) !== undefined || /^(?:localhost|127\.0\.0\.1|0\.0\.0\.0|::ffff:7f00:1)$/i.test(name);
 
@@ -242,7 +242,7 @@ describe('a name', () => {
   });
 
   test('that resolves to a private address, alone or among public ones, is refused before anything is connected', async () => {
-    // To whoever looks at names alone, it is what it says it is.
+    // To anyone who looks at names alone, it is what it says it is.
     const byName = await careless({ judge: 'how it ends', granted: 'public.example' });
     const request = `CONNECT public.example:${inner.port} HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n`;
     assert.match(latin1(await say(byName, request, true)), /secret$/);

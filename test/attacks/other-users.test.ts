@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { useStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
 
-/** Nobody's on any host. */
+/** No one's on any host. */
 const stranger = 54_321;
 const skip = isRoot ? false : 'only root can make files of another user';
 

@@ -1,5 +1,5 @@
 /**
- * Ways to name, move and link files that have fooled checks of paths. Beside the project stand a secret, which nothing
+ * Ways to name, move and link files that have fooled checks of paths. Beside the project are a secret, which nothing
  * inside may read, and a directory that is shown with --read, which nothing inside may change.
  */
 import assert from 'node:assert/strict';
@@ -26,7 +26,7 @@ const prelude = `
   case $WORLD in */plain) patience=20000 ;; *) patience=400 ;; esac
   changed() { grep -qs changed "$1" && echo won; }`;
 
-/** Spellings of one path, by seed: all lead to the secret for whoever may reach it. */
+/** Spellings of one path, by seed: all lead to the secret for anyone who may reach it. */
 function spellings(count: number, random: () => number): string[] {
   const pick = <T>(...choices: readonly [T, ...T[]]): T => choices[Math.floor(random() * choices.length)] ?? choices[0];
   return Array.from({ length: count }, () => {

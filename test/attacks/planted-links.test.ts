@@ -1,6 +1,6 @@
 /**
  * What is trusted never follows what an agent planted. Report, diff, apply and drop work on trees that an agent wrote:
- * whatever stands there, nothing outside of the directory is read into it or changed.
+ * whatever is there, nothing outside of the directory is read into it or changed.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
 /*
  * Races. A thread exchanges two names as fast as it can, a directory and a link to another one, while somebody uses a
- * path through them: whoever checks first and opens later is led astray.
+ * path through them: the process that checks first and opens later is led astray.
  *
  *   race swap A B MILLISECONDS          only exchanges
  *   race read A B PATH TOKEN MILLISECONDS   opens PATH for reading until it finds TOKEN there; prints `won`

@@ -1,4 +1,4 @@
-/** Renames that the owner prepares: nothing gains a right by them, and nothing is lost whoever interferes. */
+/** Renames that the owner prepares: nothing gains a right by them, and nothing is lost no matter who interferes. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

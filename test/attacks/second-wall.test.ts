@@ -1,7 +1,7 @@
 /**
- * Walls that stand behind others, so that in a whole jail nothing ever meets them. Here the first wall is taken away: plans without
- * a pid or network namespace, with a bind or a `/dev` that is writable by mistake, without Landlock, without the filter of system
- * calls. Each attack works where the second wall is not.
+ * Walls that are behind others, so that in a whole jail nothing ever meets them. Here the first wall is taken away:
+ * plans without a pid or network namespace, with a bind or a `/dev` that is writable by mistake, without Landlock,
+ * without the filter of system calls. Each attack works where the second wall is not.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';

@@ -35,7 +35,7 @@ forEachUser(
       const project = stage.project();
       const built = join(dirname(stage.program), '..', 'dist');
       copyFileSync(join(built, 'native', 'call'), join(project, 'call'));
-      // Of the kept jail's own build, and nothing that Node could run: the client does it, or nobody.
+      // Of the kept jail's own build, and nothing that Node could run: the client does it, or no one.
       const client = `./call ${join(built, 'cli', 'nothing')}`;
       return inKeptJail(
         stage,
@@ -144,7 +144,7 @@ forEachUser(
             assert.equal(terminal.screen().match(/Run it/g)?.length, 1, 'the other question is not there yet');
             terminal.type('y', 'Enter');
             await terminal.shows(new RegExp(`ended-${first} 0`));
-            // What the first prints may stand over the end of the second question.
+            // What the first prints may be over the end of the second question.
             await terminal.shows(/Run it[\s\S]*Run it/);
             terminal.type('n', 'Enter');
             const end = await terminal.shows(new RegExp(`ended-${second} 13`));

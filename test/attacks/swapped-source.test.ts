@@ -23,7 +23,7 @@ describe('a granted directory', () => {
   it('is not shown where another has taken its path, nor through a link', async () => {
     renameSync(granted, `${granted}-away`);
     renameSync(secret, granted);
-    // The path alone would be followed to whatever stands there.
+    // The path alone would be followed to whatever is there.
     assert.equal(await jail.run(jail.plan(look, { weakened, shared: [path] })), 0);
     const known = { ...path, identity: `${dev}:${ino}` };
     assert.match(

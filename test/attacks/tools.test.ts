@@ -139,7 +139,7 @@ forEachUser((user) => {
         '-c',
         'touch up; while ! [ -e done ]; do sleep 0.05; done',
       ]);
-      // Identity is which socket: outside, whoever is let into the store is answered as that agent.
+      // Identity is which socket: outside, the process that is let into the store is answered as that agent.
       const views = join(stage.store, 'view');
       let said = '';
       while (said === '') {

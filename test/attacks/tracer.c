@@ -3,8 +3,8 @@
  *
  *   inject NAME     a child is led, by its registers, into a system call that the filter refuses, or into another table
  * of calls option          the filter of a child is switched off filter          the filter of a child is read init pid
- * 1 is attached to others          everything that can be seen and is no child of this process is attached to: prints
- * how many were parent          asks to be traced by whoever started this process, goes on after an exec and a signal,
+ * 1 is attached to others          everything that can be seen and is not a child of this process is attached to: prints
+ * how many were parent          asks to be traced by the process that started this process, goes on after an exec and a signal,
  * and prints "went on" keep            a child traces this process, and keeps its status when it ends
  */
 #define _GNU_SOURCE

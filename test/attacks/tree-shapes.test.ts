@@ -1,6 +1,7 @@
 /**
- * Trees whose shape costs whoever holds all of them: many names in one directory, long names, names of one file, holes. Every verb works on
- * them in 300 MB, held to it by a control group where the host gives one. CTX_SOAK=1 makes them those of an attack.
+ * Trees whose shape costs the process that holds all of them: many names in one directory, long names, names of one
+ * file, holes. Every verb works on them in 300 MB, held to it by a control group where the host gives one. CTX_SOAK=1
+ * makes them those of an attack.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -160,7 +160,7 @@ forEachUser((user) => {
       );
       assert.match(String(events[0]?.['ts']), /^\d{4}-\d\d-\d\dT/);
       assert.match(said, /agent\.sock\nview\.sock\n$/);
-      // Whoever keeps the tools sees every call, and a process that was killed is dead.
+      // A process that keeps the tools sees every call, and a process that was killed is dead.
       assert.match(
         readFileSync(join(stage.store, 'ctx/tool/greet.d/log'), 'utf8'),
         /"agent":"two"[^\n]*\n.*"agent":"one"/s,

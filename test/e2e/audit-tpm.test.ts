@@ -1,4 +1,7 @@
-/** A TPM as anchor, played by swtpm: whoever holds the key and every file still cannot take back what was anchored. */
+/**
+ * A TPM as anchor, played by swtpm: the process that holds the key and every file still cannot take back what was
+ * anchored.
+ */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -36,7 +39,7 @@ after(() => {
   rmSync(base, { recursive: true, force: true });
 });
 
-/** Seconds later each time, so that no two records are of one moment. */
+/** Seconds later each time, so that no two records are of one time. */
 function recorderOf(record: string, start: number): ChainRecorder {
   let time = start;
   const now = () => {

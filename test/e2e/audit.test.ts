@@ -7,7 +7,7 @@ import type { Verification } from '../../src/audit/verify.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
-/** `ctx audit VERB --json` with a store of its own, since what stands in the record is counted. */
+/** `ctx audit VERB --json` with a store of its own, since what is in the record is counted. */
 function audit(stage: Stage, project: string) {
   const env = { CTX_DATA: `${project}-store`, HOME: `${project}-home` };
   const call = async (words: readonly string[], code = 0) => {

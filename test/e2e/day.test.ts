@@ -100,7 +100,7 @@ asOneUser((user) => {
         await sleep(random() * 20);
         victim.child.kill('SIGKILL');
         await victim.finished;
-        // It may still have been in its group: then the next one joins what is left of nobody.
+        // It may still have been in its group: then the next one joins what is left of no one.
         const first = await cold('rm -f half');
         remember(first.checkpoint, before);
         await each(cold);

@@ -386,7 +386,7 @@ forEachUser((user) => {
     const { id } = await waitingFor(stage, project, 'inside', running);
     const directory = join(stage.store, 'approval', id);
     assert.ok(existsSync(join(directory, 'asked.json')));
-    // The attack works for whoever has the store, and the store is not there for whoever is jailed, even if it is asked for.
+    // The attack works for the process that has the store, and the store is not there for the process that is jailed, even if it is asked for.
     const answer = JSON.stringify({
       version: 1,
       granted: true,

@@ -154,7 +154,7 @@ forEachUser((user) => {
 
   test('what is too long for the report is whole in a file, for the person alone, until gc or drop', async () => {
     const project = stage.project();
-    // Bytes that are no text come first only, and not for each user: a report of such takes a second a megabyte to write.
+    // Bytes that are not text come first only, and not for each user: a report of such takes a second a megabyte to write.
     const noText = user.uid === 0 || !isRoot ? 100_000 : 0;
     const mixed = `{ head -c ${noText} /dev/urandom; seq 1500000; } | head -c 9000000`;
     const script = `${mixed} | tee kept; yes | head -c 9000000 >&2`;

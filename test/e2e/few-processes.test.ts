@@ -19,7 +19,7 @@ forEachUser((user) => {
       assert.match(stdout, /^ctx \d/);
     });
   } else {
-    // Fewer than Node has threads, whoever else runs as this user.
+    // Fewer than Node has threads, no matter who else runs as this user.
     for (const words of ['jail start', 'exec -- true', 'exec --keep -- true', '--version', 'status']) {
       test(`ctx ${words} says what it lacks and what to do, and leaves nothing`, async () => {
         const { code, stdout, stderr } = await limited(10, words);

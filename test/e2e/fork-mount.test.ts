@@ -22,7 +22,7 @@ forEachMountUser('a fork at a directory', (user) => {
       await until(() => !isMounted(path), 'it is unmounted');
     }
   });
-  /** Entered as that user: nobody else may, and a child enters its directory before it changes its user. */
+  /** Entered as that user: no one else may, and a child enters its directory before it changes its user. */
   const inside = (at: string, script: string) => stage.shell('/', `cd ${at}; ${script}`);
   const refused = async (cwd: string, words: readonly string[], expected: RegExp) => {
     const { code, stderr } = await stage.ctx(cwd, words);

@@ -25,7 +25,7 @@ async function exec(stage: Stage, cwd: string, words: readonly string[], script:
   return parseJson(stdout, stderr) as Envelope;
 }
 
-/** Whoever runs `sleep SECONDS`, by the kernel's own books. */
+/** Who runs `sleep SECONDS`, by the kernel's own books. */
 function uidsOutside(seconds: string): readonly string[] {
   return processesCalled('sleep', seconds).map(
     (pid) => /^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '',
@@ -62,7 +62,7 @@ forEachUser((user) => {
     const inside = '4711\n4712\n4711:4712\n4711:4712\n4711:4712\n4711:4712\n4711\n4711\n';
     const first = await exec(stage, project, ['--user', '4711:4712'], look);
     assert.deepEqual([first.stdout?.text, first.stderr?.text], [inside, '']);
-    // A pipe can be opened again by whoever it belongs to.
+    // A pipe can be opened again by the process that it belongs to.
     const again = await exec(
       stage,
       project,
@@ -198,7 +198,7 @@ describe('as root', { skip: isRoot ? false : 'only root runs commands as somebod
         [1234, 1234, 1234],
       );
       assert.equal(readFileSync(join(project, 'file'), 'utf8'), 'new\nz\n');
-      // Another agent, and nobody's command, go on with the same fork.
+      // Another agent, and no one's command, go on with the same fork.
       const again = await exec(stage, project, [], 'id -u; cat made/x; echo w >> file; stat -c %u file');
       assert.equal(again.stdout?.text, '1234\nx\n1234\n');
     });

@@ -1,6 +1,6 @@
 /**
- * kill -9 of whoever owns a run: the record says that it began, and the next who opens the fork says, once, that it was
- * interrupted and what it had done. CTX_TEST_SEED repeats a run, CTX_SOAK=1 makes it long.
+ * kill -9 of the process that owns a run: the record says that it began, and the next process that opens the fork says,
+ * once, that it was interrupted and what it had done. CTX_TEST_SEED repeats a run, CTX_SOAK=1 makes it long.
  */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
@@ -60,7 +60,7 @@ forEachUser(
       const of = (run: unknown) => runs().filter(({ facts }) => facts?.['run'] === run);
       const inspected = await stage.json(project, ['inspect', String(name)]);
       assert.equal(inspected['state'], 'interrupted');
-      // Whoever comes later has nothing to add.
+      // A process that comes later has nothing to add.
       await Promise.all([
         stage.exec(project, ['true']),
         stage.ctx(project, ['exec', '--live', '--', 'touch', 'enough']),
@@ -88,7 +88,7 @@ forEachUser(
         const argv = ['exec', '--wait', '--', 'sh', '-c', `echo ${round} > made-${round}; sleep 0.3`];
         const running = stage.startCtx(project, argv);
         await sleep(random() * 700);
-        // The owner of a command in a kept jail is whoever keeps it.
+        // The owner of a command in a kept jail is the process that keeps it.
         const { jails } = parseJson((await stage.ctx(project, ['jail', 'list', '--json'])).stdout) as {
           jails: { pid: number }[];
         };

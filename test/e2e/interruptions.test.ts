@@ -169,7 +169,7 @@ forEachUser((user) => {
     await first.printed('started');
     const second = startIn(project, 'echo second', '--wait');
     await sleep(600);
-    // To ctx alone, as a supervisor would: nobody else can end its wait.
+    // To ctx alone, as a supervisor would: no one else can end its wait.
     second.child.kill('SIGINT');
     const ended = await Promise.race([second.finished, sleep(30_000, 'still waiting')]);
     first.child.kill('SIGKILL');

@@ -95,7 +95,7 @@ forEachUser((user) => {
           assert.equal(stdout, 'original\nown\n', stderr);
           assert.equal(stderr.match(/Read-only file system/g)?.length, 4, stderr);
         }
-        // Without the option it is no command for that jail.
+        // Without the option it is not a command for that jail.
         assert.equal(
           (await stage.ctx(project, ['exec', '--', 'sh', '-c', 'echo new > file; cat file'])).stdout,
           'new\n',
@@ -186,7 +186,7 @@ forEachUser((user) => {
         'kill -9 $(cat pid); while kill -0 $(cat pid) 2> /dev/null; do :; done',
       );
       assert.equal(ending.exitCode, 0, ending.stderr?.text);
-      // A killed process holds its mounts until it is gone, which is a moment later.
+      // A killed process holds its mounts until it is gone, which is shortly after.
       let warnings = ending.warnings;
       for (let asked = 0; warnings.length > 0 && asked < 100; asked += 1) {
         warnings = (await envelopeOf(stage, project, 'sleep 0.05')).warnings;

@@ -127,7 +127,7 @@ forEachUser((user) => {
   test('a client that goes away takes its command with it', () =>
     served(stage, async ({ client }) => {
       const seconds = user.uid === 0 ? '86543' : '86544';
-      // Whether the server still answers before it ends is a race that nobody hears the end of.
+      // Whether the server still answers before it ends is a race that no one hears the end of.
       const lost = client.callTool({ name: 'exec', arguments: { argv: ['sleep', seconds] } }).catch(() => undefined);
       await until(() => processesCalled('sleep', seconds).length > 0, 'the command runs');
       await client.close();

@@ -16,7 +16,7 @@ forEachUser((user) => {
   const stage = useStage(user);
   const stateOf = (project: string) => {
     const origins = readdirSync(join(stage.store, 'vault')).map((id) => join(stage.store, 'vault', id));
-    // Another test may be making a vault at this moment.
+    // Another test may be making a vault now.
     const metas = origins.filter((each) => existsSync(join(each, 'meta.json')));
     const vault = metas.find((each) => readFileSync(join(each, 'meta.json'), 'utf8').includes(`"${project}"`)) ?? '';
     const meta = readForkMeta(join(vault, 'fork', 'main'));

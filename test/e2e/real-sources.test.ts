@@ -8,7 +8,7 @@ import { agentWith, executes, ok, withoutViews } from '../support/agents.js';
 import { parseJson, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
-/** They are no dependencies of ours: no other test needs them, and everybody would download them. */
+/** They are not dependencies of ours: no other test needs them, and everybody would download them. */
 const skip =
   process.env['CTX_SOAK'] === '1' ? withoutViews : 'downloads 148 packages, 51 MB, from the registry: npm run soak';
 

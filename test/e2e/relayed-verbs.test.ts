@@ -112,7 +112,10 @@ function suite(user: TestUser): void {
   const stage = useStage(user);
   before(() => rmSync(stage.rules));
 
-  /** Requests that wait, by the last word of each; whoever asks is there, and stopped, so that no answer makes anything run. */
+  /**
+   * Requests that wait, by the last word of each; the process that asks is there, and stopped, so that no answer makes
+   * anything run.
+   */
   async function asked(project: string, names: readonly string[]) {
     const words = (name: string) => ['exec', '--agent', 'asking', '--', 'curl', name];
     const askers: Running[] = [];

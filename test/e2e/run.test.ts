@@ -61,7 +61,7 @@ forEachUser((user) => {
   test('a shell has job control: Ctrl-Z stops what is in front, fg and Ctrl-C reach it', { skip }, () =>
     typing('shell', 'shell --norc', async (terminal) => {
       await terminal.shows(/[$#]$/m);
-      // A key that signals drops what was typed before it and not read yet, and is for whoever is in front then: each waits until the
+      // A key that signals drops what was typed before it and not read yet, and is for the process that is in front then: each waits until the
       // one that it is for says that it is.
       terminal.type(`sh -c 'trap "echo again" CONT; echo go; while sleep 0.1; do :; done'`, 'Enter');
       await terminal.shows(/^go$/m);

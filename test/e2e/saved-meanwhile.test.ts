@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { useStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
 
-/** As by a program that has not done with it: whoever replaced the file would lose what it writes next. */
+/** As by a program that has not done with it: the process that replaced the file would lose what it writes next. */
 async function whileOpen<T>(file: string, act: () => Promise<T>): Promise<T> {
   const descriptor = openSync(file, 'a');
   try {

@@ -190,7 +190,7 @@ asOneUser((user) => {
             const given = [...values, ...members.flatMap((member) => values.map((value) => ({ [member]: value })))];
             for (const value of given.filter((each) => refusal(shape, each) !== undefined)) {
               asked += 1;
-              // What stands before it is right, as far as its shape can say.
+              // What is before it is right, as far as its shape can say.
               const first = takes.slice(0, index).map((each) => goodFor(each));
               const call = () => (face as Record<string, (...args: unknown[]) => unknown>)[name]?.(...first, value);
               if (atOnce) assert.throws(call, { code: 'EINVAL' }, name);

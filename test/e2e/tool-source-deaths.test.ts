@@ -1,6 +1,7 @@
 /**
- * Servers of tool sources, callers and owners killed at any moment during calls: callers end with an error, the next call works, and no
- * process, mount or socket is left. CTX_TEST_SEED repeats the choices; CTX_SOAK=1 makes it a hundred deaths.
+ * Servers of tool sources, callers and owners killed at any time during calls: callers end with an error, the next call
+ * works, and no process, mount or socket is left. CTX_TEST_SEED repeats the choices; CTX_SOAK=1 makes it a hundred
+ * deaths.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** `ctx vault create --no-copy`: forks that stand on the person's directory itself. */
+/** `ctx vault create --no-copy`: forks that are on the person's directory itself. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { trashIsEmptied } from '../support/leftovers.js';

@@ -16,7 +16,7 @@ function isAspect(text: string): text is Aspect {
   return aspects.some((known) => known === text);
 }
 
-/** Throws where a row is not as the table says rows are: a difference that is not read is one that nobody sees. */
+/** Throws where a row is not as the table says rows are: a difference that is not read is one that no one sees. */
 export function listedDifferences(text: string = readFileSync(file, 'utf8')): readonly Listed[] {
   const rows = text.split('\n').filter((line) => line.startsWith('| `'));
   return rows.map((row) => {

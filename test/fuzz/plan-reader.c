@@ -1,6 +1,6 @@
 /*
- * The reader of plans under a fuzzer: any bytes, as every kind of plan. The bytes stand in memory of exactly their
- * size, so that a sanitizer sees the first step beyond; what was read is then used as the jail would use it.
+ * The reader of plans under a fuzzer: any bytes, as every kind of plan. The bytes are in memory of exactly their size,
+ * so that a sanitizer sees the first step beyond; what was read is then used as the jail would use it.
  */
 #include "jail/plan.h"
 

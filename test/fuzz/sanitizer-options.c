@@ -1,4 +1,4 @@
-/* Our programs are started without an environment, and end without freeing: so the options stand in them. */
+/* Our programs are started without an environment, and end without freeing: so the options are in them. */
 const char *__asan_default_options(void);
 const char *__ubsan_default_options(void);
 

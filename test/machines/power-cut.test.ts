@@ -1,5 +1,5 @@
 /**
- * The power goes at a random moment of every verb. After it fsck finds nothing, or repairs it; every verb works; what was
+ * The power goes at a random time in every verb. After it fsck finds nothing, or repairs it; every verb works; what was
  * synced before is there, and every file of the person is one that they or an apply had written, whole.
  *
  * CTX_TEST_SEED repeats the choices, though not the moments; CTX_SOAK=1 makes it hundreds of cuts.

@@ -14,7 +14,7 @@ export interface NaiveEntry {
 const parts = (path: string): string[] => path.split('/').filter((part) => part !== '');
 const startsWith = (path: string[], start: string[]): boolean => start.every((part, index) => path[index] === part);
 
-/** Reads first, writes after, mounts last: at one target the last one stands. */
+/** Reads first, writes after, mounts last: at one target the last one counts. */
 export function naiveEntries(surface: Surface, mounts: readonly Mount[]): NaiveEntry[] {
   const reads = [
     ...surface.siblingReads,

@@ -56,7 +56,7 @@ const world = fc.record({
   ),
 });
 
-/** What cannot be made where something else stands already is left out. */
+/** What cannot be made where something else is already is left out. */
 function make(root: string, things: readonly Made[]): void {
   for (const thing of things) {
     const path = join(root, thing.at);
@@ -133,7 +133,7 @@ describe('the hook and the kernel', () => {
               }
               continue;
             }
-            // And it denies no plain path that is granted: absolute, canonical, as it stands.
+            // And it denies no plain path that is granted: absolute, canonical, as it is.
             seen.denied += 1;
             const found = openedAt(raw, access);
             if (found === undefined || found !== asked || found !== found.normalize('NFC')) continue;

@@ -1,7 +1,7 @@
 /**
- * The jail and the hook agree with the surface: for random trees and grants, what `accessTo` says of a path is what a command
- * in the jail can really do with it, and what the hook answers. The differences that there are by construction stand in `allowedDifference`, and in
- * docs/agreement.md by the same names.
+ * The jail and the hook agree with the surface: for random trees and grants, what `accessTo` says of a path is what a
+ * command in the jail can really do with it, and what the hook answers. The differences that there are by construction
+ * are in `allowedDifference`, and in docs/agreement.md by the same names.
  */
 import assert from 'node:assert/strict';
 import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync, statSync, writeFileSync } from 'node:fs';

@@ -24,7 +24,7 @@ const isRoot = process.getuid?.() === 0;
 const uid = isRoot ? 65534 : (process.getuid?.() ?? 0);
 const gid = isRoot ? 65534 : (process.getgid?.() ?? 0);
 
-/** The program stands in the store, since an ordinary user may not be able to reach the checkout. */
+/** The program is in the store, since an ordinary user may not be able to reach the checkout. */
 const store = mkdtempSync(join(tmpdir(), 'ctx-plan-reader-'));
 after(() => rmSync(store, { recursive: true, force: true }));
 const program = join(store, 'jail');

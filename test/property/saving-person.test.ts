@@ -2,7 +2,7 @@
  * A person who saves all the time, into files that are being replaced and removed: no save is lost. Whatever went from a file,
  * other than by a later save of their own, was kept before, or is beside the file, or the file has it again.
  *
- * One save is made by hand: whoever has found a file by its name and opens it when it is taken away.
+ * One save is made by hand: the process that has found a file by its name and opens it when it is taken away.
  *
  * CTX_TEST_SEED repeats the person's choices; CTX_SOAK=1 lets them save a million times.
  */

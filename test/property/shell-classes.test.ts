@@ -72,7 +72,7 @@ const aroundCommand: readonly ((text: string) => string)[] = [
   (text) => `\\${text}`,
 ];
 
-/** Whoever wants a terminal may get none from a wrapper. */
+/** Anyone who wants a terminal may get none from a wrapper. */
 const kept = commandClasses.filter((name) => name !== 'read_only' && name !== 'interactive');
 
 let read = 0;

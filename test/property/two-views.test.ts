@@ -106,7 +106,9 @@ class World {
     assert.equal(found !== undefined, this.isSeen(agent, place, object), `${agent} looks for ${place}/${name}`);
   }
 
-  /** `fs.stat` beyond the workspace: refused by itself, so that nothing has to run; a tool of the operator's is run by nobody. */
+  /**
+   * `fs.stat` beyond the workspace: refused by itself, so that nothing has to run; a tool of the operator's is not run.
+   */
   async call(agent: AgentName, place: string, name: string): Promise<void> {
     const { catalogue, viewing } = this.views[agent];
     if (viewing === undefined) throw new Error('expected an agent');

@@ -18,7 +18,7 @@ const isRoot = process.getuid?.() === 0;
 /** Never root: such plans may lack what keeps a command inside. */
 const [uid, gid] = isRoot ? [64_733, 64_733] : [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
 
-/** For whoever is to be of the same user as the jail's command. */
+/** For the process that is to be of the same user as the jail's command. */
 export const bareUser = isRoot ? { uid, gid } : {};
 
 export interface BareJail {

@@ -50,7 +50,7 @@ export class CutDisk {
   /** Why it cannot be, or undefined. The journal is committed often, so that cuts meet names without their bytes. */
   make(): string | undefined {
     if (!isRoot) return 'needs root to mount a disk image';
-    // Room for two: a loop device lets go of the one before a moment after it was unmounted.
+    // Room for two: a loop device lets go of the one before shortly after it was unmounted.
     const host = join(this.#directory, 'host.img');
     const made =
       run(['truncate', '-s', '160M', host]) ??

@@ -5,7 +5,7 @@
 import type { Stage } from './stage.js';
 
 export interface HookedCall {
-  /** The hook's command, as it stands in the settings. */
+  /** The hook's command, as it is in the settings. */
   readonly hook: string;
   readonly project: string;
   /** The shell command that the model wants to run. */

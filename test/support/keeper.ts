@@ -57,7 +57,7 @@ export function callsRunBy(pid: number): number {
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[8]);
 }
 
-/** Calls end a moment after their callers: what is counted from here on is of later ones. */
+/** Calls end shortly after their callers: what is counted from here on is of later ones. */
 export async function callsHaveEnded(pid: number): Promise<void> {
   const isChild = (name: string) => {
     try {

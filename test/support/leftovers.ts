@@ -51,18 +51,21 @@ export function processesEmptying(directory: string): number[] {
     .map(Number);
 }
 
-/** Its number and its words, for whoever has to find out where it comes from. */
+/** Its number and its words, for anyone who has to find out where it comes from. */
 export function describeProcess(pid: number): string {
   return `${pid} ${read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim()}`;
 }
 
-/** Everything inside is killed before a verb ends, but a killed verb leaves that to the kernel: it may take a moment. */
+/**
+ * Everything inside is killed before a verb ends, but a killed verb leaves that to the kernel: it may take a short
+ * time.
+ */
 export async function assertNothingLeft(directory: string): Promise<void> {
   await until(() => processesMounting(directory).length === 0, `no process has a mount of ${directory}`);
   assert.ok(!read('/proc/self/mountinfo').includes(basename(directory)), `something is mounted in ${directory}`);
 }
 
-/** Tests of one store run side by side, and each throws things away: what is there at this moment may be another's. */
+/** Tests of one store run side by side, and each throws things away: what is there now may be another's. */
 export async function trashIsEmptied(store: string): Promise<void> {
   await until(() => readdirSync(join(store, 'trash')).length === 0, 'the trash is empty');
 }

@@ -6,7 +6,7 @@ import { groupPlaces } from '../../src/jail/cgroup.js';
 import type { TestUser } from './users.js';
 
 export interface MemoryGroup {
-  /** Whoever writes its own number there is in it. */
+  /** A process that writes its own number there is in it. */
   readonly members: string;
   /** How many were ended for want of memory. */
   killed(): number;

@@ -1,4 +1,4 @@
-/** What stands in the record of a store, of all chains, in the order of time. */
+/** What is in the record of a store, of all chains, in the order of time. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Body } from '../../src/audit/format.js';

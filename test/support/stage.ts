@@ -78,10 +78,10 @@ export class Stage {
     try {
       await assertNothingLeft(this.#directory);
     } finally {
-      // What a jail left may have any mode; root needs no leave.
+      // What a jail left may have any mode; root needs no permission.
       if (!isRoot) spawnSync('chmod', ['-R', 'u+rwX', this.#directory]);
       // Node's own removal knows no path that is longer than the kernel takes. What a verb threw away may be emptied by a process
-      // of its own at the same time: whoever comes second finds a directory gone that it was about to enter, and begins again.
+      // of its own at the same time: the process that comes second finds a directory gone that it was about to enter, and begins again.
       for (let tries = 0; existsSync(this.#directory) && tries < 20; tries++) spawnSync('rm', ['-rf', this.#directory]);
       assert.ok(!existsSync(this.#directory), `${this.#directory} cannot be removed`);
     }

@@ -28,7 +28,7 @@ export class TypedTerminal {
     return stdout;
   }
 
-  /** Keys as tmux names them (`Enter`, `C-z`, `Escape`); anything else is typed as it stands. */
+  /** Keys as tmux names them (`Enter`, `C-z`, `Escape`); anything else is typed as it is. */
   type(...keys: readonly string[]): void {
     this.#tmux('/', ['send-keys', ...keys]);
   }

@@ -1,7 +1,7 @@
 /**
- * Many attacks, two starts. Each is a shell script that prints `won` where it succeeds. All are run once without a jail, where
- * they have to succeed, and once in one, where none may. The two runs have a world each, made by the same script: a directory
- * with the project and whatever stands beside it.
+ * Many attacks, two starts. Each is a shell script that prints `won` where it succeeds. All are run once without a
+ * jail, where they have to succeed, and once in one, where none may. The two runs have a world each, made by the same
+ * script: a directory with the project and whatever is beside it.
  */
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, writeFileSync } from 'node:fs';

@@ -31,7 +31,7 @@ forEachMountUser('a mount', (user) => {
   };
   const environment = { HOME: place.path, PATH: process.env['PATH'], GIT_CONFIG_NOSYSTEM: '1' };
   const run = (argv: readonly string[], cwd = place.path) => {
-    // Into the directory as that user: nobody else may enter it, and a child enters its own before it changes its user.
+    // Into the directory as that user: no one else may enter it, and a child enters its own before it changes its user.
     const { status, stdout, stderr } = spawnSync('sh', ['-c', 'cd "$0" && exec "$@"', cwd, ...argv], {
       cwd: '/',
       encoding: 'utf8',
@@ -60,7 +60,7 @@ forEachMountUser('a mount', (user) => {
       for (const [sentence, act] of Object.entries(cases)) {
         const below = join(directory, 'cases', `c${Object.keys(cases).indexOf(sentence)}`);
         shell(directory, `mkdir ${below}; chmod 777 ${below}`);
-        if (user.uid !== own.uid) break; // Without allow_other nobody else may look into it.
+        if (user.uid !== own.uid) break; // Without allow_other no one else may look into it.
         const filesystem = hostFileSystem({ path: below, writable: true, lockLibrary });
         await act(new Subject(filesystem)).catch((error: unknown) => {
           throw new Error(sentence, { cause: error });

@@ -183,7 +183,7 @@ describe('a WebDAV server', skip === undefined ? {} : { skip }, () => {
       assert.equal(serversOf('hidden:'), 1);
       await subject.fs.close();
       assert.equal(serversOf('hidden:'), 0);
-      // Whoever opened it is killed: nobody closes anything.
+      // The process that opened it is killed: nothing closes anything.
       const script = `import { rcloneFileSystem } from ${JSON.stringify(new URL('../../src/vfs/engines/rclone/rclone.js', import.meta.url).href)};
         await rcloneFileSystem({ remote: 'hidden:', writable: false }); console.log('open'); setInterval(() => undefined, 1000);`;
       const child = spawn(process.execPath, ['--input-type=module', '-e', script], {

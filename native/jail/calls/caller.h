@@ -1,7 +1,7 @@
 /*
  * Looking at a caller whose system call was told to the owner. What is read may be another thing by the time the kernel
- * carries the call out: whoever changes the arguments meanwhile, or the tree, asks for another call, and may do that.
- * So nothing here decides a right.
+ * carries the call out: the process that changes the arguments meanwhile, or the tree, asks for another call, and may
+ * do that. So nothing here decides a right.
  */
 #ifndef CTX_JAIL_CALLER_H
 #define CTX_JAIL_CALLER_H

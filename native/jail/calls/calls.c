@@ -11,7 +11,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Since Linux 6.6: whoever asks and whoever answers take turns on one processor, which is what happens here. */
+/*
+ * Since Linux 6.6: the process that asks and the process that answers take turns on one processor, which is what
+ * happens here.
+ */
 #ifndef SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP 1
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)

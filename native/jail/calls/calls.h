@@ -17,7 +17,8 @@ struct renamed {
   long long milliseconds;
 };
 
-/* Lives as long as any process under the filter; `refusals` and `renamed` are null once the command itself has ended.
+/*
+ * Lives as long as any process under the filter; `refusals` and `renamed` are null once the command itself has ended.
  */
 struct calls {
   int listener;

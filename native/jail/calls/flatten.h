@@ -1,7 +1,7 @@
 /*
  * Renaming a directory that the overlay shows from a lower layer is EXDEV: the kernel renames only directories that lie
  * in the upper layer alone. So before such a call goes on, the directory is replaced, under its own name, by an equal
- * one that lies there alone. That changes nothing which anybody could see by path, whoever asked for it; the call
+ * one that lies there alone. That changes nothing which anybody could see by path, no matter who asked for it; the call
  * itself is then the kernel's to judge and to carry out.
  *
  * All of it runs in a process of the command's own user and Landlock domain: it can do nothing that the command could

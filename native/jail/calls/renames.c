@@ -59,7 +59,7 @@ static bool concerns_overlay(struct jail_context *jail, const struct asked *aske
 }
 
 struct waiting {
-  struct calls *calls; /* null where nobody waits for it any more */
+  struct calls *calls; /* null where no one waits for it any more */
   struct seccomp_notif call;
   struct waiting *next;
 };
@@ -154,7 +154,7 @@ static bool start_mover(struct jail_context *jail, const struct waiting *waiting
     return false;
   bases[0] = open_base(jail, pid, from[0] == '/' ? AT_FDCWD : asked.from.directory);
   bases[1] = open_base(jail, pid, to[0] == '/' ? AT_FDCWD : asked.to.directory);
-  /* Nothing inside may look into it, from its first moment on. */
+  /* Nothing inside may look into it, from its start. */
   if (bases[0] >= 0 && bases[1] >= 0 && is_still_waiting(waiting) && pipe2(answer, O_CLOEXEC) == 0 &&
       prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0) {
     jail->renames.pid = fork();
@@ -226,7 +226,7 @@ void renames_go_on(struct jail_context *jail) {
   start_next(jail);
 }
 
-/* Whoever kills and does not wait may have ended before the one that was killed. */
+/* A process that kills and does not wait may have ended before the one that was killed. */
 static bool is_killed(struct jail_context *jail, pid_t thread) {
   return status_of(&jail->host, thread, "\nSigPnd:", 16) & 1ULL << (SIGKILL - 1);
 }
@@ -256,7 +256,7 @@ void renames_finish(struct jail_context *jail) {
     if (ready > 0)
       renames_go_on(jail);
     else
-      kill(jail->renames.pid, SIGCONT); /* whoever stopped it */
+      kill(jail->renames.pid, SIGCONT); /* the process that stopped it */
   }
 }
 

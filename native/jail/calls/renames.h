@@ -32,7 +32,7 @@ void renames_go_on(struct jail_context *jail);
  */
 bool renames_outlive_caller(struct jail_context *jail);
 
-/* Lets one that is under way come to its end, unless whoever started this jail ends first. */
+/* Lets one that is under way come to its end, unless the process that started this jail ends first. */
 void renames_finish(struct jail_context *jail);
 
 /* Before it is freed. */

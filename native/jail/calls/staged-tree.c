@@ -62,7 +62,8 @@ void staged_forget(struct staged_tree *tree) {
   tree->linked = NULL;
 }
 
-/* All names in a directory, each with its NUL, and an empty one at the end: the directory changes while they are used.
+/*
+ * All names in a directory, each with its NUL, and an empty one at the end: the directory changes while they are used.
  */
 static char *read_names(int directory) {
   int descriptor = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -173,8 +174,10 @@ static int stage_file(struct staged_tree *tree, int from, int to, const char *na
   if (other && linkat(tree->top, other->path, to, name, 0) == 0) return 0;
   if (!other) tree->cost->bytes += (uint64_t)about->st_size;
   if (!S_ISREG(about->st_mode)) {
-    /* The overlay takes two names of a symbolic link for two files: only regular ones say in their attributes where
-     * they came from. */
+    /*
+     * The overlay takes two names of a symbolic link for two files: only regular ones say in their attributes where
+     * they came from.
+     */
     return rename_new(from, to, name) == 0 ? 0 : errno;
   }
   if (linkat(from, name, to, name, 0) != 0) {
@@ -218,7 +221,7 @@ static int stage_directory(struct staged_tree *tree, int from, int to, const cha
 static int fill(struct staged_tree *tree, int from, int to, const char *path, unsigned mode) {
   struct stat about;
   int error = fstat(from, &about) == 0 ? 0 : errno;
-  if (!error && about.st_uid != geteuid()) error = EPERM; /* nobody but root could make it somebody else's */
+  if (!error && about.st_uid != geteuid()) error = EPERM; /* no one but root could make it somebody else's */
   char *names = error ? NULL : read_names(from);
   if (!names && !error) error = errno;
   for (const char *name = names; !error && *name; name = next_name(name)) {

@@ -17,16 +17,20 @@ struct staged_tree {
   struct flattened *cost;
 };
 
-/* Each returns 0, or what went wrong. `from` is the first tree's directory, `to` the second's; `mode` is what it shall
- * have. */
+/*
+ * Each returns 0, or what went wrong. `from` is the first tree's directory, `to` the second's; `mode` is what it shall
+ * have.
+ */
 int staged_fill(struct staged_tree *tree, int from, int to, unsigned mode);
 int staged_empty(struct staged_tree *tree, int from, int to);
 /* Brings back to the first tree what is in the second alone, and removes the second's entries. */
 void staged_undo(int from, int to);
 void staged_forget(struct staged_tree *tree);
 
-/* Opens a directory of this user's to be read and written, whatever its mode was before; that is in `mode`. -1 with
- * errno. */
+/*
+ * Opens a directory of this user's to be read and written, whatever its mode was before; that is in `mode`. -1 with
+ * errno.
+ */
 int open_to_change(int parent, const char *name, unsigned *mode);
 
 #endif

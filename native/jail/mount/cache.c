@@ -3,10 +3,10 @@
  * that takes all that is written. Unlike the workspace's layers the lower one is alive: tools add to their caches and
  * rarely change what is there.
  *
- * An upper directory is mounted once at a time: whoever mounts it has its work directory locked, and goes on sharing
- * that lock for as long as it lives, as everybody does who joined by a clone of the mount (join.h). A jail that comes
- * second and finds none to clone, and one on a filesystem that cannot be a layer, shows the cache read-only, which is
- * never more than was granted.
+ * An upper directory is mounted once at a time: the process that mounts it has its work directory locked, and goes on
+ * sharing that lock for as long as it lives, as everybody does who joined by a clone of the mount (join.h). A jail that
+ * comes second and finds none to clone, and one on a filesystem that cannot be a layer, shows the cache read-only,
+ * which is never more than was granted.
  */
 #include "mount/cache.h"
 #include "context.h"
@@ -55,7 +55,7 @@ void lock_caches(const struct plan *plan) {
     if (cache->code != OP_CACHE) continue;
     int work = open(cache->strings[WORK], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (work < 0) fail(cache->strings[WORK]);
-    /* A clone is of a mount that is there, whoever made it. */
+    /* A clone is of a mount that is there, no matter who made it. */
     const bool joins = is_shared(cache) && cache->taken >= 0;
     const bool locked = flock(work, (joins ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0;
     if (!locked && !joins) report("read-only-cache %ld %s", holder_of(work), cache->strings[TARGET]);

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* Of OP_OVERLAY, and of OP_CACHE but for LOWER; whoever has it mounted follows. */
+/* Of OP_OVERLAY, and of OP_CACHE but for LOWER; the process that has it mounted follows. */
 enum { TARGET, LOWER, UPPER, WORK, FIRST_HOLDER };
 
 #ifndef STATX_MNT_ID
@@ -124,7 +124,7 @@ void take_shared_overlays(struct jail_context *jail, const struct plan *plan) {
     if ((overlay->code != OP_OVERLAY && overlay->code != OP_CACHE) || !is_shared(overlay)) continue;
     const struct wanted wanted = wanted_of(overlay);
     overlay->taken = clone_of(jail->host.processes, &wanted, overlay->strings + FIRST_HOLDER);
-    /* A cache that nobody else has is mounted as ever. */
+    /* A cache that no one else has is mounted as ever. */
     if (overlay->taken < 0 && overlay->code == OP_OVERLAY) fail_gone(overlay);
   }
 }

@@ -19,7 +19,7 @@ struct jail_context;
 /* Whether an overlay is to be cloned. */
 bool is_shared(const struct operation *overlay);
 
-/* Before any namespace: all of the plan's, kept in `taken` of each operation. ESRCH where nobody has one any more. */
+/* Before any namespace: all of the plan's, kept in `taken` of each operation. ESRCH where no one has one any more. */
 void take_shared_overlays(struct jail_context *jail, const struct plan *plan);
 
 /* Once init, which mounts them, has been started. */

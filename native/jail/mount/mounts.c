@@ -96,9 +96,9 @@ void mount_tmpfs(struct jail_context *jail, const char *path, mode_t mode, uint3
 }
 
 /*
- * The device is opened by whoever mounts it, as the kernel wants it: in the jail's own user namespace, or as root.
- * Nobody but the server keeps it, so that the mount is dead when the server is. Root's commands are other users than
- * whoever mounts it.
+ * The device is opened by the process that mounts it, as the kernel wants it: in the jail's own user namespace, or as
+ * root. No one but the server keeps it, so that the mount is dead when the server is. Root's commands are other users
+ * than the process that mounts it.
  */
 void mount_fuse(struct jail_context *jail, const char *path, uint64_t channel, uint32_t attributes) {
   if (channel >= PLAN_MAX_CHANNELS) fail_with(EINVAL, "a channel that no server can have");
@@ -158,8 +158,8 @@ static bool is_identical(const struct stat *about, const char *identity) {
 }
 
 /*
- * The source was resolved when the plan was made; a symlink that stands in it now was put there since, and something
- * else at the same path was put in its place.
+ * The source was resolved when the plan was made; a symlink that is in it now was put there since, and something else
+ * at the same path was put in its place.
  */
 int clone_tree(struct jail_context *jail, const char *source, const char *identity, uint32_t attributes,
                bool *directory) {
@@ -244,7 +244,8 @@ void repeat_mount(struct jail_context *jail, const char *source, const char *tar
   attach(jail, tree, target, S_ISDIR(about.st_mode));
 }
 
-/* pivot_root(".", ".") stacks the old root on the new one, where it can be detached without needing a place of its own.
+/*
+ * pivot_root(".", ".") stacks the old root on the new one, where it can be detached without needing a place of its own.
  */
 void pivot(struct jail_context *jail) {
   char byte;

@@ -40,8 +40,8 @@ void clear_volatile_marker(const char *work) {
 }
 
 /*
- * The kernel makes what it needs there without any rights, and itself needs none. Whoever copies or deletes the store
- * without being root does.
+ * The kernel makes what it needs there without any rights, and itself needs none. A process that copies or deletes the
+ * store without being root does.
  */
 void open_work_directories(const char *work) {
   static const char *const names[] = {"work", "work/incompat", "work/incompat/volatile",
@@ -55,7 +55,7 @@ void open_work_directories(const char *work) {
 
 /*
  * Where the plan wants owners exchanged, layers are found in the base directory once more, mounted on itself with the
- * maps of OP_OWNERS. By descriptor, so that it needs no name. Returns where this process stood before.
+ * maps of OP_OWNERS. By descriptor, so that it needs no name. Returns where this process was before.
  */
 static int enter_exchanged_base(struct jail_context *jail) {
   int before = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -74,8 +74,9 @@ static void leave_exchanged_base(int before) {
   close(before);
 }
 
-/* At `place`, a path; layers are named relative to where this process stands. Where that fails nothing of it stays
- * mounted. */
+/*
+ * At `place`, a path; layers are named relative to where this process is. Where that fails nothing of it stays mounted.
+ */
 void mount_overlay_at(struct jail_context *jail, const char *place, const struct operation *overlay) {
   char **s = overlay->strings;
   char options[4096];

@@ -49,7 +49,7 @@ static int open_directory(struct jail_context *jail, const char *path, size_t le
 
 /*
  * In root's jails, what is made belongs to the owner of the directory it is made in: in a private home to the command,
- * in the new root to the root inside. Left to the user who makes it, it would be nobody's inside. `made` is on the
+ * in the new root to the root inside. Left to the user who makes it, it would be no one's inside. `made` is on the
  * mount of its parent, whatever took its name since, and a link is not followed. A filesystem without owners keeps its
  * own.
  */
@@ -86,8 +86,10 @@ static int make_directories(struct jail_context *jail, const char *path, size_t 
   return at;
 }
 
-/* The directory `path` lies in, made where it is missing; `name` is then the last component. Not to be closed, and good
- * until the next call. */
+/*
+ * The directory `path` lies in, made where it is missing; `name` is then the last component. Not to be closed, and good
+ * until the next call.
+ */
 int find_parent(struct jail_context *jail, const char *path, const char **name) {
   const char *slash = strrchr(path, '/');
   if (path[0] != '/' || !slash[1] || is_dots(slash + 1)) fail_with(EINVAL, path);
@@ -107,7 +109,8 @@ int find_parent(struct jail_context *jail, const char *path, const char **name) 
   return parent;
 }
 
-/* To make it first costs less than to look for it: most places are not there yet. What is made here is nobody else's.
+/*
+ * To make it first costs less than to look for it: most places are not there yet. What is made here is nobody else's.
  */
 static void make_place(struct jail_context *jail, int parent, const char *name, bool directory, const char *path) {
   if ((directory ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0644, 0)) == 0)

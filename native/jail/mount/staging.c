@@ -57,8 +57,10 @@ static void need(struct needs *needs, const char *path) {
   if (path[0] != '/' || last->directory < 0 || !last->path) fail(path);
 }
 
-/* The directory that holds the source: a file is written anew by replacing it, and the next command is to see the new
- * one. */
+/*
+ * The directory that holds the source: a file is written anew by replacing it, and the next command is to see the new
+ * one.
+ */
 static void need_parent(struct needs *needs, const char *source) {
   char parent[PATH_MAX];
   const char *slash = strrchr(source, '/');

@@ -28,8 +28,10 @@ void keep_overlays(struct jail_context *jail, const struct plan *overlays);
 /* Nothing may run inside. */
 void release_kept_overlays(struct jail_context *jail);
 
-/* And whatever the jail's plan has inside them. False where that failed: then it is said why, and nothing of it is
- * mounted. */
+/*
+ * And whatever the jail's plan has inside them. False where that failed: then it is said why, and nothing of it is
+ * mounted.
+ */
 bool mount_overlays_again(struct jail_context *jail, const struct plan *overlays);
 
 /* No command may start before: it would write into the root. */

@@ -8,8 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A directory has a link for each directory in it, and two more. One that is gone by now counts: it may have left a
- * child. */
+/*
+ * A directory has a link for each directory in it, and two more. One that is gone by now counts: it may have left a
+ * child.
+ */
 static uint32_t threads_of(int proc, const char *process) {
   char path[300];
   struct stat about;

@@ -1,5 +1,5 @@
 /*
- * How many processes and threads there are inside. The kernel refuses one too many and tells nobody but the caller, who
+ * How many processes and threads there are inside. The kernel refuses one too many and tells no one but the caller, who
  * may be a fork bomb: so the owner looks now and then, and the report can name the limit.
  */
 #ifndef CTX_JAIL_CROWD_H
@@ -14,7 +14,7 @@
  */
 enum { CROWD_LOOK_LEAST_MS = 20, CROWD_LOOK_MOST_MS = 250, CROWD_LOOK_SHARE = 8 };
 
-/* Everything inside but init, whatever its state; the owner stands outside the namespace that this /proc shows. */
+/* Everything inside but init, whatever its state; the owner is outside the namespace that this /proc shows. */
 uint32_t count_threads(void);
 
 #endif

@@ -91,7 +91,7 @@ static void keep(struct held *held, const struct stat *about) {
       (struct held_file){.device = about->st_dev, .inode = about->st_ino, .bytes = (uint64_t)about->st_blocks * 512};
 }
 
-/* `about` is of the link that /proc has of it: what was opened, and nothing that stands at its path now. */
+/* `about` is of the link that /proc has of it: what was opened, and nothing that is at its path now. */
 static void keep_nameless(struct held *held, const struct stat *about) {
   if (S_ISREG(about->st_mode) && about->st_nlink == 0 && is_watched(held, about->st_dev)) keep(held, about);
 }
@@ -205,7 +205,7 @@ static struct held_sum sum_up(const struct held *held) {
   return sum;
 }
 
-/* What is hidden is told every time: whoever hears of it looks at the filesystem instead. */
+/* What is hidden is reported every time: the process that hears of it looks at the filesystem instead. */
 static void tell(struct held *held, struct held_sum sum) {
   if (sum.bytes != held->last.bytes || sum.files != held->last.files || sum.hidden || held->last.hidden) {
     report_about(held->id);

@@ -1,7 +1,7 @@
 /*
  * Files that have no name any more and are still held: deleted while they were open, or made without a name. They take
- * room that no walk of the tree finds, so whoever limits it is told by the owner, which alone may look into every
- * process inside.
+ * room that no walk of the tree finds, so the process that limits it is told by the owner, which alone may look into
+ * every process inside.
  *
  * Looked at in slices, since how many descriptors there are is a command's to choose. What cannot be measured is said
  * to be there: files that are only mapped, and descriptors that are under way in a socket.
@@ -40,8 +40,10 @@ struct held {
   } pass; /* one walk over all descriptors, with what it found so far */
 };
 
-/* Looking begins anew for a command with OP_HELD, and ends where one has none. Reports "held BYTES FILES HIDDEN" are
- * about `id`. */
+/*
+ * Looking begins anew for a command with OP_HELD, and ends where one has none. Reports "held BYTES FILES HIDDEN" are
+ * about `id`.
+ */
 void held_watch(struct held *held, const struct plan *command, uint32_t id);
 
 /* The command that it was told to has ended: another that still runs hears of it from here on. */

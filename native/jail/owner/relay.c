@@ -54,10 +54,10 @@ static int open_to_others(int descriptor, mode_t right) {
 }
 
 /*
- * A pipe belongs to whoever made it, and opening it again (/dev/stderr) asks for that: where the command is another
- * user than its caller, pipes that are made here become the command's. One of the person's stays theirs, and is opened
- * in the one direction alone: others may write to it, whose words are not the command's to read. A named one on disk is
- * left alone.
+ * A pipe belongs to the process that made it, and opening it again (/dev/stderr) asks for that: where the command is
+ * another user than its caller, pipes that are made here become the command's. One of the person's stays theirs, and is
+ * opened in the one direction alone: others may write to it, whose words are not the command's to read. A named one on
+ * disk is left alone.
  */
 void relays_give(struct relay relays[RELAYS], uid_t uid, gid_t gid) {
   for (int i = 0; i < RELAYS; i++) {
@@ -159,8 +159,10 @@ void relays_close(struct relay relays[RELAYS]) {
   }
 }
 
-/* A pipe is opened again (/dev/stderr) by its owner alone: where the command is another user than its caller, it is
- * given them. */
+/*
+ * A pipe is opened again (/dev/stderr) by its owner alone: where the command is another user than its caller, it is
+ * given them.
+ */
 void give_streams(const struct plan *jail, const struct plan *command, struct relay relays[RELAYS]) {
   const struct operation *shift = find(jail, OP_SHIFT), *numbers = find(jail, OP_NUMBERS);
   const struct operation *outside = numbers ? numbers : find(command, OP_USER);

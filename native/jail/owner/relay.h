@@ -31,7 +31,7 @@ void relays_keep(struct relay relays[RELAYS]);
 struct pollfd relay_wants(const struct relay *relay);
 void relay_move(struct relay relays[RELAYS], int index);
 void relays_drain(struct relay relays[RELAYS]);
-/* Copies what is there and waits for no more; whoever still holds the other side may go on writing. */
+/* Copies what is there and waits for no more; the process that still holds the other side may go on writing. */
 void relays_flush(struct relay relays[RELAYS]);
 void relays_close(struct relay relays[RELAYS]);
 

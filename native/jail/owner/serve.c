@@ -72,7 +72,9 @@ static void hand_stream_over(uint32_t id, int stream, int descriptor) {
   send_message_with_descriptor(FD_HANDOVER, message, (size_t)length, descriptor);
 }
 
-/* Pipes, as a shell would make them; the other ends go to whoever keeps the jail. Of a terminal's, our ends are copied.
+/*
+ * Pipes, as a shell would make them; the other ends go to the process that keeps the jail. Of a terminal's, our ends
+ * are copied.
  */
 static bool open_streams(struct relay relays[RELAYS], uint32_t id, enum request kind) {
   bool terminal = kind == REQUEST_COMMAND_WITH_TERMINAL;

@@ -1,5 +1,5 @@
 /*
- * A kept jail: many commands, one after the other or at once. Whoever keeps it asks over FD_PLAN, in frames:
+ * A kept jail: many commands, one after the other or at once. A process that keeps it asks over FD_PLAN, in frames:
  *
  *   u32 length of what follows, u32 id, u32 kind, payload
  *
@@ -26,10 +26,10 @@ enum request {
 /* The first frame's payload; null where there is none. */
 char *read_jail_plan(size_t *size);
 
-/* False where nobody asks any more, or what is asked cannot be read. */
+/* False where no one asks any more, or what is asked cannot be read. */
 bool take_request(struct jail_context *jail);
 
-/* Node answers each handle it is handed; nobody waits for that. False where there will be no more. */
+/* Node answers each handle it is handed; no one waits for that. False where there will be no more. */
 bool discard_answers(void);
 
 #endif

@@ -56,7 +56,7 @@ void terminal_serve(int channel, struct relay relays[RELAYS]) {
   relays[1].from = fcntl(leader, F_DUPFD_CLOEXEC, 0);
 }
 
-/* The kernel tells whoever is in front inside. */
+/* The kernel tells the process that is in front inside. */
 void terminal_resize_to(const struct relay relays[RELAYS], const struct winsize *size) {
   if (relays[1].from >= 0) ioctl(relays[1].from, TIOCSWINSZ, size);
 }
@@ -86,7 +86,7 @@ void terminal_keep(struct terminal *terminal, int channel, struct relay relays[R
   relays[1] = (struct relay){.from = fcntl(terminal->master, F_DUPFD_CLOEXEC, 0), .to = 1, .command_end = -1};
 }
 
-/* The kernel tells whoever is in front inside. */
+/* The kernel tells the process that is in front inside. */
 void terminal_resize(const struct terminal *terminal) {
   struct winsize size;
   if (terminal->master >= 0 && ioctl(0, TIOCGWINSZ, &size) == 0) ioctl(terminal->master, TIOCSWINSZ, &size);

@@ -9,24 +9,28 @@
 
 struct terminal {
   bool wanted; /* the command gets one */
-  bool asked;  /* by whoever keeps the jail, of this size */
+  bool asked;  /* by the process that keeps the jail, of this size */
   struct winsize size;
   int master; /* in the owner of a jail for one command; else -1 */
   bool raw;   /* the person's is, and gets these modes back */
   struct termios saved;
 };
 
-/* Whether the person sits at a terminal: then the command gets one of its own. Decided once, before the streams are
- * touched. */
+/*
+ * Whether the person sits at a terminal: then the command gets one of its own. Decided once, before the streams are
+ * touched.
+ */
 void terminal_decide(struct terminal *terminal);
 /* In a kept jail, for the next command: a terminal of this size, or none where it is null. */
 void terminal_ask(struct terminal *terminal, const struct winsize *size);
 
-/* In the command's process, after it has taken its identity: opens the pair, sends the owner its side, takes the other.
+/*
+ * In the command's process, after it has taken its identity: opens the pair, sends the owner its side, takes the other.
  */
 void terminal_take(const struct terminal *terminal, int channel);
 
-/* In the owner of a kept jail: copies between the terminal and pipes, whose ends are in the relays of stdin and stdout.
+/*
+ * In the owner of a kept jail: copies between the terminal and pipes, whose ends are in the relays of stdin and stdout.
  */
 void terminal_serve(int channel, struct relay relays[RELAYS]);
 void terminal_resize_to(const struct relay relays[RELAYS], const struct winsize *size);

@@ -53,7 +53,7 @@ static void suspend(struct terminal *terminal, pid_t command, bool whole_job) {
   kill(-command, SIGSTOP);
   /* Before anybody has stopped: from then on the terminal is the shell's. */
   terminal_restore(terminal);
-  /* Those that started us, and what stands beside us in a pipeline. */
+  /* Those that started us, and what is beside us in a pipeline. */
   if (whole_job) kill(0, SIGTSTP);
   stop_here();
   terminal_again(terminal);
@@ -69,7 +69,9 @@ static void forward(const struct terminal *terminal, int number, pid_t command) 
   }
 }
 
-/* In a kept jail whoever asks for a command also says which signal it gets; what is sent to us is for nobody. */
+/*
+ * In a kept jail the process that asks for a command also says which signal it gets; what is sent to us is for no one.
+ */
 static void take_signal(struct jail_context *jail) {
   struct signalfd_siginfo info;
   if (read(jail->signals, &info, sizeof info) == sizeof info && !jail->kept)
@@ -82,7 +84,8 @@ struct ending collect(const struct command *command) {
   return ending;
 }
 
-/* Between two looks some end: a bomb that is held is never seen full, and what is missing of it is one part in so many.
+/*
+ * Between two looks some end: a bomb that is held is never seen full, and what is missing of it is one part in so many.
  */
 enum { CROWD_SLACK = 4 };
 

@@ -1,4 +1,6 @@
-/* The owner's wait: for its commands, their streams and refused calls, its own signals, and for whoever asks for more.
+/*
+ * The owner's wait: for its commands, their streams and refused calls, its own signals, and for anyone who asks for
+ * more.
  */
 #ifndef CTX_JAIL_WATCH_H
 #define CTX_JAIL_WATCH_H

@@ -20,8 +20,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Before the old root goes and before any user namespace: id maps are written through this, and name who we are
- * outside. */
+/*
+ * Before the old root goes and before any user namespace: id maps are written through this, and name who we are
+ * outside.
+ */
 void open_host_proc(struct jail_context *jail) {
   jail->host =
       (struct host){.processes = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), .uid = geteuid(), .gid = getegid()};
@@ -65,7 +67,7 @@ void map_self(struct jail_context *jail, uid_t uid, gid_t gid) {
   write_proc(jail, getpid(), "gid_map", text);
 }
 
-/* Not a moment longer than whoever made it: it has the report's descriptor, and its reader waits for the last. */
+/* No longer than the process that made it: it has the report's descriptor, and its reader waits for the last. */
 static int wait_to_be_killed(void *parent) {
   if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != *(const pid_t *)parent) return 1;
   for (;;) pause();
@@ -79,7 +81,7 @@ static int open_mapped(const struct jail_context *jail, pid_t pid, const char *u
 }
 
 /*
- * A user namespace with these maps. A child is in it for a moment; it lives on in the descriptor. The child shares our
+ * A user namespace with these maps. A child is in it briefly; it lives on in the descriptor. The child shares our
  * memory, and needs none but a little stack: a copy would cost more than all the rest.
  */
 static int make_namespace(struct jail_context *jail, const char *users, const char *groups) {

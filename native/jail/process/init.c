@@ -1,8 +1,8 @@
 /*
  * pid 1 of the jail: reaps what is orphaned, tells its owner whether anybody is left, and ends with its owner, or with
- * whoever started that: the owner may be waiting for a terminal that nobody reads. When it dies the kernel kills
- * everything in the jail, so that is how a jail ends. It holds nothing worth stealing, and nothing inside may look into
- * it.
+ * the process that started that: the owner may be waiting for a terminal that no one reads. When it dies the kernel
+ * kills everything in the jail, so that is how a jail ends. It holds nothing worth stealing, and nothing inside may
+ * look into it.
  */
 #include "context.h"
 #include "jail.h"
@@ -24,12 +24,12 @@ void await_harmless_init(struct jail_context *jail) {
   if (jail->awaited_init >= 0 && !has_given_up(jail->awaited_init)) give_up(); /* init has said why */
 }
 
-/* Whoever has more to be collected than this lives. */
+/* Past this many zombies, processes are taken to be running still. */
 enum { MOST_COLLECTED = 4096 };
 
 /*
- * Whether nobody is left: orphans come to this process and to no other, and one that has a thread left is not
- * collected. A list of processes would not say so: whoever forks and ends again and again is never in it.
+ * Whether no one is left: orphans come to this process and to no other, and one that has a thread left is not
+ * collected. A list of processes would not say so: the process that forks and ends again and again is never in it.
  */
 static bool collect_all(void) {
   for (int collected = 0; collected < MOST_COLLECTED; collected++) {

@@ -1,7 +1,7 @@
 /*
  * The jail's own network: loopback alone. Where a network is granted, a socket that listens on that loopback is made
- * here and handed to whoever started us: connections to it come out in that process, which decides about each. There is
- * no relay, and nothing inside can reach anything else.
+ * here and handed to the process that started us: connections to it come out in that process, which decides about each.
+ * There is no relay, and nothing inside can reach anything else.
  */
 #include "descriptor.h"
 #include "jail.h"

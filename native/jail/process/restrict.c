@@ -68,8 +68,10 @@ static long add_rule(const struct landlock *landlock, const struct path_rule *ru
   return syscall(SYS_landlock_add_rule, landlock->ruleset, 1 /* path beneath */, rule, 0);
 }
 
-/* A path that is not there needs no right. Rights that only directories have are refused for a file, and not asked for
- * again. */
+/*
+ * A path that is not there needs no right. Rights that only directories have are refused for a file, and not asked for
+ * again.
+ */
 void landlock_allow(const struct landlock *landlock, const char *path, uint64_t rights) {
   enum { FILE_RIGHTS = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15 };
   int parent = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);

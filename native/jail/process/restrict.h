@@ -24,8 +24,10 @@ void filter_system_calls(const char *text, int channel);
  */
 void keep_page_for_filters(void);
 
-/* What one command was refused, by the number of the call: how often, and when, in milliseconds since 1970 of the
- * host's clock. */
+/*
+ * What one command was refused, by the number of the call: how often, and when, in milliseconds since 1970 of the
+ * host's clock.
+ */
 struct refusals {
   struct {
     uint32_t count;
@@ -34,7 +36,7 @@ struct refusals {
 };
 
 struct seccomp_notif;
-/* `refusals` may be null, where nobody asks any more. */
+/* `refusals` may be null, where no one asks any more. */
 void refuse_call(int listener, const struct seccomp_notif *call, struct refusals *refusals);
 void report_refused_calls(const struct refusals *refusals);
 

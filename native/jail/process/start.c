@@ -86,8 +86,8 @@ void start_init(struct jail_context *jail) {
 }
 
 /*
- * The root of this process changed under it when init entered the new one; where it stands did not. A process that was
- * just being forked at that moment would have kept the host's root: init waits for it, and here it is checked.
+ * The root of this process changed under it when init entered the new one; its working directory did not. A process
+ * that was just being forked at that time would have kept the host's root: init waits for it, and here it is checked.
  */
 static bool enter_when_ready(const struct ties *ties) {
   struct root_identity entered;
@@ -108,7 +108,9 @@ bool wait_for_init(const struct ties *ties) {
   return write(ties->all_are_there, "", 1) == 1 && enter_when_ready(ties) && has_given_up(ties->init_is_ready);
 }
 
-/* Whoever starts this program leaves every signal at its default; what was changed since then was changed here. */
+/*
+ * A process that starts this program leaves every signal at its default; what was changed since then was changed here.
+ */
 static void restore_signals(void) {
   sigset_t none;
   sigemptyset(&none);
@@ -130,8 +132,10 @@ static _Noreturn void become_command(struct jail_context *jail, const struct pla
   umask(jail->mask);
   relays_take(command->relays);
   sys_close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-  /* While init is mounting there is time for it, but a terminal is opened by the command's user, in the jail's own
-   * /dev. */
+  /*
+   * While init is mounting there is time for it, but a terminal is opened by the command's user, in the jail's own
+   * /dev.
+   */
   const bool root_first = jail->terminal.wanted;
   if (!jail->kept && root_first) await_root(jail);
   if (jail->namespaces.shift >= 0) enter_namespace_of_shift(jail);
@@ -159,7 +163,7 @@ static long long milliseconds_now(void) {
 
 /*
  * In a kept jail an earlier command of the same user can signal this one before it is the program. One that was stopped
- * is let go on; nobody's requests wait longer than MOST_MILLISECONDS for one that is stopped again and again. False
+ * is let go on; no one's requests wait longer than MOST_MILLISECONDS for one that is stopped again and again. False
  * where it says nothing.
  */
 static bool await_word(struct jail_context *jail, pid_t pid, int descriptor, long long end) {
@@ -239,7 +243,7 @@ static void close_ends(const struct channels *channels, int which) {
 
 /*
  * In a kept jail an earlier command of the same user could look into this one's process before that becomes the
- * program. The owner itself none of them can see, and whoever joins the jail has to find its namespaces.
+ * program. The owner itself none of them can see, and the process that joins the jail has to find its namespaces.
  */
 static pid_t fork_closed(void) {
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return -1;

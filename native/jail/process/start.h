@@ -33,11 +33,11 @@ struct command {
   uint32_t id;
   pid_t pid;
   int process;         /* a pidfd: readable when it has ended */
-  struct calls *calls; /* by its filter; null where it has none, or nobody is left who could call */
+  struct calls *calls; /* by its filter; null where it has none, or no one is left who could call */
   struct refusals refusals;
   struct renamed renamed;
-  struct relay *relays;  /* RELAYS of them */
-  long long ended;       /* when it was first seen to have, in milliseconds, while its end cannot be told yet; else 0 */
+  struct relay *relays; /* RELAYS of them */
+  long long ended;      /* when it was first seen to have, in milliseconds, while its end cannot be known yet; else 0 */
   uint64_t most_threads; /* that it may have; 0 where the plan does not say */
   uint32_t crowd;        /* the most that were seen */
 };

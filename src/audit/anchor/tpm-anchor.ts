@@ -1,6 +1,6 @@
 /**
- * Two NV indices of a TPM 2.0, by tpm2-tools: a counter, which only ever goes up, and a value that can only be extended. Whoever
- * holds every file and every key of this machine can add to them, and cannot take back.
+ * Two NV indices of a TPM 2.0, by tpm2-tools: a counter, which only ever goes up, and a value that can only be
+ * extended. Anyone who holds every file and every key of this machine can add to them, and cannot take back.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -60,7 +60,7 @@ export const approvalWaitMilliseconds = 5 * 60_000;
 /** Between two looks for an answer. */
 export const approvalLookMilliseconds = 100;
 
-/** How long a granted command that nobody waited for any more can still be run once. */
+/** How long a granted command that no one waited for any more can still be run once. */
 export const approvalUseMilliseconds = 60 * 60_000;
 
 /** How long a grant for the session lasts: a working day. */

@@ -92,7 +92,7 @@ export const sourceStartMilliseconds = 120_000;
 /** Between closing the stdin of a source and killing it. */
 export const sourceGraceMilliseconds = 500;
 
-/** The end of what a source wrote to stderr, for whoever asks why it died. */
+/** The end of what a source wrote to stderr, for anyone who asks why it died. */
 export const sourceErrorBytes = 8 * 1024;
 
 /** A configuration that names MCP servers; one that is larger was not written by a person. */

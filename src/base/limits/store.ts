@@ -38,7 +38,7 @@ export const idleSyncMilliseconds = 5_000;
 /** How much of a command's text a checkpoint keeps, to be recognised by; the record has all of it. */
 export const checkpointReasonCharacters = 300;
 
-/** Automatic checkpoints kept in a fork: each holds on to what its moment was made of. */
+/** Automatic checkpoints kept in a fork: each holds on to the layers it was made of. */
 export const automaticCheckpoints = 64;
 
 /** Checkpoints between two looks for layers that nothing names any more: without one, a day of commands keeps a layer each. */

@@ -7,8 +7,8 @@ export const tableFileBytes = 256 * 1024;
 export const remoteCallMilliseconds = 30_000;
 
 /**
- * How long a request of a mount goes on waiting for a remote tree when a signal came for whoever asked: EINTR then, so that one that
- * is to be killed dies. Programs that are not killed get it, too, where the remote is that slow.
+ * How long a request of a mount goes on waiting for a remote tree when a signal came for the caller: EINTR then, so
+ * that one that is to be killed dies. Programs that are not killed get it, too, where the remote is that slow.
  */
 export const interruptedMilliseconds = 1_000;
 

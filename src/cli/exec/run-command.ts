@@ -18,8 +18,9 @@ const commandNotFound = 127;
 const commandNotExecutable = 126;
 
 /**
- * Ctrl-C asks the command to stop; asked again it is told, and the third time everything inside is killed. Where the terminal is
- * gone nobody can ask again: a command that does not end by itself is killed after a grace, since others wait for the fork.
+ * Ctrl-C asks the command to stop; asked again it is told, and the third time everything inside is killed. Where the
+ * terminal is gone no one can ask again: a command that does not end by itself is killed after a grace, since others
+ * wait for the fork.
  */
 class Interrupts {
   readonly #beforeCommand = new AbortController();

@@ -1,4 +1,6 @@
-/** A command that waits for an approval, shown to whoever is at the terminal. What an agent wrote is shown escaped. */
+/**
+ * A command that waits for an approval, shown to anyone who is at the terminal. What an agent wrote is shown escaped.
+ */
 
 import { constants, openSync, readSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
@@ -56,14 +58,14 @@ const answers: Readonly<Record<string, Spoken>> = {
 
 const no: Spoken = { granted: false, scope: 'once', network: [] };
 
-/** Anything that is no clear yes is a no. */
+/** Anything that is not a clear yes is a no. */
 function spokenAnswer(line: string): Spoken {
   return answers[line.trim().toLowerCase()] ?? no;
 }
 
 /**
- * What was typed before the question is no answer to it: it was meant for something else, perhaps for a command that asked and did
- * not read, or it is what a terminal says by itself to what a command printed.
+ * What was typed before the question is not an answer to it: it was meant for something else, perhaps for a command
+ * that asked and did not read, or it is what a terminal says by itself to what a command printed.
  */
 function forgetTyped(input: ReadStream, descriptor: number): void {
   // Also what has no end of a line yet.

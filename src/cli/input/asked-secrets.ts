@@ -1,7 +1,7 @@
 /**
- * `--secret 'HOST[:PORT] HEADER: VALUE'`: the value names variables of whoever calls (`Bearer $TOKEN`), or secrets that `ctx secret set`
- * stored, for names that no variable has. One that names none would be the secret itself, for everybody to read in the list of
- * processes, and is refused. Pure.
+ * `--secret 'HOST[:PORT] HEADER: VALUE'`: the value names variables of the caller (`Bearer $TOKEN`), or secrets that
+ * `ctx secret set` stored, for names that no variable has. One that names none would be the secret itself, for
+ * everybody to read in the list of processes, and is refused. Pure.
  */
 import { ErrnoError } from '../../base/errno.js';
 import { withDefaultPort } from '../../sdk/network-name.js';

@@ -32,7 +32,7 @@ function checkWords(verb: Verb, words: readonly string[]): void {
   if (words.length > most) refuse(verb, `unexpected operand '${words[most]}'`);
 }
 
-/** The options among `given` that are meant for us: what stands before a `--` or the command, without options' values. */
+/** The options among `given` that are meant for us: what is before a `--` or the command, without options' values. */
 export function ownWords(verb: Verb | undefined, given: readonly string[]): readonly string[] {
   const own: string[] = [];
   for (let at = 0; at < given.length; at += 1) {

@@ -20,7 +20,7 @@ function refuse(option: string, reason: string, remedy?: string): never {
 
 const secretForm = /^(\S+)\s+([A-Za-z0-9-]+):\s*(?:([A-Za-z][A-Za-z0-9-]*) )?\$([A-Za-z_]\w*)$/;
 
-/** `HOST HEADER: [SCHEME ]$NAME`, of stored secrets alone: a tool outlives whoever's variables are set now. */
+/** `HOST HEADER: [SCHEME ]$NAME`, of stored secrets alone: a tool outlives the one whose variables are set now. */
 function secretLine(text: string): string {
   const [, host, header, scheme, name] = secretForm.exec(text) ?? [];
   if (host === undefined) {

@@ -21,7 +21,7 @@ export function applyProgress(stream: NodeJS.WriteStream, title: string): ApplyP
   return {
     onProgress(done, of) {
       const now = Date.now();
-      // Nobody needs to read of one that is over at once.
+      // No one needs to read of one that is over at once.
       if (now - last < drawnMilliseconds) return;
       last = now;
       drawn = true;
@@ -74,7 +74,7 @@ export async function interruptibly<T>(
     });
   } catch (error) {
     progress.clear();
-    // Programs of ours hear a key of the terminal themselves: whatever that ended is no failure of theirs.
+    // Programs of ours hear a key of the terminal themselves: whatever that ended is not a failure of theirs.
     if (heard !== undefined && error instanceof ErrnoError) throw interrupted(verb, heard, reached);
     throw error;
   } finally {

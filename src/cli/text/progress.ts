@@ -3,7 +3,7 @@ import type { Progress } from '../../sdk/changes.js';
 import { sizeText } from './change-text.js';
 
 export interface ProgressLine {
-  /** Undefined where nobody would see it: what is not shown is not counted either. */
+  /** Undefined where no one would see it: what is not shown is not counted either. */
   readonly update: ((progress: Progress) => void) | undefined;
   clear(): void;
 }
@@ -35,7 +35,7 @@ export function progressText(progress: Progress, seconds: number): string {
   return `${bar}  ${sum}${share === 0 ? '' : `, ${restText((seconds * (1 - share)) / share)}`}`;
 }
 
-/** Without a terminal nobody is shown anything. */
+/** Without a terminal no one is shown anything. */
 export function progressLine(stream: NodeJS.WriteStream | undefined, title: string): ProgressLine {
   if (stream === undefined) return { update: undefined, clear: () => undefined };
   const start = Date.now();
@@ -43,7 +43,7 @@ export function progressLine(stream: NodeJS.WriteStream | undefined, title: stri
   return {
     update(progress) {
       const seconds = (Date.now() - start) / 1000;
-      // Nobody needs to read of an import that is over at once.
+      // No one needs to read of an import that is over at once.
       if (seconds < 0.3) return;
       drawn = true;
       const line = `${title}: ${progressText(progress, seconds)}`;

@@ -31,13 +31,13 @@ function durationText(milliseconds: number): string {
   return milliseconds < 60_000 ? `${(milliseconds / 1000).toFixed(1)} s` : `${Math.round(milliseconds / 1000)} s`;
 }
 
-/** Git writes its own index whenever somebody looks: that is no edit. */
+/** Git writes its own index whenever somebody looks: that is not an edit. */
 function enteredText(entered: readonly string[]): string[] {
   const edits = entered.filter((path) => path !== '.git/index');
   return edits.length === 0 ? [] : [`picked up ${counted(edits.length, 'edit')} you made since the last command`];
 }
 
-/** Whose a change is cannot be told then: all of them write the same layer. */
+/** Whose a change is cannot be known then: all of them write the same layer. */
 function besideText(count: number): string {
   return count === 0 ? '' : ` together with ${counted(count, 'other')}: ctx rollback undoes them all`;
 }
@@ -138,7 +138,10 @@ export function reportText(envelope: Envelope, paint: Paint): string {
 /** Of the warnings: what was granted, and is not there; what the person saved, and the command did not see. */
 const untold = /^skipped |^\d+ of your own edits? /;
 
-/** Where there is no report: what nobody would find out otherwise, a line each. Granted, and not there, looks like refused. */
+/**
+ * Where there is no report: what no one would find out otherwise, a line each. Granted, and not there, looks like
+ * refused.
+ */
 export function untoldText({
   timedOut,
   limitError,

@@ -1,7 +1,8 @@
 /**
- * An agent as whoever looks at its view: its Authority without files and network, from its control files and those of the agents it
- * descends from. They are looked at for every question, and read again where one has changed, so that a rule that is taken away is gone
- * with the next look. An agent whose files are wrong, or that was removed, sees nothing.
+ * An agent as the one who looks at its view: its Authority without files and network, from its control files and those
+ * of the agents it descends from. They are looked at for every question, and read again where one has changed, so that
+ * a rule that is taken away is gone with the next look. An agent whose files are wrong, or that was removed, sees
+ * nothing.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * What there is, whoever looks: the durable objects below CTX_ROOT, by the directory they are in. A projection decides over these facts
- * which of them one agent sees. Pure: `disk-catalogue` reads them, tests make them up.
+ * What there is, no matter who looks: the durable objects below CTX_ROOT, by the directory they are in. A projection
+ * decides over these facts which of them one agent sees. Pure: `disk-catalogue` reads them, tests make them up.
  */
 import type { ObjectFacts } from '../../authority/decide.js';
 import { isObjectName } from '../../authority/name.js';

@@ -107,7 +107,7 @@ function toolDirectory(shown: Shown, place: Place, isFixed = true): ViewDirector
   };
 }
 
-/** With what the viewer may write of an agent: whoever writes it asks again. */
+/** With what the viewer may write of an agent: the process that writes it asks again. */
 function writableControls(shown: Shown, place: Place, name: string): ViewDirectory {
   const { writes, home, catalogue } = shown;
   const viewer = shown.viewer();

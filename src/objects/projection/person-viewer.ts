@@ -1,6 +1,6 @@
 /**
- * A person who calls one tool: sees that tool and nothing else. No policy of an agent is asked, since nobody's agent calls; what the tool's
- * own policy says is asked as for everybody, of the type `operator_t`.
+ * A person who calls one tool: sees that tool and nothing else. No policy of an agent is asked, since no one's agent
+ * calls; what the tool's own policy says is asked as for everybody, of the type `operator_t`.
  */
 import { makeAuthority } from '../../authority/authority.js';
 import { parseLabel } from '../../authority/label.js';

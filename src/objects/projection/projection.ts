@@ -1,6 +1,7 @@
 /**
- * A view as an engine of the VFS: read-only, in memory, nothing of it kept. An inode is a path of the view, and each question walks that
- * path anew, so what was granted a moment ago and is not any more is gone for whoever still holds its inode, too.
+ * A view as an engine of the VFS: read-only, in memory, nothing of it kept. An inode is a path of the view, and each
+ * question walks that path anew, so what was granted just now and is not any more is gone for the process that still
+ * holds its inode, too.
  */
 import { failure } from '../../vfs/failure.js';
 import type { Attributes, Changes, Entry, FileSystem, Handle, Inode, OpenMode } from '../../vfs/filesystem.js';

@@ -1,4 +1,4 @@
-/** All there is, for whoever looks: files, the tools that every installation has, and those of sources. */
+/** All there is, for anyone who looks: files, the tools that every installation has, and those of sources. */
 import type { ObjectRoots } from '../layout.js';
 import type { Catalogue } from './catalogue.js';
 import { catalogueOf } from './disk-catalogue.js';

@@ -1,7 +1,8 @@
 /**
- * A server as it will be run: variables of the file expanded once, now, and secrets taken out. A value that is a secret by its name or its
- * look never enters the jail by itself: it is stored, and added outside to requests for one host (`--secret`); the server then has a
- * word in its place, so that it starts. Whoever wants it inside all the same names it. Pure.
+ * A server as it will be run: variables of the file expanded once, now, and secrets taken out. A value that is a secret
+ * by its name or its look never enters the jail by itself: it is stored, and added outside to requests for one host
+ * (`--secret`); the server then has a word in its place, so that it starts. Anyone who wants it inside all the same
+ * names it. Pure.
  */
 import { refuseConfig, type ServerConfig } from './server-config.js';
 
@@ -14,7 +15,7 @@ export interface SettledServer {
 export interface Settling {
   readonly file: string;
   readonly name: string;
-  /** Variables of whoever adds it. */
+  /** Variables of the person who adds it. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** What `${workspaceFolder}` and `${userHome}` mean. */
   readonly folder: string;

@@ -131,7 +131,7 @@ export function refuseExistingSource(roots: ObjectRoots, name: string): void {
 }
 
 export interface StagedSource {
-  /** It is read and listed here, and is no source yet. */
+  /** It is read and listed here, and is not a source yet. */
   readonly directory: string;
   /** Now it is one. EEXIST where another one took the name meanwhile. */
   place(): LocatedSource;

@@ -1,7 +1,7 @@
 /**
- * The tools that a source lists, judged, and as one file: an index, then what each tool says. So two thousand of them cost a look at one
- * small index, and a schema is read when somebody opens it. All of it comes from a server that nobody trusts: what does not fit is left
- * out, with its reason. Pure.
+ * The tools that a source lists, judged, and as one file: an index, then what each tool says. So two thousand of them
+ * cost a look at one small index, and a schema is read when somebody opens it. All of it comes from a server that no
+ * one trusts: what does not fit is left out, with its reason. Pure.
  */
 import { isObjectName } from '../../authority/name.js';
 import { ErrnoError } from '../../base/errno.js';

@@ -1,6 +1,6 @@
 /**
- * A person's answer to a command that waits. There is one winner: the answer is linked first, which only one can, then it is in the
- * record, then it acts. Where a process ended in between, whoever reads the answer next does the rest.
+ * A person's answer to a command that waits. There is one winner: the answer is linked first, which only one can, then
+ * it is in the record, then it acts. Where a process ended in between, anyone who reads the answer next does the rest.
  */
 import { ErrnoError } from '../../base/errno.js';
 import { storePaths } from '../../vault/store/layout.js';
@@ -73,7 +73,7 @@ export function answerApproval(host: Host, asked: Asked, said: Said): ApprovalAn
   });
 }
 
-/** For whoever reads an answer: what it asks for is done afterwards, also where its giver was killed. */
+/** For anyone who reads an answer: what it asks for is done afterwards, also where its giver was killed. */
 export function settledAnswer(
   host: Host,
   { asked, answer }: Pick<Approval, 'asked' | 'answer'>,

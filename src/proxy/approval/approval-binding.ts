@@ -25,7 +25,7 @@ export interface BoundRequest {
   readonly fork?: string | undefined;
   /** It works on the directory itself, and cannot be undone. */
   readonly live?: true;
-  /** It is no command to run, but a verb of ctx that somebody asks for. */
+  /** It is not a command to run, but a verb of ctx that somebody asks for. */
   readonly verb?: 'apply';
   /** What it reads; without one, the stdin of this process. */
   readonly input?: InputSource | undefined;

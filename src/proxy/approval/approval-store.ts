@@ -1,7 +1,8 @@
 /**
- * Approvals on disk, in the store, which is in no jail: a directory for each, with what was asked, the answer, and marks that it was
- * written down and used. Each file appears whole and once: the first answer is the answer, however many processes answer. Whoever
- * asked holds a lock while it waits, so that a request ends with its process, however that ends.
+ * Approvals on disk, in the store, which is in no jail: a directory for each, with what was asked, the answer, and
+ * marks that it was written down and used. Each file appears whole and once: the first answer is the answer, however
+ * many processes answer. The caller holds a lock while it waits, so that a request ends with its process, however that
+ * ends.
  */
 import {
   closeSync,
@@ -77,7 +78,7 @@ export class ApprovalStore {
     this.#lock.hold(descriptor, path);
   }
 
-  /** Two that look at once may see each other: then it seems attended, and a grant of it is used by nobody. */
+  /** Two that look at once may see each other: then it seems attended, and a grant of it is not used. */
   #isAttended(path: string): boolean {
     let descriptor: number;
     try {
@@ -120,7 +121,10 @@ export class ApprovalStore {
     });
   }
 
-  /** On disk when this returns; whoever asks calls `leave` when it waits no more. EAGAIN where too many wait already. */
+  /**
+   * On disk when this returns; the process that asks calls `leave` when it waits no more. EAGAIN where too many wait
+   * already.
+   */
   ask(given: Omit<Asked, 'version' | 'id'>, steps?: readonly string[]): Attended {
     this.#forget(given.askedAt);
     const waiting = this.all().filter((approval) => statusOf(approval, given.askedAt) === 'waiting').length;
@@ -158,7 +162,7 @@ export class ApprovalStore {
     return Array.isArray(found) ? found.filter((step) => typeof step === 'string') : [];
   }
 
-  /** One answer at a time is given, or finished where whoever gave it did not come to the end. */
+  /** One answer at a time is given, or finished where the process that gave it did not come to the end. */
   whileAnswering<T>(id: string, act: () => T): T {
     const path = this.#paths(id).answering;
     const descriptor = openSync(path, 'a', 0o600);

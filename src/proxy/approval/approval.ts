@@ -18,11 +18,11 @@ export interface Binding {
   readonly environment: Readonly<Record<string, string>>;
   /** The Authority's digest. */
   readonly authority: string;
-  /** `host:port header` of what the network proxy adds: a leave without a token is none with it. */
+  /** `host:port header` of what the network proxy adds: approval without a token does not cover it. */
   readonly injected?: readonly string[];
-  /** On the directory itself and not on a fork: a leave for the one is none for the other. */
+  /** On the directory itself and not on a fork: approval for one does not cover the other. */
   readonly live?: true;
-  /** No command, but a verb of ctx: a leave for the one is none for the other. */
+  /** No command, but a verb of ctx: approval for one does not cover the other. */
   readonly verb?: 'apply';
   /** What it reads, by digest; `unknown` for a pipe. */
   readonly input?: string;
@@ -46,7 +46,7 @@ export interface Binding {
 }
 
 export interface Asked {
-  /** Those of version 1 could outlive whoever asked, and are not read any more. */
+  /** Those of version 1 could outlive the caller, and are not read any more. */
   readonly version: 2;
   readonly id: string;
   readonly askedAt: number;
@@ -65,9 +65,9 @@ export interface Asked {
   readonly words: readonly string[];
   /** What is bound and is not as by default: `name: value`, each to be shown on a line of its own. */
   readonly shown: readonly string[];
-  /** It reads what nobody knows yet: the answer is for this once. */
+  /** It reads what no one knows yet: the answer is for this once. */
   readonly onceOnly: boolean;
-  /** How many paths it would write, where it is no command: `ApprovalStore.steps` has them. */
+  /** How many paths it would write, where it is not a command: `ApprovalStore.steps` has them. */
   readonly steps?: number;
   /** Of the whole binding. */
   readonly digest: string;
@@ -121,7 +121,10 @@ export function statusOf({ asked, answer, used, attended }: Approval, now: numbe
   return now < validUntil(answer) ? 'granted' : 'expired';
 }
 
-/** Whether it lets a command with this digest run now, without asking again. What was granted once is for whoever asked, alone. */
+/**
+ * Whether it lets a command with this digest run now, without asking again. What was granted once is for the caller,
+ * alone.
+ */
 export function holdsFor(approval: Approval, { lasting }: Pick<Asked, 'lasting'>, now: number): boolean {
   if (statusOf(approval, now) !== 'granted') return false;
   const { asked, answer } = approval;

@@ -1,4 +1,7 @@
-/** A command that waits for a person: asked on disk, shown to whoever is there, and run or refused by the first answer. */
+/**
+ * A command that waits for a person: asked on disk, shown to the person who is there, and run or refused by the first
+ * answer.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { canonicalJson } from '../../base/canonical-json.js';
 import { ErrnoError } from '../../base/errno.js';
@@ -20,7 +23,9 @@ export type Spoken = Pick<Said, 'granted' | 'scope' | 'network'>;
 export interface ApprovalRequest extends BoundRequest {
   /** How long to wait for an answer. */
   readonly approvalMilliseconds?: number | undefined;
-  /** Shows a request to whoever is there. Their answer, or nothing; the signal ends it when another answer came. */
+  /**
+   * Shows a request to the person who is there. Their answer, or nothing; the signal ends it when another answer came.
+   */
   readonly onApproval?: ((asked: Asked, signal: AbortSignal) => Promise<Spoken | undefined>) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -66,7 +71,7 @@ async function shownAndAnswered(asking: Asking, asked: Asked): Promise<ApprovalA
     answerApproval(host, asked, { ...spoken, by: `uid ${host.uid} at the terminal`, why: '' });
   });
   try {
-    // Whoever is shown it may fail to hear the answer: that must end the wait, too.
+    // The person who is shown it may fail to hear the answer: that must end the wait, too.
     return await Promise.race([
       answerTo(asking, asked),
       ...(shown === undefined ? [] : [shown.then(() => answerTo(asking, asked))]),

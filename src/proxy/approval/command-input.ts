@@ -12,7 +12,7 @@ export interface ClientInput {
   take(): Promise<readonly Uint8Array[] | undefined>;
 }
 
-/** Undefined where there is nothing to bind. `unknown`: a pipe, of which nobody can say what will come. */
+/** Undefined where there is nothing to bind. `unknown`: a pipe, of which no one can say what will come. */
 export type BoundInput =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'known'; readonly digest: string; readonly size: number; readonly excerpt: string };

@@ -119,7 +119,7 @@ function refuses(rule: readonly string[], { words, hasSubcommands = false }: Rea
   const options = new Set(optionsOf(words));
   const given = operandsOf(words).map(normalised);
   const wanted = operandsOf(rule).map(normalised);
-  // The program itself stands first on both sides.
+  // The program itself is first on both sides.
   const first = hasSubcommands ? 2 : 1;
   const leading = wanted.slice(1, first).every((word, at) => word === given[at + 1]);
   const others = given.slice(first);

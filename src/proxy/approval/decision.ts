@@ -1,8 +1,8 @@
 /**
  * Whether a command runs, judged before it does: its classes against the operator's rules, and the defaults where none speaks. Pure.
  *
- * Each command that was found in it is decided by itself, and the strictest answer is the answer for all: a rule that allows
- * `git push` allows nothing that stands beside it. The jail holds whatever is decided here.
+ * Each command that was found in it is decided by itself, and the strictest answer is the answer for all: a rule that
+ * allows `git push` allows nothing that is beside it. The jail holds whatever is decided here.
  */
 import type { Network } from '../../authority/network.js';
 import { type CommandClass, classNames, commandClasses } from '../../shell/classes.js';
@@ -21,7 +21,7 @@ export interface Decision {
 
 export interface CommandToDecide {
   readonly classification: Classification;
-  /** The agent it runs for and those it descends from; empty where a person runs it for nobody. */
+  /** The agent it runs for and those it descends from; empty where a person runs it for no one. */
   readonly agents: readonly string[];
   readonly network: Network;
   readonly rules: readonly Rule[];
@@ -51,7 +51,7 @@ function byDefault(
       return { action: 'allow' };
     case 'networked':
       if (network.kind !== 'none') return { action: 'allow_with_checkpoint' };
-      // Nobody is asked about what cannot happen: without a grant there is no network to use. An agent was given less on purpose.
+      // No one is asked about what cannot happen: without a grant there is no network to use. An agent was given less on purpose.
       if (agent === undefined) return { action: 'allow_with_checkpoint', hint: networkHint };
       return { action: 'require_approval', hint: `agent ${agent} is granted no network` };
     case 'host_escape_risk':

@@ -1,6 +1,7 @@
 /**
- * What the person's own directories hold, as a digest: what they edit enters the fork before the next command, so that an approval
- * is of it too. By inode and the kernel's own time of the last change, which nobody can set: equal digests are equal contents.
+ * What the person's own directories hold, as a digest: what they edit enters the fork before the next command, so that
+ * an approval is of it too. By inode and the kernel's own time of the last change, which no one can set: equal digests
+ * are equal contents.
  */
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +19,7 @@ async function stateOf({ store, tree }: Pick<Host, 'store' | 'tree'>, root: stri
   try {
     await tree.scan({ root, signatures, skip: [{ device: store.device, inode: store.inode }] });
     const bytes = readFileSync(signatures);
-    // What is being written at this moment is like no other state.
+    // What is being written now is like no other state.
     if (!isSettled(bytes)) return uniqueName();
     const { createHash } = await import('node:crypto');
     return createHash('sha256').update(bytes).digest('hex');

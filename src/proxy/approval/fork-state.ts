@@ -62,7 +62,7 @@ async function stateOf(
   return `sha256:${sha256(canonicalJson({ name, position, base, deltas, live, content }))}`;
 }
 
-/** Read without the fork's lock: a command that runs in it now is seen by whoever looks again with the lock. */
+/** Read without the fork's lock: a command that runs in it now is seen by anyone who looks again with the lock. */
 export async function forkState(
   host: Pick<Host, 'store' | 'tree'>,
   { origin }: Pick<Place, 'origin'>,

@@ -26,7 +26,7 @@ function outsideOf(identity: JailIdentity): { readonly uid: number; readonly gid
   return { uid: uid + identity.shift, gid: gid + identity.shift };
 }
 
-/** What of a view is a home below `root`, for whoever counts what is written. */
+/** What of a view is a home below `root`, for code that counts what is written. */
 export function homesIn(root: string, { shared }: Pick<JailView, 'shared'>): readonly string[] {
   return shared.map(({ source }) => source).filter((source) => contains(join(root, 'home'), source));
 }

@@ -1,4 +1,4 @@
-/** The view that an agent has in its jail, and where that stands. */
+/** The view that an agent has in its jail, and where that is. */
 import { accessSync, constants } from 'node:fs';
 import { contains } from '../../authority/absolute-path.js';
 import type { Authority } from '../../authority/authority.js';

@@ -3,7 +3,7 @@
  * nothing else: the jail is built from it (`view`), the hook and `ctx why` ask it, the record names its digest.
  *
  * Host facts are looked up once and paths made canonical once. What was asked for and is not there, or is not shown, is
- * in `warnings`; of the defaults (tooling, programs of PATH) a missing one is no news and is only in `skipped`.
+ * in `warnings`; of the defaults (tooling, programs of PATH) a missing one is not news and is only in `skipped`.
  */
 import { statSync } from 'node:fs';
 import { contains, rebase } from '../../authority/absolute-path.js';
@@ -26,13 +26,13 @@ import { authorityOfLine, lineageOf, rootAround, withReadOnlyParts } from './lin
 import { operatorMountsAt } from './operator-file.js';
 import { grantedPaths, type SurfaceAt, surfaceAt, type TaskPaths } from './surface-at.js';
 
-/** Whoever runs a command without naming an agent: this directory and nothing more. */
+/** A person who runs a command without naming an agent: this directory and nothing more. */
 const anonymousLabel = parseLabel('user_u:agent_r:exec_t:s0');
 
 export interface AuthorityRequest extends TaskPaths {
   readonly place: Place;
   readonly agent?: Agent | undefined;
-  /** For a command without an agent; what an agent has stands in its files. */
+  /** For a command without an agent; what an agent has is in its files. */
   readonly grants?: TaskGrants | undefined;
 }
 
@@ -60,7 +60,7 @@ export interface ResolvedAuthority {
   readonly git: SurfaceAt['git'];
   /** Directories outside the workspace that are part of the fork. */
   readonly roots: readonly string[];
-  /** Targets outside the fork that may be written: nobody can undo what is written there. */
+  /** Targets outside the fork that may be written: no one can undo what is written there. */
   readonly live: readonly string[];
   readonly skipped: readonly string[];
   readonly warnings: readonly string[];

@@ -1,6 +1,6 @@
 /**
  * The jail's plan, with what an Authority says inside the trees that are mounted: parts that are read-only, masked, or
- * without execution. Done last before the new root is entered, when everything stands that could show them.
+ * without execution. Done last before the new root is entered, when everything is there that could show them.
  */
 import type { Attribute, Operation, Plan } from '../../jail/operation.js';
 import { type JailView, jailPlan, overlayPlan, repeatedMounts } from '../../jail/plan.js';

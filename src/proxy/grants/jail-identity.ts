@@ -2,7 +2,7 @@
  * Who a command is, inside its jail and outside of it, by its agent's `iso` (docs/objects.md). Pure.
  *
  *   shared   the workspace's owner: itself where a person runs it, shifted where root does
- *   userns   inside, ids of the agent's own; outside, whoever runs it (or, where root does, the owner shifted)
+ *   userns   inside, ids of the agent's own; outside, the process that runs it (or, where root does, the owner shifted)
  *   uid      root only: the agent's own uid, shifted, outside too; the fork is shown as the agent's
  *
  * A command without an agent is `shared`, or `userns` with the ids that were asked for (`--user`).

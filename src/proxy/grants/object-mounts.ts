@@ -64,7 +64,7 @@ export function refuseUnsharedSpaces({ mounts, policy, identity }: Authority): v
 
 export interface ObjectMounts {
   readonly shared: readonly SharedPath[];
-  /** Paths of the view that become read-only once everything stands. */
+  /** Paths of the view that become read-only once everything is there. */
   readonly readOnly: readonly string[];
   readonly links: readonly Link[];
 }
@@ -120,7 +120,7 @@ function boundSource(
   if (isWritten && found.rest === '') makeParts(directory, protectedParts);
   const inside = found.rest === '' ? protectedParts.map((part) => posix.join(target, part)) : [];
   const identity = `${about.dev}:${about.ino}`;
-  // A home has the owners that its commands have outside: shown as to root it would be nobody's.
+  // A home has the owners that its commands have outside: shown as to root it would be no one's.
   const access = isWritten || found.kind === 'home' ? 'read write' : 'read only';
   return {
     shared: [{ source: path, target, access, identity }],

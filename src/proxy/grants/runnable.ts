@@ -1,5 +1,5 @@
 /**
- * Whether this host's jail can hold an Authority as it stands. What an agent's files ask for and the jail cannot do yet is
+ * Whether this host's jail can hold an Authority as it is. What an agent's files ask for and the jail cannot do yet is
  * refused by name: a command that runs with less isolation or less of a limit than was written down is worse than none.
  */
 import type { Authority } from '../../authority/authority.js';
@@ -42,7 +42,7 @@ function identityObstacle(host: Host, place: Place, authority: Authority, name: 
   };
 }
 
-/** An unprivileged process can neither take nor leave a group: it has those of whoever runs it. */
+/** An unprivileged process can neither take nor leave a group: it has those of the process that runs it. */
 function groupsObstacle(host: Host, { identity }: Authority): Obstacle | undefined {
   if (host.uid === 0) {
     const large = identity.groups.find((group) => !fitsShift(group));

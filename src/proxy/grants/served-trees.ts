@@ -1,6 +1,6 @@
 /**
- * Trees of the VFS in a jail: where one may stand and what it may show, decided before anything is started; then a server for each,
- * outside of the jail, which ends with it.
+ * Trees of the VFS in a jail: where one may be and what it may show, decided before anything is started; then a server
+ * for each, outside of the jail, which ends with it.
  */
 import { closeSync } from 'node:fs';
 import { contains, isNormalPath, normalPathRule } from '../../authority/absolute-path.js';
@@ -15,13 +15,16 @@ import type { EnforcedView } from './enforced-plan.js';
 
 export interface TreeServers {
   readonly channels: readonly number[];
-  /** The jail is being killed. Whoever waits for an answer cannot be: a server that owes one goes, too, after a grace. */
+  /**
+   * The jail is being killed. A process that waits for an answer cannot be: a server that owes one goes, too, after a
+   * grace.
+   */
   jailKilled(): void;
   /** `handedOver`: whether the channels are the jail's by now. */
   end(handedOver: boolean): Promise<void>;
 }
 
-/** Of the jail itself: nothing else may stand there, or above. */
+/** Of the jail itself: nothing else may be there, or above. */
 const reserved = ['/proc', '/sys', '/dev', '/etc', '/run', '/var/tmp', '/ctx', ...systemDirectories];
 
 export function treeText({ specification, target, writable }: AskedTree): string {
@@ -75,7 +78,7 @@ function checkBacking(host: Host, { jail }: EnforcedView, tree: AskedTree): void
   refuse(tree, `it would show ${hidden}, which is hidden from every command`, 'name a directory that does not have it');
 }
 
-/** The view with the trees in it. EINVAL where one cannot stand where it shall, or shows what must stay hidden. */
+/** The view with the trees in it. EINVAL where one cannot be where it shall, or shows what must stay hidden. */
 export function withTrees<View extends EnforcedView>(host: Host, view: View, trees: readonly AskedTree[]): View {
   if (trees.length === 0) return view;
   const [first] = trees.slice(planLimits.channels);

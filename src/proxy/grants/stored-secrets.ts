@@ -1,6 +1,7 @@
 /**
- * Secrets at rest: one file each in the store, which no jail shows, mode 0600. A file holds the value, or a command of the person's
- * password manager that prints it. Environment variables of the caller come before these: whoever sets one means this call.
+ * Secrets at rest: one file each in the store, which no jail shows, mode 0600. A file holds the value, or a command of
+ * the person's password manager that prints it. Environment variables of the caller come before these: a person who
+ * sets one means this call.
  */
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';

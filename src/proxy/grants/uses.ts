@@ -1,7 +1,7 @@
 /**
- * How often an agent has been used, where its `expiry` says how often it may be. The number stands in its control
- * directory, in a file `uses`: gone with the agent, and in no jail. A use is counted, on disk, before it happens, and against
- * every agent of its line; what cannot be counted is refused.
+ * How often an agent has been used, where its `expiry` says how often it may be. The number is in its control
+ * directory, in a file `uses`: gone with the agent, and in no jail. A use is counted, on disk, before it happens, and
+ * against every agent of its line; what cannot be counted is refused.
  */
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ export function usedSoFarOf({ authority, line }: Pick<ResolvedAuthority, 'author
   return uses - Math.min(uses, ...left);
 }
 
-/** One at a time: the lock is the kernel's, and ends with whoever holds it. */
+/** One at a time: the lock is the kernel's, and ends with the process that holds it. */
 async function locked<T>(host: Pick<Host, 'tree'>, path: string, act: () => T): Promise<T> {
   let descriptor: number;
   try {

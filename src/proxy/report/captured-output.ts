@@ -43,7 +43,7 @@ export class CapturedOutput {
     };
   }
 
-  /** Where nobody will ask for it: its file stays, for whoever looks. */
+  /** Where no one will ask for it: its file stays, for anyone who looks. */
   close(): void {
     this.#file?.close();
   }

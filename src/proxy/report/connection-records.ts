@@ -1,6 +1,6 @@
 /**
- * Connections in the record, as they happen: that one was opened, that one has ended with so many bytes, that one was refused.
- * Whoever is killed meanwhile has lost the last second's at most (networkRepeatMilliseconds).
+ * Connections in the record, as they happen: that one was opened, that one has ended with so many bytes, that one was
+ * refused. A process that is killed meanwhile has lost the last second's at most (networkRepeatMilliseconds).
  */
 import type { RecordEntry } from '../../audit/record.js';
 import type { ConnectionEvent } from '../../network/events.js';

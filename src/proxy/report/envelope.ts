@@ -160,7 +160,7 @@ export function exitCodeOfCommand(
   envelope: Pick<Envelope, 'exitCode' | 'signal' | 'outputError' | 'limitError'>,
   signals: Readonly<Record<string, number>>,
 ): number {
-  // Its own failure says more; that it wrote more than it may, or that its output is cut, is no success.
+  // Its own failure says more; that it wrote more than it may, or that its output is cut, is not a success.
   if (envelope.exitCode === 0 && envelope.limitError !== undefined) return ExitCode.denied;
   if (envelope.exitCode === 0 && envelope.outputError !== undefined) return ExitCode.failed;
   if (envelope.exitCode !== null) return envelope.exitCode;

@@ -1,6 +1,6 @@
 /**
- * That a run is under way is noted before the record says so, and that it has ended after the record does: so whoever comes
- * next knows a run that may have no end in the record.
+ * That a run is under way is noted before the record says so, and that it has ended after the record does: so the
+ * process that comes next knows a run that may have no end in the record.
  */
 import type { BegunRun } from '../../vault/store/worker-file.js';
 

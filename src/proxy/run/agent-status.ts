@@ -1,6 +1,7 @@
 /**
- * `status` and `pid` of an agent while a command runs for it, written by the process that runs it. For people and other agents to look at:
- * nothing decides by them, and what cannot be written is no failure. Of several at once, the last that began is named, and its end is said.
+ * `status` and `pid` of an agent while a command runs for it, written by the process that runs it. For people and other
+ * agents to look at: nothing decides by them, and what cannot be written is not a failure. Of several at once, the last
+ * that began is named, and its end is said.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -15,10 +15,10 @@ import type { Host, Place } from '../host.js';
 import { recordedRefusal } from '../report/recorded-refusal.js';
 import type { ExecRequest } from './exec-request.js';
 
-/** What a command may do, and the leave to run it. */
+/** What a command may do, and the approval to run it. */
 export type Permitted = ResolvedAuthority & {
   readonly permission: RunPermission;
-  /** Digest of what it may do without what the leave added. */
+  /** Digest of what it may do without what the approval added. */
   readonly heldDigest: string;
 };
 
@@ -28,7 +28,7 @@ function written({ origin }: Place, { writes = [], liveWrites = [], live }: Exec
   return { writes: [...writes, ...commonGitDirectories(origin)], liveWrites };
 }
 
-/** What it may do, as nobody has decided about it yet. */
+/** What it may do, as no one has decided about it yet. */
 export async function resolvedFor(
   host: Host,
   place: Place,
@@ -52,9 +52,9 @@ export function refusedEntry(
 }
 
 /**
- * `known` is the authority of a kept jail, of its whole workspace. It stands where no agent is named: then it comes from the request
- * alone; an agent's files may say otherwise since. What is decided and approved is the command, where it starts. What is refused
- * here is in the record, like every command that ran.
+ * `known` is the authority of a kept jail, of its whole workspace. It counts where no agent is named: then it comes
+ * from the request alone; an agent's files may say otherwise since. What is decided and approved is the command, where
+ * it starts. What is refused here is in the record, like every command that ran.
  */
 export async function authorityFor(
   host: Host,

@@ -39,7 +39,10 @@ function asked({ timeoutMilliseconds, onOutput, signal }: Common, request: Pick<
   } as const;
 }
 
-/** A directory may be the fork's alone, so the command goes there itself; whoever decides about it reads that, too. */
+/**
+ * A directory may be the fork's alone, so the command goes there itself; the process that decides about it reads that,
+ * too.
+ */
 function startedIn({ text, directory }: BesideCommand): string {
   return `cd -- '${directory.replaceAll("'", "'\\''")}' || exit 1\n${text}`;
 }
@@ -52,7 +55,10 @@ export function besideRequest(request: ExecRequest, command: BesideCommand, star
 
 type Caller = Pick<ExecRequest, 'cwd' | 'fork' | 'weakened' | 'approvalMilliseconds' | 'timeoutMilliseconds'>;
 
-/** With the tool's own grants, for nobody, and of its caller's the fork alone. `stdin` is a descriptor that holds its input. */
+/**
+ * With the tool's own grants, for no one, and of its caller's the fork alone. `stdin` is a descriptor that holds its
+ * input.
+ */
 export function toolRequest(
   { cwd, fork, approvalMilliseconds, weakened, ...request }: Caller,
   command: ToolCommand | (ServerCommand & { readonly timeoutMilliseconds?: undefined }),

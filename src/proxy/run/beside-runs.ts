@@ -29,7 +29,7 @@ function inputFile(directory: string, bytes: Buffer): number {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const descriptor = openSync(path, 'wx+', 0o600);
     unlinkSync(path);
-    // At a place, so that whoever reads begins at the start.
+    // At a place, so that anyone who reads begins at the start.
     for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at, bytes.length - at, at);
     return descriptor;
   } catch (error) {

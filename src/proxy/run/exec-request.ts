@@ -21,7 +21,7 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   readonly cwd: string;
   /** The fork it works on; without one, the one in use. */
   readonly fork?: string | undefined;
-  /** The agent it runs for; without one, for nobody: this directory and nothing more. */
+  /** The agent it runs for; without one, for no one: this directory and nothing more. */
   readonly agent?: string | undefined;
   /** Paths to show beyond that, as written; directories to write are part of the fork. */
   readonly reads?: readonly string[];
@@ -58,7 +58,10 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   readonly quota?: Quota;
   /** Defaults of the project that are in this request already: the digest of their file, or null, and what was left out. */
   readonly projectDefaults?: { readonly digest: string | null; readonly warnings: readonly string[] } | undefined;
-  /** Who it is inside; without one, the workspace's owner. What it makes is the owner's outside, whoever it is inside. */
+  /**
+   * Who it is inside; without one, the workspace's owner. What it makes is the owner's outside, no matter who it is
+   * inside.
+   */
   readonly user?: AskedUser | undefined;
   readonly environmentAdditions: readonly string[];
   /** A directory that stands for the person's home; without it the fork has one of its own. */
@@ -71,7 +74,7 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   readonly keepsNoOutput?: boolean | undefined;
   /** Told of output as it comes, where it is captured. */
   readonly onOutput?: OutputListener | undefined;
-  /** Until nobody else is at work on the fork. */
+  /** Until no one else is at work on the fork. */
   readonly wait: boolean;
   /** EBUSY where somebody is, instead of joining them. */
   readonly alone?: boolean | undefined;

@@ -24,7 +24,7 @@ export type ApartRequest = Omit<ExecRequest, 'cwd' | 'wait' | 'onProgress'> & {
   readonly home: string;
 };
 
-/** A directory of the store, which no jail shows: whoever works there sees none of it. */
+/** A directory of the store, which no jail shows: the process that works there sees none of it. */
 export function nowhere({ store, uid, gid }: Host): Place {
   const directory = storePaths(store.directory).nowhere;
   try {

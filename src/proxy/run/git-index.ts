@@ -1,7 +1,7 @@
 /**
- * Git remembers inode and change time of every file. In a fork both are new, so the first `git status` would hash the whole
- * tree and write the index: slow, and a change nobody made. So the index is refreshed once, inside a jail since the
- * repository's configuration can name programs, and kept as a layer of the trunk.
+ * Git remembers inode and change time of every file. In a fork both are new, so the first `git status` would hash the
+ * whole tree and write the index: slow, and a change no one made. So the index is refreshed once, inside a jail since
+ * the repository's configuration can name programs, and kept as a layer of the trunk.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,10 @@ import { overlayOf } from './fork-mounts.js';
 import { viewOf } from './view.js';
 
 const index = '.git/index';
-/** The system's git and nobody else's, and no program that the repository's configuration names where git can be told so. */
+/**
+ * The system's git and no one else's, and no program that the repository's configuration names where git can be told
+ * so.
+ */
 const command = ['/usr/bin/git', '-c', 'core.fsmonitor=false', 'update-index', '-q', '--refresh'];
 
 /** A tree that takes longer is refreshed by the first `git status` instead. */
@@ -57,7 +60,7 @@ export async function refreshGitIndex(
   const view = viewOf({
     host,
     place: here,
-    // Nobody's agent: it is ours, and needs the workspace alone.
+    // No one's agent: it is ours, and needs the workspace alone.
     resolved: await resolveAuthority(host, { place: here }),
     mounts: { base: paths.directory, overlays: [overlay], home: prepareHome(fork) },
     argv: command,

@@ -3,7 +3,7 @@
 import { isThere, type Worker } from '../../vault/store/worker-file.js';
 import type { Change } from '../../vault/tree/tree.js';
 
-/** More is asked of nobody: each is as good as the others. */
+/** More is asked of no one: each is as good as the others. */
 const mostHolders = 16;
 
 /** Owners of jails that have a root mounted; the first that still has it gives it. */
@@ -14,8 +14,8 @@ export function holdersOf(others: readonly Worker[], root: string): readonly num
 }
 
 /**
- * Whether somebody is about to mount one of the roots, or has just ended: then it is neither to be cloned nor to be mounted, and
- * it takes a moment until it is one of the two.
+ * Whether somebody is about to mount one of the roots, or has just ended: then it is neither to be cloned nor to be
+ * mounted, and it takes a short time until it is one of the two.
  */
 export function isUnsettled(others: readonly Worker[], roots: readonly string[], lives = isThere): boolean {
   return roots.some((root) => {

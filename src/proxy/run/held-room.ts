@@ -1,7 +1,7 @@
 /**
- * What a fork takes beyond what a walk of it finds: files that were deleted and are still held by what runs inside. What the jail
- * cannot measure of them is taken to be all that their filesystem has grown by and nobody accounts for: that may be others'
- * writing, but only where something is hidden is it looked at.
+ * What a fork takes beyond what a walk of it finds: files that were deleted and are still held by what runs inside.
+ * What the jail cannot measure of them is taken to be all that their filesystem has grown by and no one accounts for:
+ * that may be others' writing, but only where something is hidden is it looked at.
  */
 import { statfsSync } from 'node:fs';
 import type { HeldFiles } from '../../jail/report.js';

@@ -1,6 +1,7 @@
 /**
- * A run whose owner was killed has a beginning in the record and no end. Whoever opens its fork next gives it one: that it was
- * interrupted, and what it had changed by then, which is still its own since nothing has been frozen after it.
+ * A run whose owner was killed has a beginning in the record and no end. The process that opens its fork next gives it
+ * one: that it was interrupted, and what it had changed by then, which is still its own since nothing has been frozen
+ * after it.
  *
  * The fork is locked. What others at work changed meanwhile is among it. Once only: the record itself is asked whether it has an end.
  */

@@ -27,8 +27,8 @@ export interface Ready extends Synced {
 }
 
 /**
- * The trunk's layers of directories that the fork has not used yet. They come to its own, below nothing that is mounted; where
- * they hold edits of other directories too, those would change under whoever has them mounted.
+ * The trunk's layers of directories that the fork has not used yet. They come to its own, below nothing that is
+ * mounted; where they hold edits of other directories too, those would change under the process that has them mounted.
  */
 function layersOfNew(fork: OpenFork, keys: readonly string[]): readonly string[] {
   const { meta, paths, vault } = fork;
@@ -50,7 +50,10 @@ function namedBeside(meta: ForkMeta, checkpoint: number | null, command: string)
   return { ...meta, checkpoints };
 }
 
-/** A mount shows the fork's files as one user's: where an agent has a uid of its own, whoever joins must be that agent. */
+/**
+ * A mount shows the fork's files as one user's: where an agent has a uid of its own, the process that joins must be
+ * that agent.
+ */
 export function refuseOtherOwners({ others, vault }: OpenFork, owners: string): void {
   const different = others.filter((other) => other.owners !== owners);
   if (different.length === 0) return;

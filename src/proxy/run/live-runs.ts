@@ -1,6 +1,7 @@
 /**
- * Runs on a directory itself that are under way: no fork tells of them, so each has a file in STORE/live, locked by its owner. A
- * file that is there and not locked is a run whose owner was killed; whoever runs something next says so in the record.
+ * Runs on a directory itself that are under way: no fork tells of them, so each has a file in STORE/live, locked by its
+ * owner. A file that is there and not locked is a run whose owner was killed; the process that runs something next says
+ * so in the record.
  */
 import {
   closeSync,
@@ -28,7 +29,7 @@ function placeOf({ store }: Whose): string {
   return storePaths(store.directory).liveRuns;
 }
 
-/** Whoever looks whether an owner lives has the lock for a moment. */
+/** Anyone who looks whether an owner lives has the lock briefly. */
 const momentMilliseconds = 1000;
 
 function lockOf({ lockLibrary }: Whose, milliseconds: number): FileLock {

@@ -1,4 +1,4 @@
-/** The plan `ctx exec` would execute here, for whoever wants to read it. Nothing is made, locked or run. */
+/** The plan `ctx exec` would execute here, for anyone who wants to read it. Nothing is made, locked or run. */
 import type { Plan } from '../../jail/operation.js';
 import { readForkMeta } from '../../vault/store/fork-meta.js';
 import { mainFork, rootKey, vaultId, vaultPaths, workspaceRoot } from '../../vault/store/layout.js';
@@ -20,7 +20,7 @@ export interface PlanRequest {
   readonly siblings: boolean;
 }
 
-/** The fork of a place as it stands, or as its first import will make it: to be looked at, not used. */
+/** The fork of a place as it is, or as its first import will make it: to be looked at, not used. */
 export function unusedFork(host: Host, place: Place, roots: readonly string[] = []): ForkMounts {
   const paths = vaultPaths(host.store.directory, vaultId(place.origin));
   const fork = paths.fork(readVaultMeta(paths.meta)?.current ?? mainFork);

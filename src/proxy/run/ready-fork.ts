@@ -1,4 +1,4 @@
-/** A fork that nobody else is at work on, made ready for a command. */
+/** A fork that no one else is at work on, made ready for a command. */
 import { saveCheckpoint } from '../../vault/forks/checkpoint.js';
 import { flattenDeltas, flattenTrunk } from '../../vault/forks/flatten.js';
 import { addRoots } from '../../vault/forks/roots.js';

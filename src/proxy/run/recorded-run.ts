@@ -118,7 +118,7 @@ export class RecordedRun {
     return begun;
   }
 
-  /** The command did not run, or nobody knows how it ended. */
+  /** The command did not run, or no one knows how it ended. */
   fail(error: unknown): void {
     this.#fail(error instanceof ErrnoError ? error.code : 'EIO');
   }

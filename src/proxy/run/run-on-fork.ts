@@ -56,7 +56,9 @@ export interface ForkTarget {
   readonly warnings: readonly string[];
   readonly keptJail?: string | undefined;
   readonly note: RunNote;
-  /** Asked after the run: other commands that were at work on the fork at the same time, and whether nobody is any more. */
+  /**
+   * Asked after the run: other commands that were at work on the fork at the same time, and whether no one is any more.
+   */
   beside(): Promise<Arrived & { readonly isStill: boolean }>;
   run(command: TargetCommand): Promise<JailRun>;
 }
@@ -138,7 +140,7 @@ export async function runOnFork(host: Host, request: ExecRequest, target: ForkTa
       ...[...fork.problems, ...synced.problems].map(describe),
       ...drift,
       ...unlistedNotes(seen.pending),
-      // Of use to whoever made a commit, and to nobody else.
+      // Of use to the one who made a commit, and to no other.
       ...(seen.changes.some(({ path }) => path.startsWith('.git/')) ? resolved.git.notes : []),
       ...waitingText(Math.max(synced.waiting?.length ?? 0, beside.waiting)),
       ...target.warnings,

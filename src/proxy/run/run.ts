@@ -92,7 +92,7 @@ export async function networkFor(request: NetworkRequest): Promise<JailNetwork |
   let over = false;
   return {
     onServer: (server) => {
-      // The end of a quick command may be known before its listener arrives: nobody would stop a proxy that is started then.
+      // The end of a quick command may be known before its listener arrives: no one would stop a proxy that is started then.
       if (over) return void server.close();
       proxy = startNetworkProxy({
         server,

@@ -1,4 +1,7 @@
-/** The server of a tool source, run for whoever calls its tools: decided and recorded as every command, in a jail of its own. */
+/**
+ * The server of a tool source, run for the callers of its tools: decided and recorded as every command, in a jail of
+ * its own.
+ */
 import { closeSync } from 'node:fs';
 import type { SharedPath } from '../../jail/plan.js';
 import { toolHome } from '../../vault/store/tool-home.js';

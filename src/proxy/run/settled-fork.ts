@@ -1,4 +1,4 @@
-/** A fork opened beside whoever is at work, when each of them has its mounts, or has let go of them. */
+/** A fork opened beside the commands at work, when each of them has its mounts, or has let go of them. */
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonic } from '../../base/clock.js';
@@ -22,7 +22,7 @@ function isGone(error: unknown): boolean {
 /** Opens the fork beside others; `look` says whether the person's directory is looked at on the way, which starts a process. */
 export type Opening = (look: boolean) => Promise<OpenFork>;
 
-/** Those who end need a moment each, and the fork's lock for it: others keep away from it meanwhile. */
+/** Those who end need a short time each, and the fork's lock for it: others keep away from it meanwhile. */
 async function whenSettled(roots: readonly string[], { tree, place, vault }: OpenFork): Promise<void> {
   const until = monotonic() + joinPatienceMilliseconds;
   for (;;) {
@@ -54,7 +54,7 @@ async function openWhenSettled(roots: readonly string[], open: Opening): Promise
 
 const isFull = ({ others }: OpenFork) => others.length >= commandsAtWork;
 
-/** Whether somebody waits for room: whoever comes later waits behind. */
+/** Whether somebody waits for room: the process that comes later waits behind. */
 async function isQueued({ tree, place }: OpenFork): Promise<boolean> {
   if (!existsSync(place.queue)) return false;
   const descriptor = openSync(place.queue, 'r');

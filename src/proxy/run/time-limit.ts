@@ -19,7 +19,7 @@ export async function withTimeout(
   const warned = (milliseconds * limitWarningPercent) / 100;
   // Making the jail is our time, not the command's.
   void jail.started.then(() => {
-    // The end of a quick command may be known first: a clock that nobody stops would keep this process.
+    // The end of a quick command may be known first: a clock that no one stops would keep this process.
     if (over) return;
     warning = setTimeout(() => events.observe('wallTime', warned, milliseconds), warned);
     timer = setTimeout(() => {

@@ -1,7 +1,7 @@
 /**
- * From an Authority to what its jail shows. The surface and the mounts decide, and nothing beside them: so the jail agrees
- * with whoever asks the Authority. What the jail makes of its own (private home, /tmp, /dev, /proc, parts of /etc) stands
- * only where the Authority says nothing; docs/agreement.md lists the differences that follow.
+ * From an Authority to what its jail shows. The surface and the mounts decide, and nothing beside them: so the jail
+ * agrees with the process that asks the Authority. What the jail makes of its own (private home, /tmp, /dev, /proc,
+ * parts of /etc) is only where the Authority says nothing; docs/agreement.md lists the differences that follow.
  */
 import { lstatSync } from 'node:fs';
 import { posix } from 'node:path';
@@ -53,8 +53,8 @@ interface Parts {
 }
 
 /**
- * What was granted by name is that thing, not whatever stands at its path a moment later. The system and tools' own files are
- * written anew by updates, at any time and rightly.
+ * What was granted by name is that thing, not whatever is at its path shortly after. The system and tools' own files
+ * are written anew by updates, at any time and rightly.
  */
 function identityOf({ source, origin }: ViewEntry): { readonly identity?: string } {
   if (origin === 'systemReads' || origin === 'toolingPaths') return {};
@@ -66,7 +66,7 @@ function identityOf({ source, origin }: ViewEntry): { readonly identity?: string
   }
 }
 
-/** What stands in the workspace at its own path is the fork's: it is narrowed there, never shown from the host. */
+/** What is in the workspace at its own path is the fork's: it is narrowed there, never shown from the host. */
 function partsOf(view: View, roots: readonly string[]): Parts {
   const shared: SharedPath[] = [];
   const repeated: RepeatedPath[] = [];
@@ -136,7 +136,7 @@ function temporaryOf(view: View, source: string | undefined): SharedPath[] {
   return [{ source, target: '/tmp', access: 'read write', ofFork: true }];
 }
 
-/** Where nothing else stands, and nothing is hidden on purpose. */
+/** Where nothing else is, and nothing is hidden on purpose. */
 function worktreesOf(view: View, roots: readonly string[]): readonly SharedPath[] {
   const masked = view.maskedTargets();
   return linkedWorktrees(roots).filter(
@@ -201,7 +201,7 @@ export function viewOf(request: ViewRequest): EnforcedView {
       ],
       repeated,
       caches: cached.caches,
-      // Inside a mounted tree its own links stand.
+      // Inside a mounted tree its own links count.
       links: [...links.filter(({ path }) => view.covering(path) === undefined), ...objects.links],
       files: resolved.git.made,
       weakened: request.weakened,

@@ -1,7 +1,7 @@
 /**
- * Watches a command's limits while it runs. The kernel holds memory and processes, this process the time. Disk and inodes
- * nobody holds for us: the fork is looked at again and again, and when it is full the jail is ended. So a command can be
- * a moment's writing above its limit, never much more. What ended between two looks is judged by a last one.
+ * Watches a command's limits while it runs. The kernel holds memory and processes, this process the time. Disk and
+ * inodes no one holds for us: the fork is looked at again and again, and when it is full the jail is ended. So a
+ * command can be a little above its limit, never much more. What ended between two looks is judged by a last one.
  */
 import type { Quota } from '../../authority/quota.js';
 import { ErrnoError } from '../../base/errno.js';

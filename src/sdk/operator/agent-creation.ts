@@ -1,4 +1,4 @@
-/** What an agent may be, given who makes it: nobody gives away what they do not have. */
+/** What an agent may be, given who makes it: no one gives away what they do not have. */
 
 import type { Agent } from '../../authority/agent.js';
 import { coach } from '../../authority/refusal.js';

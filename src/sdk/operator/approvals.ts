@@ -16,7 +16,7 @@ import type { Host } from '../../proxy/host.js';
 export { terminalTurn } from '../../proxy/approval/terminal-turn.js';
 export type { ApprovalAnswer, ApprovalScope, ApprovalStatus, Asked, Spoken };
 
-/** One request, as it stands now. */
+/** One request, as it is now. */
 export interface Waiting extends Approval {
   readonly status: ApprovalStatus;
 }

@@ -27,7 +27,7 @@ export interface Harnessed {
   readonly options: WorkspaceOptions;
   /** Secrets lie over the home for this run: what is written there ends with it. */
   readonly homeEnds: boolean;
-  /** When it is not used any more: until then nobody makes a fresh home in place of this one. */
+  /** When it is not used any more: until then no one makes a fresh home in place of this one. */
   release(): Promise<void>;
 }
 
@@ -83,7 +83,7 @@ export class Profiles {
       fresh,
     });
     const isSet = ({ what }: Need) => environment[what] !== undefined && environment[what] !== '';
-    // What is not installed in that way is no news.
+    // What is not installed in that way is not news.
     const reads = needs.reads.map(({ what }) => what.replace(/^~(?=\/)/, source)).filter((each) => existsSync(each));
     const hosts = needs.hosts.map(({ what }) => withDefaultPort(what));
     const isOutside = ({ what }: Need) => outside.some(({ variable }) => variable === what);

@@ -1,6 +1,6 @@
 /**
- * Agents and tools, which are directories of small files: `ctx agent`, `ctx tool`. Nobody gives away what they do not have, and
- * each change is in the record before it happens.
+ * Agents and tools, which are directories of small files: `ctx agent`, `ctx tool`. No one gives away what they do not
+ * have, and each change is in the record before it happens.
  */
 import { parseObjectName } from '../../authority/name.js';
 import { ErrnoError } from '../../base/errno.js';
@@ -46,7 +46,7 @@ export interface NewObject {
   readonly directory?: string | undefined;
 }
 
-/** Where it stands: a tool that is in no tier has no directory. */
+/** Where it is: a tool that is in no tier has no directory. */
 type Standing = Pick<LocatedObject, 'kind' | 'name'> & {
   readonly tier: Tier | ToolWithoutFiles['tier'];
   readonly directory: string | null;
@@ -104,7 +104,7 @@ export class Objects {
       (each) => texts.get(each),
       (each) => `${file}#${each}`,
     );
-    const agent = agentFrom(name, '', wholeValues(read, `agent ${name}`)); // stands nowhere yet
+    const agent = agentFrom(name, '', wholeValues(read, `agent ${name}`)); // is nowhere yet
     await recordedRefusal(
       this.#host,
       () => this.#verb('new', name, { ...facts, files: recordedFiles(texts) }),

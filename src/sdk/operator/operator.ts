@@ -1,6 +1,7 @@
 /**
- * What a person governs agents with, for a program that acts for that person: the store's vaults, rules, approvals, agents and
- * tools, and the record. It stands apart from the workspace, which a program may hand to a model; this it must not.
+ * What a person governs agents with, for a program that acts for that person: the store's vaults, rules, approvals,
+ * agents and tools, and the record. It is apart from the workspace, which a program may hand to a model; this it must
+ * not.
  */
 import type { Host } from '../../proxy/host.js';
 import { KeptJails } from '../workspace/kept-jails.js';

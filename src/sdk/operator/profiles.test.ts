@@ -34,7 +34,7 @@ test('a key that stays outside is one of the profile, for one of its hosts, and 
 test('no sign-in, key or setting is given without leave', () => {
   for (const profile of builtInProfiles) {
     const { environment, copies } = needsOf(profile, false);
-    // By the file's own name: `.config` is where instructions stand, too.
+    // By the file's own name: `.config` is where instructions are, too.
     for (const { what } of [...environment, ...copies])
       assert.doesNotMatch(basename(what), /KEY|TOKEN|auth|cred|settings|config|\.json$/);
   }

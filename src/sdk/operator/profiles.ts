@@ -8,7 +8,7 @@ export interface Need {
   /** A host, a path, or the name of a variable. */
   readonly what: string;
   readonly why: string;
-  /** Whoever has it can act as the person: given only where the person says so. */
+  /** Anyone who has it can act as the person: given only where the person says so. */
   readonly secret?: true;
 }
 
@@ -41,7 +41,7 @@ export interface Profile {
   readonly keys?: readonly OutsideKey[] | undefined;
 }
 
-/** Keys stand in settings often enough: in the environment they set, or in those of MCP servers. */
+/** Keys are in settings often enough: in the environment they set, or in those of MCP servers. */
 const settings = 'your settings, which may hold keys';
 const updates = 'the program is shown read-only: it cannot replace itself';
 const key = 'your key, if you use one';
@@ -97,7 +97,7 @@ export const builtInProfiles: readonly Profile[] = [
   {
     name: 'codex',
     summary: 'OpenAI Codex CLI',
-    // Its own sandbox takes namespaces, which nobody has in here: without this every command of its own would fail.
+    // Its own sandbox takes namespaces, which no one has in here: without this every command of its own would fail.
     command: ['codex', '-c', 'sandbox_mode="danger-full-access"'],
     hosts: [
       { what: 'api.openai.com', why: 'the model, with a key' },
@@ -183,7 +183,7 @@ export const builtInProfiles: readonly Profile[] = [
   },
 ];
 
-/** What a profile asks of one run. Without leave no secret is among it. */
+/** What a profile asks of one run. Without approval no secret is among it. */
 export function needsOf(
   profile: Profile,
   credentials: boolean,

@@ -1,6 +1,6 @@
 /**
- * The record of everything that happened here, for whoever asks: `ctx audit`, `ctx blame`. Reading changes nothing; what proves
- * the record (seals, keys, the verifier) is loaded when it is asked for.
+ * The record of everything that happened here, for anyone who asks: `ctx audit`, `ctx blame`. Reading changes nothing;
+ * what proves the record (seals, keys, the verifier) is loaded when it is asked for.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { genesisHead } from '../../audit/format.js';
@@ -49,7 +49,7 @@ export class AuditRecord {
     this.#options = options;
   }
 
-  /** Where it stands. */
+  /** Where it is. */
   get directory(): string {
     return this.#options.directory ?? this.#host.audit.record;
   }

@@ -40,7 +40,7 @@ export class Rules {
   }
 
   async add({ action, match, agent, withoutAgent = false }: NewRule): Promise<Rule> {
-    // A rule for an agent that does not exist would wait for whoever takes its name.
+    // A rule for an agent that does not exist would wait for the process that takes its name.
     if (agent !== undefined) await this.#host.agents(agent);
     const rule = makeRule(action, agent ?? (withoutAgent ? '-' : '*'), match);
     const facts = { action, agent: rule.agent, match: matchText(rule.match) };

@@ -85,7 +85,7 @@ function runsOf(server: ServerConfig): string {
   return server.kind === 'http' ? server.url : [server.command, ...server.args].join(' ');
 }
 
-/** What a server by HTTP needs is where it is: it is granted like everything else, by whoever adds it. */
+/** What a server by HTTP needs is where it is: it is granted like everything else, by the person who adds it. */
 function refuseUngranted(server: ServerConfig, cap: readonly ToolCapability[], file: string): void {
   if (server.kind !== 'http') return;
   const { protocol, hostname, port } = new URL(server.url);

@@ -30,7 +30,7 @@ export type { LimitChanges, LimitedVault, MadeVault, StoreFormat, VaultSummary }
 export interface NewVault {
   readonly name?: string | undefined;
   readonly limits?: LimitChanges | undefined;
-  /** Let the forks stand on the directory itself, which is too large to copy. */
+  /** Let the forks be on the directory itself, which is too large to copy. */
   readonly uncopied?: boolean | undefined;
   /** EINVAL where the directory is only a part of a workspace, which would be imported as a whole. */
   readonly exactly?: boolean | undefined;
@@ -72,7 +72,7 @@ export class Vaults {
     return limitVault(this.#host, this.find(wanted).id, changes);
   }
 
-  /** The directories that stand at its paths now are the right ones, although they are others than before. */
+  /** The directories that are at its paths now are the right ones, although they are others than before. */
   confirm(wanted?: string): Promise<void> {
     return confirmRoots(this.#host, this.find(wanted).id);
   }

@@ -29,7 +29,7 @@ export interface Mounting extends TreePlace {
 
 export interface JailMounting extends Omit<JailMount, 'open'>, Pick<TreePlace, 'lockLibrary'> {}
 
-/** EINVAL where the text is no tree. */
+/** EINVAL where the text is not a tree. */
 export function checkTreeText(place: Pick<TreePlace, 'specification' | 'directory'>): void {
   planOf(place.specification, place.directory);
 }

@@ -6,7 +6,7 @@ import { deleteSnapshot, editsOf, listSnapshots } from '../../vfs/engines/chunke
 export interface Settling {
   /** The snapshot that was taken first. */
   readonly before: string;
-  /** Whether there is anything to undo: one that nobody needs goes at once. */
+  /** Whether there is anything to undo: one that no one needs goes at once. */
   readonly isChanged: boolean;
   /** Path of `flock.node`. */
   readonly lockLibrary: string;

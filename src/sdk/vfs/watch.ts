@@ -12,7 +12,7 @@ export interface VfsWatchEvent {
   readonly filename: string;
 }
 
-/** Events that nobody has taken yet; what is beyond is dropped, as the kernel does. */
+/** Events that no one has taken yet; what is beyond is dropped, as the kernel does. */
 const mostWaiting = 16_384;
 
 export async function* watched(

@@ -2,7 +2,7 @@
 import { ErrnoError } from '../../base/errno.js';
 
 export interface Edit {
-  /** What stands there now, exactly; more than once only with `all`. */
+  /** What is there now, exactly; more than once only with `all`. */
   readonly before: string;
   readonly after: string;
   readonly all?: boolean | undefined;

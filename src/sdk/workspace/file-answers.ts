@@ -27,7 +27,7 @@ export interface SearchOptions {
   readonly include?: string | undefined;
 }
 
-/** A path that no program takes for an option, and that the kernel resolves as it stands. */
+/** A path that no program takes for an option, and that the kernel resolves as it is. */
 export function operand(path: string): string {
   if (path === '' || path.includes('\0')) {
     throw new ErrnoError('EINVAL', {
@@ -121,7 +121,7 @@ const messages: readonly (readonly [string, ErrnoCode])[] = [
   ['Permission denied', 'EACCES'],
   ['Is a directory', 'EISDIR'],
   ['Not a directory', 'ENOTDIR'],
-  // `mkdir -p` says so where what stands above is no directory.
+  // `mkdir -p` says so where what is above is not a directory.
   ['File exists', 'ENOTDIR'],
   ['Read-only file system', 'EROFS'],
   ['No space left on device', 'ENOSPC'],

@@ -1,7 +1,7 @@
 /**
- * The fork of a directory, and what a person does with it: look, keep, take back, forget, go to other checkpoints, make others.
- * Every method is what the verb of its name calls, so both lock, record and refuse alike. What a method needs is loaded when
- * it is called: whoever asks for the status does not pay for the rest.
+ * The fork of a directory, and what a person does with it: look, keep, take back, forget, go to other checkpoints, make
+ * others. Every method is what the verb of its name calls, so both lock, record and refuse alike. What a method needs
+ * is loaded when it is called: the process that asks for the status does not pay for the rest.
  */
 import { resolve } from 'node:path';
 import { type Host, type Place, placeOf } from '../../proxy/host.js';
@@ -62,7 +62,7 @@ export interface DiffOptions extends ChangeOptions {
 export interface Diff extends ForkStatus {
   /** A unified diff. */
   readonly text: string;
-  /** Changes that are not in the text: there are too many, or they are git's own bookkeeping and nobody named it. */
+  /** Changes that are not in the text: there are too many, or they are git's own bookkeeping and no one named it. */
   readonly left: number;
   readonly repository: number;
 }
@@ -83,7 +83,7 @@ function told(onProgress: OnProgress | undefined): Pick<ApplyRequest, 'onPlan' |
       try {
         onProgress(done, of);
       } catch {
-        fails = true; // Half of the changes are written: whoever only looks on must not end it here.
+        fails = true; // Half of the changes are written: the process that only looks on must not end it here.
       }
     },
   };
@@ -248,7 +248,7 @@ export class Fork {
     return this.inTurn(async () => (await historyVerbs()).createFork(this.#host, this.directory, name, from));
   }
 
-  /** Whoever names no fork of this directory means that one from here on. */
+  /** Anyone who names no fork of this directory means that one from here on. */
   useFork(name: string): Promise<void> {
     return this.inTurn(async () => (await historyVerbs()).useFork(this.#host, this.directory, name));
   }

@@ -73,7 +73,7 @@ export interface WhyPath {
   readonly verdict: Verdict;
   /** The grant that decides. */
   readonly source: string;
-  /** What stands behind it on the host; null where nothing does. */
+  /** What is behind it on the host; null where nothing does. */
   readonly host: string | null;
   /** What each layer says of it. */
   readonly layers: readonly ExplainedLayer[];
@@ -150,7 +150,7 @@ export async function whyPath(
   return { path, verdict, source, host: behind, layers, digest };
 }
 
-/** A name that cannot be looked up now is judged by its name: whoever connects finds the same. */
+/** A name that cannot be looked up now is judged by its name: the process that connects finds the same. */
 async function addressesOf({ host }: HostPort): Promise<readonly string[]> {
   const literal = literalAddress(host);
   if (literal !== undefined) return [literal];

@@ -52,7 +52,7 @@ export class Workspace extends Fork {
   readonly #edits = new Turns();
   /** The jail for files and for `run`, from its first use on. */
   #kept: Promise<WorkspaceJail> | undefined;
-  /** From when it is made: whoever closes the workspace waits for nothing else before it ends. */
+  /** From when it is made: the process that closes the workspace waits for nothing else before it ends. */
   #made: WorkspaceJail | undefined;
   readonly #closing = new AbortController();
 

@@ -104,8 +104,8 @@ function quoted(word: string): string {
 }
 
 /**
- * By grep, in a jail beside the caller's: an expression that somebody else wrote may take for ever, and whoever serves a view must not.
- * What is found is counted in lines.
+ * By grep, in a jail beside the caller's: an expression that somebody else wrote may take for ever, and the process
+ * that serves a view must not. What is found is counted in lines.
  */
 const search: ToolRun = async (call) => {
   const at = beneath(call, textOf(call, 'path') || '.');

@@ -1,7 +1,7 @@
 /**
- * JSON-RPC with a server that nobody trusts, over its stdin and stdout: requests by their numbers, each with a time limit; what it asks is
- * refused, `ping` apart; what it says without being asked is counted. Whatever it does wrong ends the conversation, once and with
- * one reason, for everybody who waits.
+ * JSON-RPC with a server that no one trusts, over its stdin and stdout: requests by their numbers, each with a time
+ * limit; what it asks is refused, `ping` apart; what it says without being asked is counted. Whatever it does wrong
+ * ends the conversation, once and with one reason, for everybody who waits.
  */
 import { ErrnoError } from '../../base/errno.js';
 import { sourceMessageBytes, sourceUnaskedBytes } from '../../base/limits/objects.js';
@@ -92,7 +92,7 @@ export class Conversation {
   #line(line: Buffer): void {
     const text = line.toString('utf8').trim();
     if (text === '') return;
-    // Before its first answer a server may greet whoever reads its output.
+    // Before its first answer a server may greet anyone who reads its output.
     if (!this.#hasAnswered && !/^[[{]/.test(text)) return;
     let message: unknown;
     try {

@@ -1,7 +1,8 @@
 /**
- * Runs in the jail of a source whose server is reached by HTTP: lines of JSON on stdin and stdout on one side, the streamable HTTP of the
- * protocol on the other, by the jail's proxy. So whoever answers there is read inside, and what the jail is granted is all it can reach.
- * A bundle of its own (`dist/cli/bridge.cjs`), which imports nothing of ours; its configuration is put before it.
+ * Runs in the jail of a source whose server is reached by HTTP: lines of JSON on stdin and stdout on one side, the
+ * streamable HTTP of the protocol on the other, by the jail's proxy. So the process that answers there is read inside,
+ * and what the jail is granted is all it can reach. A bundle of its own (`dist/cli/bridge.cjs`), which imports nothing
+ * of ours; its configuration is put before it.
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';

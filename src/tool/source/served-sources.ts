@@ -115,7 +115,7 @@ export class ServedSources implements SourceStates {
     return (this.#events.get(name) ?? []).map((event) => `${event}\n`).join('');
   }
 
-  /** The record is what counts; this is for whoever looks. */
+  /** The record is what counts; this is for anyone who looks. */
   noted(name: string, status: 'ok' | 'failed'): void {
     const { agent, now } = this.#request;
     const event = { ts: now().toISOString(), type: 'tool.call', agent: agent ?? null, object: `tool/${name}`, status };

@@ -1,6 +1,6 @@
 /**
- * One server of a source while it runs: in a jail of its own, by its stdin and stdout. It is started here and ends here; if it dies, all
- * who wait for it are told one error, and whoever asks next starts another.
+ * One server of a source while it runs: in a jail of its own, by its stdin and stdout. It is started here and ends
+ * here; if it dies, all who wait for it are told one error, and the process that asks next starts another.
  */
 import { chmodSync, closeSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -103,7 +103,7 @@ export class RunningServer {
       let identity: string;
       try {
         writeFileSync(path, startText(server, grants), { mode: 0o700 });
-        // Root's servers are other users on the host; nobody else gets this far, since the store is its person's.
+        // Root's servers are other users on the host; no one else gets this far, since the store is its person's.
         chmodSync(path, 0o755);
         chmodSync(directory, 0o755);
         const { dev, ino } = statSync(path, { bigint: true });

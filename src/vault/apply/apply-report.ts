@@ -7,7 +7,7 @@ export interface ApplyReport {
   readonly changes: readonly Change[];
   readonly steps: readonly Step[];
   readonly conflicts: readonly string[];
-  /** Conflicts that stood in the way. */
+  /** Conflicts that were in the way. */
   readonly undecided: readonly string[];
   /** Changes by which the fork could act outside later; written only when allowed. */
   readonly sensitive: readonly Sensitive[];
@@ -20,7 +20,7 @@ export interface ApplyReport {
   readonly complete: boolean;
   /** Paths that were asked for and have no change. */
   readonly unmatched: readonly string[];
-  /** False when conflicts stood in the way, or it was a dry run; then nothing was written but `written`. */
+  /** False when conflicts were in the way, or it was a dry run; then nothing was written but `written`. */
   readonly done: boolean;
   /** Steps that were done although others met a save of the person's, which is among the undecided then. */
   readonly written: readonly Step[];

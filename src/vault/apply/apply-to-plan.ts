@@ -1,4 +1,4 @@
-/** What stands in the way where a fork's changes are written onto a directory that the fork is not of. Pure. */
+/** What is in the way where a fork's changes are written onto a directory that the fork is not of. Pure. */
 import { addParents, belowAny } from '../tree/clashing.js';
 import { endsDirectory } from '../tree/staying.js';
 import type { Change, EntryType, Problem, Step } from '../tree/tree.js';

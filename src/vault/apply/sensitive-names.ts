@@ -12,7 +12,7 @@ const named = (why: string, ...names: readonly string[]): NameRule => ({
   pattern: new RegExp(`(^|/)(${names.join('|')})$`, 'is'),
   why,
 });
-/** The name itself too: what is no directory there is a link to one, or stands in its place. */
+/** The name itself too: what is not a directory there is a link to one, or is in its place. */
 const below = (why: string, ...names: readonly string[]): NameRule => ({
   pattern: new RegExp(`(^|/)(${names.join('|')})(/|$)`, 'is'),
   why,

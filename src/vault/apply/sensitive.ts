@@ -20,7 +20,7 @@ const runKeys = [
   'gypfile',
 ];
 
-/** Undefined where it cannot be told. */
+/** Undefined where it cannot be known. */
 function runBy(text: string): string | undefined {
   try {
     const value = JSON.parse(text) as Readonly<Record<string, unknown>> | null;

@@ -25,8 +25,8 @@ function startsWith(list: readonly string[], start: readonly string[]): boolean 
 }
 
 /**
- * Since a moment of this fork: what the deltas above it changed. Where they have been merged since then, the two stacks are
- * compared in full, and edits of the person between the two show as well.
+ * Since a checkpoint of this fork: what the deltas above it changed. Where they have been merged since then, the two
+ * stacks are compared in full, and edits of the person between the two show as well.
  */
 function sidesSince({ meta }: OpenFork, since: Stack): Sides {
   if (startsWith(meta.deltas, since.deltas)) {
@@ -46,7 +46,7 @@ function liveSides({ meta }: OpenFork): Sides {
   return { uppers: [meta.live], lowers: [...meta.base, ...meta.deltas], whole: false };
 }
 
-/** A root that came after the moment is held against the trunk: how it was then, nobody knows. */
+/** A root that came after the checkpoint is held against the trunk: how it was then, no one knows. */
 function sidesOfRoot(fork: OpenFork, sides: Sides, key: string): Sides {
   return sides.whole && treesOf(fork.paths, sides.lowers, key).length === 0 ? allSides(fork) : sides;
 }
@@ -88,12 +88,14 @@ export function shownChanges({ vault }: OpenFork, changes: RootChanges): readonl
   );
 }
 
-/** Every difference between the fork and the trunk it stands on; or since a moment of the fork. */
+/** Every difference between the fork and the trunk it is on; or since a checkpoint of the fork. */
 export async function forkChangesByRoot(fork: OpenFork, since?: Stack, part: Part = {}): Promise<RootChanges> {
   return changesOf(fork, since === undefined ? allSides(fork) : sidesSince(fork, since), part);
 }
 
-/** An index of git's that was only written again, because somebody looked at the repository, is no change to people. */
+/**
+ * An index of git's that was only written again, because somebody looked at the repository, is not a change to people.
+ */
 async function withoutRefreshed(fork: OpenFork, found: RootChanges): Promise<RootChanges> {
   const { base, deltas, live } = fork.meta;
   const left = [...found].map(async ([key, list]): Promise<readonly [string, readonly Change[]]> => {
@@ -152,7 +154,7 @@ export async function liveChanges(fork: OpenFork): Promise<readonly Change[]> {
 /** A path that one command made, changed, deleted, or put back as the person has it. */
 export type CommandChange = Change | (Omit<Change, 'kind'> & { readonly kind: 'restored' });
 
-/** What was done since a moment, told with what is different from the trunk after it. Pure. */
+/** What was done since a checkpoint, with what is different from the trunk after it. Pure. */
 export function commandChanges(done: readonly Change[], pending: readonly Change[]): readonly CommandChange[] {
   const different = new Set(pending.map(({ path }) => path));
   // What is not listed is no less different.

@@ -146,7 +146,7 @@ export async function stackOfCheckpoint(
   const layer = makeLayer(paths, { fork: fork.name });
   for (const [key, list] of applied) {
     const from = treesOf(paths, [...to.base, ...to.deltas], key);
-    // A root that came later: how it was then, nobody knows.
+    // A root that came later: how it was then, no one knows.
     if (from.length === 0) continue;
     const over = treesOf(paths, [...stack.base, ...stack.deltas], key);
     // What the person has put into a directory of the fork's is theirs: it was not there then, and is none to be deleted.
@@ -158,8 +158,8 @@ export async function stackOfCheckpoint(
 }
 
 /**
- * Back to a checkpoint. What the person edited since then stays edited: their directory is theirs. Where the fork stands now is
- * kept as an undone checkpoint, so that the rollback can be undone by its number.
+ * Back to a checkpoint. What the person edited since then stays edited: their directory is theirs. Where the fork is
+ * now is kept as an undone checkpoint, so that the rollback can be undone by its number.
  */
 export async function rollBackFork(fork: OpenFork, to: Checkpoint): Promise<OpenFork> {
   const saved = saveCheckpoint(fork, { automatic: true, reason: `rollback to ${to.name ?? to.id}` });
@@ -180,7 +180,7 @@ export async function rollBackFork(fork: OpenFork, to: Checkpoint): Promise<Open
   return withMeta(saved.fork, after, { durable: false });
 }
 
-/** Of the command after a checkpoint, or of nobody any more. With the fork's lock held. */
+/** Of the command after a checkpoint, or of no one any more. With the fork's lock held. */
 export function noteTrees(fork: OpenFork, id: number, trees: readonly CheckpointTree[]): OpenFork {
   const meta = readForkMeta(fork.place.directory) ?? fork.meta;
   const checkpoints = meta.checkpoints.map(({ trees: known = [], ...each }) => {

@@ -1,6 +1,6 @@
 /**
- * Changes as a unified diff, in the form `git apply` takes. Pure. Every change has a line: what is no text, too large to be compared,
- * or of a kind that git does not know is said in words, with sizes and digests.
+ * Changes as a unified diff, in the form `git apply` takes. Pure. Every change has a line: what is not text, too large
+ * to be compared, or of a kind that git does not know is said in words, with sizes and digests.
  */
 import { diffedLines } from '../../base/limits/store.js';
 import { decodePath, encodePath } from '../../base/path-bytes.js';

@@ -1,7 +1,7 @@
 /**
- * Many layers as few: every cold lookup asks each layer. Small layers are merged, large ones left alone until what lies on
- * them has grown to their size, so that the work stays in proportion to what was written. Checkpoints keep the layers of
- * their own moment.
+ * Many layers as few: every cold lookup asks each layer. Small layers are merged, large ones left alone until what lies
+ * on them has grown to their size, so that the work stays in proportion to what was written. Checkpoints keep their own
+ * layers.
  */
 
 import { currentBoot } from '../../base/boot.js';
@@ -69,7 +69,7 @@ export async function flattenDeltas(fork: OpenFork, all = false): Promise<OpenFo
     const merged = await mergeLayers(fork, deltas.slice(-count), [...fork.meta.base, ...kept], { fork: fork.name });
     return withMeta(fork, restacked(fork.meta, { ...fork.meta, deltas: [...kept, merged] }), { durable: false });
   } catch (error) {
-    // A merge that failed halfway (a full disk) left a layer that nobody names: the fork goes on as it is, while that can be mounted.
+    // A merge that failed halfway (a full disk) left a layer that no one names: the fork goes on as it is, while that can be mounted.
     if (all || !(error instanceof ErrnoError) || deltas.length > layersWithoutMerge) throw error;
     return fork;
   }
@@ -84,7 +84,7 @@ export async function flattenTrunk(access: VaultAccess, all = false): Promise<vo
   await withVaultLock(access.tree, access.paths.lock, 'ctx flatten', async () => {
     const vault = readVaultMeta(access.paths.meta);
     if (vault === undefined) return;
-    // The import is the largest by far, and stays; whoever asks for all of it gets one layer.
+    // The import is the largest by far, and stays; the process that asks for all of it gets one layer.
     const count = all ? vault.trunk.length : vault.trunk.length - 1;
     if (count < 2) return;
     const kept = vault.trunk.slice(0, vault.trunk.length - count);

@@ -73,7 +73,7 @@ interface Origin extends Stack {
   readonly problems: readonly Problem[];
 }
 
-/** A fork that somebody is using right now: its live layer is copied as it stands, since a mount is writing to it. */
+/** A fork that somebody is using right now: its live layer is copied as it is, since a mount is writing to it. */
 async function copyOfLive(access: VaultAccess, meta: ForkMeta, child: string): Promise<[Stack, readonly Problem[]]> {
   const { paths, tree } = access;
   const layer = makeLayer(paths, { fork: child });
@@ -182,7 +182,7 @@ export function useFork(access: VaultAccess, name: string): Promise<void> {
   });
 }
 
-/** The name goes at once; its layers go with the next `collectGarbage`, unless other forks stand on them. */
+/** The name goes at once; its layers go with the next `collectGarbage`, unless other forks are on them. */
 export async function deleteFork(access: VaultAccess, name: string): Promise<void> {
   const { paths, tree, store } = access;
   if (name === mainFork) {

@@ -1,6 +1,7 @@
 /**
- * Git's bookkeeping: what a commit or a fetch writes, and nobody reads as text. Whatever else stands in `.git` is shown like
- * any file, known or not: hooks, configuration, rules and attributes say what git does the next time the person uses it.
+ * Git's bookkeeping: what a commit or a fetch writes, and no one reads as text. Whatever else is in `.git` is shown
+ * like any file, known or not: hooks, configuration, rules and attributes say what git does the next time the person
+ * uses it.
  */
 import { encodePath } from '../../base/path-bytes.js';
 import { type Part, partOf } from '../git/git-parts.js';

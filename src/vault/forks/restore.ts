@@ -7,7 +7,7 @@ import { type OpenFork, withMeta } from '../vault.js';
 import { saveCheckpoint, stackOfCheckpoint } from './checkpoint.js';
 import { atOrBelow, makePathLayer } from './path-layer.js';
 
-/** The paths as the fork's changes name them. What stands now is kept as a checkpoint. */
+/** The paths as the fork's changes name them. What is now is kept as a checkpoint. */
 export async function restorePaths(fork: OpenFork, to: Checkpoint, shown: readonly string[]): Promise<OpenFork> {
   const { paths } = fork;
   refuseForeign(fork.vault.roots, shown, 'roll back');
@@ -22,7 +22,7 @@ export async function restorePaths(fork: OpenFork, to: Checkpoint, shown: readon
     if (found === undefined) continue;
     byRoot.set(found[0], [...(byRoot.get(found[0]) ?? []), found[1]]);
   }
-  // On the trunk that the fork stands on: what the person edited since is theirs, and what they edit now waits.
+  // On the trunk that the fork is on: what the person edited since is theirs, and what they edit now waits.
   const [then] = await stackOfCheckpoint(saved.fork, to, { ...vault, trunk: meta.base, position: meta.position });
   const layer = makeLayer(paths, { fork: fork.name });
   for (const [key, list] of byRoot) {

@@ -18,14 +18,14 @@ import { layerDigest } from '../store/layer-digest.js';
 import type { OpenFork } from '../vault.js';
 
 const fileName = 'digest';
-/** In the place of a digest, so that nobody tries again. */
+/** In the place of a digest, so that no one tries again. */
 const tooLarge = 'large';
 
 /** By file: what was read once stays so, since a layer that has a digest never changes. */
 const readDigests = new Map<string, string>();
 const mostReadDigests = 10_000;
 
-/** Of a layer that nobody writes any more; `tooLarge`, or undefined where nobody asked yet. */
+/** Of a layer that no one writes any more; `tooLarge`, or undefined where no one asked yet. */
 function keptDigest({ paths }: OpenFork, layer: string): string | undefined {
   const path = paths.tree(layer, fileName);
   const known = readDigests.get(path);
@@ -59,21 +59,21 @@ async function stateOf(fork: OpenFork, layers: readonly string[], most: number):
       state = blake3.hex(Buffer.from(`${state}${digest}`, 'hex'));
     }
   } catch (error) {
-    // What cannot be told is said to be unknown: a tree of an agent's making keeps nobody from working.
+    // What cannot be known is said to be unknown: a tree of an agent's making keeps no one from working.
     if (error instanceof ErrnoError) return null;
     throw error;
   }
   return state;
 }
 
-/** Before a command: of everything frozen. Null where it cannot be told. */
+/** Before a command: of everything frozen. Null where it cannot be known. */
 export function stateBefore(fork: OpenFork): Promise<string | null> {
   return stateOf(fork, fork.meta.deltas, stateDigestMostBytes);
 }
 
 /**
- * After a command, whose layer nobody writes any more: the next one freezes it before anything else. Null where the command
- * wrote so much that its report would wait; then the next command's `stateBefore` has it.
+ * After a command, whose layer no one writes any more: the next one freezes it before anything else. Null where the
+ * command wrote so much that its report would wait; then the next command's `stateBefore` has it.
  */
 export function stateAfter(fork: OpenFork, touched = isLiveTouched(fork)): Promise<string | null> {
   const { deltas, live } = fork.meta;

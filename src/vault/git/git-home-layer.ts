@@ -79,7 +79,10 @@ export async function makeHomeLayer(fork: OpenFork, { layer, key, files }: HomeL
   return wanted;
 }
 
-/** Root's layers carry the owners of the jail, which are shifted: what is made there is of whoever has the directory it is in. */
+/**
+ * Root's layers carry the owners of the jail, which are shifted: what is made there is of the process that has the
+ * directory it is in.
+ */
 function ownerIn(root: string, present: readonly string[], shift: number) {
   if (process.geteuid?.() !== 0) return undefined;
   const deepest = present.at(-1);

@@ -64,7 +64,7 @@ export function markOfName(name: string): number {
   return markOf(length, name.charCodeAt(middleOf(length)) || 0, name.charCodeAt(lateOf(length)) || 0);
 }
 
-/** Entries of versions 2 and 3, where they stand. */
+/** Entries of versions 2 and 3, where they are. */
 export class IndexFile {
   readonly bytes: Buffer;
   readonly extensions: readonly Extension[];
@@ -197,7 +197,10 @@ function entryEnd(bytes: Buffer, start: number, end: number, idBytes: number, ve
   return next > end ? undefined : next;
 }
 
-/** A part of it is in another file, or a directory stands for what is in it: nothing that can be told from these bytes alone. */
+/**
+ * A part of it is in another file, or a directory stands for what is in it: nothing that can be known from these bytes
+ * alone.
+ */
 const needed = new Set(['link', 'sdir']);
 
 export function parseIndex(file: Buffer): IndexFile | undefined {
@@ -248,7 +251,7 @@ function entryBytes(entry: IndexEntry): Buffer {
   return bytes;
 }
 
-/** A part of an index that is taken as it stands. */
+/** A part of an index that is taken as it is. */
 interface Run {
   readonly bytes: Buffer;
   readonly start: number;

@@ -1,4 +1,4 @@
-/** An index is walked where it stands: whatever two of them hold, the answer is that of looking at each entry by itself. */
+/** An index is walked where it is: whatever two of them hold, the answer is that of looking at each entry by itself. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

@@ -107,7 +107,7 @@ export function homeIndex({ fork, person, personTime, format, changed }: IndexSi
   let different = 0;
   for (let at = 0; at < parsed.length; at += 1) {
     const same = own.same(parsed, at);
-    // In the person's own index it stands where it does here: in order, and what a working tree can hold.
+    // In the person's own index it is where it does here: in order, and what a working tree can hold.
     if (same !== undefined && own.file !== undefined && (lastSame === same - 1 || at === 0)) {
       lastSame = same;
       last = undefined;

@@ -18,7 +18,7 @@ export interface GitPlace {
 
 export type IsThere = (path: string) => boolean;
 
-/** Whatever stands there, links to nothing included. */
+/** Whatever is there, links to nothing included. */
 export const isThere: IsThere = (path) => {
   try {
     lstatSync(encodePath(path));

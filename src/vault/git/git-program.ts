@@ -113,7 +113,7 @@ export class Git {
   }
 }
 
-/** Of a git that must obey nobody: no file of the system, the person or the repository says what it does. */
+/** Of a git that must obey no one: no file of the system, the person or the repository says what it does. */
 export const sterile: Readonly<Record<string, string>> = {
   HOME: '/nonexistent',
   GIT_CONFIG_NOSYSTEM: '1',

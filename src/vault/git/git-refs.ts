@@ -1,4 +1,4 @@
-/** Refs as files: which names come home, and what may stand in them. Pure. */
+/** Refs as files: which names come home, and what may be in them. Pure. */
 
 /** Loose files of these, and lines of packed-refs. A stash is a ref as well, and what people expect to find. */
 const coming = /^refs\/(?:heads|tags|remotes)\/[\s\S]|^refs\/stash$/;

@@ -66,7 +66,9 @@ interface OwnFile {
   readonly time: bigint;
 }
 
-/** The person's own file, whole. Undefined where nothing is there, null for what is no file, too large, or closed. */
+/**
+ * The person's own file, whole. Undefined where nothing is there, null for what is not a file, too large, or closed.
+ */
 function ownFile(path: string, mostBytes: number): OwnFile | undefined | null {
   const name = encodePath(path);
   const about = lstatSync(name, { bigint: true, throwIfNoEntry: false });
@@ -123,7 +125,7 @@ export function unitOf(items: readonly Item[]): Unit {
   return { common, items, readings, directories, sensitive, dropped };
 }
 
-/** The directory whose files an index lists; undefined where it cannot be told. */
+/** The directory whose files an index lists; undefined where it cannot be known. */
 function workingTree({ kind, directory }: GitPlace): string | undefined {
   if (kind === 'repository') return posix.basename(directory) === '.git' ? posix.dirname(directory) : undefined;
   const text = ownFile(posix.join(directory, 'gitdir'), gitTextBytes)?.bytes;
@@ -182,7 +184,7 @@ function objectsRequest({ common, readings }: Unit, { git, scratch, copies }: Un
   };
 }
 
-/** Half of an operation is worse than none. What `rerere` notes is no operation. */
+/** Half of an operation is worse than none. What `rerere` notes is not an operation. */
 const isUnderWay = ({ name, change }: Item) =>
   change.kind !== 'deleted' && partOf(name) === 'state' && name !== 'MERGE_RR';
 

@@ -17,7 +17,7 @@ interface IgnoreRule {
   readonly directoriesOnly: boolean;
 }
 
-/** Beyond this many wildcards a pattern takes too long to match, and is no usual one. */
+/** Beyond this many wildcards a pattern takes too long to match, and is not an usual one. */
 const mostWildcards = 6;
 
 function expression(pattern: string): string {

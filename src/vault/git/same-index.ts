@@ -1,6 +1,7 @@
 /**
- * Whether two files are git's index and hold the same. Whoever only looks (`git status`, a prompt) makes git write its index
- * again, with fresh stat data: that is no edit. Pure; whatever is not plainly understood is not the same.
+ * Whether two files are git's index and hold the same. A process that only looks (`git status`, a prompt) makes git
+ * write its index again, with fresh stat data: that is not an edit. Pure; whatever is not plainly understood is not the
+ * same.
  */
 import { type IndexFile, parseIndex } from './git-index-file.js';
 

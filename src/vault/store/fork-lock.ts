@@ -1,6 +1,6 @@
 /**
- * The lock of a fork: held for moments, in which its state changes or somebody comes or goes, and by one process at a time. What
- * has to have the fork by itself looks who is at work on it, with the lock held: nobody comes meanwhile.
+ * The lock of a fork: held for moments, in which its state changes or somebody comes or goes, and by one process at a
+ * time. What has to have the fork by itself looks who is at work on it, with the lock held: no one comes meanwhile.
  */
 import { closeSync } from 'node:fs';
 import type { Tree } from '../tree/tree.js';
@@ -34,7 +34,10 @@ export class ForkLock {
   }
 }
 
-/** The lock of a fork that nobody is at work on; EBUSY where somebody is, or has the lock. Its descriptor is to be closed. */
+/**
+ * The lock of a fork that no one is at work on; EBUSY where somebody is, or has the lock. Its descriptor is to be
+ * closed.
+ */
 export async function lockQuietFork(
   tree: Tree,
   place: ForkPaths,
@@ -55,11 +58,11 @@ export interface Locked {
   readonly lock: ForkLock;
   readonly descriptor: number;
   readonly others: readonly Worker[];
-  /** Those who were killed at work: whoever has the lock says so in the record. */
+  /** Those who were killed at work: the process that has the lock says so in the record. */
   readonly dead: readonly Worker[];
 }
 
-/** As long as it takes: until nobody is at work, or beside whoever is. `take` takes the lock. */
+/** As long as it takes: until no one is at work, or beside those who are. `take` takes the lock. */
 export async function lockInTurn<T extends { readonly descriptor: number }>(
   tree: Tree,
   place: ForkPaths,

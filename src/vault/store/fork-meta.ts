@@ -129,7 +129,7 @@ export function readForkMeta(directory: string): ForkMeta | undefined {
   return newest === undefined ? undefined : checked(newest.value, directory);
 }
 
-/** Undefined where it cannot be read: for whoever looks at all forks, and must not be stopped by one. */
+/** Undefined where it cannot be read: for anyone who looks at all forks, and must not be stopped by one. */
 export function readableForkMeta(directory: string): ForkMeta | undefined {
   try {
     return readForkMeta(directory);

@@ -1,6 +1,6 @@
 /**
- * Who is at work on a fork: one file each in `fork/F/group`, locked by its process and by its jail until everything of it is
- * unmounted and reported. One that nobody has locked and that names somebody is of one that was killed.
+ * Who is at work on a fork: one file each in `fork/F/group`, locked by its process and by its jail until everything of
+ * it is unmounted and reported. One that no one has locked and that names somebody is of one that was killed.
  *
  * All that work at one time share the live layer and its mounts, and are a group: the fork is frozen before its first and after
  * its last. Files (worker-file) are taken by those who hold the fork's lock (member), and stay for the next. Anybody may read.
@@ -66,7 +66,7 @@ export async function readGroup(tree: Tree, { group }: ForkPaths): Promise<Group
   return { live: live.sort((left, right) => (left.since < right.since ? -1 : 1)), dead };
 }
 
-/** When somebody last began or ended work on the fork, in nanoseconds; 0 where nobody did. */
+/** When somebody last began or ended work on the fork, in nanoseconds; 0 where no one did. */
 export function lastTime({ group }: ForkPaths): bigint {
   const times = namesIn(group).map((name) => statSync(join(group, name), { bigint: true }).mtimeNs);
   return times.reduce((latest, time) => (time > latest ? time : latest), 0n);

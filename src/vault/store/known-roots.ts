@@ -76,7 +76,7 @@ function lookedAt(before: KnownRoot | undefined, path: string): KnownRoot | unde
   }
 }
 
-/** The directories that stand there now, confirmed by the person. */
+/** The directories that are there now, confirmed by the person. */
 export function confirmedRoots(roots: Roots): KnownRoots {
   const boot = currentBoot();
   return Object.fromEntries(

@@ -1,6 +1,6 @@
 /**
- * The pool of layers. A layer is made under a name of its own and belongs to nobody until a fork or the trunk names it;
- * one that is named by nobody, and that nobody is making, is garbage (`gc`).
+ * The pool of layers. A layer is made under a name of its own and belongs to no one until a fork or the trunk names it;
+ * one that is named by no one, and that no one is making, is garbage (`gc`).
  */
 import {
   chmodSync,

@@ -1,6 +1,6 @@
 /**
- * Where things stand in the store. Pure functions of names: nothing else in the code joins store paths. Joined by hand, since every
- * command asks for most of them, several times; the store's own directory is in its plain form.
+ * Where things are in the store. Pure functions of names: nothing else in the code joins store paths. Joined by hand,
+ * since every command asks for most of them, several times; the store's own directory is in its plain form.
  *
  *   STORE/meta.json                      format and overlay profile; another one is refused
  *   STORE/record/                        the record's chains (src/audit/layout.ts)
@@ -10,9 +10,9 @@
  *   STORE/vault/ID/edits/N.json          the paths that entered the trunk at its position N
  *   STORE/vault/ID/layer/NAME/ROOT/      a layer's tree of one root; ROOT.work/ beside it is the kernel's, while it is live
  *   STORE/vault/ID/layer/NAME/of-...     an empty file: who made it
- *   STORE/vault/ID/layer/NAME/digest     of what it holds, once nobody writes it any more
+ *   STORE/vault/ID/layer/NAME/digest     of what it holds, once no one writes it any more
  *   STORE/vault/ID/fork/NAME/state-N.json  the fork's stack of layers and its checkpoints; the newest whole one counts
- *   STORE/vault/ID/fork/NAME/lock        held by whoever uses the fork
+ *   STORE/vault/ID/fork/NAME/lock        held by the process that uses the fork
  *   STORE/vault/ID/fork/NAME/home/       the private home
  *   STORE/vault/ID/fork/NAME/tmp/        its /tmp
  *   STORE/vault/ID/fork/NAME/cache/KEY/  what it wrote into a cache of the person's; KEY.work/ beside it is the kernel's

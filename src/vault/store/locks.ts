@@ -1,6 +1,7 @@
 /**
- * Two kinds of lock. A fork's is held while its state changes, or somebody begins or ends work on it. The vault's is held while
- * the trunk or the set of forks changes. Whoever holds both took the fork's first, or did not wait for it.
+ * Two kinds of lock. A fork's is held while its state changes, or somebody begins or ends work on it. The vault's is
+ * held while the trunk or the set of forks changes. A process that holds both took the fork's first, or did not wait
+ * for it.
  */
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -16,7 +17,7 @@ export interface LockOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What takes the locks of forks that it does not use, for a moment. */
+/** What takes the locks of forks that it does not use, briefly. */
 export const briefPurposes = ['ctx gc', 'ctx fork create'];
 
 function isHeldBriefly(file: string): boolean {

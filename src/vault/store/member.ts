@@ -38,7 +38,7 @@ export class Member {
     const found = kept ?? (await freePlace(tree, place));
     const member = new Member(tree, place, facts, found, kept !== undefined);
     try {
-      // Whoever looks whether it is free has the lock for a moment.
+      // Anyone who looks whether it is free has the lock briefly.
       await tree.lock({ descriptor: member.descriptor, wait: true });
       member.#write();
       if (others.length === 0) writeFileSync(place.joined, '', { mode: 0o600 });
@@ -61,7 +61,7 @@ export class Member {
     appendFileSync(this.#place.joined, `${JSON.stringify(command)}\n`, { mode: 0o600 });
   }
 
-  /** So many paths of the person's wait for the end of the group: whoever ends in it says so. */
+  /** So many paths of the person's wait for the end of the group: the process that ends in it says so. */
   foundWaiting(waiting: number): void {
     if (waiting > 0) appendFileSync(this.#place.joined, `${JSON.stringify({ waiting })}\n`, { mode: 0o600 });
   }
@@ -102,7 +102,7 @@ export class Member {
     this.#write();
   }
 
-  /** What it says afterwards is for nobody. */
+  /** What it says afterwards is for no one. */
   leave(): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;

@@ -32,7 +32,10 @@ export function keptDigest({ paths }: VaultAccess, layer: string): string | unde
   return /^[0-9a-f]{64}$/.test(text) ? text : undefined;
 }
 
-/** Without a digest: a file that a cut has emptied cannot be told from one that is empty, so there must be none. */
+/**
+ * Without a digest: a file that a cut has emptied cannot be distinguished from one that is empty, so there must be
+ * none.
+ */
 async function proofOf(access: VaultAccess, layer: string): Promise<Proof> {
   const { paths, tree } = access;
   if (!existsSync(paths.layer(layer))) return 'damaged';
@@ -143,7 +146,7 @@ export async function recoverFork(access: VaultAccess, name: string, place: Fork
   } else if (newest.boot === undefined) {
     warnings.push(`the machine stopped: fork '${name}' is back at its last synced state; what came later is gone`);
   }
-  // What was written into it after the sync is not to be told from what was there.
+  // What was written into it after the sync is not to be distinguished from what was there.
   if (chosen.boot === undefined) meta = { ...meta, live: makeLayer(access.paths, { fork: name }) };
   await access.tree.sync(access.store.directory);
   writeForkMeta(place.directory, meta, { durable: true });

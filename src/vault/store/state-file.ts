@@ -181,7 +181,7 @@ function isSynced(path: string): boolean {
   }
 }
 
-/** Of the versions before a new one, those that nobody goes back to. */
+/** Of the versions before a new one, those that no one goes back to. */
 function superseded(directory: string, versions: readonly number[], durable: boolean): readonly string[] {
   const paths = versions.map((number) => fileOf(directory, number));
   if (durable) return paths;

@@ -1,6 +1,7 @@
 /**
- * Who may write a directory above the store may put another store in its place, as sshd fears for its keys (StrictModes): every
- * directory above has to be root's or the person's own, and writable by nobody else, unless it is sticky.
+ * Who may write a directory above the store may put another store in its place, as sshd fears for its keys
+ * (StrictModes): every directory above has to be root's or the person's own, and writable by no one else, unless it is
+ * sticky.
  */
 import { readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
@@ -22,7 +23,10 @@ function isOwnGroup({ uid, gid }: Pick<Stats, 'uid' | 'gid'>): boolean {
   }
 }
 
-/** What belongs to nobody of this user namespace belongs to whoever made the namespace, and is as good as root's. */
+/**
+ * What belongs to no one of this user namespace belongs to the process that made the namespace, and is as good as
+ * root's.
+ */
 function isUnmapped(uid: number): boolean {
   try {
     const everybody = /^\s*0\s+0\s+4294967295\s*$/.test(readFileSync('/proc/self/uid_map', 'utf8'));
@@ -38,7 +42,7 @@ function existingAncestor(place: string): string {
   }
 }
 
-/** `place` is canonical, or nothing stands there yet. */
+/** `place` is canonical, or nothing is there yet. */
 export function refuseOpenAncestors(place: string, uid: number): void {
   for (let at = existingAncestor(place); ; at = dirname(at)) {
     const about = statSync(at);

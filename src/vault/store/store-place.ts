@@ -1,10 +1,13 @@
-/** Where the files of ctx itself stand: the store, the objects, the operator's configuration. Pure but for those that look at a place. */
+/**
+ * Where the files of ctx itself are: the store, the objects, the operator's configuration. Pure but for those that look
+ * at a place.
+ */
 import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { refuseOpenAncestors } from './store-ancestors.js';
 
-/** The path without links; as it is where nothing stands there yet. */
+/** The path without links; as it is where nothing is there yet. */
 export function canonicalPlace(path: string): string {
   try {
     return realpathSync.native(path);
@@ -15,8 +18,8 @@ export function canonicalPlace(path: string): string {
 }
 
 /**
- * What stands there decides what a command may do, and is written without a second look: nobody else may have made it, or write it.
- * As it is where nothing stands there yet.
+ * What is there decides what a command may do, and is written without a second look: no one else may have made it, or
+ * write it. As it is where nothing is there yet.
  */
 export function ownPlace(path: string, uid: number): string {
   const place = canonicalPlace(path);
@@ -72,10 +75,10 @@ export function objectRoot(environment: Variables, store: string): string {
   return named ?? join(store, 'ctx');
 }
 
-/** Objects for every user of the machine. No variable names another place: what stands there is root's alone to say. */
+/** Objects for every user of the machine. No variable names another place: what is there is root's alone to say. */
 const systemObjects = '/var/lib/ctxfs';
 
-/** Where root made it and nobody else may write it; else it is as if it were not there. */
+/** Where root made it and no one else may write it; else it is as if it were not there. */
 export function systemObjectsBeside(root: string): string | undefined {
   if (root === systemObjects) return undefined;
   const about = lstatSync(systemObjects, { throwIfNoEntry: false });

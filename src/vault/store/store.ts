@@ -119,7 +119,7 @@ export function openStore(directory: string, library?: string): Store {
   const found = atPlace(directory, () => readJsonFile(meta)) as Partial<StoreMeta> | null | undefined;
   if (found === undefined) {
     atPlace(directory, () => make(directory));
-    // Before it is said: whoever else opens it meanwhile looks for it.
+    // Before it is said: the process that else opens it meanwhile looks for it.
     const marked = library !== undefined && loadStoreMark(library).put(vaults);
     writeStoreMeta(directory, { format: storeFormat, overlay: profile, ...(marked ? { marked } : {}) });
   } else if (found?.format !== storeFormat || found.overlay !== profile || found.migrating !== undefined) {

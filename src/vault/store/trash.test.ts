@@ -1,4 +1,4 @@
-/** What a drop throws away is freed by a process that nobody waits for. */
+/** What a drop throws away is freed by a process that no one waits for. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

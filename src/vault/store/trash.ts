@@ -8,7 +8,10 @@ import type { Tree } from '../tree/tree.js';
 import { storePaths } from './layout.js';
 import type { Store } from './store.js';
 
-/** Moving a directory writes its `..`: a tree whose top the person may not write is opened first. Root needs no leave. */
+/**
+ * Moving a directory writes its `..`: a tree whose top the person may not write is opened first. Root needs no
+ * permission.
+ */
 export function moveTree(from: string, to: string): void {
   try {
     renameSync(from, to);
@@ -32,8 +35,8 @@ export function throwAway(store: Store, directory: string): string | undefined {
 }
 
 /**
- * The same for a layer that nobody names, after what it was made for. Where that fails the layer stays until the next collection,
- * which finds it: what was done is not called a failure because of it.
+ * The same for a layer that no one names, after what it was made for. Where that fails the layer stays until the next
+ * collection, which finds it: what was done is not called a failure because of it.
  */
 export function throwAwayOrLeave(store: Store, layer: string): void {
   try {

@@ -26,7 +26,10 @@ export function writeUnknownStep(access: VaultAccess, position: number): void {
   writeFileAtomic(access.paths.edits(position), `${JSON.stringify(step)}\n`, { durable: false });
 }
 
-/** All after `position`. Each may name a hundred thousand paths: read once by whoever asks for several things of them. */
+/**
+ * All after `position`. Each may name a hundred thousand paths: read once by the process that asks for several things
+ * of them.
+ */
 export function stepsSince(
   access: VaultAccess,
   vault: VaultMeta,

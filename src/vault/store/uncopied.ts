@@ -1,7 +1,8 @@
 /**
- * A vault of a tree that is too large to copy: a link to the person's own directory stands where the copy would. Weaker, by
+ * A vault of a tree that is too large to copy: a link to the person's own directory is where the copy would. Weaker, by
  * choice: an edit shows in every fork at once, also in the middle of a command, and a checkpoint does not hold what the
- * person had. So the directory is looked at before and after each command, and what changed is told (`proxy/report/drift-warnings`).
+ * person had. So the directory is looked at before and after each command, and what changed is reported
+ * (`proxy/report/drift-warnings`).
  */
 import { symlinkSync } from 'node:fs';
 import { ErrnoError } from '../../base/errno.js';

@@ -7,7 +7,7 @@ import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { isKnownRoots, type KnownRoots } from './known-roots.js';
 import { storeFormat, workspaceRoot } from './layout.js';
 
-/** What all of it together may hold; a member left out is no limit. */
+/** What all of it together may hold; a member left out means no limit. */
 export interface VaultLimits {
   /** On disk. */
   readonly maxBytes?: number | undefined;

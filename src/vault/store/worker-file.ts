@@ -85,7 +85,9 @@ export function namesIn(directory: string): readonly string[] {
   }
 }
 
-/** A file of the group that one can have; with the fork's lock held. Whoever was killed there has been forgotten. */
+/**
+ * A file of the group that one can have; with the fork's lock held. A process that was killed there has been forgotten.
+ */
 export async function freePlace(tree: Tree, { group }: ForkPaths): Promise<KeptPlace> {
   for (let number = 0; ; number += 1) {
     const name = String(number);

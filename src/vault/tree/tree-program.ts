@@ -157,7 +157,10 @@ export class TreeProgram {
     return this.#starter !== undefined && isPlain ? this.#runAtOnce(job, this.#starter) : this.#runBeside(job);
   }
 
-  /** Nobody waits for it, and it outlives this process. Where it cannot be started, whoever needs the same next starts it. */
+  /**
+   * No one waits for it, and it outlives this process. Where it cannot be started, the process that needs the same next
+   * starts it.
+   */
   startApart(words: readonly string[]): void {
     if (this.#starter === undefined) {
       const child = childProcess().spawn(this.path, [...words], { stdio: 'ignore', env: {}, cwd: '/', detached: true });

@@ -71,7 +71,7 @@ export class TreeServer {
     });
   }
 
-  /** Ends it where nobody waits for it; whoever asks next starts another. */
+  /** Ends it where no one waits for it; the process that asks next starts another. */
   release(): void {
     if (this.#waiting.size > 0) return;
     const channel = this.#channel;
@@ -123,7 +123,7 @@ export class TreeServer {
     else if (kind === kinds.errors) job.errors.push(bytes);
     else if (kind === kinds.end) {
       this.#waiting.delete(number);
-      // While nobody waits for it, this process may end.
+      // While no one waits for it, this process may end.
       if (this.#waiting.size === 0) this.#channel?.hold(false);
       job.resolve(endOf(job, bytes[0] ?? 1));
     }

@@ -29,7 +29,7 @@ export interface UsageRequest {
   readonly wakeBytes?: number | undefined;
   /** Every number that differs from the one before, the first one included. */
   readonly onUsage: (usage: TreeUsage) => void;
-  /** It ended without being stopped: nobody is counting any more. */
+  /** It ended without being stopped: no one is counting any more. */
   readonly onLost: (error: ErrnoError) => void;
 }
 
@@ -71,7 +71,7 @@ export function watchUsage(request: UsageRequest): UsageWatch {
     child.once('error', lost);
     child.once('close', () => lost());
   });
-  // Whoever does not wait for the first number hears of a failure by `onLost`.
+  // A process that does not wait for the first number hears of a failure by `onLost`.
   first.catch(() => undefined);
   return {
     first,

@@ -55,7 +55,7 @@ async function pack(directory: string, into: number, path: string): Promise<void
   throw new ErrnoError('EIO', { operation: 'export', path, reason, remedy: 'export to a directory instead' });
 }
 
-/** What stands there already is the person's. */
+/** What is there already is the person's. */
 function freshFile(path: string): number {
   try {
     return inParent(path, 'export', (at) => openSync(at, 'wx', 0o666));
@@ -74,7 +74,7 @@ async function exportDirectory(fork: OpenFork, to: string): Promise<readonly Pro
 
 async function exportFile(fork: OpenFork, to: string): Promise<readonly Problem[]> {
   const file = freshFile(to);
-  // A layer of nobody's, which this fork's lock keeps: another directory's verbs may empty the trash meanwhile.
+  // A layer of no one's, which this fork's lock keeps: another directory's verbs may empty the trash meanwhile.
   const layer = makeLayer(fork.paths, { fork: fork.name });
   const draft = fork.paths.tree(layer, 'export');
   try {

@@ -1,6 +1,6 @@
 /**
- * Garbage: layers that no fork and no checkpoint names. A layer that is being made is named by nobody yet; so one goes only
- * where the lock of its maker is held, which says that nobody is making anything there.
+ * Garbage: layers that no fork and no checkpoint names. A layer that is being made is named by no one yet; so one goes
+ * only where the lock of its maker is held, which says that no one is making anything there.
  */
 import { closeSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { hasCode } from '../../base/errno.js';
@@ -124,7 +124,7 @@ export async function collectGarbage(
       if (sync) await syncForks(access, locks);
       const gone = unnamedLayers(access).filter((name) => {
         const maker = makerOf(paths, name);
-        // Where every lock is held, nobody is making anything.
+        // Where every lock is held, no one is making anything.
         if (maker === undefined) return [...locks.values()].every((lock) => lock !== undefined);
         // A fork that is no more makes nothing, and its name cannot come back while the vault is locked.
         return 'trunk' in maker || !locks.has(maker.fork) || locks.get(maker.fork) !== undefined;

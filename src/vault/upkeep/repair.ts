@@ -1,6 +1,6 @@
 /**
- * What can be brought back of a vault is; what is gone is said. Nothing that is whole is touched, and a fork in use is left
- * for another time. A fork of which nothing is left starts afresh, so that it stands in nobody's way.
+ * What can be brought back of a vault is; what is gone is said. Nothing that is whole is touched, and a fork in use is
+ * left for another time. A fork of which nothing is left starts afresh, so that it is in no one's way.
  */
 import { closeSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { readWholeJson } from '../../base/atomic-file.js';

@@ -15,7 +15,7 @@ export class Turns {
   take<T>(steps: () => Steps<T>): Answer<T> {
     if (this.#immediate) return settle(steps());
     const turn = this.#last.then(() => settle(steps()));
-    // Whoever asked hears of a failure; whoever comes next does not.
+    // The caller hears of a failure; the process that comes next does not.
     this.#last = turn.catch(() => undefined);
     return turn;
   }

@@ -45,7 +45,7 @@ const quietly = <T>(act: () => T): T | undefined => {
   }
 };
 
-/** What a save left in the file, and what it found there and did away with, where that can be told for certain. */
+/** What a save left in the file, and what it found there and did away with, where that can be known for certain. */
 interface Saved {
   readonly text: string;
   readonly met?: string;

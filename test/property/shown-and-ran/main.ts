@@ -83,7 +83,7 @@ await operator.rules.add({ action: 'require_approval', match: { command: ['sh', 
 writeScript();
 writeData();
 const first: Workspace = await open({ directory: project });
-/** Another asker, and whoever works beside: with a jail of its own. */
+/** Another asker, and the process that works beside: with a jail of its own. */
 const second: Workspace = await open({ directory: project });
 
 async function inFork(file: 'work' | 'note', by: Workspace): Promise<void> {
@@ -182,7 +182,7 @@ async function round(index: number): Promise<void> {
     ran[name] = (ran[name] ?? 0) + 1;
   } else {
     assert.ok(['ESTALE', 'EACCES', 'ECANCELED', 'EBUSY'].includes(end.refused), shown);
-    // What nobody touched runs.
+    // What no one touched runs.
     if (answer === 'grant' && !isChanged && name !== 'a look') assert.fail(`refused without a reason: ${shown}`);
   }
 }

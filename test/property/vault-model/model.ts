@@ -1,5 +1,5 @@
 /**
- * The plain map that the store is held against: paths and what stands at them. Everything here is pure and naive on
+ * The plain map that the store is held against: paths and what is at them. Everything here is pure and naive on
  * purpose: sets of paths, compared one by one, and not a word of layers.
  */
 
@@ -48,7 +48,10 @@ export function withBelow(paths: readonly string[], ...models: readonly Model[])
   return [...all].filter((path) => paths.some((top) => isAtOrBelow(path, top))).sort();
 }
 
-/** `view`, with what `source` has at these paths: nothing is below what is no directory, and what is there has its parents. */
+/**
+ * `view`, with what `source` has at these paths: nothing is below what is not a directory, and what is there has its
+ * parents.
+ */
 export function withPaths(view: Model, source: Model, paths: readonly string[]): Model {
   const next = new Map(view);
   for (const path of [...paths].sort()) {
@@ -82,7 +85,7 @@ export function possibleClashes(entered: readonly string[], view: Model, trunk: 
   return entered.filter((path) => changed.some((other) => doMeet(path, other, view, trunk)));
 }
 
-/** Of the paths that entered, those that the fork shows otherwise: nobody may write them without having been told. */
+/** Of the paths that entered, those that the fork shows otherwise: no one may write them without having been told. */
 export function clashesOf(entered: readonly string[], view: Model, trunk: Model): string[] {
   const changed = new Set(difference(trunk, view));
   return entered.filter((path) => changed.has(path));
@@ -109,8 +112,8 @@ export interface Outcome {
 export const sensitiveName = '.envrc';
 
 /**
- * What an apply may not do without what stays: a directory that keeps something cannot go, and nothing can be written into
- * what is no directory.
+ * What an apply may not do without what stays: a directory that keeps something cannot go, and nothing can be written
+ * into what is not a directory.
  */
 function stayingWith(stays: ReadonlySet<string>, changes: readonly string[], tree: Model, origin: Model): Set<string> {
   const all = new Set(stays);

@@ -52,7 +52,7 @@ export async function insideFork(
   const options = `userxattr,index=off,redirect_dir=nofollow,metacopy=off,lowerdir=${lower.join(':')},upperdir=${upper},workdir=${work}`;
   const script = ['umask 022', ...lines, 'echo done', 'read -r go', lookScript].join('\n');
   const mount = `mount -t overlay overlay -o '${options}' '${vault.origin}'; cd '${vault.origin}'`;
-  // As the jail does it: root's commands run as an owner that is root to nobody.
+  // As the jail does it: root's commands run as an owner that is root to no one.
   const as = owner.shift > 0 ? `setpriv --reuid ${owner.shift} --regid ${owner.shift} --clear-groups` : '';
   const flags = process.geteuid?.() === 0 ? '-m' : '-Urm';
   const child = spawn('unshare', [flags, 'sh', '-euc', `${mount}; exec ${as} sh -euc "$1"`, 'sh', script], {

@@ -106,7 +106,7 @@ export function work(model: Model, { kind, a, b, c }: Choice): Work | undefined 
     case 13:
       return free === undefined ? undefined : put(free, { type: 'p', mode: 0o644 }, `mkfifo ${free}`);
     case 14: {
-      // Over what stands there: an empty directory gives way to a directory, anything else to anything else.
+      // Over what is there: an empty directory gives way to a directory, anything else to anything else.
       const onto = pick([...model.keys()].sort(), b);
       const target = onto === undefined ? undefined : model.get(onto);
       if (any === undefined || onto === undefined || entry === undefined || target === undefined) return undefined;

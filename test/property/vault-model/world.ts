@@ -38,7 +38,7 @@ import { type Choice, work } from './work.js';
 
 interface Moment {
   readonly tree: Model;
-  /** The trunk it stands on, and which of its steps was the last. */
+  /** The trunk it is on, and which of its steps was the last. */
   readonly base: Model;
   readonly position: number;
 }
@@ -70,7 +70,7 @@ export class World {
   #origin: Model = new Map();
   #trunk: Model = new Map();
   #count = 0;
-  /** What was done, for whoever has to read a failure. */
+  /** What was done, for anyone who has to read a failure. */
   readonly done: string[] = [];
 
   constructor(directory: string, tree: Tree, owner: Owner) {
@@ -137,7 +137,7 @@ export class World {
     return this.#standing({ ...model, ...now }, fork);
   }
 
-  /** Checkpoints of the same layers stand for the same moment. */
+  /** Checkpoints of the same layers are the same state. */
   #standing(model: ForkModel, { meta }: OpenFork): ForkModel {
     const moments = new Map(model.moments);
     for (const each of meta.checkpoints) {
@@ -212,7 +212,7 @@ export class World {
     this.#forks.set(name, { ...model, moments: new Map([...model.moments].filter(([each]) => each !== id)) });
   }
 
-  /** On a trunk; what the fork itself applied since then is as it was at that moment, but for what others put into it. */
+  /** On a trunk; what the fork itself applied since then is as it was at that time, but for what others put into it. */
   #backAt(name: string, moment: Moment, trunk: Model, position: number): Model {
     const view = adopted(moment.tree, moment.base, trunk);
     const since = this.#steps.slice(moment.position, position);
@@ -240,7 +240,7 @@ export class World {
     });
   }
 
-  /** Single paths go back; everything else, and the trunk that it stands on, stays. */
+  /** Single paths go back; everything else, and the trunk that it is on, stays. */
   async restore(by: number, which: number, { a, b }: Choice): Promise<void> {
     const [name, model] = this.#named(by);
     const [id, moment] = this.#moment(model, which) ?? [];

@@ -29,7 +29,7 @@ const mostDirtyBytes = 16 * 1024 * 1024;
 const mostDirtyPages = 4_096;
 const mostCachedPages = 16_384;
 const mostCachedRecords = 65_536;
-/** Between two transactions that nobody asked for. */
+/** Between two transactions that no one asked for. */
 const commitMilliseconds = 1_000;
 /** How old a reader's look at what another process writes may be. */
 const lookMilliseconds = 20;
@@ -249,7 +249,10 @@ export class ChunkedStore implements InodeStore, PageStore {
     return root;
   }
 
-  /** The tree of a root, from now on; nobody may have anything of it open. Its pages are of earlier generations, so none of them changes. */
+  /**
+   * The tree of a root, from now on; no one may have anything of it open. Its pages are of earlier generations, so none
+   * of them changes.
+   */
   goBack({ page, inodes, chunks }: Root): void {
     this.sync();
     this.#pages.clear();
@@ -333,7 +336,7 @@ export class ChunkedStore implements InodeStore, PageStore {
     this.#count(0, by);
   }
 
-  /** Between calls nobody holds what is cached. */
+  /** Between calls no one holds what is cached. */
   #trim(): void {
     if (this.#pages.size > mostCachedPages) this.#pages.clear();
     if (this.#records.size > mostCachedRecords) this.#records.clear();

@@ -69,7 +69,7 @@ export function encodePage(page: Page): Buffer {
   return bytes;
 }
 
-/** EIO where it is no page. */
+/** EIO where it is not a page. */
 export function decodePage(number: PageNumber, bytes: Buffer): Page {
   try {
     const isLeaf = bytes.readUInt32LE(0) === 1;

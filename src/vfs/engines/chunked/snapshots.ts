@@ -12,7 +12,7 @@ export interface SnapshotStore {
 
 const root = { mode: 0o755, uid: 0, gid: 0 };
 
-/** By whoever alone may write to it meanwhile. ENOENT EBUSY */
+/** By the process that alone may write to it meanwhile. ENOENT EBUSY */
 async function writing<T>(
   { file, lockLibrary }: SnapshotStore,
   act: (opened: Awaited<ReturnType<typeof openChunkedStore>>) => T,

@@ -1,6 +1,7 @@
 /**
- * A sorted map of bytes in pages. Changing it copies the pages of earlier generations that are touched, from the leaf up to the
- * root, and no others: whoever remembers a root has the whole map as it was then, for the price of remembering one number.
+ * A sorted map of bytes in pages. Changing it copies the pages of earlier generations that are touched, from the leaf
+ * up to the root, and no others: the process that remembers a root has the whole map as it was then, for the price of
+ * remembering one number.
  */
 import { branchEntryBytes, emptyPage, findKey, leafEntryBytes, type Page, type PageNumber, pageBytes } from './page.js';
 
@@ -10,7 +11,7 @@ export interface PageStore {
   newNumber(): PageNumber;
   /** It is new or has changed. */
   wrote(page: Page): void;
-  /** Nobody refers to it any more: it is of this generation. */
+  /** No one refers to it any more: it is of this generation. */
   dropped(page: Page): void;
 }
 

@@ -49,7 +49,7 @@ export class HostLocks {
       const last = end === Infinity ? 0 : end;
       return answered(this.#library.range(found.descriptor, kinds[kind], start, last, test === true ? 1 : 0), whole);
     }
-    // Nothing says who has it; whoever gets it that way gives it back.
+    // Nothing says who has it; the process that gets it that way gives it back.
     const answer = this.#library.whole(found.descriptor, kinds[kind]);
     if (test === true && answer === 0) this.#library.whole(found.descriptor, kinds.none);
     return answered(answer, whole);

@@ -103,7 +103,7 @@ export class MemoryStore implements InodeStore {
   }
 
   settled(): void {
-    // Whoever looks sees every change at once: there is one thread.
+    // Anyone who looks sees every change at once: there is one thread.
   }
 
   sync(): void {

@@ -1,6 +1,6 @@
 /**
- * Brings what is only in the lower tree into the upper one, before it changes: under a name that is never shown, and moved to its own when
- * it is whole. Whoever looks meanwhile, or after a crash, sees the same as before.
+ * Brings what is only in the lower tree into the upper one, before it changes: under a name that is never shown, and
+ * moved to its own when it is whole. Anyone who looks meanwhile, or after a crash, sees the same as before.
  */
 import { ask, type Steps } from '../../answer.js';
 import { failure } from '../../failure.js';
@@ -53,7 +53,7 @@ export class CopyUp {
       yield* this.#discard(directory, hidden);
       throw error;
     }
-    // Nothing has changed for whoever looks: the directory's times neither.
+    // Nothing has changed for anyone who looks: the directory's times neither.
     yield* ask(this.#upper.setattr(directory, { accessed, modified }));
     yield* this.#copied(node, made);
     this.#nodes.copied(node, made);

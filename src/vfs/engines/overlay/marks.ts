@@ -8,7 +8,7 @@ import { failure } from '../../failure.js';
 import { bytesFromName, type Name, nameBytes } from '../../names.js';
 
 const prefix = '.wh.';
-/** Of what is no mark: copies that are not whole yet, and marks of names that would be too long. */
+/** Of what is not a mark: copies that are not whole yet, and marks of names that would be too long. */
 const ownPrefix = `${prefix}${prefix}`;
 
 export function isMark(name: Name): boolean {

@@ -1,6 +1,6 @@
 /**
- * Renames in an overlay. What hides the lower entries is made before the one step that moves something, so that whoever looks in between
- * sees the state before: an entry of the upper tree is shown with and without a mark beside it.
+ * Renames in an overlay. What hides the lower entries is made before the one step that moves something, so that anyone
+ * who looks in between sees the state before: an entry of the upper tree is shown with and without a mark beside it.
  */
 import { ask, type Steps } from '../../answer.js';
 import { failure } from '../../failure.js';

@@ -221,7 +221,7 @@ class OverlayFileSystem implements FileSystem {
       if ((yield* this.#nodes.list(node)).length > 0) throw failure('ENOTEMPTY', operation, name);
     }
     const upper = yield* this.#copy.up(from);
-    // First what hides the lower entry: whoever looks before the next step sees what was there.
+    // First what hides the lower entry: anyone who looks before the next step sees what was there.
     if (covers) yield* this.#copy.hide(upper, name);
     if (node.upper !== undefined) {
       if (operation === 'rmdir') yield* this.#clear(node.upper);

@@ -50,7 +50,7 @@ export class RemoteContents {
     return staged;
   }
 
-  /** Whoever has it open keeps it when it loses its name. */
+  /** A process that has it open keeps it when it loses its name. */
   async holdOpen(node: RemoteNode): Promise<void> {
     if (node.kind === 'file' && this.#open.has(node.inode)) await this.stage(node);
   }
@@ -63,7 +63,7 @@ export class RemoteContents {
     node.changed = false;
   }
 
-  /** Nobody has it open: what is staged of it goes to the store, and from here. */
+  /** No one has it open: what is staged of it goes to the store, and from here. */
   async finish(node: RemoteNode): Promise<void> {
     if (this.#open.has(node.inode)) return;
     try {

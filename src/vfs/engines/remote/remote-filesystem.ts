@@ -130,7 +130,7 @@ class RemoteFileSystem implements FileSystem {
       const empty = new StagedFile();
       try {
         await this.#lookups.refuseExisting('create', path, name);
-        // The name is taken by a write that fails where something is there, whoever else takes it meanwhile.
+        // The name is taken by a write that fails where something is there, no matter who else takes it meanwhile.
         const node = this.#nodes.found(path, await this.#store.write(path, empty, 'nothing'));
         node.removed = false;
         return { attributes: this.#nodes.shown(node), handle: this.#open.add({ inode: node.inode, ...mode }) };

@@ -1,4 +1,4 @@
-/** What is at a path of a remote store: asked for, or known since a moment. */
+/** What is at a path of a remote store: asked for, or known since a short time. */
 import { hasCode } from '../../../base/errno.js';
 import { remoteAttributeMilliseconds } from '../../../base/limits/trees.js';
 import { failure } from '../../failure.js';
@@ -27,7 +27,7 @@ export class RemoteLookups {
     this.#nodes = nodes;
   }
 
-  /** What the store has at a path, or what is known of it since a moment. */
+  /** What the store has at a path, or what is known of it since a short time. */
   async look(path: RemotePath): Promise<RemoteNode | undefined> {
     const known = this.#nodes.known(path);
     if (known !== undefined) {
@@ -80,7 +80,10 @@ export class RemoteLookups {
     return listing;
   }
 
-  /** The kernel asks twice where a lookup fails: whoever has waited for the limit once does not wait for it again. */
+  /**
+   * The kernel asks twice where a lookup fails: the process that has waited for the limit once does not wait for it
+   * again.
+   */
   async #stat(path: RemotePath): Promise<RemoteEntry | undefined> {
     if (this.#late !== undefined && Date.now() - this.#late.at < remoteAttributeMilliseconds) throw this.#late.error;
     try {

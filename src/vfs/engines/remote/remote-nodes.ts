@@ -92,7 +92,7 @@ export class RemoteNodes {
     return node;
   }
 
-  /** Nothing has this path any more; whoever has it open goes on. */
+  /** Nothing has this path any more; the process that has it open goes on. */
   gone(node: RemoteNode): void {
     node.removed = true;
     if (this.#byPath.get(node.path) === node) this.#byPath.delete(node.path);

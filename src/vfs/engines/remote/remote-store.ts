@@ -33,7 +33,9 @@ export interface RemoteStore {
   list(path: RemotePath): Promise<readonly RemoteEntry[]>;
   /** ESTALE where that version is gone. */
   read(path: RemotePath, version: string, offset: number, length: number): Promise<Buffer>;
-  /** All of it at once: whoever reads meanwhile has what was there. EEXIST or ESTALE where something else is there. */
+  /**
+   * All of it at once: anyone who reads meanwhile has what was there. EEXIST or ESTALE where something else is there.
+   */
   write(path: RemotePath, content: RemoteContent, expected: Expected): Promise<RemoteEntry>;
   remove(path: RemotePath): Promise<void>;
   /** EEXIST */

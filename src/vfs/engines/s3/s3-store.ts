@@ -33,7 +33,7 @@ export class S3Store implements RemoteStore {
   readonly #bucket: string;
   readonly #prefix: string;
   readonly #limit: number;
-  /** Whoever is still waiting when it is closed waits for nothing. */
+  /** A process that is still waiting when it is closed waits for nothing. */
   readonly #closing = new AbortController();
   /** Ceph compares the tag that a write expects without the quotes that it has, and Amazon with them. */
   readonly #writtenTag: (version: string) => string;

@@ -1,4 +1,7 @@
-/** `s3://BUCKET/PREFIX`: read-only unless opened as writable. Its credentials are this process's: whoever uses the tree never sees them. */
+/**
+ * `s3://BUCKET/PREFIX`: read-only unless opened as writable. Its credentials are this process's: the process that uses
+ * the tree never sees them.
+ */
 import type { FileSystem } from '../../filesystem.js';
 import { remoteFileSystem } from '../remote/remote-filesystem.js';
 import { type S3Options, S3Store } from './s3-store.js';

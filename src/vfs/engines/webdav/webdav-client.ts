@@ -41,7 +41,7 @@ export class WebdavClient {
   readonly #access: WebdavAccess;
   readonly #agent: HttpAgent;
   readonly #label: string;
-  /** Whoever is still waiting then waits for nothing. */
+  /** A process that is still waiting then waits for nothing. */
   readonly #closing = new AbortController();
 
   constructor(access: WebdavAccess, label: string) {

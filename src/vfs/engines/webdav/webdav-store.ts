@@ -173,10 +173,10 @@ export class WebdavStore implements RemoteStore {
       const base = namesOf(this.#base);
       const isBelow = base.every((name, index) => names[index] === name);
       const path = names.slice(base.length);
-      // A slash that was written as %2f is no part of a name, and would be one of a path.
+      // A slash that was written as %2f is not a part of a name, and would be one of a path.
       return isBelow && path.every((name) => !name.includes('/')) ? path.join('/') : undefined;
     } catch {
-      return undefined; // It is no URL, or its bytes are no text: nobody could ask for it.
+      return undefined; // It is no URL, or its bytes are not text: no one could ask for it.
     }
   }
 }
