@@ -77,6 +77,8 @@ static enum replaced put(struct apply *apply, const char *path, bool dated) {
     if (!apply->options->sockets) fail(EPERM, "put a device or socket", path);
     return put_special(&place, &found);
   case S_IFDIR:
+    /* What gets its name meanwhile is not of the unit. */
+    if (has_linked_waiting()) return BLOCKED;
     if (begin_unit(apply, &place, &found)) return LATER;
     replaced = put_directory(&place, &found);
     if (apply->options->whole && !apply->options->forward) date_later(apply, path, found.status.st_mtim, false);
@@ -120,7 +122,9 @@ static void tell(const char *action, const char *path, enum replaced replaced) {
 static void named(void *context, const struct waiting *file, enum replaced replaced) {
   struct apply *apply = context;
   const char *path = file->place.path;
-  if (apply->options->forward && replaced == REPLACED) date_action(apply, file->action, path, &file->status);
+  bool put = replaced == REPLACED;
+  if (file->link != NULL) settle_link(file->link, put ? copy_text(path) : NULL, put ? &file->made : &file->status);
+  if (apply->options->forward && put) date_action(apply, file->action, path, &file->status);
   tell(file->action, path, replaced);
 }
 
@@ -171,6 +175,10 @@ static void do_record(struct apply *apply, const char *action, const char *path,
   if (!beside) apply->knows_above = false;
   let_wanted_go();
   enum replaced replaced = do_action(apply, action, path);
+  if (replaced == BLOCKED) {
+    name_all(apply);
+    replaced = do_action(apply, action, path);
+  }
   apply->knows_above = replaced == LATER || strcmp(action, "remove") == 0;
   bool began = apply->beside.building;
   if (replaced == LATER && !began) return;

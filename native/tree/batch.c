@@ -23,7 +23,7 @@ static const uint64_t batch_bytes = 32 << 20;
 static struct waiting files[BATCH_FILES];
 static size_t file_count;
 static uint64_t byte_count;
-static bool bound;
+static bool bound, linked;
 
 /* Directories that were left since files of theirs were made: kept open for these. */
 static int kept[BATCH_FILES];
@@ -86,6 +86,7 @@ void add_waiting(const struct waiting *file) {
   struct waiting *added = &files[file_count++];
   *added = *file;
   byte_count += (uint64_t)file->status.st_size;
+  if (file->link != NULL) linked = true;
   if (file->place.expected == NULL || file->place.expected->state != FOUND_ENTRY) {
     added->looked_at = (struct found){.state = FOUND_NOTHING};
   } else {
@@ -106,6 +107,10 @@ static size_t most_files(void) {
 
 bool is_batch_full(void) {
   return file_count >= most_files() || byte_count >= batch_bytes;
+}
+
+bool has_linked_waiting(void) {
+  return linked;
 }
 
 /* The directory of the last files is left: false where they have to be named first. */
@@ -131,5 +136,5 @@ void name_batch(bool durable, void (*named)(void *context, const struct waiting 
   while (kept_count > 0) close(kept[--kept_count]);
   file_count = attached_from = 0;
   byte_count = 0;
-  bound = false;
+  bound = linked = false;
 }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -86,6 +87,22 @@ int copy_content(int from, int to, const struct stat *status, atomic_ullong *cop
 static bool is_copied_attribute(const char *name) {
   return strncmp(name, "user.", 5) == 0 && strncmp(name, "user.overlay.", 13) != 0 &&
          strncmp(name, "user.ctxfs.", 11) != 0;
+}
+
+/* Ours count: by one of them an undo brings a list of rights back. */
+static bool is_own_attribute(const char *name) {
+  if (strcmp(name, "system.posix_acl_access") == 0) return true;
+  return strncmp(name, "user.", 5) == 0 && strncmp(name, "user.overlay.", 13) != 0;
+}
+
+bool may_have_attributes(int directory, const char *name) {
+  char path[64 + NAME_MAX], names[1024];
+  if (snprintf(path, sizeof path, "/proc/self/fd/%d/%s", directory, name) >= (int)sizeof path) return true;
+  ssize_t length = llistxattr(path, names, sizeof names);
+  if (length < 0) return errno != ENOTSUP;
+  for (ssize_t at = 0; at < length; at += (ssize_t)strlen(names + at) + 1)
+    if (is_own_attribute(names + at)) return true;
+  return false;
 }
 
 int copy_user_attributes(int from, int to) {

@@ -9,12 +9,29 @@ static struct link *buckets[BUCKETS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t settled = PTHREAD_COND_INITIALIZER;
 
-struct link *claim_link(const struct stat *status) {
-  struct link **bucket = &buckets[(status->st_ino * 0x9e3779b97f4a7c15u) >> 48];
-  pthread_mutex_lock(&lock);
-  struct link *link = *bucket;
+static struct link **bucket_of(const struct stat *status) {
+  return &buckets[(status->st_ino * 0x9e3779b97f4a7c15u) >> 48];
+}
+
+static struct link *find_link(const struct stat *status) {
+  struct link *link = *bucket_of(status);
   while (link != NULL && (link->identity.inode != status->st_ino || link->identity.device != status->st_dev))
     link = link->next;
+  return link;
+}
+
+bool is_being_copied(const struct stat *status) {
+  pthread_mutex_lock(&lock);
+  struct link *link = find_link(status);
+  bool copying = link != NULL && link->copying;
+  pthread_mutex_unlock(&lock);
+  return copying;
+}
+
+struct link *claim_link(const struct stat *status) {
+  struct link **bucket = bucket_of(status);
+  pthread_mutex_lock(&lock);
+  struct link *link = find_link(status);
   if (link == NULL) {
     link = allocate(sizeof *link);
     link->identity = (struct identity){status->st_dev, status->st_ino};

@@ -82,6 +82,7 @@ static struct options parse(int count, char **words) {
     const char *word = words[i];
     bool *flag = strcmp(word, "--wait") == 0          ? &options.wait
                  : strcmp(word, "--copies") == 0      ? &options.copies
+                 : strcmp(word, "--links") == 0       ? &options.links
                  : strcmp(word, "--sockets") == 0     ? &options.sockets
                  : strcmp(word, "--digests") == 0     ? &options.digests
                  : strcmp(word, "--whole") == 0       ? &options.whole

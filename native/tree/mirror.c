@@ -1,6 +1,9 @@
 /*
  * mirror: what the person changed in the origin becomes a layer of its own. Parents are made with the origin's
  * metadata, since a layer's directory is what the merged one looks like.
+ *
+ * With --links a file that the layers have as the origin does becomes a further name of theirs, and is not copied: they
+ * are frozen, and so is this one. Never of the origin's own file, which the person writes to.
  */
 #include "tree.h"
 
@@ -116,9 +119,38 @@ static enum outcome copy_or_link(struct mirror *mirror, int parent, const char *
   return outcome;
 }
 
+/* As store_metadata and copy_content made it of this file, and nothing was written since. */
+static bool is_copy_of(const struct stat *copy, const struct stat *status, const struct options *options) {
+  bool own = !options->privileged ||
+             (copy->st_uid == status->st_uid + options->shift && copy->st_gid == status->st_gid + options->shift);
+  return own && S_ISREG(copy->st_mode) && (copy->st_mode & 07777) == (status->st_mode & 01777) &&
+         copy->st_size == status->st_size && nanoseconds(copy->st_mtim) == nanoseconds(status->st_mtim) &&
+         (copy->st_ino != status->st_ino || copy->st_dev != status->st_dev);
+}
+
+/* Whether it is a name of theirs by now. Names of one file in the layers that are not one in the origin stay apart. */
+static bool link_to_layers(struct mirror *mirror, int parent, const char *name, const char *path) {
+  struct stat status;
+  struct found found;
+  const char *target_name;
+  if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0) return false;
+  if (!S_ISREG(status.st_mode) || status.st_nlink != 1 || is_racy(&status)) return false;
+  resolve(&mirror->layers, path, &found);
+  if (found.state != FOUND_ENTRY || !is_copy_of(&found.status, &status, mirror->options)) return false;
+  if (may_have_attributes(parent, name) || may_have_attributes(found.directory, name)) return false;
+  if (!make_parents(mirror, path)) return false;
+  struct link *link = found.status.st_nlink > 1 ? claim_link(&found.status) : NULL;
+  if (link != NULL && link->path != NULL) return false;
+  int target = anchor_parent(&mirror->into, path, &target_name);
+  bool linked = target >= 0 && linkat(found.directory, name, target, target_name, 0) == 0;
+  if (link != NULL) settle_link(link, linked ? copy_text(path) : NULL, &found.status);
+  return linked;
+}
+
 /* One name of an existing parent: copied as it is now, or whited out where it is not there (any more). */
 static void copy_entry(struct mirror *mirror, int parent, const char *name, char *path) {
   struct leaf leaf;
+  if (mirror->options->links && link_to_layers(mirror, parent, name, path)) return;
   enum outcome outcome = open_leaf(parent, name, &leaf);
   if (outcome == LEAF_LEFT_OUT && mirror->options->sockets && S_ISSOCK(leaf.status.st_mode)) outcome = LEAF_COPIED;
   const char *target_name;

@@ -108,11 +108,13 @@ static enum replaced put_inside(const struct apply *apply, const struct place *p
 }
 
 /* False: it has to be made under a name. */
-static bool put_later(const struct apply *apply, const struct place *place, const struct found *found) {
-  struct waiting file = {.place = *place, .action = apply->action, .status = found->status};
+static bool put_later(const struct apply *apply, const struct place *place, const struct found *found,
+                      struct link *link) {
+  struct waiting file = {.place = *place, .action = apply->action, .status = found->status, .link = link};
   if (place->expected == NULL || (file.fd = open_unnamed(place)) < 0) return false;
   if (place->expected->state == FOUND_ENTRY) sweep(place, found);
   fill_file(apply, place, found, file.fd);
+  if (link != NULL && fstat(file.fd, &file.made) != 0) fail(errno, "stat", place->path);
   add_waiting(&file);
   return true;
 }
@@ -178,11 +180,12 @@ enum replaced put_file_or_link(struct apply *apply, const struct place *place, c
   char temporary[64];
   struct stat status;
   bool links = (apply->options->whole || apply->options->forward) && found->status.st_nlink > 1;
+  if (links && is_being_copied(&found->status)) return BLOCKED;
   struct link *link = links ? claim_link(&found->status) : NULL;
   if (link != NULL && link->path != NULL && link_beside(apply, place, link, temporary))
     return put_in_place(place, temporary);
   bool inside = apply->beside.building;
-  if (link == NULL && !inside && put_later(apply, place, found)) return LATER;
+  if (!inside && put_later(apply, place, found, link)) return LATER;
   enum replaced replaced = inside ? put_inside(apply, place, found) : put_file(apply, place, found);
   if (link != NULL) {
     bool put = replaced == REPLACED && fstatat(place->parent, place->name, &status, AT_SYMLINK_NOFOLLOW) == 0;

@@ -62,7 +62,7 @@ struct options {
   int64_t before;      /* nanoseconds: what is aged becomes older than this; 0: keeps its time */
   int progress_fd, lock_fd;
   pid_t parent; /* whom this ends with; 0: whoever it is */
-  bool wait, privileged, copies, sockets, digests, whole, past_closed, forward, times, present, durable, undoes;
+  bool wait, privileged, copies, links, sockets, digests, whole, past_closed, forward, times, present, durable, undoes;
 };
 
 int scan_verb(const struct options *options);
@@ -261,6 +261,8 @@ struct timespec later_time(const struct order *order, struct timespec time);
 #define COPY_BUFFER (256 * 1024)
 int copy_content(int from, int to, const struct stat *status, atomic_ullong *copied);
 int copy_user_attributes(int from, int to);
+/* Whether an entry has attributes of its own or a list of rights, without opening it; also where that is unknown. */
+bool may_have_attributes(int directory, const char *name);
 bool same_content(int left_directory, const struct stat *left, int right_directory, const struct stat *right,
                   const char *left_name, const char *right_name);
 /* The same for a file that is open; its offset is not used. */
@@ -313,6 +315,7 @@ enum replaced {
   REPLACED,
   CLASHED, /* the place does not hold what was looked at: it has what the person put there, and nothing is lost */
   LATER,   /* it is whole, and waits for its name (batch.c) */
+  BLOCKED, /* nothing was done: files that wait for their names have to get them first */
 };
 void name_beside(const struct place *place, const char *ending, char text[64]);
 int unlink_in(const struct place *place, const char *name, int flags);
@@ -347,6 +350,8 @@ struct waiting {
   const char *action;
   struct found looked_at; /* what stood there */
   struct stat status;     /* of what it was made of */
+  struct link *link;      /* further names of it may follow; else NULL */
+  struct stat made;       /* of the file, where they may */
   int fd;
 };
 int open_unnamed(const struct place *place); /* -1: make it under a name */
@@ -355,6 +360,7 @@ void start_writing(int fd);
 void finish_writing(int fd, const char *path);
 void add_waiting(const struct waiting *file);
 bool is_batch_full(void);
+bool has_linked_waiting(void); /* one of which further names may follow */
 bool leave_batch_directory(void);
 void name_batch(bool durable, void (*named)(void *context, const struct waiting *file, enum replaced replaced),
                 void *context);
@@ -391,6 +397,7 @@ struct link {
   struct stat status;
 };
 struct link *claim_link(const struct stat *status); /* path set: link to it; else the caller copies and settles */
+bool is_being_copied(const struct stat *status);    /* claimed, and not settled: claiming it would wait */
 void settle_link(struct link *link, char *path, const struct stat *status);
 
 #endif

@@ -19,7 +19,7 @@ export interface Writing {
   /** Files whose time alone differs: given theirs. */
   readonly touched: readonly string[];
   /** Paths whose content is as it was: only modes or owners are written. */
-  readonly sameContent?: ReadonlySet<string>;
+  readonly sameContent?: ReadonlySet<string> | undefined;
   /** Of the same trees, where they were asked before (`countingTimes`). */
   readonly listed?: readonly FileTime[] | undefined;
   /** What stays behind, and is given times in the same order elsewhere. */

@@ -88,6 +88,8 @@ interface RootPlan extends ApplyPlan {
   readonly touched: readonly string[];
   /** What their times were found to be, as far as they count. */
   readonly listed: readonly FileTime[];
+  /** Paths whose content is as it was: only modes or owners are written. */
+  readonly sameContent: ReadonlySet<string>;
 }
 
 interface Plans {
@@ -97,12 +99,12 @@ interface Plans {
 
 const forkTrees = ({ paths, meta }: OpenFork, key: string) => treesOf(paths, [...meta.deltas, meta.live], key);
 
-async function timesIn(fork: OpenFork, key: string, changes: readonly Change[], choices: ApplyChoices) {
+async function timesIn(fork: OpenFork, key: string, sameContent: ReadonlySet<string>, choices: ApplyChoices) {
   const [uppers, lowers] = [forkTrees(fork, key), treesOf(fork.paths, fork.meta.base, key)];
   if (uppers.length === 0) return { touched: [], listed: [] };
   const times = await fork.tree.times({ uppers, lowers, known: true });
   const touched = touchedOf(times).filter((path) => mayTouch(path, choices));
-  return { touched, listed: lowers.length === 0 ? [] : countingTimes(times, sameContentOf(changes)) };
+  return { touched, listed: lowers.length === 0 ? [] : countingTimes(times, sameContent) };
 }
 
 async function planRoots(fork: OpenFork, changes: RootChanges, choices: ApplyChoices): Promise<Plans> {
@@ -120,7 +122,8 @@ async function planRoots(fork: OpenFork, changes: RootChanges, choices: ApplyCho
       own: choices.own?.flatMap((path) => relativeIn(roots[key] ?? '', path)),
     };
     const plan = planApply(list, clashes, await agreedPaths(fork, key, clashes), own);
-    byRoot.set(key, { ...plan, ...(await timesIn(fork, key, list, own)) });
+    const sameContent = sameContentOf(list);
+    byRoot.set(key, { ...plan, sameContent, ...(await timesIn(fork, key, sameContent, own)) });
     open.push(...plan.undecided.map((path) => shownPath(roots, key, path)));
   }
   return { byRoot, undecided: open };
@@ -179,7 +182,9 @@ async function keepReplaced(
     // What the fork added is not missing from what is kept: nothing is to be hidden there.
     const layers = treesOf(paths, meta.base, key);
     const replaced = [...plan.steps.map(({ path }) => path), ...plan.touched];
-    await tree.mirror({ root, into, layers, shift: owner.shift, paths: replaced });
+    // The trunk has most of it already. A directory that is not copied is its own trunk: a link would be to the person's file.
+    const links = !(vault.uncopied === true && key === workspaceRoot);
+    await tree.mirror({ root, into, layers, shift: owner.shift, paths: replaced, links });
     saved.push(...(await savedSince(fork, key, into, plan.steps)).map((path) => shownPath(vault.roots, key, path)));
   }
   if (saved.length > 0) {
@@ -230,7 +235,9 @@ async function settle(
     [...plans.byRoot].map(([key, { steps }]) => [key, steps.map(({ path }) => path)]),
   );
   const looked = await lookAtRoots(fork, [...plans.byRoot.keys()]);
-  const advance = await takeWritten(fork, looked, written);
+  // What was put differs in content from the trunk: that is why it was. Another mode may be one that is never written.
+  const isKnown = (key: string, path: string) => plans.byRoot.get(key)?.sameContent.has(path) === false;
+  const advance = await takeWritten(fork, looked, written, isKnown);
   adoptScans(fork, looked);
   const { position, trunk } = advance.vault;
   const onTrunk: OpenFork = { ...fork, vault: advance.vault, meta: { ...fork.meta, position, base: trunk } };
@@ -337,10 +344,9 @@ async function applyJudged(apply: JudgedApply): Promise<Applied> {
     roots: kept.about.roots,
     uppers: (key) => forkTrees(fork, key),
     planOf: (key, root, steps) => {
-      const { touched = [], heldBack: held = [], listed } = plans.byRoot.get(key) ?? {};
+      const { touched = [], heldBack: held = [], listed, sameContent } = plans.byRoot.get(key) ?? {};
       const [uppers, lowers] = [forkTrees(fork, key), treesOf(fork.paths, fork.meta.base, key)];
       const ofRoot = byRoot.get(key) ?? [];
-      const sameContent = sameContentOf(ofRoot);
       const written = new Set(steps.map(({ path }) => path));
       const left = ofRoot.filter(({ path }) => !written.has(path)).map(({ path }) => path);
       return timedPlan(fork.tree, { root, uppers, lowers, steps, touched, sameContent, listed, held, left });

@@ -4,10 +4,18 @@
  */
 
 import type { OpenFork } from '../vault.js';
-import { type Advance, pathCount, type RootPaths, takeEdits } from './trunk.js';
+import { type Advance, pathCount, type RootPaths, type Taking, takeEdits } from './trunk.js';
 
-/** `looked` is what may have changed, `written` what the fork wrote, by root. The vault's lock is held. */
-export async function takeWritten(fork: OpenFork, looked: RootPaths, written: RootPaths): Promise<Advance> {
+/**
+ * `looked` is what may have changed, `written` what the fork wrote, by root; `isKnown` of that, what is another entry than the trunk's
+ * for certain. The vault's lock is held.
+ */
+export async function takeWritten(
+  fork: OpenFork,
+  looked: RootPaths,
+  written: RootPaths,
+  isKnown?: Taking['isKnown'],
+): Promise<Advance> {
   const others = new Map(
     [...looked].map(([key, list]) => {
       const own = new Set(written.get(key) ?? []);
@@ -16,6 +24,7 @@ export async function takeWritten(fork: OpenFork, looked: RootPaths, written: Ro
   );
   const edits = pathCount(others) === 0 ? undefined : await takeEdits(fork, others);
   const own = new Map([...looked.keys()].map((key) => [key, written.get(key) ?? []]));
-  const advance = await takeEdits(edits === undefined ? fork : { ...fork, vault: edits.vault }, own, fork.name);
+  const onEdits = edits === undefined ? fork : { ...fork, vault: edits.vault };
+  const advance = await takeEdits(onEdits, own, { by: fork.name, isKnown });
   return { ...advance, problems: [...(edits?.problems ?? []), ...advance.problems] };
 }

@@ -43,17 +43,19 @@ interface Differing {
   readonly touched: readonly string[];
 }
 
-/** Paths at which a root is not what the trunk shows. */
+/** Paths at which a root is not what the trunk shows; those of which that is known are not looked at. */
 async function differing(
   access: VaultAccess,
   vault: VaultMeta,
   key: string,
   paths: readonly string[],
+  isKnown: (path: string) => boolean = () => false,
 ): Promise<Differing> {
   const root = vault.roots[key];
-  if (paths.length === 0 || root === undefined) return { edits: [], touched: [] };
+  const open = paths.filter((path) => !isKnown(path));
+  if (open.length === 0 || root === undefined) return { edits: root === undefined ? [] : paths, touched: [] };
   const layers = treesOf(access.paths, vault.trunk, key);
-  const compared = await access.tree.compare({ layers, root, shift: access.owner.shift, paths, times: true });
+  const compared = await access.tree.compare({ layers, root, shift: access.owner.shift, paths: open, times: true });
   return {
     edits: paths.filter((path) => compared.get(path) !== 'same'),
     touched: paths.filter((path) => compared.get(path) === 'touched'),
@@ -149,6 +151,15 @@ export function appliedWith(steps: Steps, fork: string): RootPaths {
   return pathsOfSteps(steps, ({ by, paths }) => (by === fork ? paths : undefined));
 }
 
+export interface Taking {
+  /** The fork that wrote it; undefined: the person. */
+  readonly by?: string | undefined;
+  /** Paths that are known to be something else than the trunk has. */
+  readonly isKnown?: ((key: string, path: string) => boolean) | undefined;
+  /** Before the layer is named: refuses it. */
+  readonly check?: ((vault: VaultMeta, layer: string) => Promise<void>) | undefined;
+}
+
 /**
  * Takes over what the person edited at `looked`, with the vault's lock held. Signatures become the vault's own after the
  * layer is named: signatures that are newer than the layers would hide the edits for good.
@@ -156,8 +167,7 @@ export function appliedWith(steps: Steps, fork: string): RootPaths {
 export async function takeEdits(
   fork: OpenFork,
   looked: RootPaths,
-  by?: string,
-  check: (vault: VaultMeta, layer: string) => Promise<void> = async () => undefined,
+  { by, isKnown, check }: Taking = {},
 ): Promise<Advance> {
   const { paths, tree, owner } = fork;
   const vault = readVaultMeta(paths.meta) ?? fork.vault;
@@ -170,7 +180,8 @@ export async function takeEdits(
     const list = found.filter((path) => !isHalfMade(path));
     // What is not copied shows its edits already: they are only written down.
     const shown = vault.uncopied === true && key === workspaceRoot;
-    const { edits, touched } = shown ? { edits: list, touched: [] } : await differing(fork, vault, key, list);
+    const isOther = isKnown === undefined ? undefined : (path: string) => isKnown(key, path);
+    const { edits, touched } = shown ? { edits: list, touched: [] } : await differing(fork, vault, key, list, isOther);
     if (edits.length === 0 || root === undefined) continue;
     const times = new Set(touched);
     if (times.size > 0) onlyTouched.set(key, touched);
@@ -186,7 +197,7 @@ export async function takeEdits(
       ...(await tree.mirror({ root, into: paths.tree(layer, key), layers, shift: owner.shift, paths: edits })),
     );
   }
-  if (layer !== undefined) await check(vault, layer);
+  if (layer !== undefined) await check?.(vault, layer);
   const layers = layer === undefined ? [] : [layer];
   const same = entered.size === 0 && onlyTouched.size === 0;
   const after = same ? vault : extendTrunk(fork, vault, layers, entered, { by, touched: onlyTouched });
@@ -197,14 +208,15 @@ export async function takeEdits(
 export async function advanceTrunk(fork: OpenFork, looked: RootPaths): Promise<Advance> {
   if (pathCount(looked) === 0) return { vault: readVaultMeta(fork.paths.meta) ?? fork.vault, problems: [] };
   return withVaultLock(fork.tree, fork.paths.lock, 'taking over edits', async () => {
-    const advance = await takeEdits(fork, looked, undefined, async (vault, layer) => {
+    const check = async (vault: VaultMeta, layer: string) => {
       try {
         await refuseEdits(fork, vault, layer);
       } catch (error) {
         await discard(fork.store, fork.tree, [fork.paths.layer(layer)]);
         throw error;
       }
-    });
+    };
+    const advance = await takeEdits(fork, looked, { check });
     adoptScans(fork, looked);
     return advance;
   });

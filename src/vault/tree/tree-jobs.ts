@@ -150,6 +150,8 @@ export interface MirrorOptions extends Common, WithSockets {
   readonly layers: readonly string[];
   readonly paths: readonly string[];
   readonly shift?: number | undefined;
+  /** Files that the layers have as the origin does become further names of theirs: no layer may be the origin itself. */
+  readonly links?: boolean | undefined;
 }
 
 export interface MergeOptions extends Common {

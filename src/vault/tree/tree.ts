@@ -240,6 +240,7 @@ export class Tree {
   async mirror(options: MirrorOptions): Promise<Problem[]> {
     const words = ['mirror', options.root, '--into', options.into, ...listWords('--layer', options.layers)];
     if (options.sockets === true) words.push('--sockets');
+    if (options.links === true) words.push('--links');
     words.push(...shiftWords(options.shift));
     return parseProblems(await this.#program.ask({ words, input: joinFields(options.paths), signal: options.signal }));
   }
