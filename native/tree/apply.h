@@ -1,4 +1,7 @@
-/* What the parts of apply share: the verb (apply.c), what it puts (put.c) and the times it gives (dates.c). */
+/*
+ * What the parts of apply share: the verb (apply.c), what it puts (put.c), what waits (batch.c, beside.c) and the times
+ * it gives (dates.c).
+ */
 #ifndef TREE_APPLY_H
 #define TREE_APPLY_H
 
@@ -11,6 +14,26 @@ struct dated {
   bool aged;    /* before --before, and not after everything */
   bool dropped; /* it was not put after all */
 };
+
+/* batch.c: a file that is whole and waits for its name. */
+struct waiting {
+  struct place place;
+  const char *action;
+  struct found looked_at; /* what stood there */
+  struct stat status;     /* of what it was made of */
+  struct link *link;      /* further names of it may follow; else NULL */
+  struct stat made;       /* of the file, where they may */
+  int fd;
+};
+int open_unnamed(const struct place *place); /* -1: make it under a name */
+void start_writing(int fd);
+void finish_writing(int fd, const char *path);
+void add_waiting(const struct waiting *file);
+bool is_batch_full(void);
+bool has_linked_waiting(void); /* one of which further names may follow */
+bool leave_batch_directory(void);
+void name_batch(bool durable, void (*named)(void *context, const struct waiting *file, enum replaced replaced),
+                void *context);
 
 /* A directory that is made beside its place; it owns a descriptor of the place's parent. */
 struct unit {

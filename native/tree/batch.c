@@ -6,7 +6,7 @@
  * A file is named by way of the directory that was open when it was made. One that replaces another is compared with
  * what was kept of that one, through the resolver's directories: it is named before these change (`bound`).
  */
-#include "tree.h"
+#include "apply.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -345,25 +345,7 @@ void let_wanted_go(void);
 void let_retired_go(void);
 
 /* batch.c */
-struct waiting {
-  struct place place;
-  const char *action;
-  struct found looked_at; /* what stood there */
-  struct stat status;     /* of what it was made of */
-  struct link *link;      /* further names of it may follow; else NULL */
-  struct stat made;       /* of the file, where they may */
-  int fd;
-};
-int open_unnamed(const struct place *place); /* -1: make it under a name */
 int link_unnamed(const struct place *place, int fd, const char *name);
-void start_writing(int fd);
-void finish_writing(int fd, const char *path);
-void add_waiting(const struct waiting *file);
-bool is_batch_full(void);
-bool has_linked_waiting(void); /* one of which further names may follow */
-bool leave_batch_directory(void);
-void name_batch(bool durable, void (*named)(void *context, const struct waiting *file, enum replaced replaced),
-                void *context);
 
 /* owner.c: between these two, as the owner of the place's directory, where we are root and it is somebody else's. */
 void lend_ids(struct place *place,
