@@ -9,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  rmSync,
   statSync,
   symlinkSync,
   utimesSync,
@@ -17,6 +18,8 @@ import {
 import { describe, it } from 'node:test';
 import type { TreeStep } from './tree.js';
 import { freshPlace, program, tree } from './tree-fixture.js';
+
+const isStopped = (pid = 0) => /^State:\t[TZ]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
 
 describe('a directory that is new as a whole', () => {
   const { at, write } = freshPlace();
@@ -51,17 +54,23 @@ describe('a directory that is new as a whole', () => {
   const beside = () => readdirSync(at('origin')).filter((name) => /^\.ctx-[0-9a-f]{16}\.new$/.test(name));
   const pathsOf = (plan: readonly TreeStep[]) => plan.map(({ path }) => path).sort();
 
-  /** Stopped while the directory is being made. */
+  /** Stopped while the directory is being made; begun anew where it was made before the signal came. */
   async function stoppedInside(plan: readonly TreeStep[]): Promise<{ child: ChildProcess; ended: Promise<unknown> }> {
     const words = ['apply', '--upper', at('upper'), '--to', at('origin'), '--layer', at('kept'), '--durable'];
-    const child = spawn(program, [...words, '--forward'], { stdio: ['pipe', 'pipe', 'inherit'] });
-    const ended = new Promise((resolve) => child.once('close', (code, signal) => resolve(code ?? signal)));
-    child.stdout.resume();
-    child.stdin.end(plan.map(({ action, path }) => `${action}\0${path}\0`).join(''));
-    while (beside().length === 0 && child.exitCode === null) await new Promise(setImmediate);
-    child.kill('SIGSTOP');
-    assert.equal(existsSync(at('origin/new')), false);
-    return { child, ended };
+    for (;;) {
+      const child = spawn(program, [...words, '--forward'], { stdio: ['pipe', 'pipe', 'inherit'] });
+      const ended = new Promise((resolve) => child.once('close', (code, signal) => resolve(code ?? signal)));
+      child.stdout.resume();
+      child.stdin.end(plan.map(({ action, path }) => `${action}\0${path}\0`).join(''));
+      while (beside().length === 0 && !existsSync(at('origin/new'))) await new Promise(setImmediate);
+      child.kill('SIGSTOP');
+      while (child.exitCode === null && !isStopped(child.pid)) await new Promise(setImmediate);
+      if (beside().length === 1) return { child, ended };
+      child.kill('SIGKILL');
+      await ended;
+      rmSync(at('origin'), { recursive: true });
+      mkdirSync(at('origin'));
+    }
   }
 
   it('comes with its modes, links and times, and every entry is told', async () => {
