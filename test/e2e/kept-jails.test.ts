@@ -259,6 +259,15 @@ forEachUser((user) => {
     assert.deepEqual([ended?.object, ended?.facts], [begun?.object, begun?.facts]);
   });
 
+  test('it keeps no descriptor of the program that started it: a lock that was held there is free', async () => {
+    const project = stage.project();
+    const script = 'exec 7>lock; flock 7; "$0" jail start; flock -n lock true; echo $?';
+    const { stdout } = await stage.start(project, ['/bin/sh', '-c', script, stage.program]).finished;
+    assert.match(stdout, /\n1\n$/, 'held while its holder lives');
+    assert.equal(stage.shell(project, 'flock -n lock true; echo $?'), '0\n');
+    assert.equal((await stage.ctx(project, ['jail', 'stop'])).code, 0);
+  });
+
   test('it ends when nobody asks anything for as long as was said', async () => {
     await inKeptJail(
       stage,

@@ -1,10 +1,12 @@
 /** The network a command is granted, and the limits it is held to. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { createSocket } from 'node:dgram';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
+import { ctxAsking } from '../support/resolver.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -16,6 +18,14 @@ const fetchThroughProxy = (url: string) => `
     answer.on('data', (chunk) => process.stdout.write(chunk));
     answer.on('end', () => process.exit(answer.statusCode === 200 ? 0 : 22));
   }).on('error', (error) => { console.log(error.code); process.exit(7); }).end();`;
+
+/** The name that a DNS message asks for. */
+function questionOf(message: Buffer): string {
+  const labels: string[] = [];
+  for (let at = 12, length = message[12] ?? 0; length > 0; at += length + 1, length = message[at] ?? 0)
+    labels.push(message.toString('latin1', at + 1, at + 1 + length));
+  return labels.join('.');
+}
 
 forEachUser((user) => {
   const stage = useStage(user);
@@ -73,6 +83,39 @@ forEachUser((user) => {
       connections.map(({ verdict, count }) => [verdict, count]),
       [['allowed', 1]],
     );
+  });
+
+  test('names that no server answers for hold nothing up: time limit and signals end it, and no search list is tried', async () => {
+    const asked = new Set<string>();
+    const silent = createSocket('udp4', (message) => asked.add(questionOf(message)));
+    await new Promise<void>((resolve) => silent.bind(0, '127.0.0.1', resolve));
+    try {
+      const program = ctxAsking(stage, `127.0.0.1:${silent.address().port}`);
+      const connecting = `const { hostname, port } = new URL(process.env.HTTP_PROXY);
+        for (let i = 0; i < 200; i++) require('net').connect(port, hostname, function () {
+          this.write('CONNECT n' + i % 100 + '.dead.example.com:443 HTTP/1.1\\r\\n\\r\\n'); }).on('error', () => {});
+        setTimeout(() => console.log('asked'), 300); setTimeout(() => {}, 60000);`;
+      const start = (...options: string[]) =>
+        stage.start(stage.project(), [...program, 'exec', '--net', 'any', ...options, '--', 'node', '-e', connecting], {
+          env: { LOCALDOMAIN: 'search.example', RES_OPTIONS: 'ndots:9' },
+        });
+      const limited = start('--timeout', '1s');
+      const started = performance.now();
+      assert.match((await limited.finished).stderr, /timed out/);
+      assert.ok(performance.now() - started < 15_000);
+      const running = start();
+      running.child.stdout?.once('data', () => {
+        running.child.kill('SIGTERM');
+      });
+      const again = performance.now();
+      const ended = await running.finished;
+      assert.equal(ended.code, 143, ended.stderr);
+      assert.ok(performance.now() - again < 15_000);
+      assert.ok(asked.size > 0);
+      for (const name of asked) assert.match(name, /^n[0-9]+\.dead\.example\.com$/);
+    } finally {
+      silent.close();
+    }
   });
 
   test('around the proxy there is no way', async () => {

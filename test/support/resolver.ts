@@ -21,10 +21,26 @@ const replacement = (answers: Readonly<Record<string, readonly string[]>>) => `
     };
   }`;
 
-/** The words that run ctx with these names: the last address of each stays. */
-export function ctxResolving(stage: Stage, answers: Readonly<Record<string, readonly string[]>>): readonly string[] {
-  const file = join(stage.directory, `resolver-${Object.keys(answers).join('-')}.cjs`);
-  writeFileSync(file, replacement(answers));
+function ctxWith(stage: Stage, name: string, code: string): readonly string[] {
+  const file = join(stage.directory, `resolver-${name}.cjs`);
+  writeFileSync(file, code);
   chmodSync(file, 0o644);
   return ['node', '--require', file, join(dirname(stage.program), '..', 'dist', 'cli', 'ctx.cjs')];
+}
+
+/** The words that run ctx with these names: the last address of each stays. */
+export function ctxResolving(stage: Stage, answers: Readonly<Record<string, readonly string[]>>): readonly string[] {
+  return ctxWith(stage, Object.keys(answers).join('-'), replacement(answers));
+}
+
+/** The words that run ctx as it would on a host with this one server, by the resolver that it has. */
+export function ctxAsking(stage: Stage, server: string): readonly string[] {
+  return ctxWith(
+    stage,
+    'server',
+    `const { Resolver } = require('node:dns/promises');
+     const real = Resolver.prototype.resolve4;
+     // Asked for first; once a question is under way the servers cannot be changed.
+     Resolver.prototype.resolve4 = function (host) { this.setServers(['${server}']); return real.call(this, host); };`,
+  );
 }
