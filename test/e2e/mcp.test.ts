@@ -190,7 +190,9 @@ forEachUser((user) => {
         assert.match(shown, /^ {4}put 'a\.txt, put docs \(and nothing else\)'$/m);
         assert.match(shown, /^ {2}asked by: MCP server \d+/m);
         assert.equal((await stage.ctx(project, ['approvals', 'grant', id, '--for', 'session'])).code, 0);
-        assert.match((await first).text, /^applied 1 change/);
+        const { text } = await first;
+        assert.match(text, /^applied 1 change\n[\s\S]*still in the fork, not asked for: 25 changes$/);
+        assert.doesNotMatch(text, /held back/);
         const all = call('apply');
         const whole = await waitingApproval(stage, project);
         const lines = (await stage.ctx(project, ['approvals', 'show', whole])).stdout.match(/^ {4}put 'f\d+'$/gm);

@@ -6,6 +6,16 @@ export const fixedSeed = 20_240_229;
 /** `npm run soak` draws one and passes it here. */
 export const testSeed = Number(process.env['CTX_TEST_SEED'] ?? fixedSeed) >>> 0;
 
+const soakMinutes = Number(process.env['CTX_SOAK_MINUTES'] ?? Number.POSITIVE_INFINITY);
+
+/** CTX_SOAK_MINUTES=N: long runs end after N minutes of their process, and say how far they came. */
+export const hasSoakTime = () => performance.now() < soakMinutes * 60_000;
+
+/** For a process that a long run starts. */
+export const soakEnvironment: Readonly<Record<string, string>> = Number.isFinite(soakMinutes)
+  ? { CTX_SOAK_MINUTES: String(soakMinutes) }
+  : {};
+
 /** Mulberry32: small, and the same everywhere. */
 export function randomFrom(start: number): () => number {
   let state = start;

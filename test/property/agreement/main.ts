@@ -7,7 +7,7 @@ import { chmodSync, lstatSync, readlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { judge, type OpenOptions, open, operate, type Workspace } from 'ctxfs';
 import { contains } from '../../../src/authority/absolute-path.js';
-import { randomFrom } from '../../support/random.js';
+import { hasSoakTime, randomFrom } from '../../support/random.js';
 import { askAgents, makeTools } from './agents.js';
 import { askCommand, chooseRules } from './commands.js';
 import { type AskedPlace, makePlace, pick, type Random, workScript } from './place.js';
@@ -246,7 +246,7 @@ await operator.agents.set('parent', 'policy', `${network}\n`);
 await operator.agents.make('child', { parent: 'parent' });
 await operator.agents.make('other');
 await makeTools(operator);
-for (let index = 0; index < Number(places); index++) {
+for (let index = 0; index < Number(places) && hasSoakTime(); index++) {
   const random = randomFrom((Number(seed) + index) >>> 0);
   try {
     await askPlace(random, index);
