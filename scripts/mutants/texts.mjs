@@ -18,6 +18,11 @@ const texts = new Set(['operation', 'reason', 'remedy']);
 const prose = /(?:\S+\s+){3,}\S+/;
 const smallWords = /(?:^|\s)(?:an?|and|are|by|for|is|it|its|may|not|of|or|the|to|was|which|would)(?=\s|$)/;
 
+/** All that a refusal says but its code. */
+function isAllText({ type, properties }) {
+  return type === 'ObjectExpression' && properties.length > 0 && properties.every(({ key }) => texts.has(key?.name));
+}
+
 function wordsOf(node) {
   if (node.type === 'StringLiteral') return node.value;
   return node.type === 'TemplateLiteral' ? node.quasis.map(({ value }) => value.raw).join('X') : undefined;
@@ -35,7 +40,9 @@ function isTextOfError({ node, parentPath }) {
 }
 
 function shouldIgnore(path) {
-  const words = path.parentPath == null ? undefined : wordsOf(path.node);
+  if (path.parentPath == null) return undefined;
+  if (isAllText(path.node) && path.parentPath.node.type === 'NewExpression') return 'the words of a message';
+  const words = wordsOf(path.node);
   if (words === undefined) return undefined;
   const isText = isArgumentOfRefusal(path) || isTextOfError(path) || (prose.test(words) && smallWords.test(words));
   return isText ? 'the words of a message' : undefined;

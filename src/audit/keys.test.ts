@@ -6,6 +6,7 @@ import { Keys } from './keys.js';
 import { readHistory } from './read-history.js';
 import { type RecordPlace, recordPlace } from './record-fixture.js';
 import { sealAll } from './seal.js';
+import { makeKeyPair } from './signature.js';
 
 let place: RecordPlace;
 beforeEach(() => {
@@ -42,6 +43,16 @@ describe('the key in use', () => {
     writeFileSync(currentFile(), `${first}\n`);
     assert.equal(seal(), next);
     assert.equal(readHistory(place.directory).sealsOf('person').length, 2);
+  });
+
+  it('signs nothing where its file is missing or holds another key', () => {
+    const first = seal();
+    const file = (id: string) => join(place.directory, 'key', `${id}.key`);
+    writeFileSync(file(first), makeKeyPair().privateKey);
+    assert.throws(() => seal(), { code: 'EIO', path: file(first) });
+    rmSync(file(first));
+    assert.throws(() => seal(), { code: 'EIO', path: file(first) });
+    assert.equal(readHistory(place.directory).sealsOf('person').length, 1);
   });
 
   it('is not taken from a chain that does not know the one that is named: its end was cut off', () => {

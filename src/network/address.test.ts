@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../test/property/seeded.js';
-import { addressBytes, addressKind, canonicalAddress } from './address.js';
+import { addressBytes, addressKind, canonicalAddress, carriedAddresses } from './address.js';
 
 const kinds = {
   public: ['8.8.8.8', '1.1.1.1', '172.15.255.255', '172.32.0.0', '100.63.255.255', '2606:4700::1111', '2a00::1'],
@@ -97,5 +97,29 @@ describe('an address', () => {
       }),
       seeded(500),
     );
+  });
+});
+
+describe('what an address carries', () => {
+  it('is every IPv4 address that a packet to it may arrive at', () => {
+    for (const [text, carried] of [
+      ['45.33.32.156', []],
+      ['not an address', []],
+      ['fe80::1%eth0', []],
+      ['2600::1', []],
+      ['::ffff:45.33.32.156', ['45.33.32.156']],
+      ['64:ff9b::45.33.32.156', ['45.33.32.156']],
+      ['2002:2d21:209c::', ['45.33.32.156']],
+      ['2600::5efe:45.33.32.156', ['45.33.32.156']],
+      ['2002:0101:0101::5efe:45.33.32.156', ['1.1.1.1', '45.33.32.156']],
+    ] as const) {
+      assert.deepEqual(carriedAddresses(text), carried, text);
+    }
+  });
+
+  it('does not make of a private prefix a tunnel', () => {
+    assert.equal(addressKind('fc00::5efe:45.33.32.156'), 'private');
+    assert.equal(addressKind('2600::5efe:45.33.32.156'), 'tunnel');
+    assert.equal(addressKind('192.88.99.1'), 'tunnel');
   });
 });

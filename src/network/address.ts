@@ -29,9 +29,13 @@ export function addressRange(address: string, bits: number): AddressRange {
   return [addressBytes(address) ?? [], bits];
 }
 
-function range(text: string, kind: AddressKind): Range {
+function prefix(text: string): AddressRange {
   const [address = '', bits = ''] = text.split('/');
-  return [...addressRange(address, Number(bits)), kind];
+  return addressRange(address, Number(bits));
+}
+
+function range(text: string, kind: AddressKind): Range {
+  return [...prefix(text), kind];
 }
 
 function bytes4(text: string): number[] {
@@ -109,7 +113,7 @@ const ranges6: readonly Range[] = [
 ];
 
 interface Carrier {
-  readonly range: Range;
+  readonly range: AddressRange;
   readonly carried: (address: readonly number[]) => readonly number[];
   /** What a carried public address amounts to. */
   readonly otherwise: 'public' | 'tunnel';
@@ -127,18 +131,18 @@ function isIsatap(address: readonly number[]): boolean {
 const last4 = (address: readonly number[]) => address.slice(12);
 
 const carriers: readonly Carrier[] = [
-  { range: range('::ffff:0:0/96', 'tunnel'), carried: last4, otherwise: 'public' }, // the same address, mapped
-  { range: range('64:ff9b::/96', 'tunnel'), carried: last4, otherwise: 'public' }, // NAT64, as resolvers give it
-  { range: range('64:ff9b:1::/48', 'tunnel'), carried: last4, otherwise: 'tunnel' }, // NAT64 of one's own
-  { range: range('::ffff:0:0:0/96', 'tunnel'), carried: last4, otherwise: 'tunnel' }, // translated
-  { range: range('2002::/16', 'tunnel'), carried: (address) => address.slice(2, 6), otherwise: 'tunnel' }, // 6to4
+  { range: prefix('::ffff:0:0/96'), carried: last4, otherwise: 'public' }, // the same address, mapped
+  { range: prefix('64:ff9b::/96'), carried: last4, otherwise: 'public' }, // NAT64, as resolvers give it
+  { range: prefix('64:ff9b:1::/48'), carried: last4, otherwise: 'tunnel' }, // NAT64 of one's own
+  { range: prefix('::ffff:0:0:0/96'), carried: last4, otherwise: 'tunnel' }, // translated
+  { range: prefix('2002::/16'), carried: (address) => address.slice(2, 6), otherwise: 'tunnel' }, // 6to4
   // Teredo: the client's address is stored inverted.
   {
-    range: range('2001::/32', 'tunnel'),
+    range: prefix('2001::/32'),
     carried: (address) => last4(address).map((b) => b ^ 0xff),
     otherwise: 'tunnel',
   },
-  { range: range('::/96', 'tunnel'), carried: last4, otherwise: 'tunnel' }, // compatible
+  { range: prefix('::/96'), carried: last4, otherwise: 'tunnel' }, // compatible
 ];
 
 function kind4(address: readonly number[]): AddressKind {

@@ -26,6 +26,21 @@ describe('a host name', () => {
     for (const [text, form] of forms) assert.equal(parseHost(text), form, text);
   });
 
+  it('is as long as a name may be, in ASCII, and ends in what is no number', () => {
+    for (const text of ['h2', 'a.b2', 'a.1a', 'a.0xyz', 'x.0x7g', 'abc.2b']) assert.equal(parseHost(text), text);
+    for (const text of ['a.2', 'a.0x', 'a.0x7f', '2']) refused(text);
+    const longest = `${'abcdefg.'.repeat(31)}abcde`;
+    assert.equal(longest.length, 253);
+    assert.equal(parseHost(longest), longest);
+    assert.equal(parseHost(`${longest}.`), longest);
+    refused(`${longest}f`);
+    // Short as it is written, and longer than a name as a resolver is asked for it.
+    const label = `\u00fc${'a'.repeat(50)}`;
+    const written = `${`${label}.`.repeat(4)}${'a'.repeat(20)}`;
+    assert.ok(written.length < 253 && parseHost(label).length < 64);
+    refused(written);
+  });
+
   it('may not hide anything: NUL, controls, blanks, escapes, user names', () => {
     for (const text of [
       'example.org\0.evil.example',
@@ -165,6 +180,7 @@ describe('a target', () => {
   it('is a host and a port', () => {
     assert.deepEqual(parseTarget('Example.org:443'), { host: 'example.org', port: 443 });
     assert.deepEqual(parseTarget('[::1]:80'), { host: '[::1]', port: 80 });
+    for (const port of [1, 65_535]) assert.deepEqual(parseTarget(`a.example:${port}`), { host: 'a.example', port });
     assert.deepEqual(parseTarget('example.org', 80), { host: 'example.org', port: 80 });
     assert.equal(literalAddress('[::1]'), '::1');
     assert.equal(literalAddress('10.0.0.1'), '10.0.0.1');

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { hostNetwork } from '../authority/network.js';
+import { networkOwnMilliseconds } from '../base/limits/network.js';
 import { isWithin } from './address.js';
 import { judgeAddress, networkRules } from './allow-list.js';
-import { addressesOfHost, localRoutes4, localRoutes6 } from './own-addresses.js';
+import { addressesOfHost, localRoutes4, localRoutes6, recentAddressesOfHost } from './own-addresses.js';
 
 /** A network namespace of its own, where whole networks are routed to this machine without an interface having them. */
 const routes = [
@@ -45,6 +46,48 @@ describe('addresses of this machine', () => {
     const six = localRoutes6(show('/proc/net/ipv6_route').stdout);
     assert.ok(six.some((range) => isWithin([0x26, 0, 0, 1, 0, 5, ...new Array<number>(9).fill(0), 7], range)));
     assert.ok(!six.some((range) => isWithin([0x26, 0, 0, 1, 0, 6, ...new Array<number>(9).fill(0), 7], range)));
+  });
+
+  it('are read from lines of the kernel’s form, and of no other', () => {
+    const [address, zero] = ['26000001000500000000000000000000', '0'.repeat(32)];
+    const line = (of: string, flags: string) =>
+      `${of} 30 ${zero} 00 ${zero} 00000000 00000001 00000000 ${flags}       lo`;
+    const six = (...lines: readonly string[]) => localRoutes6(`${lines.join('\n')}\n`);
+    assert.deepEqual(six(line(address, '80200001')), [[[0x26, 0, 0, 1, 0, 5, ...new Array<number>(10).fill(0)], 48]]);
+    assert.deepEqual(
+      six(line(address, '00200001'), line(`${address}0`, '80000000'), line(`x${address}`, '80000000')),
+      [],
+    );
+    const leaf = '        |-- 45.33.32.0\n';
+    const four = (...lines: readonly string[]) => localRoutes4(`${leaf}${lines.join('\n')}\n`);
+    assert.deepEqual(four('           /24 host LOCAL'), [[[45, 33, 32, 0], 24]]);
+    assert.deepEqual(
+      four('x          /24 host LOCAL', '           /24 link UNICAST', '           /24 host LOCALE'),
+      [],
+    );
+    assert.ok(!localRoutes4('           /0 host LOCAL').some((range) => isWithin([0, 0, 0, 0], range)));
+  });
+
+  it('are read again when a second is over, and not before', () => {
+    let [reads, time] = [0, 5];
+    const recent = recentAddressesOfHost(
+      () => {
+        reads += 1;
+        return { has: () => false };
+      },
+      () => time,
+    );
+    for (const [at, expected] of [
+      [5, 1],
+      [networkOwnMilliseconds + 5, 1],
+      [networkOwnMilliseconds + 6, 2],
+      [networkOwnMilliseconds + 7, 2],
+      [2 * networkOwnMilliseconds + 7, 3],
+    ] as const) {
+      time = at;
+      recent();
+      assert.equal(reads, expected, `${at}`);
+    }
   });
 
   it('are refused in every notation that carries one', () => {

@@ -29,13 +29,13 @@ export function addressesOfHost(): OwnAddresses {
  * The same, read again after a second: to read the routes costs as much as a connection. An address that came since then is noticed
  * when the connection is open, by its two ends (gate.ts).
  */
-export function recentAddressesOfHost(): () => OwnAddresses {
+export function recentAddressesOfHost(read = addressesOfHost, clock = () => performance.now()): () => OwnAddresses {
   let known: OwnAddresses | undefined;
   let readAt = 0;
   return () => {
-    const now = performance.now();
+    const now = clock();
     if (known === undefined || now - readAt > networkOwnMilliseconds) {
-      known = addressesOfHost();
+      known = read();
       readAt = now;
     }
     return known;
@@ -59,7 +59,7 @@ export function localRoutes4(trie: string): AddressRange[] {
     const leaf = /\|-- ([0-9.]+)$/.exec(line);
     if (leaf !== null) address = leaf[1] ?? '';
     const local = /^\s+\/([0-9]+) \S+ LOCAL\b/.exec(line);
-    if (local !== null && address !== '') routes.push(addressRange(address, Number(local[1])));
+    if (local !== null) routes.push(addressRange(address, Number(local[1])));
   }
   return routes;
 }
@@ -69,9 +69,8 @@ const localFlag = 0x8000_0000;
 
 export function localRoutes6(table: string): AddressRange[] {
   return table.split('\n').flatMap((line) => {
-    const [address = '', bits = '', , , , , , , flags = ''] = line.trim().split(/\s+/);
+    const [address = '', bits = '', , , , , , , flags = ''] = line.split(' ');
     if (!/^[0-9a-f]{32}$/.test(address) || (Number.parseInt(flags, 16) & localFlag) === 0) return [];
-    const groups = address.match(/.{4}/g) ?? [];
-    return [addressRange(groups.join(':'), Number.parseInt(bits, 16))];
+    return [addressRange(address.replaceAll(/.{4}(?=.)/g, '$&:'), Number.parseInt(bits, 16))];
   });
 }

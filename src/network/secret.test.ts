@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { seeded } from '../../test/property/seeded.js';
+import { networkSecretCharacters, networkSecretValues } from '../base/limits/network.js';
 import { Redactor } from './redact.js';
 import { hostSecrets } from './secret.js';
 import { SecretSearch } from './secret-search.js';
@@ -139,6 +140,37 @@ describe('a secret', () => {
     assert.equal(held.redactor().text('tok-first-0123456 tok-second-012345'), `${'*'.repeat(17)} ${'*'.repeat(17)}`);
     now = 'two\nlines';
     await assert.rejects(held.fields(), { code: 'EINVAL' });
+  });
+
+  it('is forgotten when many others have followed it, and not before', async () => {
+    for (const headers of [['X-Key'], ['X-Key', 'Y-Key', 'Z-Key']]) {
+      let number = 0;
+      const next = async () => `token-${String(number++).padStart(8, '0')}`;
+      const secrets = headers.map((header) => ({ host: 'api.example', header, value: next }));
+      const held = hostSecrets(secrets).get('api.example');
+      const isHidden = () => held?.redactor().text('token-00000000') === '*'.repeat(14);
+      const most = networkSecretValues + headers.length;
+      while (number + headers.length <= most) {
+        await held?.fields();
+        assert.ok(isHidden(), `${number} of ${most}`);
+      }
+      await held?.fields();
+      assert.ok(!isHidden(), `${number} of ${most}`);
+    }
+  });
+
+  it('may be of one character or as long as a header takes, at any port, in any header that frames nothing', () => {
+    const good = { host: 'a.example', header: 'X', value };
+    const refused = (more: object) => assert.throws(() => hostSecrets([{ ...good, ...more }]), { code: 'EINVAL' });
+    for (const header of ['X-Host', 'Hosts', 'Te2', 'x-te', 'Not-Proxy-Y', 'a'.repeat(64)])
+      hostSecrets([{ ...good, header }]);
+    for (const header of ['te', 'TE', 'Proxy-Anything', 'proxy-', 'upgrade', 'a'.repeat(65), '', 'a_b'])
+      refused({ header });
+    for (const text of ['x', 'x y', 'x'.repeat(networkSecretCharacters)]) hostSecrets([{ ...good, value: text }]);
+    for (const text of ['x ', ' x', 'x'.repeat(networkSecretCharacters + 1), 'x\x7f', '\u00e4'])
+      refused({ value: text });
+    for (const port of [1, 65_535]) assert.equal(hostSecrets([{ ...good, port }]).get('a.example')?.port, port);
+    for (const port of [0, 65_536, 1.5, -1, Number.NaN]) refused({ port });
   });
 
   it('is refused where it could change a message, without being shown', () => {

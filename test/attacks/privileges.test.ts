@@ -40,6 +40,17 @@ forEachUser((user) => {
     if (process.getuid?.() === 0) assert.equal(facts['Groups'], '');
   });
 
+  test('the further groups of whoever starts it stay outside', {
+    skip: user.uid === 0 ? false : 'only root can have been given groups here',
+  }, async () => {
+    const look = 'grep ^Groups: /proc/self/status';
+    const given = ['setpriv', '--groups', '54321,54322', '--'];
+    assert.match((await stage.start(project, [...given, 'sh', '-c', look]).finished).stdout, /54321 54322/);
+    const words = [...given, stage.program, 'exec', '--wait', '--', 'sh', '-c', look];
+    const { stdout, stderr } = await stage.start(project, words).finished;
+    assert.match(stdout, /^Groups:\s*\n$/, stderr);
+  });
+
   test('on the host the command is nobody where root started it, and its user otherwise', async () => {
     const { stdout } = await run('cat /proc/self/uid_map; id -u');
     const [map = '', uid] = stdout.trim().split('\n');

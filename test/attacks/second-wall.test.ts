@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { chownSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { describe, it } from 'node:test';
@@ -136,6 +137,31 @@ describe('without Landlock and without the filter', () => {
     ])
       assert.notEqual(await run('sh', '-c', script), 0, script);
     assert.equal(await run('sh', '-c', 'chmod 700 /tmp && touch /dev/shm'), 0);
+  });
+
+  it('what is made read-only is so with all that is mounted in it', async () => {
+    const inner = join(jail.base, 'shown', 'inner');
+    mkdirSync(inner, { recursive: true });
+    if (bareUser.uid !== undefined) chownSync(inner, bareUser.uid, bareUser.gid);
+    const access = 'read write' as const;
+    const shared = [
+      { source: join(jail.base, 'shown'), target: '/shown', access },
+      { source: join(jail.base, 'home'), target: '/shown/inner', access },
+    ];
+    const plan = (script: string, ...more: readonly Operation[]) => {
+      const operations = [...jail.plan(['sh', '-c', script], { weakened: ['landlock', 'seccomp'], shared })];
+      operations.splice(
+        operations.findIndex((operation) => operation.do === 'make read only'),
+        0,
+        ...more,
+      );
+      return operations;
+    };
+    const readOnly: Operation = { do: 'make read only', path: '/shown' };
+    for (const script of ['echo x > /shown/file', 'echo x > /shown/inner/file']) {
+      assert.equal(await jail.run(plan(script)), 0, script);
+      assert.notEqual(await jail.run(plan(script, readOnly)), 0, script);
+    }
   });
 
   it('the first process shows a user nothing of itself', async () => {

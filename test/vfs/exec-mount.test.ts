@@ -53,6 +53,13 @@ forEachUser((user) => {
       assert.equal(again, '3\n');
     });
 
+    test('is held to its modes by the kernel, for whoever looks from inside', async () => {
+      const script = `umask 077; cd /mnt/memory; echo x > f; chmod 000 f; mkdir d; echo y > d/y; chmod 000 d
+        cat f 2>&1 || true; cat d/y 2>&1 || true; { echo z > f; } 2>&1 || true; chmod 600 f; cat f`;
+      const said = await output(stage, stage.project(), ['memory:=/mnt/memory:rw'], script);
+      assert.match(said, /^(.*Permission denied\n){3}x\n$/);
+    });
+
     test('is taken back with the fork where it can be, and the report says where it cannot', async () => {
       const cwd = stage.project('echo base > a');
       const notes = join(stage.makeDirectory('undone'), 'notes');

@@ -1,7 +1,7 @@
 /** Files of an apply that wait for the disk together: more than one batch, new and replaced, in many directories. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import type { TreeStep } from './tree.js';
 import { freshPlace, program, tree } from './tree-fixture.js';
@@ -56,8 +56,10 @@ describe('files that are put together', () => {
     writeFileSync(at('origin/d1/f3'), 'saved over a file that is replaced');
     mkdirSync(at('origin/d2'), { recursive: true });
     writeFileSync(at('origin/d2/f4'), 'saved where a new file comes');
+    chmodSync(at('origin/d1/f6'), 0o600);
     const { clashes } = await put(plan);
-    assert.deepEqual([...clashes].sort(), ['d1/f3', 'd2/f4']);
+    assert.deepEqual([...clashes].sort(), ['d1/f3', 'd1/f6', 'd2/f4'], 'a mode is theirs, too');
+    assert.equal(statSync(at('origin/d1/f6')).mode & 0o777, 0o600);
     assert.match(readFileSync(at('origin/d1/f3'), 'utf8'), /^saved/);
     assert.match(readFileSync(at('origin/d2/f4'), 'utf8'), /^saved/);
     assert.equal(readFileSync(at('origin/d2/f5'), 'utf8'), 'new d2/f5');
