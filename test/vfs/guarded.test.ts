@@ -211,6 +211,7 @@ forEachMountUser('a guarded mount', (user) => {
     const { status, stdout, stderr } = spawnSync('sh', ['-c', script, ctx, ...words], {
       cwd: '/',
       encoding: 'utf8',
+      env: { ...process.env, CTX_DATA: join(place.path, 'store'), XDG_CONFIG_HOME: join(place.path, 'configuration') },
       ...identity,
     });
     return { status, text: stdout.trim(), stderr };
@@ -219,6 +220,19 @@ forEachMountUser('a guarded mount', (user) => {
     const { status, text, stderr } = sh(script, ...words);
     assert.equal(status, 0, stderr);
     return text;
+  };
+
+  const recorded = (at: string): readonly string[] => {
+    const lines = succeeds('"$0" audit query --status denied --json').split('\n').filter(Boolean);
+    return lines.flatMap((line) => {
+      const { object, layer, facts } = JSON.parse(line) as {
+        object: string;
+        layer: string;
+        facts: Record<string, string>;
+      };
+      const [error, scope, operation, path] = ['error', 'scope', 'operation', 'path'].map((name) => facts[name]);
+      return object === `vfs${at}` && layer === 'guard' ? [`${error} ${scope} ${operation} ${path}`] : [];
+    });
   };
 
   for (const engine of user.uid === own.uid ? (['chunked', 'host'] as const) : (['chunked'] as const)) {
@@ -253,6 +267,7 @@ forEachMountUser('a guarded mount', (user) => {
         ] as const) {
           assert.match(sh(`cd "$1"; ${script}`, at).stderr, why, script);
         }
+        await until(() => recorded(at).includes('EACCES fs.delete unlink /src/f'), 'refusals are in the record');
         const reader = spawn('sh', ['-c', 'exec 3< "$0/src/f"; read line <&3; echo $line; read word; cat <&3', at], {
           cwd: '/',
           stdio: ['pipe', 'pipe', 'pipe'],

@@ -45,5 +45,8 @@ export const locksOfFile = 4_096;
 /** Between two looks at a file of grants: a right that is taken away there is gone after that. */
 export const grantsLookMilliseconds = 100;
 
+/** Refusals of a mount with grants that are told apart between two looks; what comes beyond them is recorded as one. */
+export const refusalsToldApart = 100;
+
 /** Until rclone serves: it asks its remote first. */
 export const rcloneStartMilliseconds = 30_000;

@@ -5,6 +5,8 @@ import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { nativeProgram } from '../../base/native-program.js';
 import { visible } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
+import type { Host } from '../../sdk/host.js';
+import type { GrantsFile } from '../../sdk/vfs/virtual-files.js';
 import { painter, print, printJson } from '../text/output.js';
 import type { Arguments, Run } from '../verb.js';
 import { endedBySignals, serveAt } from './background-server.js';
@@ -17,22 +19,32 @@ function sayMounted(call: Arguments, directory: string): void {
   else print(`${painter(process.stdout)('green', `mounted ${visible(specification)} at ${visible(directory)}`)}\n`);
 }
 
-async function serveHere(call: Arguments): Promise<number> {
+async function serveHere(call: Arguments, hostOf: () => Promise<Host>): Promise<number> {
   const { mountTree } = await part();
   const [specification = '', target = ''] = call.words;
+  const place = resolve(currentDirectory(), target);
+  const grants = call.value('grants');
   await mountTree({
     specification,
-    target: resolve(currentDirectory(), target),
+    target: place,
     directory: currentDirectory(),
     lockLibrary: nativeProgram('flock.node'),
     library: nativeProgram('fuse.node'),
     writable: call.flag('writable'),
-    grants: call.value('grants'),
+    grants: grants === undefined ? undefined : { path: grants, refused: recordedRefusals(await hostOf(), place) },
     signal: endedBySignals(),
     mounted: (directory) => sayMounted(call, directory),
   });
   return ExitCode.ok;
 }
+
+/** A refusal that cannot be recorded ends the mount: nobody goes on trying unseen. */
+const recordedRefusals =
+  ({ recorder }: Host, directory: string): GrantsFile['refused'] =>
+  ({ count, scope, operation, path, code }) => {
+    const facts = { operation, path, scope, error: code };
+    recorder.append({ type: 'vfs', object: `vfs${directory}`, status: 'denied', layer: 'guard', count, facts });
+  };
 
 /** What `ctx exec --mount` starts: it reads its plan from stdin, has opened the tree when it says a word, and ends with the jail. */
 async function serveJailHere(call: Arguments, text: string): Promise<number> {
@@ -62,10 +74,10 @@ async function serveJailHere(call: Arguments, text: string): Promise<number> {
   return ExitCode.ok;
 }
 
-export const mount: Run = async (call) => {
+export const mount: Run = async (call, hostOf) => {
   const jail = call.value('jail');
   if (jail !== undefined) return serveJailHere(call, jail);
-  if (call.flag('foreground')) return serveHere(call);
+  if (call.flag('foreground')) return serveHere(call, hostOf);
   const { checkTreeText, mountPoint } = await part();
   const [specification = '', target = ''] = call.words;
   // Before another process is started: what is refused is refused here.

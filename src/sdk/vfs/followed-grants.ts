@@ -4,19 +4,24 @@
  */
 import { readFileSync } from 'node:fs';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
-import { grantsLookMilliseconds } from '../../base/limits/trees.js';
+import { grantsLookMilliseconds, refusalsToldApart } from '../../base/limits/trees.js';
 import { parseGrants } from '../../guard/grants-file.js';
 import { Guard, type VfsGrants } from '../../guard/guard.js';
+import { type CountedRefusal, RefusalCounter } from '../../guard/refusal-counter.js';
 
 export interface FollowedGrants {
   readonly guard: Guard;
   end(): void;
 }
 
-/** ENOENT EINVAL where it is not there or wrong to begin with. */
-export function followGrants(path: string): FollowedGrants {
+/** ENOENT EINVAL where it is not there or wrong to begin with. `refused` is told soon. */
+export function followGrants(path: string, refused: (refusal: CountedRefusal) => void): FollowedGrants {
   let text = readGrants(path);
-  const guard = new Guard(parseGrants(text, path));
+  const counter = new RefusalCounter(refusalsToldApart);
+  const guard = new Guard(parseGrants(text, path), (refusal) => counter.add(refusal));
+  const tell = () => {
+    for (const refusal of counter.take()) refused(refusal);
+  };
   let changing = false;
   const look = async () => {
     if (changing) return;
@@ -30,8 +35,15 @@ export function followGrants(path: string): FollowedGrants {
       changing = false;
     }
   };
-  const timer = setInterval(() => void look(), grantsLookMilliseconds);
-  return { guard, end: () => clearInterval(timer) };
+  const timer = setInterval(() => {
+    tell();
+    void look();
+  }, grantsLookMilliseconds);
+  const end = () => {
+    clearInterval(timer);
+    tell();
+  };
+  return { guard, end };
 }
 
 function readGrants(path: string): string {

@@ -6,6 +6,7 @@ import { uniqueName } from '../../base/unique-name.js';
 import { type JailMount, type ServedMount, serveJail, serveMount } from '../../fuse/served-mount.js';
 import { unmount } from '../../fuse/unmount.js';
 import { guardedFileSystem } from '../../guard/guarded-filesystem.js';
+import type { CountedRefusal } from '../../guard/refusal-counter.js';
 import type { TreeOutcome } from '../../proxy/asked-tree.js';
 import { openTree } from '../../vfs/open-engine.js';
 import { planOf } from '../../vfs/read-plan.js';
@@ -23,8 +24,14 @@ export interface Mounting extends TreePlace {
   readonly library: string;
   readonly signal: AbortSignal;
   /** A file of grants: users of the mount may do what it says and nothing else, as it is at each time. */
-  readonly grants?: string | undefined;
+  readonly grants?: GrantsFile | undefined;
   mounted(directory: string): void;
+}
+
+export interface GrantsFile {
+  readonly path: string;
+  /** Told soon after it happened. What it throws ends the mount. */
+  refused(refusal: CountedRefusal): void;
 }
 
 export interface JailMounting extends Omit<JailMount, 'open'>, Pick<TreePlace, 'lockLibrary'> {}
@@ -41,12 +48,12 @@ export function mountTree(mounting: Mounting): Promise<void> {
   const { writable } = rest;
   const open = () => openTree(plan, { writable, create: writable, lockLibrary });
   if (grants === undefined) return serveMount({ ...rest, plan, directory: target, open });
-  return mountGuarded({ ...rest, plan, directory: target, open }, resolve(directory, grants));
+  return mountGuarded({ ...rest, plan, directory: target, open }, { ...grants, path: resolve(directory, grants.path) });
 }
 
-async function mountGuarded(mount: ServedMount, grants: string): Promise<void> {
+async function mountGuarded(mount: ServedMount, { path, refused }: GrantsFile): Promise<void> {
   const { followGrants } = await import('./followed-grants.js');
-  const followed = followGrants(grants);
+  const followed = followGrants(path, refused);
   try {
     await serveMount({
       ...mount,

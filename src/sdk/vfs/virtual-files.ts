@@ -1,5 +1,6 @@
 /** The door of the command line to the VFS: a bundle of its own, read by the verbs that use it and by no other. */
 export { askedTrees } from './jail-trees.js';
+export type { GrantsFile } from './mounts.js';
 export { checkTreeText, mountPoint, mountTree, mountTreeInJail, planFromText, unmount } from './mounts.js';
 export {
   type CheckResult,
