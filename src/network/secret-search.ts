@@ -71,12 +71,29 @@ export class SecretSearch {
   }
 
   #findRuns(bytes: Buffer, found: (start: number, end: number) => void): void {
-    // Names of its own for what each step needs: the loop is half as quick without.
+    // Names of its own for what each step needs, and four steps at once: the loop takes twice as long without.
     const [key, hashes, shift, length] = [this.#key, this.#hashes, this.#shift, bytes.length];
-    let hash = 0;
-    for (let at = 0; at < length; at++) {
-      hash = ((hash << stepBits) + (key[bytes[at] as number] as number)) | 0;
-      if (hashes[hash >>> shift] !== 0 && this.#isSought(hash)) this.#lookCloser(bytes, at + 1 - shortestRun, found);
+    let last = 0;
+    let at = 0;
+    for (; at + 4 <= length; at += 4) {
+      const first = ((last << stepBits) + (key[bytes[at] as number] as number)) | 0;
+      const second = ((first << stepBits) + (key[bytes[at + 1] as number] as number)) | 0;
+      const third = ((second << stepBits) + (key[bytes[at + 2] as number] as number)) | 0;
+      last = ((third << stepBits) + (key[bytes[at + 3] as number] as number)) | 0;
+      const taken =
+        (hashes[first >>> shift] as number) |
+        (hashes[second >>> shift] as number) |
+        (hashes[third >>> shift] as number) |
+        (hashes[last >>> shift] as number);
+      if (taken === 0) continue;
+      if (this.#isSought(first)) this.#lookCloser(bytes, at + 1, found);
+      if (this.#isSought(second)) this.#lookCloser(bytes, at + 2, found);
+      if (this.#isSought(third)) this.#lookCloser(bytes, at + 3, found);
+      if (this.#isSought(last)) this.#lookCloser(bytes, at + 4, found);
+    }
+    for (; at < length; at++) {
+      last = ((last << stepBits) + (key[bytes[at] as number] as number)) | 0;
+      if (this.#isSought(last)) this.#lookCloser(bytes, at + 1, found);
     }
   }
 
@@ -105,11 +122,11 @@ export class SecretSearch {
     return place;
   }
 
-  #lookCloser(bytes: Buffer, start: number, found: (start: number, end: number) => void): void {
-    if (start < 0) return;
-    const anchored = this.#runs.get(bytes.toString('latin1', start, start + shortestRun));
+  #lookCloser(bytes: Buffer, end: number, found: (start: number, end: number) => void): void {
+    const start = end - shortestRun;
+    const anchored = start < 0 ? undefined : this.#runs.get(bytes.toString('latin1', start, end));
     if (anchored === undefined) return;
-    found(start, start + shortestRun);
+    found(start, end);
     for (const { text, offset } of anchored) {
       const from = start - offset;
       if (from >= 0 && text.equals(bytes.subarray(from, from + text.length))) found(from, from + text.length);
