@@ -3,7 +3,6 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, fdatasyncSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { Chain } from '../src/audit/chain.js';
-import { loadFileLock } from '../src/audit/file-lock.js';
 import { Hasher } from '../src/audit/format.js';
 import { directoryReader } from '../src/audit/reader.js';
 import type { RecordEntry } from '../src/audit/record.js';
@@ -13,6 +12,7 @@ import { replay } from '../src/audit/replay.js';
 import { Reserve } from '../src/audit/reserve.js';
 import { sealAll } from '../src/audit/seal.js';
 import { verify } from '../src/audit/verify.js';
+import { loadFileLock } from '../src/base/file-lock.js';
 import { measure, print, type Subject } from './measure.js';
 import { setStage } from './stage/stage.js';
 

@@ -22,9 +22,9 @@ import {
 } from 'node:fs';
 import { writeFileAtomic } from '../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import type { FileLock } from '../base/file-lock.js';
 import { recordSegmentBytes, recordSegmentMilliseconds } from '../base/limits/store.js';
 import { type DenialState, type Notice, noDenials, parseDenials, planDenials } from './denials.js';
-import type { FileLock } from './file-lock.js';
 import {
   bodyText,
   formatVersion,

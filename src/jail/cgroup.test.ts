@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { loadFileLock } from '../audit/file-lock.js';
 import { library } from '../audit/record-fixture.js';
+import { loadFileLock } from '../base/file-lock.js';
 import { groupPlaces, groupSettings, makeGroup } from './cgroup.js';
 
 describe('control groups', () => {

@@ -17,8 +17,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type FileLock, loadFileLock } from '../audit/file-lock.js';
 import { type ErrnoCode, ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { type FileLock, loadFileLock } from '../base/file-lock.js';
 import { uniqueName } from '../base/unique-name.js';
 
 export interface GroupLimits {

@@ -16,9 +16,9 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { type FileLock, loadFileLock } from '../../audit/file-lock.js';
 import { readJsonFile, writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import { type FileLock, loadFileLock } from '../../base/file-lock.js';
 import { answerLockMilliseconds, approvalKeptMilliseconds, approvalsWaiting } from '../../base/limits/decisions.js';
 import { sha256 } from '../../base/sha256.js';
 import { uniqueName } from '../../base/unique-name.js';

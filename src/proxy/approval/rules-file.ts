@@ -1,8 +1,8 @@
 /** The operator's rules on disk: one file beside the agents, in no jail. Read for every command; there mostly is none. */
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { loadFileLock } from '../../audit/file-lock.js';
 import { readJsonFile, writeFileAtomic } from '../../base/atomic-file.js';
+import { loadFileLock } from '../../base/file-lock.js';
 import { rulesLockMilliseconds } from '../../base/limits/decisions.js';
 import type { Host } from '../host.js';
 import { parseRules, printRules, type Rule } from './decision-rule.js';

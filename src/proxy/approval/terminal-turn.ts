@@ -5,8 +5,8 @@
  */
 import { closeSync, constants, openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { loadFileLock } from '../../audit/file-lock.js';
 import { hasCode } from '../../base/errno.js';
+import { loadFileLock } from '../../base/file-lock.js';
 import { approvalLookMilliseconds } from '../../base/limits/decisions.js';
 import type { Host } from '../host.js';
 

@@ -16,8 +16,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { type FileLock, loadFileLock } from '../../audit/file-lock.js';
 import { hasCode } from '../../base/errno.js';
+import { type FileLock, loadFileLock } from '../../base/file-lock.js';
 import { storePaths } from '../../vault/store/layout.js';
 import type { Host } from '../host.js';
 import type { LastRun, RunNote } from '../report/last-run.js';

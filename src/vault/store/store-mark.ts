@@ -3,15 +3,7 @@
  * it. Where this one was lost in a copy so were those, and deleted files would be back.
  */
 import { closeSync, constants, openSync } from 'node:fs';
-import { ErrnoError } from '../../base/errno.js';
-
-interface Library {
-  /** 0 or an errno. */
-  mark(descriptor: number): number;
-  marked(descriptor: number): number;
-  /** EAGAIN where another process still has it after so long. */
-  lock(descriptor: number, milliseconds: number): number;
-}
+import { loadFlock } from '../../base/file-lock.js';
 
 export interface StoreMark {
   /** False where the filesystem has no such attributes. */
@@ -22,18 +14,7 @@ export interface StoreMark {
 }
 
 export function loadStoreMark(library: string): StoreMark {
-  const module = { exports: {} as Library };
-  try {
-    process.dlopen(module, library);
-  } catch (cause) {
-    throw new ErrnoError('ENOSYS', {
-      operation: 'open the store',
-      path: library,
-      reason: 'the library that marks the store is missing',
-      remedy: 'npm run setup -- start, in the checkout of ctxfs',
-      cause,
-    });
-  }
+  const flock = loadFlock(library, 'open the store');
   const at = (directory: string, act: (descriptor: number) => number) => {
     const descriptor = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
     try {
@@ -43,8 +24,8 @@ export function loadStoreMark(library: string): StoreMark {
     }
   };
   return {
-    put: (directory) => at(directory, module.exports.mark),
-    isOn: (directory) => at(directory, module.exports.marked),
-    hold: (descriptor, milliseconds) => module.exports.lock(descriptor, milliseconds),
+    put: (directory) => at(directory, flock.mark),
+    isOn: (directory) => at(directory, flock.marked),
+    hold: (descriptor, milliseconds) => flock.lock(descriptor, milliseconds),
   };
 }

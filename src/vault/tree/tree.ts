@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonic } from '../../base/clock.js';
 import type { InodeIdentity } from '../../base/directory-identity.js';
 import { type ErrnoCode, ErrnoError } from '../../base/errno.js';
+import { type FlockLibrary, loadFlock } from '../../base/file-lock.js';
 import { lockAgainMilliseconds, lockAskedMilliseconds, longPathBytes } from '../../base/limits/store.js';
 import { decodePath } from '../../base/path-bytes.js';
 import type { Starter } from '../../base/starter.js';
@@ -90,16 +91,10 @@ function lines(take: (line: string) => void): (chunk: Buffer) => void {
   };
 }
 
-/** Of `native/flock.node`: 0 or an errno; never waits where it is given no time. */
-interface LockLibrary {
-  lock(descriptor: number, milliseconds: number): number;
-  unlock(descriptor: number): number;
-}
-
 export class Tree {
   readonly #program: TreeProgram;
   readonly #lockLibrary: string | undefined;
-  #locks: LockLibrary | undefined;
+  #locks: FlockLibrary | undefined;
 
   /** With the lock library a lock that is free is taken without starting a process. */
   constructor(options: {
@@ -120,15 +115,13 @@ export class Tree {
     this.#program.know(path, identity);
   }
 
-  #lockLibraryOrNone(): LockLibrary | undefined {
+  #lockLibraryOrNone(): FlockLibrary | undefined {
     if (this.#lockLibrary === undefined || this.#locks !== undefined) return this.#locks;
-    const module = { exports: {} as LockLibrary };
     try {
-      process.dlopen(module, this.#lockLibrary);
+      this.#locks = loadFlock(this.#lockLibrary, 'lock');
     } catch {
-      return undefined; // The program does the same, only slower.
+      // The program does the same, only slower.
     }
-    this.#locks = module.exports;
     return this.#locks;
   }
 

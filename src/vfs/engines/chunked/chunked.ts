@@ -3,8 +3,8 @@
  * Snapshots are read-only, clones are written to; each costs one record, whatever the tree holds.
  */
 import { closeSync, openSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { ErrnoError } from '../../../base/errno.js';
+import { loadFlock } from '../../../base/file-lock.js';
 import type { Creation, FileSystem } from '../../filesystem.js';
 import { InodeFileSystem } from '../inodes/inode-filesystem.js';
 import { ChunkedStore } from './chunked-store.js';
@@ -62,13 +62,9 @@ export async function chunkedFileSystem({ before, ...options }: ChunkedTreeOptio
   });
 }
 
-interface LockLibrary {
-  lock(descriptor: number, milliseconds: number): number;
-}
-
 /** The kernel lets go of it when this process ends, however it ends. */
 function lockWriter(file: string, lockLibrary: string): () => void {
-  const { lock } = createRequire(import.meta.url)(lockLibrary) as LockLibrary;
+  const { lock } = loadFlock(lockLibrary, 'open');
   const descriptor = openSync(file, 'r');
   if (lock(descriptor, 0) === 0) return () => closeSync(descriptor);
   closeSync(descriptor);

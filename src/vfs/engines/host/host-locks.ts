@@ -3,18 +3,12 @@
  * The kernel knows an owner by the open file a lock was taken through, so each owner of a file has one of its own here.
  */
 import { closeSync, constants, openSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { constants as osConstants } from 'node:os';
 import { hasCode } from '../../../base/errno.js';
+import { type FlockLibrary, loadFlock } from '../../../base/file-lock.js';
 import { failure } from '../../failure.js';
 import type { Handle, Inode, Lock, LockRequest } from '../../filesystem.js';
 import { ownPath } from './anchored.js';
-
-/** `native/flock.node`: 0, a negative errno, or what is in the way. `end` 0: whatever the file grows to. */
-interface LockLibrary {
-  range(descriptor: number, kind: number, start: number, end: number, test: 0 | 1): number | readonly number[];
-  whole(descriptor: number, kind: number): number;
-}
 
 const kinds = { none: 0, shared: 1, exclusive: 2 } as const;
 const { EAGAIN, EACCES, EBADF, ENOLCK } = osConstants.errno;
@@ -26,14 +20,14 @@ interface Owner {
 }
 
 export class HostLocks {
-  readonly #library: LockLibrary;
+  readonly #library: FlockLibrary;
   /** An exclusive lock on a range asks for a file that is open to be written. */
   readonly #flags: number;
   readonly #owners = new Map<string, Owner>();
 
   constructor(library: string, writable: boolean) {
     this.#flags = (writable ? constants.O_RDWR : constants.O_RDONLY) | constants.O_NONBLOCK;
-    this.#library = createRequire(import.meta.url)(library) as LockLibrary;
+    this.#library = loadFlock(library, 'lock');
   }
 
   /** As the table of locks does it. ENOLCK */

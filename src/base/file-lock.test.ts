@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { until } from '../../test/support/process.js';
 import { loadFileLock } from './file-lock.js';
-import { library, recordPlace } from './record-fixture.js';
+import { library, recordPlace } from '../audit/record-fixture.js';
 
 /** Has the lock nearly always: for milliseconds, and again at once. Each of its turns is one byte in the file. */
 const greedy = (path: string) => `
