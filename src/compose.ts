@@ -12,7 +12,7 @@ import { harmlessOutput } from './base/visible-text.js';
 import { composeRecorder } from './compose-recorder.js';
 import type { AgentViewRequest } from './proxy/agent-views.js';
 import type { WrittenTree } from './proxy/asked-tree.js';
-import type { Host, ListedSource } from './proxy/host.js';
+import type { Host, SourceInView } from './proxy/host.js';
 import { storePaths } from './vault/store/layout.js';
 import { openStore } from './vault/store/store.js';
 import {
@@ -75,7 +75,7 @@ export function composeHost(env: Host['environment'] = process.env, alone = fals
         create: async (...child) => (await import('./sdk/operator/child-agents.js')).createChild(host, ...child),
         set: async (...change) => (await import('./sdk/operator/child-agents.js')).setOfDescendant(host, ...change),
       }),
-    listSource: async (asked: ListedSource) => (await import('./tool/source/list-source.js')).listSource(host, asked),
+    listSource: async (asked: SourceInView) => (await import('./tool/source/list-source.js')).listSource(host, asked),
     operatorDirectories: Object.freeze([root, configuration]),
     hidden: Object.freeze([store.directory, root, configuration, ...(system === undefined ? [] : [system])]),
     environment: env,

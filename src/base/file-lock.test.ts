@@ -5,8 +5,8 @@ import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { until } from '../../test/support/process.js';
-import { loadFileLock } from './file-lock.js';
 import { library, recordPlace } from '../audit/record-fixture.js';
+import { loadFileLock } from './file-lock.js';
 
 /** Has the lock nearly always: for milliseconds, and again at once. Each of its turns is one byte in the file. */
 const greedy = (path: string) => `

@@ -7,7 +7,7 @@
  */
 import { ErrnoError } from './errno.js';
 
-export interface Step {
+export interface WalkStep {
   /** Absolute, with its parents resolved. */
   readonly place: string;
   /** The components that follow, as they are written. */
@@ -26,7 +26,7 @@ export interface Walked {
 const linksFollowed = 40;
 
 /** `path` is absolute. ELOOP where there are more links than the kernel follows. */
-export function* walkPath(path: string): Generator<Step, Walked, AtPlace> {
+export function* walkPath(path: string): Generator<WalkStep, Walked, AtPlace> {
   const rest = path.split('/');
   let at = '';
   /** The part of `at` that exists. */
@@ -61,6 +61,6 @@ export function* walkPath(path: string): Generator<Step, Walked, AtPlace> {
 }
 
 /** Whether nothing but slashes and dots follows. */
-export function isLast({ rest }: Step): boolean {
+export function isLast({ rest }: WalkStep): boolean {
   return rest.every((each) => each === '' || each === '.');
 }

@@ -5,7 +5,7 @@
 import type { HookStreams } from '../sdk/hook-streams.js';
 
 /** Where text goes, and whether a person looks at it. */
-export interface Shown {
+export interface Shows {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
@@ -14,8 +14,8 @@ export interface Caller {
   /** Where they are; throws where that is gone. */
   directory(): string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly stdout: Shown;
-  readonly stderr: Shown;
+  readonly stdout: Shows;
+  readonly stderr: Shows;
   /** For the hook, which reads its stdin and cannot wait for it for ever. */
   readonly hook: HookStreams;
 }

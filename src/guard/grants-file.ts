@@ -1,13 +1,13 @@
 /** Grants as a file that a person writes: a scope and a path of the tree in each line, `fs.read /docs`. */
 import { meaningfulLines, quoted, refuseAt, wordsOf } from '../authority/syntax.js';
-import type { Scope } from '../vfs/tree.js';
+import type { TreeScope } from '../vfs/tree.js';
 import { Guard, scopes, type VfsGrants } from './guard.js';
 
 const operation = 'read grants';
 
 /** EINVAL with file, line and column. */
 export function parseGrants(text: string, file: string): VfsGrants {
-  const grants: Partial<Record<Scope, string[]>> = {};
+  const grants: Partial<Record<TreeScope, string[]>> = {};
   for (const { text: line, number } of meaningfulLines(operation, text, file)) {
     const [word, path, ...more] = wordsOf(line);
     const fail = (reason: string, column = 1): never => refuseAt(operation, { file, line: number, column }, reason);

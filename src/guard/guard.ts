@@ -7,21 +7,21 @@ import { ErrnoError } from '../base/errno.js';
 import type { Answer } from '../vfs/answer.js';
 import { componentsOf, isBelow, pathOf } from '../vfs/mount-table.js';
 import { type Name, nameFromText, textFromName } from '../vfs/names.js';
-import type { Gate, Scope } from '../vfs/tree.js';
+import type { Gate, TreeScope } from '../vfs/tree.js';
 
-export const scopes: readonly Scope[] = ['fs.read', 'fs.write', 'fs.create', 'fs.delete', 'fs.metadata'];
+export const scopes: readonly TreeScope[] = ['fs.read', 'fs.write', 'fs.create', 'fs.delete', 'fs.metadata'];
 
 /** For each scope the directories (or files) it is granted for, as absolute paths of the tree. */
-export type VfsGrants = { readonly [Name in Scope]?: readonly string[] | undefined };
+export type VfsGrants = { readonly [Name in TreeScope]?: readonly string[] | undefined };
 
 export interface VfsRefusal {
-  readonly scope: Scope;
+  readonly scope: TreeScope;
   readonly operation: string;
   readonly path: string;
   readonly code: 'EACCES' | 'ENOENT';
 }
 
-type Granted = ReadonlyMap<Scope, readonly (readonly Name[])[]>;
+type Granted = ReadonlyMap<TreeScope, readonly (readonly Name[])[]>;
 
 export class Guard implements Gate {
   #granted: Granted;
@@ -52,18 +52,18 @@ export class Guard implements Gate {
     return () => void this.#listeners.delete(listener);
   }
 
-  enter(scope: Scope, operation: string, path: Name): void {
+  enter(scope: TreeScope, operation: string, path: Name): void {
     if ((this.#granted.get(scope) ?? []).length > 0) return;
     this.#refuse('EACCES', scope, operation, textFromName(path), `${scope} is not granted for any path`);
   }
 
-  allows(scope: Scope, path: readonly Name[]): boolean {
+  allows(scope: TreeScope, path: readonly Name[]): boolean {
     if ((this.#granted.get(scope) ?? []).some((prefix) => isBelow(path, prefix))) return true;
     // Directories on the way to what is granted are there, and show only that way.
     return scope === 'fs.read' && this.#leadsToGrant(path);
   }
 
-  pass(scope: Scope, operation: string, path: readonly Name[]): void {
+  pass(scope: TreeScope, operation: string, path: readonly Name[]): void {
     if (this.allows(scope, path)) return;
     const text = textFromName(pathOf(path));
     if (this.shows(path)) this.#refuse('EACCES', scope, operation, text, `${scope} is not granted for this path`);
@@ -78,7 +78,7 @@ export class Guard implements Gate {
     return this.#all.some((prefix) => prefix.length > path.length && isBelow(prefix, path));
   }
 
-  #refuse(code: 'EACCES' | 'ENOENT', scope: Scope, operation: string, path: string, reason: string): never {
+  #refuse(code: 'EACCES' | 'ENOENT', scope: TreeScope, operation: string, path: string, reason: string): never {
     this.#refused({ scope, operation, path, code });
     const remedy = code === 'EACCES' ? `grant ${scope} for a directory it is in` : undefined;
     throw new ErrnoError(code, { operation, path, reason, remedy });
@@ -89,7 +89,7 @@ function grantedBy(grants: VfsGrants): Granted {
   return new Map(scopes.map((scope) => [scope, (grants[scope] ?? []).map((path) => prefixOf(scope, path))]));
 }
 
-function prefixOf(scope: Scope, path: string): readonly Name[] {
+function prefixOf(scope: TreeScope, path: string): readonly Name[] {
   const components = componentsOf(nameFromText(path));
   if (!path.startsWith('/') || components.some((name) => name === '.' || name === '..')) {
     const reason = `expected an absolute path without '.' and '..'`;

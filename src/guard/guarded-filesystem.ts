@@ -13,7 +13,7 @@ import { failure } from '../vfs/failure.js';
 import type { Attributes, FileSystem, Handle, Inode, KnownEntry, OpenMode } from '../vfs/filesystem.js';
 import { pathOf } from '../vfs/mount-table.js';
 import type { Name } from '../vfs/names.js';
-import type { Scope } from '../vfs/tree.js';
+import type { TreeScope } from '../vfs/tree.js';
 import type { Guard } from './guard.js';
 
 type Path = readonly Name[];
@@ -66,19 +66,19 @@ export function guardedFileSystem(inner: FileSystem, guard: Guard): FileSystem {
   const places = new Places(inner.root);
   const open = new Map<Handle, OpenedPath>();
 
-  const pass = (scope: Scope, operation: string, path: Path) => {
+  const pass = (scope: TreeScope, operation: string, path: Path) => {
     guard.enter(scope, operation, pathOf(path));
     guard.pass(scope, operation, path);
   };
   /** The path that allows it. */
-  const allowed = (scope: Scope, operation: string, inode: Inode): Path => {
+  const allowed = (scope: TreeScope, operation: string, inode: Inode): Path => {
     const paths = places.paths(inode, operation);
     const path = paths.find((each) => guard.allows(scope, each)) ?? paths[0] ?? [];
     pass(scope, operation, path);
     return path;
   };
   const directory = (inode: Inode, operation: string): Path => places.paths(inode, operation)[0] ?? [];
-  const passEntry = (scope: Scope, operation: string, parent: Inode, name: Name): Path => {
+  const passEntry = (scope: TreeScope, operation: string, parent: Inode, name: Name): Path => {
     const path = [...directory(parent, operation), name];
     pass(scope, operation, path);
     return path;
@@ -87,11 +87,11 @@ export function guardedFileSystem(inner: FileSystem, guard: Guard): FileSystem {
     places.add({ inode: found.inode, directory: parent, name });
     return found;
   };
-  const passHandle = (scope: Scope, operation: string, handle: Handle) => {
+  const passHandle = (scope: TreeScope, operation: string, handle: Handle) => {
     const opened = open.get(handle);
     if (opened !== undefined) pass(scope, operation, opened.path);
   };
-  const passMode = (mode: OpenMode, operation: string, pass: (scope: Scope) => Path): Path => {
+  const passMode = (mode: OpenMode, operation: string, pass: (scope: TreeScope) => Path): Path => {
     const read = mode.read ? pass('fs.read') : undefined;
     const written = mode.write || mode.truncate === true ? pass('fs.write') : undefined;
     const path = written ?? read;

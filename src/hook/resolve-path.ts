@@ -8,19 +8,19 @@ import { lstat, readlink } from 'node:fs';
 import { posix } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
 import { pathBytes } from '../base/limits/objects.js';
-import { type AtPlace, type Step, walkPath } from '../base/walk-path.js';
+import { type AtPlace, type WalkStep, walkPath } from '../base/walk-path.js';
 
 export type Resolution =
   | { readonly ok: true; readonly path: string; readonly exists: boolean }
   | { readonly ok: false; readonly fault: string };
 
 /** What is at a path whose parents are resolved. */
-export type Found =
+export type FoundPlace =
   | { readonly kind: 'directory' | 'other' | 'missing' }
   | { readonly kind: 'link'; readonly target: string }
   | { readonly kind: 'unknown'; readonly fault: string };
 
-export type Look = (path: string) => Promise<Found>;
+export type Look = (path: string) => Promise<FoundPlace>;
 export type Resolve = (path: string) => Promise<Resolution>;
 
 const kernelTrees: readonly string[] = ['/proc', '/sys'];
@@ -30,14 +30,14 @@ function refused(fault: string): Resolution {
 }
 
 /** Why a walk must not go on from here. */
-function faultOf(found: Found, step: Step): string | undefined {
+function faultOf(found: FoundPlace, step: WalkStep): string | undefined {
   if (found.kind === 'unknown') return found.fault;
   if (found.kind === 'link' && Buffer.byteLength(found.target) > pathBytes) return 'a link on its way is too long';
   const isFollowed = step.rest.some((each) => each !== '');
   return found.kind === 'other' && isFollowed ? 'a part of the path is a file, not a directory' : undefined;
 }
 
-function atPlace(found: Found): AtPlace {
+function atPlace(found: FoundPlace): AtPlace {
   if (found.kind === 'link') return { link: found.target };
   return found.kind === 'missing' ? 'nothing' : 'something';
 }
@@ -66,7 +66,7 @@ export async function resolvePath(path: string, look: Look): Promise<Resolution>
   }
 }
 
-function readLink(path: string): Promise<Found> {
+function readLink(path: string): Promise<FoundPlace> {
   return new Promise((settle) => {
     readlink(path, 'buffer', (error, bytes) => {
       if (error !== null) return settle({ kind: 'unknown', fault: `a link on its way cannot be read (${error.code})` });
@@ -79,7 +79,7 @@ function readLink(path: string): Promise<Found> {
 }
 
 /** This host's file system. */
-export function lookAtHost(path: string): Promise<Found> {
+export function lookAtHost(path: string): Promise<FoundPlace> {
   return new Promise((settle) => {
     lstat(path, (error, about) => {
       if (error === null) {
@@ -94,7 +94,7 @@ export function lookAtHost(path: string): Promise<Found> {
 
 /** For one decision: paths of one call share most of their way, and each place is looked at once. */
 export class HostResolver {
-  readonly #seen = new Map<string, Promise<Found>>();
+  readonly #seen = new Map<string, Promise<FoundPlace>>();
 
   /** A directory that was just found to be canonical: its parents need no second look. */
   know(directory: string): void {
@@ -105,7 +105,7 @@ export class HostResolver {
 
   readonly resolve: Resolve = (path) => resolvePath(path, (place) => this.#look(place));
 
-  #look(place: string): Promise<Found> {
+  #look(place: string): Promise<FoundPlace> {
     const known = this.#seen.get(place) ?? lookAtHost(place);
     this.#seen.set(place, known);
     return known;

@@ -11,7 +11,7 @@ import type { TreeServers } from '../proxy/grants/served-trees.js';
 import { type JailRun, networkFor } from '../proxy/run/run.js';
 import { type KeptRunRequest, runKept } from './run-kept.js';
 
-export interface ApartRequest extends Omit<KeptRunRequest, 'jail' | 'network'> {
+export interface ApartInJail extends Omit<KeptRunRequest, 'jail' | 'network'> {
   readonly program: string;
   readonly privateHosts: readonly string[];
   readonly secrets: SecretsFor;
@@ -26,7 +26,7 @@ export const readApart =
   'it ran in a jail of its own, read-only beside commands that write, or the other way round: what it left running was ended with it';
 
 /** When this returns or throws, nothing is left mounted. */
-export async function runApart(request: ApartRequest): Promise<JailRun> {
+export async function runApart(request: ApartInJail): Promise<JailRun> {
   const { view, program, group, lockDescriptor } = request;
   // That of the kept jail, so that its limits hold for both together.
   const controlGroups = group?.directories ?? [];

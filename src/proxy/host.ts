@@ -17,7 +17,7 @@ import type { AskedTree, WrittenTree } from './asked-tree.js';
 import { refuseForeignLinks } from './canonical-paths.js';
 import { workspaceOf } from './workspace.js';
 
-export interface ListedSource {
+export interface SourceInView {
   readonly name: string;
   /** Of its files. */
   readonly directory: string;
@@ -54,7 +54,7 @@ export interface Host {
   /** What agents see at /ctx while their commands run. */
   readonly views?: ViewSource | undefined;
   /** Starts a tool source once, asks it for its tools, and writes them down beside it. */
-  listSource?(asked: ListedSource): Promise<void>;
+  listSource?(asked: SourceInView): Promise<void>;
   /** Where the operator's `agents.toml` is looked for, in order. */
   readonly operatorDirectories: readonly string[];
   /** Canonical paths that no jail ever shows: the store, the objects, the operator's files. */

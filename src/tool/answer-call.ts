@@ -20,10 +20,10 @@ import type { Calling } from './caller.js';
 import { Hands } from './hands.js';
 import { type OperatorTool, operatorTool } from './operator-tool.js';
 import type { ServedSources } from './source/served-sources.js';
-import type { ToolCall, ToolRun } from './tool-run.js';
+import type { ToolRun, ToolRunCall } from './tool-run.js';
 
 export interface Answering
-  extends Pick<ToolCall, 'roots' | 'run' | 'runTool' | 'diff' | 'createAgent' | 'later' | 'catalogue' | 'viewer'> {
+  extends Pick<ToolRunCall, 'roots' | 'run' | 'runTool' | 'diff' | 'createAgent' | 'later' | 'catalogue' | 'viewer'> {
   /** Undefined: a person calls. */
   readonly agent: string | undefined;
   /** As many calls of this view are being answered as may be. */

@@ -7,19 +7,19 @@ import { type ErrnoCode, ErrnoError } from '../base/errno.js';
 import { decodePath, encodePath } from '../base/path-bytes.js';
 import { objectContentBytes } from './wire.js';
 
-export type EntryType = 'file' | 'directory' | 'symlink' | 'other';
+export type HandsEntryType = 'file' | 'directory' | 'symlink' | 'other';
 
 export interface FoundAttributes {
-  readonly type: EntryType;
+  readonly type: HandsEntryType;
   readonly mode: number;
   readonly size: number;
   /** Seconds since 1970. */
   readonly modified: number;
 }
 
-export interface FoundEntry {
+export interface HandsEntry {
   readonly name: string;
-  readonly type: EntryType;
+  readonly type: HandsEntryType;
   readonly size: number;
 }
 
@@ -37,7 +37,7 @@ export interface BeneathPath {
 /** Sends what is to be done, and resolves with what was answered. */
 export type Reach = (request: Buffer) => Promise<Buffer>;
 
-const kinds: Readonly<Record<number, EntryType>> = { 4: 'directory', 8: 'file', 10: 'symlink' };
+const kinds: Readonly<Record<number, HandsEntryType>> = { 4: 'directory', 8: 'file', 10: 'symlink' };
 const codes = new Map(Object.entries(constants.errno).map(([name, number]) => [number, name]));
 const attributeBytes = 21;
 const writeFlags = { new: 1, parents: 2, more: 4 } as const;
@@ -131,9 +131,9 @@ export class Hands {
   }
 
   /** Sorted by name. */
-  async list(at: BeneathPath): Promise<{ readonly entries: readonly FoundEntry[]; readonly isMore: boolean }> {
+  async list(at: BeneathPath): Promise<{ readonly entries: readonly HandsEntry[]; readonly isMore: boolean }> {
     const reply = await this.#ask(at, { what: 'l' });
-    const entries: FoundEntry[] = [];
+    const entries: HandsEntry[] = [];
     for (let from = 1; from + 9 < reply.length; ) {
       const end = reply.indexOf(0, from + 9);
       if (end < 0) break;

@@ -11,7 +11,7 @@ import type { BeneathPath, Hands } from './hands.js';
 /** Makes a child of the calling agent, within what that has. */
 export type CreateAgent = (name: string, spec: Schema) => Promise<{ readonly directory: string }>;
 
-export interface ToolCall extends Pick<AgentViewRequest, 'roots' | 'run' | 'runTool'> {
+export interface ToolRunCall extends Pick<AgentViewRequest, 'roots' | 'run' | 'runTool'> {
   readonly name: string;
   /** Checked against the tool's schema. */
   readonly input: Schema;
@@ -37,20 +37,20 @@ export interface ToolCall extends Pick<AgentViewRequest, 'roots' | 'run' | 'runT
 }
 
 /** Resolves with the exit code, or throws what becomes one. */
-export type ToolRun = (call: ToolCall) => Promise<number>;
+export type ToolRun = (call: ToolRunCall) => Promise<number>;
 
-export function textOf({ input }: ToolCall, member: string): string {
+export function textOf({ input }: ToolRunCall, member: string): string {
   const value = input[member];
   return typeof value === 'string' ? value : '';
 }
 
-export function numberOf({ input }: ToolCall, member: string): number | undefined {
+export function numberOf({ input }: ToolRunCall, member: string): number | undefined {
   const value = input[member];
   return typeof value === 'number' ? value : undefined;
 }
 
 /** The directory that has it, and where it is beneath that one. EACCES where none has it. */
-export function beneath({ roots, directory, name }: ToolCall, path: string): BeneathPath {
+export function beneath({ roots, directory, name }: ToolRunCall, path: string): BeneathPath {
   if (path.includes('\0')) throw new ErrnoError('EINVAL', { operation: name, reason: 'expected a path without NUL' });
   const whole = posix.resolve(directory, path);
   const [found] = roots.filter((each) => contains(each.path, whole)).sort((a, b) => b.path.length - a.path.length);

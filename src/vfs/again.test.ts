@@ -4,13 +4,13 @@ import { memoryFileSystem } from './engines/memory/memory.js';
 import { failure } from './failure.js';
 import type { FileSystem } from './filesystem.js';
 import { MountTable } from './mount-table.js';
-import { Tree } from './tree.js';
+import { VfsTree } from './tree.js';
 
 const creation = { mode: 0o644, uid: 0, gid: 0 };
 const both = { read: true, write: true } as const;
 
 /** A tree whose every `create` comes after somebody else's, `times` times. */
-function overtaken(times: number): { readonly tree: Tree; readonly tries: () => number } {
+function overtaken(times: number): { readonly tree: VfsTree; readonly tries: () => number } {
   const engine = memoryFileSystem();
   const make = engine.create.bind(engine);
   let tries = 0;
@@ -20,7 +20,7 @@ function overtaken(times: number): { readonly tree: Tree; readonly tries: () => 
     throw failure('EEXIST', 'create', name);
   };
   Object.assign(engine, { create });
-  return { tree: new Tree(new MountTable([{ path: [], filesystem: engine }])), tries: () => tries };
+  return { tree: new VfsTree(new MountTable([{ path: [], filesystem: engine }])), tries: () => tries };
 }
 
 describe('a file that others make and remove meanwhile', () => {

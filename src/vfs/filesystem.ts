@@ -120,7 +120,7 @@ export interface LockRequest {
   readonly test?: boolean | undefined;
 }
 
-export interface Change {
+export interface TreeChange {
   readonly kind: 'rename' | 'change';
   /** The directory it happened in. */
   readonly directory: Inode;
@@ -263,7 +263,7 @@ export interface FileSystem {
   forget?(inode: Inode): void;
 
   /** Calls `changed` until the returned function is called. ENOTSUP */
-  watch(changed: (change: Change) => void): () => void;
+  watch(changed: (change: TreeChange) => void): () => void;
 
   /** Makes everything durable that was written. */
   sync(): Answer<void>;

@@ -1,7 +1,7 @@
 /** The directories that the mounts of a table are on: made where they are not there, so that listings show them. */
 import { ErrnoError } from '../base/errno.js';
 import { ask, type Steps } from './answer.js';
-import { type Mount, type MountTable, pathOf } from './mount-table.js';
+import { type MountTable, pathOf, type TableMount } from './mount-table.js';
 import { textFromName } from './names.js';
 import { resolve } from './resolve.js';
 
@@ -12,7 +12,7 @@ export function* makeMountPoints(table: MountTable): Steps<void> {
   }
 }
 
-function* mountPoint(table: MountTable, { path }: Mount): Steps<void> {
+function* mountPoint(table: MountTable, { path }: TableMount): Steps<void> {
   for (let depth = 1; depth <= path.length; depth += 1) {
     const at = path.slice(0, depth);
     if (table.at(at) !== undefined && depth < path.length) continue;

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FileSystem } from './filesystem.js';
-import { componentsOf, isBelow, type Mount, MountTable, pathOf } from './mount-table.js';
+import { componentsOf, isBelow, MountTable, pathOf, type TableMount } from './mount-table.js';
 import { bytesFromName, checkName, nameBytes, nameFromBytes, nameFromText, textFromName } from './names.js';
 
 const tree = (label: string) => ({ label, close: () => undefined }) as unknown as FileSystem;
 type Placed = readonly [path: string, filesystem: FileSystem];
-const mounts = (...list: readonly Placed[]): Mount[] =>
+const mounts = (...list: readonly Placed[]): TableMount[] =>
   list.map(([path, filesystem]) => ({ path: componentsOf(path), filesystem }));
 
 test('a name is one character a byte, of whatever bytes, and comes back from each of its forms', () => {

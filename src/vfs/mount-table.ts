@@ -4,7 +4,7 @@ import { ask, type Steps } from './answer.js';
 import type { FileSystem } from './filesystem.js';
 import { type Name, textFromName } from './names.js';
 
-export interface Mount {
+export interface TableMount {
   /** Where it is, by component; empty for the root. */
   readonly path: readonly Name[];
   readonly filesystem: FileSystem;
@@ -19,13 +19,13 @@ export function pathOf(components: readonly Name[]): Name {
 }
 
 export class MountTable {
-  readonly root: Mount;
-  readonly mounts: readonly Mount[];
-  readonly #byPath: ReadonlyMap<Name, Mount>;
+  readonly root: TableMount;
+  readonly mounts: readonly TableMount[];
+  readonly #byPath: ReadonlyMap<Name, TableMount>;
 
   /** EINVAL: no root, a path twice or not canonical, or a tree that would be mounted inside itself. */
-  constructor(mounts: readonly Mount[]) {
-    const byPath = new Map<Name, Mount>();
+  constructor(mounts: readonly TableMount[]) {
+    const byPath = new Map<Name, TableMount>();
     for (const mount of mounts) {
       const at = pathOf(mount.path);
       const refuse = (reason: string) => {
@@ -33,7 +33,7 @@ export class MountTable {
       };
       if (mount.path.some((name) => name === '.' || name === '..')) refuse("expected a path without '.' and '..'");
       if (byPath.has(at)) refuse('something is mounted there already');
-      const isAround = (other: Mount) =>
+      const isAround = (other: TableMount) =>
         other !== mount && other.filesystem === mount.filesystem && isBelow(mount.path, other.path);
       if (mounts.some(isAround)) refuse('it cannot be mounted inside itself');
       byPath.set(at, mount);
@@ -48,7 +48,7 @@ export class MountTable {
   }
 
   /** What is mounted at exactly this path. */
-  at(path: readonly Name[]): Mount | undefined {
+  at(path: readonly Name[]): TableMount | undefined {
     return this.#byPath.size === 1 && path.length > 0 ? undefined : this.#byPath.get(pathOf(path));
   }
 

@@ -2,11 +2,11 @@
 import { settle } from './answer.js';
 import type { FileSystem } from './filesystem.js';
 import { makeMountPoints } from './mount-points.js';
-import { type Mount, MountTable } from './mount-table.js';
+import { MountTable, type TableMount } from './mount-table.js';
 import type { EngineSpecification } from './specification.js';
 import { isWritable, type Source, type TreePlan } from './tree-plan.js';
 
-export interface OpenOptions {
+export interface EngineOptions {
   /** Undefined: what is ours is writable, and nothing else. */
   readonly writable?: boolean | undefined;
   /** Make a chunked file that is not there, where it is writable. */
@@ -20,8 +20,8 @@ export interface OpenOptions {
 }
 
 /** Engines at their places; mount points are not looked at yet. */
-export async function openMounts(plan: TreePlan, options: OpenOptions): Promise<readonly Mount[]> {
-  const opened: Mount[] = [];
+export async function openMounts(plan: TreePlan, options: EngineOptions): Promise<readonly TableMount[]> {
+  const opened: TableMount[] = [];
   try {
     for (const mount of plan.mounts) {
       const writable = isWritable(plan, mount, options.writable);
@@ -35,11 +35,11 @@ export async function openMounts(plan: TreePlan, options: OpenOptions): Promise<
 }
 
 /** A table of them. Where nothing is at `/`, there is a read-only directory that has the others. */
-export async function openTable(plan: TreePlan, options: OpenOptions): Promise<MountTable> {
+export async function openTable(plan: TreePlan, options: EngineOptions): Promise<MountTable> {
   const opened = await openMounts(plan, options);
   try {
     const hasRoot = opened.some(({ path }) => path.length === 0);
-    const root: Mount = {
+    const root: TableMount = {
       path: [],
       filesystem: await openSource({ engine: 'memory' }, { ...options, writable: true }),
     };
@@ -55,14 +55,14 @@ export async function openTable(plan: TreePlan, options: OpenOptions): Promise<M
 }
 
 /** One engine, whatever the plan has. */
-export async function openTree(plan: TreePlan, options: OpenOptions): Promise<FileSystem> {
+export async function openTree(plan: TreePlan, options: EngineOptions): Promise<FileSystem> {
   const table = await openTable(plan, options);
   if (table.mounts.length === 1) return table.root.filesystem;
   const { joined } = await import('./engines/joined/joined.js');
   return joined(table);
 }
 
-type Opening = OpenOptions & { readonly writable: boolean };
+type Opening = EngineOptions & { readonly writable: boolean };
 
 async function openSource(source: Source, options: Opening): Promise<FileSystem> {
   if (source.engine !== 'overlay') return openEngine(source, options);

@@ -19,7 +19,7 @@ export interface RecordedChanges {
   readonly more: number;
 }
 
-export interface Recorded {
+export interface RecordedTree {
   readonly filesystem: FileSystem;
   changes(): RecordedChanges;
 }
@@ -71,7 +71,7 @@ export class ChangeLog {
   }
 }
 
-export function recordChanges(inner: FileSystem, most: number): Recorded {
+export function recordChanges(inner: FileSystem, most: number): RecordedTree {
   const log = new ChangeLog(most);
   const places = new Map<Inode, { readonly parent: Inode; readonly name: Name }>();
   const open = new Map<Handle, Inode>();

@@ -8,11 +8,11 @@
 import { ask, type Steps } from './answer.js';
 import { failure } from './failure.js';
 import type { Attributes, FileSystem } from './filesystem.js';
-import { componentsOf, isBelow, type Mount, type MountTable } from './mount-table.js';
+import { componentsOf, isBelow, type MountTable, type TableMount } from './mount-table.js';
 import { checkName, linksFollowed, type Name, nameBytes, pathBytes } from './names.js';
 
-export interface Place {
-  readonly mount: Mount;
+export interface TreePlace {
+  readonly mount: TableMount;
   /** Its name in the directory above; empty for the root. */
   readonly name: Name;
   readonly attributes: Attributes;
@@ -20,11 +20,11 @@ export interface Place {
 
 export interface Resolved {
   /** From the root to the directory that has, or would have, the last name. Of the root itself: the root. */
-  readonly above: readonly Place[];
+  readonly above: readonly TreePlace[];
   /** Empty where the path ends at the root or in `..`. */
   readonly name: Name;
   /** Undefined where there is no such entry. */
-  readonly found: Place | undefined;
+  readonly found: TreePlace | undefined;
   /** The path ended in a slash: only a directory will do. */
   readonly directoryOnly: boolean;
   /** Without links: what a guard compares. */
@@ -42,7 +42,7 @@ export interface ResolveOptions {
   readonly follow: boolean;
 }
 
-export function engineOf({ mount }: Place): FileSystem {
+export function engineOf({ mount }: TreePlace): FileSystem {
   return mount.filesystem;
 }
 
@@ -55,7 +55,7 @@ export function* resolve(table: MountTable, path: Name, { follow }: ResolveOptio
   if (path.includes('\0')) throw failure('EINVAL', 'resolve', undefined, 'expected a path without NUL');
   const directoryOnly = path.endsWith('/');
   const pending: Pending[] = pendingOf(componentsOf(path), 0);
-  const stack: Place[] = [yield* entered(table.root, '')];
+  const stack: TreePlace[] = [yield* entered(table.root, '')];
   let links = 0;
   let last: Name = '';
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
@@ -93,17 +93,17 @@ export function* resolve(table: MountTable, path: Name, { follow }: ResolveOptio
   return { above, name, found, directoryOnly, path: namesOf(stack) };
 }
 
-function top(stack: readonly Place[]): Place {
+function top(stack: readonly TreePlace[]): TreePlace {
   const place = stack.at(-1);
   if (place === undefined) throw failure('EIO', 'resolve', undefined, 'the walk lost its root');
   return place;
 }
 
-function namesOf(stack: readonly Place[]): readonly Name[] {
+function namesOf(stack: readonly TreePlace[]): readonly Name[] {
   return stack.slice(1).map(({ name }) => name);
 }
 
-function* entered(mount: Mount, name: Name): Steps<Place> {
+function* entered(mount: TableMount, name: Name): Steps<TreePlace> {
   const { filesystem } = mount;
   return { mount, name, attributes: yield* ask(filesystem.getattr(filesystem.root)) };
 }
@@ -114,7 +114,7 @@ function pendingOf(names: readonly Name[], floor: number): Pending[] {
 }
 
 /** What a link's text adds to the walk; the stack goes back to where the text begins. */
-function entrance(stack: Place[], mount: Mount, text: Name, path: Name): readonly Pending[] {
+function entrance(stack: TreePlace[], mount: TableMount, text: Name, path: Name): readonly Pending[] {
   if (text === '') throw failure('ENOENT', 'resolve', path);
   const floor = mount.path.length;
   const names = [...componentsOf(text), ...(text.endsWith('/') ? ['.'] : [])];

@@ -8,16 +8,16 @@ import { failure } from './failure.js';
 import type { Attributes, Changes, Creation, Entry, FileSystem, Handle, OpenMode, RenameRule } from './filesystem.js';
 import { type MountTable, pathOf } from './mount-table.js';
 import type { Name } from './names.js';
-import { engineOf, type Place, type Resolved, resolve } from './resolve.js';
+import { engineOf, type Resolved, resolve, type TreePlace } from './resolve.js';
 
 /** What an operation does, in the words that grants are written in. */
-export type Scope = 'fs.read' | 'fs.write' | 'fs.create' | 'fs.delete' | 'fs.metadata';
+export type TreeScope = 'fs.read' | 'fs.write' | 'fs.create' | 'fs.delete' | 'fs.metadata';
 
 export interface Gate {
   /** Throws EACCES where this may be done nowhere. */
-  enter(scope: Scope, operation: string, path: Name): void;
+  enter(scope: TreeScope, operation: string, path: Name): void;
   /** Throws ENOENT where the path is not to be seen, EACCES where it is and this may not be done with it. */
-  pass(scope: Scope, operation: string, path: readonly Name[]): void;
+  pass(scope: TreeScope, operation: string, path: readonly Name[]): void;
   /** Whether a listing shows it. */
   shows(path: readonly Name[]): boolean;
 }
@@ -36,7 +36,7 @@ export interface OpenedFile {
   readonly path: readonly Name[];
 }
 
-export class Tree {
+export class VfsTree {
   readonly table: MountTable;
   readonly #gate: Gate;
 
@@ -91,7 +91,7 @@ export class Tree {
   }
 
   *#open(path: Name, flags: OpenFlags, creation: Creation): Steps<OpenedFile> {
-    const first: Scope = flags.read ? 'fs.read' : 'fs.write';
+    const first: TreeScope = flags.read ? 'fs.read' : 'fs.write';
     this.#gate.enter(first, 'open', path);
     if (flags.write) this.#gate.enter('fs.write', 'open', path);
     const resolved = yield* resolve(this.table, path, { follow: flags.exclusive !== true });
@@ -220,21 +220,21 @@ export class Tree {
     if (this.table.at(resolved) !== undefined) throw failure('EBUSY', operation, path, 'something is mounted there');
   }
 
-  *#walk(scope: Scope, operation: string, path: Name, follow: boolean): Steps<Resolved> {
+  *#walk(scope: TreeScope, operation: string, path: Name, follow: boolean): Steps<Resolved> {
     this.#gate.enter(scope, operation, path);
     const resolved = yield* resolve(this.table, path, { follow });
     this.#gate.pass(scope, operation, resolved.path);
     return resolved;
   }
 
-  *#existing(scope: Scope, operation: string, path: Name, follow: boolean): Steps<Place> {
+  *#existing(scope: TreeScope, operation: string, path: Name, follow: boolean): Steps<TreePlace> {
     const { found } = yield* this.#walk(scope, operation, path, follow);
     if (found === undefined) throw failure('ENOENT', operation, path);
     return found;
   }
 }
 
-function directoryOf(above: readonly Place[]): Place {
+function directoryOf(above: readonly TreePlace[]): TreePlace {
   const place = above.at(-1);
   if (place === undefined) throw failure('EIO', 'resolve', undefined, 'the walk lost its root');
   return place;

@@ -23,7 +23,7 @@ import { guardedFileSystem } from '../../src/guard/guarded-filesystem.js';
 import { memoryFileSystem } from '../../src/vfs/engines/memory/memory.js';
 import type { FileSystem, Inode } from '../../src/vfs/filesystem.js';
 import { MountTable } from '../../src/vfs/mount-table.js';
-import { Tree } from '../../src/vfs/tree.js';
+import { VfsTree } from '../../src/vfs/tree.js';
 import { seeded } from '../property/seeded.js';
 import { forEachMountUser } from '../support/mount-users.js';
 import { until } from '../support/process.js';
@@ -36,7 +36,7 @@ const files = ['/f', '/a/f', '/a/a/f', '/a/b/f', '/b/f'];
 
 function filled(): FileSystem {
   const filesystem = memoryFileSystem({ root: directoryMode });
-  const tree = new Tree(new MountTable([{ path: [], filesystem }]));
+  const tree = new VfsTree(new MountTable([{ path: [], filesystem }]));
   for (const path of directories) void tree.mkdir(path, directoryMode);
   for (const path of files) {
     const { handle } = tree.open(path, { read: true, write: true, create: true }, fileMode) as { handle: number };
@@ -76,7 +76,7 @@ class Walker {
 const operations: Readonly<
   Record<
     string,
-    [(tree: Tree, path: string, to: string) => unknown, (walker: Walker, path: string, to: string) => unknown]
+    [(tree: VfsTree, path: string, to: string) => unknown, (walker: Walker, path: string, to: string) => unknown]
   >
 > = {
   read: [
@@ -159,7 +159,7 @@ test('a guarded engine allows what the host API allows, refuses what it refuses,
   await fc.assert(
     fc.asyncProperty(granted, fc.array(call, { minLength: 1, maxLength: 12 }), async (grants, calls) => {
       const [one, other] = [filled(), filled()];
-      const tree = new Tree(new MountTable([{ path: [], filesystem: one }]), new Guard(grants as VfsGrants));
+      const tree = new VfsTree(new MountTable([{ path: [], filesystem: one }]), new Guard(grants as VfsGrants));
       const walker = new Walker(guardedFileSystem(other, new Guard(grants as VfsGrants)));
       for (const [name, path, to] of calls) {
         const [byPath, byInode] = operations[name] ?? assert.fail(name);

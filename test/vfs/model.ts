@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { ErrnoError } from '../../src/base/errno.js';
 import type { FileSystem } from '../../src/vfs/filesystem.js';
 import { MountTable } from '../../src/vfs/mount-table.js';
-import { Tree } from '../../src/vfs/tree.js';
+import { VfsTree } from '../../src/vfs/tree.js';
 import { seeded } from '../property/seeded.js';
 import { directoryMode, fileMode, type MadeEngine } from './engines.js';
 
@@ -129,13 +129,13 @@ export async function outcome(act: () => unknown): Promise<string | undefined> {
   }
 }
 
-export async function writeTo(tree: Tree, at: string, offset: number, bytes: Buffer): Promise<void> {
+export async function writeTo(tree: VfsTree, at: string, offset: number, bytes: Buffer): Promise<void> {
   const { filesystem, handle } = await tree.open(at, { read: true, write: true, create: true }, fileMode);
   await filesystem.write(handle, offset, bytes);
   await filesystem.release(handle);
 }
 
-async function contents(tree: Tree): Promise<Map<string, Node>> {
+async function contents(tree: VfsTree): Promise<Map<string, Node>> {
   const found = new Map<string, Node>([['/', { kind: 'directory' }]]);
   const visit = async (directory: string): Promise<void> => {
     for (const { name, kind } of await tree.readdir(directory)) {
@@ -154,7 +154,7 @@ async function contents(tree: Tree): Promise<Map<string, Node>> {
   return found;
 }
 
-export const treeOf = (filesystem: FileSystem) => new Tree(new MountTable([{ path: [], filesystem }]));
+export const treeOf = (filesystem: FileSystem) => new VfsTree(new MountTable([{ path: [], filesystem }]));
 const sorted = (nodes: Map<string, Node>) => [...nodes].sort(([one], [other]) => (one < other ? -1 : 1));
 
 /** So many runs, each with a new tree, of up to 60 operations, or fewer. */

@@ -7,7 +7,7 @@ import { harmlessOutput } from '../../base/visible-text.js';
 import type { HookHost } from '../../sdk/hook.js';
 import { type Host, isHostOf } from '../../sdk/host.js';
 import type { ClientRequest } from '../../sdk/jail-wire.js';
-import type { Caller, Shown } from '../caller.js';
+import type { Caller, Shows } from '../caller.js';
 import { complain } from '../text/output.js';
 import type { Arguments, Verb } from '../verb.js';
 
@@ -27,7 +27,7 @@ function callerOf(
   connection: Connection,
   onStuck: () => void,
 ): Caller {
-  const shown = (stream: 'stdout' | 'stderr'): Shown => ({
+  const shown = (stream: 'stdout' | 'stderr'): Shows => ({
     isTTY: isTerminal[stream],
     write: (text) => connection.print(stream, harmlessOutput(text)),
   });

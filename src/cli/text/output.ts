@@ -4,7 +4,7 @@ import { ErrnoError, ExitCode, exitCodeFor, fromSystemError, orDiskError } from 
 import { harmlessJson, harmlessOutput, visible } from '../../base/visible-text.js';
 import { writeWhole } from '../../base/write-whole.js';
 import { decisionOf } from '../../sdk/report.js';
-import type { Caller, Shown } from '../caller.js';
+import type { Caller, Shows } from '../caller.js';
 
 /**
  * To one of our streams, whole or an error. What Node has for a file takes a write of a part for all of it: what did not go onto a full
@@ -44,9 +44,9 @@ export function printExact(text: string | Buffer): void {
   else put(process.stdout, text);
 }
 
-const ownStdout: Pick<Shown, 'write'> = { write: (text) => put(process.stdout, text) };
+const ownStdout: Pick<Shows, 'write'> = { write: (text) => put(process.stdout, text) };
 
-export function printJson(value: unknown, to: Pick<Shown, 'write'> = ownStdout): void {
+export function printJson(value: unknown, to: Pick<Shows, 'write'> = ownStdout): void {
   to.write(`${harmlessJson(JSON.stringify(value))}\n`);
 }
 
@@ -64,13 +64,13 @@ export type Paint = (colour: Colour, text: string) => string;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export function hasColour(stream: Pick<Shown, 'isTTY'>, environment: Environment = process.env): boolean {
+export function hasColour(stream: Pick<Shows, 'isTTY'>, environment: Environment = process.env): boolean {
   if (environment['NO_COLOR'] !== undefined && environment['NO_COLOR'] !== '') return false;
   if (environment['FORCE_COLOR'] !== undefined && environment['FORCE_COLOR'] !== '0') return true;
   return stream.isTTY === true && environment['TERM'] !== 'dumb';
 }
 
-export function painter(stream: Pick<Shown, 'isTTY'>, environment: Environment = process.env): Paint {
+export function painter(stream: Pick<Shows, 'isTTY'>, environment: Environment = process.env): Paint {
   return hasColour(stream, environment)
     ? (colour, text) => `\u001b[${codes[colour]}m${text}\u001b[0m`
     : (_colour, text) => text;

@@ -7,7 +7,7 @@ import { isObjectName } from '../../authority/name.js';
 import type { Policy } from '../../authority/policy.js';
 
 /** A directory of objects below the root, as `tool`, `home/1000/agent` or `shared/project-a/tool`. */
-export type Place = string;
+export type ObjectPlace = string;
 
 export interface ControlText {
   readonly size: number;
@@ -18,20 +18,23 @@ export interface ControlText {
 
 export interface Catalogue {
   /** Names that have an executable file in a directory of tools. */
-  tools(place: Place): readonly string[];
+  tools(place: ObjectPlace): readonly string[];
   /** Undefined where the directory has no executable file of that name; facts without a policy that could be read say `problem`. */
-  tool(place: Place, name: string): FoundObject | undefined;
+  tool(place: ObjectPlace, name: string): FoundObject | undefined;
   /** Of a tool, whether it has an executable file or not: its own policy, where it has one, or what is wrong with that. */
-  policy(place: Place, name: string): { readonly policy?: Policy | undefined; readonly problem?: string | undefined };
+  policy(
+    place: ObjectPlace,
+    name: string,
+  ): { readonly policy?: Policy | undefined; readonly problem?: string | undefined };
   /** Names that have a directory of control files. */
-  described(place: Place): readonly string[];
-  agent(place: Place, name: string): FoundObject | undefined;
+  described(place: ObjectPlace): readonly string[];
+  agent(place: ObjectPlace, name: string): FoundObject | undefined;
   /** Shared spaces. */
   spaces(): readonly string[];
   space(name: string): FoundObject | undefined;
   /** Names of an object's control files. */
-  controls(place: Place, name: string): readonly string[];
-  control(place: Place, name: string, file: string): ControlText | undefined;
+  controls(place: ObjectPlace, name: string): readonly string[];
+  control(place: ObjectPlace, name: string, file: string): ControlText | undefined;
 }
 
 export interface FoundObject {
@@ -57,7 +60,7 @@ export interface FoundSource {
 const toolPlace = /^(?:tool|home\/(0|[1-9]\d*)\/tool|shared\/([^/]+)\/tool)$/;
 
 export interface ToolPlace {
-  readonly place: Place;
+  readonly place: ObjectPlace;
   /** Of a user's tier. */
   readonly uid?: number | undefined;
   /** Of a shared space. */

@@ -17,7 +17,7 @@ import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { controlFiles } from '../control-file.js';
 import type { ObjectRoots } from '../layout.js';
 import { liveText } from '../live-status.js';
-import type { Catalogue, ControlText, FoundObject, Place } from './catalogue.js';
+import type { Catalogue, ControlText, FoundObject, ObjectPlace } from './catalogue.js';
 import { mergedCatalogue } from './merged-catalogue.js';
 
 const executeBits = 0o111;
@@ -85,18 +85,18 @@ export function catalogueOf({ root, system }: ObjectRoots): Catalogue {
 }
 
 export function diskCatalogue(root: string): Catalogue {
-  const at = (place: Place, name: string) => join(root, place, name);
-  const controls = (place: Place) => Object.keys(controlFiles(place.endsWith('agent') ? 'agent' : 'tool'));
-  const described = (place: Place) =>
+  const at = (place: ObjectPlace, name: string) => join(root, place, name);
+  const controls = (place: ObjectPlace) => Object.keys(controlFiles(place.endsWith('agent') ? 'agent' : 'tool'));
+  const described = (place: ObjectPlace) =>
     namesIn(join(root, place))
       .filter((entry) => entry.endsWith('.d') && isObjectName(entry.slice(0, -2)))
       .filter((entry) => statOf(at(place, entry))?.isDirectory() === true)
       .map((entry) => entry.slice(0, -2));
-  const executable = (place: Place, name: string) => {
+  const executable = (place: ObjectPlace, name: string) => {
     const about = statOf(at(place, name));
     return about?.isFile() === true && (Number(about.mode) & executeBits) !== 0 ? about : undefined;
   };
-  const policyOf = (place: Place, name: string) => {
+  const policyOf = (place: ObjectPlace, name: string) => {
     const { value, problem } = parsed(at(place, `${name}.d/policy`), `${place}/${name}.d/policy`, parsePolicy);
     return { policy: value, problem };
   };

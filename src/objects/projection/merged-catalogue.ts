@@ -2,16 +2,16 @@
  * The objects of a user with those of the machine under them: where both have a name in `agent`, `tool` or `shared`, the user's counts. The
  * control files are those beside what was found. Users' own tiers are the first's alone. Pure.
  */
-import type { Catalogue, Place } from './catalogue.js';
+import type { Catalogue, ObjectPlace } from './catalogue.js';
 
 function both(own: readonly string[], system: readonly string[]): readonly string[] {
   return [...new Set([...own, ...system])].sort();
 }
 
 export function mergedCatalogue(own: Catalogue, system: Catalogue): Catalogue {
-  const isMerged = (place: Place) => !place.startsWith('home/');
+  const isMerged = (place: ObjectPlace) => !place.startsWith('home/');
   /** Which of the two has an object. */
-  const holder = (place: Place, name: string): Catalogue => {
+  const holder = (place: ObjectPlace, name: string): Catalogue => {
     if (!isMerged(place)) return own;
     if (place.endsWith('agent')) return own.agent(place, name) === undefined ? system : own;
     if (own.tool(place, name) !== undefined) return own;

@@ -4,7 +4,7 @@
  */
 import { isObjectName } from '../../authority/name.js';
 import { controlFiles } from '../control-file.js';
-import type { Catalogue, ControlText, Place } from './catalogue.js';
+import type { Catalogue, ControlText, ObjectPlace } from './catalogue.js';
 import { isAgentSeen, isSpaceSeen, mayWriteAgent, seenTool, seenTools, type Viewer } from './visible.js';
 
 export type ViewNode = ViewDirectory | ViewFile | ViewLink;
@@ -58,7 +58,7 @@ function directory(entries: Readonly<Record<string, () => ViewDirectory>>): View
   };
 }
 
-function controlDirectory({ catalogue }: Shown, place: Place, name: string): ViewDirectory {
+function controlDirectory({ catalogue }: Shown, place: ObjectPlace, name: string): ViewDirectory {
   return {
     kind: 'directory',
     names: () => catalogue.controls(place, name),
@@ -77,7 +77,7 @@ function objectOf(entry: string): { readonly name: string; readonly isControl: b
 }
 
 /** The operator sees what cannot be run, too: the control files of a tool without an executable file. */
-function toolDirectory(shown: Shown, place: Place, isFixed = true): ViewDirectory {
+function toolDirectory(shown: Shown, place: ObjectPlace, isFixed = true): ViewDirectory {
   const { catalogue, client } = shown;
   const isThere = (name: string, isControl: boolean) => {
     const viewer = shown.viewer();
@@ -108,7 +108,7 @@ function toolDirectory(shown: Shown, place: Place, isFixed = true): ViewDirector
 }
 
 /** With what the viewer may write of an agent: the process that writes it asks again. */
-function writableControls(shown: Shown, place: Place, name: string): ViewDirectory {
+function writableControls(shown: Shown, place: ObjectPlace, name: string): ViewDirectory {
   const { writes, home, catalogue } = shown;
   const viewer = shown.viewer();
   const controls = controlDirectory(shown, place, name);
@@ -124,7 +124,7 @@ function writableControls(shown: Shown, place: Place, name: string): ViewDirecto
   };
 }
 
-function agentDirectory(shown: Shown, place: Place): ViewDirectory {
+function agentDirectory(shown: Shown, place: ObjectPlace): ViewDirectory {
   const { catalogue, home } = shown;
   const ofHome = place.startsWith('home/') ? home : undefined;
   // Beside its own control files, wherever those are.

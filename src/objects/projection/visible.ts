@@ -9,7 +9,7 @@ import { isObjectName } from '../../authority/name.js';
 import type { Grant } from '../../authority/permission.js';
 import type { Verdict } from '../../authority/refusal.js';
 import { lineageDepth } from '../../base/limits/objects.js';
-import { type Catalogue, type FoundObject, type Place, type ToolPlace, toolPlaceOf } from './catalogue.js';
+import { type Catalogue, type FoundObject, type ObjectPlace, type ToolPlace, toolPlaceOf } from './catalogue.js';
 
 export interface Viewer {
   /** As its files say now, and those of the agents it descends from. */
@@ -19,7 +19,7 @@ export interface Viewer {
 }
 
 export interface ToolHit extends FoundObject {
-  readonly place: Place;
+  readonly place: ObjectPlace;
 }
 
 function verdictFor({ authority, now }: Viewer, grant: Grant, object: ObjectFacts): Verdict {
@@ -56,18 +56,18 @@ export function verdictOnTool(viewer: Viewer, name: string, { facts }: ToolHit):
 }
 
 /** The hit of that name, where it is in this directory and may be executed. */
-export function seenTool(catalogue: Catalogue, viewer: Viewer, place: Place, name: string): ToolHit | undefined {
+export function seenTool(catalogue: Catalogue, viewer: Viewer, place: ObjectPlace, name: string): ToolHit | undefined {
   const hit = toolHit(catalogue, viewer, name);
   if (hit?.place !== place) return undefined;
   return isSeen(viewer, { class: 'tool', name, permission: 'execute' }, hit) ? hit : undefined;
 }
 
-export function seenTools(catalogue: Catalogue, viewer: Viewer, place: Place): readonly string[] {
+export function seenTools(catalogue: Catalogue, viewer: Viewer, place: ObjectPlace): readonly string[] {
   if (!searchedPlaces(catalogue, viewer).some((searched) => searched.place === place)) return [];
   return catalogue.tools(place).filter((name) => seenTool(catalogue, viewer, place, name) !== undefined);
 }
 
-export function isAgentSeen(catalogue: Catalogue, viewer: Viewer, place: Place, name: string): boolean {
+export function isAgentSeen(catalogue: Catalogue, viewer: Viewer, place: ObjectPlace, name: string): boolean {
   return isSeen(viewer, { class: 'agent', name, permission: 'read' }, catalogue.agent(place, name));
 }
 

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { readSource, sourceAndTool, sourceDirectory, sourceNames, ToolListFile } from '../source/source-store.js';
 import { sourceToolName } from '../source/tool-list.js';
-import type { Catalogue, ControlText, FoundObject, Place } from './catalogue.js';
+import type { Catalogue, ControlText, FoundObject, ObjectPlace } from './catalogue.js';
 
 const executable = { uid: 0, gid: 0, mode: 0o755 };
 const files = ['name', 'description', 'schema', 'cap', 'policy', 'status', 'log', 'origin'] as const;
@@ -34,7 +34,7 @@ export function withSources(inner: Catalogue, root: string, states: SourceStates
     lists.set(directory, list);
     return list;
   };
-  const located = (place: Place, name: string) => {
+  const located = (place: ObjectPlace, name: string) => {
     const parts = sourceAndTool(name);
     if (parts === undefined) return undefined;
     const directory = sourceDirectory(join(root, place), parts.source);
@@ -43,7 +43,7 @@ export function withSources(inner: Catalogue, root: string, states: SourceStates
     const found = index?.tools.get(parts.tool);
     return index === undefined || found === undefined ? undefined : { ...parts, directory, list, index, found };
   };
-  const namesIn = (place: Place) => {
+  const namesIn = (place: ObjectPlace) => {
     const tools = join(root, place);
     return sourceNames(tools).flatMap((source) =>
       [...(listIn(sourceDirectory(tools, source)).index()?.tools.keys() ?? [])].map((tool) =>
@@ -51,8 +51,8 @@ export function withSources(inner: Catalogue, root: string, states: SourceStates
       ),
     );
   };
-  const both = (names: readonly string[], place: Place) => [...new Set([...names, ...namesIn(place)])].sort();
-  const control = (place: Place, name: string, file: SourceControl): ControlText | undefined => {
+  const both = (names: readonly string[], place: ObjectPlace) => [...new Set([...names, ...namesIn(place)])].sort();
+  const control = (place: ObjectPlace, name: string, file: SourceControl): ControlText | undefined => {
     const at = located(place, name);
     if (at === undefined) return undefined;
     const { list, tool, source, directory, index, found } = at;

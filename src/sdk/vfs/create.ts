@@ -5,7 +5,7 @@ import { type QuotaEvent, type VfsQuota, withQuota } from '../../guard/quota.js'
 import { settle } from '../../vfs/answer.js';
 import type { FileSystem } from '../../vfs/filesystem.js';
 import { makeMountPoints } from '../../vfs/mount-points.js';
-import { componentsOf, type Mount, MountTable } from '../../vfs/mount-table.js';
+import { componentsOf, MountTable, type TableMount } from '../../vfs/mount-table.js';
 import { nameFromText } from '../../vfs/names.js';
 import { openMounts } from '../../vfs/open-engine.js';
 import { planOf } from '../../vfs/read-plan.js';
@@ -31,7 +31,7 @@ export async function makeVfs(options: VfsOptions, lockLibrary: string): Promise
   const directory = resolvePath(options.directory ?? '.');
   const given: [string, VfsMount][] = Object.entries(mounts);
   const all: [string, VfsMount][] = given.some(([path]) => path === '/') ? given : [['/', 'memory:'], ...given];
-  const opened: Mount[] = [];
+  const opened: TableMount[] = [];
   try {
     for (const [path, mount] of all) {
       for (const each of await openMount(mount, directory, lockLibrary)) {
@@ -49,7 +49,7 @@ export async function makeVfs(options: VfsOptions, lockLibrary: string): Promise
   }
 }
 
-async function openMount(mount: VfsMount, directory: string, lockLibrary: string): Promise<readonly Mount[]> {
+async function openMount(mount: VfsMount, directory: string, lockLibrary: string): Promise<readonly TableMount[]> {
   if (typeof mount === 'object' && 'lookup' in mount) return [{ path: [], filesystem: mount }];
   const { spec, writable } = typeof mount === 'string' ? { spec: mount, writable: undefined } : mount;
   return openMounts(planOf(spec, directory), { writable, create: true, lockLibrary });

@@ -3,7 +3,7 @@ import { automaticSnapshots } from '../../base/limits/trees.js';
 import type { UndoneTree } from '../../proxy/asked-tree.js';
 import { deleteSnapshot, editsOf, listSnapshots } from '../../vfs/engines/chunked/snapshots.js';
 
-export interface Settling {
+export interface SettlingSnapshot {
   /** The snapshot that was taken first. */
   readonly before: string;
   /** Whether there is anything to undo: one that no one needs goes at once. */
@@ -16,7 +16,7 @@ const isAutomatic = (name: string) => name.startsWith('before-');
 
 export async function settleSnapshots(
   files: readonly string[],
-  { before, isChanged, lockLibrary }: Settling,
+  { before, isChanged, lockLibrary }: SettlingSnapshot,
 ): Promise<readonly UndoneTree[]> {
   const undo: UndoneTree[] = [];
   for (const file of files) {

@@ -6,10 +6,10 @@ import type { Guard, VfsRefusal } from '../../guard/guard.js';
 import { Guard as GuardGate, type VfsGrants } from '../../guard/guard.js';
 import { type Answer, settle } from '../../vfs/answer.js';
 import { failure } from '../../vfs/failure.js';
-import type { Change, Creation, Entry } from '../../vfs/filesystem.js';
+import type { Creation, Entry, TreeChange } from '../../vfs/filesystem.js';
 import { type MountTable, pathOf } from '../../vfs/mount-table.js';
 import { type Name, nameFromBytes, nameFromText, textFromName } from '../../vfs/names.js';
-import { Tree } from '../../vfs/tree.js';
+import { VfsTree } from '../../vfs/tree.js';
 import { VfsFileHandle } from './file-handle.js';
 import { openFlags } from './flags.js';
 import { nodeError } from './node-error.js';
@@ -38,13 +38,13 @@ const deepest = 2_048;
 
 export class Vfs {
   readonly #table: MountTable;
-  readonly #tree: Tree;
+  readonly #tree: VfsTree;
   readonly #mayClose: boolean;
   readonly #open = new Set<VfsFileHandle>();
 
   constructor(table: MountTable, guard?: Guard) {
     this.#table = table;
-    this.#tree = new Tree(table, guard);
+    this.#tree = new VfsTree(table, guard);
     this.#mayClose = guard === undefined;
   }
 
@@ -215,7 +215,7 @@ export class Vfs {
 
   /** What changes in a directory, by name, until the signal aborts. */
   watch(path: VfsPath, options: WatchOptions = {}): AsyncIterable<VfsWatchEvent> {
-    return watched(async (changed: (change: Change) => void) => {
+    return watched(async (changed: (change: TreeChange) => void) => {
       const { attributes, filesystem } = await this.#directory(path);
       return filesystem.watch((change) => {
         if (change.directory === attributes.inode) changed(change);

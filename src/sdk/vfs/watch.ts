@@ -1,5 +1,5 @@
 /** Changes of a directory as `fs.promises.watch` gives them. */
-import type { Change } from '../../vfs/filesystem.js';
+import type { TreeChange } from '../../vfs/filesystem.js';
 import { textFromName } from '../../vfs/names.js';
 import { nodeError } from './node-error.js';
 
@@ -16,7 +16,7 @@ export interface VfsWatchEvent {
 const mostWaiting = 16_384;
 
 export async function* watched(
-  start: (changed: (change: Change) => void) => Promise<() => void>,
+  start: (changed: (change: TreeChange) => void) => Promise<() => void>,
   { signal }: WatchOptions,
 ): AsyncGenerator<VfsWatchEvent> {
   const waiting: VfsWatchEvent[] = [];

@@ -2,7 +2,7 @@
 import { coach } from '../../authority/refusal.js';
 import { ErrnoError } from '../../base/errno.js';
 import { agentViewer } from '../../objects/projection/agent-viewer.js';
-import type { Place } from '../../objects/projection/catalogue.js';
+import type { ObjectPlace } from '../../objects/projection/catalogue.js';
 import { personViewer } from '../../objects/projection/person-viewer.js';
 import { searchedPlaces, seenTools, toolHit, verdictOnTool } from '../../objects/projection/visible.js';
 import { wholeCatalogue } from '../../objects/projection/whole-catalogue.js';
@@ -70,9 +70,9 @@ const isSchema = (value: unknown): value is Readonly<Record<string, unknown>> =>
 export function agentTools(host: Host, agent: string): readonly AgentTool[] {
   const catalogue = wholeCatalogue(host);
   const viewer = agentViewer(host, agent, () => host.now().getTime()).viewer();
-  const textOf = (place: Place, name: string, file: string) =>
+  const textOf = (place: ObjectPlace, name: string, file: string) =>
     catalogue.control(place, name, file)?.read().toString('utf8');
-  const schemasOf = (place: Place, name: string) => {
+  const schemasOf = (place: ObjectPlace, name: string) => {
     try {
       return parseObject(textOf(place, name, 'schema') ?? '{}', `${place}/${name}.d/schema`);
     } catch (error) {

@@ -5,7 +5,7 @@
 import { coach } from '../../authority/refusal.js';
 import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { verdictOnAgent } from '../../objects/projection/visible.js';
-import { type ToolCall, type ToolRun, textOf } from '../tool-run.js';
+import { type ToolRun, type ToolRunCall, textOf } from '../tool-run.js';
 
 const create: ToolRun = async (call) => {
   const { createAgent, name, input } = call;
@@ -22,7 +22,7 @@ const create: ToolRun = async (call) => {
   return ExitCode.ok;
 };
 
-function refusePermission(call: ToolCall, permission: 'start' | 'stop'): void {
+function refusePermission(call: ToolRunCall, permission: 'start' | 'stop'): void {
   const agent = textOf(call, 'name');
   const verdict = verdictOnAgent(call.catalogue, call.viewer(), agent, permission);
   if (verdict.allowed) return;

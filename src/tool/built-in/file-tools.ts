@@ -4,10 +4,10 @@ import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { toolRows } from '../../base/limits/commands.js';
 import { toolReplacedBytes } from '../../base/limits/objects.js';
 import type { BeneathPath } from '../hands.js';
-import { beneath, numberOf, type ToolCall, type ToolRun, textOf } from '../tool-run.js';
+import { beneath, numberOf, type ToolRun, type ToolRunCall, textOf } from '../tool-run.js';
 
 /** The lines from `first` on, as they come, and no more of the file than is needed. */
-async function printLines(call: ToolCall, at: BeneathPath, first: number, count: number): Promise<void> {
+async function printLines(call: ToolRunCall, at: BeneathPath, first: number, count: number): Promise<void> {
   let line = 1;
   const last = first + count;
   for await (const bytes of call.hands.content(at)) {
@@ -58,7 +58,7 @@ const write: ToolRun = async (call) => {
   return ExitCode.ok;
 };
 
-async function whole(call: ToolCall, at: BeneathPath): Promise<Buffer> {
+async function whole(call: ToolRunCall, at: BeneathPath): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let size = 0;
   for await (const bytes of call.hands.content(at)) {

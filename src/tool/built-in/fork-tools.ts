@@ -3,9 +3,9 @@
  * asked for is remembered, in its order, and the report says what became of it.
  */
 import { ErrnoError, ExitCode } from '../../base/errno.js';
-import { type ToolCall, type ToolRun, textOf } from '../tool-run.js';
+import { type ToolRun, type ToolRunCall, textOf } from '../tool-run.js';
 
-function laterOf({ later, name }: ToolCall): NonNullable<ToolCall['later']> {
+function laterOf({ later, name }: ToolRunCall): NonNullable<ToolRunCall['later']> {
   if (later !== undefined) return later;
   const reason = 'this command works on the directory itself, and there is no fork';
   throw new ErrnoError('ENOTSUP', { operation: name, reason, remedy: 'ctx exec runs it on a fork' });

@@ -4,13 +4,13 @@ import { sourcePages, sourceStartMilliseconds, sourceTools } from '../../base/li
 import { visible } from '../../base/visible-text.js';
 import { isRecord } from '../../objects/schema-check.js';
 import { type ToolList, toolList } from '../../objects/source/tool-list.js';
-import { type Conversation, ServerRefusal } from './conversation.js';
+import { type ServerConversation, ServerRefusal } from './conversation.js';
 
 function fault(reason: string): never {
   throw new ErrnoError('EIO', { operation: 'list the tools', reason });
 }
 
-async function pageOf(conversation: Conversation, cursor: string | undefined, milliseconds: number) {
+async function pageOf(conversation: ServerConversation, cursor: string | undefined, milliseconds: number) {
   try {
     const page = await conversation.request('tools/list', cursor === undefined ? {} : { cursor }, { milliseconds });
     const { tools, nextCursor } = (isRecord(page) ? page : {}) as {
@@ -26,7 +26,7 @@ async function pageOf(conversation: Conversation, cursor: string | undefined, mi
 }
 
 /** EIO where it never ends, ETIMEDOUT where it takes too long for all of them. */
-export async function askTools(source: string, conversation: Conversation): Promise<ToolList> {
+export async function askTools(source: string, conversation: ServerConversation): Promise<ToolList> {
   const until = Date.now() + sourceStartMilliseconds;
   const seen = new Set<string>();
   const listed: unknown[] = [];

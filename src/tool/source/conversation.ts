@@ -14,7 +14,7 @@ export interface Wire {
   send(bytes: Buffer): number;
 }
 
-export interface Asking {
+export interface ServerAsking {
   readonly milliseconds: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -38,7 +38,7 @@ interface Waiting {
 const shownCharacters = 120;
 const methodNotFound = -32_601;
 
-export class Conversation {
+export class ServerConversation {
   readonly #wire: Wire;
   readonly #waiting = new Map<number, Waiting>();
   readonly #lines = new MessageLines();
@@ -138,7 +138,7 @@ export class Conversation {
   }
 
   /** Rejects with ETIMEDOUT, ECANCELED, why the conversation is over, or what the server refused with. */
-  async request(method: string, params: Schema, { milliseconds, signal }: Asking): Promise<unknown> {
+  async request(method: string, params: Schema, { milliseconds, signal }: ServerAsking): Promise<unknown> {
     if (this.#over !== undefined) throw this.#over;
     this.#lastNumber += 1;
     const id = this.#lastNumber;

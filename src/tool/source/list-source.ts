@@ -3,7 +3,7 @@
 import { readSource, writeToolList } from '../../objects/source/source-store.js';
 import { printToolList } from '../../objects/source/tool-list.js';
 import { execute } from '../../proxy/execute.js';
-import type { Host, ListedSource } from '../../proxy/host.js';
+import type { Host, SourceInView } from '../../proxy/host.js';
 import { hostApart } from '../../proxy/run/beside-runs.js';
 import { runServer } from '../../proxy/run/server-run.js';
 import { storePaths } from '../../vault/store/layout.js';
@@ -11,7 +11,7 @@ import { toolGrants } from '../operator-tool.js';
 import { askTools } from './ask-tools.js';
 import { RunningServer } from './server.js';
 
-export async function listSource(host: Host, { name, directory, cwd, signal }: ListedSource): Promise<void> {
+export async function listSource(host: Host, { name, directory, cwd, signal }: SourceInView): Promise<void> {
   const { server, cap } = readSource(directory);
   const own = hostApart(host);
   const running = new RunningServer({

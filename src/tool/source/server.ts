@@ -15,7 +15,7 @@ import { isRecord } from '../../objects/schema-check.js';
 import type { ServerConfig } from '../../objects/source/server-config.js';
 import type { BesideEnd, ServerCommand, ToolGrants } from '../../proxy/agent-views.js';
 import { ownDirectory } from '../view-socket.js';
-import { Conversation, ServerRefusal } from './conversation.js';
+import { ServerConversation, ServerRefusal } from './conversation.js';
 import { startText } from './start-text.js';
 
 export interface ServerStart {
@@ -63,7 +63,7 @@ function howEnded({ exitCode, signal, timedOut }: BesideEnd): string {
 }
 
 export class RunningServer {
-  readonly conversation: Conversation;
+  readonly conversation: ServerConversation;
   /** What it calls itself; escaped. */
   serverName = '';
   /** Resolves when nothing of it is left. */
@@ -85,7 +85,7 @@ export class RunningServer {
     this.#socket = new Socket({ fd: ours, readable: false, writable: true });
     // It has ended: that is told apart.
     this.#socket.on('error', () => undefined);
-    this.conversation = new Conversation(
+    this.conversation = new ServerConversation(
       {
         send: (bytes) => {
           if (!this.#socket.destroyed) this.#socket.write(bytes);

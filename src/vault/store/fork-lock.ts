@@ -6,17 +6,17 @@ import { closeSync } from 'node:fs';
 import type { Tree } from '../tree/tree.js';
 import { busyWith, endOf, readGroup } from './group.js';
 import type { ForkPaths } from './layout.js';
-import { type LockOptions, takeLock } from './locks.js';
+import { takeLock, type VaultLockOptions } from './locks.js';
 import type { Worker } from './worker-file.js';
 
 export class ForkLock {
   readonly #tree: Tree;
   readonly #file: string;
-  readonly #options: LockOptions;
+  readonly #options: VaultLockOptions;
   #descriptor: number | undefined;
 
   /** Of a lock that was taken. */
-  constructor(tree: Tree, file: string, descriptor: number, options: LockOptions) {
+  constructor(tree: Tree, file: string, descriptor: number, options: VaultLockOptions) {
     this.#tree = tree;
     this.#file = file;
     this.#descriptor = descriptor;
@@ -41,7 +41,7 @@ export class ForkLock {
 export async function lockQuietFork(
   tree: Tree,
   place: ForkPaths,
-  options: LockOptions,
+  options: VaultLockOptions,
 ): Promise<{ readonly descriptor: number }> {
   const descriptor = await takeLock(tree, place.lock, options);
   try {
@@ -66,7 +66,7 @@ export interface Locked {
 export async function lockInTurn<T extends { readonly descriptor: number }>(
   tree: Tree,
   place: ForkPaths,
-  options: LockOptions & { readonly beside: boolean; readonly waitForCommands: boolean },
+  options: VaultLockOptions & { readonly beside: boolean; readonly waitForCommands: boolean },
   take: () => Promise<T>,
 ): Promise<T & Locked> {
   for (;;) {

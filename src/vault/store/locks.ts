@@ -6,9 +6,9 @@
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ErrnoError, hasCode } from '../../base/errno.js';
-import type { LockRequest, Tree } from '../tree/tree.js';
+import type { Tree, WalkerLock } from '../tree/tree.js';
 
-export interface LockOptions {
+export interface VaultLockOptions {
   readonly wait: boolean;
   /** Who is asking: shown to the next one who finds it taken. */
   readonly purpose: string;
@@ -50,8 +50,8 @@ function noteHolder(descriptor: number, text: string): void {
 /** Takes the lock by way of `take`, which may do more in the same process; the descriptor holds it until it is closed. */
 export async function lockWith<T>(
   file: string,
-  options: LockOptions,
-  take: (request: LockRequest) => Promise<T>,
+  options: VaultLockOptions,
+  take: (request: WalkerLock) => Promise<T>,
 ): Promise<{ readonly descriptor: number; readonly taken: T }> {
   const descriptor = openLock(file);
   try {
@@ -75,7 +75,7 @@ export async function lockWith<T>(
   }
 }
 
-export async function takeLock(tree: Tree, file: string, options: LockOptions): Promise<number> {
+export async function takeLock(tree: Tree, file: string, options: VaultLockOptions): Promise<number> {
   const { signal } = options;
   return (await lockWith(file, options, (request) => tree.lock(request, { signal }))).descriptor;
 }

@@ -1,5 +1,5 @@
 /** A look at a directory of the person: what changed since the trunk last took it over. Native, and once a command. */
-import type { Drift, LockRequest } from '../tree/tree.js';
+import type { Drift, WalkerLock } from '../tree/tree.js';
 import type { VaultAccess } from './vault-access.js';
 
 export interface RootLook {
@@ -9,7 +9,7 @@ export interface RootLook {
   readonly path: string;
   /** Where the new signatures are put, until the trunk takes the edits over. */
   readonly into: string;
-  readonly lock?: LockRequest | undefined;
+  readonly lock?: WalkerLock | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

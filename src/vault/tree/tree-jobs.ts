@@ -83,14 +83,14 @@ export interface ScanOptions extends Common {
   readonly against?: string | undefined;
   readonly skip?: readonly DirectoryIdentity[] | undefined;
   /** Taken first, as by `lock`: one process for both. */
-  readonly lock?: LockRequest | undefined;
+  readonly lock?: WalkerLock | undefined;
 }
 
 /**
  * A lock (`flock`) on the file behind an open descriptor of ours; EBUSY where somebody else holds it. It belongs to the open
  * file, so it is held until this process closes the descriptor or ends.
  */
-export interface LockRequest {
+export interface WalkerLock {
   readonly descriptor: number;
   /** Wait for it instead of failing. */
   readonly wait: boolean;
@@ -207,7 +207,7 @@ export interface TreeApplyOptions extends Common, WithSockets {
   readonly before?: bigint | undefined;
   readonly shift?: number | undefined;
   /** Held by the program too, so that a killed caller does not free it while files are still being written. */
-  readonly lock?: LockRequest | undefined;
+  readonly lock?: WalkerLock | undefined;
   /** The directory holds nothing but what is put there: hard links and the times of directories come along. */
   readonly whole?: boolean | undefined;
   /** What was looked at: a path at which the directory has anything else by now is a clash, and is left alone. */

@@ -24,7 +24,6 @@ import type {
   Drift,
   FileTime,
   Interference,
-  LockRequest,
   MergeOptions,
   MirrorOptions,
   Problem,
@@ -34,6 +33,7 @@ import type {
   TreeContent,
   TreeDiffOptions,
   TreeReadOptions,
+  WalkerLock,
 } from './tree-jobs.js';
 import { eachRecord, joinFields, splitFields, TreeProgram } from './tree-program.js';
 
@@ -77,7 +77,7 @@ function changeOf(fields: readonly string[], at: number): Change {
 const skipWords = (skip: readonly DirectoryIdentity[] = []) =>
   skip.flatMap(({ device, inode }) => ['--skip', `${device}:${inode}`]);
 const shiftWords = (shift: number | undefined) => (shift === undefined ? [] : ['--shift', String(shift)]);
-const lockWords = (lock: LockRequest | undefined) =>
+const lockWords = (lock: WalkerLock | undefined) =>
   lock === undefined ? [] : ['--lock-fd', '3', ...(lock.wait ? ['--wait'] : [])];
 const listWords = (option: string, paths: readonly string[]) => paths.flatMap((path) => [option, path]);
 
@@ -126,7 +126,7 @@ export class Tree {
   }
 
   /** Undefined where it takes a process to know. */
-  #lockAtOnce({ descriptor }: LockRequest): boolean | undefined {
+  #lockAtOnce({ descriptor }: WalkerLock): boolean | undefined {
     const number = this.#lockLibraryOrNone()?.lock(descriptor, 0);
     return number === undefined ? undefined : number === 0;
   }
@@ -341,7 +341,7 @@ export class Tree {
     this.#program.startApart(['empty', directory]);
   }
 
-  async lock(request: LockRequest, options: Common = {}): Promise<void> {
+  async lock(request: WalkerLock, options: Common = {}): Promise<void> {
     let taken = options.signal?.aborted === true ? undefined : this.#lockAtOnce(request);
     // Locks are held for moments: asking again is cheaper than a process that waits.
     const until = monotonic() + lockAskedMilliseconds;

@@ -4,7 +4,7 @@
  */
 import { type Answer, type Steps, settle } from '../answer.js';
 
-export class Turns {
+export class EngineTurns {
   readonly #immediate: boolean;
   #last: Promise<unknown> = Promise.resolve();
 

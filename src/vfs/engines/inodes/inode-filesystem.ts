@@ -8,7 +8,6 @@ import { failure } from '../../failure.js';
 import type {
   Attributes,
   Capabilities,
-  Change,
   Changes,
   Creation,
   Entry,
@@ -21,6 +20,7 @@ import type {
   RenameRule,
   Space,
   Time,
+  TreeChange,
 } from '../../filesystem.js';
 import { checkName, type Name, nameBytes, pathBytes } from '../../names.js';
 import { type ExtendedAttributes, extendedAttributes } from './extended-attributes.js';
@@ -46,7 +46,7 @@ export class InodeFileSystem implements FileSystem {
   readonly #store: InodeStore;
   readonly #options: InodeOptions;
   readonly #open = new OpenFiles();
-  readonly #watchers = new Set<(change: Change) => void>();
+  readonly #watchers = new Set<(change: TreeChange) => void>();
   readonly #records: InodeRecords;
   readonly #attributes: ExtendedAttributes;
 
@@ -331,7 +331,7 @@ export class InodeFileSystem implements FileSystem {
     };
   }
 
-  watch(changed: (change: Change) => void): () => void {
+  watch(changed: (change: TreeChange) => void): () => void {
     this.#watchers.add(changed);
     return () => this.#watchers.delete(changed);
   }
@@ -384,7 +384,7 @@ export class InodeFileSystem implements FileSystem {
     record.modified = time;
   }
 
-  #changed(kind: Change['kind'], directory: Inode, name: Name): void {
+  #changed(kind: TreeChange['kind'], directory: Inode, name: Name): void {
     for (const watcher of this.#watchers) watcher({ kind, directory, name });
   }
 }

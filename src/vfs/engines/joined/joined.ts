@@ -5,7 +5,7 @@
 import { type Answer, ask, type Steps, settle } from '../../answer.js';
 import { failure } from '../../failure.js';
 import type { Attributes, Capabilities, Entry, FileSystem, Handle, Inode, Region } from '../../filesystem.js';
-import { type Mount, type MountTable, pathOf } from '../../mount-table.js';
+import { type MountTable, pathOf, type TableMount } from '../../mount-table.js';
 import type { Name } from '../../names.js';
 import { resolve } from '../../resolve.js';
 
@@ -51,7 +51,7 @@ class JoinedFileSystem implements FileSystem {
   readonly capabilities: Capabilities;
   readonly changesOutside: boolean;
   readonly flush?: (handle: Handle) => Answer<void>;
-  readonly #mounts: readonly Mount[];
+  readonly #mounts: readonly TableMount[];
   readonly #points: MountPoints;
 
   constructor({ mounts, root }: MountTable, points: MountPoints) {

@@ -25,7 +25,7 @@ import type {
 import { checkLock, LockTable } from '../../locks.js';
 import { checkName, type Name, nameBytes } from '../../names.js';
 import { readOnly } from '../readonly/readonly.js';
-import { Turns } from '../turns.js';
+import { EngineTurns } from '../turns.js';
 import { CopyUp } from './copy-up.js';
 import { refuseMark } from './marks.js';
 import { OverlayHandles } from './overlay-handles.js';
@@ -54,7 +54,7 @@ class OverlayFileSystem implements FileSystem {
   readonly #handles: OverlayHandles;
   readonly #locks = new LockTable();
   readonly #copy: CopyUp;
-  readonly #turns: Turns;
+  readonly #turns: EngineTurns;
 
   constructor({ upper, lower }: OverlayOptions) {
     this.#upper = upper;
@@ -71,7 +71,7 @@ class OverlayFileSystem implements FileSystem {
     this.#nodes = new OverlayNodes(upper, lower);
     this.#handles = new OverlayHandles(upper, lower);
     this.#copy = new CopyUp(upper, lower, this.#nodes, (node, inode) => this.#handles.moveUp(node, inode));
-    this.#turns = new Turns(immediate);
+    this.#turns = new EngineTurns(immediate);
     this.root = this.#nodes.root.inode;
   }
 

@@ -24,7 +24,7 @@ import type {
 import { checkName, type Name, nameBytes } from '../../names.js';
 import { OpenFiles } from '../inodes/open-files.js';
 import { readOnly } from '../readonly/readonly.js';
-import { Turns } from '../turns.js';
+import { EngineTurns } from '../turns.js';
 import { RemoteContents } from './remote-contents.js';
 import { RemoteLookups, textOrNothing } from './remote-lookups.js';
 import { childPath, nameOfText, type RemoteNode, RemoteNodes, textOfName } from './remote-nodes.js';
@@ -65,7 +65,7 @@ class RemoteFileSystem implements FileSystem {
   readonly #contents: RemoteContents;
   readonly #lookups: RemoteLookups;
   /** Changes wait for each other; reading does not wait for them. */
-  readonly #turns = new Turns(false);
+  readonly #turns = new EngineTurns(false);
 
   constructor(store: RemoteStore, writable: boolean) {
     this.#store = store;
