@@ -88,5 +88,15 @@ describe('with sanitizers', { skip: cannotSanitize }, () => {
       }
       assert.equal((await run(project, ['drop'])).code, 0);
     });
+
+    test('a kept jail outlives what its commands leave running, while others start', async () => {
+      const project = stage.project();
+      assert.equal((await run(project, ['jail', 'start'])).code, 0);
+      for (let at = 0; at < 8; at += 1) {
+        const { code, stderr } = await run(project, ['jail', 'exec', '--', 'sh', '-c', 'sleep 0.1 &']);
+        assert.equal(code, 0, stderr);
+      }
+      assert.equal((await run(project, ['jail', 'stop'])).code, 0);
+    });
   });
 });

@@ -45,6 +45,8 @@ bool calls_keep_plan(struct calls *calls, const char *bytes, size_t size) {
 void calls_free(struct jail_context *jail, struct calls *calls) {
   if (!calls) return;
   renames_forget(jail, calls);
+  /* Not left to close: a process that is being started has the listener, too, and the kernel would report it again. */
+  if (jail->left_calls >= 0) epoll_ctl(jail->left_calls, EPOLL_CTL_DEL, calls->listener, NULL);
   close(calls->listener);
   if (calls->bytes) {
     plan_free((struct plan *)calls->plan);
