@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
+import { checkout } from '../support/program.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -188,6 +189,13 @@ print(socket.gethostbyname('localhost'), multiprocessing.get_context('fork').Loc
     const project = stage.project('mkdir ctx-bin');
     stage.shell(project, `cp ${stage.program} ctx-bin/ctx`);
     const said = await stage.inside(project, './ctx-bin/ctx status 2>&1; echo $?');
-    assert.match(said, /^ctx: this is inside a jail of ctx, [^\n]*\n[^\n]*ctx apply keeps it[^\n]*\n69\n$/);
+    const where = /^ctx: this is inside a jail of ctx, [^\n]*\n[^\n]*ctx apply keeps it[^\n]*\n69\n$/;
+    assert.match(said, where);
+    // Where the installation is shown, too; what needs neither fork nor jail works there.
+    const script = `${stage.program} $0 2>&1; echo $?`;
+    const shown = async (word: string) =>
+      (await stage.ctx(project, ['exec', '--read', checkout, '--', 'sh', '-c', script, word])).stdout;
+    for (const verb of ['status', 'exec', 'doctor']) assert.match(await shown(verb), where);
+    assert.match(await shown('--version'), /^ctx \d[^\n]*\n0\n$/);
   });
 });
