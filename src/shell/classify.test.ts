@@ -1,33 +1,11 @@
 /** The classifier against the commands that were judged by hand before it was written. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { classesOf, classNames } from './classes.js';
+import { judgedCommands } from '../../test/support/judged-commands.js';
 import { classify } from './classify.js';
 import { plainWordsOf } from './reader.js';
 
-const file = new URL('../../../../test/vectors/commands.txt', import.meta.url);
-
-interface Judged {
-  readonly section: string;
-  readonly expected: readonly string[];
-  readonly text: string;
-}
-
-function judged(): readonly Judged[] {
-  let section = '';
-  return readFileSync(file, 'utf8')
-    .split('\n')
-    .flatMap((line) => {
-      if (line.startsWith('## ')) section = line.slice(3);
-      const match = /^([rmdnhi]+) {2}(.*)$/.exec(line);
-      if (match?.[1] === undefined || match[2] === undefined) return [];
-      const text = match[2].replaceAll('␤', '\n').replaceAll('␍', '\r');
-      return [{ section, expected: classNames(classesOf(match[1])), text }];
-    });
-}
-
-const corpus = judged();
+const corpus = judgedCommands('commands.txt');
 
 describe('what a careful operator said', () => {
   it('is a corpus of about a thousand commands', () => {
@@ -37,7 +15,7 @@ describe('what a careful operator said', () => {
   for (const section of new Set(corpus.map((entry) => entry.section))) {
     it(`is said of ${section}`, async () => {
       const differ: string[] = [];
-      for (const { expected, text, section: at } of corpus) {
+      for (const { classes: expected, text, section: at } of corpus) {
         if (at !== section) continue;
         const { classes, reading } = await classify({ text });
         if (classes.join() !== expected.join()) {

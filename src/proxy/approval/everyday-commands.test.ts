@@ -3,34 +3,13 @@
  * what could matter if the jail did not hold: no harmless line is refused, and every alarm is.
  */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { judgedCommands } from '../../../test/support/judged-commands.js';
 import { anyPublicNetwork } from '../../authority/network.js';
-import { classesOf, classNames } from '../../shell/classes.js';
 import { classify } from '../../shell/classify.js';
 import { decide } from './decision.js';
 
-const file = new URL('../../../../../test/vectors/everyday-commands.txt', import.meta.url);
-
-interface Line {
-  readonly section: string;
-  readonly classes: readonly string[];
-  readonly text: string;
-}
-
-function read(): readonly Line[] {
-  let section = '';
-  return readFileSync(file, 'utf8')
-    .split('\n')
-    .flatMap((line) => {
-      if (line.startsWith('## ')) section = line.slice(3);
-      const match = /^([rmdnhi]+) {2}(.*)$/.exec(line);
-      if (match?.[1] === undefined || match[2] === undefined) return [];
-      return [{ section, classes: classNames(classesOf(match[1])), text: match[2].replaceAll('␤', '\n') }];
-    });
-}
-
-const lines = read();
+const lines = judgedCommands('everyday-commands.txt');
 
 describe('lines of everyday work', () => {
   it('are several hundred, harmless ones and alarms', () => {

@@ -1,8 +1,8 @@
 /** A fork opened beside the commands at work, when each of them has its mounts, or has let go of them. */
-import { closeSync, existsSync, openSync } from 'node:fs';
+import { closeSync, existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonic } from '../../base/clock.js';
-import { ErrnoError, hasCode } from '../../base/errno.js';
+import { ErrnoError } from '../../base/errno.js';
 import {
   commandsAtWork,
   joinAgainMilliseconds,
@@ -10,7 +10,7 @@ import {
   roomAgainMilliseconds,
 } from '../../base/limits/commands.js';
 import { busyWith, readGroup } from '../../vault/store/group.js';
-import { takeLock } from '../../vault/store/locks.js';
+import { isLocked, takeLock } from '../../vault/store/locks.js';
 import { closeFork, type OpenFork } from '../../vault/vault.js';
 import { isUnsettled } from './group-part.js';
 
@@ -56,17 +56,7 @@ const isFull = ({ others }: OpenFork) => others.length >= commandsAtWork;
 
 /** Whether somebody waits for room: the process that comes later waits behind. */
 async function isQueued({ tree, place }: OpenFork): Promise<boolean> {
-  if (!existsSync(place.queue)) return false;
-  const descriptor = openSync(place.queue, 'r');
-  try {
-    await tree.lock({ descriptor, wait: false });
-    return false;
-  } catch (error) {
-    if (hasCode(error, 'EBUSY')) return true;
-    throw error;
-  } finally {
-    closeSync(descriptor);
-  }
+  return existsSync(place.queue) && (await isLocked(tree, place.queue));
 }
 
 /** In the order in which they came, where there is no room for one more. */

@@ -1,18 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { change } from '../tree/change-fixture.js';
 import type { Change } from '../tree/tree.js';
 import { harmless, hiddenReason } from './hidden-names.js';
 
-const change = (path: string, more: Partial<Change> = {}): Change => ({
-  kind: 'added',
-  type: 'file',
-  path,
-  mode: 0o644,
-  size: 1,
-  content: true,
-  stamp: '',
-  ...more,
-});
 const reason = (path: string, more: Partial<Change> = {}, has: readonly string[] = []) =>
   hiddenReason(change(path, more), (each) => has.includes(each));
 

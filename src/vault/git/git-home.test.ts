@@ -1,6 +1,7 @@
 /** The deciding half of what a repository brings home: names, refs, configuration, index. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { change } from '../tree/change-fixture.js';
 import type { Change } from '../tree/tree.js';
 import { arePlainChanges, configurationFault, type Setting } from './git-configuration.js';
 import { contentHome } from './git-contents.js';
@@ -13,16 +14,6 @@ import { isComingRef, isReflog, mergePackedRefs, parsePackedRefs } from './git-r
 import { judgeAll } from './git-verdicts.js';
 
 const id = (digit: string) => digit.repeat(40);
-const change = (path: string, more: Partial<Change> = {}): Change => ({
-  kind: 'added',
-  type: 'file',
-  path,
-  mode: 0o644,
-  size: 1,
-  content: true,
-  stamp: '',
-  ...more,
-});
 const place = (isEstablished: boolean) =>
   ({ kind: 'repository', directory: '/r/.git', common: '/r/.git', isEstablished }) as const;
 const verdictOf = (name: string, more: Partial<Change> = {}, isEstablished = true) =>

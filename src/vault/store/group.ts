@@ -10,16 +10,8 @@ import { join } from 'node:path';
 import { ErrnoError } from '../../base/errno.js';
 import type { Tree } from '../tree/tree.js';
 import type { ForkPaths } from './layout.js';
-import {
-  type AtWork,
-  isFree,
-  isWorker,
-  namesIn,
-  openWorker,
-  padded,
-  readWorkerFile,
-  type Worker,
-} from './worker-file.js';
+import { isFree } from './locks.js';
+import { type AtWork, isWorker, namesIn, openWorker, padded, readWorkerFile, type Worker } from './worker-file.js';
 
 /** Of a command, as others are told of it. */
 const mostCommand = 1_000;

@@ -94,3 +94,24 @@ export async function withVaultLock<T>(
     closeSync(descriptor);
   }
 }
+
+/** Takes the lock where no process has it. */
+export async function isFree(tree: Tree, descriptor: number): Promise<boolean> {
+  try {
+    await tree.lock({ descriptor, wait: false });
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'EBUSY')) return false;
+    throw error;
+  }
+}
+
+/** Whether a process has the lock of this file or directory now. */
+export async function isLocked(tree: Tree, path: string): Promise<boolean> {
+  const descriptor = openSync(path, 'r');
+  try {
+    return !(await isFree(tree, descriptor));
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -19,6 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { syncDirectory } from '../../base/atomic-file.js';
 import { currentBoot } from '../../base/boot.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 
@@ -120,15 +121,6 @@ export function readNewest(directory: string): (Version & { readonly skipped: bo
 
 export function readState(directory: string): unknown {
   return readNewest(directory)?.value;
-}
-
-function syncDirectory(directory: string): void {
-  const descriptor = openSync(directory, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }
 
 /** A version that is not confirmed is taken back: who was told that it failed shall find the one before, and may try again. */

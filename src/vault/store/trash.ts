@@ -1,11 +1,12 @@
 /** Away in one rename, deleted when there is time: dropping a large tree costs the person nothing. */
-import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, statfsSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { uniqueName } from '../../base/unique-name.js';
 import type { Tree } from '../tree/tree.js';
 import { storePaths } from './layout.js';
+import { isLocked } from './locks.js';
 import type { Store } from './store.js';
 
 /**
@@ -102,19 +103,6 @@ export function trashCount(store: Store): number {
   return readdirSync(storePaths(store.directory).trash).length;
 }
 
-async function isBeingEmptied(trash: string, tree: Tree): Promise<boolean> {
-  const descriptor = openSync(trash, 'r');
-  try {
-    await tree.lock({ descriptor, wait: false });
-    return false;
-  } catch (error) {
-    if (hasCode(error, 'EBUSY')) return true;
-    throw error;
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
 /**
  * With every verb that opens a fork: a process that was killed, or a machine that stopped, may have left something in the trash. Where that
  * fails the verb goes on: `ctx gc` says why.
@@ -122,7 +110,7 @@ async function isBeingEmptied(trash: string, tree: Tree): Promise<boolean> {
 export async function resumeEmptying(store: Store, tree: Tree): Promise<void> {
   const { trash } = storePaths(store.directory);
   try {
-    if (trashCount(store) > 0 && !(await isBeingEmptied(trash, tree))) tree.emptyLater(trash);
+    if (trashCount(store) > 0 && !(await isLocked(tree, trash))) tree.emptyLater(trash);
   } catch (error) {
     fromSystemError(error, 'empty the trash', trash); // throws a defect of ours
   }

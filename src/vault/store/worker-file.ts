@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { hasCode } from '../../base/errno.js';
 import type { Tree } from '../tree/tree.js';
 import type { ForkPaths } from './layout.js';
+import { isFree } from './locks.js';
 
 /** Somebody who uses a fork now, as people are told of it. */
 export interface AtWork {
@@ -56,16 +57,6 @@ export function readWorkerFile(descriptor: number): Partial<Worker & { readonly 
 
 export const isWorker = (value: Partial<Worker>): value is Worker =>
   Array.isArray(value.roots) && Array.isArray(value.runs);
-
-export async function isFree(tree: Tree, descriptor: number): Promise<boolean> {
-  try {
-    await tree.lock({ descriptor, wait: false });
-    return true;
-  } catch (error) {
-    if (hasCode(error, 'EBUSY')) return false;
-    throw error;
-  }
-}
 
 export function openWorker(path: string): number | undefined {
   try {
