@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/limits.h>
+#include <stdio.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -24,8 +25,16 @@ static bool has_list(int fd, const char *name) {
   return fgetxattr(fd, name, NULL, 0) > 0;
 }
 
+/* Without opening it; also where that is unknown. */
+static bool may_have_list(const struct place *place) {
+  char path[64 + NAME_MAX];
+  if (snprintf(path, sizeof path, "/proc/self/fd/%d/%s", place->parent, place->name) >= (int)sizeof path) return true;
+  return lgetxattr(path, ACCESS, NULL, 0) >= 0 || (errno != ENODATA && errno != ENOTSUP);
+}
+
 bool keep_access_list(const struct place *place, int to) {
   struct stat status;
+  if (!may_have_list(place)) return true;
   int from = open_regular(place->parent, place->name, &status);
   if (from < 0) return true;
   bool kept = !has_list(from, ACCESS) || copy_list(from, ACCESS, to, ACCESS);

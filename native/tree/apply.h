@@ -25,7 +25,7 @@ struct waiting {
   struct stat made;       /* of the file, where they may */
   int fd;
 };
-int open_unnamed(const struct place *place); /* -1: make it under a name */
+int open_unnamed(const struct place *place, mode_t mode); /* -1: make it under a name */
 void start_writing(int fd);
 void finish_writing(int fd, const char *path);
 void add_waiting(const struct waiting *file);

@@ -39,9 +39,9 @@ int link_unnamed(const struct place *place, int fd, const char *name) {
   return result;
 }
 
-static int open_nameless(const struct place *place) {
+static int open_nameless(const struct place *place, mode_t mode) {
   write_as_owner(place);
-  int fd = openat(place->parent, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+  int fd = openat(place->parent, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
   write_as_self(place);
   return fd;
 }
@@ -56,7 +56,7 @@ static bool can_name(const struct place *place) {
   char name[64];
   name_beside(place, "new", name);
   (void)!unlink_in(place, name, 0);
-  int fd = open_nameless(place);
+  int fd = open_nameless(place, 0600);
   guard_temporary(place->parent, name);
   bool named = fd >= 0 && link_unnamed(place, fd, name) == 0;
   if (named) (void)!unlink_in(place, name, 0);
@@ -66,10 +66,10 @@ static bool can_name(const struct place *place) {
   return named;
 }
 
-int open_unnamed(const struct place *place) {
+int open_unnamed(const struct place *place, mode_t mode) {
   /* Of another owner, the one whose ids are lent may not link it. */
   if (place->lends && place->chowns && place->uid != place->lent_uid) return -1;
-  return can_name(place) ? open_nameless(place) : -1;
+  return can_name(place) ? open_nameless(place, mode) : -1;
 }
 
 void start_writing(int fd) {

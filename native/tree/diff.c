@@ -2,7 +2,8 @@
  * diff: what the upper layers change in what the lower ones show. Only directories that an upper layer holds are
  * entered, so the cost follows the changes; lower directories are listed only where something hides them.
  * With --times: the regular files and symbolic links above that are new, changed, of another time, or hard links, with
- * their times; with --present, not those that are new and no hard links.
+ * their times; with --present, not those that are new and no hard links. With --timed: the changes, then these files,
+ * then how many bytes these are, all from one walk.
  *
  * An agent chooses how deep a tree is, and whole paths of a deep one are its depth squared. With --most, the parts of
  * paths beyond ORDINARY_PATH are so many bytes together at most; a directory whose entries would be more is told with
@@ -21,7 +22,8 @@
 /* Bytes of a path that people and programs have: these are always listed. */
 enum { ORDINARY_PATH = 512 };
 
-static bool lists_times, lists_present;
+static bool lists_changes, lists_times, lists_present;
+static struct buffer timed; /* files with their times, which come after all changes */
 static const struct strings *unders;
 static struct buffer path; /* of the entry at hand, NUL-terminated, length without the NUL */
 static uint64_t room_left; /* for what paths are longer than ordinary ones */
@@ -84,26 +86,38 @@ static bool same_metadata(const struct stat *left, const struct stat *right) {
          left->st_gid == right->st_gid;
 }
 
-static void put_times(const char *name, const struct found *upper, const struct found *lower) {
+static void add_field(const char *text) {
+  append(&timed, text, strlen(text) + 1);
+}
+
+static void add_number(uint64_t value) {
+  char text[24];
+  snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+  add_field(text);
+}
+
+/* `equal`: in content, as far as it is known. */
+static void put_times(const struct found *upper, const struct found *lower, bool equal) {
   const struct stat *above = &upper->status, *below = &lower->status;
   if (upper->state != FOUND_ENTRY || (!S_ISREG(above->st_mode) && !S_ISLNK(above->st_mode))) return;
   bool is_new = lower->state != FOUND_ENTRY;
-  bool same = !is_new && same_metadata(above, below) &&
-              same_content(upper->directory, above, lower->directory, below, name, name);
+  bool same = equal && same_metadata(above, below);
   bool linked = S_ISREG(above->st_mode) && above->st_nlink > 1;
   if (is_new && !linked && lists_present) return;
   if (same && !linked && nanoseconds(above->st_mtim) == nanoseconds(below->st_mtim)) return;
-  put_field(path.data);
-  put_field(is_new ? "added" : same ? "same" : "modified");
-  put_number((uint64_t)nanoseconds(above->st_mtim), false);
-  put_number(is_new ? 0 : (uint64_t)nanoseconds(below->st_mtim), false);
-  put_number(linked ? above->st_ino : 0, false);
+  add_field(path.data);
+  add_field(is_new ? "added" : same ? "same" : "modified");
+  add_number((uint64_t)nanoseconds(above->st_mtim));
+  add_number(is_new ? 0 : (uint64_t)nanoseconds(below->st_mtim));
+  add_number(linked ? above->st_ino : 0);
+  if (lists_changes) return;
+  put_raw(timed.data, timed.length - 1);
+  timed.length = 0;
 }
 
-static void put_entry(const char *name, const struct found *upper, const struct found *lower, uint64_t unlisted) {
+static void put_entry(const struct found *upper, const struct found *lower, bool same, uint64_t unlisted) {
   bool above = upper->state == FOUND_ENTRY, below = lower->state == FOUND_ENTRY;
   if (above && below) {
-    bool same = same_content(upper->directory, &upper->status, lower->directory, &lower->status, name, name);
     if (!same || unlisted > 0 || !same_metadata(&upper->status, &lower->status))
       put_change("modified", &upper->status, !same || unlisted > 0, unlisted);
   } else if (above) {
@@ -111,6 +125,14 @@ static void put_entry(const char *name, const struct found *upper, const struct 
   } else if (below) {
     put_change("deleted", &lower->status, true, unlisted);
   }
+}
+
+/* Whether both sides have the same content; of files that differ in more only where that is asked. */
+static bool is_equal(const char *name, const struct found *upper, const struct found *lower) {
+  const struct stat *above = &upper->status, *below = &lower->status;
+  if (upper->state != FOUND_ENTRY || lower->state != FOUND_ENTRY) return false;
+  if (!lists_changes && !same_metadata(above, below)) return false;
+  return same_content(upper->directory, above, lower->directory, below, name, name);
 }
 
 /* What both sides have of one directory. */
@@ -189,10 +211,9 @@ static void diff_entry(const struct sides *sides, const char *name) {
       enters = false;
       unlisted = count_sides(&children);
     }
-    if (lists_times)
-      put_times(name, &upper, &lower);
-    else
-      put_entry(name, &upper, &lower, unlisted);
+    bool equal = is_equal(name, &upper, &lower);
+    if (lists_changes) put_entry(&upper, &lower, equal, unlisted);
+    if (lists_times) put_times(&upper, &lower, equal);
     if (enters) {
       descriptors_left -= held;
       diff_directory(&children, &names);
@@ -227,7 +248,8 @@ static size_t descriptors_for_depth(const struct sides *sides) {
 
 int diff_verb(const struct options *options) {
   past_closed_directories = options->past_closed;
-  lists_times = options->times;
+  lists_times = options->times || options->timed;
+  lists_changes = !options->times;
   lists_present = options->present;
   unders = &options->unders;
   count_limit = options->count;
@@ -241,7 +263,7 @@ int diff_verb(const struct options *options) {
   list_sides(&sides, &names);
   bool listed = unders->count > 0 || take_room(&names);
   uint64_t unlisted = listed ? 0 : count_sides(&sides);
-  if (!lists_times && (sides.lowers.count > 0 || unlisted > 0)) {
+  if (lists_changes && (sides.lowers.count > 0 || unlisted > 0)) {
     if (fstat(sides.uppers.fds[0], &above) != 0) fail(errno, "stat", ".");
     if (sides.lowers.count > 0 && fstat(sides.lowers.fds[0], &below) != 0) fail(errno, "stat", ".");
     bool same = sides.lowers.count == 0 || same_top(&above, &below);
@@ -251,6 +273,10 @@ int diff_verb(const struct options *options) {
   }
   if (listed) diff_directory(&sides, &names);
   if (count_limit > 0) put_number(counted, false);
+  if (options->timed) {
+    if (timed.length > 0) put_raw(timed.data, timed.length - 1);
+    put_number(timed.length, false);
+  }
   free_listing(&names);
   return 0;
 }

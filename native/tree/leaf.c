@@ -61,11 +61,17 @@ static bool can_shift(const struct stat *status, const struct options *options) 
   return status->st_uid < UINT32_MAX - options->shift && status->st_gid < UINT32_MAX - options->shift;
 }
 
+int set_mode(int fd, mode_t mode) {
+  struct stat status;
+  if (fstat(fd, &status) == 0 && (status.st_mode & 07777) == mode) return 0;
+  return fchmod(fd, mode);
+}
+
 int store_metadata(int fd, const struct stat *status, mode_t mode, const struct options *options) {
   if (options->privileged && !can_shift(status, options)) return EOVERFLOW;
   if (options->privileged && fchown(fd, status->st_uid + options->shift, status->st_gid + options->shift) != 0)
     return errno;
-  if (fchmod(fd, mode) != 0) return errno;
+  if (set_mode(fd, mode) != 0) return errno;
   struct timespec times[2] = {status->st_mtim, status->st_mtim};
   return futimens(fd, times) != 0 ? errno : 0;
 }
@@ -78,7 +84,8 @@ static bool is_unchanged(const struct stat *before, const struct stat *after) {
 
 static enum outcome copy_file(const char *name, struct leaf *leaf, int target, const struct options *options,
                               atomic_ullong *copied) {
-  int to = openat(target, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  mode_t mode = (leaf->status.st_mode & 0777) | 0600; /* attributes are given to files that can be written */
+  int to = openat(target, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
   if (to < 0) return failed(leaf, errno, "create");
   enum outcome outcome = LEAF_UNSTABLE;
   int error = 0;

@@ -92,6 +92,7 @@ static struct options parse(int count, char **words) {
                  : strcmp(word, "--times") == 0       ? &options.times
                  : strcmp(word, "--present") == 0     ? &options.present
                  : strcmp(word, "--undoes") == 0      ? &options.undoes
+                 : strcmp(word, "--timed") == 0       ? &options.timed
                                                       : NULL;
     if (flag != NULL) {
       *flag = true;

@@ -73,11 +73,20 @@ static void fill_file(const struct apply *apply, const struct place *place, cons
   if (!listed) tell_narrowed(place);
   mode_t mode = status.st_mode & (listed ? 0777 : 0707);
   bool chowns = place->chowns && !is_made_as_owner(place, apply);
-  if ((chowns && fchown(to, place->uid, place->gid) != 0) || fchmod(to, mode) != 0 ||
+  if ((chowns && fchown(to, place->uid, place->gid) != 0) || set_mode(to, mode) != 0 ||
       (place->dated && futimens(to, times) != 0))
     fail(errno, "set metadata", place->path);
   if (apply->options->durable && !apply->beside.building) start_writing(to);
   close(from);
+}
+
+/*
+ * Of a file that is made without a name or in a directory that no one knows, until it has its attributes. What an undo
+ * brings back may lack the list of rights that its group bits are the mask of: no one else gets anything before that is
+ * known.
+ */
+static mode_t first_mode(const struct place *place, const struct found *found) {
+  return place->undoes ? 0600 : (found->status.st_mode & 0777) | 0600;
 }
 
 static enum replaced put_file(const struct apply *apply, const struct place *place, const struct found *found) {
@@ -95,10 +104,14 @@ static enum replaced put_file(const struct apply *apply, const struct place *pla
   return put_in_place(place, temporary);
 }
 
-/* No one else knows the directory: under its own name at once. CLASHED: something is there all the same. */
+/*
+ * No one else knows the directory: under its own name at once, and with its mode, which is new to everyone. CLASHED:
+ * something is there all the same.
+ */
 static enum replaced put_inside(const struct apply *apply, const struct place *place, const struct found *found) {
   write_as_owner(place);
-  int to = openat(place->parent, place->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  int to = openat(place->parent, place->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                  first_mode(place, found));
   write_as_self(place);
   if (to < 0 && errno == EEXIST) return CLASHED;
   if (to < 0) fail(errno, "create", place->path);
@@ -111,8 +124,8 @@ static enum replaced put_inside(const struct apply *apply, const struct place *p
 static bool put_later(const struct apply *apply, const struct place *place, const struct found *found,
                       struct link *link) {
   struct waiting file = {.place = *place, .action = apply->action, .status = found->status, .link = link};
-  if (place->expected == NULL || (file.fd = open_unnamed(place)) < 0) return false;
-  if (place->expected->state == FOUND_ENTRY) sweep(place, found);
+  if (place->expected == NULL || (file.fd = open_unnamed(place, first_mode(place, found))) < 0) return false;
+  if (place->expected->state == FOUND_ENTRY) sweep_old(place, found);
   fill_file(apply, place, found, file.fd);
   if (link != NULL && fstat(file.fd, &file.made) != 0) fail(errno, "stat", place->path);
   add_waiting(&file);

@@ -371,6 +371,11 @@ void sweep(const struct place *place, const struct found *made) {
   char name[64];
   name_beside(place, "new", name);
   if (unlink_in(place, name, 0) != 0 && errno != ENOENT) sweep_directory(place, made, name);
+  sweep_old(place, made);
+}
+
+void sweep_old(const struct place *place, const struct found *made) {
+  char name[64];
   name_beside(place, "old", name);
   struct stat status;
   if (fstatat(place->parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return;

@@ -62,7 +62,7 @@ struct options {
   int64_t before;      /* nanoseconds: what is aged becomes older than this; 0: keeps its time */
   int progress_fd, lock_fd;
   pid_t parent; /* whom this ends with; 0: whoever it is */
-  bool wait, privileged, copies, links, sockets, digests, whole, past_closed, forward, times, present, durable, undoes;
+  bool wait, privileged, copies, links, sockets, digests, whole, past_closed, forward, times, present, durable, undoes, timed;
 };
 
 int scan_verb(const struct options *options);
@@ -296,6 +296,8 @@ enum outcome copy_leaf(int directory, const char *name, struct leaf *leaf, int t
 void close_leaf(struct leaf *leaf);
 /* Owner, mode and times of a directory or file in the store; 0 or an errno. */
 int store_metadata(int fd, const struct stat *status, mode_t mode, const struct options *options);
+/* As fchmod(2). A file that was made with the mode costs a look and no write. */
+int set_mode(int fd, mode_t mode);
 
 /* replace.c */
 struct place {
@@ -324,6 +326,8 @@ enum replaced put_in_place(const struct place *place, const char *temporary);
 enum replaced take_away(const struct place *place);
 /* What a run that was killed left beside the place; `made` is what it was to put there. */
 void sweep(const struct place *place, const struct found *made);
+/* The same where nothing is made under the name of a new one. */
+void sweep_old(const struct place *place, const struct found *made);
 
 /* beside.c: a directory that a run that was killed left beside the place; `made` is what it was to put there. */
 void sweep_directory(const struct place *place, const struct found *made, const char *name);

@@ -1,5 +1,6 @@
 /** What apply will do, decided before anything is written. Pure. */
 import { ErrnoError } from '../../base/errno.js';
+import { topPath } from '../store/root-paths.js';
 import { isTemporaryName } from '../tree/beside-names.js';
 import { addParents, inConflict } from '../tree/clashing.js';
 import { makesDirectory, stayingWith } from '../tree/staying.js';
@@ -62,6 +63,13 @@ export function isAtOrBelow(path: string, tops: readonly string[]): boolean {
 /** Whether a file that is the person's but for its time may be given another. */
 export function mayTouch(path: string, { only, own = [] }: ApplyChoices): boolean {
   return (only === undefined || isAtOrBelow(path, only)) && !isAtOrBelow(path, own) && !isAtOrBelow(path, ['.ctx']);
+}
+
+/** What was asked for, and nothing is pending at. */
+export function unmatchedOf(only: readonly string[] = [], changes: readonly Change[]): readonly string[] {
+  return only.filter(
+    (top) => top !== topPath && !changes.some(({ path }) => path === top || path.startsWith(`${top}/`)),
+  );
 }
 
 /** How much of a path the longest of these holds; -1 where none does. */

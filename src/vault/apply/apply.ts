@@ -8,7 +8,13 @@
 import { writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError } from '../../base/errno.js';
 import { appliesKept } from '../../base/limits/store.js';
-import { forkChangesByRoot, type RootChanges, shownChanges } from '../forks/changes.js';
+import {
+  forkChangesByRoot,
+  type RootChanges,
+  shownChanges,
+  type TimedChanges,
+  timedForkChanges,
+} from '../forks/changes.js';
 import { saveCheckpoint } from '../forks/checkpoint.js';
 import { syncLocked } from '../forks/durable.js';
 import { makePathLayer } from '../forks/path-layer.js';
@@ -20,17 +26,18 @@ import type { ForkMeta } from '../store/fork-meta.js';
 import { makeLayer, treesOf } from '../store/layer-pool.js';
 import { workspaceRoot } from '../store/layout.js';
 import { withVaultLock } from '../store/locks.js';
-import { pathWithin, type Roots, shownPath, topPath } from '../store/root-paths.js';
+import { shownPath, topPath } from '../store/root-paths.js';
 import { discard } from '../store/trash.js';
 import { refuseUnlisted } from '../tree/too-deep.js';
-import type { Change, FileTime, Problem, Step } from '../tree/tree.js';
+import type { Change, Problem, Step } from '../tree/tree.js';
 import { type OpenFork, withMeta } from '../vault.js';
 import { type AppliedSteps, homeTree, readSteps, stepsFile } from './applied-steps.js';
-import { type ApplyChoices, type ApplyPlan, mayTouch, planApply } from './apply-plan.js';
+import { type ApplyChoices, type ApplyPlan, unmatchedOf } from './apply-plan.js';
 import type { ApplyReport } from './apply-report.js';
-import { countingTimes, sameContentOf, timedPlan, touchedOf } from './apply-times.js';
+import { timedPlan } from './apply-times.js';
 import { appliedChangesNow } from './change-room.js';
 import { holdUnits, isComplete } from './held-units.js';
+import { forkTrees, type Plans, planRoots } from './plan-roots.js';
 import { type Judgement, judgeChanges } from './sensitive-changes.js';
 import { sweepLast } from './sweep-home.js';
 import { isCutOff, writeHome } from './write-home.js';
@@ -58,75 +65,6 @@ function refuseCancelled({ signal }: Pick<ApplyRequest, 'signal'>): void {
   if (signal?.aborted === true) {
     throw new ErrnoError('ECANCELED', { operation: 'apply', reason: 'it was cancelled', cause: signal.reason });
   }
-}
-
-async function agreedPaths(fork: OpenFork, key: string, paths: readonly string[]): Promise<ReadonlySet<string>> {
-  const { meta, tree, owner, vault } = fork;
-  const root = vault.roots[key];
-  if (paths.length === 0 || root === undefined) return new Set();
-  const layers = treesOf(fork.paths, [...meta.base, ...meta.deltas, meta.live], key);
-  const compared = await tree.compare({ layers, root, shift: owner.shift, paths });
-  return new Set(paths.filter((path) => compared.get(path) === 'same'));
-}
-
-const within = (roots: Roots, key: string, shown: readonly string[] | undefined) =>
-  shown?.flatMap((path) => pathWithin(roots, key, path) ?? []);
-
-export function unmatchedOf(only: readonly string[] = [], changes: readonly Change[]): readonly string[] {
-  return only.filter(
-    (top) => top !== topPath && !changes.some(({ path }) => path === top || path.startsWith(`${top}/`)),
-  );
-}
-
-/** Of an absolute path that lies in the root. */
-function relativeIn(root: string, path: string): readonly string[] {
-  return path.startsWith(`${root}/`) ? [path.slice(root.length + 1)] : [];
-}
-
-interface RootPlan extends ApplyPlan {
-  /** Files that the fork has as the person does, but for their times: given later ones. */
-  readonly touched: readonly string[];
-  /** What their times were found to be, as far as they count. */
-  readonly listed: readonly FileTime[];
-  /** Paths whose content is as it was: only modes or owners are written. */
-  readonly sameContent: ReadonlySet<string>;
-}
-
-interface Plans {
-  readonly byRoot: ReadonlyMap<string, RootPlan>;
-  readonly undecided: readonly string[];
-}
-
-const forkTrees = ({ paths, meta }: OpenFork, key: string) => treesOf(paths, [...meta.deltas, meta.live], key);
-
-async function timesIn(fork: OpenFork, key: string, sameContent: ReadonlySet<string>, choices: ApplyChoices) {
-  const [uppers, lowers] = [forkTrees(fork, key), treesOf(fork.paths, fork.meta.base, key)];
-  if (uppers.length === 0) return { touched: [], listed: [] };
-  const times = await fork.tree.times({ uppers, lowers, known: true });
-  const touched = touchedOf(times).filter((path) => mayTouch(path, choices));
-  return { touched, listed: lowers.length === 0 ? [] : countingTimes(times, sameContent) };
-}
-
-async function planRoots(fork: OpenFork, changes: RootChanges, choices: ApplyChoices): Promise<Plans> {
-  const { roots } = fork.vault;
-  const byRoot = new Map<string, RootPlan>();
-  const open: string[] = [];
-  for (const [key, list] of changes) {
-    const clashes = within(roots, key, fork.meta.clashes) ?? [];
-    const own: ApplyChoices = {
-      conflicts: choices.conflicts,
-      ours: within(roots, key, choices.ours),
-      theirs: within(roots, key, choices.theirs),
-      only: within(roots, key, choices.only),
-      withheld: new Set(within(roots, key, [...(choices.withheld ?? [])])),
-      own: choices.own?.flatMap((path) => relativeIn(roots[key] ?? '', path)),
-    };
-    const plan = planApply(list, clashes, await agreedPaths(fork, key, clashes), own);
-    const sameContent = sameContentOf(list);
-    byRoot.set(key, { ...plan, sameContent, ...(await timesIn(fork, key, sameContent, own)) });
-    open.push(...plan.undecided.map((path) => shownPath(roots, key, path)));
-  }
-  return { byRoot, undecided: open };
 }
 
 /** Moments before commands that an apply writes out. */
@@ -263,12 +201,12 @@ async function applyLocked(given: OpenFork, request: ApplyRequest, lock: number,
   const advance = await takeEdits(saved.fork, looked);
   adoptScans(saved.fork, looked);
   const synced = await moveOnto(saved.fork, advance);
-  const byRoot = await forkChangesByRoot(synced.fork, undefined, { entries: appliedChangesNow() });
+  const { changes: byRoot, times } = await timedForkChanges(synced.fork, appliedChangesNow());
   const changes = shownChanges(synced.fork, byRoot);
   refuseUnlisted('ctx apply', changes);
   const judged = await judgeChanges(synced.fork, changes, request);
   const checkpoint = saved.checkpoint.id;
-  const applied = await applyJudged({ ...synced, request, judged, changes, byRoot, checkpoint, lock, attempt });
+  const applied = await applyJudged({ ...synced, request, judged, changes, byRoot, times, checkpoint, lock, attempt });
   // What was made ready was not needed. After a failure it may be named already: what is not is for gc.
   if (applied.fork === synced.fork) judged.forget();
   return applied;
@@ -280,6 +218,7 @@ interface JudgedApply extends Synced {
   readonly changes: readonly Change[];
   /** The same, of the fork before anything was made of its repositories. */
   readonly byRoot: RootChanges;
+  readonly times: TimedChanges['times'];
   readonly checkpoint: number;
   readonly lock: number;
   readonly attempt: number;
@@ -297,7 +236,8 @@ async function applyJudged(apply: JudgedApply): Promise<Applied> {
       : new Map([...found].map(([key, list]) => [key, list.filter(({ path }) => !isDropped(key, path))]));
   // What was made of a repository is held back with it.
   const { sensitive, withheld, units } = holdUnits(shownChanges(fork, byRoot), judged.sensitive, request);
-  const plans = await planRoots(fork, byRoot, { ...request, withheld });
+  const times = judged.layer === undefined ? apply.times : undefined;
+  const plans = await planRoots(fork, byRoot, { ...request, withheld }, times);
   const shown = <T extends { readonly path: string }>(pick: (plan: ApplyPlan) => readonly T[]) =>
     [...plans.byRoot].flatMap(([key, plan]) =>
       pick(plan).map((each) => ({ ...each, path: shownPath(roots, key, each.path) })),

@@ -6,7 +6,7 @@ import type { Stack } from '../store/fork-meta.js';
 import { treesOf } from '../store/layer-pool.js';
 import { pathWithin, shownPath, topPath } from '../store/root-paths.js';
 import { belowAny, clashing } from '../tree/clashing.js';
-import type { Change, TreeContent, TreeReadOptions } from '../tree/tree.js';
+import type { Change, FileTime, TreeContent, TreeReadOptions } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
 
 /** Changes by root, each path relative to its root. */
@@ -91,6 +91,27 @@ export function shownChanges({ vault }: OpenFork, changes: RootChanges): readonl
 /** Every difference between the fork and the trunk it is on; or since a checkpoint of the fork. */
 export async function forkChangesByRoot(fork: OpenFork, since?: Stack, part: Part = {}): Promise<RootChanges> {
   return changesOf(fork, since === undefined ? allSides(fork) : sidesSince(fork, since), part);
+}
+
+export interface TimedChanges {
+  readonly changes: RootChanges;
+  /** Of files that the trunk has, too, and of names of one file, by root. */
+  readonly times: ReadonlyMap<string, readonly FileTime[]>;
+}
+
+/** Every difference between the fork and the trunk it stands on, up to so many, and the times of the files. */
+export async function timedForkChanges(fork: OpenFork, entries: number): Promise<TimedChanges> {
+  const changes = new Map<string, readonly Change[]>();
+  const times = new Map<string, readonly FileTime[]>();
+  const { uppers, lowers } = allSides(fork);
+  for (const key of Object.keys(fork.vault.roots)) {
+    const above = treesOf(fork.paths, uppers, key);
+    const sides = { uppers: above, lowers: treesOf(fork.paths, lowers, key), entries, tellsUnlisted: true };
+    const found = above.length === 0 ? { changes: [], times: [] } : await fork.tree.diffWithTimes(sides);
+    changes.set(key, found.changes);
+    times.set(key, found.times);
+  }
+  return { changes, times };
 }
 
 /**

@@ -21,8 +21,8 @@ export type IsThere = (path: string) => boolean;
 /** Whatever is there, links to nothing included. */
 export const isThere: IsThere = (path) => {
   try {
-    lstatSync(encodePath(path));
-    return true;
+    // An error that is made and caught costs more than the question.
+    return lstatSync(encodePath(path), { throwIfNoEntry: false }) !== undefined;
   } catch {
     return false;
   }

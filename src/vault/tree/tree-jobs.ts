@@ -127,6 +127,12 @@ export interface TimesOptions extends Pick<TreeDiffOptions, 'uppers' | 'lowers' 
   readonly known?: boolean | undefined;
 }
 
+export interface ChangesWithTimes {
+  readonly changes: readonly Change[];
+  /** Of files that both sides have, and of names of one file. */
+  readonly times: readonly FileTime[];
+}
+
 export interface CompareOptions extends Common {
   readonly layers: readonly string[];
   readonly root: string;

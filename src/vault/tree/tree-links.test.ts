@@ -134,3 +134,34 @@ describe('files with further names in other layers', () => {
     assert.equal(statSync(at('origin/d/f9')).nlink, 1);
   });
 });
+
+describe('changes with their times', () => {
+  const { at, write } = freshPlace();
+
+  it('are what both lists are on their own', async () => {
+    for (const name of ['same', 'touched', 'changed', 'mode', 'd/gone']) write(`lower/${name}`, name);
+    for (const name of ['same', 'touched', 'mode']) {
+      write(`upper/${name}`, name);
+      const { atime, mtime } = statSync(at('lower', name));
+      utimesSync(at('upper', name), atime, mtime);
+    }
+    const sides = { uppers: [at('upper')], lowers: [at('lower')] };
+    const alone = async () => ({ changes: await tree.diff(sides), times: await tree.times({ ...sides, known: true }) });
+    assert.deepEqual(await tree.diffWithTimes(sides), await alone());
+    utimesSync(at('upper/touched'), 1, 1);
+    chmodSync(at('upper/mode'), 0o600);
+    write('upper/changed', 'longer than before');
+    write('upper/new/one');
+    linkSync(at('upper/new/one'), at('upper/new/two'));
+    const { changes, times } = await tree.diffWithTimes(sides);
+    assert.deepEqual({ changes, times }, await alone());
+    assert.deepEqual(
+      changes.map(({ path }) => path),
+      ['changed', 'mode', 'new', 'new/one', 'new/two'],
+    );
+    assert.deepEqual(
+      times.map(({ path }) => path).filter((path) => path !== 'same'),
+      ['changed', 'mode', 'new/one', 'new/two', 'touched'],
+    );
+  });
+});

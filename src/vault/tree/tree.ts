@@ -10,11 +10,11 @@ import type { InodeIdentity } from '../../base/directory-identity.js';
 import { type ErrnoCode, ErrnoError } from '../../base/errno.js';
 import { type FlockLibrary, loadFlock } from '../../base/file-lock.js';
 import { lockAgainMilliseconds, lockAskedMilliseconds, longPathBytes } from '../../base/limits/store.js';
-import { decodePath } from '../../base/path-bytes.js';
 import type { Starter } from '../../base/starter.js';
 import { tooDeep } from './too-deep.js';
 import type {
   Change,
+  ChangesWithTimes,
   Common,
   CompareOptions,
   CompareVerdict,
@@ -73,6 +73,25 @@ function changeOf(fields: readonly string[], at: number): Change {
   const unlisted = fields[at + 6];
   return unlisted === '0' ? change : { ...change, unlisted: Number(unlisted) };
 }
+
+function parseChanges(output: Buffer, { tellsUnlisted }: TreeDiffOptions): Change[] {
+  const changes: Change[] = [];
+  eachRecord(output, 8, (fields, at) => {
+    const change = changeOf(fields, at);
+    if (change.unlisted === undefined || tellsUnlisted === true) changes.push(change);
+    else throw tooDeep('tree diff', change.path, change.unlisted);
+  });
+  return changes;
+}
+
+const parseTimes = (output: Buffer) =>
+  parse<FileTime>(output, 5, (path = '', state, modified = '', before = '', links = '') => ({
+    path,
+    state: state as FileTime['state'],
+    modified: BigInt(modified),
+    before: BigInt(before),
+    links: links === '0' ? undefined : links,
+  }));
 
 const skipWords = (skip: readonly DirectoryIdentity[] = []) =>
   skip.flatMap(({ device, inode }) => ['--skip', `${device}:${inode}`]);
@@ -154,22 +173,28 @@ export class Tree {
     return parseProblems(await this.#program.run({ words, signal: options.signal, inherited: 'pipe', onExtra }));
   }
 
-  /** What the upper layers change in what the lower ones show, in walk order. */
-  async diff(options: TreeDiffOptions): Promise<Change[]> {
-    const words = ['diff', ...listWords('--upper', options.uppers), ...listWords('--lower', options.lowers)];
+  async #listChanges(options: TreeDiffOptions, more: readonly string[] = []): Promise<Buffer> {
+    const words = ['diff', ...more, ...listWords('--upper', options.uppers), ...listWords('--lower', options.lowers)];
     if (options.whole === true) words.push('--whole');
     // What a person has in their own directory is listed in full.
     if (options.pastClosed === true) words.push('--past-closed');
     else words.push('--most', String(longPathBytes));
     if (options.entries !== undefined) words.push('--entries', String(options.entries));
     words.push(...listWords('--under', options.under ?? []));
-    const changes: Change[] = [];
-    eachRecord(await this.#program.ask({ words, signal: options.signal }), 8, (fields, at) => {
-      const change = changeOf(fields, at);
-      if (change.unlisted === undefined || options.tellsUnlisted === true) changes.push(change);
-      else throw tooDeep('tree diff', change.path, change.unlisted);
-    });
-    return changes;
+    return this.#program.ask({ words, signal: options.signal });
+  }
+
+  /** What the upper layers change in what the lower ones show, in walk order. */
+  async diff(options: TreeDiffOptions): Promise<Change[]> {
+    return parseChanges(await this.#listChanges(options), options);
+  }
+
+  /** The same, and `times` of the same layers with `known`: each file is looked at once for both. */
+  async diffWithTimes(options: TreeDiffOptions): Promise<ChangesWithTimes> {
+    const output = await this.#listChanges(options, ['--timed', '--present']);
+    const end = output.lastIndexOf(0, -2) + 1;
+    const from = end - Number(output.toString('latin1', end, output.length - 1));
+    return { changes: parseChanges(output.subarray(0, from), options), times: parseTimes(output.subarray(from, end)) };
   }
 
   /** How many changes there are, counted up to `most`. */
@@ -185,14 +210,7 @@ export class Tree {
     if (known === true) words.push('--present');
     if (pastClosed === true) words.push('--past-closed');
     words.push('--most', String(longPathBytes));
-    const output = await this.#program.ask({ words });
-    return parse<FileTime>(output, 5, (path = '', state, modified = '', before = '', links = '') => ({
-      path,
-      state: state as FileTime['state'],
-      modified: BigInt(modified),
-      before: BigInt(before),
-      links: links === '0' ? undefined : links,
-    }));
+    return parseTimes(await this.#program.ask({ words }));
   }
 
   /** Whether the origin still has, at each path, what the layers show there. */
@@ -288,18 +306,17 @@ export class Tree {
     let rest: Buffer = Buffer.alloc(0);
     const onOutput = (chunk: Buffer) => {
       const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-      let used = 0;
-      for (let path = bytes.indexOf(0); path >= 0; path = bytes.indexOf(0, used)) {
-        const end = bytes.indexOf(0, path + 1);
-        if (end < 0) break;
-        const shown = decodePath(bytes.subarray(used, path));
-        const what = bytes.toString('latin1', path + 1, end);
+      const end = bytes.lastIndexOf(0) + 1;
+      const told = splitFields(bytes.subarray(0, end));
+      // A path whose word is not here yet is for the next chunk.
+      const used = told.length % 2 === 0 ? end : end < 2 ? 0 : bytes.lastIndexOf(0, end - 2) + 1;
+      for (let at = 0; at + 1 < told.length; at += 2) {
+        const [shown = '', what = ''] = [told[at], told[at + 1]];
         if (shown === '') after = BigInt(what);
         else if (what === 'clash') clashes.push(shown);
         else if (what === 'aside') aside.push(shown);
         else if (what === 'narrowed') narrowed.push(shown);
         else onDone?.(shown);
-        used = end + 1;
       }
       rest = bytes.subarray(used);
     };
