@@ -16,6 +16,8 @@ export interface AppliedSteps {
   readonly roots: Readonly<Record<string, readonly Step[]>>;
   /** Files that were only given another time. */
   readonly touched?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** Of the steps, those that wrote no other content: a mode, an owner. Undefined in lists of before that was noted. */
+  readonly sameContent?: Readonly<Record<string, readonly string[]>> | undefined;
   /** The layer of an apply that was cut off, with which this one went on: both are undone together. */
   readonly after?: string | undefined;
   /** Its undo has begun to write: it goes on, whatever the person has changed since. */

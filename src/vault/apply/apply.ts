@@ -102,20 +102,22 @@ async function keepReplaced(
   fork: OpenFork,
   plans: Plans,
   checkpoint: number,
-  made: string | undefined,
+  ofRepositories: string | undefined,
 ): Promise<Kept | { readonly saved: readonly string[] }> {
   const { paths, tree, owner, vault, meta } = fork;
   const layer = makeLayer(paths, { fork: fork.name });
   const roots: Record<string, readonly Step[]> = {};
   const touched: Record<string, readonly string[]> = {};
+  const sameContent: Record<string, readonly string[]> = {};
   const saved: string[] = [];
   for (const [key, plan] of plans.byRoot) {
     const root = vault.roots[key];
     if (root === undefined || (plan.steps.length === 0 && plan.touched.length === 0)) continue;
     roots[key] = plan.steps;
     touched[key] = plan.touched;
+    sameContent[key] = plan.steps.flatMap(({ path }) => (plan.sameContent.has(path) ? [path] : []));
     const into = paths.tree(layer, key);
-    const home = made === undefined ? [] : treesOf(paths, [made], key);
+    const home = ofRepositories === undefined ? [] : treesOf(paths, [ofRepositories], key);
     if (home.length > 0) await tree.merge({ layers: home, into: homeTree(paths.layer(layer), key) });
     // What the fork added is not missing from what is kept: nothing is to be hidden there.
     const layers = treesOf(paths, meta.base, key);
@@ -131,7 +133,8 @@ async function keepReplaced(
   }
   const hidden = hiddenBy(meta, checkpoint).map(({ id }) => id);
   const after = cutOff(fork);
-  const about: AppliedSteps = { made: new Date().toISOString(), checkpoint, hidden, roots, touched, after };
+  const made = new Date().toISOString();
+  const about: AppliedSteps = { made, checkpoint, hidden, roots, touched, sameContent, after };
   writeFileAtomic(stepsFile(paths.layer(layer)), JSON.stringify(about), { durable: false });
   const applied = [...(meta.applied ?? []), layer].slice(-appliesKept);
   return { fork: await syncLocked(withMeta(fork, { ...meta, applied }, { durable: false })), layer, about };

@@ -191,6 +191,15 @@ async function planUndo({ fork, about, layer, standing }: Undoing, writtenIn: (k
   return plans;
 }
 
+/** Whether a path holds something else than the trunk, which has what the apply wrote: all that was put back or taken away. */
+function broughtBack(fork: OpenFork, { sameContent }: AppliedSteps, undone: Undone) {
+  if (sameContent === undefined) return undefined;
+  const done = new Set(undone.written.map(({ path }) => path));
+  const same = new Map(Object.entries(sameContent).map(([key, paths]) => [key, new Set(paths)]));
+  return (key: string, path: string) =>
+    done.has(shownPath(fork.vault.roots, key, path)) && same.get(key)?.has(path) !== true;
+}
+
 /** The trunk takes over what is back, and the fork stands where it stood. */
 async function settle(fork: OpenFork, layer: string, about: AppliedSteps, before: Checkpoint, undone: Undone) {
   const looked = await lookAtRoots(fork, Object.keys(about.roots));
@@ -199,7 +208,7 @@ async function settle(fork: OpenFork, layer: string, about: AppliedSteps, before
   const written = Object.entries(about.roots).map(
     ([key, steps]) => [key, steps.filter((step) => isBack(key, step)).map(({ path }) => path)] as const,
   );
-  const { vault } = await takeWritten(fork, looked, new Map(written));
+  const { vault } = await takeWritten(fork, looked, new Map(written), broughtBack(fork, about, undone));
   adoptScans(fork, looked);
   const back = await rollBackFork({ ...fork, vault }, before);
   const applied = (back.meta.applied ?? []).filter((name) => name !== layer);
