@@ -19,6 +19,10 @@ const program = resolve(import.meta.dirname, '../../../bin/ctx');
 interface Shape {
   readonly name: string;
   readonly script: string;
+  /** What the person has before that. */
+  readonly before?: string;
+  /** The script takes away what was there: compared with a copy of that. */
+  readonly deletes?: boolean;
 }
 
 const chain = (levels: number, bytes: number) => `
@@ -31,10 +35,13 @@ const files = (count: number, each: number, body: string) => `
 for number in range(${count}):
     directory = f"d{number // ${each}}"
     if number % ${each} == 0:
-        os.mkdir(directory)
+        os.makedirs(directory, exist_ok=True)
     ${body}`;
 
 const size = (small: number, full: number) => (isFull ? full : small);
+
+const smallFiles = (count: number, letter: string) =>
+  files(count, 100, `open(f"{directory}/{number}", "w").write("${letter}" * 200)`);
 
 const shapes: readonly Shape[] = [
   { name: `deep: ${size(1_000, 20_000)} levels, names of 200 bytes`, script: chain(size(1_000, 20_000), 200) },
@@ -49,7 +56,22 @@ const shapes: readonly Shape[] = [
   },
   {
     name: `tiny: ${size(5_000, 150_000)} files of 200 bytes`,
-    script: files(size(5_000, 150_000), 100, 'open(f"{directory}/{number}", "w").write("x" * 200)'),
+    script: smallFiles(size(5_000, 150_000), 'x'),
+  },
+  {
+    name: `changed: ${size(5_000, 50_000)} files of 200 bytes that were there`,
+    before: smallFiles(size(5_000, 50_000), 'x'),
+    script: smallFiles(size(5_000, 50_000), 'y'),
+  },
+  {
+    name: `deleted: ${size(5_000, 50_000)} files of 200 bytes that were there`,
+    before: smallFiles(size(5_000, 50_000), 'x'),
+    script: `
+import shutil
+for name in os.listdir("."):
+    if name != "mine":
+        shutil.rmtree(name)`,
+    deletes: true,
   },
   {
     name: `hard links: ${size(2_000, 1_000_000)} names of files with 100 each`,
@@ -129,11 +151,19 @@ function rowsOf(shape: Shape): readonly (readonly [string, Measured])[] {
     const [project, plain] = [join(place, 'project'), join(place, 'plain')];
     for (const directory of [project, plain]) mkdirSync(directory);
     writeFileSync(join(project, 'mine'), 'mine\n');
-    const making = ['python3', '-c', `import os${shape.script}`];
-    const rows: [string, Measured][] = [['outside', run(place, plain, making)]];
+    const python = (script: string) => ['python3', '-c', `import os${script}`];
+    const making = python(shape.script);
+    const rows: [string, Measured][] = [];
     const row = (name: string, cwd: string, argv: readonly string[]) => void rows.push([name, run(place, cwd, argv)]);
+    for (const directory of shape.before === undefined ? [] : [project, plain]) {
+      run(place, directory, python(shape.before ?? ''));
+    }
+    if (shape.deletes !== true) row('outside', plain, making);
     row('cp -a', place, ['cp', '-a', 'plain', 'copy']);
+    // What an apply waits for, and cp does not.
+    row('sync -f', place, ['sync', '-f', 'copy']);
     row('find', place, ['find', 'plain', '-ls']);
+    if (shape.deletes === true) row('outside', plain, making);
     row('rm -rf', place, ['rm', '-rf', 'copy']);
     row('ctx exec', project, [program, 'exec', '--', ...making]);
     for (const words of verbs) row(`ctx ${words.join(' ')}`, project, [program, ...words]);
