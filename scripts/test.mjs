@@ -9,6 +9,8 @@
  * A few files that fail beside the others are run once more, alone: a busy machine is not a defect, and what fails
  * alone is. Those that pass then are named, since each is a test to mend.
  *
+ * Tests have a temporary directory of their own: what they leave there is named at the end, and removed.
+ *
  * A file that does not end fails when its time is over, so that it cannot hold a run for ever. Skipped tests are
  * counted by reason (scripts/test/closing-lines.mjs). The test runner's own closing lines come last, since the caller
  * reads them.
@@ -23,6 +25,7 @@ import { parseArgs } from 'node:util';
 import { inCheckout, root } from './setup/checkout.mjs';
 import { filesBelow } from './setup/files.mjs';
 import { setupOrExit } from './setup.mjs';
+import { makeTemporary, removeTemporary } from './test/left-behind.mjs';
 import { longestFirst } from './test/longest-first.mjs';
 
 const { values: options, positionals: words } = parseArgs({
@@ -77,6 +80,7 @@ function compiledFrom(path) {
 
 function runTests(paths, concurrency) {
   const scratch = mkdtempSync(join(tmpdir(), 'ctx-tests-'));
+  const temporary = makeTemporary();
   const failed = join(scratch, 'failed');
   const settings = {
     files: paths.map((path) => inCheckout(path)),
@@ -84,6 +88,7 @@ function runTests(paths, concurrency) {
     timeout: minutesOfFile * 60_000,
     failed,
     times: join(scratch, 'times'),
+    temporary,
   };
   const loaded = ['--enable-source-maps', '--require', inCheckout('scripts', 'test', 'file-times.cjs')];
   const input = JSON.stringify(settings);
@@ -91,12 +96,14 @@ function runTests(paths, concurrency) {
     const { status: code } = run([process.execPath, ...loaded, inCheckout('scripts', 'test', 'run-files.mjs')], {
       input,
       stdio: ['pipe', 'inherit', 'inherit'],
+      env: { ...environment, TMPDIR: temporary },
     });
     const named = readFileSync(failed, 'utf8').split('\n').filter(Boolean);
     // A suite that a helper opens is named by the helper, too: what can be run again is a test file.
     const failedFiles = [...new Set(named.map(compiledFrom))].filter((path) => /\.test\.m?js$/.test(path));
     return { status: code, failedFiles };
   } finally {
+    removeTemporary(temporary);
     rmSync(scratch, { recursive: true, force: true });
   }
 }

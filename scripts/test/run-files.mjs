@@ -6,9 +6,10 @@ import { createWriteStream, readFileSync } from 'node:fs';
 import { run } from 'node:test';
 import { specWith } from './closing-lines.mjs';
 import failedFiles from './failed-files.mjs';
+import { leftIn } from './left-behind.mjs';
 import { rememberTimes } from './longest-first.mjs';
 
-const { files, concurrency, timeout, failed, times } = JSON.parse(readFileSync(0, 'utf8'));
+const { files, concurrency, timeout, failed, times, temporary } = JSON.parse(readFileSync(0, 'utf8'));
 const mostNamed = 10;
 
 /** One of a few files is not news. */
@@ -24,5 +25,5 @@ const events = run({ files, concurrency, timeout });
 events.on('test:fail', ({ todo }) => {
   if (todo === undefined || todo === false) process.exitCode = 1;
 });
-events.compose(specWith(slowest)).pipe(process.stdout);
+events.compose(specWith(() => [...slowest(), ...leftIn(temporary)])).pipe(process.stdout);
 events.compose(failedFiles).pipe(createWriteStream(failed));

@@ -54,7 +54,8 @@ export function markdownReference(verbs: readonly Verb[]): string {
   const codes = exitCodes.map(([code, meaning]) => `| ${code} | ${meaning} |`).join('\n');
   return `${[
     '# The verbs of ctx',
-    `${note} Every verb has \`--help\` and \`--json\`.`,
+    note,
+    'Every verb has `--help` and `--json`.',
     ...verbGroups(verbs).map(groupMarkdown),
     `## Exit codes\n\n| code | meaning |\n|---|---|\n${codes}`,
   ].join('\n\n')}\n`;
