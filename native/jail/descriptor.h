@@ -1,6 +1,7 @@
 #ifndef CTX_JAIL_DESCRIPTOR_H
 #define CTX_JAIL_DESCRIPTOR_H
 
+/* Descriptors that go from one process of the jail to another. */
 #include <stddef.h>
 
 /* Fail where they cannot be sent. */

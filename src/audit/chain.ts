@@ -2,6 +2,8 @@
  * One chain on disk. Many processes append to it at once: the process that appends holds the lock, looks where the
  * chain ends, and writes its records with one write. Where a record cannot be written whole nothing of it stays.
  *
+ * What a line is and how it is chained: `format`; what is signed: `seal`.
+ *
  * What a crash left half written is kept aside in a file of its own, and a record says so; it is never dropped.
  */
 import {

@@ -4,6 +4,7 @@
  */
 import { ErrnoError } from './errno.js';
 import { recordLockMilliseconds } from './limits/store.js';
+import { installAgain } from './native-program.js';
 
 export interface FlockLibrary {
   /** 0 or an errno: EAGAIN where another process still has it after this time. */
@@ -28,7 +29,7 @@ export function loadFlock(library: string, operation: string): FlockLibrary {
       operation,
       path: library,
       reason: 'the library that locks files is missing',
-      remedy: 'npm run setup -- start, in the checkout of ctxfs',
+      remedy: installAgain,
       cause,
     });
   }

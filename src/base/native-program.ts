@@ -1,3 +1,4 @@
+/** Where the programs and libraries of ours that are not JavaScript lie. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { installationRoot } from './installation.js';
@@ -14,6 +15,9 @@ const directory = lazily(() => {
 export function ctxProgram(): string {
   return join(installationRoot(), 'dist', 'cli', 'ctx.cjs');
 }
+
+/** What to do where one of them is missing. */
+export const installAgain = 'install ctx again; in a checkout of ctxfs: npm run setup -- start';
 
 /** `dist/native`, beside the bundle and beside the compiled files alike. */
 export function nativeProgram(name: string): string {

@@ -1,4 +1,4 @@
-/** Under a mask that takes rights from the owner themselves, what is made for the store could never be opened again. */
+/** The umask of ctx itself. Under a mask that takes rights from the owner themselves, what is made for the store could never be opened again. */
 
 const notHere = 'ERR_WORKER_UNSUPPORTED_OPERATION';
 

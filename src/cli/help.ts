@@ -30,7 +30,7 @@ export function overview(verbs: readonly Verb[], version: string): string {
   const rows = groups.map(groupRows);
   const width = Math.max(...rows.flat().map(([left]) => left.length));
   const sections = groups.map(({ title }, index) => `${title}:\n${columns(rows[index] ?? [], width)}`);
-  return `ctx ${version}: run agents and their commands behind one boundary
+  return `ctx ${version}: run commands and AI agents in a jail, on a fork of your directory
 
 usage: ctx VERB [OPTION...] [OPERAND...]
 

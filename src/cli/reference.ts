@@ -6,7 +6,7 @@ const exitCodes: readonly (readonly [string, string])[] = [
   ['0', 'it worked'],
   ['1', 'it failed'],
   ['2', 'bad input: the message says what was expected'],
-  ['3', 'not everything came home: `ctx apply` held something back'],
+  ['3', '`ctx apply` held some changes back'],
   ['13', 'denied'],
   ['69', 'unavailable: this host, or a service, does not offer what is needed'],
   ['70', 'a bug in ctx'],
@@ -80,7 +80,7 @@ export function manualPage(verbs: readonly Verb[], version: string): string {
   const codes = exitCodes.map(([code, meaning]) => `.TP\n.B ${code}\n${roff(meaning)}`);
   return `${[
     `.TH CTX 1 "" "ctxfs ${version}" "User Commands"`,
-    '.SH NAME\nctx \\- run agents and their commands behind one boundary',
+    '.SH NAME\nctx \\- run commands and AI agents in a jail, on a fork of your directory',
     '.SH SYNOPSIS\n.B ctx\n.I VERB\n[\\fIOPTION\\fR...] [\\fIOPERAND\\fR...]',
     '.SH DESCRIPTION',
     roff('ctx runs any command, or any agent, in a kernel jail on a copy-on-write fork of the current directory.'),

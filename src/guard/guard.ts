@@ -67,7 +67,7 @@ export class Guard implements Gate {
     if (this.allows(scope, path)) return;
     const text = textFromName(pathOf(path));
     if (this.shows(path)) this.#refuse('EACCES', scope, operation, text, `${scope} is not granted for this path`);
-    this.#refuse('ENOENT', scope, operation, text, 'expected it to exist');
+    this.#refuse('ENOENT', scope, operation, text, 'no such file or directory');
   }
 
   shows(path: readonly Name[]): boolean {

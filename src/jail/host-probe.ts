@@ -4,6 +4,7 @@ import { accessSync, chmodSync, constants, existsSync, mkdirSync, mkdtempSync, r
 import { constants as osConstants, release } from 'node:os';
 import { join } from 'node:path';
 import { ErrnoError, hasCode } from '../base/errno.js';
+import { installAgain } from '../base/native-program.js';
 import { type Controller, holdableLimits } from './cgroup.js';
 
 export interface HostFacts {
@@ -67,7 +68,7 @@ export function probeHost(program: string, store: string, lockLibrary: string): 
         operation: 'probe',
         path: program,
         reason: error.message,
-        remedy: 'npm run setup',
+        remedy: installAgain,
       });
     }
     const values = new Map(stdout.split('\n').map((line) => line.split(' ') as [string, string]));

@@ -2,6 +2,7 @@
 
 import type { Server } from 'node:net';
 import { ErrnoError } from '../base/errno.js';
+import { installAgain } from '../base/native-program.js';
 import type { Starter } from '../base/starter.js';
 import type { OutputListener } from './command-streams.js';
 import { frame, request as kindOf } from './frame.js';
@@ -69,7 +70,7 @@ export function notStarted({ program }: Pick<Launch, 'program'>, cause: unknown)
     operation: 'jail',
     path: program,
     reason: 'the jail program cannot be started',
-    remedy: 'build it: npm run setup',
+    remedy: installAgain,
     cause,
   });
 }

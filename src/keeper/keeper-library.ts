@@ -1,5 +1,6 @@
 /** `native/keeper.node`: what a keeper needs of the kernel. Its own file says what each function does. */
 import { ErrnoError } from '../base/errno.js';
+import { installAgain } from '../base/native-program.js';
 
 export interface KeeperLibrary {
   hold(descriptor: number): number;
@@ -25,7 +26,7 @@ export function loadKeeperLibrary(path: string): KeeperLibrary {
       operation: 'start a keeper',
       path,
       reason: 'expected the library that makes copies of a process',
-      remedy: 'npm run setup -- start, in the checkout of ctxfs',
+      remedy: installAgain,
       cause,
     });
   }

@@ -1,6 +1,7 @@
 /** Who is at the other end of a unix socket: `native/peer.node`, since Node does not say. */
 import type { Socket } from 'node:net';
 import { ErrnoError } from '../base/errno.js';
+import { installAgain } from '../base/native-program.js';
 
 interface Library {
   /** 0 where it is this process's own user and groups, else an errno. */
@@ -23,7 +24,7 @@ export function loadPeerCheck(library: string): (socket: Socket) => boolean {
       operation: 'jail start',
       path: library,
       reason: 'the library that identifies callers is missing',
-      remedy: 'npm run setup -- start, in the checkout of ctxfs',
+      remedy: installAgain,
       cause,
     });
   }

@@ -1,6 +1,6 @@
 /**
  * Secrets that the proxy adds to requests, so that a jail uses a token without holding it: for a named host, a header
- * and its value. The values are private to this file's objects: no inspection, JSON or error text shows them.
+ * and its value; `http-server` adds them to a request (`changesFor`). The values are private to this file's objects: no inspection, JSON or error text shows them.
  */
 import { ErrnoError } from '../base/errno.js';
 import { networkSecretCharacters, networkSecretParts, networkSecretValues } from '../base/limits/network.js';

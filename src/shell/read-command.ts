@@ -98,7 +98,7 @@ function byName(name: string, call: ProgramCall): Reading {
   const handler = named(handlers, name);
   const known = program !== undefined || handler !== undefined;
   if (known && onlyAsksForVersion(call.words, program)) {
-    const why = `${name} says what it is`;
+    const why = `${name} prints what it is`;
     return { text: call.text, words: [name], classes: readOnly, readable: true, why, parts: [] };
   }
   if (handler !== undefined) return handler(call);

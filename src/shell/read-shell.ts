@@ -58,7 +58,7 @@ export function readShell(call: ProgramCall): Reading {
   const { letters, long, rest } = shellOptions(call.words);
   const name = call.called.join(' ');
   const [first, ...positional] = rest;
-  if (long.has('--version') || long.has('--help')) return reading(call, readOnly, `${name} says what it is`);
+  if (long.has('--version') || long.has('--help')) return reading(call, readOnly, `${name} prints what it is`);
   const loads = long.has('--rcfile') || long.has('--init-file') ? mutating : readOnly;
   if (letters.has('-c')) {
     // $0 is the first of them.

@@ -11,7 +11,7 @@ const reasons: Partial<Record<ErrnoCode, string>> = {
   EMLINK: 'it has as many links as it can have',
   ENOLCK: 'it has as many locks as it can have',
   ENODATA: 'it has no such attribute',
-  ENOENT: 'expected it to exist',
+  ENOENT: 'no such file or directory',
   ENOTDIR: 'expected a directory',
   ENOTEMPTY: 'expected an empty directory',
   ENXIO: 'nothing is there to be opened or found',

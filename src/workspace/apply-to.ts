@@ -27,7 +27,7 @@ function targetOf(host: Host, asked: string, origin: string): string {
   const operation = 'apply --to';
   if (!isDirectory) throw new ErrnoError('ENOTDIR', { operation, path: asked, reason: 'expected a directory' });
   if (directory === origin) {
-    const reason = "expected another directory than the fork's own";
+    const reason = "this is the fork's own directory; expected another one";
     throw new ErrnoError('EINVAL', { operation, path: asked, reason, remedy: 'ctx apply writes there' });
   }
   const own = host.hidden.find((path) => holds(path, directory) || holds(directory, path));

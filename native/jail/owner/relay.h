@@ -1,6 +1,7 @@
 #ifndef CTX_JAIL_RELAY_H
 #define CTX_JAIL_RELAY_H
 
+/* Streams of a command that the owner carries: what is read at one end is written at the other. */
 #include "plan.h"
 
 #include <poll.h>

@@ -1,6 +1,7 @@
 #ifndef CTX_JAIL_TERMINAL_H
 #define CTX_JAIL_TERMINAL_H
 
+/* The command's terminal: opened inside, carried by the owner. */
 #include "owner/relay.h"
 
 #include <stdbool.h>

@@ -1,6 +1,7 @@
 #ifndef CTX_JAIL_RESTRICT_H
 #define CTX_JAIL_RESTRICT_H
 
+/* What a process of the jail gives up before it is the command: Landlock, seccomp, limits. */
 #include <stdint.h>
 
 enum { MAX_SYSTEM_CALLS = 1024 };

@@ -19,7 +19,7 @@ export const temporaryFiles = 1_000_000;
 /** Layers of a kind before some are merged: a cold lookup costs about 1.6 us a layer. */
 export const layersBeforeMerge = 16;
 
-/** Layers of a fork that go on without a merge where it fails. Those of the trunk come to them, and one mount takes about 100. */
+/** Layers of a fork that go on without a merge where it fails. Those of the trunk come to them, and one mount takes about 100 (native/jail/mount/overlay.c). */
 export const layersWithoutMerge = 64;
 
 /** A lock that is taken is asked for so often and so long before a process is started that waits for it. */

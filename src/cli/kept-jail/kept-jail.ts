@@ -59,7 +59,7 @@ function sayBegun(): void {
 function keeperHangs(): ErrnoError {
   return new ErrnoError('EAGAIN', {
     operation: 'jail start',
-    reason: `the process that keeps the jail did not begin within ${keeperStartMilliseconds / 1000} seconds`,
+    reason: `the process that keeps the jail did not start within ${keeperStartMilliseconds / 1000} seconds`,
     remedy: 'you may have too few processes and threads left: raise ulimit -u, or end other processes of yours',
   });
 }

@@ -1,4 +1,4 @@
-/** The verb that the others are about. */
+/** `ctx exec`, as the table of verbs has it. */
 
 import { execShape } from '../exec/exec-shape.js';
 import type { Verb } from '../verb.js';

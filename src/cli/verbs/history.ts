@@ -40,8 +40,8 @@ export const rollback: Run = async (call, host) => {
     ...changeLines(undone, paint, changesShown),
     ...rolled.trees.map(({ file, problem }) =>
       problem === null
-        ? `  took back ${visible(file)}, too`
-        : paint('red', `  did not take back ${visible(file)}: ${visible(problem)}`),
+        ? `  also took back ${visible(file)}`
+        : paint('red', `  could not take back ${visible(file)}: ${visible(problem)}`),
     ),
   ]);
 };

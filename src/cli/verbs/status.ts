@@ -34,7 +34,7 @@ export const run: Run = async (call, host) => {
     ...(status.waiting === 0
       ? []
       : [`  waiting   ${counted(status.waiting, 'edit')} of yours: picked up when all running commands have ended`]),
-    ...status.clashes.map((path) => paint('red', `  clash     both you and the fork changed ${visible(path)}`)),
+    ...status.clashes.map((path) => paint('red', `  conflict  both you and the fork changed ${visible(path)}`)),
   ];
   print(`${lines.join('\n')}\n`);
   return 0;

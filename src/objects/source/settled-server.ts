@@ -65,7 +65,7 @@ function refuseSecret(
 ): never {
   return refuseConfig(
     file,
-    `${name}: ${what} looks like a secret, which a server in a jail shall not hold`,
+    `${name}: ${what} looks like a secret, which a server in a jail must not hold`,
     `ctx secret set ${variable}, and add: --secret '${form}'${alternative}`,
   );
 }

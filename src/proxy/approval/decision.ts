@@ -56,7 +56,11 @@ function byDefault(
       return { action: 'require_approval', hint: `agent ${agent} is granted no network` };
     case 'host_escape_risk':
       // A person's own script may compute what it runs; nothing known of it reaches for the host, and the jail holds it.
-      if (!readable && agent === undefined) return { action: 'allow_with_checkpoint', hint: 'the jail holds it' };
+      if (!readable && agent === undefined)
+        return {
+          action: 'allow_with_checkpoint',
+          hint: 'what it runs cannot be read before; the jail limits what it can do',
+        };
       return { action: 'deny' };
     default:
       return { action: 'allow_with_checkpoint' };

@@ -1,3 +1,4 @@
+/** What a call asks to be shown read-only. */
 import type { Place } from '../host.js';
 import type { ResolvedAuthority } from './authority-of.js';
 

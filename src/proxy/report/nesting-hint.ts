@@ -1,4 +1,4 @@
-/** What a browser that cannot start says is long, and not what to do. Pure. */
+/** The hint in a report to `iso userns`, where a browser could not start: what it says itself is long, and not what to do. Pure. */
 import type { Envelope } from './envelope.js';
 
 const ofNamespaces = new Set(['clone', 'unshare', 'setns']);

@@ -1,4 +1,4 @@
-/** What is asked of the proxy. */
+/** The request to run a command, as every face makes it: command line, kept jail, MCP, SDK. */
 import type { Quota } from '../../authority/quota.js';
 import { ErrnoError } from '../../base/errno.js';
 import type { OutputListener } from '../../jail/command-streams.js';

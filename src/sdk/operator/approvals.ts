@@ -82,7 +82,7 @@ export class Approvals {
     if (status !== 'waiting') {
       throw new ErrnoError('ESTALE', {
         operation: 'approvals',
-        reason: `expected a request that waits; ${id} is ${status}`,
+        reason: `request ${id} is not waiting: it is ${status}`,
         remedy: 'run the command again, and it is asked again',
       });
     }

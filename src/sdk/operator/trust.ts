@@ -64,7 +64,7 @@ export class Trust {
       throw new ErrnoError('ESTALE', {
         operation: 'trust',
         path: projectFileName,
-        reason: 'it is not what was shown: it has changed since; nothing was confirmed',
+        reason: 'the file changed after it was shown; nothing was confirmed',
         remedy: 'ctx trust shows it as it is now',
       });
     }

@@ -1,3 +1,4 @@
+/** The report of an apply, and what it is put together from. */
 import type { Change, Problem, Step } from '../tree/tree.js';
 import type { HeldUnit } from './held-units.js';
 import type { Sensitive } from './sensitive-changes.js';

@@ -1,6 +1,7 @@
 /**
  * Changes by which an agent could act later, outside of every jail: files that programs of the person's run or obey without
- * being asked. Apply shows them apart and writes them only when told so. Pure.
+ * being asked. Apply shows them apart and writes them only when told so. Files of a repository's own directory are judged in
+ * vault/git (`git-verdicts`, `git-configuration`). Pure.
  */
 import { manifestBytes } from '../../base/limits/store.js';
 import type { Change, TreeContent } from '../tree/tree.js';
@@ -77,7 +78,7 @@ function textOf(content: TreeContent | undefined): string | undefined {
 export function sensitivity(change: Change, before?: TreeContent, after?: TreeContent): string | undefined {
   const { kind, type, path } = change;
   if (kind === 'deleted' || type === 'directory') return undefined;
-  if (type === 'fifo') return 'a program that reads it waits for one that writes';
+  if (type === 'fifo') return 'it is a named pipe: programs that read it would wait for one that writes';
   const rule = sensitiveNames.find(({ pattern }) => pattern.test(path));
   const [old, now] = [textOf(before), textOf(after)];
   if (formatter.test(path) && now !== undefined && isHarmlessFormatter(now)) return undefined;

@@ -42,7 +42,7 @@ const isOddName = (name: string) => /(?:^|\/)(?:\.{0,2}|\.git)(?:\/|$)/i.test(na
 
 /** Why git would not write such an entry itself, or not after that one; undefined for one that it would. */
 function faultOf(entry: IndexEntry, last: IndexEntry | undefined): string | undefined {
-  if (!modes.has(entry.mode) || isOddName(entry.name)) return 'it names what no working tree can hold';
+  if (!modes.has(entry.mode) || isOddName(entry.name)) return 'it has an entry that no working tree can hold';
   const isAfter =
     last === undefined || last.name < entry.name || (last.name === entry.name && last.stage < entry.stage);
   return isAfter ? undefined : 'its entries are not in order';

@@ -30,7 +30,7 @@ export async function judgeConfiguration(request: ConfigurationRequest): Promise
     before === undefined ? [] : settingsOf(git, scratch, before),
     settingsOf(git, scratch, after),
   ]);
-  if (old === undefined || now === undefined) return 'git does not read it to its end';
+  if (old === undefined || now === undefined) return 'git cannot read it to its end';
   const fault = configurationFault({ before: old, after: now, isNew, isBranchGone, isOwnRepository });
   if (fault !== undefined) return fault;
   const isPlain = arePlainChanges(before?.toString('latin1') ?? '', after.toString('latin1'));

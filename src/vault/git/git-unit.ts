@@ -119,7 +119,8 @@ export function unitOf(items: readonly Item[]): Unit {
   });
   const bytes = readings.reduce((sum, reading) => sum + (isObject(reading) ? 0 : reading.item.change.size), 0);
   if (bytes > gitTakenBytes) {
-    for (const { item } of readings) sensitive.set(item, 'it is, with the rest, too large to be looked at as a whole');
+    for (const { item } of readings)
+      sensitive.set(item, 'the changed files of this repository are too large together to be judged as a whole');
     readings.length = 0;
   }
   return { common, items, readings, directories, sensitive, dropped };

@@ -135,7 +135,11 @@ export function migrateStore(directory: string): Migrated | undefined {
     if (!resumed && about.format === storeFormat) return undefined;
     const from = about.migrating ?? about.format;
     const plan = planners[from];
-    if (plan === undefined) throw new ErrnoError('ENOSYS', { operation: 'migrate', reason: `no way from ${from}` });
+    if (plan === undefined)
+      throw new ErrnoError('ENOSYS', {
+        operation: 'migrate',
+        reason: `this ctx cannot migrate a store of format ${from}`,
+      });
     if (!resumed) {
       const aside = join(storePaths(directory).migration, 'old');
       // Of one that was settled by a command that was killed right then.

@@ -1,4 +1,7 @@
-/** Away in one rename, deleted when there is time: dropping a large tree costs the person nothing. */
+/**
+ * The trash of a store: what is thrown away moves here in one rename, and a process in the background frees it
+ * (`emptyTrashLater`, native/tree/empty.c): dropping a large tree costs the person nothing.
+ */
 import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

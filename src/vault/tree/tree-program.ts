@@ -25,7 +25,7 @@ export interface Job {
 const reasons: Readonly<Record<string, string>> = {
   EBUSY: 'it is in use by another process',
   EMFILE: 'the tree is deeper than the limit of open files allows; raise it (ulimit -Hn)',
-  ENOENT: 'expected it to exist',
+  ENOENT: 'no such file or directory',
   ENOSPC: 'no space is left on the device',
   ENOTEMPTY: 'expected an empty directory',
   ESTALE: 'the directory that this vault knows was replaced by another one or a link, or removed',

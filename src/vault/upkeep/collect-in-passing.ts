@@ -1,5 +1,5 @@
 /**
- * A day of commands leaves a layer each: those that merges and forgotten checkpoints left behind go while the day lasts, so that the
+ * Collects garbage after a command, a little at a time. A day of commands leaves a layer each: those that merges and forgotten checkpoints left behind go while the day lasts, so that the
  * store holds what its checkpoints need, and not every command since the last `ctx gc`.
  */
 import { ErrnoError, orDiskError } from '../../base/errno.js';

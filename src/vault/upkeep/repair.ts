@@ -32,7 +32,7 @@ async function repairFork(access: VaultAccess, vault: VaultMeta, name: string): 
   if (found === undefined) {
     const stack = { position: vault.position, base: vault.trunk, deltas: [] };
     writeForkMeta(place.directory, newForkMeta(access, name, stack), { durable: true });
-    return [`fork ${name}: it could not be read, and starts afresh`];
+    return [`fork ${name}: it could not be read and was reset; its changes are lost`];
   }
   let meta: ForkMeta = found;
   if (isSuspect(place.directory)) {

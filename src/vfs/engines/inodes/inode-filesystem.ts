@@ -113,7 +113,8 @@ export class InodeFileSystem implements FileSystem {
   }
 
   mknod(directory: Inode, name: Name, creation: Creation, kind: Kind, device: number): Attributes {
-    if (kind === 'directory' || kind === 'symlink') throw failure('EINVAL', 'mknod', name, 'expected another kind');
+    if (kind === 'directory' || kind === 'symlink')
+      throw failure('EINVAL', 'mknod', name, 'expected a file, a device, a pipe or a socket');
     return this.#make('mknod', directory, name, creation, kind, device);
   }
 

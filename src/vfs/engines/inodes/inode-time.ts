@@ -1,3 +1,4 @@
+/** The clock of trees that keep times themselves. */
 import type { Time } from '../../filesystem.js';
 
 /** Milliseconds, as fine as the clock that the kernel stamps files with. */

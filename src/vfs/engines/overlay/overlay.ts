@@ -120,7 +120,8 @@ class OverlayFileSystem implements FileSystem {
   }
 
   mknod(directory: Inode, name: Name, creation: Creation, kind: Kind, device: number): Answer<Attributes> {
-    if (kind === 'directory' || kind === 'symlink') throw failure('EINVAL', 'mknod', name, 'expected another kind');
+    if (kind === 'directory' || kind === 'symlink')
+      throw failure('EINVAL', 'mknod', name, 'expected a file, a device, a pipe or a socket');
     return this.#make('mknod', directory, name, (into) => this.#upper.mknod(into, name, creation, kind, device));
   }
 

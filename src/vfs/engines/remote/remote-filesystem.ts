@@ -155,7 +155,8 @@ class RemoteFileSystem implements FileSystem {
   }
 
   async mknod(directory: Inode, name: Name, creation: Creation, kind: Kind): Promise<Attributes> {
-    if (kind === 'directory' || kind === 'symlink') throw failure('EINVAL', 'mknod', name, 'expected another kind');
+    if (kind === 'directory' || kind === 'symlink')
+      throw failure('EINVAL', 'mknod', name, 'expected a file, a device, a pipe or a socket');
     if (kind !== 'file') throw failure('EPERM', 'mknod', name, `${this.label} holds files and directories`);
     const { attributes, handle } = await this.create(directory, name, creation, { read: true, write: false });
     await this.release(handle);
