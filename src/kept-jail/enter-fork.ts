@@ -4,7 +4,7 @@ import { ownersOf } from '../proxy/grants/jail-identity.js';
 import type { Host } from '../proxy/host.js';
 import type { Permitted } from '../proxy/run/authority-for.js';
 import { recordInterrupted } from '../proxy/run/interrupted-run.js';
-import { joinedFork, type Ready, refuseOtherOwners } from '../proxy/run/join-fork.js';
+import { joinedFork, type Ready, refuseBound, refuseOthers } from '../proxy/run/join-fork.js';
 import { readyFork } from '../proxy/run/ready-fork.js';
 import { openSettled } from '../proxy/run/settled-fork.js';
 import { liveChanges } from '../vault/forks/changes.js';
@@ -40,7 +40,7 @@ export async function enterFork(
   });
   try {
     const owners = ownersOf(place, resolved);
-    refuseOtherOwners(opened, owners);
+    refuseOthers(opened, owners, request.readonly !== true);
     const ready =
       opened.others.length > 0
         ? await joinedFork(host, opened, resolved, request)
@@ -48,7 +48,7 @@ export async function enterFork(
           ? await readyFork(host, place, opened, resolved, request)
           : await quicklyReady(host, opened, resolved, purpose);
     const checkpoint = ready.checkpoint ?? opened.others[0]?.checkpoint ?? null;
-    const facts = { command: purpose, roots, owners, checkpoint };
+    const facts = { command: purpose, roots, owners, checkpoint, bound: resolved.permission.isBound };
     const member = await Member.enter(tree, opened.place, facts, opened.others, kept);
     member.foundWaiting(ready.waiting?.length ?? 0);
     const isReadOnly = request.readonly === true;
@@ -74,6 +74,7 @@ async function quicklyReady(host: Host, opened: OpenFork, resolved: Permitted, r
 export async function joinMounted(mounted: MountedFork, { resolved, request }: DecidedCommand): Promise<Ready> {
   await mounted.fork.lock?.takeAgain();
   const others = await mounted.member.others();
+  if (request.readonly !== true) refuseBound(mounted.fork.vault.origin, [...others, mounted.member.worker]);
   // A process that joined meanwhile may have added to its state.
   const meta = readForkMeta(mounted.fork.place.directory) ?? mounted.fork.meta;
   const fork = { ...mounted.fork, meta, others, imported: false };

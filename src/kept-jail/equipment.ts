@@ -13,7 +13,7 @@ import type { Host, Place } from '../proxy/host.js';
 import { heldCachesText } from '../proxy/report/held-caches.js';
 import type { Permitted } from '../proxy/run/authority-for.js';
 import { mountsOf } from '../proxy/run/fork-mounts.js';
-import { joinedFork, refuseOtherOwners } from '../proxy/run/join-fork.js';
+import { joinedFork, refuseOthers } from '../proxy/run/join-fork.js';
 import { readyFork } from '../proxy/run/ready-fork.js';
 import { type JailNetwork, networkFor } from '../proxy/run/run.js';
 import { viewOf } from '../proxy/run/view.js';
@@ -105,7 +105,7 @@ export async function makeEquipment(asked: EquipmentRequest): Promise<[Equipment
   let jail: ServedJail | undefined;
   try {
     const owners = ownersOf(place, resolved);
-    refuseOtherOwners(opened, owners);
+    refuseOthers(opened, owners, false);
     const synced =
       opened.others.length === 0
         ? await readyFork(host, place, opened, resolved, whole)

@@ -234,6 +234,7 @@ export class KeptJail {
               if (isStarted) endTurn = await this.#turns.take();
               await fork.lock?.takeAgain();
               running.delete(own);
+              member.unbind();
               const left = [...running].map(({ text }) => text);
               member.does(left.length > 0 ? left.join('; ') : `processes that ${own.text} left`);
               // So that the report reads what is not being written.

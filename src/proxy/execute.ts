@@ -21,7 +21,7 @@ import { withMounts, withTreesOf } from './run/asked-mounts.js';
 import { authorityFor, type Permitted } from './run/authority-for.js';
 import { runsBeside } from './run/beside-runs.js';
 import { type ExecRequest, refuseNoCommand } from './run/exec-request.js';
-import { joinedFork, refuseOtherOwners } from './run/join-fork.js';
+import { joinedFork, refuseOthers } from './run/join-fork.js';
 import { recordInterruptedLive } from './run/live-runs.js';
 import { readyFork } from './run/ready-fork.js';
 import { type JailRun, type RunRequest, runInJail } from './run/run.js';
@@ -77,7 +77,7 @@ async function executeOpened(host: Host, request: ExecRequest, own: OwnJail, ope
   const { place, resolved, warnings, keptJail } = own;
   const { others, lock, tree } = opened;
   const owners = ownersOf(place, resolved);
-  refuseOtherOwners(opened, owners);
+  refuseOthers(opened, owners, request.readonly !== true);
   const synced =
     others.length === 0
       ? await readyFork(host, place, opened, resolved, request)
@@ -87,6 +87,7 @@ async function executeOpened(host: Host, request: ExecRequest, own: OwnJail, ope
     roots: [workspaceRoot, ...resolved.roots.map(rootKey)],
     owners,
     mount: own.mount,
+    bound: resolved.permission.isBound,
     checkpoint: synced.checkpoint ?? others[0]?.checkpoint ?? null,
   };
   const member = await Member.enter(tree, opened.place, facts, others);

@@ -43,6 +43,7 @@ export interface ForkToConfirm extends Pick<OpenFork, 'imported'> {
 
 export interface Approved extends NetworkGrant {
   readonly id: string;
+  readonly isBound: boolean;
   /** To be called with the fork locked: throws ESTALE where it is not, or will not stay, as it was when the approval was asked for. */
   confirm(fork: ForkToConfirm): Promise<void>;
   /** To be called right before the command, when the person's edits are in the fork: ESTALE where they are not those of then. */
@@ -140,6 +141,7 @@ function approvedBy(asking: Asking, id: string, bound: Bindings, { scope, networ
     id,
     network,
     by,
+    isBound: scope === 'once',
     confirm: async ({ imported, hasWriters = false }) => {
       if (scope !== 'once') return;
       await refuseChanged();

@@ -17,6 +17,8 @@ export interface RunPermission {
   readonly granted: NetworkGrant;
   /** What explains a failure of it. What succeeded did without. */
   readonly hints: readonly string[];
+  /** It was approved for what it finds, and that once: while it runs, no command may change that. */
+  readonly isBound: boolean;
   /** To be called with the fork locked: throws ESTALE where it is not as it was approved. */
   confirm(fork: ForkToConfirm): Promise<void>;
   /** To be called right before the command: throws ESTALE where the person's directories are not as they were approved. */
@@ -27,7 +29,15 @@ const nothing: NetworkGrant = Object.freeze({ network: Object.freeze([]), by: ''
 
 function plainPermission(decision: Decision, hints: readonly string[]): RunPermission {
   const holds = async () => undefined;
-  return { decision, approval: null, granted: nothing, hints, confirm: holds, confirmDirectories: holds };
+  return {
+    decision,
+    approval: null,
+    granted: nothing,
+    hints,
+    isBound: false,
+    confirm: holds,
+    confirmDirectories: holds,
+  };
 }
 
 /** To make a jail or a fork ready. No command runs by it: each is decided when it comes. */

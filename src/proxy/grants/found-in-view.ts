@@ -33,7 +33,7 @@ export interface FoundInView {
   readonly entry: FoundEntry | undefined;
   /** The directory that it is in, or would be made in; undefined where that is not there, or no directory. */
   readonly above: FoundEntry | undefined;
-  /** Directories on the way, the last first. */
+  /** Directories on the way: those above it, the last first, and what else was gone through to links and by `..`. */
   readonly way: readonly (readonly [path: string, entry: FoundEntry])[];
 }
 
@@ -78,8 +78,9 @@ function parentsOf(path: string): string[] {
 /** `isServed`: whether a path is in a tree that no one has opened yet. */
 function walkThrough(look: Look, isServed: (path: string) => boolean, start: string): FoundInView {
   const seen = new Map([['/', look('/')]]);
+  const passed = new Set<string>();
   const wayTo = (path: string) =>
-    parentsOf(path).flatMap((each): [string, FoundEntry][] => {
+    [...new Set([...parentsOf(path), ...passed])].flatMap((each): [string, FoundEntry][] => {
       const entry = seen.get(each);
       return entry === undefined ? [] : [[each, entry]];
     });
@@ -91,6 +92,7 @@ function walkThrough(look: Look, isServed: (path: string) => boolean, start: str
     if (isServed(place) && isServed(whole)) return { path: whole, entry: inTree, above: inTree, way: [] };
     const entry = look(place);
     seen.set(place, entry);
+    if (entry?.type === 'directory' && !isLast(next.value)) passed.add(place);
     const isWay = entry?.type === 'directory' || entry?.type === 'symlink';
     if (!isWay && !isLast(next.value)) return { path: whole, entry: undefined, above: undefined, way: wayTo(place) };
     if (entry?.type === 'symlink') next = walk.next({ link: entry.target });

@@ -10,6 +10,7 @@ import type { Synced } from '../../vault/forks/sync.js';
 import { type ForkMeta, restacked } from '../../vault/store/fork-meta.js';
 import { busyWith, commandText } from '../../vault/store/group.js';
 import { rootsOf, treesOf } from '../../vault/store/layer-pool.js';
+import type { Worker } from '../../vault/store/worker-file.js';
 import type { Change } from '../../vault/tree/tree.js';
 import { type OpenFork, withMeta } from '../../vault/vault.js';
 import type { Host } from '../host.js';
@@ -50,11 +51,25 @@ function namedBeside(meta: ForkMeta, checkpoint: number | null, command: string)
   return { ...meta, checkpoints };
 }
 
+/** What was approved once was approved for what it finds there: a command beside it could change that while it runs. */
+export function refuseBound(origin: string, others: readonly Worker[]): void {
+  const bound = others.filter((other) => other.bound === true);
+  if (bound.length === 0) return;
+  const busy = busyWith(origin, bound);
+  throw new ErrnoError('EBUSY', {
+    operation: busy.operation,
+    path: origin,
+    reason: `${busy.reason}; it was approved once, for exactly what is in the fork, so that nothing else may write there`,
+    remedy: 'wait for it to end; ctx approvals grant ID --for session does not keep others out',
+  });
+}
+
 /**
  * A mount shows the fork's files as one user's: where an agent has a uid of its own, the process that joins must be
- * that agent.
+ * that agent. `writes`: it could change what others find.
  */
-export function refuseOtherOwners({ others, vault }: OpenFork, owners: string): void {
+export function refuseOthers({ others, vault }: OpenFork, owners: string, writes: boolean): void {
+  if (writes) refuseBound(vault.origin, others);
   const different = others.filter((other) => other.owners !== owners);
   if (different.length === 0) return;
   const busy = busyWith(vault.origin, different);

@@ -50,6 +50,11 @@ export class Member {
     }
   }
 
+  /** As others read it. */
+  get worker(): Worker {
+    return this.#worker;
+  }
+
   /** Who is at work with it now. */
   async others(): Promise<readonly Worker[]> {
     const { live } = await readGroup(this.#tree, this.#place);
@@ -83,6 +88,13 @@ export class Member {
   /** What it is doing now. */
   does(command: string): void {
     this.#worker = { ...this.#worker, command };
+    this.#write();
+  }
+
+  /** The command that was approved once has ended; what it left running holds no one up. */
+  unbind(): void {
+    if (this.#worker.bound !== true) return;
+    this.#worker = { ...this.#worker, bound: false };
     this.#write();
   }
 

@@ -34,6 +34,8 @@ export interface Worker extends AtWork {
   /** The checkpoint before the group, for `ctx rollback`. */
   readonly checkpoint: number | null;
   readonly runs: readonly BegunRun[];
+  /** Its command was approved once, for what it finds: no one else may write to the fork while it runs. */
+  readonly bound?: boolean | undefined;
   /** The directory at which a person has the fork mounted, where that is its work. */
   readonly mount?: string | undefined;
 }
