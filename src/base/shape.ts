@@ -21,7 +21,17 @@ function described(value: unknown): string {
     return value.length > shownCharacters ? `a string of ${value.length} characters` : JSON.stringify(value);
   }
   if (Array.isArray(value)) return `an array of ${value.length}`;
-  return typeof value === 'function' ? 'a function' : `an ${typeof value}`;
+  if (typeof value === 'function') return 'a function';
+  return typeof value === 'object' && kindOf(value) !== 'Object'
+    ? `an object of type ${kindOf(value)}`
+    : `an ${typeof value}`;
+}
+
+const kindOf = (value: unknown) => Object.prototype.toString.call(value).slice('[object '.length, -1);
+
+/** A date, a map or a promise has no members of its own, and would pass for options that leave everything out. */
+export function isRecord(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && kindOf(value) === 'Object';
 }
 
 export const text: Shape = (value, at) => {
@@ -102,7 +112,7 @@ export function either(isFirst: (value: unknown) => boolean, first: Shape, secon
 export function closed<T>(members: { readonly [Name in keyof Required<T>]: Shape }): Shape {
   const names = Object.keys(members);
   return (value, at) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) refuseShape(at, 'an object', value);
+    if (!isRecord(value)) refuseShape(at, 'an object', value);
     const given = value as Record<string, unknown>;
     const unknown = Reflect.ownKeys(given).find((name) => typeof name === 'symbol' || !names.includes(name));
     if (unknown !== undefined) {

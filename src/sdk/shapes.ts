@@ -7,6 +7,7 @@ import {
   either,
   flag,
   integer,
+  isRecord,
   list,
   milliseconds,
   oneOf,
@@ -116,7 +117,7 @@ export const calledToolOptions = closed<Omit<RunOptions, 'input'>>({ ...execMemb
 
 /** An object of JSON; what it has to hold is the tool's schema's to say. */
 export const toolInput: Shape = (value, at) => {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) refuseShape(at, 'an object', value);
+  if (!isRecord(value)) refuseShape(at, 'an object', value);
 };
 
 const fileMembers = { signal: optional(abortSignal) };

@@ -78,7 +78,8 @@ export const allowedDifference: Readonly<Record<string, (asked: Asked, got: stri
   'an unseen way': ({ access, what, allowed }, got, { place, options }) =>
     access !== 'connect' &&
     allowed &&
-    ['ENOENT', 'EACCES'].includes(got) &&
+    // The kernel makes no file by a name that ends as a directory's does, and says so before it looks what is there.
+    ['ENOENT', 'EACCES', ...(what.endsWith('/') ? ['EISDIR'] : [])].includes(got) &&
     wayOf(what, place.project).some(
       (at) =>
         !contains(place.project, at) &&
