@@ -239,10 +239,27 @@ describe('tree copy', () => {
     mkdirSync(at('back'));
     chownSync(at('back'), 7, 8);
     write('c/unshifted');
-    const plan: Step[] = [...paths, 'unshifted'].map((path) => ({ action: 'put', path }));
+    for (const [name, uid, gid] of [
+      ['half-uid', shift + 5, 6],
+      ['half-gid', 5, shift + 6],
+    ] as const) {
+      write(`c/${name}`);
+      chownSync(at('c', name), uid, gid);
+    }
+    const unshifted = ['unshifted', 'half-uid', 'half-gid'];
+    const plan: Step[] = [...paths, ...unshifted].map((path) => ({ action: 'put', path }));
     await tree.apply({ uppers: [at('c')], root: at('back'), plan, shift });
     assert.deepEqual([statSync(at('back/d/f')).uid, statSync(at('back/d/f')).gid], [1000, 1001]);
-    assert.deepEqual([statSync(at('back/unshifted')).uid, statSync(at('back/unshifted')).gid], [7, 8]);
+    for (const name of unshifted) {
+      const { uid, gid } = statSync(at('back', name));
+      assert.deepEqual([uid, gid], [7, 8], `${name}: one id that no jail gives makes both the directory’s`);
+    }
+    // Its owner could not write there: root can, as root.
+    chmodSync(at('back'), 0o555);
+    write('c/closed');
+    chownSync(at('c/closed'), shift + 7, shift + 8);
+    await tree.apply({ uppers: [at('c')], root: at('back'), plan: [{ action: 'put', path: 'closed' }], shift });
+    assert.equal(statSync(at('back/closed')).uid, 7);
   });
 });
 
