@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
- * `npm run mutants [-- WORD...]`: would the tests notice? Each row of table.mjs and chosen.mjs in scripts/mutants is a small fault, planted alone in a
- * scratch copy of this checkout, built, and tried against the tests that should shout. Words choose rows by file or reason.
+ * `npm run mutants [-- WORD...]`: would the tests notice? Each row of table.mjs and chosen.mjs in scripts/mutants is a small fault,
+ * planted alone in a scratch copy of this checkout, built, and tried against the tests that should shout. Words choose rows by file or
+ * reason.
  *
  * `npm run mutants -- --pure [ROOM...]` changes the pure rooms by StrykerJS instead (scripts/mutants/pure.mjs); `--sample PERCENT` a
  * part of each, `--jobs N` so many changes at one time.

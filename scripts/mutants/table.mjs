@@ -127,8 +127,8 @@ export const table = [
   },
   {
     file: 'native/tree/put.c',
-    from: 'keep_access_list(place, to) ? 0777 : 0707);',
-    to: 'keep_access_list(place, to) ? 0777 : 0777);',
+    from: '(listed ? 0777 : 0707);',
+    to: '(listed ? 0777 : 0777);',
     why: 'a file that loses its list of rights would give the group the most that the list gave to anybody',
     tests: ['attacks/access-lists'],
   },
@@ -185,8 +185,8 @@ export const table = [
   },
   {
     file: 'src/tool/operator-tool.ts',
-    from: 'else if (bytes > toolOutputBytes) flooded.abort();',
-    to: 'else if (bytes < 0) flooded.abort();',
+    from: 'if (bytes > toolOutputBytes) flooded.abort();',
+    to: 'if (bytes < 0) flooded.abort();',
     why: 'what a tool says would be held without a limit',
     tests: ['tool/answer-call'],
   },
