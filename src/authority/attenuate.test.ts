@@ -55,6 +55,22 @@ const mounts = (text: string) => ({
   mounts: parseMounts(text, 'request'),
 });
 
+describe('mounts that a child’s policy names', () => {
+  const asking = { policy: parsePolicy('allow reviewer_t mount:src read\n', 'child') };
+  const under = (text: string) => {
+    const holder = makeAuthority({ ...parent, policy: parsePolicy(`allow coder_t network:default connect\n${text}`, 'parent') });
+    const result = attenuate(holder, { ...plain, ...asking }, { now: 0 });
+    return result.kind === 'granted' ? [] : result.excesses.map(({ excess }) => excess.kind);
+  };
+
+  it('are its parent’s to give where that names none, or names the same', () => {
+    assert.deepEqual(under(''), []);
+    assert.deepEqual(under('allow coder_t mount:src read\n'), []);
+    assert.deepEqual(under('allow coder_t mount:other read\n'), ['permission']);
+    assert.deepEqual(under('allow other_t mount:other read\n'), [], 'of another subject');
+  });
+});
+
 describe('a child', () => {
   it('has what its parent has where it asks for nothing else', () => {
     const child = granted({});

@@ -38,6 +38,54 @@ describe('what a tool needs', () => {
     assert.deepEqual(parseCapabilities('', 'cap'), []);
   });
 
+  it('is said once where only one can hold; of several kinds each may be said', () => {
+    const read = (...lines: readonly string[]) => parseCapabilities(lines.join('\n'), 'cap').length;
+    assert.equal(read('tool a', 'tool a', 'fork rw', 'quota memory 5', 'quota pids 5', 'model a/b', 'model a/b'), 7);
+    for (const twice of [
+      ['fork ro', 'fork rw'],
+      ['quota memory 5', 'tool a', 'quota memory 6'],
+    ]) {
+      assert.throws(() => read(...twice), { code: 'EINVAL' });
+    }
+  });
+
+  it('has hosts in any form, and schemes that are words', () => {
+    const read = (line: string) => parseCapabilities(line, 'cap')[0];
+    assert.deepEqual(read('net.connect [::1]'), { kind: 'net.connect', host: '[::1]:443', isPrivate: false });
+    assert.deepEqual(read('secret T a.example X-Key'), {
+      kind: 'secret',
+      name: 'T',
+      host: 'a.example',
+      port: 443,
+      header: 'X-Key',
+      scheme: undefined,
+    });
+    for (const line of [
+      'secret T a.example X-Key 1x',
+      'secret T a.example X-Key Bearer more',
+      'secret T a.example',
+      'net.connect a.example public',
+      'net.connect a.example private more',
+      'net.connect',
+      'tool',
+      'tool a b',
+      'model',
+      'model a/b c',
+      'fork',
+      'fork rx',
+      'fork ro rw',
+      'quota memory',
+      'quota memory 01',
+      'quota other 5',
+      'fs.read',
+      'fs.read a',
+      'fs.write /a /b',
+      'toString x',
+    ]) {
+      assert.throws(() => read(line), { code: 'EINVAL' }, line);
+    }
+  });
+
   it('is refused with its place where a word of it is not known or not right', () => {
     const wrong: readonly (readonly [string, RegExp])[] = [
       ['network', /cap:1:1: expected one of fs\.read, /],

@@ -5,7 +5,7 @@
 import type { Authority } from './authority.js';
 import { isPublicHost, type Network } from './network.js';
 import { lifetimeFault } from './quota.js';
-import { allowed, type Reason, type Verdict } from './refusal.js';
+import { allowed, type Reason, refusedFor, type Verdict } from './refusal.js';
 
 export interface HostPort {
   /** In canonical form. */
@@ -28,9 +28,7 @@ export function hostRefusal(network: Network, { host, port }: HostPort): Reason 
 
 export function decideHost(authority: Authority, target: HostPort, now: number, used: number): Verdict {
   const fault = lifetimeFault(authority.lifetime, now, used);
-  if (fault !== undefined) {
-    return Object.freeze({ allowed: false, step: 'credential', code: 'EACCES', reason: { kind: fault } });
-  }
+  if (fault !== undefined) return refusedFor('EACCES', { kind: fault });
   const reason = hostRefusal(authority.network, target);
-  return reason === undefined ? allowed : Object.freeze({ allowed: false, step: 'visibility', code: 'EACCES', reason });
+  return reason === undefined ? allowed : refusedFor('EACCES', reason);
 }

@@ -5,7 +5,7 @@
  */
 import type { Authority } from './authority.js';
 import { lifetimeFault } from './quota.js';
-import { allowed, type Verdict } from './refusal.js';
+import { allowed, refusedFor, type Verdict } from './refusal.js';
 
 export interface PathRequest {
   readonly authority: Authority;
@@ -17,17 +17,11 @@ export interface PathRequest {
 
 export function decidePath({ authority, path, access, now, used }: PathRequest): Verdict {
   const fault = lifetimeFault(authority.lifetime, now, used);
-  if (fault !== undefined) {
-    return Object.freeze({ allowed: false, step: 'credential', code: 'EACCES', reason: { kind: fault } });
-  }
+  if (fault !== undefined) return refusedFor('EACCES', { kind: fault });
   const located = authority.view.locate(path);
-  if (located === undefined) {
-    const reason = { kind: 'outside the view', path, access } as const;
-    return Object.freeze({ allowed: false, step: 'visibility', code: 'ENOENT', reason });
-  }
+  if (located === undefined) return refusedFor('ENOENT', { kind: 'outside the view', path, access });
   if (access === 'write' && located.entry.access === 'read') {
-    const reason = { kind: 'read-only', path, entry: located.entry.target } as const;
-    return Object.freeze({ allowed: false, step: 'visibility', code: 'EROFS', reason });
+    return refusedFor('EROFS', { kind: 'read-only', path, entry: located.entry.target });
   }
   return allowed;
 }

@@ -47,6 +47,37 @@ function refusal(change: Partial<DecisionRequest>) {
   return verdict;
 }
 
+describe('what a permission needs of the mode', () => {
+  const permissions = parsePolicy(
+    'allow coder_t session:x read\nallow coder_t session:x write\nallow coder_t session:x resume\n',
+    'policy',
+  );
+  it('is said in the refusal', () => {
+    for (const [permission, mode, needed] of [
+      ['read', 0o300, 'read'],
+      ['write', 0o500, 'write'],
+      ['resume', 0o500, 'read and write'],
+      ['resume', 0o600, undefined],
+    ] as const) {
+      const verdict = decide({
+        ...good,
+        authority: authority({ policy: permissions }),
+        class: 'session',
+        name: 'x',
+        permission,
+        object: { exists: true, visible: true, file: { uid: 1000, gid: 0, mode } },
+      });
+      const reason = verdict.allowed ? undefined : verdict.reason;
+      assert.equal(
+        reason?.kind === 'mode bit' ? reason.needed : undefined,
+        needed,
+        `${permission} ${mode.toString(8)}`,
+      );
+      if (!verdict.allowed) assert.deepEqual([verdict.step, verdict.code], ['mode bit', 'EACCES']);
+    }
+  });
+});
+
 describe('a decision', () => {
   it('allows what every step allows', () => {
     assert.deepEqual(decide(good), { allowed: true });

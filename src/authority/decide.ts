@@ -84,7 +84,7 @@ const neededBits: readonly number[] = Array.from({ length: 32 }, (_, place) => {
     ? read | write | execute
     : (modeBits.get(permissions[0]) ?? read | write | execute);
 });
-const bitNames = ['nothing', 'execute', 'write', 'write and execute', 'read', 'read and execute', 'read and write'];
+const bitNames = ['', 'execute', 'write', 'write and execute', 'read', 'read and execute', 'read and write'];
 
 function grantOf({ class: objectClass, name, permission }: DecisionRequest): Grant {
   return { class: objectClass, name, permission };

@@ -80,7 +80,18 @@ describe('lineage, life and isolation', () => {
   });
 
   it('refuse anything else, and say what was expected', () => {
-    for (const text of ['coder', 'session:x', 'agent:coder run:1', 'agent:../x', 'agent:a  session:b', 'agent:a\n\n']) {
+    for (const text of [
+      'coder',
+      'session:x',
+      'agent:coder run:1',
+      'agent:../x',
+      'agent:a  session:b',
+      'agent:a\n\n',
+      'agent:a session:b run:c run:d',
+      'xxxxx:a',
+      'agent:a sessions:b',
+      'agent:a session:',
+    ]) {
       assert.throws(() => parseLineage(text), refused, text);
     }
     assert.throws(

@@ -61,3 +61,22 @@ two
     assert.deepEqual(['true', 'yes', '1', 'false', 'Off', '0'].map(signs), [true, true, true, false, false, false]);
   });
 });
+
+describe('settings that ask for a signing key', () => {
+  it('are these, on, and no others', () => {
+    const set = (line: string) => {
+      const [section = '', key = '', value = ''] = line.split(' ');
+      const [setting] = parseGitSettings(`[${section}]\n${key} = ${value}`) ?? [];
+      assert.ok(setting !== undefined, line);
+      return isSigning(setting);
+    };
+    for (const line of ['commit gpgsign true', 'push gpgSign yes', 'tag forceSignAnnotated 1', 'Tag GPGSign on']) {
+      assert.ok(set(line), line);
+    }
+    for (const line of ['commit gpgsign false', 'push gpgsign no', 'tag gpgsign off', 'tag gpgsign 0']) {
+      assert.ok(!set(line), line);
+    }
+    for (const line of ['xcommit gpgsign true', 'commit gpgsignx true', 'gpg program true'])
+      assert.ok(!set(line), line);
+  });
+});

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrnoError } from '../base/errno.js';
+import { policyRules } from '../base/limits/objects.js';
 import { allows, makePolicy, parsePolicy, printPolicy } from './policy.js';
 
 function refusal(text: string): ErrnoError {
@@ -109,5 +110,22 @@ describe('a policy made by a program', () => {
     assert.throws(() => makePolicy('made', [{ ...rule, name: 'x\nallow a_t tool:y execute' }]), { code: 'EINVAL' });
     assert.throws(() => makePolicy('made', [{ ...rule, subject: 'a b' }]), { code: 'EINVAL' });
     assert.throws(() => makePolicy('made', [{ ...rule, permission: 'read' }]), { code: 'EINVAL' });
+  });
+});
+
+describe('a policy that a program makes', () => {
+  it('has as many rules as a file, and no more', () => {
+    const rules = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({
+        subject: 'a_t',
+        class: 'tool' as const,
+        name: `t${index}`,
+        permission: 'execute' as const,
+      }));
+    assert.equal(makePolicy('made', rules(policyRules)).rules.length, policyRules);
+    assert.throws(() => makePolicy('made', rules(policyRules + 1)), { code: 'EINVAL' });
+    const text = (count: number) => printPolicy(makePolicy('made', rules(count)));
+    assert.equal(parsePolicy(text(policyRules), 'file').rules.length, policyRules);
+    assert.throws(() => parsePolicy(`${text(policyRules)}allow b_t tool:x execute\n`, 'file'), { code: 'EINVAL' });
   });
 });

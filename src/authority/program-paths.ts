@@ -8,7 +8,7 @@ import { contains } from './absolute-path.js';
 import { systemDirectories } from './system-profile.js';
 
 /** Version managers: their programs are small scripts that need the manager's whole tree, which holds no secret. */
-const versionManagers = [
+export const versionManagers = [
   '.asdf',
   '.bun',
   '.deno',
@@ -34,19 +34,28 @@ const versionManagers = [
  * Beside `PREFIX/bin`, what an installed program reads. `pyvenv.cfg` makes PREFIX a virtual environment: without it its Python is silently the
  * system's; `pip.conf` beside it may hold a token. `share` of `~/.local` is left out: keyrings live there.
  */
-const prefixParts = ['conda-meta', 'include', 'lib', 'lib64', 'libexec', 'pyvenv.cfg'];
+export const prefixParts = ['conda-meta', 'include', 'lib', 'lib64', 'libexec', 'pyvenv.cfg'];
 
 /** What a Java runtime reads besides. Only where it is one: another program's `conf` may hold passwords. */
-const javaParts = ['conf', 'jmods', 'release'];
+export const javaParts = ['conf', 'jmods', 'release'];
 
 /** Where tools keep tokens and keys, below a home: parts of them may be shown, never the whole. */
-const secretKeepers = ['.aws', '.config', '.docker', '.gnupg', '.kube', '.local/share', '.ssh'];
+export const secretKeepers = ['.aws', '.config', '.docker', '.gnupg', '.kube', '.local/share', '.ssh'];
 
 /** No program is installed here: a link of PATH that leads into one of these shows nothing. */
-const keptSecret = ['.aws', '.config', '.docker', '.gnupg', '.kube', '.local/share/keyrings', '.mozilla', '.ssh'];
+export const keptSecret = [
+  '.aws',
+  '.config',
+  '.docker',
+  '.gnupg',
+  '.kube',
+  '.local/share/keyrings',
+  '.mozilla',
+  '.ssh',
+];
 
 /** What a jail makes for itself: the host's own must not cover it. */
-const madePlaces = ['/dev', '/etc', '/proc', '/run', '/sys', '/tmp', '/var'];
+export const madePlaces = ['/dev', '/etc', '/proc', '/run', '/sys', '/tmp', '/var'];
 
 export interface ProgramPaths {
   /** PATH for the jail: the absolute entries, in order, without repeats. */

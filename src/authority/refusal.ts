@@ -85,6 +85,11 @@ export interface AuthorityRefusal {
   readonly reason: Reason;
 }
 
+/** With the step that such a reason belongs to. */
+export function refusedFor(code: ErrnoCode, reason: Reason): AuthorityRefusal {
+  return Object.freeze({ allowed: false, step: stepOf(reason), code, reason });
+}
+
 export type Verdict = { readonly allowed: true } | AuthorityRefusal;
 
 export const allowed: Verdict = Object.freeze({ allowed: true });

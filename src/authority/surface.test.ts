@@ -345,6 +345,35 @@ describe('resolving a surface', () => {
     );
   });
 
+  it('reads every other repository of the workspace, and no place of its own', () => {
+    const siblings = (cwd: string, pool: string | undefined = '/home/me/trees') =>
+      resolveSurface({
+        ...request,
+        workspace: {
+          root: '/home/me',
+          repositories: [
+            { path: '/home/me/app', ...(pool === undefined ? {} : { worktrees: pool }) },
+            { path: '/home/me/api' },
+          ],
+        },
+        scope: 'any',
+        repositoryRoot: undefined,
+        cwd,
+      }).surface.siblingReads;
+    for (const [cwd, expected] of [
+      ['/home/me/app', ['/home/me/api']],
+      ['/home/me/app/src', ['/home/me/api']],
+      ['/home/me/trees/one', ['/home/me/api']],
+      ['/home/me/api', ['/home/me/app']],
+      ['/home/me', []],
+      ['/home/me/apple', ['/home/me/api', '/home/me/app']],
+      ['/home/me/elsewhere', ['/home/me/api', '/home/me/app']],
+    ] as const) {
+      assert.deepEqual(siblings(cwd), expected, cwd);
+    }
+    assert.deepEqual(siblings('/home/me/trees/one', '/home/me/gone'), ['/home/me/api', '/home/me/app']);
+  });
+
   it('gives a task in the pool its own worktree, not the pool and not the repository', () => {
     const { surface: pooled } = resolveSurface({
       ...request,

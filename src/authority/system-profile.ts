@@ -11,7 +11,7 @@ export const systemDirectories = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/l
  * a mount. None holds a secret: what does (shadow, ssh keys, sudoers,
  * TLS private keys, machine-id) is not listed, and what is not listed does not exist in the jail.
  */
-const systemConfiguration: readonly (string | RegExp)[] = [
+export const systemConfiguration: readonly (string | RegExp)[] = [
   'alternatives',
   'chromium.d/default-flags',
   'chromium.d/dev-shm',
