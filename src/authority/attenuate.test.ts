@@ -58,7 +58,10 @@ const mounts = (text: string) => ({
 describe('mounts that a child’s policy names', () => {
   const asking = { policy: parsePolicy('allow reviewer_t mount:src read\n', 'child') };
   const under = (text: string) => {
-    const holder = makeAuthority({ ...parent, policy: parsePolicy(`allow coder_t network:default connect\n${text}`, 'parent') });
+    const holder = makeAuthority({
+      ...parent,
+      policy: parsePolicy(`allow coder_t network:default connect\n${text}`, 'parent'),
+    });
     const result = attenuate(holder, { ...plain, ...asking }, { now: 0 });
     return result.kind === 'granted' ? [] : result.excesses.map(({ excess }) => excess.kind);
   };
