@@ -37,6 +37,38 @@ describe('secrets in what is recorded', () => {
     for (const argv of corpus.shown) assert.deepEqual(redactArgv(argv), argv);
   });
 
+  it('are hidden behind each word that says so, and not behind others', () => {
+    const [long, short] = ['abcdefgh', 'abcdefg'];
+    for (const [text, shown] of [
+      ...['bearer', 'Basic', 'DIGEST', 'token'].map((word) => [`${word}  ${long}`, `${word} ${hidden}`]),
+      ...['bearer', 'basic'].map((word) => [`${word} ${short}`, `${word} ${short}`]),
+      [`unbearer ${long}`, `unbearer ${long}`],
+      ...['Authorization', 'proxy-authorization', 'x-api-key', 'X-Token', 'x-a-secret', 'Set-Cookie', 'cookie'].flatMap(
+        (name) => [
+          [`${name}: v w`, `${name}: ${hidden}`],
+          [`${name} :v`, `${name} :${hidden}`],
+          [`a ${name}:v\r\nNext: w`, `a ${name}:${hidden}\r\nNext: w`],
+          [`'${name}: v' w`, `'${name}: ${hidden}' w`],
+        ],
+      ),
+      ['myauthorization: v', 'myauthorization: v'],
+      ['x-request-id: v', 'x-request-id: v'],
+      ['https://:pw@host/', `https://:${hidden}@host/`],
+      ['https://me:pw@host/', `https://me:${hidden}@host/`],
+      [`https://${'t'.repeat(19)}@host/`, `https://${'t'.repeat(19)}@host/`],
+      [`https://${'t'.repeat(20)}@host/`, `https://${hidden}@host/`],
+      ['https://host/@token', 'https://host/@token'],
+    ] as const) {
+      assert.equal(redactText(text ?? ''), shown, text);
+    }
+    for (const option of ['-u', '--user', '--proxy-user', '-U']) {
+      assert.deepEqual(redactArgv([option, 'me:pw']), [option, `me:${hidden}`]);
+      for (const other of [`x${option}`, `${option}s`])
+        assert.deepEqual(redactArgv([other, 'me:pw']), [other, 'me:pw']);
+      for (const word of ['me', 'me:', ':pw']) assert.deepEqual(redactArgv([option, word]), [option, word]);
+    }
+  });
+
   it('are hidden in a long list, too, wherever the option before one stands', () => {
     for (const at of [0, 198, 199, 200, 399, 598]) {
       const argv = Array.from({ length: 600 }, (_, index) => `word-${index}`);

@@ -90,8 +90,8 @@ export function redactText(text: string): string {
   if (!secretHint.test(shown)) return shown;
   shown = shown.replace(header, (_whole, name: string, colon: string) => `${name}${colon}${hidden}`);
   shown = shown.replace(scheme, (_whole, word: string) => `${word} ${hidden}`);
-  return shown.replace(namedValue, (whole, quote: string, name: string, sign: string, value: string) =>
-    isSecretName(name) && value !== hidden ? `${quote}${name}${quote}${sign}${hidden}` : whole,
+  return shown.replace(namedValue, (whole, quote: string, name: string, sign: string) =>
+    isSecretName(name) ? `${quote}${name}${quote}${sign}${hidden}` : whole,
   );
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import {
   approvalKeptMilliseconds,
@@ -106,7 +106,10 @@ describe('an approval', () => {
 });
 
 describe('the store of approvals', () => {
-  const root = mkdtempSync(join(tmpdir(), 'ctx-approvals-'));
+  let root = '';
+  before(() => {
+    root = mkdtempSync(join(tmpdir(), 'ctx-approvals-'));
+  });
   after(() => rmSync(root, { recursive: true }));
   const fresh = () => new ApprovalStore(mkdtempSync(join(root, 'store-')), lockLibrary);
 
