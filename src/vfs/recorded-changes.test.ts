@@ -9,6 +9,8 @@ const both = { read: true, write: true };
 const lines = (log: { readonly changes: readonly { kind: string; path: string }[] }) =>
   log.changes.map(({ kind, path }) => `${kind} ${path}`);
 
+const byPath = (one: string, other: string) => ((one.split(' ')[1] ?? '') < (other.split(' ')[1] ?? '') ? -1 : 1);
+
 async function make(fs: FileSystem, directory: number, name: string): Promise<number> {
   const { attributes, handle } = await fs.create(directory, name, creation, both);
   await fs.write(handle, 0, Buffer.from('text'));
@@ -40,6 +42,74 @@ describe('what is changed in a tree', () => {
     const log = new ChangeLog(2);
     for (const path of ['a', 'b', 'c', 'd']) log.added(path);
     assert.deepEqual([lines(log.all()), log.all().more], [['added a', 'added b'], 2]);
+  });
+
+  it('follows what is renamed: over another, in exchange, onto itself, and as a directory', async () => {
+    const world = async () => {
+      const inner = memoryFileSystem({ writable: true, root: { mode: 0o755, uid: 0, gid: 0 } });
+      for (const name of ['a', 'b']) await make(inner, inner.root, name);
+      await make(inner, (await inner.mkdir(inner.root, 'd', creation)).inode, 'in');
+      const { filesystem: fs, changes } = recordChanges(inner, 100);
+      const inode = async (...names: readonly string[]) => {
+        let at = fs.root;
+        for (const name of names) at = (await fs.lookup(at, name))?.inode ?? 0;
+        return at;
+      };
+      const write = async (...names: readonly string[]) => {
+        const handle = await fs.open(await inode(...names), both);
+        await fs.write(handle, 0, Buffer.from('x'));
+        await fs.release(handle);
+      };
+      return { fs, inode, write, said: () => lines(changes()) };
+    };
+    {
+      const { fs, said } = await world();
+      await fs.rename(fs.root, 'a', fs.root, 'b', 'replace');
+      assert.deepEqual(said(), ['deleted a', 'modified b']);
+    }
+    {
+      const { fs, said } = await world();
+      await fs.rename(fs.root, 'a', fs.root, 'n', 'keep');
+      assert.deepEqual(said(), ['deleted a', 'added n']);
+    }
+    {
+      const { fs, said } = await world();
+      await fs.rename(fs.root, 'a', fs.root, 'a', 'replace');
+      assert.deepEqual(said(), []);
+    }
+    {
+      const { fs, inode, said } = await world();
+      const [a, b] = [await inode('a'), await inode('b')];
+      await fs.rename(fs.root, 'a', fs.root, 'b', 'exchange');
+      assert.deepEqual(said(), ['modified a', 'modified b']);
+      await fs.rename(fs.root, 'd', fs.root, 'e', 'keep');
+      // By their new names, whoever knows them from before.
+      await fs.setattr(a, { mode: 0o600 });
+      await fs.rename(fs.root, 'a', fs.root, 'c', 'keep');
+      await fs.setattr(b, { mode: 0o600 });
+      assert.deepEqual(said(), ['deleted a', 'modified b', 'added c', 'deleted d', 'added e']);
+    }
+    {
+      const { fs, inode, write, said } = await world();
+      const inside = await inode('d', 'in');
+      await write('d', 'in');
+      await make(fs, await inode('d'), 'new');
+      await fs.unlink(await inode('d'), 'new');
+      await fs.rename(fs.root, 'd', fs.root, 'e', 'replace');
+      assert.deepEqual(said(), ['deleted d', 'added e', 'modified e/in']);
+      await fs.setattr(inside, { mode: 0o600 });
+      assert.deepEqual(said(), ['deleted d', 'added e', 'modified e/in']);
+      await fs.rename(fs.root, 'a', await inode('e'), 'moved', 'keep');
+      assert.deepEqual(said(), ['deleted a', 'deleted d', 'added e', 'modified e/in', 'added e/moved']);
+    }
+    {
+      // Names that begin alike are not in it; a file has nothing below it.
+      const log = new ChangeLog(100);
+      log.modified('d2/x');
+      log.modified('d/x');
+      log.moved('d', 'e', { replaces: true, isDirectory: false });
+      assert.deepEqual(lines(log.all()), ['modified d/x', 'modified d2/x', 'deleted d', 'modified e'].sort(byPath));
+    }
   });
 
   it('is seen at the engine, whatever it is done by', async () => {

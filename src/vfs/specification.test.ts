@@ -14,6 +14,7 @@ test('a tree is an engine and what it needs, relative to a directory', () => {
   assert.deepEqual(parsed('s3://trees'), { engine: 's3', bucket: 'trees', prefix: '' });
   assert.deepEqual(parsed('s3://trees//a b/c.toml/'), { engine: 's3', bucket: 'trees', prefix: 'a b/c.toml' });
   assert.deepEqual(parsed('webdav:https://h/d'), { engine: 'webdav', url: 'https://h/d' });
+  assert.deepEqual(parsed('webdav:http://h/d'), { engine: 'webdav', url: 'http://h/d' });
   assert.deepEqual(parsed('rclone:drive:a/b'), { engine: 'rclone', remote: 'drive:a/b' });
   assert.deepEqual(parsed('a/vfs.toml'), { engine: 'table', file: '/here/a/vfs.toml' });
   assert.deepEqual(parsed('host:x.toml'), { engine: 'host', path: '/here/x.toml' });
@@ -37,6 +38,15 @@ test('what is none of the forms is EINVAL', () => {
     'webdav:',
     'webdav:ftp://h/',
     'webdav:http://u:p@h/',
+    'webdav:http://u@h/',
+    'webdav:http://:p@h/',
+    'webdav:xhttp://h/',
+    'webdav:http://h/#x',
+    'webdav:http://',
+    ':x',
+    'host',
+    'chunked:@s',
+    'chunked:a/@s',
     'webdav:http://h/?q',
     'rclone:',
     'rclone:--config=x',
@@ -53,4 +63,11 @@ test('what is none of the forms is EINVAL', () => {
       text,
     );
   }
+});
+
+test('a password of a URL is in no message', () => {
+  assert.throws(
+    () => parseSpecification('webdav:http://me:hunter2@h/', '/here'),
+    (error: unknown) => error instanceof ErrnoError && error.path === 'webdav:' && !String(error).includes('hunter2'),
+  );
 });
