@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { memoryFileSystem } from '../vfs/engines/memory/memory.js';
 import type { FileSystem, Inode, OpenMode } from '../vfs/filesystem.js';
-import type { Scope } from '../vfs/tree.js';
+import type { TreeScope } from '../vfs/tree.js';
 import { Guard, scopes, type VfsGrants, type VfsRefusal } from './guard.js';
 import { guardedFileSystem } from './guarded-filesystem.js';
 
@@ -126,7 +126,7 @@ describe('an operation on a guarded tree', () => {
   });
 
   it('is refused through what is open, when its right is taken away', async () => {
-    const acts: readonly (readonly [Scope, (fs: FileSystem, handle: number) => unknown])[] = [
+    const acts: readonly (readonly [TreeScope, (fs: FileSystem, handle: number) => unknown])[] = [
       ['fs.read', (fs, handle) => fs.read(handle, 0, 4)],
       ['fs.read', (fs, handle) => fs.seek(handle, 0, 'data')],
       ['fs.write', (fs, handle) => fs.write(handle, 0, value)],

@@ -54,16 +54,19 @@ export function readFind(call: ProgramCall): Reading {
   return reading(call, classes, because.length === 0 ? 'find looks for files' : `find: ${because.join(', ')}`, parts);
 }
 
+/** Behind letters that take no value, and with the command's name at once: `-Hxrm`, `--exec=rm`. */
+const fdRuns = /^(?:-[0-9FHILagilpqsu]*[xX]|--exec(?:-batch)?(?:=|$))(.*)$/s;
+
 /** `fd -x COMMAND`: everything after the option. */
 export function readFd(call: ProgramCall): Reading {
-  const at = call.words.findIndex((word) => /^(?:-x|-X|--exec|--exec-batch)$/.test(knownValue(word) ?? ''));
-  if (at < 0) {
+  const at = call.words.findIndex((word) => fdRuns.test(knownValue(word) ?? ''));
+  if (at === -1) {
     const unsure = call.words.some((word) => knownValue(word) === undefined && word.start === '');
     return reading(call, unsure ? classesOf('d') : readOnly, 'fd looks for files', []);
   }
-  return reading(call, readOnly, 'fd runs a command for what it finds', [
-    commandFor(call, call.words.slice(at + 1), '{}'),
-  ]);
+  const name = fdRuns.exec(knownValue(call.words[at]) ?? '')?.[1] ?? '';
+  const command = [...(name === '' ? [] : [plainWord(name)]), ...call.words.slice(at + 1)];
+  return reading(call, readOnly, 'fd runs a command for what it finds', [commandFor(call, command, '{}')]);
 }
 
 const xargs: Program = {
@@ -75,7 +78,7 @@ const xargs: Program = {
 /** What it reads becomes words of the command, at its end or in the place of `-I`. */
 export function readXargs(call: ProgramCall): Reading {
   const { options, operands, unsure } = optionsOf(xargs, call.words, true);
-  const replacing = options.find(({ name }) => name === '-I' || name === '-i' || name === '--replace' || name === '-J');
+  const replacing = options.find(({ name }) => name === '-I' || name === '-i' || name === '--replace');
   if (operands.length === 0) {
     return unsure
       ? unreadable(call.text, 'the command is computed')

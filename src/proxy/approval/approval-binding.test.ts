@@ -82,5 +82,20 @@ describe('what an approval holds for', () => {
       if (unshown.includes(what) || request.verb !== undefined) continue; // shown as what it is, above these lines
       assert.equal((await shown(request)).length, 1, what);
     }
+    const values: Readonly<Record<string, RegExp>> = {
+      'a variable': /A=b/,
+      'a secret': /example\.org.*authorization/i,
+      input: /3 bytes.*one/,
+      'an input that is not known': /not known.*once/,
+      'a fork': /^fork: other$/,
+      'read-only': /^read-only/,
+      'no Landlock': /landlock/,
+      'a cache': /^cache: fork$/,
+      'a home': /^home: work$/,
+      'a tree': /memory:.*\/mnt/,
+    };
+    for (const [what, value] of Object.entries(values)) {
+      assert.match((await shown(others[what] ?? plain))[0] ?? '', value, what);
+    }
   });
 });

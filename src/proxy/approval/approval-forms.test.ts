@@ -156,9 +156,15 @@ describe('a rule on a command', () => {
       ['rm x y', 'rm x'],
       ['rm x', 'ls x'],
       ['rm rm', 'rm x'],
+      ['rm --ab', 'rm --ba'],
+      ['rm -ab=1', 'rm -ba=1'],
     ] as const) {
       assert.ok(!denies(rule, text), `${rule}: ${text}`);
     }
+  });
+
+  it('that denies a path is not about a word that is empty', () => {
+    for (const path of ['.', '/']) assert.ok(!denies(`rm ${path}`, '', { words: ['rm', ''] }), path);
   });
 
   it('that denies a subcommand is about the first operand', () => {

@@ -87,7 +87,7 @@ export function matchText(match: RuleMatch): string {
 /** `-rf` is `-r` and `-f`. */
 function optionsOf(words: readonly string[]): readonly string[] {
   return words
-    .filter((word) => word.startsWith('-') && word !== '-')
+    .filter((word) => word.startsWith('-'))
     .flatMap((word) => (/^-[A-Za-z]{2,}$/.test(word) ? [...word.slice(1)].map((letter) => `-${letter}`) : [word]));
 }
 
@@ -108,7 +108,7 @@ export function ruleWords({ words, argv = words }: Pick<Reading, 'words' | 'argv
 /** One spelling of a path: `//data/.` is `/data`. Whatever else a word may be, it stays what it is. */
 function normalised(word: string): string {
   if (!word.includes('/')) return word;
-  const plain = posix.normalize(word.replace(/^\/+/, '/'));
+  const plain = posix.normalize(word);
   return plain.length > 1 && plain.endsWith('/') ? plain.slice(0, -1) : plain;
 }
 

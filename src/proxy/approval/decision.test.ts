@@ -119,6 +119,12 @@ describe('a rule', () => {
       'require_approval',
     );
     assert.equal(
+      await action('make', { rules: [rule('require_approval', 'make'), rule('allow', 'make')] }),
+      'require_approval',
+    );
+    // Of two commands that are equally dangerous the first is named.
+    assert.deepEqual((await decided('curl x; curl y', { agents: ['coder'] })).words, ['curl', 'x']);
+    assert.equal(
       await action('rm a', { rules: [rule('deny', { class: 'destructive' }), rule('allow', 'rm a')] }),
       'allow',
     );
