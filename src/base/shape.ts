@@ -2,7 +2,7 @@
  * Shapes of values that come from outside: options of a program that uses us, requests of a client, files of ours that were read
  * back. A shape is closed: a member that it does not name is refused, since a misspelt `readonly` would be a grant. Pure.
  */
-import { ErrnoError } from './errno.js';
+import { ErrnoError, hasCode } from './errno.js';
 
 /** Throws EINVAL where the value is not of this shape; `at` names it in the message. */
 export type Shape = (value: unknown, at: string) => void;
@@ -120,5 +120,25 @@ export function closed<T>(members: { readonly [Name in keyof Required<T>]: Shape
       throw new ErrnoError('EINVAL', { operation: at, reason, remedy: `valid members: ${names.join(', ')}` });
     }
     for (const [name, shape] of Object.entries(members) as [string, Shape][]) shape(given[name], `${at}.${name}`);
+  };
+}
+
+/** A file of ours as it was read back: undefined where it is damaged, and not of this shape. */
+export function ofShape<T>(value: unknown, shape: Shape): T | undefined {
+  try {
+    shape(value, 'file');
+    return value as T;
+  } catch (error) {
+    if (hasCode(error, 'EINVAL')) return undefined;
+    throw error;
+  }
+}
+
+/** An object with at least these members: others are another version's. */
+export function having(members: Readonly<Record<string, Shape>>): Shape {
+  return (value, at) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) refuseShape(at, 'an object', value);
+    for (const [name, shape] of Object.entries(members))
+      shape((value as Record<string, unknown>)[name], `${at}.${name}`);
   };
 }

@@ -22,6 +22,7 @@ import {
 import { join } from 'node:path';
 import { writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import { having, ofShape, word } from '../../base/shape.js';
 import { type ObjectRoots, type Tier, tierDirectory, tiers } from '../layout.js';
 import type { ServerConfig } from './server-config.js';
 import { indexBytesOf, indexHeadBytes, type ListIndex, parseIndex } from './tool-list.js';
@@ -103,10 +104,13 @@ function textIn(directory: string, file: string): string {
 
 export function readSource(directory: string): SourceFile & { readonly cap: string } {
   const text = textIn(directory, 'server.json');
-  let value: SourceFile & { readonly version?: unknown };
+  let value: (SourceFile & { readonly version: unknown }) | undefined;
   try {
-    value = JSON.parse(text) as typeof value;
+    value = ofShape(JSON.parse(text), having({ server: having({}), from: word }));
   } catch {
+    value = undefined;
+  }
+  if (value === undefined) {
     throw new ErrnoError('EIO', { operation: 'read a tool source', path: directory, reason: 'server.json is damaged' });
   }
   if (value.version !== 1) {

@@ -14,6 +14,7 @@ import { identityOf } from '../../base/directory-identity.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { projectFileBytes } from '../../base/limits/objects.js';
 import { sha256 } from '../../base/sha256.js';
+import { having, integer, ofShape, word } from '../../base/shape.js';
 import { readSmallFile } from '../../base/small-file.js';
 import { storePaths, vaultId } from '../../vault/store/layout.js';
 import type { Host } from '../host.js';
@@ -73,7 +74,8 @@ export function readProject(origin: string): ProjectText | undefined {
 }
 
 function readConfirmed(host: TrustHost, origin: string): Confirmed | undefined {
-  const found = readWholeJson(recordOf(host, origin)) as Confirmed | null | undefined;
+  const shape = having({ format: integer(0), origin: word, identity: word, digest: word, defaults: having({}) });
+  const found = ofShape<Confirmed>(readWholeJson(recordOf(host, origin)), shape);
   return found?.format === format && found.origin === origin ? found : undefined;
 }
 

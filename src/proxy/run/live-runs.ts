@@ -18,6 +18,7 @@ import {
 import { join } from 'node:path';
 import { hasCode } from '../../base/errno.js';
 import { type FileLock, loadFileLock } from '../../base/file-lock.js';
+import { either, having, ofShape, word } from '../../base/shape.js';
 import { storePaths } from '../../vault/store/layout.js';
 import type { Host } from '../host.js';
 import type { LastRun, RunNote } from '../report/last-run.js';
@@ -68,10 +69,25 @@ export function liveNote(host: Whose): RunNote {
   };
 }
 
+const runShape = having({
+  run: word,
+  agent: either(
+    (value) => value === null,
+    () => undefined,
+    word,
+  ),
+});
+
 /** Undefined where it was killed before it had said its name: nothing had begun. */
 function runIn(path: string): LastRun | undefined {
   const text = readFileSync(path, 'utf8');
-  return text.endsWith('\n') ? (JSON.parse(text) as LastRun) : undefined;
+  if (!text.endsWith('\n')) return undefined;
+  try {
+    return ofShape<LastRun>(JSON.parse(text), runShape);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined; // damaged by a power cut
+    throw error;
+  }
 }
 
 /** Leaves one alone whose owner lives. */

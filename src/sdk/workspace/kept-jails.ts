@@ -5,8 +5,9 @@
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
-import { readJsonFile } from '../../base/atomic-file.js';
+import { readWholeJson } from '../../base/atomic-file.js';
 import { ErrnoError, hasCode } from '../../base/errno.js';
+import { having, integer, ofShape, word } from '../../base/shape.js';
 import {
   isLive,
   type KeepingRequest,
@@ -38,6 +39,8 @@ function entriesOf(path: string): readonly string[] {
     throw error;
   }
 }
+
+const factsShape = having({ pid: integer(1), origin: word, fork: word, started: word });
 
 export class KeptJails {
   readonly #host: Host;
@@ -75,7 +78,7 @@ export class KeptJails {
     for (const key of entriesOf(keptJails)) {
       for (const name of entriesOf(join(keptJails, key)).filter((each) => each.endsWith('.json'))) {
         const place = placeIn(join(keptJails, key), name.slice(0, -'.json'.length));
-        const known = readJsonFile(place.facts) as KeptJailFacts | undefined;
+        const known = ofShape<KeptJailFacts>(readWholeJson(place.facts), factsShape);
         if (known !== undefined && (await isLive(place))) found.push(known);
       }
     }
