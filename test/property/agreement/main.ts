@@ -90,7 +90,10 @@ export const allowedDifference: Readonly<Record<string, (asked: Asked, got: stri
     access === 'read' &&
     !allowed &&
     got === 'allowed' &&
-    [place.project, home, ...(options.reads ?? []), ...(options.writes ?? [])].some((each) => contains(path, each)),
+    // Every jail has an empty /run.
+    ['/run', place.project, home, ...(options.reads ?? []), ...(options.writes ?? [])].some((each) =>
+      contains(path, each),
+    ),
   // By its name, too: a link of the host's that the jail does not have leads nowhere there.
   'a private place': ({ access, path, what, allowed }, got) =>
     access !== 'connect' &&
