@@ -174,7 +174,9 @@ async function askHook(
       ? ({ tool: 'fetch', url: `http://${what}/` } as const)
       : ({ tool: access, paths: [what] } as const);
   const { decision, reason } = await judge(call, task);
-  if (access !== 'connect') assert.equal(decision === 'allow', hook, `${access} ${what}: the hook says ${reason}`);
+  // Where the fork's links lead in a circle, why says that and nothing of the hook.
+  if (access !== 'connect' && code !== 'ELOOP')
+    assert.equal(decision === 'allow', hook, `${access} ${what}: the hook says ${reason}`);
   // The hook reads the person's own directory; a link or a directory that only the fork has leads elsewhere.
   if (decision === 'allow' && !allowed && code === 'EACCES' && access === 'connect') {
     assert.match(what, /127\.|::1|localhost/i, `the hook allows ${what}, why does not`);
