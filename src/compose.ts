@@ -26,8 +26,10 @@ import {
 } from './vault/store/store-place.js';
 import { Tree } from './vault/tree/tree.js';
 
-/** `alone`: for a process that runs one command and ends. */
-export function composeHost(env: Host['environment'] = process.env, alone = false): Host {
+const sayOnStderr = (text: string): void => void process.stderr.write(harmlessOutput(`ctx: ${text}\n`));
+
+/** `alone`: for a process that runs one command and ends. `warn` is where a person is warned. */
+export function composeHost(env: Host['environment'] = process.env, alone = false, warn = sayOnStderr): Host {
   const { geteuid, getegid, getgroups } = process;
   if (process.platform !== 'linux' || !geteuid || !getegid || !getgroups) {
     throw new ErrnoError('ENOSYS', { operation: 'ctx', reason: 'expected Linux: the jail is made of its namespaces' });
@@ -69,6 +71,7 @@ export function composeHost(env: Host['environment'] = process.env, alone = fals
       (await import('./sdk/vfs/virtual-files.js')).askedTrees(trees, {
         directory,
         library: nativeProgram('fuse.node'),
+        environment: env,
       }),
     views: async (asked: AgentViewRequest) =>
       (await import('./tool/view-door.js')).agentView(host, asked, {
@@ -84,7 +87,7 @@ export function composeHost(env: Host['environment'] = process.env, alone = fals
       tree.release();
       recorder.close();
     },
-    warn: (text: string) => process.stderr.write(harmlessOutput(`ctx: ${text}\n`)),
+    warn,
   });
   return host;
 }

@@ -14,9 +14,9 @@ function isQuick([name = '']: readonly string[]): boolean {
 export function run(given: readonly string[], onHost?: (host: Host) => void): Promise<number> {
   return runCommandLine(
     given,
-    async () => {
+    async ({ environment = process.env, warn } = {}) => {
       const { composeHost } = await import('./compose.js');
-      const host = await onMigratedStore(() => composeHost(process.env, isQuick(given)));
+      const host = await onMigratedStore(() => composeHost(environment, isQuick(given), warn));
       onHost?.(host);
       return host;
     },

@@ -1,7 +1,7 @@
 /*
  * Who is at the other end of a unix socket, which Node does not say: isSelf(descriptor) returns 0 where it was the user
  * and the groups of this process when it connected, EPERM where it was somebody else, and another errno where the
- * kernel does not say.
+ * kernel does not say. processAt(descriptor) returns the number of the process that connected, 0 where it is not known.
  */
 #include "exports.h"
 
@@ -53,14 +53,28 @@ static int is_self(int descriptor) {
   return peer.uid == geteuid() && peer.gid == getegid() ? groups_of(descriptor) : EPERM;
 }
 
-static napi_value answer(napi_env env, napi_callback_info info) {
+static int process_at(int descriptor) {
+  struct ucred peer;
+  socklen_t size = sizeof peer;
+  return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
+}
+
+static napi_value answer(napi_env env, napi_callback_info info, int (*of)(int)) {
   size_t count = 1;
   napi_value argument = NULL, result = NULL;
   int32_t descriptor = -1;
   napi_get_cb_info(env, info, &count, &argument, NULL, NULL);
   if (count < 1 || napi_get_value_int32(env, argument, &descriptor) != 0) descriptor = -1;
-  napi_create_int32(env, is_self(descriptor), &result);
+  napi_create_int32(env, of(descriptor), &result);
   return result;
 }
 
-EXPORTS({"isSelf", answer})
+static napi_value answer_is_self(napi_env env, napi_callback_info info) {
+  return answer(env, info, is_self);
+}
+
+static napi_value answer_process_at(napi_env env, napi_callback_info info) {
+  return answer(env, info, process_at);
+}
+
+EXPORTS({"isSelf", answer_is_self}, {"processAt", answer_process_at})

@@ -2,12 +2,11 @@
 import { constants } from 'node:os';
 import { ExitCode, hasCode } from '../base/errno.js';
 import type { HookHost } from '../sdk/hook.js';
-import type { Host } from '../sdk/host.js';
 import { usage } from './help.js';
 import { ownWords, parseArguments } from './input/parse-arguments.js';
 import { processCaller } from './process-caller.js';
 import { complain, print } from './text/output.js';
-import type { Verb } from './verb.js';
+import type { HostOf, Verb } from './verb.js';
 
 /**
  * `ctx diff | head`: whoever read has gone. As if SIGPIPE had ended us, which Node does not let happen. Heard here and not at
@@ -27,7 +26,7 @@ export function asksForHelp(own: readonly string[]): boolean {
 export async function callVerb(
   verb: Verb,
   rest: readonly string[],
-  compose: () => Promise<Host>,
+  compose: HostOf,
   composeHook: () => Promise<HookHost>,
 ): Promise<number> {
   try {

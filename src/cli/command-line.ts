@@ -2,13 +2,13 @@
 import { ExitCode } from '../base/errno.js';
 import { version } from '../base/version.js';
 import type { HookHost } from '../sdk/hook.js';
-import type { Host } from '../sdk/host.js';
 import { asksForHelp, callVerb, endOnDefects } from './call-verb.js';
 import { findVerb, refuseVerb, verbsOfGroup } from './find-verb.js';
 import { groupUsage, overview, usage } from './help.js';
 import { ownWords } from './input/parse-arguments.js';
 import { processCaller } from './process-caller.js';
 import { complain, print } from './text/output.js';
+import type { HostOf } from './verb.js';
 import { verbs } from './verbs.js';
 
 /** On a verb, on all verbs of a group such as `agent`, or on everything. */
@@ -21,7 +21,7 @@ function helpOn(words: readonly string[]): string {
 
 export async function runCommandLine(
   given: readonly string[],
-  compose: () => Promise<Host>,
+  compose: HostOf,
   composeHook: () => Promise<HookHost>,
 ): Promise<number> {
   endOnDefects();

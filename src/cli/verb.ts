@@ -27,16 +27,19 @@ export interface Arguments {
   values(name: string): readonly string[];
 }
 
+/** For whom a host is made: this process, unless it is said. */
+export interface HostWish {
+  readonly environment?: Host['environment'] | undefined;
+  readonly warn?: ((text: string) => void) | undefined;
+}
+
+export type HostOf = (wish?: HostWish) => Promise<Host>;
+
 /**
  * Hosts are made when they are asked for: help needs no store. The number is the exit code. Verbs that a kept jail's process runs
  * for its clients look at `caller` for whatever else is the client's; all others have a process of their own.
  */
-export type Run = (
-  call: Arguments,
-  host: () => Promise<Host>,
-  hookHost: () => Promise<HookHost>,
-  caller: Caller,
-) => Promise<number>;
+export type Run = (call: Arguments, host: HostOf, hookHost: () => Promise<HookHost>, caller: Caller) => Promise<number>;
 
 export interface Verb {
   readonly name: string;

@@ -1,16 +1,20 @@
-/** The process that keeps a jail: it listens on its socket until it is stopped, or idle for too long. */
+/** What keeps a jail: it listens on the jail's socket until it is stopped, or idle for too long. One process may keep many. */
 import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeFileAtomic } from '../base/atomic-file.js';
+import { ErrnoError } from '../base/errno.js';
 import { terminationGraceMilliseconds } from '../base/limits/commands.js';
 import type { KeptJailPlace } from './jail-place.js';
 import type { KeptJail } from './kept-jail.js';
-import { loadPeerCheck } from './peer.js';
+import { loadPeers } from './peer.js';
 
 /** What `FORK.json` says of a live kept jail. */
 export interface KeptJailFacts {
+  /** Ends with this kept jail, and this kept jail alone with it. */
   readonly pid: number;
+  /** The process that keeps it, and maybe others. A build that kept each in a process of its own did not write it. */
+  readonly keeper?: number;
   readonly origin: string;
   readonly fork: string;
   readonly started: string;
@@ -44,6 +48,15 @@ export function isLive(place: KeptJailPlace): Promise<boolean> {
   });
 }
 
+export function livesAlready(origin: string): ErrnoError {
+  return new ErrnoError('EEXIST', {
+    operation: 'jail start',
+    path: origin,
+    reason: 'this fork has a kept jail already',
+    remedy: 'ctx jail exec uses it, ctx jail stop ends it',
+  });
+}
+
 function listen(server: Server, place: KeptJailPlace): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -64,7 +77,9 @@ export interface KeepingRequest {
   /** It ends after this long without a request. */
   readonly idleMilliseconds: number;
   /** It can be found from here on. */
-  readonly onReady: (jail: KeptJail) => void;
+  readonly onReady: (jail: KeptJail, facts: KeptJailFacts) => void;
+  /** Ends it. Without it this process keeps no other one, and ends it by the signals that end a process. */
+  readonly ending?: AbortSignal | undefined;
   /** Answers one connection; `answered` resolves when what was asked so far has its answer. */
   readonly serve: (socket: Socket, served: Served) => { readonly answered: Promise<void> };
 }
@@ -75,20 +90,32 @@ interface Circumstances {
   readonly now: Date;
 }
 
+/** Returns what takes it back. */
+function onEnding(ending: AbortSignal | undefined, stop: () => void): () => void {
+  if (ending !== undefined) {
+    if (ending.aborted) stop();
+    ending.addEventListener('abort', stop);
+    return () => ending.removeEventListener('abort', stop);
+  }
+  const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const name of names) process.on(name, stop);
+  return () => {
+    for (const name of names) process.removeListener(name, stop);
+  };
+}
+
 /** Returns when the kept jail has ended and nothing is left behind. */
 export async function keepJail(
   jail: KeptJail,
   place: KeptJailPlace,
-  { idleMilliseconds, onReady, serve, peerLibrary, now }: KeepingRequest & Circumstances,
+  { idleMilliseconds, onReady, serve, ending, peerLibrary, now }: KeepingRequest & Circumstances,
 ): Promise<void> {
   mkdirSync(place.directory, { recursive: true, mode: 0o700 });
-  // What one left that was killed; nobody answered there.
-  rmSync(place.socket, { force: true });
   let stop: () => void = () => undefined;
   const stopped = new Promise<void>((resolve) => {
     stop = resolve;
   });
-  const isOwn = loadPeerCheck(peerLibrary);
+  const { isOwn } = loadPeers(peerLibrary);
   const clients = new Map<Socket, ReturnType<KeepingRequest['serve']>>();
   let idle: NodeJS.Timeout | undefined;
   let over = false;
@@ -104,28 +131,39 @@ export async function keepJail(
     });
     clients.set(socket, serve(socket, { jail, isOwn, stop }));
   });
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop);
+  const forgetEnding = onEnding(ending, stop);
+  let isOurs = false;
   try {
+    // Somebody else was quicker, while the jail was made.
+    if (await isLive(place)) throw livesAlready(jail.origin);
+    isOurs = true;
+    // What one left that was killed.
+    rmSync(place.socket, { force: true });
     await listen(server, place);
     const facts: KeptJailFacts = {
-      pid: process.pid,
+      pid: ending === undefined ? process.pid : (jail.pid ?? process.pid),
+      keeper: process.pid,
       origin: jail.origin,
       fork: jail.fork,
       started: now.toISOString(),
     };
     writeFileAtomic(place.facts, `${JSON.stringify(facts)}\n`, { durable: false });
     rest();
-    onReady(jail);
+    onReady(jail, facts);
     await Promise.race([stopped, jail.ended]);
   } finally {
     over = true;
     clearTimeout(idle);
-    server.close();
-    for (const path of [place.socket, place.facts]) rmSync(path, { force: true });
-    await jail.end();
-    // A client that waits for a command gets its end, unless that needs a person.
-    const answers = [...clients.values()].map(({ answered }) => answered);
-    await Promise.race([Promise.all(answers), sleep(terminationGraceMilliseconds, undefined, { ref: false })]);
-    for (const socket of clients.keys()) socket.destroySoon();
+    if (server.listening) server.close();
+    if (isOurs) for (const path of [place.socket, place.facts]) rmSync(path, { force: true });
+    try {
+      await jail.end();
+    } finally {
+      forgetEnding();
+      // A client that waits for a command gets its end, unless that needs a person.
+      const answers = [...clients.values()].map(({ answered }) => answered);
+      await Promise.race([Promise.allSettled(answers), sleep(terminationGraceMilliseconds, undefined, { ref: false })]);
+      for (const socket of clients.keys()) socket.destroySoon();
+    }
   }
 }

@@ -2,7 +2,7 @@
  * What a client and the process that keeps a jail say to each other: frames, as native/call/wire.h describes them. Pure.
  */
 import { ErrnoError } from '../base/errno.js';
-import { decodePath } from '../base/path-bytes.js';
+import { decodePath, encodePath } from '../base/path-bytes.js';
 import type { TerminalSize } from '../jail/serve.js';
 
 export const wireKind = {
@@ -86,6 +86,22 @@ export function readSize(payload: Buffer): TerminalSize | undefined {
 function sizeOf(text: string): TerminalSize | undefined {
   const [, rows, columns] = /^(\d{1,5}) (\d{1,5})$/.exec(text) ?? [];
   return rows === undefined ? undefined : { rows: Number(rows), columns: Number(columns) };
+}
+
+/** What `readRequest` reads. Of streams it says nothing: none is a terminal. */
+export function encodeRequest({
+  directory,
+  build,
+  words,
+  environment,
+}: Pick<ClientRequest, 'directory' | 'build' | 'words'> & {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}): Buffer {
+  const variables = Object.entries(environment).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${value}`],
+  );
+  const strings = [directory, '', '', build, String(words.length), ...words, ...variables];
+  return encodePath(strings.map((each) => `${each}\0`).join(''));
 }
 
 export function readRequest(payload: Buffer): ClientRequest {

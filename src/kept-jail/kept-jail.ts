@@ -56,6 +56,19 @@ function cannotBeApart(): ErrnoError {
   });
 }
 
+/** Each is done whatever becomes of those before it: the process may go on, and would keep what is left. Throws what failed first. */
+async function allOf(...steps: readonly (() => unknown)[]): Promise<void> {
+  const failed: unknown[] = [];
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (error) {
+      failed.push(error);
+    }
+  }
+  if (failed.length > 0) throw failed[0];
+}
+
 const background = 'processes of earlier commands are running: what they write is in this report too';
 
 export class KeptJail {
@@ -82,6 +95,11 @@ export class KeptJail {
 
   get fork(): string {
     return this.#equipment.fork;
+  }
+
+  /** The process of this jail alone, outside: it ends with the jail, and the jail with it. */
+  get pid(): number | undefined {
+    return this.#equipment.jail.pid;
   }
 
   /** Resolves when everything inside is dead and unmounted. */
@@ -165,13 +183,15 @@ export class KeptJail {
   async #end(): Promise<void> {
     const { jail, group, network, servers, kept, record } = this.#equipment;
     await jail.end();
-    await servers?.end(true);
-    await this.#fork.unwatch();
-    await network?.end();
-    group?.remove();
-    await this.#fork.end();
-    leavePlace(kept);
-    record.write('ok');
+    await allOf(
+      () => servers?.end(true),
+      () => this.#fork.unwatch(),
+      () => network?.end(),
+      () => group?.remove(),
+      () => this.#fork.end(),
+      () => leavePlace(kept),
+      () => record.write('ok'),
+    );
   }
 
   async #exec(decided: DecidedCommand): Promise<Envelope> {

@@ -6,6 +6,15 @@ import { installAgain } from '../base/native-program.js';
 interface Library {
   /** 0 where it is this process's own user and groups, else an errno. */
   isSelf(descriptor: number): number;
+  /** 0 where it is not known. */
+  processAt(descriptor: number): number;
+}
+
+export interface Peers {
+  /** True for a process of our own user and groups alone. */
+  isOwn(socket: Socket): boolean;
+  /** The process that connected; 0 where it is not known. */
+  processAt(socket: Socket): number;
 }
 
 /** Node has the descriptor and does not type it. Without one the caller is not known. */
@@ -14,8 +23,7 @@ function descriptorOf(socket: Socket): number {
   return typeof _handle?.fd === 'number' ? _handle.fd : -1;
 }
 
-/** A check that is true for a process of our own user and groups alone. */
-export function loadPeerCheck(library: string): (socket: Socket) => boolean {
+export function loadPeers(library: string): Peers {
   const module = { exports: {} as Library };
   try {
     process.dlopen(module, library);
@@ -28,5 +36,8 @@ export function loadPeerCheck(library: string): (socket: Socket) => boolean {
       cause,
     });
   }
-  return (socket) => module.exports.isSelf(descriptorOf(socket)) === 0;
+  return {
+    isOwn: (socket) => module.exports.isSelf(descriptorOf(socket)) === 0,
+    processAt: (socket) => module.exports.processAt(descriptorOf(socket)),
+  };
 }

@@ -12,57 +12,51 @@ const starts = process.env['CTX_SOAK'] === '1' ? 200 : 25;
 
 const descriptorsOf = (pid: number) => readdirSync(`/proc/${pid}/fd`).length;
 
-function jailOf(keeper: number): number {
-  const children = readFileSync(`/proc/${keeper}/task/${keeper}/children`, 'utf8').trim().split(' ').map(Number);
-  const jail = children.find((pid) => /^ctx-jail/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8')));
-  assert.ok(jail !== undefined, 'the kept jail keeps a jail');
-  return jail;
-}
-
 /** How many descriptors a process may have from now on. */
 function allow(pid: number, soft: number | string): void {
   const { status, stderr } = spawnSync('prlimit', ['--pid', String(pid), `--nofile=${soft}:`]);
   assert.equal(status, 0, String(stderr));
 }
 
-forEachUser((user) => {
-  const stage = useStage(user);
+forEachUser(
+  (user) => {
+    const stage = useStage(user);
 
-  test('a program that cannot be executed costs no descriptor', () =>
-    inKeptJail(
-      stage,
-      async ({ project, pid }) => {
-        const jail = jailOf(pid);
-        const run = () => stage.ctx(project, ['exec', '--', './bad']);
-        assert.notEqual((await run()).code, 0);
-        const before = [descriptorsOf(jail), descriptorsOf(pid)] as const;
-        for (let start = 0; start < starts; start += 1) await run();
-        assert.equal(descriptorsOf(jail), before[0]);
-        await until(() => descriptorsOf(pid) <= before[1], 'the keeper has as few descriptors as before');
-      },
-      { script: 'printf "#!/no/such/interpreter\\n" > bad; chmod +x bad' },
-    ));
+    test('a program that cannot be executed costs no descriptor', () =>
+      inKeptJail(
+        stage,
+        async ({ project, pid: jail, keeper }) => {
+          const run = () => stage.ctx(project, ['exec', '--', './bad']);
+          assert.notEqual((await run()).code, 0);
+          const before = [descriptorsOf(jail), descriptorsOf(keeper)] as const;
+          for (let start = 0; start < starts; start += 1) await run();
+          assert.equal(descriptorsOf(jail), before[0]);
+          await until(() => descriptorsOf(keeper) <= before[1], 'the keeper has as few descriptors as before');
+        },
+        { script: 'printf "#!/no/such/interpreter\\n" > bad; chmod +x bad' },
+      ));
 
-  const skip = user.uid === 0 ? false : 'nobody may change the limits of a process in another user namespace';
-  test('a jail that has no descriptor left for a command loses none by it', { skip }, () =>
-    inKeptJail(stage, async ({ project, pid }) => {
-      const jail = jailOf(pid);
-      const run = () => stage.ctx(project, ['exec', '--', 'true']);
-      // Something stays in the fork, so that it stays mounted: a jail that cannot mount it ends.
-      await stage.ctx(project, ['exec', '--', 'sh', '-c', 'sleep 600 > /dev/null 2>&1 &']);
-      const before = descriptorsOf(jail);
-      const usual = /^Max open files\s+(\d+)/m.exec(readFileSync(`/proc/${jail}/limits`, 'utf8'))?.[1] ?? '1024';
-      const ends = new Set<boolean>();
-      // From none to more than enough, so that each place that opens one fails once.
-      for (let more = 0; more <= 24; more += 1) {
-        allow(jail, before + more);
-        const { code } = await run();
-        ends.add(code === 0);
-        allow(jail, usual);
-        assert.equal(descriptorsOf(jail), before, `with ${more} more`);
-      }
-      assert.ok(ends.has(false), 'some did not start');
-      assert.equal((await run()).code, 0);
-    }),
-  );
-});
+    const skip = user.uid === 0 ? false : 'nobody may change the limits of a process in another user namespace';
+    test('a jail that has no descriptor left for a command loses none by it', { skip }, () =>
+      inKeptJail(stage, async ({ project, pid: jail }) => {
+        const run = () => stage.ctx(project, ['exec', '--', 'true']);
+        // Something stays in the fork, so that it stays mounted: a jail that cannot mount it ends.
+        await stage.ctx(project, ['exec', '--', 'sh', '-c', 'sleep 600 > /dev/null 2>&1 &']);
+        const before = descriptorsOf(jail);
+        const usual = /^Max open files\s+(\d+)/m.exec(readFileSync(`/proc/${jail}/limits`, 'utf8'))?.[1] ?? '1024';
+        const ends = new Set<boolean>();
+        // From none to more than enough, so that each place that opens one fails once.
+        for (let more = 0; more <= 24; more += 1) {
+          allow(jail, before + more);
+          const { code } = await run();
+          ends.add(code === 0);
+          allow(jail, usual);
+          assert.equal(descriptorsOf(jail), before, `with ${more} more`);
+        }
+        assert.ok(ends.has(false), 'some did not start');
+        assert.equal((await run()).code, 0);
+      }),
+    );
+  },
+  { concurrency: 1 },
+);

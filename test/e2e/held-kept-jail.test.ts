@@ -7,18 +7,20 @@ import { forEachUser } from '../support/users.js';
 
 forEachUser((user) => {
   const stage = useStage(user);
+  // What is done to the process that keeps its jail is not done to those of the others.
+  const apart = useStage(user);
   const question = (project: string) => JSON.stringify({ version: 1, cwd: project, tool: 'read', paths: ['x'] });
 
   test('a kept jail whose process is held does not let a call through: the hook ends, and not well', () =>
-    inKeptJail(stage, async ({ project, pid }) => {
-      process.kill(pid, 'SIGSTOP');
+    inKeptJail(apart, async ({ project, keeper }) => {
+      process.kill(keeper, 'SIGSTOP');
       try {
-        const { code, signal, stdout } = await stage.ctx(project, ['hook', 'json'], { input: question(project) });
+        const { code, signal, stdout } = await apart.ctx(project, ['hook', 'json'], { input: question(project) });
         assert.deepEqual([code, signal, stdout], [null, 'SIGALRM', '']);
       } finally {
-        process.kill(pid, 'SIGCONT');
+        process.kill(keeper, 'SIGCONT');
       }
-      assert.equal((await stage.ctx(project, ['why', 'read', '.'])).code, 0);
+      assert.equal((await apart.ctx(project, ['why', 'read', '.'])).code, 0);
     }));
 
   test('a kept jail holds no descriptor of whoever started it', () => {

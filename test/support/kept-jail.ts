@@ -8,7 +8,10 @@ import { parseJson, type Stage } from './stage.js';
 
 export interface Started {
   readonly project: string;
+  /** Of the jail alone. */
   readonly pid: number;
+  /** The process that keeps it, and all others of the stage. */
+  readonly keeper: number;
 }
 
 export interface KeptJailOptions {
@@ -17,17 +20,20 @@ export interface KeptJailOptions {
   /** Further words of `ctx jail start`. */
   readonly options?: readonly string[];
   readonly project?: string;
+  /** Variables of whoever starts it. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export async function inKeptJail(
   stage: Stage,
   use: (started: Started) => Promise<void>,
-  { script = ':', options = [], project = stage.project(script) }: KeptJailOptions = {},
+  { script = ':', options = [], project = stage.project(script), env = {} }: KeptJailOptions = {},
 ): Promise<void> {
-  const { code, stdout, stderr } = await stage.ctx(project, ['jail', 'start', '--json', ...options]);
+  const { code, stdout, stderr } = await stage.ctx(project, ['jail', 'start', '--json', ...options], { env });
   assert.equal(code, 0, stderr);
   try {
-    await use({ project, pid: (parseJson(stdout) as { pid: number }).pid });
+    const { pid, keeper } = parseJson(stdout) as Pick<Started, 'pid' | 'keeper'>;
+    await use({ project, pid, keeper });
   } finally {
     await stage.ctx(project, ['jail', 'stop']);
   }

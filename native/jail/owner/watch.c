@@ -70,12 +70,16 @@ static void forward(const struct terminal *terminal, int number, pid_t command) 
 }
 
 /*
- * In a kept jail the process that asks for a command also says which signal it gets; what is sent to us is for no one.
+ * In a kept jail the process that asks for a command also says which signal it gets. What is sent to us, who are this
+ * jail's alone, means the jail. True where it has to end.
  */
-static void take_signal(struct jail_context *jail) {
+static bool take_signal(struct jail_context *jail) {
   struct signalfd_siginfo info;
-  if (read(jail->signals, &info, sizeof info) == sizeof info && !jail->kept)
-    forward(&jail->terminal, (int)info.ssi_signo, jail->commands[0]->pid);
+  if (read(jail->signals, &info, sizeof info) != sizeof info) return false;
+  const int number = (int)info.ssi_signo;
+  if (jail->kept) return number == SIGTERM || number == SIGINT || number == SIGHUP;
+  forward(&jail->terminal, number, jail->commands[0]->pid);
+  return false;
 }
 
 struct ending collect(const struct command *command) {
@@ -130,6 +134,7 @@ enum {
   WATCH_ANSWERS,
   WATCH_RENAMES,
   WATCH_LEFT,
+  WATCH_INIT,
   FIRST_COMMAND
 };
 
@@ -228,20 +233,23 @@ void watch(struct jail_context *jail) {
   watched[WATCH_STOPS] = (struct pollfd){.fd = jail->kept ? -1 : jail->stops, .events = POLLIN};
   watched[WATCH_REQUESTS] = (struct pollfd){.fd = jail->kept ? FD_PLAN : -1, .events = POLLIN};
   watched[WATCH_ANSWERS] = (struct pollfd){.fd = jail->kept ? FD_HANDOVER : -1, .events = POLLIN};
+  const int init = jail->kept ? sys_pidfd_open(jail->ties.init) : -1;
   for (;;) {
     uint32_t count = jail->count;
     for (uint32_t i = 0; i < count; i++)
       list_command(jail->commands[i], &watched[FIRST_COMMAND + i * WATCHED_OF_COMMAND]);
     watched[WATCH_RENAMES] = (struct pollfd){.fd = jail->renames.answer, .events = POLLIN};
     watched[WATCH_LEFT] = (struct pollfd){.fd = jail->left_calls, .events = POLLIN};
+    /* Commands end with it, and their ends are said first. */
+    watched[WATCH_INIT] = (struct pollfd){.fd = count == 0 ? init : -1, .events = POLLIN};
     int ready = poll(watched, FIRST_COMMAND + count * WATCHED_OF_COMMAND, patience(jail));
     if (ready < 0 && errno != EINTR) fail("waiting");
     look_in_time(jail, &watched[FIRST_COMMAND]);
     if (count > 0) held_look(&jail->held);
     if (ready < 0) continue;
-    if (watched[WATCH_SIGNALS].revents) take_signal(jail);
+    bool asked = watched[WATCH_SIGNALS].revents && take_signal(jail);
     if (watched[WATCH_STOPS].revents) suspend(&jail->terminal, jail->commands[0]->pid, false);
-    if (watched[WATCH_LIFELINE].revents) {
+    if (asked || watched[WATCH_LIFELINE].revents) {
       kill(jail->ties.init, SIGKILL);
       watched[WATCH_LIFELINE].fd = -1;
       if (jail->kept) return;
@@ -262,6 +270,7 @@ void watch(struct jail_context *jail) {
       if (jail->count > 0) held_follow(&jail->held, ended, jail->commands[0]->id);
     }
     if (watched[WATCH_LEFT].revents) take_left_calls(jail);
+    if (watched[WATCH_INIT].revents) return; /* nothing can be started in it any more */
     if (watched[WATCH_ANSWERS].revents && !discard_answers()) watched[WATCH_ANSWERS].fd = -1;
     if (watched[WATCH_REQUESTS].revents && !take_request(jail)) return;
   }

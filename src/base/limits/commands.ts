@@ -47,6 +47,16 @@ export const terminationGraceMilliseconds = 2_000;
 /** For the process that keeps a jail to come to its first line: where it may start no thread, Node waits for ever. */
 export const keeperStartMilliseconds = 30_000;
 
+/** The process that keeps jails ends when it has none and is asked for none for so long after its start. */
+export const sharedKeeperIdleMilliseconds = 10_000;
+
+/** A kept jail that a defect of ours has ended is given up after so long, so that it does not keep the process from its end. */
+export const faultedJailMilliseconds = 10_000;
+
+/** Between two tries to find the process that keeps jails while one begins or ends, and how long it is tried. */
+export const keeperAgainMilliseconds = 20;
+export const keeperPatienceMilliseconds = 10_000;
+
 /** Commands of a group that its checkpoint names: a day of them would make every state file longer. */
 export const commandsBesideNamed = 32;
 

@@ -3,10 +3,10 @@ import type { WorkspaceOptions } from '../../sdk/options.js';
 import type { Arguments } from '../verb.js';
 import { grantsOf } from './asked-grants.js';
 
-export function optionsOf(call: Arguments): WorkspaceOptions {
+export function optionsOf(call: Arguments, variables: NodeJS.ProcessEnv = process.env): WorkspaceOptions {
   const environment = call.values('env');
   return {
-    ...grantsOf(call),
+    ...grantsOf(call, variables),
     fork: call.value('fork'),
     alone: call.flag('alone'),
     wait: call.flag('wait'),

@@ -6,7 +6,6 @@ import { resolve } from 'node:path';
 import { ErrnoError, exitCodeFor } from '../../base/errno.js';
 import { terminationGraceMilliseconds } from '../../base/limits/commands.js';
 import { harmlessJson, harmlessOutput } from '../../base/visible-text.js';
-import { currentDirectory } from '../../sdk/current-directory.js';
 import {
   type ClientRequest,
   type Conversation,
@@ -37,6 +36,8 @@ import type { VerbRelay } from './relayed-verb.js';
 
 /** What a client may ask for, beside the kept jail itself. */
 export interface Offered extends Served {
+  /** Where the kept jail was started. */
+  readonly directory: string;
   /** What the kept jail was started with, as `grantWords` has it. */
   readonly grants: string;
   /** Which defaults of the project count now, as `projectWord` has it. */
@@ -172,7 +173,7 @@ export class ClientConnection {
       if ((call.value('fork') ?? jail.fork) !== jail.fork) return this.#refuse();
       if (isExec && (call.flag('alone') || call.flag('live'))) return this.#refuse();
       // The same words of a mount may mean another tree elsewhere.
-      if (call.values('mount').length > 0 && request.directory !== currentDirectory()) return this.#refuse();
+      if (call.values('mount').length > 0 && request.directory !== this.#served.directory) return this.#refuse();
       if (isExec && !mayRunWith(call, request.environment, this.#served.project(), grants)) return this.#refuse();
       if (isExec && !this.#served.relay.standsFor(request)) return this.#refuse();
       this.#end(await this.#exec(call, request));

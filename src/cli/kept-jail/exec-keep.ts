@@ -8,7 +8,7 @@ import { commandOf } from '../exec/exec.js';
 import { grantsOf } from '../input/asked-grants.js';
 import { keptJailGrants } from '../input/kept-jail-grants.js';
 import type { Arguments, Option, Run } from '../verb.js';
-import { startKeptJail } from './kept-jail.js';
+import { pathsOf, startKeptJail } from './kept-jail.js';
 
 /** The options of a call, written again. */
 function wordsOf(call: Arguments, options: readonly Option[]): readonly string[] {
@@ -37,7 +37,12 @@ export function keep(options: readonly Option[]): Run {
     const cwd = resolve(currentDirectory(), call.value('cwd') ?? '.');
     const ofFork = options.filter(({ name }) => name === 'fork');
     const grants = wordsOf(call, [...keptJailGrants, ...ofFork]);
-    const started = await startKeptJail(host, { directory: cwd, fork: call.value('fork'), grants });
+    const started = await startKeptJail(host, {
+      directory: cwd,
+      fork: call.value('fork'),
+      grants,
+      paths: pathsOf(call),
+    });
     if (started !== ExitCode.ok) return started;
     const again = wordsOf(
       call,

@@ -1,79 +1,59 @@
 /** `ctx jail`: start, ask after and stop kept jails. Commands reach them by the native client, not through here. */
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { buildOf } from '../../base/build.js';
 import { ErrnoError, ExitCode, fromSystemError } from '../../base/errno.js';
 import { closeInherited } from '../../base/inherited.js';
-import { keeperStartMilliseconds, keptJailIdleMilliseconds } from '../../base/limits/commands.js';
+import { keeperStartMilliseconds } from '../../base/limits/commands.js';
 import { visible } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import type { Host } from '../../sdk/host.js';
-import { projectWord } from '../../sdk/operator/trust.js';
 import { type KeptJailSpot, KeptJails } from '../../sdk/workspace/kept-jails.js';
+import { areLocal, keeperSpot } from '../../sdk/workspace/shared-keeper.js';
 import { grantsOf } from '../input/asked-grants.js';
-import { optionsOf } from '../input/asked-options.js';
-import { grantWords } from '../input/kept-jail-grants.js';
-import { parseDuration } from '../input/parse-arguments.js';
 import { painter, print, printError, printJson, terminal } from '../text/output.js';
 import { progressLine } from '../text/progress.js';
-import type { Arguments, Run, Verb } from '../verb.js';
-import { ClientConnection, type Offered } from './client-connection.js';
-import { VerbRelay } from './relayed-verb.js';
+import type { Arguments, HostOf, Run, Verb } from '../verb.js';
+import { askKeeper, keeperHangs, type StartAsked } from './ask-keeper.js';
+import type { Offered } from './client-connection.js';
+import { idleOf, keep } from './keep.js';
+import { begunDescriptor, keeperName, sayBegun, sharedKeeperName } from './keeper-name.js';
+import { RelayedHooks, VerbRelay } from './relayed-verb.js';
+import type { SharedKeeping } from './shared-keeper.js';
 
-async function keepHere(
-  call: Arguments,
-  host: Host,
-  { idleMilliseconds, ...offered }: Pick<Offered, 'relay' | 'verbs'> & { readonly idleMilliseconds: number },
-): Promise<number> {
+/** In this process, and no other one with it. */
+async function keepHere(call: Arguments, host: Host, offered: Pick<Offered, 'relay' | 'verbs'>): Promise<number> {
   closeInherited();
   const progress = progressLine(terminal('stderr'), 'ctx: first use here, importing this directory');
-  const options = { ...optionsOf(call), wait: false, onProgress: progress.update };
-  const build = buildOf(process.argv[1] ?? '');
-  const directory = currentDirectory();
-  const project = () => projectWord(host, directory);
-  // Before the jail is made: where the file changes meanwhile, no call is for this jail.
-  const grants = grantWords(call, process.env, project());
-  await new KeptJails(host).keep(directory, options, {
-    idleMilliseconds,
-    serve: (socket, served) => new ClientConnection(socket, { ...served, ...offered, build, grants, project }),
-    onReady: ({ origin, fork }) => {
-      progress.clear();
-      if (call.flag('json')) printJson({ version: 1, pid: process.pid, origin, fork });
-      else print(`jail on fork ${fork} of ${visible(origin)}, kept by process ${process.pid}\n`);
-    },
+  await keep(call, {
+    ...offered,
+    host,
+    environment: process.env,
+    directory: currentDirectory(),
+    stdout: { write: print },
+    onProgress: progress.update,
+    onReady: () => progress.clear(),
   });
   return ExitCode.ok;
 }
 
-/** By this name it knows that somebody waits for a sign that it has begun, and where. What comes then may take long: an import. */
-const keeperName = 'ctx-kept-jail';
-const begunDescriptor = 3;
-
-function sayBegun(): void {
-  if (process.argv0 !== keeperName) return;
-  writeSync(begunDescriptor, '.');
-  closeSync(begunDescriptor);
-}
-
-function keeperHangs(): ErrnoError {
-  return new ErrnoError('EAGAIN', {
-    operation: 'jail start',
-    reason: `the process that keeps the jail did not start within ${keeperStartMilliseconds / 1000} seconds`,
-    remedy: 'you may have too few processes and threads left: raise ulimit -u, or end other processes of yours',
+/** All that are asked for, of a user: `ask-keeper` started it. */
+async function keepShared(hostOf: HostOf, offered: Omit<SharedKeeping, 'host' | 'hostOf'>): Promise<number> {
+  const { SharedKeeper } = await import('./shared-keeper.js');
+  const host = await hostOf();
+  const spot = keeperSpot(host, buildOf(process.argv[1] ?? ''));
+  return new SharedKeeper({ ...offered, host, hostOf }, spot).run(() => {
+    sayBegun(spot.key);
+    closeInherited();
   });
 }
 
 /**
- * The same call again, as a process that stays; its first words are its answer. It holds no stream of ours: whoever waits for
+ * The same call again, as a process that stays and keeps this one alone; its first words are its answer. It holds no stream of ours: whoever waits for
  * the end of our output would wait for the kept jail's. What it complains of goes to a file beside its socket.
  */
-async function keepInBackground(
-  spot: KeptJailSpot,
-  directory: string,
-  words: readonly string[],
-  told: NodeJS.WritableStream,
-): Promise<number> {
+async function keepApart(spot: KeptJailSpot, { directory, words, told }: StartAsked): Promise<number> {
   mkdirSync(spot.directory, { recursive: true, mode: 0o700 });
   const complaints = openSync(spot.complaints, 'w', 0o600);
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...words, '--foreground'], {
@@ -108,37 +88,57 @@ async function keepInBackground(
   });
 }
 
+interface Granted extends StartAsked {
+  /** Directories that it is granted, as they were written. */
+  readonly paths: readonly string[];
+}
+
+/** Whatever is on a file system that may not answer has a process of its own: others would wait with it. */
+async function keepInBackground(host: Host, spot: KeptJailSpot, asked: Granted): Promise<number> {
+  const paths = [spot.origin, asked.directory, host.store.directory, host.home, ...asked.paths];
+  const code = areLocal(paths) ? await askKeeper(host, asked) : undefined;
+  return code ?? keepApart(spot, asked);
+}
+
 /** What a command wants of the kept jail it runs in. */
 export interface WantedJail {
   readonly directory: string;
   readonly fork: string | undefined;
   /** Options of `ctx jail start`. */
   readonly grants: readonly string[];
+  /** Directories that these grant. */
+  readonly paths: readonly string[];
 }
 
+/** Directories that it is granted. */
+export const pathsOf = (call: Arguments) => ['read', 'write', 'write-live'].flatMap((name) => call.values(name));
+
 /** Nothing happens where one lives. */
-export async function startKeptJail(host: Host, { directory, fork, grants }: WantedJail): Promise<number> {
+export async function startKeptJail(host: Host, { directory, fork, grants, paths }: WantedJail): Promise<number> {
   const jails = new KeptJails(host);
   if (await jails.isLive(directory, fork)) return ExitCode.ok;
   // stdout is the command's alone.
-  return keepInBackground(jails.at(directory, fork), directory, ['jail', 'start', ...grants], process.stderr);
+  const asked = { directory, words: ['jail', 'start', ...grants], told: process.stderr, paths };
+  return keepInBackground(host, jails.at(directory, fork), asked);
 }
 
 /** `verbs` are those that a client of the kept jail may ask for. */
-export function start(verbs: readonly Verb[]): Run {
-  return async (call, host, hookHost) => {
-    if (call.flag('foreground')) sayBegun();
-    const idle = call.value('idle');
-    const idleMilliseconds = idle === undefined ? keptJailIdleMilliseconds : parseDuration(idle);
-    // Before another process is started: a call that is refused leaves nothing behind.
-    grantsOf(call);
-    const here = await host();
-    if (!call.flag('foreground')) {
-      const directory = currentDirectory();
-      const spot = new KeptJails(here).at(directory, call.value('fork'));
-      return keepInBackground(spot, directory, process.argv.slice(2), process.stdout);
+export function start(startVerb: Verb, verbs: readonly Verb[]): Run {
+  return async (call, hostOf, hookHost) => {
+    const hooks = new RelayedHooks(hookHost);
+    if (call.flag('foreground') && process.argv0 === sharedKeeperName) {
+      return keepShared(hostOf, { hooks, startVerb, verbs });
     }
-    return keepHere(call, here, { relay: new VerbRelay(here, hookHost), idleMilliseconds, verbs });
+    if (call.flag('foreground')) sayBegun();
+    // Before another process is started: a call that is refused leaves nothing behind.
+    idleOf(call);
+    grantsOf(call);
+    const host = await hostOf();
+    if (call.flag('foreground')) return keepHere(call, host, { relay: new VerbRelay(host, hooks), verbs });
+    const directory = currentDirectory();
+    const spot = new KeptJails(host).at(directory, call.value('fork'));
+    const asked = { directory, words: process.argv.slice(2), told: process.stdout, paths: pathsOf(call) };
+    return keepInBackground(host, spot, asked);
   };
 }
 

@@ -55,16 +55,34 @@ function isMessage(call: Arguments, { isTerminal }: ClientRequest): boolean {
   return call.words.length === 1 && !isTerminal.stdin;
 }
 
+/** What relays of one process have in common. */
+export class RelayedHooks {
+  readonly #makeHost: () => Promise<HookHost>;
+  #host: Promise<HookHost> | undefined;
+  /** A thread of this process may wait for good for a file system that did not answer: no further call is to join it. */
+  isStuck = false;
+
+  constructor(makeHost: () => Promise<HookHost>) {
+    this.#makeHost = makeHost;
+  }
+
+  /** One for all calls: what it opens for the record stays open. */
+  host(): Promise<HookHost> {
+    this.#host ??= this.#makeHost().catch((error: unknown) => {
+      this.#host = undefined;
+      throw error;
+    });
+    return this.#host;
+  }
+}
+
 export class VerbRelay {
   readonly #host: Host;
-  readonly #makeHookHost: () => Promise<HookHost>;
-  #hookHost: Promise<HookHost> | undefined;
-  /** A thread of this process may wait for good for a file system that did not answer: no further call is to join it. */
-  #isStuck = false;
+  readonly #hooks: RelayedHooks;
 
-  constructor(host: Host, hookHost: () => Promise<HookHost>) {
+  constructor(host: Host, hooks: RelayedHooks) {
     this.#host = host;
-    this.#makeHookHost = hookHost;
+    this.#hooks = hooks;
   }
 
   /** Whether this process has the store, agents, rules and configuration that the client's own would have. */
@@ -74,12 +92,12 @@ export class VerbRelay {
 
   takes(verb: Verb, call: Arguments, request: ClientRequest): boolean {
     if (!this.standsFor(request)) return false;
-    return verb.name !== 'hook' || (isMessage(call, request) && !this.#isStuck);
+    return verb.name !== 'hook' || (isMessage(call, request) && !this.#hooks.isStuck);
   }
 
   async run(verb: Verb, call: Arguments, request: ClientRequest, connection: Connection): Promise<void> {
     const caller = callerOf(request, connection, () => {
-      this.#isStuck = true;
+      this.#hooks.isStuck = true;
     });
     const host: Host = { ...this.#host, environment: request.environment };
     try {
@@ -88,21 +106,12 @@ export class VerbRelay {
         await run(
           call,
           async () => host,
-          () => this.#hookHostOnce(),
+          () => this.#hooks.host(),
           caller,
         ),
       );
     } catch (error) {
       connection.end(complain(error, call.flag('json'), caller));
     }
-  }
-
-  /** One for all calls: what it opens for the record stays open. */
-  #hookHostOnce(): Promise<HookHost> {
-    this.#hookHost ??= this.#makeHookHost().catch((error: unknown) => {
-      this.#hookHost = undefined;
-      throw error;
-    });
-    return this.#hookHost;
   }
 }

@@ -110,7 +110,11 @@ function isUnprinted(error: unknown): boolean {
 }
 
 /** Whatever went wrong, as one clear message; the exit code. */
-export function complain(thrown: unknown, json: boolean, { stdout, stderr, environment }: Caller): number {
+export function complain(
+  thrown: unknown,
+  json: boolean,
+  { stdout, stderr, environment }: Pick<Caller, 'stdout' | 'stderr' | 'environment'>,
+): number {
   const unprinted = isUnprinted(thrown);
   const error = unprinted ? fromSystemError(thrown, 'print') : orDiskError(thrown);
   if (!(error instanceof ErrnoError)) {

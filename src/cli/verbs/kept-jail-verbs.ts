@@ -28,28 +28,38 @@ const stop: Verb = {
   load: async () => (await import('../kept-jail/kept-jail.js')).stop,
 };
 
+const start: Verb = {
+  name: 'jail start',
+  summary: 'keep a jail on a fork of this directory, for many commands',
+  words: 'none',
+  options: [
+    json,
+    ...keptJailGrants,
+    ...perCommand.filter(({ name }) => name === 'env'),
+    fork,
+    { name: 'idle', value: 'DURATION', summary: 'end after this long without a request (default 1h)' },
+    { name: 'foreground', summary: 'keep it in this process, and end with it' },
+  ],
+  details: [
+    'While it runs, `ctx exec` here with the same grants uses its jail: a command costs milliseconds, and what it leaves',
+    'in the background keeps running. Between commands the fork is free for `ctx diff`, `rollback` and `apply`. Its',
+    'process also answers the hook, `ctx why` and `ctx approvals`, without starting Node. One process keeps all kept jails',
+    'of a user; the number that is printed is of the jail alone, and to kill that ends no other.',
+  ],
+  examples: ['ctx jail start', 'ctx jail start --net registry.npmjs.org --idle 10m'],
+  load: async () =>
+    (await import('../kept-jail/kept-jail.js')).start(start, [
+      execVerb,
+      exec,
+      stop,
+      hookVerb,
+      whyVerb,
+      ...approvalVerbs,
+    ]),
+};
+
 export const keptJailVerbs: readonly Verb[] = [
-  {
-    name: 'jail start',
-    summary: 'keep a jail on a fork of this directory, for many commands',
-    words: 'none',
-    options: [
-      json,
-      ...keptJailGrants,
-      ...perCommand.filter(({ name }) => name === 'env'),
-      fork,
-      { name: 'idle', value: 'DURATION', summary: 'end after this long without a request (default 1h)' },
-      { name: 'foreground', summary: 'keep it in this process, and end with it' },
-    ],
-    details: [
-      'While it runs, `ctx exec` here with the same grants uses its jail: a command costs milliseconds, and what it leaves',
-      'in the background keeps running. Between commands the fork is free for `ctx diff`, `rollback` and `apply`. Its',
-      'process also answers the hook, `ctx why` and `ctx approvals`, without starting Node.',
-    ],
-    examples: ['ctx jail start', 'ctx jail start --net registry.npmjs.org --idle 10m'],
-    load: async () =>
-      (await import('../kept-jail/kept-jail.js')).start([execVerb, exec, stop, hookVerb, whyVerb, ...approvalVerbs]),
-  },
+  start,
   exec,
   {
     name: 'jail list',
@@ -67,7 +77,8 @@ export const keptJailVerbs: readonly Verb[] = [
     options: [json],
     details: [
       'Of the whole store, oldest first, with all processes of each and their memory. Jails are kept by `ctx jail start`,',
-      'by an MCP server and by programs that use the SDK; an idle one does not hold its fork.',
+      'by an MCP server and by programs that use the SDK; an idle one does not hold its fork. Of a process that keeps',
+      'several, `keeper` in JSON, each has an equal part of the memory.',
     ],
     examples: ['ctx ps', 'ctx ps --json'],
     load: async () => (await import('./ps.js')).run,

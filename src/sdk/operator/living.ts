@@ -21,12 +21,14 @@ import { trashCount } from '../../vault/store/trash.js';
 import { isForkName, readVaultMeta } from '../../vault/store/vault-meta.js';
 import { keepersOf } from '../../vault/store/worker-file.js';
 import { isHostOf } from '../host.js';
-import { KeptJails } from '../workspace/kept-jails.js';
+import { type KeptJailFacts, KeptJails } from '../workspace/kept-jails.js';
 
 export interface Living {
   readonly kind: 'command' | 'kept jail' | 'fork mount' | 'tree mount' | 'MCP server' | 'keeper' | 'freeing';
   /** The process to end. */
   readonly pid: number;
+  /** The process that keeps it, where that is another one and may keep others, too. */
+  readonly keeper?: number;
   /** ISO 8601. */
   readonly since: string;
   /** The workspace and its fork; null for what belongs to the whole store. */
@@ -45,14 +47,17 @@ export interface Living {
 
 type Found = Omit<Living, 'processes' | 'bytes' | 'since'> & { readonly since?: string };
 
-function measured(table: ProcessTable, found: Found): Living {
+/** Of what keeps several each of them has a part. */
+function measured(table: ProcessTable, found: Found, all: readonly Found[]): Living {
+  const { keeper } = found;
   // What a keeper runs is listed as commands.
   const family = found.kind === 'keeper' ? [found.pid] : familyOf(table, found.pid);
+  const shared = keeper === undefined ? 0 : memoryOf(keeper) / all.filter((each) => each.keeper === keeper).length;
   return {
     ...found,
     since: found.since ?? table.get(found.pid)?.since ?? new Date().toISOString(),
-    processes: family.length,
-    bytes: family.reduce((sum, pid) => sum + memoryOf(pid), 0),
+    processes: family.length + (keeper === undefined ? 0 : 1),
+    bytes: family.reduce((sum, pid) => sum + memoryOf(pid), Math.round(shared)),
   };
 }
 
@@ -70,17 +75,23 @@ async function onFork(
   paths: VaultPaths,
   origin: string,
   fork: string,
-  keptJails: ReadonlySet<number>,
+  facts: KeptJailFacts | undefined,
 ): Promise<readonly Found[]> {
   const place = paths.fork(fork);
   const { live } = await readGroup(tree, place);
   const workers = new Map(live.map((worker) => [worker.pid, worker]));
-  const keepers = new Set([...keepersOf(place), ...live.map(({ pid }) => pid).filter((pid) => keptJails.has(pid))]);
-  const kept = [...keepers].map((pid): Found => {
-    const worker = workers.get(pid);
-    const what = worker?.command ?? (keptJails.has(pid) ? 'idle' : `idle, kept by ${wordsOf(pid).join(' ')}`);
-    const end = keptJails.has(pid) ? `ctx jail stop --fork ${fork} in that directory` : `kill ${pid}`;
-    return { kind: 'kept jail', pid, origin, fork, what, holdsFork: worker !== undefined, end };
+  const found = facts?.keeper ?? facts?.pid;
+  const keepers = new Set([...keepersOf(place), ...live.map(({ pid }) => pid).filter((pid) => pid === found)]);
+  const kept = [...keepers].map((keeper): Found => {
+    const worker = workers.get(keeper);
+    const about = { kind: 'kept jail', origin, fork, holdsFork: worker !== undefined } as const;
+    if (keeper !== found) {
+      const what = worker?.command ?? `idle, kept by ${wordsOf(keeper).join(' ')}`;
+      return { ...about, pid: keeper, what, end: `kill ${keeper}` };
+    }
+    const { pid = keeper } = facts ?? {};
+    const end = `ctx jail stop --fork ${fork} in that directory`;
+    return { ...about, pid, what: worker?.command ?? 'idle', end, ...(pid === keeper ? {} : { keeper }) };
   });
   const commands = live
     .filter(({ pid }) => !keepers.has(pid))
@@ -143,24 +154,25 @@ function keepers({ store }: Host): readonly Found[] {
 /** Of the whole store, oldest first. */
 export async function listLiving(host: Host): Promise<readonly Living[]> {
   const { directory } = host.store;
-  const keptJails = new Set((await new KeptJails(host).list()).map(({ pid }) => pid));
+  const keptJails = await new KeptJails(host).list();
   const found: Found[] = [];
   for (const id of namesIn(storePaths(directory).vaults)) {
     const paths = vaultPaths(directory, id);
     const origin = readVaultMeta(paths.meta)?.origin;
     if (origin === undefined) continue;
     for (const fork of namesIn(paths.forks).filter(isForkName)) {
-      found.push(...(await onFork(host, paths, origin, fork, keptJails)));
+      const facts = keptJails.find((each) => each.origin === origin && each.fork === fork);
+      found.push(...(await onFork(host, paths, origin, fork, facts)));
     }
   }
   const table = readProcessTable();
-  const known = new Set(found.map(({ pid }) => pid));
+  const known = new Set(found.flatMap(({ pid, keeper }) => [pid, ...(keeper === undefined ? [] : [keeper])]));
   const more = [
     ...treeMounts(host, known),
     ...mcpServers(host, table, known),
     ...keepers(host),
     ...freeing(host, table),
   ];
-  const all = [...found, ...more].map((each) => measured(table, each));
+  const all = [...found, ...more].map((each, _index, every) => measured(table, each, every));
   return all.sort((left, right) => left.since.localeCompare(right.since));
 }

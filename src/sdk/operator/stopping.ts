@@ -53,11 +53,21 @@ async function stopOne(host: Host, living: Living, start: string | undefined): P
   return terminate(living.pid, start);
 }
 
+function keepsSeveral(pid: number, kept: readonly Living[]): ErrnoError {
+  return new ErrnoError('EINVAL', {
+    operation: 'stop',
+    reason: `process ${pid} keeps ${kept.length} jails`,
+    remedy: `name those to end: ctx stop ${kept.map((each) => each.pid).join(' ')}; kill ${pid} ends all of them`,
+  });
+}
+
 function chosenFrom(all: readonly Living[], wanted: readonly number[] | 'all'): readonly Living[] {
   if (wanted === 'all') return all;
   return wanted.map((pid) => {
-    const found = all.find((living) => living.pid === pid);
+    const kept = all.filter(({ keeper }) => keeper === pid);
+    const found = all.find((living) => living.pid === pid) ?? (kept.length === 1 ? kept[0] : undefined);
     if (found !== undefined) return found;
+    if (kept.length > 1) throw keepsSeveral(pid, kept);
     throw new ErrnoError('ENOENT', {
       operation: 'stop',
       reason: `process ${pid} is nothing of ctx that goes on running`,

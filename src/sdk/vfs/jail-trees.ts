@@ -16,6 +16,8 @@ export interface TreePrograms {
   readonly directory: string;
   /** Path of `fuse.node`. */
   readonly library: string;
+  /** Of the person, whose tokens for remote files may be in it. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /** As long as `ctx vfs unmount` waits: until everything is on the disk. */
@@ -124,7 +126,7 @@ interface Served {
 }
 
 async function startServer(
-  { library, directory }: TreePrograms,
+  { library, directory, environment }: TreePrograms,
   { specification, plan, target, writable }: Served,
   identity: JailIdentity,
   told: Told,
@@ -140,6 +142,7 @@ async function startServer(
   const flags = ['--json', '--foreground', jail, ...(writable ? ['--writable'] : [])];
   const child = spawn(process.execPath, [ctxProgram(), 'vfs', 'mount', ...flags, '--', specification, target], {
     cwd: directory,
+    env: { ...environment },
     // In a session of its own: a terminal's signals are for the command, which may still want its files.
     detached: true,
     stdio: ['pipe', 'pipe', 'ignore', theirs],

@@ -13,10 +13,11 @@ import {
   type KeepingRequest,
   type KeptJailFacts,
   keepJail,
+  livesAlready,
   withSocketPath,
 } from '../../kept-jail/jail-keeper.js';
 import { type KeptJailPlace, keptJailPlace, placeIn } from '../../kept-jail/jail-place.js';
-import { encodeFrame, wireKind } from '../../kept-jail/jail-wire.js';
+import { encodeFrame, encodeRequest, wireKind } from '../../kept-jail/jail-wire.js';
 import { KeptJail } from '../../kept-jail/kept-jail.js';
 import { type Host, placeOf } from '../../proxy/host.js';
 import { mainFork, storePaths, vaultId, vaultPaths } from '../../vault/store/layout.js';
@@ -89,14 +90,14 @@ export class KeptJails {
   async stop(directory: string, fork?: string): Promise<{ readonly origin: string }> {
     const spot = this.at(directory, fork);
     if (!(await isLive(spot))) throw this.missing(directory, fork);
-    const words = ['/', '', '', '', '2', 'jail', 'stop'].map((word) => `${word}\0`).join('');
+    const words = encodeRequest({ directory: '/', build: '', words: ['jail', 'stop'], environment: {} });
     await new Promise<void>((resolve, reject) => {
       withSocketPath(spot, (path) => {
         const socket = connect(path);
         socket.once('error', reject);
         socket.once('close', () => resolve());
         socket.resume();
-        socket.write(encodeFrame(wireKind.request, Buffer.from(words)));
+        socket.write(encodeFrame(wireKind.request, words));
       });
     });
     if (await isLive(spot)) {
@@ -110,17 +111,10 @@ export class KeptJails {
     return { origin: spot.origin };
   }
 
-  /** Starts one, and is the process that keeps it: returns when it has ended. EEXIST where one lives already. */
+  /** Starts one, and keeps it in this process: returns when it has ended. EEXIST where one lives already. */
   async keep(directory: string, options: WorkspaceOptions, keeping: KeepingRequest): Promise<void> {
     const spot = this.at(directory, options.fork);
-    if (await isLive(spot)) {
-      throw new ErrnoError('EEXIST', {
-        operation: 'jail start',
-        path: spot.origin,
-        reason: 'this fork has a kept jail already',
-        remedy: 'ctx jail exec uses it, ctx jail stop ends it',
-      });
-    }
+    if (await isLive(spot)) throw livesAlready(spot.origin);
     const jail = await KeptJail.start(
       this.#host,
       requestOf(this.#host, { ...placeOf(this.#host, directory), directory }, options),
