@@ -5,6 +5,7 @@ import { type DecisionRequest, decide } from './decide.js';
 import { decidePath } from './decide-path.js';
 import { explainDecision, explainPath } from './explain.js';
 import { parseLabel } from './label.js';
+import { parseMounts } from './mount.js';
 import { hostNetwork } from './network.js';
 import type { Permission } from './permission.js';
 import { parsePolicy } from './policy.js';
@@ -46,6 +47,26 @@ function refusal(change: Partial<DecisionRequest>) {
   assert.ok(!verdict.allowed);
   return verdict;
 }
+
+describe('a view', () => {
+  it('has its entries by their target, whichever way they came', () => {
+    const mounts = parseMounts('/host/z\t/b\tro\t-\n/host/a\t/z\tro\t-\n/host/m\t/a\trw\t-\n', 'mount');
+    const targets = authority({ mounts }).view.entries.map(({ target }) => target);
+    assert.deepEqual(targets, ['/a', '/b', '/data', '/work', '/z']);
+  });
+});
+
+describe('a credential of somebody else', () => {
+  it('is refused by the id that is another', () => {
+    for (const [field, credential] of [
+      ['uid', { uid: 1, gid: 1 }],
+      ['gid', { uid: 1000, gid: 1 }],
+    ] as const) {
+      const { reason } = refusal({ credential });
+      assert.deepEqual(reason, { kind: 'wrong credential', field, got: 1, expected: 1000 });
+    }
+  });
+});
 
 describe('what a permission needs of the mode', () => {
   const permissions = parsePolicy(
