@@ -332,8 +332,9 @@ export const operatorEntries: Entries = {
         keep: later(
           word,
           workspaceOptions,
-          closed<{ idleMilliseconds: number; onReady: unknown; serve: unknown }>({
+          closed<{ idleMilliseconds: number; onReady: unknown; serve: unknown; ending?: AbortSignal }>({
             idleMilliseconds: milliseconds,
+            ending: optional(abortSignal),
             onReady: callback,
             serve: callback,
           }),

@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { readWholeJson } from '../../base/atomic-file.js';
 import { ErrnoError, hasCode } from '../../base/errno.js';
-import { having, integer, ofShape, word } from '../../base/shape.js';
+import { having, integer, ofShape, optional, word } from '../../base/shape.js';
 import {
   isLive,
   type KeepingRequest,
@@ -41,7 +41,7 @@ function entriesOf(path: string): readonly string[] {
   }
 }
 
-const factsShape = having({ pid: integer(1), origin: word, fork: word, started: word });
+const factsShape = having({ pid: integer(1), keeper: optional(integer(1)), origin: word, fork: word, started: word });
 
 export class KeptJails {
   readonly #host: Host;
