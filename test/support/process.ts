@@ -27,6 +27,8 @@ export interface StartOptions extends SpawnOptions {
   readonly timeoutSeconds?: number;
 }
 
+const hearingMilliseconds = 1_000;
+
 export function start(argv: readonly string[], options: StartOptions = {}): Running {
   const { input, timeoutSeconds = 120, ...rest } = options;
   const [program = '', ...words] = argv;
@@ -40,13 +42,17 @@ export function start(argv: readonly string[], options: StartOptions = {}): Runn
   let timer: NodeJS.Timeout | undefined;
   // At once: what it started may hold its streams open for good.
   const hung = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
+    const kill = () => {
       const waiting = `it waited:\n${waitingFor(child.pid ?? 0)
         .slice(0, 40)
         .join('\n')}`;
       child.kill('SIGKILL');
       const said = `stdout: ${text('stdout').slice(-2000)}\nstderr: ${text('stderr').slice(-2000)}\n${waiting}`;
       reject(new Error(`killed by the test after ${timeoutSeconds} s: ${argv.join(' ').slice(0, 500)}\n${said}`));
+    };
+    // A busy test may hear of an end only after its time: it gets a little more to hear of it.
+    timer = setTimeout(() => {
+      timer = setTimeout(kill, hearingMilliseconds);
     }, timeoutSeconds * 1000);
   });
   const ended = (async (): Promise<Finished> => {
