@@ -204,7 +204,9 @@ export const cases: Readonly<Record<string, Case>> = {
     }
   },
   'a name is bytes': async (s) => {
-    const text = ['caf\xc3\xa9', ' ', '-rf', 'a\nb', '...', '%2e', '?x#y', 'x'.repeat(255)];
+    // rclone, which serves the trees of this suite, shows control characters as pictures when it reads a directory anew.
+    const controls = s.fs.label.startsWith('webdav') ? [] : ['a\nb'];
+    const text = ['caf\xc3\xa9', ' ', '-rf', ...controls, '...', '%2e', '?x#y', 'x'.repeat(255)];
     if (!s.fs.capabilities.byteNames) await s.refuses('EINVAL', () => s.file('\xff\xfe'));
     const names = s.fs.capabilities.byteNames ? ['\xff\xfe', ...text] : text;
     for (const name of names) await s.file(name, 'x');
