@@ -23,7 +23,7 @@ const isSoak = process.env['CTX_SOAK'] === '1';
 const rounds = isSoak ? 100 : 4;
 const operations = isSoak ? 250_000 : 1_500;
 const writers = 4;
-const module = (name: string) => JSON.stringify(new URL(`../../src/audit/${name}.js`, import.meta.url).href);
+const module = (name: string) => JSON.stringify(new URL(`../../src/${name}.js`, import.meta.url).href);
 
 /**
  * A million operations count as exactly in memory, and end within minutes: on a disk every refusal waits for a rename, which
@@ -44,10 +44,10 @@ after(() => place.remove());
 
 /** Says on stdout which numbers it was told are in the chain. */
 const killedWriter = (record: string, name: string) => `
-  import { Chain } from ${module('chain')};
-  import { loadFileLock } from ${module('file-lock')};
-  import { Hasher } from ${module('format')};
-  import { Reserve } from ${module('reserve')};
+  import { Chain } from ${module('audit/chain')};
+  import { loadFileLock } from ${module('base/file-lock')};
+  import { Hasher } from ${module('audit/format')};
+  import { Reserve } from ${module('audit/reserve')};
   import { writeSync } from 'node:fs';
   const record = ${JSON.stringify(record)};
   const chain = new Chain({ record, chain: 'person', lock: loadFileLock(${JSON.stringify(library)}), hasher: new Hasher(),

@@ -90,7 +90,7 @@ forEachUser((user) => {
     const { stderr } = await stage.ctx(directory, ['exec', '--wait', '--', 'true']);
     assert.match(stderr, /^ctx: skipped \.ctx\/project\.toml/m, 'told without a terminal, too');
     const old = await stage.ctx(directory, ['trust', '--digest', digest]);
-    assert.match(old.stderr, /not what was shown: it has changed since/);
+    assert.match(old.stderr, /the file changed after it was shown/);
     assert.deepEqual(counted(await exec(directory)), without);
   });
 
@@ -174,7 +174,7 @@ forEachUser((user) => {
     await changed.shows(/Confirm\?/);
     writeFileSync(file, text('# another'));
     changed.type('y', 'Enter');
-    assert.match(await changed.shows(/ended [1-9]/), /changed since/);
+    assert.match(await changed.shows(/ended [1-9]/), /changed after it was shown/);
     assert.deepEqual(counted(await exec(directory)), without);
     const agreed = ask('yes');
     await agreed.shows(/Confirm\?/);

@@ -1,7 +1,7 @@
 /** `ctx vfs mount`: a tree of the VFS at a directory, used by ordinary programs. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { hostFileSystem } from '../../src/vfs/engines/host/host.js';
@@ -202,7 +202,12 @@ forEachMountUser('a mount', (user) => {
     };
     refused(2, /unknown engine/, 'mount', 'gopher:x', directory);
     refused(1, /ENOTEMPTY/, 'mount', 'memory:', full);
-    refused(1, /ENOENT/, 'mount', 'memory:', join(directory, 'nothing'));
+    refused(1, /ENOENT/, 'mount', 'memory:', join(directory, 'nothing', 'below'));
+    refused(1, /ENOENT/, 'mount', 'chunked:nothing', join(directory, 'made'));
+    assert.deepEqual(readdirSync(directory), [], 'a directory that was made for it is gone again');
+    succeeds('mount', 'memory:', join(directory, 'made'));
+    succeeds('unmount', join(directory, 'made'));
+    rmdirSync(join(directory, 'made'));
     refused(1, /ENOENT/, 'mount', 'chunked:nothing', directory);
     refused(2, /inside each other/, 'mount', `host:${place.path}`, directory);
     refused(2, /inside each other/, 'mount', `chunked:${directory}/store`, directory, '--writable');
