@@ -116,7 +116,7 @@ describe('the record and kill -9', () => {
     const own = recordPlace(countedIn());
     try {
       const script = `
-        import { ChainRecorder } from ${module('recorder')};
+        import { ChainRecorder } from ${module('audit/recorder')};
         const recorder = new ChainRecorder({ record: ${JSON.stringify(own.directory)}, library: ${JSON.stringify(library)}, now: () => new Date() });
         const counted = { hook: 0, proxy: 0, network: 0, jail: 0 };
         const layers = Object.keys(counted);
