@@ -256,7 +256,9 @@ export class KeptJail {
               running.delete(own);
               member.unbind();
               const left = [...running].map(({ text }) => text);
-              member.does(left.length > 0 ? left.join('; ') : `processes that ${own.text} left`);
+              // Where the fork was mounted already, they may be another command's.
+              const whose = isNew ? own.text : 'earlier commands';
+              member.does(left.length > 0 ? left.join('; ') : `processes that ${whose} left`);
               // So that the report reads what is not being written.
               mounted.isDown = running.size === 0 && (await this.#fork.release());
             }
