@@ -71,7 +71,7 @@ function settled(text: string): string {
     .replace(/\d+(\.\d+)? (ms|s)\b/g, 'TIME')
     .replace(/^✓ kernel( +).*$/m, '✓ kernel$1VERSION')
     .replace(/ABI \d+/, 'ABI N')
-    .replace(/^[✓–] (FUSE|cgroup|limits|Landlock|vfs mounts)( +).*$(\n {5,}.*$)?/gm, '✓ $1$2FOUND');
+    .replace(/^[✓–] (FUSE|cgroup|limits|Landlock|idmapped mounts|vfs mounts)( +).*$(\n {5,}.*$)?/gm, '✓ $1$2FOUND');
 }
 
 describe('the README', () => {

@@ -4,7 +4,16 @@
  * are in `allowedDifference`, and in docs/agreement.md by the same names.
  */
 import assert from 'node:assert/strict';
-import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -47,6 +56,16 @@ interface Walk {
   readonly visited: readonly string[];
 }
 
+/** Undefined too where this user may not look. */
+function seen(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EACCES') return undefined;
+    throw error;
+  }
+}
+
 /** As the kernel walks, written apart from the code that is tested. */
 function walk(path: string, cwd: string): Walk {
   const visited: string[] = [];
@@ -56,7 +75,7 @@ function walk(path: string, cwd: string): Walk {
     const part = pending.shift() ?? '';
     const next = part === '..' ? dirname(at) : join(at, part);
     visited.push(next);
-    const about = lstatSync(next, { throwIfNoEntry: false });
+    const about = seen(next);
     if (about === undefined) return { real: undefined, visited };
     if (!about.isSymbolicLink()) {
       if (!about.isDirectory() && (pending.length > 0 || path.endsWith('/'))) return { real: undefined, visited };

@@ -1,5 +1,5 @@
 /** A control group that holds those in it to so much memory: what one of them takes too much ends it, whichever process it is. */
-import { chownSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { groupPlaces } from '../../src/jail/cgroup.js';
@@ -31,7 +31,7 @@ export function memoryGroup(bytes: number, user: TestUser): MemoryGroup | undefi
     writeFileSync(join(group, limit), String(bytes));
     chownSync(members, user.uid, user.gid);
   } catch {
-    rmdirSync(group, { recursive: false });
+    if (existsSync(group)) rmdirSync(group);
     return undefined;
   }
   return {
