@@ -15,11 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { MOST = 64 };
 #define PATIENCE_NANOSECONDS 30000000
+#define MOST_PATIENCE_NANOSECONDS 300000000
 /* How long somebody who was let in may take to save. */
 #define ATTEMPTS 200
 #define PAUSE_NANOSECONDS 3000000
@@ -133,11 +135,22 @@ void let_wanted_go(void) {
   while (count > 0) let_oldest_go();
 }
 
+/* On a busy machine a process that is on its way waits for its turn on a processor, too. */
+static int64_t patience(void) {
+  struct sysinfo about;
+  long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  if (sysinfo(&about) != 0 || processors < 1) return MOST_PATIENCE_NANOSECONDS;
+  int64_t busy = 2 * (int64_t)about.loads[0] / processors;
+  int64_t wanted_time = (PATIENCE_NANOSECONDS >> SI_LOAD_SHIFT) * busy;
+  if (wanted_time < PATIENCE_NANOSECONDS) return PATIENCE_NANOSECONDS;
+  return wanted_time < MOST_PATIENCE_NANOSECONDS ? wanted_time : MOST_PATIENCE_NANOSECONDS;
+}
+
 void let_retired_go(void) {
   struct timespec now;
   if (count == 0) return;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  int64_t passed = nanoseconds(now) - nanoseconds(newest);
-  if (passed < PATIENCE_NANOSECONDS) pause_for((long)(PATIENCE_NANOSECONDS - passed));
+  int64_t left = patience() - (nanoseconds(now) - nanoseconds(newest));
+  if (left > 0) pause_for((long)left);
   while (count > 0) let_oldest_go();
 }

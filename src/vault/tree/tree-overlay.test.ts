@@ -55,6 +55,8 @@ function naiveDiff(before: Snapshot, later: Snapshot): Unstamped[] {
   return changes;
 }
 
+/** Root alone sees what is behind them, to compare it. */
+const closed = process.geteuid?.() === 0 ? ['600', '000'] : [];
 const somePath = fc
   .array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 3 })
   .map((components) => components.join('/'));
@@ -70,7 +72,7 @@ const operation = fc.oneof(
   fc.tuple(somePath, somePath).map(([path, target]) => `ln -sfn ${target} ${path}`),
   fc.tuple(somePath, somePath).map(([from, to]) => `mv -T ${from} ${to}`),
   fc.tuple(somePath, somePath).map(([from, to]) => `ln ${from} ${to}`),
-  fc.tuple(fc.constantFrom('700', '755', '600', '000'), somePath).map(([mode, path]) => `chmod ${mode} ${path}`),
+  fc.tuple(fc.constantFrom('700', '755', ...closed), somePath).map(([mode, path]) => `chmod ${mode} ${path}`),
   somePath.map((path) => `mkfifo ${path}`),
   somePath.map((path) => `touch -c -h ${path}`),
   somePath.map((path) => `[ -f ${path} ] && cp -p ${path} ${path}.same && mv ${path}.same ${path}`),
