@@ -4,16 +4,7 @@
  * are in `allowedDifference`, and in docs/agreement.md by the same names.
  */
 import assert from 'node:assert/strict';
-import {
-  existsSync,
-  lstatSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  type Stats,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -56,10 +47,10 @@ interface Walk {
   readonly visited: readonly string[];
 }
 
-/** Undefined too where this user may not look. */
-function seen(path: string): Stats | undefined {
+/** Undefined where this user may not look. */
+function whereSeen<T>(look: () => T): T | undefined {
   try {
-    return lstatSync(path, { throwIfNoEntry: false });
+    return look();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EACCES') return undefined;
     throw error;
@@ -75,7 +66,7 @@ function walk(path: string, cwd: string): Walk {
     const part = pending.shift() ?? '';
     const next = part === '..' ? dirname(at) : join(at, part);
     visited.push(next);
-    const about = seen(next);
+    const about = whereSeen(() => lstatSync(next, { throwIfNoEntry: false }));
     if (about === undefined) return { real: undefined, visited };
     if (!about.isSymbolicLink()) {
       if (!about.isDirectory() && (pending.length > 0 || path.endsWith('/'))) return { real: undefined, visited };
@@ -198,10 +189,10 @@ function probesOf(stage: Stage, world: World, plan: WorldPlan): readonly string[
   ].filter((path) => Buffer.byteLength(path) < 4000);
 }
 
-/** What the host has of a probe's mark. */
+/** What the host has of a probe's mark. What this user may not read they cannot have marked. */
 function isMarked(path: string, index: number): boolean {
   if (isPlain(path)) return existsSync(join(path, `made-${index}`));
-  return readFileSync(path, 'latin1').includes(`+${index}.`);
+  return whereSeen(() => readFileSync(path, 'latin1'))?.includes(`+${index}.`) === true;
 }
 
 function show(value: Case, kind: 'read' | 'write'): string {
