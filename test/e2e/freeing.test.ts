@@ -1,9 +1,9 @@
 /** What is dropped is freed in the background: nobody waits for it, `ctx ps` shows it, and after a kill the next verb goes on. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { type Running, until } from '../support/process.js';
+import { isStopped, type Running, until } from '../support/process.js';
 import { type Stage, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -18,8 +18,6 @@ async function occupyTrash(stage: Stage, store: string): Promise<Running> {
   await running.printed('locked');
   return running;
 }
-
-const isStopped = (pid: number) => /^State:\tT/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
 
 /** Stopped in the middle of its work: where everything is gone too soon, another try makes twice as much. */
 async function stopEmptying(stage: Stage, store: string): Promise<Running> {

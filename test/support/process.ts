@@ -73,6 +73,11 @@ export function start(argv: readonly string[], options: StartOptions = {}): Runn
   };
 }
 
+/** By a signal, or has ended and was not waited for. */
+export function isStopped(pid = 0): boolean {
+  return /^State:\t[TZ]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+}
+
 /** Processes of the whole machine with exactly these words. */
 export function processesCalled(...words: readonly string[]): number[] {
   const wanted = words.map((word) => `${word}\0`).join('');

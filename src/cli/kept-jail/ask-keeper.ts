@@ -1,5 +1,5 @@
 /** `ctx jail start` asks the process that keeps all kept jails of the user, and starts it where there is none. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import type { Readable } from 'node:stream';
@@ -36,12 +36,18 @@ function keeperEnded(): ErrnoError {
   });
 }
 
-export function keeperHangs(): ErrnoError {
-  return new ErrnoError('EAGAIN', {
+/** Rejects where it cannot be started, or has not begun in time; to be cleared when it has. */
+export function startTimer(child: ChildProcess, reject: (error: ErrnoError) => void): NodeJS.Timeout {
+  child.once('error', (error) => reject(fromSystemError(error, 'start the process that keeps the jail')));
+  const hangs = {
     operation: 'jail start',
     reason: `the process that keeps the jail did not start within ${keeperStartMilliseconds / 1000} seconds`,
     remedy: 'you may have too few processes and threads left: raise ulimit -u, or end other processes of yours',
-  });
+  };
+  return setTimeout(() => {
+    child.kill('SIGKILL');
+    reject(new ErrnoError('EAGAIN', hangs));
+  }, keeperStartMilliseconds);
 }
 
 function connected(spot: KeeperSpot): Promise<Socket | undefined> {
@@ -89,11 +95,7 @@ function startKeeper(spot: KeeperSpot): Promise<boolean> {
   });
   closeSync(log);
   return new Promise((resolve, reject) => {
-    child.once('error', (error) => reject(fromSystemError(error, 'start the process that keeps the jail')));
-    const timer = setTimeout(() => {
-      child.kill('SIGKILL');
-      reject(keeperHangs());
-    }, keeperStartMilliseconds);
+    const timer = startTimer(child, reject);
     const begun = child.stdio[3] as Readable;
     const end = (isRight: boolean) => {
       clearTimeout(timer);

@@ -3,9 +3,8 @@ import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { buildOf } from '../../base/build.js';
-import { ErrnoError, ExitCode, fromSystemError } from '../../base/errno.js';
+import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { closeInherited } from '../../base/inherited.js';
-import { keeperStartMilliseconds } from '../../base/limits/commands.js';
 import { visible } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import type { Host } from '../../sdk/host.js';
@@ -15,7 +14,7 @@ import { grantsOf } from '../input/asked-grants.js';
 import { painter, print, printError, printJson, terminal } from '../text/output.js';
 import { progressLine } from '../text/progress.js';
 import type { Arguments, HostOf, Run, Verb } from '../verb.js';
-import { askKeeper, keeperHangs, type StartAsked } from './ask-keeper.js';
+import { askKeeper, type StartAsked, startTimer } from './ask-keeper.js';
 import type { Offered } from './client-connection.js';
 import { idleOf, keep } from './keep.js';
 import { begunDescriptor, keeperName, sayBegun, sharedKeeperName } from './keeper-name.js';
@@ -50,8 +49,9 @@ async function keepShared(hostOf: HostOf, offered: Omit<SharedKeeping, 'host' | 
 }
 
 /**
- * The same call again, as a process that stays and keeps this one alone; its first words are its answer. It holds no stream of ours: whoever waits for
- * the end of our output would wait for the kept jail's. What it complains of goes to a file beside its socket.
+ * The same call again, as a process that stays and keeps this one alone; its first words are its answer. It holds no stream
+ * of ours: a program that waits for the end of our output would wait for the kept jail's. What it complains of goes to a
+ * file beside its socket.
  */
 async function keepApart(spot: KeptJailSpot, { directory, words, told }: StartAsked): Promise<number> {
   mkdirSync(spot.directory, { recursive: true, mode: 0o700 });
@@ -64,11 +64,7 @@ async function keepApart(spot: KeptJailSpot, { directory, words, told }: StartAs
   });
   closeSync(complaints);
   return new Promise((resolve, reject) => {
-    child.once('error', (error) => reject(fromSystemError(error, 'start the process that keeps the jail')));
-    const timer = setTimeout(() => {
-      child.kill('SIGKILL');
-      reject(keeperHangs());
-    }, keeperStartMilliseconds);
+    const timer = startTimer(child, reject);
     const begun = child.stdio[begunDescriptor] as Readable | undefined;
     begun?.once('data', () => clearTimeout(timer));
     begun?.once('data', () => begun.destroy());

@@ -16,10 +16,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { describe, it } from 'node:test';
+import { isStopped } from '../../../test/support/process.js';
 import type { TreeStep } from './tree.js';
 import { freshPlace, program, tree } from './tree-fixture.js';
-
-const isStopped = (pid = 0) => /^State:\t[TZ]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
 
 describe('a directory that is new as a whole', () => {
   const { at, write } = freshPlace();
