@@ -140,8 +140,10 @@ export async function keepJail(
     // What one left that was killed.
     rmSync(place.socket, { force: true });
     await listen(server, place);
+    const isOneOfMany = ending !== undefined && jail.pid !== undefined;
+    if (isOneOfMany) jail.isKeptWithOthers();
     const facts: KeptJailFacts = {
-      pid: ending === undefined ? process.pid : (jail.pid ?? process.pid),
+      pid: isOneOfMany ? (jail.pid ?? process.pid) : process.pid,
       keeper: process.pid,
       origin: jail.origin,
       fork: jail.fork,

@@ -102,6 +102,11 @@ export class KeptJail {
     return this.#equipment.jail.pid;
   }
 
+  /** Those who find it at work are to name its own process: the one that keeps it keeps others, too. */
+  isKeptWithOthers(): void {
+    this.#equipment.kept.jailProcess = this.#equipment.jail.pid;
+  }
+
   /** Resolves when everything inside is dead and unmounted. */
   get ended(): Promise<void> {
     return this.#equipment.jail.ended;

@@ -8,7 +8,7 @@ import { looksAtBusyFork } from '../base/limits/store.js';
 import { type Host, placeOf } from '../proxy/host.js';
 import { readForkMeta } from '../vault/store/fork-meta.js';
 import { readGroup } from '../vault/store/group.js';
-import type { AtWork } from '../vault/store/worker-file.js';
+import { type AtWork, namedProcess } from '../vault/store/worker-file.js';
 import { forkToRead, type OpenFork } from '../vault/vault.js';
 import { type ForkRequest, noForkHere, withFork } from './fork-verbs.js';
 
@@ -45,7 +45,11 @@ async function readBeside<T>(
     if (fork === undefined) throw noForkHere(purpose, origin);
     try {
       const { live } = await readGroup(tree, fork.place);
-      const running = live.map(({ pid, command, since }) => ({ pid, command, since }));
+      const running = live.map((worker) => ({
+        pid: namedProcess(worker),
+        command: worker.command,
+        since: worker.since,
+      }));
       const found = await use(fork, running);
       if (look === looksAtBusyFork || readForkMeta(fork.place.directory) === fork.meta) return found;
     } catch (error) {

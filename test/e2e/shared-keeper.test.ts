@@ -81,6 +81,33 @@ forEachUser(
       assert.equal((await stage.ctx(project, ['jail', 'stop'])).code, 0);
     });
 
+    test('who finds one at work is given the process of that one, as by ctx ps', async () => {
+      const [one, other] = (await startMany(stage, 2)) as readonly [Kept, Kept];
+      try {
+        assert.equal(one.keeper, other.keeper);
+        const running = stage.start(one.project, [stage.program, 'jail', 'exec', '--', 'sh', '-c', 'echo on; read x'], {
+          stdio: ['pipe', 'pipe', 'pipe'],
+        });
+        await running.printed('on');
+        const { code, stderr } = await stage.ctx(one.project, ['drop']);
+        assert.notEqual(code, 0);
+        assert.match(stderr, new RegExp(`process ${one.pid} is using it: sh -c echo on`));
+        const pidsBy = async (verb: string, isWanted: (origin?: string) => boolean) => {
+          const { stdout } = await stage.ctx(one.project, [verb, '--json']);
+          const { running: found } = parseJson(stdout) as {
+            readonly running: readonly { readonly pid: number; readonly origin?: string }[];
+          };
+          return found.filter(({ origin }) => isWanted(origin)).map(({ pid }) => pid);
+        };
+        assert.deepEqual(await pidsBy('status', () => true), [one.pid]);
+        assert.deepEqual(await pidsBy('ps', (origin) => origin === one.project), [one.pid]);
+        running.child.stdin?.end();
+        await running.finished;
+      } finally {
+        await stopAll(stage);
+      }
+    });
+
     test('it has nothing of whoever started it, and each kept jail what its own caller has', async () => {
       const [one, other] = [stage.project(), stage.project()];
       const script = 'exec 30> ../held; flock 30; umask 022; FIRST=1 CTX_ANY=first PATH="$PATH:/first" "$0" jail start';

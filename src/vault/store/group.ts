@@ -11,7 +11,16 @@ import { ErrnoError } from '../../base/errno.js';
 import type { Tree } from '../tree/tree.js';
 import type { ForkPaths } from './layout.js';
 import { isFree } from './locks.js';
-import { type AtWork, isWorker, namesIn, openWorker, padded, readWorkerFile, type Worker } from './worker-file.js';
+import {
+  type AtWork,
+  isWorker,
+  namedProcess,
+  namesIn,
+  openWorker,
+  padded,
+  readWorkerFile,
+  type Worker,
+} from './worker-file.js';
 
 /** Of a command, as others are told of it. */
 const mostCommand = 1_000;
@@ -95,7 +104,9 @@ const shortened = (command: string) =>
 export function busyWith(what: string, workers: readonly AtWork[]): ErrnoError {
   const each = workers
     .slice(0, namedWorkers)
-    .map(({ pid, command, since }) => `process ${pid} is using it: ${shortened(command)} (since ${since})`);
+    .map(
+      (worker) => `process ${namedProcess(worker)} is using it: ${shortened(worker.command)} (since ${worker.since})`,
+    );
   const more = workers.length - each.length;
   return new ErrnoError('EBUSY', {
     operation: 'open the fork',

@@ -14,16 +14,16 @@ export class Member {
   readonly descriptor: number;
   readonly #tree: Tree;
   readonly #place: ForkPaths;
-  readonly #isKept: boolean;
+  readonly #kept: KeptPlace | undefined;
   #worker: Worker;
   #hasLeft = false;
 
-  private constructor(tree: Tree, place: ForkPaths, facts: Facts, { name, descriptor }: KeptPlace, isKept: boolean) {
+  private constructor(tree: Tree, place: ForkPaths, facts: Facts, { name, descriptor }: KeptPlace, kept?: KeptPlace) {
     this.name = name;
     this.descriptor = descriptor;
     this.#tree = tree;
     this.#place = place;
-    this.#isKept = isKept;
+    this.#kept = kept;
     this.#worker = { ...facts, name, pid: process.pid, since: new Date().toISOString(), jail: null, runs: [] };
   }
 
@@ -36,7 +36,7 @@ export class Member {
     kept?: KeptPlace,
   ): Promise<Member> {
     const found = kept ?? (await freePlace(tree, place));
-    const member = new Member(tree, place, facts, found, kept !== undefined);
+    const member = new Member(tree, place, facts, found, kept);
     try {
       // Anyone who looks whether it is free has the lock briefly.
       await tree.lock({ descriptor: member.descriptor, wait: true });
@@ -118,12 +118,14 @@ export class Member {
   leave(): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
-    writeSync(this.descriptor, this.#isKept ? keptText() : padded(''), 0);
-    if (this.#isKept) this.#tree.unlock(this.descriptor);
+    writeSync(this.descriptor, this.#kept !== undefined ? keptText() : padded(''), 0);
+    if (this.#kept !== undefined) this.#tree.unlock(this.descriptor);
     else closeSync(this.descriptor);
   }
 
   #write(): void {
-    if (!this.#hasLeft) writeSync(this.descriptor, padded(JSON.stringify(this.#worker)), 0);
+    if (this.#hasLeft) return;
+    const { jailProcess } = this.#kept ?? {};
+    writeSync(this.descriptor, padded(JSON.stringify({ ...this.#worker, jailProcess })), 0);
   }
 }

@@ -12,10 +12,15 @@ import { isFree } from './locks.js';
 /** Somebody who uses a fork now, as people are told of it. */
 export interface AtWork {
   readonly pid: number;
+  /** The process to name instead, and to end: of a kept jail whose process `pid` keeps others, too. */
+  readonly jailProcess?: number | undefined;
   readonly command: string;
   /** ISO 8601. */
   readonly since: string;
 }
+
+/** As `ctx ps` names it. */
+export const namedProcess = ({ pid, jailProcess }: AtWork): number => jailProcess ?? pid;
 
 /** A run that has begun, and whose chain says how it ends; null for the person's. */
 export interface BegunRun {
@@ -107,6 +112,8 @@ function openPlace(group: string, name: string): number {
 export interface KeptPlace {
   readonly name: string;
   readonly descriptor: number;
+  /** Of the jail, where the process that keeps it keeps others, too; known once it is kept. */
+  jailProcess?: number | undefined;
 }
 
 export const keptText = () => padded(JSON.stringify({ kept: process.pid }));
