@@ -2,7 +2,8 @@
  * What serving FUSE needs of the kernel and Node has not.
  *
  * pair() returns two connected sockets, [ours, theirs]; receive(socket) the descriptor that comes over one, or a
- * negative errno: that is how fusermount3 hands over /dev/fuse. wait(descriptor, milliseconds) returns 1 where
+ * negative errno: that is how fusermount3 hands over /dev/fuse. With a buffer as its second argument, the bytes that come
+ * with it, as many as the buffer has. wait(descriptor, milliseconds) returns 1 where
  * something can be read, 0 where nothing came, or a negative errno; EINTR is one, so that signals are seen.
  *
  * listen(path) returns a socket that listens there, or a negative errno.
@@ -37,17 +38,16 @@ static napi_value pair(napi_env env, napi_callback_info info) {
   return result;
 }
 
-static int received(int socket) {
-  char byte;
+static int received(int socket, void *bytes, size_t length) {
   char room[CMSG_SPACE(sizeof(int))];
-  struct iovec part = {.iov_base = &byte, .iov_len = 1};
+  struct iovec part = {.iov_base = bytes, .iov_len = length};
   struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
   ssize_t count;
   do count = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   while (count < 0 && errno == EINTR);
   if (count < 0) return -errno;
   struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-  if (count == 0 || !head || head->cmsg_type != SCM_RIGHTS || head->cmsg_len != CMSG_LEN(sizeof(int))) return -EPROTO;
+  if (count != (ssize_t)length || !head || head->cmsg_type != SCM_RIGHTS || head->cmsg_len != CMSG_LEN(sizeof(int))) return -EPROTO;
   int descriptor;
   memcpy(&descriptor, CMSG_DATA(head), sizeof descriptor);
   return descriptor;
@@ -71,10 +71,14 @@ static int waited(int descriptor, int milliseconds) {
 }
 
 static napi_value receive(napi_env env, napi_callback_info info) {
-  size_t count = 1;
-  napi_value argument = NULL;
-  napi_get_cb_info(env, info, &count, &argument, NULL, NULL);
-  return number_to_node(env, received(count < 1 ? -1 : number_of(env, argument)));
+  size_t count = 2, length = 1;
+  napi_value arguments[2] = {NULL};
+  char byte;
+  void *bytes = &byte;
+  napi_get_cb_info(env, info, &count, arguments, NULL, NULL);
+  if (count > 1 && (napi_get_buffer_info(env, arguments[1], &bytes, &length) != 0 || length == 0))
+    return number_to_node(env, -EINVAL);
+  return number_to_node(env, received(count < 1 ? -1 : number_of(env, arguments[0]), bytes, length));
 }
 
 static napi_value await_input(napi_env env, napi_callback_info info) {

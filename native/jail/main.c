@@ -1,6 +1,7 @@
 /*
- * jail: executes a plan (see plan.h). `jail serve` keeps the jail for many commands (serve.h), `jail probe` only tries
- * what this host allows (probe.c). Three processes, each with its own operations, in the plan's order:
+ * jail: executes a plan (see plan.h). `jail serve` keeps the jail for many commands, `jail beside` takes more beside the
+ * one that it is made for (serve.h), `jail probe` only tries what this host allows (probe.c). Three processes, each with
+ * its own operations, in the plan's order:
  *
  *   owner     this process, outside the pid namespace: makes the namespaces, the network's last, starts the other two,
  *             forwards signals, and alone says how a command ended. What runs inside can neither see nor forge that.
@@ -16,7 +17,8 @@
  *   ID failed INDEX NAME ERRNO what         ID renamed DIRECTORIES FILES BYTES MS
  *   0 read-only-cache PID TARGET            ID released, ID mounted
  *
- * When FD_LIFELINE ends, so does everything here; where the jail is not kept, what the plan came through is that.
+ * When FD_LIFELINE ends, so does everything here; where the jail is not kept, what the plan came through is that, and
+ * FD_LIFELINE is the socket of requests until then.
  */
 #include "calls/renames.h"
 #include "context.h"
@@ -60,6 +62,7 @@ static int run_once(struct jail_context *jail) {
     report("started");
     held_watch(&jail->held, jail->plan, command.id);
     jail->commands[jail->count++] = &command;
+    jail->ready = true;
     watch(jail);
   }
   renames_finish(jail);
@@ -84,6 +87,8 @@ static int serve(struct jail_context *jail) {
   keep_overlays(jail, jail->plan);
   share_caches(jail->plan);
   report("started");
+  jail->ready = true;
+  jail->requests = FD_PLAN;
   watch(jail);
   end_jail(jail);
   return 0;
@@ -105,10 +110,12 @@ static struct jail_context whole_jail = EMPTY_CONTEXT;
 int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "probe") == 0) return probe(argv[2]);
   bool kept = argc == 2 && strcmp(argv[1], "serve") == 0;
+  bool asked_beside = argc == 2 && strcmp(argv[1], "beside") == 0;
   sys_close_range(FD_FIRST_OTHER, ~0U, 0);
   sys_close_range(FD_PLAN, FD_FIRST_OTHER - 1, CLOSE_RANGE_CLOEXEC);
   if (fcntl(FD_REPORT, F_GETFD) < 0 || (kept && fcntl(FD_LIFELINE, F_GETFD) < 0)) return EXIT_FAILED;
 
+  struct jail_context *jail = &whole_jail;
   size_t size;
   struct plan plan;
   char *bytes = read_jail_plan(&size);
@@ -118,9 +125,10 @@ int main(int argc, char **argv) {
   /* Before anything else is opened, which would get these numbers. */
   const uint32_t channels = count_channels(&plan);
   close_channels(channels, PLAN_MAX_CHANNELS);
+  if (asked_beside && (jail->requests = fcntl(FD_LIFELINE, F_DUPFD_CLOEXEC, FD_FIRST_OTHER)) < 0)
+    fail("keeping the socket of requests");
   if (!kept && (dup3(FD_PLAN, FD_LIFELINE, O_CLOEXEC) < 0 || close(FD_PLAN) != 0)) fail("keeping the lifeline");
 
-  struct jail_context *jail = &whole_jail;
   jail->plan = &plan;
   jail->signals = forwarded_signals();
   jail->stops = stop_signals();

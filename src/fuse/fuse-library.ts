@@ -3,7 +3,8 @@ import { createRequire } from 'node:module';
 
 export interface FuseLibrary {
   pair(): readonly [ours: number, theirs: number] | number;
-  receive(socket: number): number;
+  /** With as many bytes as `about` has, where it is given. */
+  receive(socket: number, about?: Buffer): number;
   /** A socket that listens at this path; a number below 0 is a negative errno. */
   listen(path: string): number;
   wait(descriptor: number, milliseconds: number): number;

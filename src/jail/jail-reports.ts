@@ -1,7 +1,7 @@
 /** What the owner of one jail reports, as it comes. */
 import { decodePath } from '../base/path-bytes.js';
 import { heldCacheOf } from './held-cache.js';
-import { endedSilently } from './launch-request.js';
+import { type BesideAsker, endedSilently, type Launch } from './launch-request.js';
 import {
   type HeldCache,
   type HeldFiles,
@@ -17,12 +17,14 @@ export class JailReports {
   readonly started: Promise<void>;
   #tellStarted: () => void = () => undefined;
   readonly #onHeld: ((held: HeldFiles) => void) | undefined;
+  readonly #beside: BesideAsker | undefined;
   readonly #reports: Report[] = [];
   readonly #heldCaches: HeldCache[] = [];
   #text = '';
 
-  constructor(onHeld: ((held: HeldFiles) => void) | undefined) {
+  constructor({ onHeld, beside }: Pick<Launch, 'onHeld' | 'beside'>) {
     this.#onHeld = onHeld;
+    this.#beside = beside;
     this.started = new Promise((resolve) => {
       this.#tellStarted = resolve;
     });
@@ -34,9 +36,12 @@ export class JailReports {
     for (const report of reports) {
       const held = heldOf(report);
       const heldCache = heldCacheOf(report);
+      // Of the whole jail, whichever of its commands it names.
       if (held !== undefined) this.#onHeld?.(held);
+      else if (report.id !== 0) this.#beside?.take(report);
       else if (heldCache !== undefined) this.#heldCaches.push(heldCache);
       else this.#reports.push(report);
+      if (report.id !== 0) continue;
       if (report.what === 'started') this.#tellStarted();
     }
   }

@@ -8,6 +8,7 @@ import {
   isGrouped,
   type Launch,
   lifelineDescriptor,
+  modeOf,
   notStarted,
   planFrame,
   type RunningJail,
@@ -16,9 +17,10 @@ import {
 import type { Outcome } from './report.js';
 
 function start(request: Launch, starter: Starter): StartedProgram {
-  const { program, input, lockDescriptor, channels = [] } = request;
+  const { program, input, lockDescriptor, channels = [], beside } = request;
   // What the command sees as pid 1; the path would tell of the host.
-  const words = Buffer.from('ctx-jail\0');
+  const words = Buffer.from(['ctx-jail', ...modeOf(request), ''].join('\0'));
+  const asking = beside?.open();
   try {
     return starter.start(program, words, [
       input === 'nothing' || typeof input === 'number' ? input : 0,
@@ -26,7 +28,7 @@ function start(request: Launch, starter: Starter): StartedProgram {
       2,
       'told',
       'heard',
-      'nothing',
+      asking ?? 'nothing',
       lockDescriptor ?? 'nothing',
       'nothing',
       ...channels,
@@ -35,6 +37,7 @@ function start(request: Launch, starter: Starter): StartedProgram {
     throw notStarted(request, cause);
   } finally {
     for (const channel of channels) closeSync(channel);
+    if (asking !== undefined) closeSync(asking);
   }
 }
 
@@ -45,16 +48,19 @@ export function launchAtOnce(request: Launch, starter: Starter): RunningJail {
     if (isTied) closeSync(owner.end(lifelineDescriptor));
     isTied = false;
   };
-  const reports = new JailReports(request.onHeld);
+  const reports = new JailReports(request);
   const done = new Promise<Outcome>((resolve, reject) => {
     const follow = async () => {
       try {
         await hear(owner.end(reportDescriptor), (chunk) => {
           reports.take(chunk);
-          if (reports.areWhole && !isGrouped(request)) resolve(reports.outcome(null));
+          if (!reports.areWhole || isGrouped(request)) return;
+          request.beside?.lose();
+          resolve(reports.outcome(null));
         });
       } finally {
         kill();
+        request.beside?.lose();
       }
       const { code, signal } = owner.wait();
       resolve(reports.outcome(signal ?? code));

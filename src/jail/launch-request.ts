@@ -8,7 +8,7 @@ import type { OutputListener } from './command-streams.js';
 import { frame, request as kindOf } from './frame.js';
 import type { Plan } from './operation.js';
 import { planBytes } from './plan-bytes.js';
-import type { HeldFiles, Outcome } from './report.js';
+import type { HeldFiles, Outcome, Report } from './report.js';
 
 export interface Launch {
   /** Path of the native jail program. */
@@ -29,6 +29,23 @@ export interface Launch {
   readonly channels?: readonly number[] | undefined;
   /** Of a process that runs this one command. */
   readonly starter?: Starter | undefined;
+  /** What asks it for commands beside this one; without it, it takes none. */
+  readonly beside?: BesideAsker | undefined;
+}
+
+/** Asks a jail that was made for one command for others beside it (native/jail/owner/serve.h). */
+export interface BesideAsker {
+  /** The jail's end of the socket by which it is asked; the caller closes it. */
+  open(): number;
+  /** Told each report about one of them. */
+  take(report: Report): void;
+  /** The jail has ended. */
+  lose(): void;
+}
+
+/** Arguments of the jail program. */
+export function modeOf({ beside }: Pick<Launch, 'beside'>): readonly string[] {
+  return beside === undefined ? [] : ['beside'];
 }
 
 export interface RunningJail {

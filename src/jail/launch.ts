@@ -13,6 +13,7 @@ import {
   isGrouped,
   type Launch,
   lifelineDescriptor,
+  modeOf,
   notStarted,
   planFrame,
   type RunningJail,
@@ -30,7 +31,8 @@ export function launch(request: Launch): RunningJail {
 
 function launchBeside(request: Launch): RunningJail {
   const stream = request.streams === 'inherit' ? 'inherit' : 'pipe';
-  const child = childProcess().spawn(request.program, [], {
+  const asking = request.beside?.open();
+  const child = childProcess().spawn(request.program, modeOf(request), {
     // What the command sees as pid 1; the path would tell of the host.
     argv0: 'ctx-jail',
     stdio: [
@@ -39,7 +41,7 @@ function launchBeside(request: Launch): RunningJail {
       stream,
       'pipe',
       'pipe',
-      'ignore',
+      asking ?? 'ignore',
       request.lockDescriptor ?? 'ignore',
       request.onServer === undefined ? 'ignore' : 'ipc',
       ...(request.channels ?? []),
@@ -47,16 +49,18 @@ function launchBeside(request: Launch): RunningJail {
     env: {},
   });
   for (const channel of request.channels ?? []) closeSync(channel);
+  if (asking !== undefined) closeSync(asking);
   if (request.onServer !== undefined) {
     const { onServer } = request;
     child.on('message', (_text, server) => onServer(server as Server));
   }
-  const reports = new JailReports(request.onHeld);
+  const reports = new JailReports(request);
   const done = new Promise<Outcome>((resolve, reject) => {
     child.once('error', (error) => reject(notStarted(request, error)));
     if (child.pid === undefined) return;
     let open = 0;
     const settle = () => {
+      request.beside?.lose();
       try {
         resolve(reports.outcome(child.signalCode ?? child.exitCode));
       } catch (error) {

@@ -294,6 +294,11 @@ export function jailPlan(view: JailView): Plan {
   return [...foundation(view), ...ofCommand(view, ownProcessesAlone)];
 }
 
+/** The same, where others may be asked for beside it: they are each other's as those of a kept jail are. */
+export function openPlan(view: JailView): Plan {
+  return [...foundation(view), ...ofCommand(view, 0)];
+}
+
 /** A jail that is kept for many commands. */
 export function keptPlan(view: JailView): Plan {
   return foundation(view);

@@ -3,7 +3,7 @@
  */
 import { ErrnoError } from '../base/errno.js';
 import { decodePath, encodePath } from '../base/path-bytes.js';
-import type { TerminalSize } from '../jail/serve.js';
+import type { TerminalSize } from '../jail/asked-commands.js';
 
 export const wireKind = {
   request: 'R',

@@ -15,7 +15,7 @@ import { ErrnoError } from '../base/errno.js';
 import { commandsAtWork } from '../base/limits/commands.js';
 import { Room, Turns } from '../base/turns.js';
 import { uniqueName } from '../base/unique-name.js';
-import type { RunningCommand } from '../jail/serve.js';
+import type { RunningCommand } from '../jail/asked-commands.js';
 import { executeInOwnJail, settled } from '../proxy/execute.js';
 import { homesIn } from '../proxy/grants/agent-home.js';
 import { agentViewFor, viewServer } from '../proxy/grants/agent-view.js';

@@ -1,9 +1,10 @@
 /** One command in a kept jail: its streams, its clock, its limits. The jail goes on. */
 import type { Authority } from '../authority/authority.js';
+import type { RunningCommand, ServedCommand } from '../jail/asked-commands.js';
 import type { ControlGroup } from '../jail/cgroup.js';
 import type { OutputListener } from '../jail/command-streams.js';
 import { commandPlan } from '../jail/plan.js';
-import type { RunningCommand, ServedCommand, ServedJail } from '../jail/serve.js';
+import type { ServedJail } from '../jail/serve.js';
 import type { ConnectionEvent } from '../network/events.js';
 import { type EnforcedView, temporaryOf } from '../proxy/grants/enforced-plan.js';
 import { capturedStreams } from '../proxy/report/captured-output.js';

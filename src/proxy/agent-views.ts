@@ -4,7 +4,9 @@
  */
 import type { Authority } from '../authority/authority.js';
 import type { Quota } from '../authority/quota.js';
+import type { RunningCommand, ServedCommand } from '../jail/asked-commands.js';
 import type { OutputListener } from '../jail/command-streams.js';
+import type { BesideAsker } from '../jail/launch-request.js';
 import type { JailIdentity } from '../jail/plan.js';
 
 /** A command that a tool runs for its caller: with the same agent and grants, on the same fork, beside the one that called. */
@@ -103,6 +105,8 @@ export interface AgentView {
   readonly socketDirectory: string;
   /** HOME of an agent, as a link of the view. */
   readonly home: string | undefined;
+  /** Asks the jail that has it for commands beside the one that it was made for. */
+  readonly commands: BesideAsker & { start(command: ServedCommand): Promise<RunningCommand> };
   /** Some of its files may be written. */
   readonly isWritten: boolean;
   /** Serves both; what is returned is the jail's end of the channel by which the kernel's is handed over. */

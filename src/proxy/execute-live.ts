@@ -21,6 +21,7 @@ import { withMounts, withTreesOf } from './run/asked-mounts.js';
 import { authorityFor, type Permitted, refusedEntry } from './run/authority-for.js';
 import { runsBeside } from './run/beside-runs.js';
 import { type ExecRequest, refuseNoCommand } from './run/exec-request.js';
+import type { CallersJail } from './run/in-callers-jail.js';
 import { liveNote, recordInterruptedLive } from './run/live-runs.js';
 import { liveView, writesAsOwner } from './run/live-view.js';
 import { unusedFork } from './run/plan-of.js';
@@ -68,7 +69,8 @@ function refuseForkLimits({ disk, inodes }: Quota): void {
   });
 }
 
-export async function executeLive(host: Host, asked: LiveRequest): Promise<LiveEnvelope> {
+/** `permitted` is what was decided about it, where somebody did. */
+export async function executeLive(host: Host, asked: LiveRequest, permitted?: Permitted): Promise<LiveEnvelope> {
   refuseNoCommand(asked, 'jail run');
   const read = await withMounts(host, asked);
   refuseFork(read);
@@ -76,13 +78,15 @@ export async function executeLive(host: Host, asked: LiveRequest): Promise<LiveE
   const place = placeOf(host, read.cwd);
   const { owner, origin } = place;
   refuseOwnFiles(host, origin);
-  const resolved = await authorityFor(host, place, { ...read, wait: false, live: true });
+  const resolved = permitted ?? (await authorityFor(host, place, { ...read, wait: false, live: true }));
   const request = await withTreesOf(host, read, resolved);
   const { argv, environmentAdditions, weakened, trees = [] } = request;
   const mounts = unusedFork(host, place);
   await resolved.permission.confirmDirectories();
   const startsIn = resolved.agent?.cwd ?? place.directory;
-  const runs = runsBeside(host, () => ({ ...request, wait: false }), startsIn, executeLive);
+  const callers: { jail?: CallersJail } = {};
+  const ofCaller = () => ({ ...request, wait: false });
+  const runs = runsBeside(host, ofCaller, startsIn, executeLive, () => callers.jail);
   const offered = await agentViewFor(host, place, { ...resolved, tool: undefined }, { ...runs, pending: undefined });
   const viewOfDirectory = () => {
     refuseForkLimits(resolved.authority.quota);
@@ -95,7 +99,7 @@ export async function executeLive(host: Host, asked: LiveRequest): Promise<LiveE
   };
   try {
     const view = await recordedRefusal(host, () => refusedEntry(place, request, resolved.agent), viewOfDirectory);
-    return await runOnDirectory(host, request, { place, resolved, view, offered });
+    return await runOnDirectory(host, request, { place, resolved, view, offered, callers });
   } finally {
     await offered.view?.end();
   }
@@ -106,12 +110,15 @@ interface LiveTarget {
   readonly resolved: Permitted;
   readonly view: EnforcedView;
   readonly offered: OfferedView;
+  /** Told of the jail once there is one. */
+  readonly callers: { jail?: CallersJail };
 }
 
 async function runOnDirectory(host: Host, request: LiveRequest, target: LiveTarget): Promise<LiveEnvelope> {
   const { place, resolved, view, offered } = target;
   const { origin, owner } = place;
   const { trees = [] } = request;
+  const outputsOf = (run: string) => join(storePaths(host.store.directory).runs, run);
   const { report } = await runOnTarget(host, request, {
     place,
     resolved,
@@ -120,15 +127,26 @@ async function runOnDirectory(host: Host, request: LiveRequest, target: LiveTarg
     object: `workspace/${origin}`,
     facts: { live: true, ...(trees.length === 0 ? {} : { trees: trees.map(treeText) }) },
     note: liveNote(host),
-    outputsOf: (run) => join(storePaths(host.store.directory).runs, run),
-    run: (command) =>
-      runInJail({
+    outputsOf,
+    run: (command) => {
+      if (offered.view !== undefined) {
+        target.callers.jail = {
+          ...{ place, resolved, view: command.view, commands: offered.view.commands, isLive: true },
+          object: `workspace/${origin}`,
+          facts: { live: true, caller: command.run },
+          note: () => liveNote(host),
+          outputsOf,
+        };
+      }
+      return runInJail({
         ...ownJailOf(host, resolved, request),
         ...command,
         counted: [],
         onStarted: request.onStarted,
+        beside: offered.view?.commands,
         servers: serversOf(command.view, [...trees, ...viewServer(offered.view, command.view, undefined)]),
-      }),
+      });
+    },
     // Nothing is told apart from what was there before.
     look: async () => ({ seen: undefined, facts: {} }),
   });

@@ -4,6 +4,7 @@
  * The fork is locked until the command has started, and again while its report is made; meanwhile others may join (group.ts of
  * the vault). Whatever happens nothing stays mounted: the jail ends with this process, and is in the group until it has.
  */
+import { join } from 'node:path';
 import type { RunningJail } from '../jail/launch.js';
 import { writtenTrees } from '../vault/fork-trees.js';
 import { commandText } from '../vault/store/group.js';
@@ -17,10 +18,12 @@ import { ownersOf } from './grants/jail-identity.js';
 import { serversOf } from './grants/served-trees.js';
 import { type Host, type Place, placeOf } from './host.js';
 import type { Envelope } from './report/envelope.js';
+import type { RunNote } from './report/last-run.js';
 import { withMounts, withTreesOf } from './run/asked-mounts.js';
 import { authorityFor, type Permitted } from './run/authority-for.js';
 import { runsBeside } from './run/beside-runs.js';
 import { type ExecRequest, refuseNoCommand } from './run/exec-request.js';
+import type { CallersJail } from './run/in-callers-jail.js';
 import { joinedFork, refuseOthers } from './run/join-fork.js';
 import { recordInterruptedLive } from './run/live-runs.js';
 import { readyFork } from './run/ready-fork.js';
@@ -29,6 +32,11 @@ import { runOnFork, withArrived } from './run/run-on-fork.js';
 import { ownJailOf, type TargetCommand } from './run/run-on-target.js';
 import { openSettled, untilJoined } from './run/settled-fork.js';
 import { vaultWatchOf } from './run/watch-limits.js';
+
+/** What it holds of the fork while it runs. */
+export interface OwnLock extends Pick<RunRequest, 'lockDescriptor' | 'onStarted'> {
+  readonly note: RunNote;
+}
 
 /** How a command is run that has a jail of its own. */
 export interface OwnJail {
@@ -40,7 +48,7 @@ export interface OwnJail {
   readonly fork?: string | undefined;
   /** Where a person sees the fork by it: not a command, then. */
   readonly mount?: string | undefined;
-  run(command: TargetCommand, fork: OpenFork, lock: Pick<RunRequest, 'lockDescriptor' | 'onStarted'>): Promise<JailRun>;
+  run(command: TargetCommand, fork: OpenFork, lock: OwnLock): Promise<JailRun>;
 }
 
 /** On the fork by itself, or with the commands at work on it. */
@@ -118,7 +126,7 @@ async function executeOpened(host: Host, request: ExecRequest, own: OwnJail, ope
           });
         };
         try {
-          return await own.run(command, synced.fork, { lockDescriptor: member.descriptor, onStarted });
+          return await own.run(command, synced.fork, { lockDescriptor: member.descriptor, onStarted, note: member });
         } finally {
           await lock?.takeAgain();
         }
@@ -129,17 +137,20 @@ async function executeOpened(host: Host, request: ExecRequest, own: OwnJail, ope
   }
 }
 
-export async function execute(host: Host, asked: ExecRequest): Promise<Envelope> {
+/** `permitted` is what was decided about it, where somebody did. */
+export async function execute(host: Host, asked: ExecRequest, permitted?: Permitted): Promise<Envelope> {
   refuseNoCommand(asked, 'exec');
   const read = await withMounts(host, asked);
   recordInterruptedLive(host);
   const place = placeOf(host, read.cwd);
-  const resolved = await authorityFor(host, place, read);
+  const resolved = permitted ?? (await authorityFor(host, place, read));
   const request = await withTreesOf(host, read, resolved);
   let name = request.fork;
   const startsIn = resolved.agent?.cwd ?? place.directory;
   const pending = request.pending ?? [];
-  const runs = runsBeside(host, () => ({ ...request, fork: name, pending }), startsIn, execute);
+  let caller: CallersJail | undefined;
+  const ofCaller = () => ({ ...request, fork: name, pending });
+  const runs = runsBeside(host, ofCaller, startsIn, execute, () => caller);
   const asking = { ...resolved, tool: request.calledTool };
   const { view, warnings } = await agentViewFor(host, place, asking, { ...runs, pending });
   let envelope: Envelope;
@@ -151,9 +162,17 @@ export async function execute(host: Host, asked: ExecRequest): Promise<Envelope>
         place,
         resolved,
         warnings,
-        run: (command, fork, lock) => {
+        run: (command, fork, { note, ...lock }) => {
           name = fork.name;
+          caller = view && {
+            ...{ place, resolved, view: command.view, commands: view.commands, isLive: false },
+            object: `fork/${fork.id}/${fork.name}`,
+            facts: { caller: command.run },
+            note: () => note,
+            outputsOf: (run) => join(fork.place.runs, run),
+          };
           return runInJail({
+            beside: view?.commands,
             ...ownJailOf(host, resolved, request),
             ...command,
             ...lock,

@@ -1,5 +1,5 @@
 /** What a client of a kept jail and the process that keeps it say to each other, and the command that they speak with. */
-export type { RunningCommand } from '../jail/serve.js';
+export type { RunningCommand } from '../jail/asked-commands.js';
 export type { Served } from '../kept-jail/jail-keeper.js';
 export {
   type ClientRequest,

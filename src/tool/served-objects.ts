@@ -7,6 +7,7 @@
  *   answer-call   found, decided, recorded, run               wire        its frames
  *   built-in/     the tools that every installation has       tool-run    what one is given
  *   fork-work     what they asked of a fork, done at the end of the run
+ *   jail-commands  commands beside the caller in its jail
  *   line-calls    JSON lines on the agent's own socket        call-by-line  one call of those
  *   hands         the caller's files, by its own process      source/     tools of MCP servers, each in a jail of its own
  *

@@ -11,6 +11,7 @@ import type { AgentView, AgentViewRequest } from '../proxy/agent-views.js';
 import { writesObjects } from '../proxy/grants/agent-view.js';
 import type { Host } from '../proxy/host.js';
 import { storePaths } from '../vault/store/layout.js';
+import { JailCommands } from './jail-commands.js';
 import type { Descendants, ServedObjects } from './served-objects.js';
 import { listenForCalls } from './view-socket.js';
 
@@ -36,12 +37,14 @@ export async function agentView(host: Host, asked: AgentViewRequest, descendants
   const { agent, authority } = asked;
   const library = fuseLibrary(nativeProgram('fuse.node'));
   const socket = listenForCalls(storePaths(host.store.directory).views, library);
+  const commands = new JailCommands(library);
   let server: LoopServer | undefined;
   let objects: Promise<ServedObjects> | undefined;
   let stopWaiting: (() => void) | undefined;
   let isTaken = false;
   let ending: Promise<void> | undefined;
   const end = async () => {
+    commands.lose();
     server?.end();
     socket.remove();
     stopWaiting?.();
@@ -50,6 +53,7 @@ export async function agentView(host: Host, asked: AgentViewRequest, descendants
   };
   return {
     socketDirectory: socket.directory,
+    commands,
     home: agent === undefined ? undefined : `/ctx/home/${authority.identity.uid}/agent/${agent}`,
     isWritten: agent !== undefined && writesObjects(authority),
     start: async (place) => {

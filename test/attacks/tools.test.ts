@@ -178,11 +178,11 @@ ls /run/ctx /ctx/agent /ctx/tool/fs.read 2>&1 | grep -c 'No such'; ls -A ~ /tmp 
         `export CALLER=1 SECRET=s; exec 7<file 8<.; touch ~/planted /tmp/planted
          mkdir -p bin; printf '#!/bin/sh\\necho mine' > bin/grep; printf '#!/bin/sh\\necho mine' > grep; chmod +x bin/grep grep; export PATH=$PWD:$PWD/bin:$PATH
          sleep 30 & LD_PRELOAD=/nowhere.so /ctx/tool/hostile {} 2>/dev/null; echo $?; kill $! && echo alive
-         /ctx/tool/shell.exec '{"cmd":"echo got $SECRET; ls /proc/self/fd | wc -l; kill -9 -1"}' 2>/dev/null; echo $?; echo still`,
+         /ctx/tool/shell.exec '{"cmd":"echo got $SECRET; ls /proc/self/fd | wc -l"}' 2>/dev/null; echo $?; echo still`,
       );
       assert.doesNotMatch(said, /mine|planted/, said);
       assert.match(said, /\nalive\n/, said);
-      assert.match(said, /got\s*\n4\n1\nstill\n$/, said);
+      assert.match(said, /got\s*\n4\n0\nstill\n$/, said);
     });
 
     test('links in the arguments of tools lead nowhere, also while they are exchanged', async () => {

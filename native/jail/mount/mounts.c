@@ -166,10 +166,12 @@ int clone_tree(struct jail_context *jail, const char *source, const char *identi
   struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
   int found = sys_openat2(AT_FDCWD, source, &how);
   struct stat about;
+  if (found < 0 && errno == ENOENT && identity) fail_with(ESTALE, source); /* it was there when it was decided about */
   if (found < 0 || fstat(found, &about) != 0) fail(source);
   if (identity && !is_identical(&about, identity)) fail_with(ESTALE, source);
   struct mount_attr set = {.attr_set = attributes & ~((uint32_t)MOUNT_ATTR_IDMAP | PLAN_ATTR_OWNERS)};
   int tree = sys_clone_tree(found, &set);
+  if (tree < 0 && errno == ENOENT && identity) fail_with(ESTALE, source); /* deleted since it was opened */
   if (tree < 0) fail(source);
   if (attributes & MOUNT_ATTR_IDMAP) show_as_to_root(jail, tree);
   if (attributes & PLAN_ATTR_OWNERS) exchange_owners(jail, tree);

@@ -8,7 +8,9 @@
 #include "owner/terminal.h"
 #include "syscalls.h"
 
+#include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,9 +26,9 @@ static uint32_t number_at(const unsigned char *bytes) {
   return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
-static bool read_whole(void *into, size_t size) {
+static bool read_whole(int from, void *into, size_t size) {
   for (char *at = into; size > 0;) {
-    ssize_t got = read(FD_PLAN, at, size);
+    ssize_t got = read(from, at, size);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
     at += got;
@@ -35,23 +37,23 @@ static bool read_whole(void *into, size_t size) {
   return true;
 }
 
-static bool read_frame(struct frame *frame) {
+static bool read_frame(int from, struct frame *frame) {
   unsigned char head[12];
-  if (!read_whole(head, sizeof head)) return false;
+  if (!read_whole(from, head, sizeof head)) return false;
   uint32_t length = number_at(head);
   errno = length > PLAN_MAX_BYTES ? E2BIG : EINVAL;
   if (length < 8 || length > PLAN_MAX_BYTES) return false;
   *frame = (struct frame){.id = number_at(head + 4), .kind = number_at(head + 8), .size = length - 8};
   frame->payload = malloc(frame->size + 1);
   if (!frame->payload) return false;
-  if (read_whole(frame->payload, frame->size)) return true;
+  if (read_whole(from, frame->payload, frame->size)) return true;
   free(frame->payload);
   return false;
 }
 
 char *read_jail_plan(size_t *size) {
   struct frame frame;
-  if (!read_frame(&frame)) return NULL;
+  if (!read_frame(FD_PLAN, &frame)) return NULL;
   *size = frame.size;
   if (frame.kind == REQUEST_JAIL) return frame.payload;
   free(frame.payload);
@@ -63,9 +65,14 @@ char *read_jail_plan(size_t *size) {
  * Node reads a handle from a message of this form, and makes a socket of it. It takes for granted that the descriptor
  * does not block; the command's own end is another open file and does.
  */
-static void hand_stream_over(uint32_t id, int stream, int descriptor) {
+static void hand_stream_over(const struct jail_context *jail, uint32_t id, int stream, int descriptor) {
   fcntl(descriptor, F_SETFL, O_NONBLOCK);
   char message[128];
+  if (!jail->kept) {
+    uint32_t about[2] = {htole32(id), htole32((uint32_t)stream)};
+    send_message_with_descriptor(jail->requests, (const char *)about, sizeof about, descriptor);
+    return;
+  }
   int length =
       snprintf(message, sizeof message,
                "{\"cmd\":\"NODE_HANDLE\",\"type\":\"net.Socket\",\"msg\":{\"id\":%u,\"stream\":%d}}\n", id, stream);
@@ -73,12 +80,16 @@ static void hand_stream_over(uint32_t id, int stream, int descriptor) {
 }
 
 /*
- * Pipes, as a shell would make them; the other ends go to the process that keeps the jail. Of a terminal's, our ends
- * are copied.
+ * Pipes, as a shell would make them; the other ends go to the process that asked. Of a terminal's, our ends are copied.
  */
-static bool open_streams(struct relay relays[RELAYS], uint32_t id, enum request kind) {
+static bool open_streams(struct jail_context *jail, struct relay relays[RELAYS], uint32_t id, enum request kind) {
   bool terminal = kind == REQUEST_COMMAND_WITH_TERMINAL;
   for (int i = 0; i < RELAYS; i++) relay_clear(&relays[i]);
+  /* The owner's own stdin is that of the command which the jail was made for. */
+  if (!jail->kept && kind == REQUEST_COMMAND) {
+    relays[0].command_end = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (relays[0].command_end < 0) return false;
+  }
   for (int i = kind == REQUEST_COMMAND ? 1 : 0; i < (terminal ? 2 : RELAYS); i++) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return false;
@@ -86,7 +97,7 @@ static bool open_streams(struct relay relays[RELAYS], uint32_t id, enum request 
     *ours = ends[i == 0 ? 0 : 1];
     relays[i].both_ours = terminal;
     if (terminal) fcntl(*ours, F_SETFL, O_NONBLOCK);
-    hand_stream_over(id, i, ends[i == 0 ? 1 : 0]);
+    hand_stream_over(jail, id, i, ends[i == 0 ? 1 : 0]);
     close(ends[i == 0 ? 1 : 0]);
   }
   return true;
@@ -117,11 +128,11 @@ static void start(struct jail_context *jail, const struct frame *frame) {
   struct relay *relays = calloc(RELAYS, sizeof *relays);
   if (problem || frame->id == 0 || find_command(jail, frame->id)) {
     report_failure(EINVAL, problem ? problem : "a command needs a number of its own");
-  } else if (!are_overlays_mounted(jail)) {
+  } else if (jail->kept && !are_overlays_mounted(jail)) {
     report_failure(ENODEV, "the fork is not mounted");
   } else if (!command || !relays || jail->count == MOST_COMMANDS) {
     report_failure(EAGAIN, "too many commands at one time");
-  } else if (!open_streams(relays, frame->id, frame->kind)) {
+  } else if (!open_streams(jail, relays, frame->id, frame->kind)) {
     report_failure(errno, "making a pipe for the command");
     relays_keep(relays);
     relays_close(relays);
@@ -180,11 +191,16 @@ static void mount_again(struct jail_context *jail, const struct frame *frame) {
   plan_free(&overlays);
 }
 
+/* Beside the command that a jail was made for: what would need its terminal, or take the fork from under it, is not. */
+static bool may_ask(const struct jail_context *jail, uint32_t kind) {
+  return jail->kept || kind == REQUEST_COMMAND || kind == REQUEST_COMMAND_WITH_INPUT || kind == REQUEST_SIGNAL;
+}
+
 bool take_request(struct jail_context *jail) {
   struct frame frame;
-  if (!read_frame(&frame)) return false;
+  if (!read_frame(jail->requests, &frame)) return false;
   report_about(frame.id);
-  switch (frame.kind) {
+  switch (may_ask(jail, frame.kind) ? frame.kind : 0) {
   case REQUEST_COMMAND:
   case REQUEST_COMMAND_WITH_INPUT:
   case REQUEST_COMMAND_WITH_TERMINAL:

@@ -1,10 +1,13 @@
 /*
- * A kept jail: many commands, one after the other or at once. A process that keeps it asks over FD_PLAN, in frames:
+ * A jail for many commands. One that is kept runs them one after the other or at once, and is asked over FD_PLAN. One
+ * that was made for a command (`jail beside`) runs others beside that one, is asked over a socket, and ends with it.
+ * Frames:
  *
  *   u32 length of what follows, u32 id, u32 kind, payload
  *
- * All integers are little-endian. The first frame holds the jail's own plan; a jail for one command is given no other.
- * Every answer is a report about that id.
+ * All integers are little-endian. The first frame over FD_PLAN holds the jail's own plan. Every answer is a report about
+ * that id. Streams are handed over as Node's own handles by FD_HANDOVER; of a jail that is not kept by that socket, each
+ * with u32 id, u32 stream.
  */
 #ifndef CTX_JAIL_SERVE_H
 #define CTX_JAIL_SERVE_H

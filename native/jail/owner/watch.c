@@ -231,7 +231,7 @@ void watch(struct jail_context *jail) {
   watched[WATCH_SIGNALS] = (struct pollfd){.fd = jail->signals, .events = POLLIN};
   /* Looked at and never read: see stop_here. */
   watched[WATCH_STOPS] = (struct pollfd){.fd = jail->kept ? -1 : jail->stops, .events = POLLIN};
-  watched[WATCH_REQUESTS] = (struct pollfd){.fd = jail->kept ? FD_PLAN : -1, .events = POLLIN};
+  watched[WATCH_REQUESTS] = (struct pollfd){.fd = jail->requests, .events = POLLIN};
   watched[WATCH_ANSWERS] = (struct pollfd){.fd = jail->kept ? FD_HANDOVER : -1, .events = POLLIN};
   const int init = jail->kept ? sys_pidfd_open(jail->ties.init) : -1;
   for (;;) {
@@ -260,7 +260,7 @@ void watch(struct jail_context *jail) {
     for (uint32_t i = count; i-- > 0;) {
       struct command *command = jail->commands[i];
       if (!serve_command(jail, command, &watched[FIRST_COMMAND + i * WATCHED_OF_COMMAND]) && !command->ended) continue;
-      if (!jail->kept) return;
+      if (!jail->kept && i == 0) return; /* the one that the jail was made for: others end with it */
       if (!has_ended_for_us(jail, command)) continue;
       relays_flush(jail->commands[i]->relays);
       struct ending ending = collect(jail->commands[i]);
@@ -272,6 +272,9 @@ void watch(struct jail_context *jail) {
     if (watched[WATCH_LEFT].revents) take_left_calls(jail);
     if (watched[WATCH_INIT].revents) return; /* nothing can be started in it any more */
     if (watched[WATCH_ANSWERS].revents && !discard_answers()) watched[WATCH_ANSWERS].fd = -1;
-    if (watched[WATCH_REQUESTS].revents && !take_request(jail)) return;
+    if (watched[WATCH_REQUESTS].revents && !take_request(jail)) {
+      if (jail->kept) return;
+      watched[WATCH_REQUESTS].fd = -1;
+    }
   }
 }

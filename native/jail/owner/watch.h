@@ -17,7 +17,7 @@ int forwarded_signals(void);
 /* Readable while one waits to stop us. */
 int stop_signals(void);
 
-/* Returns when the one command has ended; a kept jail's when it shall end. */
+/* Returns when the command that the jail was made for has ended; a kept jail's when it shall end. */
 void watch(struct jail_context *jail);
 
 /* How a command ended, as the kernel tells. */

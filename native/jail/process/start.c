@@ -137,17 +137,17 @@ static _Noreturn void become_command(struct jail_context *jail, const struct pla
    * /dev.
    */
   const bool root_first = jail->terminal.wanted;
-  if (!jail->kept && root_first) await_root(jail);
+  if (!jail->ready && root_first) await_root(jail);
   if (jail->namespaces.shift >= 0) enter_namespace_of_shift(jail);
   execute_stage(jail, plan, STAGE_IDENTITY, channel);
-  if (!jail->kept && !root_first) await_root(jail);
+  if (!jail->ready && !root_first) await_root(jail);
   execute_stage(jail, plan, STAGE_COMMAND, channel);
   fail_with(EINVAL, "the plan has no command");
 }
 
-/* In a kept jail one command that does not start ends nothing else. */
+/* In a jail that is ready, one command that does not start ends nothing else. */
 static bool refuse_start(const struct jail_context *jail, const char *what) {
-  if (!jail->kept && waitpid(jail->ties.init, NULL, WNOHANG) == jail->ties.init)
+  if (!jail->ready && waitpid(jail->ties.init, NULL, WNOHANG) == jail->ties.init)
     return false; /* nothing can start in a namespace whose init has ended, and it has said why */
   report_failure(errno, what);
   return false;
@@ -162,7 +162,7 @@ static long long milliseconds_now(void) {
 }
 
 /*
- * In a kept jail an earlier command of the same user can signal this one before it is the program. One that was stopped
+ * An earlier command of the same user can signal this one before it is the program. One that was stopped
  * is let go on; no one's requests wait longer than MOST_MILLISECONDS for one that is stopped again and again. False
  * where it says nothing.
  */
@@ -189,7 +189,7 @@ static void listen_to(struct command *command, const struct plan *plan, int chan
   if (listener >= 0 && !command->calls) fail("listening to the command");
 }
 
-static bool watch_kept_start(struct jail_context *jail, const struct plan *plan, struct command *command, int channel,
+static bool watch_later_start(struct jail_context *jail, const struct plan *plan, struct command *command, int channel,
                              int executed) {
   const long long end = milliseconds_now() + MOST_MILLISECONDS;
   char byte = 0;
@@ -242,8 +242,7 @@ static void close_ends(const struct channels *channels, int which) {
 }
 
 /*
- * In a kept jail an earlier command of the same user could look into this one's process before that becomes the
- * program. The owner itself none of them can see, and the process that joins the jail has to find its namespaces.
+ * An earlier command of the same user could look into this one's process before that becomes the program. The owner itself none of them can see, and the process that joins the jail has to find its namespaces.
  */
 static pid_t fork_closed(void) {
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return -1;
@@ -258,17 +257,17 @@ static pid_t fork_closed(void) {
 static bool run_command(struct jail_context *jail, const struct plan *plan, struct command *command) {
   struct channels channels;
   if (!open_channels(&channels)) return refuse_start(jail, "making a channel to the command");
-  command->pid = jail->kept ? fork_closed() : fork();
+  command->pid = jail->ready ? fork_closed() : fork();
   if (command->pid == 0) {
     close(channels.words[0]);
     tell_progress(channels.executed[1]);
     become_command(jail, plan, command, channels.words[1]);
   }
   close_ends(&channels, 1);
-  bool there = command->pid > 0 && (jail->kept || write(jail->ties.all_are_there, "", 1) == 1);
+  bool there = command->pid > 0 && (jail->ready || write(jail->ties.all_are_there, "", 1) == 1);
   if (command->pid < 0) refuse_start(jail, "starting the command");
-  bool started = there && (jail->kept ? watch_kept_start(jail, plan, command, channels.words[0], channels.executed[0])
-                                      : watch_start(jail, plan, command, channels.words[0], channels.executed[0]));
+  bool started = there && (jail->ready ? watch_later_start(jail, plan, command, channels.words[0], channels.executed[0])
+                                       : watch_start(jail, plan, command, channels.words[0], channels.executed[0]));
   close_ends(&channels, 0);
   if (!started && command->pid > 0) waitpid(command->pid, NULL, 0);
   return started;

@@ -43,7 +43,7 @@ struct command {
 };
 
 /*
- * Starts the plan's command. Where the jail is not kept, init is still mounting: then the process waits for it. False
+ * Starts the plan's command. Where the jail is not ready, init is still mounting: then the process waits for it. False
  * where the command did not start; the report says why.
  */
 bool start_command(struct jail_context *jail, const struct plan *plan, struct command *command);

@@ -8,8 +8,10 @@ import { storePaths } from '../../vault/store/layout.js';
 import { Tree } from '../../vault/tree/tree.js';
 import type { AgentViewRequest, BesideEnd } from '../agent-views.js';
 import type { Host } from '../host.js';
+import type { Permitted } from './authority-for.js';
 import { besideRequest, toolRequest } from './beside-request.js';
 import type { ExecRequest } from './exec-request.js';
+import type { CallersJail } from './in-callers-jail.js';
 import { endOf, programOf, runServer } from './server-run.js';
 
 /** For commands beside one: how a process that runs a single command starts programs is not for several at once. */
@@ -37,16 +39,26 @@ function inputFile(directory: string, bytes: Buffer): number {
   }
 }
 
-/** `request` is the caller's own, `startsIn` where such a command starts by itself, `execute` what runs one. */
+/**
+ * `request` is the caller's own, `startsIn` where such a command starts by itself, `execute` what runs one in a jail of its own, `callers`
+ * the jail that the caller is in, where that takes commands.
+ */
 export function runsBeside(
   host: Host,
   request: () => ExecRequest,
   startsIn: string,
-  execute: (host: Host, request: ExecRequest) => Promise<BesideEnd>,
+  execute: (host: Host, request: ExecRequest, permitted?: Permitted) => Promise<BesideEnd>,
+  callers: () => CallersJail | undefined = () => undefined,
 ): Pick<AgentViewRequest, 'run' | 'runTool' | 'runServer'> {
   const apart = hostApart(host);
   return {
-    run: async (command) => endOf(await execute(apart(), besideRequest(request(), command, startsIn))),
+    run: async (command) => {
+      const beside = besideRequest(request(), command, startsIn);
+      const caller = callers();
+      if (caller === undefined) return endOf(await execute(apart(), beside));
+      const { runInCallersJail } = await import('./in-callers-jail.js');
+      return endOf(await runInCallersJail(apart(), beside, caller, (permitted) => execute(apart(), beside, permitted)));
+    },
     runTool: async (command) => {
       const input = inputFile(storePaths(host.store.directory).runs, command.input);
       try {

@@ -20,6 +20,8 @@ import type { JailRun, RunRequest } from './run.js';
 /** One command, as the jail of its target is asked to run it. */
 export interface TargetCommand extends Pick<RunRequest, 'view' | 'events' | 'onConnection' | 'outputs' | 'onOutput'> {
   readonly timeoutMilliseconds: number | undefined;
+  /** Its name in the record. */
+  readonly run: string;
 }
 
 export interface CommandTarget<Seen> {
@@ -85,6 +87,7 @@ export async function runOnTarget<Seen>(
   try {
     request.onReady?.();
     ran = await target.run({
+      run,
       view,
       events: recorded.events,
       onConnection: recorded.connections,

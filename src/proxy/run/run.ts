@@ -8,6 +8,8 @@ import type { Starter } from '../../base/starter.js';
 import { makeGroup } from '../../jail/cgroup.js';
 import type { OutputListener } from '../../jail/command-streams.js';
 import { launch, type RunningJail } from '../../jail/launch.js';
+import type { BesideAsker } from '../../jail/launch-request.js';
+import { jailPlan, openPlan } from '../../jail/plan.js';
 import type { Outcome } from '../../jail/report.js';
 import type { ConnectionEvent } from '../../network/events.js';
 import type { NetworkProxy } from '../../network/proxy.js';
@@ -50,6 +52,8 @@ export interface RunRequest {
   /** Servers of the trees that the view has, which end with the jail. */
   readonly servers?: (() => Promise<TreeServers>) | undefined;
   readonly lockDescriptor?: number;
+  /** Asks the jail for commands beside this one. */
+  readonly beside?: BesideAsker | undefined;
   readonly onStarted?: ((jail: RunningJail) => void) | undefined;
 }
 
@@ -169,7 +173,10 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
     });
     const launched = launch({
       program: request.program,
-      plan: enforcedPlan({ ...view, jail: { ...view.jail, controlGroups: group?.directories ?? [] } }),
+      plan: enforcedPlan(
+        { ...view, jail: { ...view.jail, controlGroups: group?.directories ?? [] } },
+        request.beside === undefined ? jailPlan : openPlan,
+      ),
       streams: request.streams,
       input: request.input ?? 'inherit',
       starter: request.starter,
@@ -179,6 +186,7 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
       },
       onHeld: watch.held,
       channels: servers?.channels,
+      beside: request.beside,
       ...(request.lockDescriptor === undefined ? {} : { lockDescriptor: request.lockDescriptor }),
       ...(network === undefined ? {} : { onServer: network.onServer }),
     });

@@ -1,8 +1,8 @@
 /** A kept jail on the fork of a workspace: commands one after the other, and files as those commands see them. */
 import { ErrnoError } from '../../base/errno.js';
 import { capturedOutputBytes, sdkAnswerBytes, sdkFileBytes, sdkFileMilliseconds } from '../../base/limits/commands.js';
+import type { RunningCommand } from '../../jail/asked-commands.js';
 import type { RunningJail } from '../../jail/launch.js';
-import type { RunningCommand } from '../../jail/serve.js';
 import type { KeptJail } from '../../kept-jail/kept-jail.js';
 import type { Conversation } from '../../kept-jail/run-kept.js';
 import type { Host, Place } from '../../proxy/host.js';
