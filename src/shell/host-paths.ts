@@ -15,8 +15,8 @@ const root = new RegExp(`^/proc/${process}/(?:task/[^/]+/)?root(?:/|$)`);
 const contents = [
   root,
   /^\/proc\/(?:\d+|\*)\/(?:task\/[^/]+\/)?cwd(?:\/|$)/,
-  /^\/proc\/(?:\d+|\*)\/(?:mem|environ|fd)(?:\/|$)/,
-  new RegExp(`^/proc/${process}/(?:mem|map_files)(?:/|$)`),
+  /^\/proc\/(?:\d+|\*)\/(?:task\/[^/]+\/)?(?:mem|environ|fd)(?:\/|$)/,
+  new RegExp(`^/proc/${process}/(?:task/[^/]+/)?(?:mem|map_files)(?:/|$)`),
   /^\/proc\/(?:kcore|kmem|sysrq-trigger|kallsyms|keys|key-users|timer_list|sched_debug)$/,
   /^\/dev\/(?:mem|kmem|port|sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme|mmcblk|loop|dm-|md\d|mapper\/|disk\/|block\/|kvm|mtd)/,
   /^(?:\/var)?\/run\/(?:docker|containerd|podman|crio|dbus)(?:\/|\.sock|$)/,

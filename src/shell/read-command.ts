@@ -69,8 +69,9 @@ export const handlers: Readonly<Record<string, Handler>> = {
   ...forAll('git', tool.readGit),
 };
 
-/** What writes to its last operand. */
+/** What writes to its last operand, or to each. */
 const writers = new Set(['tee', 'cp', 'mv', 'install', 'dd', 'truncate', 'sponge', 'touch', 'ln']);
+const writeAll = new Set(['tee', 'truncate', 'touch']);
 
 /** `python3.12` is python3, `ld-linux-x86-64.so.2` the linker. */
 function canonicalName(name: string): string {
@@ -136,7 +137,8 @@ function namedReading(
   const paths = searches ? words.slice(words.findIndex((word) => !word.start.startsWith('-')) + 1) : words;
   const leads = paths.find((word, at, all) => {
     if (leadsToHost(word, name)) return true;
-    return writers.has(name) && (at === all.length - 1 || word.start.startsWith('of=')) && changesKernel(word);
+    const isWritten = at === all.length - 1 || writeAll.has(name) || word.start.startsWith('of=');
+    return writers.has(name) && isWritten && changesKernel(word);
   });
   if (leads === undefined) return read;
   return { ...read, classes: read.classes | classesOf('h'), why: `${leads.text} leads to the host, around the jail` };

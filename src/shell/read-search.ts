@@ -24,6 +24,9 @@ function commandFor(call: ProgramCall, words: readonly Word[], placeholder: stri
 }
 
 const runsEach = /^-(?:exec|execdir|ok|okdir)$/;
+/** The word after these is data: `-mtime -$DAYS`. */
+const takesWord =
+  /^-(?:[acm]time|[acm]min|newer..|a?newer|cnewer|size|links|inum|used|uid|gid|user|group|perm|i?name|i?lname|i?path|i?wholename|i?regex|regextype|m(?:ax|in)depth|x?type|fstype|samefile|context|printf)$/;
 const writesFile = /^-f(?:print0?|printf|ls)$/;
 
 export function readFind(call: ProgramCall): Reading {
@@ -37,7 +40,8 @@ export function readFind(call: ProgramCall): Reading {
   for (let at = 0; at < call.words.length; at += 1) {
     const word = call.words[at] ?? plainWord('');
     const value = knownValue(word);
-    if (value === undefined && word.start === '') add('d', 'a computed word could be -delete');
+    const isData = takesWord.test(knownValue(call.words[at - 1]) ?? '');
+    if (value === undefined && !isData && /^(?:-|$)/.test(word.start)) add('d', 'a computed word could be -delete');
     else if (value === '-delete') add('d', '-delete removes what is found');
     else if (value !== undefined && writesFile.test(value)) add('m', `${value} writes a file`);
     else if (value !== undefined && runsEach.test(value)) {
@@ -72,7 +76,7 @@ export function readFd(call: ProgramCall): Reading {
 const xargs: Program = {
   is: 'r',
   values:
-    '-a -d -E -I -L -n -P -s --arg-file --delimiter --max-lines --max-args --max-procs --max-chars --replace --process-slot-var',
+    '-a -d -E -I -L -n -P -s --arg-file --delimiter --max-lines --max-args --max-procs --max-chars --process-slot-var',
 };
 
 /** What it reads becomes words of the command, at its end or in the place of `-I`. */

@@ -86,7 +86,7 @@ export function readShell(call: ProgramCall): Reading {
 /** A shell with a grammar of its own: its text cannot be read here. */
 export function readForeignShell(call: ProgramCall): Reading {
   const name = call.called.join(' ');
-  const runsText = call.words.some((word) => /^-[a-zA-Z]*c|^--command/.test(word.start));
+  const runsText = call.words.some((word) => /^-[a-z]*c|^--command/i.test(word.start));
   if (runsText) return unreadable(call.text, `the text of ${name} has a grammar that is not read here; use sh`);
   return reading(call, call.words.length === 0 ? classesOf('mi') : mutating, `${name} runs a script`);
 }
