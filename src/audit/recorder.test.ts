@@ -11,7 +11,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../test/property/seeded.js';
@@ -230,6 +230,36 @@ describe('the record', () => {
         [2, 'a'],
         [3, 'c'],
       ],
+    );
+  });
+
+  it('is appended to as it is there now, whatever was done to its files since the last entry', () => {
+    const written = segment('person');
+    const changes: Readonly<Record<string, () => void>> = {
+      'was deleted': () => rmSync(written),
+      'is a copy of itself': () => {
+        const bytes = readFileSync(written);
+        rmSync(written);
+        writeFileSync(written, bytes, { mode: 0o600 });
+      },
+      'was cut to what it was before the last entry': () => {
+        const lines = readFileSync(written, 'utf8').split('\n');
+        writeFileSync(written, `${lines.slice(0, -2).join('\n')}\n`);
+      },
+    };
+    for (const [what, change] of Object.entries(changes)) {
+      const recorder = place.recorder();
+      recorder.append(plain('before'));
+      change();
+      recorder.append(plain(what));
+      assert.equal(typesOf().at(-1), what);
+    }
+    const recorder = place.recorder();
+    recorder.append(plain('before'));
+    rmSync(dirname(written), { recursive: true });
+    assert.throws(
+      () => recorder.append(plain('into nothing')),
+      (error) => hasCode(error, 'ENOENT'),
     );
   });
 

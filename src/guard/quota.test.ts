@@ -107,4 +107,17 @@ describe('a guard', () => {
       await assert.rejects(guard.grant({ 'fs.read': [path] }), { code: 'EINVAL' });
     }
   });
+
+  it('has taken a right away when nobody who was told goes by it any more', async () => {
+    const guard = new Guard({ 'fs.read': ['/'] });
+    const done: string[] = [];
+    for (const who of ['one', 'other']) {
+      guard.changed(async () => {
+        await new Promise((resolve) => setImmediate(resolve));
+        done.push(who);
+      });
+    }
+    await guard.grant({});
+    assert.deepEqual(done, ['one', 'other']);
+  });
 });

@@ -1,8 +1,12 @@
 /** Another user of the same machine, who is there first: where the person's ctx is told to keep its files. */
 import assert from 'node:assert/strict';
-import { chmodSync, chownSync, lchownSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, lchownSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { keptJailPlace } from '../../src/kept-jail/jail-place.js';
+import { until } from '../support/process.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
 
@@ -50,6 +54,47 @@ forEachUser((user) => {
       assert.deepEqual(readdirSync(victim), ['made']);
     });
   }
+
+  /** Listens where a kept jail of this directory would, as this user; how many bytes a call says to it. */
+  async function saidTo(uid: number, project: string, words: readonly string[]): Promise<string> {
+    const { directory, socketName } = keptJailPlace(stage.store, project, `as-${uid}`);
+    const script = `import os, socket, sys
+directory, name, owner, uid = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+os.makedirs(directory, exist_ok=True); os.chown(directory, owner, owner); os.chdir(directory)
+server = socket.socket(socket.AF_UNIX); server.bind(name); os.chmod(name, 0o777)
+os.setgid(uid); os.setuid(uid); server.listen()
+print("ready", flush=True)
+print(len(server.accept()[0].recv(4096)), flush=True)`;
+    const given = ['-c', script, directory, socketName, String(user.uid), String(uid)];
+    const listener = spawn('/usr/bin/python3', given, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const ended = once(listener, 'close');
+    let said = '';
+    listener.stdout.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    try {
+      await until(() => said.includes('ready'), 'somebody listens');
+      await stage.ctx(project, words);
+      await ended;
+      return said.replace('ready\n', '').trim();
+    } finally {
+      listener.kill('SIGKILL');
+      rmSync(join(directory, socketName), { force: true });
+    }
+  }
+
+  test('a call says nothing to the process of another user, wherever that listens', { skip }, async () => {
+    const project = stage.project('echo 1 > file');
+    assert.equal((await stage.ctx(project, ['exec', '--', 'true'])).code, 0);
+    for (const words of [
+      ['exec', '--', 'true'],
+      ['why', 'read', 'file'],
+      ['approvals', 'list'],
+    ]) {
+      assert.ok(Number(await saidTo(user.uid, project, words)) > 0, 'a process of the same user is told everything');
+      assert.equal(await saidTo(stranger, project, words), '0', words.join(' '));
+    }
+  });
 
   test('a call under a mask that takes every right leaves a store that works', async () => {
     const project = stage.project('echo 1 > file');

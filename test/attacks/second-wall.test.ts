@@ -139,7 +139,8 @@ describe('without Landlock and without the filter', () => {
     assert.equal(await run('sh', '-c', 'chmod 700 /tmp && touch /dev/shm'), 0);
   });
 
-  it('what is made read-only is so with all that is mounted in it', async () => {
+  /** A plan in which `/shown` and, mounted in it, `/shown/inner` are writable; `more` comes after they are mounted. */
+  const writablePlan = (script: string, ...more: readonly Operation[]) => {
     const inner = join(jail.base, 'shown', 'inner');
     mkdirSync(inner, { recursive: true });
     if (bareUser.uid !== undefined) chownSync(inner, bareUser.uid, bareUser.gid);
@@ -148,20 +149,43 @@ describe('without Landlock and without the filter', () => {
       { source: join(jail.base, 'shown'), target: '/shown', access },
       { source: join(jail.base, 'home'), target: '/shown/inner', access },
     ];
-    const plan = (script: string, ...more: readonly Operation[]) => {
-      const operations = [...jail.plan(['sh', '-c', script], { weakened: ['landlock', 'seccomp'], shared })];
-      operations.splice(
-        operations.findIndex((operation) => operation.do === 'make read only'),
-        0,
-        ...more,
-      );
-      return operations;
-    };
+    const operations = [...jail.plan(['sh', '-c', script], { weakened: ['landlock', 'seccomp'], shared })];
+    operations.splice(
+      operations.findIndex((operation) => operation.do === 'make read only'),
+      0,
+      ...more,
+    );
+    return operations;
+  };
+
+  it('what is made read-only is so with all that is mounted in it', async () => {
     const readOnly: Operation = { do: 'make read only', path: '/shown' };
     for (const script of ['echo x > /shown/file', 'echo x > /shown/inner/file']) {
-      assert.equal(await jail.run(plan(script)), 0, script);
-      assert.notEqual(await jail.run(plan(script, readOnly)), 0, script);
+      assert.equal(await jail.run(writablePlan(script)), 0, script);
+      assert.notEqual(await jail.run(writablePlan(script, readOnly)), 0, script);
     }
+  });
+
+  it('what is shown once more, read-only, is so with all that is mounted in it', async () => {
+    const again = (...attributes: readonly 'read only'[]): Operation => ({
+      do: 'again',
+      source: '/shown',
+      target: '/again',
+      attributes,
+    });
+    for (const script of ['echo x > /again/file', 'echo x > /again/inner/file']) {
+      assert.equal(await jail.run(writablePlan(script, again())), 0, script);
+      assert.notEqual(await jail.run(writablePlan(script, again('read only'))), 0, script);
+    }
+  });
+
+  it('in the place of a directory that is hidden nothing can be made or changed', async () => {
+    const hidden: Operation = { do: 'mask', path: '/shown/inner' };
+    for (const script of ['echo x > /shown/inner/file', 'chmod 700 /shown/inner', 'touch /shown/inner']) {
+      assert.equal(await jail.run(writablePlan(script)), 0, script);
+      assert.notEqual(await jail.run(writablePlan(script, hidden)), 0, script);
+    }
+    assert.equal(await jail.run(writablePlan('test -z "$(ls -A /shown/inner)"', hidden)), 0, 'it shows nothing');
   });
 
   it('the first process shows a user nothing of itself', async () => {

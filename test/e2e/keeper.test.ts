@@ -150,10 +150,14 @@ function otherCallers(user: TestUser): readonly string[] {
     'exec choom -n 500 --',
     'exec ionice -c 3',
     'exec taskset 1',
+    // What no other process can see of it: native/call says it.
+    'exec setarch -R',
+    `exec /usr/bin/python3 -c 'import ctypes, os, sys; ctypes.CDLL(None).prctl(29, 123456); os.execv(sys.argv[1], sys.argv[1:])'`,
   ];
   const roots = [
     'exec setpriv --groups 7',
     'exec setpriv --bounding-set -sys_boot',
+    'exec setpriv --securebits +keep_caps_locked',
     'exec unshare -n',
     'exec unshare -m',
   ];

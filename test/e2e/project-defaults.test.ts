@@ -104,6 +104,28 @@ forEachUser((user) => {
     assert.match(skipped(envelope), /another directory/);
   });
 
+  test('an agent has what its own files give it, and nothing of a project’s, whichever verb asks', async () => {
+    const directory = project();
+    assert.equal((await stage.ctx(directory, ['agent', 'new', 'helper'])).code, 0);
+    const asks = [
+      ['surface', '--json', '--agent', 'helper'],
+      ['why', '--json', '--agent', 'helper', 'read', '../beside/file'],
+      ['preamble', '--agent', 'helper'],
+    ];
+    const answers = async () => {
+      const found: string[] = [];
+      for (const words of asks) found.push((await stage.ctx(directory, words)).stdout);
+      return found;
+    };
+    const before = await answers();
+    await confirm(directory);
+    assert.deepEqual(await answers(), before);
+    assert.deepEqual(counted(await exec(directory, '--agent', 'helper')), without);
+    const person = asks.map((words) => words.filter((word) => word !== '--agent' && word !== 'helper'));
+    for (const words of person)
+      assert.match((await stage.ctx(directory, words)).stdout, /beside/, `a person has it: ${words.join(' ')}`);
+  });
+
   test('what an agent writes there is held back by apply, and counts for nothing', async () => {
     const directory = stage.project('echo x > file');
     const asked = `mkdir -p .ctx && echo 'reads = ["../beside"]' > .ctx/project.toml && echo y > file`;

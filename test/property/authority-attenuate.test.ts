@@ -224,6 +224,12 @@ function assertDecisionsWithin(child: Authority, from: Authority, facts: Decisio
   }
 }
 
+/** Every type of the line above counts where an object has a policy of its own, however many generations there are. */
+function assertLineKept(child: Authority, from: Authority): void {
+  const line = ({ identity, ancestors }: Authority) => [identity.label.type, ...ancestors];
+  assert.deepEqual(new Set(line(child)), new Set([child.identity.label.type, ...line(from)]));
+}
+
 describe('attenuation', () => {
   it('never gives a child, or its child, what the parent does not have', () => {
     let children = 0;
@@ -236,6 +242,7 @@ describe('attenuation', () => {
         assertFilesWithin(child, from);
         assertLimitsWithin(child, from);
         assertDecisionsWithin(child, from, facts);
+        assertLineKept(child, from);
         const grandchild = childOf(child, askedNext);
         if (grandchild === undefined) return;
         grandchildren += 1;
@@ -244,6 +251,7 @@ describe('attenuation', () => {
         assertLimitsWithin(grandchild, from);
         assertDecisionsWithin(grandchild, child, facts);
         assertDecisionsWithin(grandchild, from, facts);
+        assertLineKept(grandchild, child);
       }),
       seeded(1_000),
     );

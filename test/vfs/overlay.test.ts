@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { memoryFileSystem } from '../../src/vfs/engines/memory/memory.js';
 import { overlayFileSystem } from '../../src/vfs/engines/overlay/overlay.js';
 import { readOnly } from '../../src/vfs/engines/readonly/readonly.js';
+import { randomFrom, testSeed } from '../support/random.js';
 import { Subject } from './conformance-cases.js';
 import { directoryMode, fileMode, later } from './engines.js';
 
@@ -23,7 +24,21 @@ async function overlay(slow = false) {
   await lower.setxattr(inode, 'user.x', Buffer.from('kept'), 'any');
   await lower.setattr(inode, { mode: 0o640, modified: 5_000_000_000n });
   const sides = slow ? { upper: later(upper), lower: later(readOnly(lower)) } : { upper, lower: readOnly(lower) };
-  return { over: new Subject(overlayFileSystem(sides)), above: new Subject(upper), below };
+  /** The same two trees as another process would open them. */
+  const reopened = () => new Subject(overlayFileSystem(sides));
+  return { over: reopened(), reopened, above: new Subject(upper), below };
+}
+
+/** Every path with its kind, mode, and text; directories are followed. */
+async function shownBy(subject: Subject, directory = subject.fs.root, path = ''): Promise<string[]> {
+  const lines: string[] = [];
+  for (const name of await subject.names(directory)) {
+    const { kind, mode, inode } = await subject.find(name, directory);
+    const text = kind === 'file' ? await subject.text(name, directory) : '';
+    lines.push(`${path}/${name} ${kind} ${mode.toString(8)} ${text}`);
+    if (kind === 'directory') lines.push(...(await shownBy(subject, inode, `${path}/${name}`)));
+  }
+  return lines;
 }
 
 describe('an overlay', () => {
@@ -85,6 +100,47 @@ describe('an overlay', () => {
     await over.fs.rename(over.fs.root, 'e', over.fs.root, 'd', 'exchange');
     assert.deepEqual(await over.names((await over.find('d')).inode), ['one', 'two']);
     assert.deepEqual(await over.names((await over.find('e')).inode), []);
+  });
+
+  test('is in its two trees and not in memory: opened anew after any change it shows the same', async () => {
+    const random = randomFrom(testSeed);
+    const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+    const names = ['d', 'e', 'f', 'g', 'one', 'two'];
+    const rules = ['replace', 'keep', 'exchange'] as const;
+    let changed = 0;
+    let exchanged = 0;
+    for (let round = 0; round < 40; round += 1) {
+      const { over, reopened } = await overlay();
+      for (let step = 0; step < 12; step += 1) {
+        const directories = [over.fs.root];
+        for (const { name, kind } of await over.fs.readdir(over.fs.root))
+          if (kind === 'directory') directories.push((await over.find(name)).inode);
+        const [from, to, rule] = [pick(directories), pick(directories), pick(rules)];
+        const name = pick([...names, ...(await over.names(from)), ...(await over.names(from))]);
+        const newName = pick([...names, ...(await over.names(to)), ...(await over.names(to))]);
+        const changes: readonly (() => unknown)[] = [
+          () => over.fs.rename(from, name, to, newName, rule),
+          () => over.fs.rename(from, name, to, newName, 'exchange'),
+          () => over.fs.unlink(from, name),
+          () => over.fs.rmdir(from, name),
+          () => over.directory(name, from),
+          () => over.file(name, `${round} ${step}`, from),
+          async () => over.fs.setattr((await over.find(name, from)).inode, { mode: 0o600 }),
+        ];
+        const before = await shownBy(over);
+        const what = pick(changes);
+        try {
+          await what();
+        } catch {
+          continue; // refused, as the conformance suite says when
+        }
+        const after = await shownBy(over);
+        if (after.join() !== before.join()) changed += 1;
+        if (what === changes[1]) exchanged += 1;
+        assert.deepEqual(await shownBy(reopened()), after, `round ${round}, step ${step}, from ${before}`);
+      }
+    }
+    assert.ok(changed > 80 && exchanged > 15, `${changed} changes, ${exchanged} exchanges`);
   });
 
   test('links files of the upper tree; each name of a lower file is a file of its own', async () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, readlinkSync, rmSync, truncateSync } from 'node:fs';
+import { basename } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
@@ -24,15 +25,17 @@ function layer(files: number): string {
   return place.at(name);
 }
 
-/** Servers that a process has started. */
+function isChild(pid: number, parent: number | undefined): boolean {
+  try {
+    return Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'latin1'))?.[1]) === parent;
+  } catch {
+    return false; // ended meanwhile
+  }
+}
+
+/** Servers that a process has started; of a server, the jobs that run. */
 function serversOf(parent: number | undefined): number[] {
-  return processesCalled(program, 'serve').filter((pid) => {
-    try {
-      return Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'latin1'))?.[1]) === parent;
-    } catch {
-      return false; // ended meanwhile
-    }
-  });
+  return processesCalled(program, 'serve').filter((pid) => isChild(pid, parent));
 }
 
 describe('a tree program that stays', () => {
@@ -74,6 +77,31 @@ describe('a tree program that stays', () => {
     process.kill(own[0] ?? 0, 'SIGKILL');
     await assert.rejects(waiting, { code: 'EIO' });
     assert.equal((await tree.diff({ uppers: [layer(3)], lowers: [] })).length, 3);
+  });
+
+  it('says so where a job was killed, by whatever signal, and the jobs beside it go on', async () => {
+    const before = serversOf(process.pid);
+    const tree = new Tree({ program });
+    const [long, short] = [layer(1), layer(2)];
+    // Nobody waits until it is read.
+    truncateSync(place.at(basename(long), 'f0'), 2 ** 40);
+    for (const [signal, code] of [
+      ['SIGKILL', 'EIO'],
+      ['SIGSEGV', 'EIO'],
+      ['SIGINT', 'ECANCELED'],
+    ] as const) {
+      const waiting = assert.rejects(tree.digest({ layers: [long], most: 2 ** 50 }), { code });
+      let job: number | undefined;
+      await until(() => {
+        const [server] = serversOf(process.pid).filter((pid) => !before.includes(pid));
+        [job] = server === undefined ? [] : serversOf(server);
+        return job !== undefined;
+      }, 'the job runs');
+      const beside = tree.diff({ uppers: [short], lowers: [] });
+      process.kill(job ?? 0, signal);
+      await waiting;
+      assert.equal((await beside).length, 2);
+    }
   });
 
   it('keeps nobody from ending, and ends with them', async () => {

@@ -1,0 +1,136 @@
+/** Contents with holes, attributes and owners: what is compared is what is read, no mark of our own travels, and ids stay. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  ftruncateSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeSync,
+} from 'node:fs';
+import { describe, it } from 'node:test';
+import { randomFrom, testSeed } from '../../../test/support/random.js';
+import { differences, freshPlace, isRoot, tree } from './tree-fixture.js';
+
+const { at, write } = freshPlace();
+const block = 64 * 1024;
+
+/** A letter a block: `.` is a hole, `0` zeros that are written. */
+function makeBlocks(path: string, blocks: string): void {
+  const descriptor = openSync(at(path), 'w', 0o644);
+  ftruncateSync(descriptor, blocks.length * block);
+  for (const [number, letter] of [...blocks].entries()) {
+    const bytes = Buffer.alloc(block, letter === '0' ? 0 : letter);
+    if (letter !== '.') writeSync(descriptor, bytes, 0, block, number * block);
+  }
+  closeSync(descriptor);
+  utimesSync(at(path), 1, 1);
+}
+
+describe('files with holes', () => {
+  it('are compared by what is read, wherever either of them has a hole', async () => {
+    const random = randomFrom(testSeed);
+    const blocks = () => Array.from({ length: 1 + Math.floor(random() * 5) }, () => '...0ab'[Math.floor(random() * 6)]);
+    mkdirSync(at('left'));
+    mkdirSync(at('right'));
+    // Every way in which a hole and data can follow each other, and some at random.
+    const pairs = [
+      ...['...', '..a', 'a..', '.a.', '0.a', 'a.b'].flatMap((one, _, all) => all.map((other) => [one, other])),
+      ...Array.from({ length: 60 }, () => [blocks().join(''), blocks().join('')]),
+    ];
+    const read = (text = '') => text.replaceAll('.', '0');
+    const differing: string[] = [];
+    for (const [number, [left = '', right = '']] of pairs.entries()) {
+      makeBlocks(`left/${number}`, left);
+      makeBlocks(`right/${number}`, right);
+      if (read(left) !== read(right)) differing.push(String(number));
+    }
+    const found = await differences(at('left'), at('right'));
+    assert.deepEqual(
+      found.filter(({ content }) => content).map(({ path }) => path),
+      differing.sort(),
+      JSON.stringify(pairs),
+    );
+    assert.deepEqual(await tree.copy({ root: at('left'), destination: at('copy'), signatures: at('s') }), []);
+    for (const number of pairs.keys()) {
+      assert.ok(readFileSync(at('copy', String(number))).equals(readFileSync(at('left', String(number)))), `${number}`);
+      assert.ok(statSync(at('copy', String(number))).blocks <= statSync(at('left', String(number))).blocks);
+    }
+  });
+});
+
+/** The names of the user attributes of each. */
+function attributesOf(paths: readonly string[]): readonly string[][] {
+  const code =
+    'import os, sys, json; print(json.dumps([sorted(n for n in os.listxattr(p) if n.startswith("user.")) for p in sys.argv[1:]]))';
+  return JSON.parse(spawnSync('python3', ['-c', code, ...paths], { encoding: 'utf8' }).stdout) as string[][];
+}
+
+function setAttributes(paths: readonly string[], names: readonly string[]): void {
+  const code =
+    'import os, sys, json\nfor p in json.loads(sys.argv[1]):\n for n in json.loads(sys.argv[2]): os.setxattr(p, n, b"y")';
+  const { status, stderr } = spawnSync('python3', ['-c', code, JSON.stringify(paths), JSON.stringify(names)]);
+  assert.equal(status, 0, String(stderr));
+}
+
+describe('attributes that mean something to overlay or to ctx', () => {
+  const marks = ['user.overlay.metacopy', 'user.ctxfs.access', 'user.ctxfs.other'];
+  const plain = ['user.ctxfsy', 'user.note', 'user.overlayed'];
+
+  it('come neither into the store nor into the person’s directory; all others of the person’s do', async () => {
+    for (const path of ['file', 'directory/file']) write(`origin/${path}`);
+    const paths = ['file', 'directory', 'directory/file'];
+    setAttributes(
+      paths.map((path) => at('origin', path)),
+      [...marks, ...plain],
+    );
+    assert.deepEqual(await tree.copy({ root: at('origin'), destination: at('copy'), signatures: at('s') }), []);
+    write('home/file', 'before');
+    const plan = paths.map((path) => ({ action: 'put', path }) as const);
+    await tree.apply({ uppers: [at('origin')], root: at('home'), plan });
+    const made = ['copy', 'home'].flatMap((place) => paths.map((path) => at(place, path)));
+    assert.deepEqual(
+      attributesOf(made),
+      made.map(() => plain),
+    );
+  });
+});
+
+describe('who owns what root applies', { skip: isRoot ? false : 'only root can give files away' }, () => {
+  const shift = 100_000;
+
+  it('is its owner in the fork, whatever group the directory hands on', async () => {
+    const ids: Readonly<Record<string, readonly [number, number]>> = {
+      file: [0, 0],
+      group: [0, 1234],
+      link: [0, 0],
+      inner: [7, 0],
+    };
+    for (const mode of [0o755, 0o2775]) {
+      const [up, home] = [`up-${mode}`, `home-${mode}`];
+      mkdirSync(at(up));
+      write(`${up}/file`);
+      write(`${up}/group`);
+      symlinkSync('file', at(up, 'link'));
+      mkdirSync(at(up, 'inner'));
+      for (const [name, [uid, gid]] of Object.entries(ids)) lchownSync(at(up, name), shift + uid, shift + gid);
+      write(`${home}/file`, 'before');
+      chownSync(at(home), 0, 1234);
+      chmodSync(at(home), mode);
+      const plan = Object.keys(ids).map((path) => ({ action: 'put', path }) as const);
+      await tree.apply({ uppers: [at(up)], root: at(home), plan, shift });
+      for (const [name, own] of Object.entries(ids)) {
+        const { uid, gid } = lstatSync(at(home, name));
+        assert.deepEqual([uid, gid], own, `${name} in a directory of mode ${mode.toString(8)}`);
+      }
+    }
+  });
+});
