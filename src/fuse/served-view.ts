@@ -20,7 +20,7 @@ export async function serveView({ filesystem, signal, ...options }: ServedView):
   const library = fuseLibrary(options.library);
   const { descriptor, end } = await mountFuse(library, { directory, writable: false, everybody: false });
   try {
-    const dispatch = new Dispatch({ filesystem, mountedAt: directory, shared: true, shift: 0 });
+    const dispatch = new Dispatch({ filesystem, mountedAt: directory, shared: true, shift: 0, ownLinks: true });
     options.mounted(directory);
     await serve({ descriptor, library, dispatch, filesystem, signal });
   } finally {

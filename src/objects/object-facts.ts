@@ -30,7 +30,7 @@ function directoryFacts(path: string): ObjectFacts {
 
 /** One that every installation has, or one of a source: found as a view finds it. */
 function toolWithoutFiles(roots: ObjectRoots, authority: Authority, name: string): ObjectFacts {
-  const catalogue = withSources(withBuiltIns(catalogueOf(roots)), roots.root);
+  const catalogue = withSources(withBuiltIns(catalogueOf(roots)), roots);
   return toolHit(catalogue, { authority, now: 0 }, name)?.facts ?? missing;
 }
 

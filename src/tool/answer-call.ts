@@ -10,7 +10,7 @@ import { viewCalls } from '../base/limits/objects.js';
 import { sha256 } from '../base/sha256.js';
 import { visible } from '../base/visible-text.js';
 import { builtInTools } from '../objects/built-in-tools.js';
-import { type ToolHit, toolHit, verdictOnTool } from '../objects/projection/visible.js';
+import { type ToolHit, toolHit, verdictOnAgent, verdictOnTool } from '../objects/projection/visible.js';
 import { checkedInput, type Schema } from '../objects/schema-check.js';
 import { agentTools } from './built-in/agent-tools.js';
 import { commandTools } from './built-in/command-tools.js';
@@ -35,13 +35,34 @@ export interface Answering
   sources(): Promise<ServedSources>;
 }
 
-const objectPath = /^\/ctx\/((?:.+\/)?tool)\/([^/]+)$/;
+const objectPath = /^\/ctx\/((?:home\/\d+\/|shared\/[^/]+\/)?tool)\/([^/]+)$/;
+const agentPath = /^\/ctx\/agent\/([^/]+)$/;
+const modelPath = /^\/ctx\/(?:home\/\d+\/)?model\/([^/]+\/[^/]+)$/;
 const tools: Readonly<Record<string, ToolRun>> = { ...fileTools, ...commandTools, ...forkTools, ...agentTools };
 const inputs: ReadonlyMap<string, Schema> = new Map(builtInTools.map(({ name, input }) => [name, input]));
 
 interface Found {
   readonly name: string;
   readonly hit: ToolHit;
+}
+
+/** Agents and models are shown as files that can be executed; what would run them is not built. EACCES without the permission, else ENOTSUP. */
+function refuseOthers({ catalogue, viewer, recorder, agent }: Answering, path: string): void {
+  const [, name] = agentPath.exec(path) ?? [];
+  if (name !== undefined) {
+    const verdict = verdictOnAgent(catalogue, viewer(), name, 'start');
+    if (!verdict.allowed) {
+      const facts = { step: verdict.step, reason: coach(verdict.reason) };
+      const object = `agent/${name}`;
+      recorder.append({ type: 'agent.start', object, agent, status: 'denied', layer: 'guard', facts });
+      throw new ErrnoError(verdict.code, { operation: name, reason: tell(verdict) });
+    }
+    const reason = 'to run an agent needs the agent runtime, which this version of ctx does not have';
+    throw new ErrnoError('ENOTSUP', { operation: name, reason });
+  }
+  const [, model] = modelPath.exec(path) ?? [];
+  if (model === undefined) return;
+  throw new ErrnoError('ENOTSUP', { operation: model, reason: 'this version of ctx does not ask models' });
 }
 
 function recordOf({ recorder, agent, noted }: Answering, name: string) {
@@ -56,6 +77,7 @@ function recordOf({ recorder, agent, noted }: Answering, name: string) {
 function permitted(answering: Answering, path: string): Found {
   const [, place, name = ''] = objectPath.exec(path) ?? [];
   if (place === undefined) {
+    refuseOthers(answering, path);
     const reason = `expected to be run as /ctx/tool/NAME, not as ${path}`;
     throw new ErrnoError('EINVAL', { operation: 'call', reason });
   }

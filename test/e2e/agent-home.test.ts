@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { agentWith, exec, fails, ok, withoutViews } from '../support/agents.js';
 import { type Stage, useStage } from '../support/stage.js';
+import { configuration, serverOf } from '../support/tool-sources.js';
 import { forEachUser, isRoot, spawnIdentity } from '../support/users.js';
 
 /** What a script of an agent printed, errors too. */
@@ -117,6 +118,45 @@ forEachUser((user) => {
       await fails(stage, project, 13, /home of owner/, ['agent', 'new', 'kid', '--parent', 'owner', '--spec', spec]);
     });
 
+    test('files of a shared space are at /ctx/shared where the mount file shows it, models where the model file names them', async () => {
+      const project = stage.project('echo text > file');
+      const space = join(stage.store, 'ctx/shared/team');
+      const models = join(stage.store, 'ctx/model/local');
+      stage.shell(
+        project,
+        `mkdir -p ${space}/data ${space}/other ${models}/echo.d ${models}/plan.d; echo shared > ${space}/data/f`,
+      );
+      const rules = [
+        'shared:team read',
+        'shared:team write',
+        'model:local/echo use',
+        'model:local/plan use',
+        'agent:sharer read',
+      ];
+      await mountingAgent(stage, project, 'sharer', '/ctx/shared/team\t/team\trw\t-\n', ...rules);
+      await ok(stage, project, ['agent', 'set', 'sharer', 'model', 'local/echo\n']);
+      const script = `ls /ctx/shared/team; cat /ctx/shared/team/data/f; echo new > /ctx/shared/team/data/g && readlink /ctx/shared/team/data
+        ls /ctx/model/local; cat /ctx/model/local/echo.d/name; /ctx/model/local/echo hello 2>&1; echo $?
+        /ctx/agent/sharer hello 2>&1; echo $?`;
+      const all = await said(stage, project, 'sharer', script);
+      assert.match(all, /^agent\ndata\nmodel\nother\ntool\nshared\n(\/team\/data\n)?/);
+      assert.match(
+        all,
+        /\necho\necho\.d\necho\nctx: .*\(ENOTSUP\)\n69\nctx: sharer: .*allow sharer_t agent:sharer start.*\(EACCES\)\n13\n$/s,
+      );
+      // A part of it, and nothing without the line.
+      await ok(stage, project, ['agent', 'set', 'sharer', 'mount', '/ctx/shared/team/data\t/d\tro\t-\n']);
+      assert.equal(
+        await said(stage, project, 'sharer', 'ls /ctx/shared/team; cat /ctx/shared/team/data/f'),
+        'data\ntool\nshared\n',
+      );
+      await ok(stage, project, ['agent', 'set', 'sharer', 'mount', '']);
+      assert.equal(
+        await said(stage, project, 'sharer', 'ls /ctx/shared/team; ls /ctx/model/none 2>/dev/null || echo none'),
+        'tool\nnone\n',
+      );
+    });
+
     test('objects of the machine are under those of each user', {
       skip: isRoot ? false : 'only root can lay them there',
     }, async () => {
@@ -164,6 +204,26 @@ forEachUser((user) => {
       const answer = await withSystem('true;', ...calls);
       assert.match(answer, /^0 both\nboth\.d\nhello\nhello\.d\nfrom the machine\nmine\nd\n/);
       assert.match(await withSystem('true;', 'tool', 'ls'), /hello/);
+      // A source of root's: its tools are every user's to grant, its server runs for the one who calls.
+      const file = configuration(stage, 'machine');
+      const asRoot = `env -i PATH="$PATH" HOME=/var/lib/root CTX_ROOT=/var/lib/ctxfs ${stage.program} tool source add machine --mcp ${file} --read ${serverOf(stage)}`;
+      await ok(stage, project, ['agent', 'set', 'user', 'policy', 'allow user_t tool:mcp.machine.echo execute\n']);
+      const echo = [
+        'exec',
+        '--agent',
+        'user',
+        '--',
+        'sh',
+        '-c',
+        `ls /ctx/tool; /ctx/tool/mcp.machine.echo '{"text":"hi"}'`,
+      ];
+      const adding = `mkdir /var/lib/root; ${asRoot} > /dev/null;`;
+      assert.match(await withSystem(adding, ...echo), /^0 mcp\.machine\.echo\nmcp\.machine\.echo\.d\nhi\n/);
+      assert.match(await withSystem(adding, 'tool', 'source', 'list'), /machine/);
+      assert.match(
+        await withSystem(`mkdir /var/lib/root; S=1 ${asRoot} --pass-env HOME 2>&1 || true;`, 'tool', 'ls'),
+        /no variable is passed to it/,
+      );
       // What somebody else than root could have written is as if it were not there.
       for (const open of ['chmod 777 /var/lib/ctxfs;', 'chown 1000 /var/lib/ctxfs;']) {
         assert.match(await withSystem(open, ...calls), /hello: not found|hello: No such file/);

@@ -33,7 +33,7 @@ asOneUser((user) => {
     try {
       const look = (script: string) => stage.shell(project, script);
       assert.deepEqual(readdirSync(all).sort(), ['agent', 'home', 'model', 'shared', 'tool']);
-      assert.deepEqual(readdirSync(join(all, 'agent')), ['coder.d', 'stranger.d']);
+      assert.deepEqual(readdirSync(join(all, 'agent')), ['coder', 'coder.d', 'stranger', 'stranger.d']);
       const tools = readdirSync(join(all, 'tool'));
       assert.ok(
         ['lint', 'lint.d', 'fs.read', 'fs.read.d'].every((name) => tools.includes(name)),
@@ -49,15 +49,24 @@ asOneUser((user) => {
         'policy',
         'allow coder_t tool:lint execute\nallow coder_t agent:coder read\n',
       ]);
-      assert.equal(look(`cat ${own}/tool/lint.d/name; ls ${own}/agent`), 'lint\ncoder.d\n');
+      assert.equal(look(`cat ${own}/tool/lint.d/name; ls ${own}/agent`), 'lint\ncoder\ncoder.d\n');
+      assert.equal(look(`ls ${own}/tool/lint.d | tr '\\n' ' '`), 'cap description log name policy schema status ');
+      assert.match(look(`cat ${own}/tool/lint.d/policy`), /^# no policy of its own/);
       assert.throws(() => look(`echo x > ${own}/tool/lint.d/name`), /Read-only file system/);
       assert.throws(() => look(`${own}/tool/lint`), /ctx tool call/);
       await ok(stage, project, ['tool', 'set', 'lint', 'policy', '']);
       assert.deepEqual(readdirSync(join(own, 'tool')), []);
       await ok(stage, project, ['agent', 'rm', 'coder']);
       assert.deepEqual(readdirSync(join(own, 'agent')), []);
-      mkdirSync(join(stage.store, 'ctx/shared/team'), { recursive: true });
+      mkdirSync(join(stage.store, 'ctx/shared/team/data'), { recursive: true });
+      writeFileSync(join(stage.store, 'ctx/shared/team/data/file'), 'shared\n');
       assert.deepEqual(readdirSync(join(all, 'shared')), ['team']);
+      assert.equal(look(`ls ${all}/shared/team; cat ${all}/shared/team/data/file`), 'data\ntool\nshared\n');
+      mkdirSync(join(stage.store, 'ctx/model/local/echo.d'), { recursive: true });
+      assert.equal(
+        look(`cd ${all}/model/local; ls; ls echo.d | tr '\\n' ' '; cat echo.d/status`),
+        'echo\necho.d\ndescription log meta.json name policy status dead\n',
+      );
     } finally {
       await ok(stage, project, ['view', 'unmount', all]);
       await ok(stage, project, ['view', 'unmount', own]);

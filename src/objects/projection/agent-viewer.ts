@@ -17,20 +17,38 @@ import type { ObjectRoots } from '../layout.js';
 import type { Viewer } from './visible.js';
 
 /** Of an agent's files, those that say what it sees. */
-const deciding = ['policy', 'path', 'label', 'uid', 'gid', 'groups', 'parent', 'expiry', 'network', 'supervised'];
+const deciding = [
+  'policy',
+  'path',
+  'label',
+  'uid',
+  'gid',
+  'groups',
+  'parent',
+  'expiry',
+  'network',
+  'supervised',
+  'model',
+];
 
-function stampOf(directory: string): string {
-  return deciding
-    .map((file) => {
-      try {
-        const about = statSync(join(directory, file), { bigint: true, throwIfNoEntry: false });
-        return about === undefined ? '-' : `${about.ino}.${about.mtimeNs}.${about.ctimeNs}.${about.size}`;
-      } catch (error) {
-        if (hasCode(error, 'ENOTDIR') || hasCode(error, 'EACCES')) return '-';
-        throw error;
-      }
-    })
-    .join(' ');
+/** Numbers and no text: it is made for every request of the kernel. Times are exact to a quarter of a microsecond. */
+function stampOf(paths: readonly string[]): readonly number[] {
+  const stamp: number[] = [];
+  for (const path of paths) {
+    try {
+      const about = statSync(path, { throwIfNoEntry: false });
+      if (about === undefined) stamp.push(0);
+      else stamp.push(about.ino, about.mtimeMs, about.ctimeMs, about.size);
+    } catch (error) {
+      if (!hasCode(error, 'ENOTDIR') && !hasCode(error, 'EACCES')) throw error;
+      stamp.push(0);
+    }
+  }
+  return stamp;
+}
+
+function isSame(one: readonly number[], other: readonly number[]): boolean {
+  return one.length === other.length && one.every((value, at) => value === other[at]);
 }
 
 /** From the agent itself to the one that a person made. */
@@ -93,18 +111,26 @@ export interface AgentViewer {
 }
 
 interface Known {
-  readonly directories: readonly string[];
-  readonly stamp: string;
+  /** Of the files that say what it sees, in its own directory and those of its parents. */
+  readonly paths: readonly string[];
+  readonly stamp: readonly number[];
   readonly authority: Authority;
+  readonly models: readonly string[];
+}
+
+/** Its own that each of its parents names, too. */
+function modelsOf([agent, ...ancestors]: readonly [Agent, ...Agent[]]): readonly string[] {
+  return agent.models.filter((model) => ancestors.every(({ models }) => models.includes(model)));
 }
 
 /** ENOENT where there is no such agent, EINVAL where its files are wrong: when it begins, and never later. */
 export function agentViewer(roots: ObjectRoots, name: string, now: () => number): AgentViewer {
   const read = (): Known => {
-    const directories = lineOf(roots, name).map(({ directory }) => directory);
+    const paths = lineOf(roots, name).flatMap(({ directory }) => deciding.map((file) => join(directory, file)));
     // Before they are read for good: a change meanwhile is seen as one.
-    const stamp = directories.map(stampOf).join('\n');
-    return { directories, stamp, authority: authorityToSee(lineOf(roots, name)) };
+    const stamp = stampOf(paths);
+    const line = lineOf(roots, name);
+    return { paths, stamp, authority: authorityToSee(line), models: modelsOf(line) };
   };
   let known = read();
   const none = makeAuthority({
@@ -114,16 +140,16 @@ export function agentViewer(roots: ObjectRoots, name: string, now: () => number)
   });
   return {
     viewer: () => {
-      const stamp = known.directories.map(stampOf).join('\n');
-      if (stamp !== known.stamp) {
+      const stamp = stampOf(known.paths);
+      if (!isSame(stamp, known.stamp)) {
         try {
           known = read();
         } catch (error) {
           if (!(error instanceof ErrnoError)) throw error;
-          known = { directories: known.directories, stamp, authority: none };
+          known = { paths: known.paths, stamp, authority: none, models: [] };
         }
       }
-      return { authority: known.authority, now: now() };
+      return { authority: known.authority, now: now(), models: known.models };
     },
   };
 }

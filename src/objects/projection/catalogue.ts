@@ -6,8 +6,19 @@ import type { ObjectFacts } from '../../authority/decide.js';
 import { isObjectName } from '../../authority/name.js';
 import type { Policy } from '../../authority/policy.js';
 
-/** A directory of objects below the root, as `tool`, `home/1000/agent` or `shared/project-a/tool`. */
+/** A directory of objects below the root, as `tool`, `home/1000/agent`, `shared/project-a/tool` or `model/PROVIDER`. */
 export type ObjectPlace = string;
+
+const modelPlace = /(?:^|\/)model\/[^/]+$/;
+
+/** A provider may have any name, also that of another kind. */
+export function kindOf(place: ObjectPlace): 'agent' | 'tool' | 'model' {
+  if (modelPlace.test(place)) return 'model';
+  return place.endsWith('agent') ? 'agent' : 'tool';
+}
+
+/** The control files of a model. */
+export const modelFiles: readonly string[] = ['name', 'description', 'policy', 'status', 'log', 'meta.json'];
 
 export interface ControlText {
   readonly size: number;
@@ -28,10 +39,16 @@ export interface Catalogue {
   ): { readonly policy?: Policy | undefined; readonly problem?: string | undefined };
   /** Names that have a directory of control files. */
   described(place: ObjectPlace): readonly string[];
+  isDescribed(place: ObjectPlace, name: string): boolean;
   agent(place: ObjectPlace, name: string): FoundObject | undefined;
+  /** Directories in one of models, `model` or `home/UID/model`: each is a place of its own. */
+  providers(place: ObjectPlace): readonly string[];
+  model(place: ObjectPlace, name: string): FoundObject | undefined;
   /** Shared spaces. */
   spaces(): readonly string[];
   space(name: string): FoundObject | undefined;
+  /** What is in it, and where that directory is on the host. */
+  spaceFiles(name: string): { readonly directory: string; readonly names: readonly string[] };
   /** Names of an object's control files. */
   controls(place: ObjectPlace, name: string): readonly string[];
   control(place: ObjectPlace, name: string, file: string): ControlText | undefined;

@@ -17,7 +17,14 @@ import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { controlFiles } from '../control-file.js';
 import type { ObjectRoots } from '../layout.js';
 import { liveText } from '../live-status.js';
-import type { Catalogue, ControlText, FoundObject, ObjectPlace } from './catalogue.js';
+import {
+  type Catalogue,
+  type ControlText,
+  type FoundObject,
+  kindOf,
+  modelFiles,
+  type ObjectPlace,
+} from './catalogue.js';
 import { mergedCatalogue } from './merged-catalogue.js';
 
 const executeBits = 0o111;
@@ -86,12 +93,17 @@ export function catalogueOf({ root, system }: ObjectRoots): Catalogue {
 
 export function diskCatalogue(root: string): Catalogue {
   const at = (place: ObjectPlace, name: string) => join(root, place, name);
-  const controls = (place: ObjectPlace) => Object.keys(controlFiles(place.endsWith('agent') ? 'agent' : 'tool'));
+  const controls = (place: ObjectPlace) => {
+    const kind = kindOf(place);
+    return kind === 'model' ? modelFiles : Object.keys(controlFiles(kind));
+  };
+  const isDescribed = (place: ObjectPlace, name: string) =>
+    isObjectName(name) && statOf(at(place, `${name}.d`))?.isDirectory() === true;
   const described = (place: ObjectPlace) =>
     namesIn(join(root, place))
-      .filter((entry) => entry.endsWith('.d') && isObjectName(entry.slice(0, -2)))
-      .filter((entry) => statOf(at(place, entry))?.isDirectory() === true)
-      .map((entry) => entry.slice(0, -2));
+      .filter((entry) => entry.endsWith('.d'))
+      .map((entry) => entry.slice(0, -2))
+      .filter((name) => isDescribed(place, name));
   const executable = (place: ObjectPlace, name: string) => {
     const about = statOf(at(place, name));
     return about?.isFile() === true && (Number(about.mode) & executeBits) !== 0 ? about : undefined;
@@ -117,6 +129,7 @@ export function diskCatalogue(root: string): Catalogue {
       };
     },
     described,
+    isDescribed,
     agent: (place, name) => {
       const about = statOf(at(place, `${name}.d`));
       if (about?.isDirectory() !== true) return undefined;
@@ -126,11 +139,26 @@ export function diskCatalogue(root: string): Catalogue {
       );
       return { facts: { ...factsOf(about), ...(label === undefined ? {} : { label }) }, problem };
     },
+    providers: (place) =>
+      namesIn(join(root, place)).filter(
+        (name) => isObjectName(name) && statOf(at(place, name))?.isDirectory() === true,
+      ),
+    model: (place, name) => {
+      const about = isObjectName(name) ? statOf(at(place, `${name}.d`)) : undefined;
+      if (about?.isDirectory() !== true) return undefined;
+      const { policy, problem } = policyOf(place, name);
+      return { facts: { ...factsOf(about), ...(policy === undefined ? {} : { policy }) }, problem };
+    },
     spaces: () => namesIn(join(root, 'shared')).filter((name) => isObjectName(name)),
     space: (name) => {
       const about = statOf(at('shared', name));
       return about?.isDirectory() === true ? { facts: factsOf(about) } : undefined;
     },
+    // A name that is not UTF-8 could not be told from another.
+    spaceFiles: (name) => ({
+      directory: at('shared', name),
+      names: namesIn(at('shared', name)).filter((each) => !each.includes('\ufffd')),
+    }),
     controls: (place, name) => {
       const there = new Set(namesIn(at(place, `${name}.d`)));
       return controls(place).filter((file) => there.has(file));
@@ -138,7 +166,7 @@ export function diskCatalogue(root: string): Catalogue {
     control: (place, name, file) => {
       const directory = at(place, `${name}.d`);
       const found = controlText(join(directory, file));
-      if (found === undefined || !place.endsWith('agent') || (file !== 'status' && file !== 'pid')) return found;
+      if (found === undefined || kindOf(place) !== 'agent' || (file !== 'status' && file !== 'pid')) return found;
       const bytes = Buffer.from(liveText(directory, file, found.read().toString('utf8')));
       return { size: bytes.length, modified: found.modified, read: () => bytes };
     },

@@ -1,6 +1,5 @@
 /**
- * The tree of a view: `model agent tool home shared` and nothing else at its root. Nothing of it is stored: each directory says what is
- * in it when it is asked. Pure, over a catalogue.
+ * The directories of a view. Nothing of it is stored: each directory says what is in it when it is asked. Pure, over a catalogue.
  */
 import { isObjectName } from '../../authority/name.js';
 import { controlFiles } from '../control-file.js';
@@ -43,13 +42,22 @@ export interface Shown {
   readonly client: ControlText;
   /** Writes a control file of an agent that descends from the viewer; without it nothing is written. */
   readonly writes?: WriteControl | undefined;
+  /** Where its mount file shows shared spaces, or parts of them: their files are links to that. */
+  readonly spaces?: readonly ShownSpace[] | undefined;
   /** Where the agent's own home is, as a link of the view. */
   readonly home?: { readonly agent: string; readonly target: string; readonly socket?: string } | undefined;
 }
 
+export interface ShownSpace {
+  readonly name: string;
+  /** The part of it that is mounted; empty: all of it. */
+  readonly part: string;
+  readonly target: string;
+}
+
 export type WriteControl = (agent: string, file: string, text: string) => Promise<void>;
 
-function directory(entries: Readonly<Record<string, () => ViewDirectory>>): ViewDirectory {
+export function directory(entries: Readonly<Record<string, () => ViewDirectory>>): ViewDirectory {
   return {
     kind: 'directory',
     isFixed: true,
@@ -58,7 +66,12 @@ function directory(entries: Readonly<Record<string, () => ViewDirectory>>): View
   };
 }
 
-function controlDirectory({ catalogue }: Shown, place: ObjectPlace, name: string): ViewDirectory {
+/** What every executable of a view is. */
+export function fileOf({ client }: Shown): ViewFile {
+  return { kind: 'file', executable: true, text: client };
+}
+
+export function controlDirectory({ catalogue }: Shown, place: ObjectPlace, name: string): ViewDirectory {
   return {
     kind: 'directory',
     names: () => catalogue.controls(place, name),
@@ -70,21 +83,21 @@ function controlDirectory({ catalogue }: Shown, place: ObjectPlace, name: string
 }
 
 /** `NAME.d` is the directory of NAME, which no object's name ends in. */
-function objectOf(entry: string): { readonly name: string; readonly isControl: boolean } | undefined {
+export function objectOf(entry: string): { readonly name: string; readonly isControl: boolean } | undefined {
   const isControl = entry.endsWith('.d');
   const name = isControl ? entry.slice(0, -2) : entry;
   return isObjectName(name) ? { name, isControl } : undefined;
 }
 
 /** The operator sees what cannot be run, too: the control files of a tool without an executable file. */
-function toolDirectory(shown: Shown, place: ObjectPlace, isFixed = true): ViewDirectory {
-  const { catalogue, client } = shown;
+export function toolDirectory(shown: Shown, place: ObjectPlace, isFixed = true): ViewDirectory {
+  const { catalogue } = shown;
   const isThere = (name: string, isControl: boolean) => {
     const viewer = shown.viewer();
     if (viewer !== undefined) return seenTool(catalogue, viewer, place, name) !== undefined;
-    return isControl ? catalogue.described(place).includes(name) : catalogue.tool(place, name) !== undefined;
+    return isControl ? catalogue.isDescribed(place, name) : catalogue.tool(place, name) !== undefined;
   };
-  const file: ViewFile = { kind: 'file', executable: true, text: client };
+  const file = fileOf(shown);
   const entries = () => {
     const viewer = shown.viewer();
     const runs = viewer === undefined ? catalogue.tools(place) : seenTools(catalogue, viewer, place);
@@ -124,7 +137,7 @@ function writableControls(shown: Shown, place: ObjectPlace, name: string): ViewD
   };
 }
 
-function agentDirectory(shown: Shown, place: ObjectPlace): ViewDirectory {
+export function agentDirectory(shown: Shown, place: ObjectPlace): ViewDirectory {
   const { catalogue, home } = shown;
   const ofHome = place.startsWith('home/') ? home : undefined;
   // Beside its own control files, wherever those are.
@@ -135,6 +148,8 @@ function agentDirectory(shown: Shown, place: ObjectPlace): ViewDirectory {
     if (viewer === undefined) return catalogue.agent(place, name) !== undefined;
     return isAgentSeen(catalogue, viewer, place, name);
   };
+  // In a user's tier that name is its home.
+  const isRun = place === 'agent';
   return {
     kind: 'directory',
     isFixed: true,
@@ -144,7 +159,7 @@ function agentDirectory(shown: Shown, place: ObjectPlace): ViewDirectory {
       ...catalogue
         .described(place)
         .filter(isThere)
-        .map((name) => `${name}.d`),
+        .flatMap((name) => [...(isRun ? [name] : []), `${name}.d`]),
     ],
     child: (entry) => {
       if (ofHome !== undefined && entry === ofHome.agent)
@@ -152,13 +167,40 @@ function agentDirectory(shown: Shown, place: ObjectPlace): ViewDirectory {
       if (socket !== undefined && entry === socket.name)
         return { kind: 'symlink', target: socket.target, isFixed: true };
       const object = objectOf(entry);
-      if (object?.isControl !== true || !isThere(object.name)) return undefined;
+      if (object === undefined || !isThere(object.name)) return undefined;
+      if (!object.isControl) return isRun ? fileOf(shown) : undefined;
       return writableControls(shown, place, object.name);
     },
   };
 }
 
-function sharedDirectory(shown: Shown): ViewDirectory {
+/** Its files, but for its tools, which are decided about one by one. They are where they are mounted: there the kernel decides. */
+function linksOf(shown: Shown, space: string): ReadonlyMap<string, string> {
+  const { directory: host, names } = shown.catalogue.spaceFiles(space);
+  const files = names.filter((name) => name !== 'tool');
+  if (shown.viewer() === undefined) return new Map(files.map((name) => [name, `${host}/${name}`]));
+  const mounted = (shown.spaces ?? []).filter((each) => each.name === space);
+  return new Map(
+    mounted.flatMap(({ part, target }): (readonly [string, string])[] => {
+      if (part === '') return files.map((name) => [name, `${target === '/' ? '' : target}/${name}`]);
+      return files.includes(part) ? [[part, target]] : [];
+    }),
+  );
+}
+
+function spaceDirectory(shown: Shown, space: string): ViewDirectory {
+  return {
+    kind: 'directory',
+    names: () => ['tool', ...linksOf(shown, space).keys()],
+    child: (name) => {
+      if (name === 'tool') return toolDirectory(shown, `shared/${space}/tool`, false);
+      const target = linksOf(shown, space).get(name);
+      return target === undefined ? undefined : { kind: 'symlink', target };
+    },
+  };
+}
+
+export function sharedDirectory(shown: Shown): ViewDirectory {
   const { catalogue } = shown;
   const isThere = (name: string) => {
     const viewer = shown.viewer();
@@ -170,27 +212,7 @@ function sharedDirectory(shown: Shown): ViewDirectory {
     names: () => catalogue.spaces().filter(isThere),
     child: (name) => {
       if (!isObjectName(name) || !isThere(name)) return undefined;
-      const tool = () => toolDirectory(shown, `shared/${name}/tool`, false);
-      return { ...directory({ tool }), isFixed: false };
+      return spaceDirectory(shown, name);
     },
   };
-}
-
-export function viewRoot(shown: Shown): ViewDirectory {
-  const own = `home/${shown.uid}`;
-  return directory({
-    model: () => directory({}),
-    agent: () => agentDirectory(shown, 'agent'),
-    tool: () => toolDirectory(shown, 'tool'),
-    home: () =>
-      directory({
-        [String(shown.uid)]: () =>
-          directory({
-            agent: () => agentDirectory(shown, `${own}/agent`),
-            tool: () => toolDirectory(shown, `${own}/tool`),
-            model: () => directory({}),
-          }),
-      }),
-    shared: () => sharedDirectory(shown),
-  });
 }

@@ -24,6 +24,7 @@ export interface ObjectViewRequest {
   readonly owner: { readonly uid: number; readonly gid: number };
   readonly home?: Shown['home'];
   readonly writes?: Shown['writes'];
+  readonly spaces?: Shown['spaces'];
   /** Of an agent's view: what it has seen of calls. */
   readonly calls?: CallLog | undefined;
   /** What is known of the servers of tool sources. */
@@ -63,6 +64,7 @@ export function objectView({
   owner,
   home,
   writes,
+  spaces,
   calls = () => '',
   sources,
   now,
@@ -91,6 +93,7 @@ export function objectView({
     client: clientText(client),
     home,
     writes,
+    spaces,
   });
   const inOneLook = <T>(answer: () => T): T => {
     isOneLook = true;

@@ -6,7 +6,8 @@
 import { failure } from '../../vfs/failure.js';
 import type { Attributes, Changes, Entry, FileSystem, Handle, Inode, OpenMode } from '../../vfs/filesystem.js';
 import { checkName, type Name, nameBytes, nameFromText, textFromName } from '../../vfs/names.js';
-import { type Shown, type ViewDirectory, type ViewFile, type ViewNode, viewRoot } from './nodes.js';
+import type { Shown, ViewDirectory, ViewFile, ViewNode } from './nodes.js';
+import { viewRoot } from './view-root.js';
 
 export interface ProjectionOptions extends Shown {
   /** For people. */
@@ -22,6 +23,8 @@ const clientInode: Inode = 2;
 interface Located {
   readonly parent: Inode;
   readonly name: Name;
+  /** What the kernel may keep of it: it was found to be a directory, whose attributes never change, or to be in every view. */
+  readonly lasting: 'inode' | 'name' | undefined;
 }
 
 interface OpenText {
@@ -102,7 +105,7 @@ class Projection {
     if (known !== undefined) return known;
     this.#lastInode += 1;
     this.#inodes.set(key, this.#lastInode);
-    this.#places.set(this.#lastInode, { parent, name });
+    this.#places.set(this.#lastInode, { parent, name, lasting: lastingOf(node) });
     return this.#lastInode;
   }
 
@@ -208,13 +211,17 @@ class Projection {
 
   lasting(inode: Inode): 'inode' | 'name' | undefined {
     if (inode === clientInode) return 'inode';
-    const node = this.#node(inode, 'getattr');
-    return node.kind !== 'file' && node.isFixed === true ? 'name' : undefined;
+    return inode === rootInode ? 'name' : this.#places.get(inode)?.lasting;
   }
 
   statfs() {
     return { blockSize: 4_096, blocks: 0, freeBlocks: 0, files: this.#places.size, freeFiles: 0, nameBytes };
   }
+}
+
+function lastingOf(node: ViewNode): Located['lasting'] {
+  if (node.kind !== 'file' && node.isFixed === true) return 'name';
+  return node.kind === 'directory' ? 'inode' : undefined;
 }
 
 function modeOf(node: ViewNode): number {

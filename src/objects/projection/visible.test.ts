@@ -17,8 +17,12 @@ function catalogue(parents: Readonly<Record<string, string>>): Catalogue {
     tool: () => undefined,
     policy: () => ({}),
     described: () => Object.keys(parents),
+    isDescribed: (_place, name) => Object.hasOwn(parents, name),
     agent: (place, name) =>
       place === 'agent' && Object.hasOwn(parents, name) ? { facts: { exists: true, visible: true, file } } : undefined,
+    providers: nothing,
+    model: () => undefined,
+    spaceFiles: () => ({ directory: '/', names: [] }),
     spaces: nothing,
     space: () => undefined,
     controls: () => ['parent'],

@@ -16,6 +16,8 @@ export interface Viewer {
   readonly authority: Authority;
   /** Milliseconds since 1970. */
   readonly now: number;
+  /** The models that its `model` file names, and those of all its parents. */
+  readonly models?: readonly string[] | undefined;
 }
 
 export interface ToolHit extends FoundObject {
@@ -69,6 +71,13 @@ export function seenTools(catalogue: Catalogue, viewer: Viewer, place: ObjectPla
 
 export function isAgentSeen(catalogue: Catalogue, viewer: Viewer, place: ObjectPlace, name: string): boolean {
   return isSeen(viewer, { class: 'agent', name, permission: 'read' }, catalogue.agent(place, name));
+}
+
+/** Its `model` file names it, and it may use it. `place` is of its provider. */
+export function isModelSeen(catalogue: Catalogue, viewer: Viewer, place: ObjectPlace, name: string): boolean {
+  const whole = `${place.slice(place.lastIndexOf('/') + 1)}/${name}`;
+  if (viewer.models?.includes(whole) !== true) return false;
+  return isSeen(viewer, { class: 'model', name: whole, permission: 'use' }, catalogue.model(place, name));
 }
 
 /** Of the agent that is found first, the machine's and the users' before the person's own. */

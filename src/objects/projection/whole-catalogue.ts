@@ -4,7 +4,8 @@ import type { Catalogue } from './catalogue.js';
 import { catalogueOf } from './disk-catalogue.js';
 import { withBuiltIns } from './with-built-ins.js';
 import { type SourceStates, withSources } from './with-sources.js';
+import { withWholeControls } from './with-whole-controls.js';
 
 export function wholeCatalogue(roots: ObjectRoots, sources?: SourceStates): Catalogue {
-  return withSources(withBuiltIns(catalogueOf(roots)), roots.root, sources);
+  return withWholeControls(withSources(withBuiltIns(catalogueOf(roots)), roots, sources));
 }

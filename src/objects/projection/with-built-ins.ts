@@ -41,6 +41,7 @@ export function withBuiltIns(inner: Catalogue): Catalogue {
       return { facts, problem, builtIn: true };
     },
     described: (at) => (at === place ? both(inner.described(at)) : inner.described(at)),
+    isDescribed: (at, name) => inner.isDescribed(at, name) || (at === place && builtIns.has(name)),
     controls: (at, name) => {
       const own = inner.controls(at, name);
       const given = at === place ? builtIns.get(name) : undefined;

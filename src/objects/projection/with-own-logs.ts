@@ -2,7 +2,7 @@
  * A catalogue as one agent sees it: of a tool's log the events of its own calls. Those of others would say which agents there are and what
  * they do. Of a tool without files of its own they are what this view has seen.
  */
-import type { Catalogue, ControlText } from './catalogue.js';
+import { type Catalogue, type ControlText, kindOf } from './catalogue.js';
 
 /** Events of this view's calls of a tool, one a line. */
 export type CallLog = (tool: string) => string;
@@ -28,9 +28,9 @@ export function withOwnLogs(inner: Catalogue, agent: string, seen: CallLog): Cat
     ...inner,
     control: (place, name, file) => {
       const text = inner.control(place, name, file);
-      if (text === undefined || file !== 'log' || !place.endsWith('tool')) return text;
+      if (text === undefined || file !== 'log' || kindOf(place) === 'agent') return text;
       const own = ownLines(text.read().toString('utf8'), agent);
-      return textOf(own === '' ? seen(name) : own, text.modified);
+      return textOf(own === '' && kindOf(place) === 'tool' ? seen(name) : own, text.modified);
     },
   };
 }

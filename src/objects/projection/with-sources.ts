@@ -3,6 +3,7 @@
  * files that are there (`tool/mcp.NAME.TOOL.d/policy`) count, as for the tools that every installation has.
  */
 import { join } from 'node:path';
+import type { ObjectRoots } from '../layout.js';
 import { readSource, sourceAndTool, sourceDirectory, sourceNames, ToolListFile } from '../source/source-store.js';
 import { sourceToolName } from '../source/tool-list.js';
 import type { Catalogue, ControlText, FoundObject, ObjectPlace } from './catalogue.js';
@@ -25,7 +26,13 @@ function textOf(text: string, modified: bigint): ControlText {
   return { size: bytes.length, modified, read: () => bytes };
 }
 
-export function withSources(inner: Catalogue, root: string, states: SourceStates = quiet): Catalogue {
+/** Root's for every user are in `tool` of the system's root, under the user's own. */
+export function withSources(
+  inner: Catalogue,
+  { root, system }: Pick<ObjectRoots, 'root' | 'system'>,
+  states: SourceStates = quiet,
+): Catalogue {
+  const rootsOf = (place: ObjectPlace) => (system === undefined || place.startsWith('home/') ? [root] : [root, system]);
   const lists = new Map<string, ToolListFile>();
   const listIn = (directory: string): ToolListFile => {
     const known = lists.get(directory);
@@ -37,19 +44,28 @@ export function withSources(inner: Catalogue, root: string, states: SourceStates
   const located = (place: ObjectPlace, name: string) => {
     const parts = sourceAndTool(name);
     if (parts === undefined) return undefined;
-    const directory = sourceDirectory(join(root, place), parts.source);
-    const list = listIn(directory);
-    const index = list.index();
-    const found = index?.tools.get(parts.tool);
-    return index === undefined || found === undefined ? undefined : { ...parts, directory, list, index, found };
+    for (const from of rootsOf(place)) {
+      const directory = sourceDirectory(join(from, place), parts.source);
+      const list = listIn(directory);
+      const index = list.index();
+      const found = index?.tools.get(parts.tool);
+      if (index !== undefined && found !== undefined) return { ...parts, directory, list, index, found };
+      // A source of the user's own stands for the whole of it: no tool of another server comes in under its name.
+      if (index !== undefined) return undefined;
+    }
+    return undefined;
   };
   const namesIn = (place: ObjectPlace) => {
-    const tools = join(root, place);
-    return sourceNames(tools).flatMap((source) =>
-      [...(listIn(sourceDirectory(tools, source)).index()?.tools.keys() ?? [])].map((tool) =>
-        sourceToolName(source, tool),
-      ),
-    );
+    const known = new Set<string>();
+    return rootsOf(place).flatMap((from) => {
+      const tools = join(from, place);
+      const sources = sourceNames(tools).filter((source) => !known.has(source));
+      return sources.flatMap((source) => {
+        known.add(source);
+        const index = listIn(sourceDirectory(tools, source)).index();
+        return [...(index?.tools.keys() ?? [])].map((tool) => sourceToolName(source, tool));
+      });
+    });
   };
   const both = (names: readonly string[], place: ObjectPlace) => [...new Set([...names, ...namesIn(place)])].sort();
   const control = (place: ObjectPlace, name: string, file: SourceControl): ControlText | undefined => {
@@ -72,7 +88,7 @@ export function withSources(inner: Catalogue, root: string, states: SourceStates
       case 'cap':
         return text(readSource(directory).cap);
       case 'policy':
-        return text('# no policy of its own: the policies of agents decide\n');
+        return undefined;
       case 'status':
         return text(`${states.status(directory)}\n`);
       case 'log':
@@ -93,6 +109,7 @@ export function withSources(inner: Catalogue, root: string, states: SourceStates
       return { facts, problem, source: { name: at.source, tool: at.tool, directory: at.directory } };
     },
     described: (place) => both(inner.described(place), place),
+    isDescribed: (place, name) => inner.isDescribed(place, name) || located(place, name) !== undefined,
     controls: (place, name) => {
       const own = inner.controls(place, name);
       return located(place, name) === undefined ? own : [...new Set([...files, ...own])];

@@ -2,7 +2,8 @@
  * Tool sources on disk: MCP servers whose tools are objects `mcp.NAME.TOOL` of the same tier. They are beside the tools, in a directory
  * that no object's name can be, and in no view:
  *
- *     TIER/tool/.source/NAME/server.json     how it is started, or where it is; its owner's alone
+ *     TIER/tool/.source/NAME/server.json     how it is started, or where it is; its owner's alone, but where root has it for
+ *                                            every user
  *     TIER/tool/.source/NAME/cap             what its jail is granted, as of any tool
  *     TIER/tool/.source/NAME/tools           what it listed last
  */
@@ -74,10 +75,13 @@ export function sourceNames(tools: string): readonly string[] {
 }
 
 export function listSources(roots: ObjectRoots): readonly LocatedSource[] {
-  return tiers.flatMap((tier) => {
-    const tools = tierDirectory(roots, tier, 'tool');
-    return sourceNames(tools).map((name) => ({ name, tier, directory: sourceDirectory(tools, name) }));
-  });
+  const all = [...tiers.map((tier) => [tier, tierDirectory(roots, tier, 'tool')] as const)];
+  if (roots.system !== undefined) all.push(['system', join(roots.system, 'tool')]);
+  const found = all.flatMap(([tier, tools]) =>
+    sourceNames(tools).map((name) => ({ name, tier, directory: sourceDirectory(tools, name) })),
+  );
+  // Of a name that root has for every user, too, the user's own counts.
+  return found.filter(({ name }, at) => found.findIndex((each) => each.name === name) === at);
 }
 
 export function findSource(roots: ObjectRoots, name: string): LocatedSource | undefined {
@@ -158,7 +162,7 @@ export function stageSource(
   roots: ObjectRoots,
   tier: Tier,
   name: string,
-  { server, from, cap }: SourceFile & { readonly cap: string },
+  { server, from, cap, isForAll = false }: SourceFile & { readonly cap: string; readonly isForAll?: boolean },
 ): StagedSource {
   refuseExistingSource(roots, name);
   const tools = tierDirectory(roots, tier, 'tool');
@@ -180,7 +184,7 @@ export function stageSource(
     discard();
     mkdirSync(staging, { mode: 0o755 });
     const own = `${JSON.stringify({ version: 1, from, server }, undefined, 2)}\n`;
-    writeFileAtomic(join(staging, 'server.json'), own, { durable: true, mode: 0o600 });
+    writeFileAtomic(join(staging, 'server.json'), own, { durable: true, mode: isForAll ? 0o644 : 0o600 });
     writeFileAtomic(join(staging, 'cap'), cap, { durable: true, mode: 0o644 });
   });
   return {

@@ -24,6 +24,7 @@ import {
 } from '../../objects/source/source-store.js';
 import { type LeftOut, sourceToolName } from '../../objects/source/tool-list.js';
 import type { Host } from '../../proxy/host.js';
+import { isForEveryUser } from '../../vault/store/store-place.js';
 import { toolHomes } from '../../vault/store/tool-home.js';
 import { discard } from '../../vault/store/trash.js';
 import { recordedVerb } from '../../workspace/recorded-verb.js';
@@ -112,6 +113,11 @@ export class Sources {
     return { root, uid };
   }
 
+  /** With root's for every user. */
+  get #allRoots(): ObjectRoots {
+    return { ...this.#roots, system: this.#host.system };
+  }
+
   async #settled(name: string, { file, server, cap = [], passed = [] }: NewSource) {
     const path = resolve(currentDirectory(), file);
     const { parse } = await import('smol-toml');
@@ -144,11 +150,19 @@ export class Sources {
   /** Its server is started once, in its jail, to see which tools it has: one that does not start is not added. */
   async add(name: string, given: NewSource): Promise<ShownSource & { readonly warnings: readonly string[] }> {
     refuseExistingSource(this.#roots, checkSourceName(name));
-    const { tier = 'system', signal } = given;
+    const { tier = 'system', signal, passed = [] } = given;
+    const isForAll = isForEveryUser(this.#host.root);
+    if (isForAll && passed.length > 0) {
+      throw new ErrnoError('EINVAL', {
+        operation: `tool source ${name}`,
+        reason: 'every user can read what a source for every user is started with, so no variable is passed to it',
+        remedy: '--secret names a stored secret, of the user who calls its tools',
+      });
+    }
     const { server, cap, from, warnings } = await this.#settled(name, given);
     const facts = { tier, kind: server.kind, from, server: `sha256:${sha256(JSON.stringify(server))}`, cap };
     return recordedVerb(this.#host, { type: 'source.add', object: `source/${name}`, facts }, async () => {
-      const staged = stageSource(this.#roots, tier, name, { server, from, cap });
+      const staged = stageSource(this.#roots, tier, name, { server, from, cap, isForAll });
       try {
         await this.#list(name, staged.directory, signal);
         return { ...this.#shown(staged.place()), warnings };
@@ -189,11 +203,11 @@ export class Sources {
 
   /** ENOENT where there is none of that name. */
   show(name: string): ShownSource {
-    return this.#shown(requireSource(this.#roots, name));
+    return this.#shown(requireSource(this.#allRoots, name));
   }
 
   list(): readonly ListedSource[] {
-    return listSources(this.#roots).map(({ name, tier, directory }) => {
+    return listSources(this.#allRoots).map(({ name, tier, directory }) => {
       try {
         const { server } = readSource(directory);
         const tools = new ToolListFile(directory).index()?.tools.size ?? 0;

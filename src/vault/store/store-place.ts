@@ -78,9 +78,13 @@ export function objectRoot(environment: Variables, store: string): string {
 /** Objects for every user of the machine. No variable names another place: what is there is root's alone to say. */
 const systemObjects = '/var/lib/ctxfs';
 
+export function isForEveryUser(root: string): boolean {
+  return root === systemObjects;
+}
+
 /** Where root made it and no one else may write it; else it is as if it were not there. */
 export function systemObjectsBeside(root: string): string | undefined {
-  if (root === systemObjects) return undefined;
+  if (isForEveryUser(root)) return undefined;
   const about = lstatSync(systemObjects, { throwIfNoEntry: false });
   return about?.isDirectory() === true && about.uid === 0 && (about.mode & 0o022) === 0 ? systemObjects : undefined;
 }
