@@ -8,8 +8,9 @@
  * An agent chooses how deep a tree is, and whole paths of a deep one are its depth squared. With --most, the parts of
  * paths beyond ORDINARY_PATH are so many bytes together at most; a directory whose entries would be more is told with
  * how many entries it holds, and not entered. Neither is one for which there are no descriptors left. With --entries,
- * neither is one whose entries would make the list longer than that. With --under, only what is at or below these paths
- * is listed, and what is above them. With --count the changes are counted, up to that number, and not listed.
+ * neither is one whose entries would make the list longer than that, long paths counted several times. With --under,
+ * only what is at or below these paths is listed, and what is above them. With --count the changes are counted, up to
+ * that number, and not listed.
  */
 #include "tree.h"
 
@@ -21,6 +22,8 @@
 
 /* Bytes of a path that people and programs have: these are always listed. */
 enum { ORDINARY_PATH = 512 };
+/* Bytes of a path that one entry of --entries has room for; so many more count as another one. */
+enum { ENTRY_PATH = 128, MORE_PATH = 32 };
 
 static bool lists_changes, lists_times, lists_present;
 static struct buffer timed; /* files with their times, which come after all changes */
@@ -165,16 +168,20 @@ static enum relation relation(void) {
   return nearest;
 }
 
-/* Takes the room that the paths of a directory's entries need; false where there is not so much. */
+/*
+ * Takes the room that the paths of a directory's entries need; false where there is not so much. One with a long path
+ * counts as several: whoever reads the list holds it in memory.
+ */
 static bool take_room(const struct listing *names) {
-  uint64_t needed = 0;
+  uint64_t needed = 0, entries = 0;
   for (size_t i = 0; i < names->count; i++) {
     size_t length = path.length + 1 + strlen(names->names[i].text);
     if (length > ORDINARY_PATH) needed += length - ORDINARY_PATH;
+    entries += length > ENTRY_PATH ? 1 + (length - ENTRY_PATH) / MORE_PATH : 1;
   }
-  if (needed > room_left || names->count > entries_left) return false;
+  if (needed > room_left || entries > entries_left) return false;
   room_left -= needed;
-  entries_left -= names->count;
+  entries_left -= entries;
   return true;
 }
 

@@ -55,7 +55,8 @@ export const longPathBytes = 8 * 1024 * 1024;
 
 /**
  * Entries of one list of changes: a command can make millions, and a list in memory follows their number. Directories whose entries would be
- * more are listed with how many they hold; `ctx diff PATH` lists what is in one of them. Apply and undo go through all of them.
+ * more are listed with how many they hold; `ctx diff PATH` lists what is in one of them. Apply and undo go through all of them. Of a
+ * path of more than 128 bytes each 32 count as an entry more: 100,000 names of 250 bytes took the report of a command 421 MB.
  */
 export const listedChanges = 100_000;
 

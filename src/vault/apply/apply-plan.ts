@@ -40,14 +40,17 @@ export interface ApplyChoices {
   readonly own?: readonly string[] | undefined;
 }
 
+const isControl = (path: string) => path === '.ctx' || path.startsWith('.ctx/');
+
 /** Undefined for what may be written. */
 function reasonToLeaveOut({ kind, type, path }: Change, own: readonly string[]): string | undefined {
-  if (isAtOrBelow(path, ['.ctx'])) {
+  if (isControl(path)) {
     return '.ctx controls what commands here may see: only you may change it';
   }
   // What would end or replace a directory above them, too.
-  const isAbove = (kind === 'deleted' || type !== 'directory') && own.some((each) => isAtOrBelow(each, [path]));
-  if (isAbove || isAtOrBelow(path, own)) return 'ctx keeps its own files there, which say what commands may do';
+  const ends = kind === 'deleted' || type !== 'directory';
+  if (own.length > 0 && ((ends && own.some((each) => isAtOrBelow(each, [path]))) || isAtOrBelow(path, own)))
+    return 'ctx keeps its own files there, which say what commands may do';
   if (isTemporaryName(path)) return 'this is a name that apply itself uses';
   // They stand for a process or for hardware.
   if (kind !== 'deleted' && (type === 'socket' || type === 'device'))
@@ -62,7 +65,7 @@ export function isAtOrBelow(path: string, tops: readonly string[]): boolean {
 
 /** Whether a file that is the person's but for its time may be given another. */
 export function mayTouch(path: string, { only, own = [] }: ApplyChoices): boolean {
-  return (only === undefined || isAtOrBelow(path, only)) && !isAtOrBelow(path, own) && !isAtOrBelow(path, ['.ctx']);
+  return (only === undefined || isAtOrBelow(path, only)) && !isAtOrBelow(path, own) && !isControl(path);
 }
 
 /** What was asked for, and nothing is pending at. */
@@ -95,6 +98,7 @@ export function refuseBothSides({ ours = [], theirs = [] }: Pick<ApplyChoices, '
 
 /** What is not asked for, or may not be written, and what cannot be written without it. */
 function heldBackOf(changes: readonly Change[], { only, withheld }: ApplyChoices): ReadonlySet<string> {
+  if (only === undefined && (withheld?.size ?? 0) === 0) return new Set();
   const isWanted = ({ path }: Change) =>
     withheld?.has(path) !== true && (only === undefined || isAtOrBelow(path, only));
   // What is asked for needs the directories above it that are not there yet.
@@ -139,16 +143,18 @@ export function planApply(
   const isOpen = (path: string) => !kept.has(path) && sideOf(path, choices) === undefined;
   const undecided = choice === 'refuse' ? met.filter(isOpen) : [];
   const left = stayingWith(new Set([...kept, ...undecided]), changes);
-  const due = changes.filter(({ path }) => !left.has(path) && !agreed.has(path) && !heldBack.has(path));
+  const isDue = ({ path }: Change) => !left.has(path) && !agreed.has(path) && !heldBack.has(path);
+  const due = left.size + agreed.size + heldBack.size === 0 ? changes : changes.filter(isDue);
   const leftOut = leftOutOf(due, choices.own ?? []);
-  const wanted = due.filter(({ path }) => !leftOut.has(path));
-  const removals = wanted
-    .filter(({ kind }) => kind === 'deleted')
-    .reverse()
-    .map(({ path }): Step => ({ action: 'remove', path }));
-  const puts = wanted.filter(({ kind }) => kind !== 'deleted').map(({ path }): Step => ({ action: 'put', path }));
+  const removals: Step[] = [];
+  const puts: Step[] = [];
+  for (const { kind, path } of due) {
+    if (leftOut.has(path)) continue;
+    if (kind === 'deleted') removals.push({ action: 'remove', path });
+    else puts.push({ action: 'put', path });
+  }
   return {
-    steps: [...removals, ...puts],
+    steps: removals.length === 0 ? puts : [...removals.reverse(), ...puts],
     conflicts: met,
     undecided,
     leftOut: [...leftOut].map(([path, reason]) => ({ path, code: 'ENOTSUP', reason })),

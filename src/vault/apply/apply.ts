@@ -81,9 +81,10 @@ interface Kept {
 async function savedSince(fork: OpenFork, key: string, kept: string, steps: readonly Step[]): Promise<string[]> {
   // A directory that is not copied is its own trunk.
   if (fork.vault.uncopied === true && key === workspaceRoot) return [];
-  const paths = new Set(steps.map(({ path }) => path));
   const lowers = treesOf(fork.paths, fork.vault.trunk, key);
   const changes = await fork.tree.diff({ uppers: [kept], lowers });
+  if (changes.length === 0) return [];
+  const paths = new Set(steps.map(({ path }) => path));
   const found = changes.filter(({ path, type }) => type !== 'directory' && paths.has(path)).map(({ path }) => path);
   // The trunk has git's index as it was refreshed for forks.
   const refreshed = await refreshedIndexes(fork, lowers, [kept], found);
@@ -115,7 +116,8 @@ async function keepReplaced(
     if (root === undefined || (plan.steps.length === 0 && plan.touched.length === 0)) continue;
     roots[key] = plan.steps;
     touched[key] = plan.touched;
-    sameContent[key] = plan.steps.flatMap(({ path }) => (plan.sameContent.has(path) ? [path] : []));
+    const isSame = ({ path }: Step) => plan.sameContent.has(path);
+    sameContent[key] = plan.sameContent.size === 0 ? [] : plan.steps.filter(isSame).map(({ path }) => path);
     const into = paths.tree(layer, key);
     const home = ofRepositories === undefined ? [] : treesOf(paths, [ofRepositories], key);
     if (home.length > 0) await tree.merge({ layers: home, into: homeTree(paths.layer(layer), key) });
@@ -241,9 +243,12 @@ async function applyJudged(apply: JudgedApply): Promise<Applied> {
   const { sensitive, withheld, units } = holdUnits(shownChanges(fork, byRoot), judged.sensitive, request);
   const times = judged.layer === undefined ? apply.times : undefined;
   const plans = await planRoots(fork, byRoot, { ...request, withheld }, times);
+  // Those of the workspace are shown as they are: most lists are of that alone, and long.
   const shown = <T extends { readonly path: string }>(pick: (plan: ApplyPlan) => readonly T[]) =>
     [...plans.byRoot].flatMap(([key, plan]) =>
-      pick(plan).map((each) => ({ ...each, path: shownPath(roots, key, each.path) })),
+      key === workspaceRoot
+        ? pick(plan)
+        : pick(plan).map((each) => ({ ...each, path: shownPath(roots, key, each.path) })),
     );
   const paths = (pick: (plan: ApplyPlan) => readonly string[]) =>
     [...plans.byRoot].flatMap(([key, plan]) => pick(plan).map((path) => shownPath(roots, key, path)));
@@ -290,8 +295,7 @@ async function applyJudged(apply: JudgedApply): Promise<Applied> {
       const { touched = [], heldBack: held = [], listed, sameContent } = plans.byRoot.get(key) ?? {};
       const [uppers, lowers] = [forkTrees(fork, key), treesOf(fork.paths, fork.meta.base, key)];
       const ofRoot = byRoot.get(key) ?? [];
-      const written = new Set(steps.map(({ path }) => path));
-      const left = ofRoot.filter(({ path }) => !written.has(path)).map(({ path }) => path);
+      const left = leftOf(ofRoot, steps);
       return timedPlan(fork.tree, { root, uppers, lowers, steps, touched, sameContent, listed, held, left });
     },
     lock,
@@ -318,6 +322,13 @@ async function applyJudged(apply: JudgedApply): Promise<Applied> {
   }
   const problems = [...leftOut, ...home.narrowed];
   return settled(kept.fork, plans, { checkpoint, times: home.times }, answer, problems);
+}
+
+/** Paths of changes that are not written. Steps are of changes, each of one. */
+function leftOf(changes: readonly Change[], steps: readonly Step[]): readonly string[] {
+  if (steps.length === changes.length) return [];
+  const written = new Set(steps.map(({ path }) => path));
+  return changes.filter(({ path }) => !written.has(path)).map(({ path }) => path);
 }
 
 /** The person may save faster than one can look. */

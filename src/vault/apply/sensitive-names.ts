@@ -6,23 +6,25 @@
 export interface NameRule {
   readonly pattern: RegExp;
   readonly why: string;
+  /** The pattern, from where a name begins. */
+  readonly source: string;
 }
 
-const named = (why: string, ...names: readonly string[]): NameRule => ({
-  pattern: new RegExp(`(^|/)(${names.join('|')})$`, 'is'),
+const start = '(?:^|/)';
+const rule = (why: string, source: string): NameRule => ({
+  pattern: new RegExp(`${start}${source}`, 'is'),
   why,
+  source,
 });
+const named = (why: string, ...names: readonly string[]): NameRule => rule(why, `(?:${names.join('|')})$`);
 /** The name itself too: what is not a directory there is a link to one, or is in its place. */
-const below = (why: string, ...names: readonly string[]): NameRule => ({
-  pattern: new RegExp(`(^|/)(${names.join('|')})(/|$)`, 'is'),
-  why,
-});
+const below = (why: string, ...names: readonly string[]): NameRule => rule(why, `(?:${names.join('|')})(?:/|$)`);
 
 const script = '[cm]?[jt]s';
 const data = '(json|jsonc|json5|ya?ml|toml)';
 
 const versionControl: readonly NameRule[] = [
-  { pattern: /(^|\/)\.git$/i, why: 'git takes its repository, and what that runs, from where it points' },
+  named('git takes its repository, and what that runs, from where it points', '\\.git'),
   named('git fetches and checks out what it names', '\\.gitmodules'),
   named('git takes programs to run from it, where a configuration includes it', '\\.gitconfig'),
   below('hg or sl runs hooks and extensions from it', '\\.hg', '\\.sl'),
@@ -179,3 +181,10 @@ export const sensitiveNames: readonly NameRule[] = [
   ...agents,
   ...tools,
 ];
+
+const any = new RegExp(`${start}(?:${sensitiveNames.map(({ source }) => source).join('|')})`, 'is');
+
+/** The first rule for a path. Nearly all paths have none, which one look tells: there are many of both. */
+export function sensitiveName(path: string): NameRule | undefined {
+  return any.test(path) ? sensitiveNames.find(({ pattern }) => pattern.test(path)) : undefined;
+}

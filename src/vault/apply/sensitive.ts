@@ -5,7 +5,7 @@
  */
 import { manifestBytes } from '../../base/limits/store.js';
 import type { Change, TreeContent } from '../tree/tree.js';
-import { sensitiveNames } from './sensitive-names.js';
+import { sensitiveName } from './sensitive-names.js';
 
 const manifest = /(^|\/)(package|composer)\.json$/i;
 
@@ -39,6 +39,7 @@ function isHarmlessManifest(before: string, after: string): boolean {
 }
 
 const formatter = /(^|\/)\.prettierrc(\.(json|ya?ml))?$/i;
+const readNames = new RegExp(`${manifest.source}|${formatter.source}`, 'i');
 
 /** Options of a formatter that are words and numbers: `plugins`, or a parser by its path, would be run by editors. */
 const formatterKeys = new Set(
@@ -62,9 +63,7 @@ function isHarmlessFormatter(text: string): boolean {
 
 /** Changes whose text decides whether they are sensitive. One that is larger than any manifest of a person's is not read. */
 export function isDecidedByText({ path, kind, type, size }: Change): boolean {
-  return (
-    kind !== 'deleted' && type === 'file' && size <= manifestBytes && (manifest.test(path) || formatter.test(path))
-  );
+  return kind !== 'deleted' && type === 'file' && size <= manifestBytes && readNames.test(path);
 }
 
 /** Undefined for what was not read, or not to its end. */
@@ -79,9 +78,10 @@ export function sensitivity(change: Change, before?: TreeContent, after?: TreeCo
   const { kind, type, path } = change;
   if (kind === 'deleted' || type === 'directory') return undefined;
   if (type === 'fifo') return 'it is a named pipe: programs that read it would wait for one that writes';
-  const rule = sensitiveNames.find(({ pattern }) => pattern.test(path));
+  const rule = sensitiveName(path);
+  if (rule === undefined) return undefined;
   const [old, now] = [textOf(before), textOf(after)];
   if (formatter.test(path) && now !== undefined && isHarmlessFormatter(now)) return undefined;
-  if (rule === undefined || !manifest.test(path)) return rule?.why;
+  if (!manifest.test(path)) return rule.why;
   return old !== undefined && now !== undefined && isHarmlessManifest(old, now) ? undefined : rule.why;
 }

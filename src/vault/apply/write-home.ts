@@ -114,7 +114,7 @@ export async function writeHome(
     });
     const left = new Set(met.clashes);
     if (met.after !== undefined) times.set(key, met.after);
-    written[key] = steps.filter(({ path }) => !left.has(path));
+    written[key] = left.size === 0 ? steps : steps.filter(({ path }) => !left.has(path));
     clashes.push(...met.clashes.map((path) => shownPath(fork.vault.roots, key, path)));
     aside.push(...met.aside.map((path) => shownPath(fork.vault.roots, key, path)));
     narrowed.push(...met.narrowed.map((path) => lostList(shownPath(fork.vault.roots, key, path))));

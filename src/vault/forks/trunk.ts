@@ -186,10 +186,7 @@ export async function takeEdits(
     const times = new Set(touched);
     if (times.size > 0) onlyTouched.set(key, touched);
     if (times.size < edits.length)
-      entered.set(
-        key,
-        edits.filter((path) => !times.has(path)),
-      );
+      entered.set(key, times.size === 0 ? edits : edits.filter((path) => !times.has(path)));
     if (shown) continue;
     layer ??= makeLayer(paths, { trunk: true });
     const layers = treesOf(paths, vault.trunk, key);

@@ -3,7 +3,7 @@ const temporary = /(^|\/)\.ctx-[0-9a-f]{16}\.(new|old)(\/|$)/;
 const made = /(^|\/)\.ctx-[0-9a-f]{16}\.new(\/|$)/;
 
 /** A name that it would overwrite. */
-export const isTemporaryName = (path: string): boolean => temporary.test(path);
+export const isTemporaryName = (path: string): boolean => path.includes('.ctx-') && temporary.test(path);
 
 /** What it was making when it was killed: never anything of the person's. */
-export const isHalfMade = (path: string): boolean => made.test(path);
+export const isHalfMade = (path: string): boolean => path.includes('.ctx-') && made.test(path);

@@ -54,6 +54,7 @@ export function clashing(entered: readonly string[], changes: readonly Change[])
 
 /** The changes that cannot be written without a decision of `open` clashes: those at them, and those that need them or end them. */
 export function inConflict(changes: readonly Change[], open: readonly string[]): readonly Change[] {
+  if (open.length === 0) return [];
   const undecided = new Set(open);
   const holding = new Set<string>();
   for (const path of undecided) addParents(path, holding);

@@ -38,6 +38,18 @@ describe('lists of changes', () => {
     assert.deepEqual([top?.path, top?.unlisted, rest.length], ['.', 20, 0]);
   });
 
+  it('count a long path several times', async () => {
+    const names = Array.from({ length: 4 }, (_, number) => `${'n'.repeat(249)}${number}`);
+    for (const name of names) write(`upper/long/${name}`);
+    mkdirSync(at('lower'), { recursive: true });
+    const sides = { uppers: [at('upper')], lowers: [at('lower')], tellsUnlisted: true, under: ['long'] };
+    assert.equal((await tree.diff({ ...sides, entries: 16 })).length, 5);
+    assert.deepEqual(
+      (await tree.diff({ ...sides, entries: 15 })).map(({ path, unlisted }) => [path, unlisted]),
+      [['long', 4]],
+    );
+  });
+
   it('list what is asked about, and the directories above it', async () => {
     const sides = makeSides();
     const paths = async (under: readonly string[], entries?: number) =>
