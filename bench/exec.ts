@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { RunningJail } from '../src/jail/launch.js';
 import { execute } from '../src/proxy/execute.js';
+import { onFork } from '../src/proxy/run/open-fork-target.js';
 import { coldStartNote, measure, print, type Subject } from './measure.js';
 import { bubblewrapArguments, bubblewrapVersion } from './stage/bubblewrap.js';
 import { ctxProgram, fileNames, inJail, planFor, run, type Stage, setStage, useOnce } from './stage/stage.js';
@@ -22,7 +23,7 @@ async function starts(stage: Stage): Promise<void> {
       name: 'ctx as a library',
       run: () => {
         const request = { argv: [command], cwd: stage.project, environmentAdditions: [], wait: false, weakened: [] };
-        return execute(stage.host, { ...request, streams: 'capture' });
+        return execute(stage.host, { ...request, streams: 'capture' }, onFork);
       },
     },
     { name: 'ctx exec', run: () => run(ctxProgram, ['exec', '--', command], options) },
@@ -57,7 +58,7 @@ async function joins(stage: Stage): Promise<void> {
     weakened: [],
     streams: 'capture',
   } as const;
-  const exec = () => execute(stage.host, { ...request, argv: [command] });
+  const exec = () => execute(stage.host, { ...request, argv: [command] }, onFork);
   let other: RunningJail | undefined;
   let otherEnded: Promise<unknown> | undefined;
   const before = () =>
@@ -66,7 +67,9 @@ async function joins(stage: Stage): Promise<void> {
         other = jail;
         void jail.started.then(() => setTimeout(resolve, 5));
       };
-      otherEnded = execute(stage.host, { ...request, argv: ['sleep', '1000'], onStarted }).catch(() => undefined);
+      otherEnded = execute(stage.host, { ...request, argv: ['sleep', '1000'], onStarted }, onFork).catch(
+        () => undefined,
+      );
     });
   // Its jail ends before it has let go of the fork.
   const after = async () => {

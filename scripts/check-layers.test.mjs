@@ -88,6 +88,23 @@ describe('the layers of src', () => {
     assert.deepEqual(failed('proxy/run/view.test.ts', "import '../execute.js';"), []);
   });
 
+  it('fail JSON that is parsed elsewhere, and what was parsed and is cast', () => {
+    const failed = (source) => check({ 'base/shape.ts': 'JSON.parse(text);', 'vault/store/x.ts': source });
+    for (const checked of ['parsedAs(text, shape);', 'const value = parseJson(f(text));', '// JSON.parse(text) as X']) {
+      assert.deepEqual(failed(checked), [], checked);
+    }
+    assert.deepEqual(failed('let x;\nx = JSON.parse(text);'), ['src/vault/store/x.ts:2 JSON']);
+    for (const cast of [
+      'parseJson(f(text)) as X;',
+      'act(() => readJsonFile(path)) as X;',
+      '(readWholeJson(p)) as X;',
+    ]) {
+      assert.deepEqual(failed(cast), ['src/vault/store/x.ts:1 JSON'], cast);
+    }
+    assert.deepEqual(check({ 'base/shape.ts': 'return JSON.parse(text) as X;' }), ['src/base/shape.ts:1 JSON']);
+    assert.deepEqual(check({ 'vault/store/x.test.ts': 'JSON.parse(text) as X;' }), []);
+  });
+
   it('fail a room that has no rank', () => {
     assert.deepEqual(check({ 'vault/drawer/x.ts': '' }), ['src/vault/drawer/x.ts:1 unknown room']);
   });

@@ -5,6 +5,7 @@
 import { callVerb, endOnDefects } from './cli/call-verb.js';
 import { run as runExec } from './cli/exec/exec.js';
 import { execShape, otherForms } from './cli/exec/exec-shape.js';
+import type { Verb } from './cli/verb.js';
 import { composeHost } from './compose.js';
 import { onMigratedStore } from './compose-store.js';
 import type { Host } from './proxy/host.js';
@@ -12,14 +13,10 @@ import type { Host } from './proxy/host.js';
 /** `onHost` is for a process that goes on after the call: what the host holds is its own to release. */
 export function run(given: readonly string[], onHost?: (host: Host) => void): Promise<number> {
   endOnDefects();
-  const verb = {
+  const otherForm = async () => (await import('./main-verbs.js')).run(given);
+  const verb: Verb = {
     ...execShape,
-    load:
-      async () =>
-      async (...[call, ...hosts]: Parameters<typeof runExec>) => {
-        if (otherForms.some((name) => call.flag(name))) return (await import('./main-verbs.js')).run(given);
-        return runExec(call, ...hosts);
-      },
+    load: async (call) => (otherForms.some((name) => call.flag(name)) ? otherForm : runExec),
   };
   const noHook = () => Promise.reject(new Error('ctx exec asks no hook'));
   // To hear its programs takes a thread of Node's pool for each of their pipes; the process that set its size may have set it to one.

@@ -16,6 +16,7 @@ import { resolveAuthority } from '../../src/proxy/grants/authority-of.js';
 import { type EnforcedView, enforcedPlan } from '../../src/proxy/grants/enforced-plan.js';
 import { type Host, placeOf } from '../../src/proxy/host.js';
 import { mountsOf } from '../../src/proxy/run/fork-mounts.js';
+import { onFork } from '../../src/proxy/run/open-fork-target.js';
 import { viewOf } from '../../src/proxy/run/view.js';
 import { closeFork, openFork } from '../../src/vault/vault.js';
 import { coldStartEnvironment } from '../measure.js';
@@ -85,7 +86,7 @@ export async function useOnce(stage: Stage): Promise<void> {
     wait: true,
     weakened: [],
   } as const;
-  await execute(stage.host, request);
+  await execute(stage.host, request, onFork);
 }
 
 /** What the jail of `ctx exec -- ARGV` would show in the project now. */

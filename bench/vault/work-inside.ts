@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { execute } from '../../src/proxy/execute.js';
 import { placeOf } from '../../src/proxy/host.js';
+import { onFork } from '../../src/proxy/run/open-fork-target.js';
 import { isLiveTouched } from '../../src/vault/fork-trees.js';
 import { lastCheckpoint, rollBackFork } from '../../src/vault/forks/checkpoint.js';
 import { closeFork, openFork } from '../../src/vault/vault.js';
@@ -71,14 +72,8 @@ const packages = `mkdir npm; cd npm; deps=; for p in $(seq 20); do mkdir -p p$p/
   echo "{\\"name\\":\\"all\\",\\"version\\":\\"1.0.0\\",\\"dependencies\\":{\${deps#,}}}" > package.json`;
 
 function inside({ host, project }: Stage, script: string): Promise<unknown> {
-  return execute(host, {
-    argv: ['sh', '-c', script],
-    cwd: project,
-    environmentAdditions: [],
-    weakened: [],
-    streams: 'capture',
-    wait: true,
-  });
+  const request = { argv: ['sh', '-c', script], cwd: project, environmentAdditions: [], weakened: [], wait: true };
+  return execute(host, { ...request, streams: 'capture' }, onFork);
 }
 
 /** As if it had not run: every run copies up anew. */

@@ -24,7 +24,7 @@ const ranks = [
  */
 const rooms = {
   vault: [['tree'], ['store'], ['migration'], ['.'], ['git'], ['forks'], ['apply'], ['upkeep']],
-  proxy: [['.'], ['grants'], ['approval'], ['report'], ['run'], ['execute.ts', 'execute-live.ts', 'prepare.ts']],
+  proxy: [['.'], ['grants'], ['approval'], ['report'], ['run'], ['execute.ts', 'prepare.ts']],
   sdk: [['.'], ['workspace', 'vfs'], ['operator'], ['shapes.ts', 'entries.ts']],
   cli: [
     ['.'],
@@ -86,6 +86,18 @@ const builtins = new Set(
   ),
 );
 
+/**
+ * Files that parse JSON themselves, with the reason. Everything else asks `parseJson` or `parsedAs`, whose answer is to be looked at before
+ * it is anything: what was parsed is not cast.
+ */
+const jsonParsers = {
+  'base/shape.ts': 'the way itself',
+  'hook/json-text.ts': 'a parser of its own, stricter, which asks for single words and strings',
+  'tool/source/http-bridge.ts': 'a program of its own, which imports nothing of ours',
+};
+const jsonParse = /\bJSON\s*\.\s*parse\b/g;
+const parsedText = /\b(?:JSON\s*\.\s*parse|parseJson|readJsonFile|readWholeJson)\s*\(/g;
+
 /** `files`: path below `src/` with `/` -> source. Returns `{ file, line, rule, message }`, sorted. */
 export function checkLayers(files) {
   const modules = new Map([...files].map(([path, source]) => [path, readModule(path, source)]));
@@ -103,6 +115,7 @@ export function checkLayers(files) {
     for (const edge of module.imports) checkEdge(module, edge, modules, report);
     if (!module.isTest) checkFace(module, modules, report);
     if (pureFolders.includes(module.folder) && !module.isTest) checkPurity(module, modules, report);
+    if (!module.isTest && !module.path.endsWith('-fixture.ts')) checkParsing(module, files.get(module.path), report);
   }
   violations.push(...findCycles(modules), ...findCrowdedFolders(modules));
   return violations.sort((left, right) => left.file.localeCompare(right.file) || left.line - right.line);
@@ -122,6 +135,30 @@ function readModule(path, source) {
       [...masked.matchAll(pattern)].map((match) => ({ line: lineOf(source, match.index), what })),
     ),
   };
+}
+
+function checkParsing({ path }, source, report) {
+  const masked = maskSource(source);
+  if (!Object.hasOwn(jsonParsers, path)) {
+    for (const { index } of masked.matchAll(jsonParse)) {
+      report(lineOf(source, index), 'JSON', 'ask parsedAs of base/shape, with the shape that it has, or parseJson');
+    }
+  }
+  for (const { index, 0: call } of masked.matchAll(parsedText)) {
+    const rest = masked.slice(endOfCall(masked, index + call.length)).replace(/^[\s)]+/, '');
+    if (!/^as\b(?!\s+unknown\b)/.test(rest)) continue;
+    report(lineOf(source, index), 'JSON', 'what was parsed is cast: check its shape, base/shape');
+  }
+}
+
+/** Behind the parenthesis that closes one that is open at `at`. */
+function endOfCall(masked, at) {
+  let end = at;
+  for (let open = 1; open > 0 && end < masked.length; end += 1) {
+    if (masked[end] === '(') open += 1;
+    if (masked[end] === ')') open -= 1;
+  }
+  return end;
 }
 
 function rankOf(path, folder) {

@@ -7,8 +7,9 @@
  */
 import { canonicalJson } from '../base/canonical-json.js';
 import { denialRepeatMilliseconds, denialsWatched } from '../base/limits/decisions.js';
+import { anything, having, integer, list, mapOf, nullable, oneOf, optional, parsedAs, word } from '../base/shape.js';
 import { types } from './format.js';
-import type { RecordEntry, RefusalLayer } from './record.js';
+import { layers, type RecordEntry, type RefusalLayer, statuses } from './record.js';
 
 export type Totals = Readonly<Partial<Record<RefusalLayer, number>>>;
 
@@ -161,13 +162,25 @@ export function planDenials({ state, entries, seq, first = [], now, flush = fals
   return { entries: out, places, state: { version: 1, totals, watched, intents }, changed, notices };
 }
 
+const layer = oneOf(...layers);
+const entryShape = having({
+  type: word,
+  object: word,
+  status: oneOf(...statuses),
+  facts: optional(mapOf(anything)),
+  agent: optional(nullable(word)),
+  parent: optional(word),
+  session: optional(nullable(word)),
+  layer: optional(layer),
+  count: optional(integer(1)),
+});
+const stateShape = having({
+  version: integer(1, 1),
+  totals: mapOf(integer(0)),
+  watched: list(having({ key: word, since: integer(0), count: integer(0), entry: entryShape })),
+  intents: list(having({ seq: integer(1), layer, count: integer(1) })),
+});
+
 export function parseDenials(text: string): DenialState | undefined {
-  try {
-    const value = JSON.parse(text) as Partial<DenialState> | null;
-    const isState = value?.version === 1 && Array.isArray(value.watched) && Array.isArray(value.intents);
-    return isState && typeof value.totals === 'object' ? (value as DenialState) : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  return parsedAs<DenialState>(text, stateShape);
 }

@@ -4,6 +4,7 @@
  * not take is read the long way, which says what is wrong with it.
  */
 import { canonicalJson, type Json } from '../base/canonical-json.js';
+import { isRecord, parseJson } from '../base/shape.js';
 import type { Body } from './format.js';
 import { layers, type RecordStatus, type RefusalLayer, statuses } from './record.js';
 
@@ -41,8 +42,15 @@ function isCanonical(value: Json, text: string): boolean {
 /** The text that a JSON string stands for; undefined where it could be written in another way. */
 function stringOf(written: string): string | undefined {
   if (!written.includes('\\')) return written.slice(1, -1);
-  const value = JSON.parse(written) as string;
-  return JSON.stringify(value) === written ? value : undefined;
+  const value = parseJson(written);
+  return typeof value === 'string' && JSON.stringify(value) === written ? value : undefined;
+}
+
+const isFacts = (value: Json): value is NonNullable<Body['facts']> => isRecord(value);
+
+function factsOf(written: string): Body['facts'] {
+  const value = parseJson(written);
+  return isFacts(value) ? value : undefined;
 }
 
 function quickly(text: string): Body | undefined {
@@ -55,8 +63,8 @@ function quickly(text: string): Body | undefined {
   const typeText = stringOf(type);
   if (objectText === undefined || typeText === undefined) return undefined;
   if (agentText === undefined || sessionText === undefined) return undefined;
-  const parsed = facts === undefined ? undefined : (JSON.parse(facts) as Body['facts']);
-  if (parsed !== undefined && !isCanonical(parsed, facts ?? '')) return undefined;
+  const parsed = facts === undefined ? undefined : factsOf(facts);
+  if (facts !== undefined && (parsed === undefined || !isCanonical(parsed, facts))) return undefined;
   const rest = {
     object: objectText,
     seq: Number(seq),
@@ -98,7 +106,7 @@ export function parseBody(bytes: Buffer, from: number, end: number): Body | Body
   }
   try {
     const body = quickly(text);
-    if (body === undefined) return faultOf(JSON.parse(text) as Json, text);
+    if (body === undefined) return faultOf(parseJson(text), text);
     if (body.status === 'denied' && body.layer === undefined) {
       return { fault: 'fields', text: 'expected a refusal to name its layer' };
     }

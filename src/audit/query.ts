@@ -1,8 +1,10 @@
 /** Records by what they say. Reads, and does not verify: `verify` does. Pure over a reader. */
 import type { Json } from '../base/canonical-json.js';
+import { anything, having, integer, mapOf, nullable, oneOf, optional, parsedAs, text } from '../base/shape.js';
 import { type Body, bodyOffset, statedHead } from './format.js';
 import { agentOfChain, firstSeqOf, hostChain } from './layout.js';
 import type { RecordReader } from './reader.js';
+import { layers, statuses } from './record.js';
 
 export interface FoundRecord {
   readonly chain: string;
@@ -22,6 +24,19 @@ export interface Query {
   readonly until?: string | undefined;
 }
 
+const bodyShape = having({
+  agent: nullable(text),
+  count: optional(integer(1)),
+  facts: optional(mapOf(anything)),
+  layer: optional(oneOf(...layers)),
+  object: text,
+  seq: integer(1),
+  session: nullable(text),
+  status: oneOf(...statuses),
+  ts: text,
+  type: text,
+});
+
 /** Every line that can be read, in order. */
 export function* recordsIn(reader: RecordReader, chain: string): Generator<FoundRecord> {
   for (const file of reader.files(chain).filter((name) => firstSeqOf(name) !== undefined)) {
@@ -29,11 +44,8 @@ export function* recordsIn(reader: RecordReader, chain: string): Generator<Found
     for (let start = 0, end = bytes.indexOf(10); end >= 0; start = end + 1, end = bytes.indexOf(10, start)) {
       const head = statedHead(bytes, start, end);
       if (head === undefined) continue;
-      try {
-        yield { chain, head, body: JSON.parse(bytes.toString('utf8', start + bodyOffset, end - 1)) as Body };
-      } catch (error) {
-        if (!(error instanceof SyntaxError)) throw error;
-      }
+      const body = parsedAs<Body>(bytes.toString('utf8', start + bodyOffset, end - 1), bodyShape);
+      if (body !== undefined) yield { chain, head, body };
     }
   }
 }

@@ -5,6 +5,7 @@
  * Whether the record is true to its head is not asked here: every command would pay for it, and what was changed has to stay
  * where it is, for `verify` to find.
  */
+import { having, integer, parsedAs, text } from '../base/shape.js';
 import { type Body, bodyOffset, statedHead } from './format.js';
 
 export interface LastRecord {
@@ -19,16 +20,13 @@ export type TailReading =
   /** `end`: where the last whole record ends, from the start of the bytes; what follows is torn. */
   | { readonly kind: 'read'; readonly last: LastRecord | undefined; readonly end: number };
 
+const lastShape = having({ seq: integer(1), ts: text, type: text });
+
 function recordIn(bytes: Buffer, start: number, end: number): LastRecord | undefined {
   const head = statedHead(bytes, start, end);
   if (head === undefined) return undefined;
-  try {
-    const { seq, ts, type } = JSON.parse(bytes.toString('utf8', start + bodyOffset, end - 1)) as Body;
-    return Number.isSafeInteger(seq) && typeof ts === 'string' ? { head, seq, ts, type } : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  const body = parsedAs<Body>(bytes.toString('utf8', start + bodyOffset, end - 1), lastShape);
+  return body && { head, seq: body.seq, ts: body.ts, type: body.type };
 }
 
 /** `whole`: the bytes are the whole segment. */

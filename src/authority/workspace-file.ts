@@ -7,8 +7,10 @@
  * the workspace root or one step beside it, has no hidden component, and code that uses it checks that a repository is
  * there (`resolveSurface` takes that fact). Anything wider is an operator's additional read.
  */
+
 import { posix } from 'node:path';
 import { workspaceRepositories } from '../base/limits/store.js';
+import { parseJson } from '../base/shape.js';
 import { contains, isNormalPath, normalPathRule } from './absolute-path.js';
 import { deepFrozen } from './frozen.js';
 import { quoted, refuseAt } from './syntax.js';
@@ -63,7 +65,7 @@ export function parseWorkspace(text: string, file: string, root: string): Worksp
   if (!isNormalPath(root)) return fail(`expected the root to be ${normalPathRule}`);
   let parsed: unknown;
   try {
-    parsed = JSON.parse(text);
+    parsed = parseJson(text);
   } catch {
     return fail('expected JSON');
   }

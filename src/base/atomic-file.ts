@@ -2,9 +2,11 @@
  * Files that are whole or absent: written beside, synced, renamed over. A reader never sees half a file, and a crash
  * leaves the old one.
  */
+
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from './errno.js';
+import { parseJson } from './shape.js';
 
 export function syncDirectory(directory: string): void {
   const descriptor = openSync(directory, 'r');
@@ -55,7 +57,7 @@ export function readJsonFile(path: string): unknown {
     throw fromSystemError(error, 'read', path);
   }
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (error) {
     throw new ErrnoError('EIO', {
       operation: 'read',

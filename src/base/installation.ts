@@ -9,6 +9,7 @@ import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'no
 import { dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ErrnoError, hasCode } from './errno.js';
+import { having, mapOf, parsedAs, text } from './shape.js';
 
 /** What is checked together, when it is first used. */
 export type InstalledPart = 'cli' | 'sdk' | 'chunk store';
@@ -18,6 +19,8 @@ interface Build {
   readonly commit: string;
   readonly files: Readonly<Record<string, string>>;
 }
+
+const buildShape = having({ version: text, commit: text, files: mapOf(text) });
 
 const programs = `dist/native/${process.arch}/`;
 const prefixes: Readonly<Record<InstalledPart, readonly string[]>> = {
@@ -34,12 +37,17 @@ export function installationRoot(): string {
 
 /** Undefined in a checkout. */
 export function installedBuild(root = installationRoot()): Build | undefined {
+  const path = join(root, 'dist', 'build.json');
+  let text: string;
   try {
-    return JSON.parse(readFileSync(join(root, 'dist', 'build.json'), 'utf8')) as Build;
+    text = readFileSync(path, 'utf8');
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
-    throw damaged(join(root, 'dist', 'build.json'), error);
+    throw damaged(path, error);
   }
+  const build = parsedAs<Build>(text, buildShape);
+  if (build === undefined) throw damaged(path);
+  return build;
 }
 
 function damaged(path: string, cause?: unknown): ErrnoError {

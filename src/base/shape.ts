@@ -2,6 +2,7 @@
  * Shapes of values that come from outside: options of a program that uses us, requests of a client, files of ours that were read
  * back. A shape is closed: a member that it does not name is refused, since a misspelt `readonly` would be a grant. Pure.
  */
+import type { Json } from './canonical-json.js';
 import { ErrnoError, hasCode } from './errno.js';
 
 /** Throws EINVAL where the value is not of this shape; `at` names it in the message. */
@@ -132,6 +133,42 @@ export function ofShape<T>(value: unknown, shape: Shape): T | undefined {
     if (hasCode(error, 'EINVAL')) return undefined;
     throw error;
   }
+}
+
+/** The only place where JSON is parsed: what a text holds is known when it was looked at, and no sooner. Throws SyntaxError. */
+export function parseJson(text: string): Json {
+  return JSON.parse(text);
+}
+
+/** Undefined where the text is not JSON, or not of this shape. */
+export function parsedAs<T>(text: string, shape: Shape): T | undefined {
+  try {
+    return ofShape<T>(parseJson(text), shape);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** The members of an object, each to be looked at; none of anything else. */
+export function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? (value as Readonly<Record<string, unknown>>) : {};
+}
+
+export const anything: Shape = () => undefined;
+
+export function nullable(shape: Shape): Shape {
+  return (value, at) => {
+    if (value !== null) shape(value, at);
+  };
+}
+
+/** An object whose members have any names, and this shape. */
+export function mapOf(member: Shape): Shape {
+  return (value, at) => {
+    if (!isRecord(value)) refuseShape(at, 'an object', value);
+    for (const [name, each] of Object.entries(value as object)) member(each, `${at}.${name}`);
+  };
 }
 
 /** An object with at least these members: others are another version's. */

@@ -35,7 +35,8 @@ export async function callVerb(
       return ExitCode.ok;
     }
     const call = parseArguments(verb, rest);
-    return await (await verb.load())(call, compose, composeHook, processCaller);
+    const run = await verb.load(call);
+    return await run(call, compose, composeHook, processCaller);
   } catch (error) {
     return complain(error, ownWords(verb, rest).includes('--json'), processCaller);
   }

@@ -54,5 +54,6 @@ export interface Verb {
   readonly options: readonly Option[];
   readonly details?: readonly string[];
   readonly examples: readonly string[];
-  load(): Promise<Run>;
+  /** What does it; of a verb that has several forms, the one of this call. */
+  load(call: Arguments): Promise<Run>;
 }

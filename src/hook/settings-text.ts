@@ -4,7 +4,9 @@
  *
  *     { "hooks": { "PreToolUse": [ { "matcher": "*", "hooks": [ { "type": "command", "command": "..." } ] } ] } }
  */
+
 import { ErrnoError } from '../base/errno.js';
+import { parseJson } from '../base/shape.js';
 import { shellWord } from './jailed-command.js';
 import { type JsonNode, memberOf, parseJsonText } from './json-text.js';
 
@@ -133,7 +135,7 @@ function partWith(node: JsonNode, key: string): { readonly start: number; readon
 /** With exactly one hook of ours, and that one this command; `undefined` stands for no file. */
 export function installed(text: string | undefined, command: string, path: string): string {
   if (text === undefined) {
-    return `${JSON.stringify({ hooks: { PreToolUse: [JSON.parse(entryOf(command))] } }, undefined, 2)}\n`;
+    return `${JSON.stringify({ hooks: { PreToolUse: [parseJson(entryOf(command))] } }, undefined, 2)}\n`;
   }
   const before = read(text, path);
   const own = ownHooks(before);

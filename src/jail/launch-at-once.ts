@@ -1,7 +1,7 @@
 /** A jail that has this process's own streams, in a process that runs nothing else: see `base/starter` for why. */
 import { closeSync } from 'node:fs';
 import { hasCode } from '../base/errno.js';
-import { hear, type StartedProgram, type Starter } from '../base/starter.js';
+import { hear, type ProgramStream, type StartedProgram, type Starter } from '../base/starter.js';
 import { writeWhole } from '../base/write-whole.js';
 import { JailReports } from './jail-reports.js';
 import {
@@ -16,33 +16,29 @@ import {
 } from './launch-request.js';
 import type { Outcome } from './report.js';
 
-function start(request: Launch, starter: Starter): StartedProgram {
-  const { program, input, lockDescriptor, channels = [], beside } = request;
-  // What the command sees as pid 1; the path would tell of the host.
-  const words = Buffer.from(['ctx-jail', ...modeOf(request), ''].join('\0'));
-  const asking = beside?.open();
-  try {
-    return starter.start(program, words, [
-      input === 'nothing' || typeof input === 'number' ? input : 0,
-      1,
-      2,
-      'told',
-      'heard',
-      asking ?? 'nothing',
-      lockDescriptor ?? 'nothing',
-      'nothing',
-      ...channels,
-    ]);
-  } catch (cause) {
-    throw notStarted(request, cause);
-  } finally {
-    for (const channel of channels) closeSync(channel);
-    if (asking !== undefined) closeSync(asking);
-  }
+/** Whether it passes this process's streams on, and no socket comes back. */
+export function canLaunchAtOnce({ streams, onServer }: Launch): boolean {
+  return streams === 'inherit' && onServer === undefined;
+}
+
+function streamsOf({ input, lockDescriptor, channels = [] }: Launch, asking: ProgramStream): readonly ProgramStream[] {
+  const first = input === 'nothing' || typeof input === 'number' ? input : 0;
+  return [first, 1, 2, 'told', 'heard', asking, lockDescriptor ?? 'nothing', 'nothing', ...channels];
 }
 
 export function launchAtOnce(request: Launch, starter: Starter): RunningJail {
-  const owner = start(request, starter);
+  // What the command sees as pid 1; the path would tell of the host.
+  const words = Buffer.from(['ctx-jail', ...modeOf(request), ''].join('\0'));
+  const asking = request.beside?.open();
+  let owner: StartedProgram;
+  try {
+    owner = starter.start(request.program, words, streamsOf(request, asking ?? 'nothing'));
+  } catch (cause) {
+    throw notStarted(request, cause);
+  } finally {
+    for (const channel of request.channels ?? []) closeSync(channel);
+    if (asking !== undefined) closeSync(asking);
+  }
   let isTied = true;
   const kill = () => {
     if (isTied) closeSync(owner.end(lifelineDescriptor));

@@ -3,7 +3,6 @@
 import type { Server } from 'node:net';
 import { ErrnoError } from '../base/errno.js';
 import { installAgain } from '../base/native-program.js';
-import type { Starter } from '../base/starter.js';
 import type { OutputListener } from './command-streams.js';
 import { frame, request as kindOf } from './frame.js';
 import type { Plan } from './operation.js';
@@ -27,8 +26,6 @@ export interface Launch {
   readonly lockDescriptor?: number;
   /** Ends of channels to the servers of its trees, in the plan's order; closed here once the jail has them. */
   readonly channels?: readonly number[] | undefined;
-  /** Of a process that runs this one command. */
-  readonly starter?: Starter | undefined;
   /** What asks it for commands beside this one; without it, it takes none. */
   readonly beside?: BesideAsker | undefined;
 }

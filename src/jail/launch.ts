@@ -8,7 +8,6 @@ import type { Server } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
 import { childProcess } from '../base/child-process.js';
 import { JailReports } from './jail-reports.js';
-import { launchAtOnce } from './launch-at-once.js';
 import {
   isGrouped,
   type Launch,
@@ -23,13 +22,8 @@ import type { Outcome } from './report.js';
 
 export type { Launch, RunningJail };
 
+/** By Node's own way to start programs. */
 export function launch(request: Launch): RunningJail {
-  const { starter, streams, onServer } = request;
-  const isAlone = starter !== undefined && streams === 'inherit' && onServer === undefined;
-  return isAlone ? launchAtOnce(request, starter) : launchBeside(request);
-}
-
-function launchBeside(request: Launch): RunningJail {
   const stream = request.streams === 'inherit' ? 'inherit' : 'pipe';
   const asking = request.beside?.open();
   const child = childProcess().spawn(request.program, modeOf(request), {

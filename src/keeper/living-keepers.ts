@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { wordsOf } from '../base/process-table.js';
+import { having, integer, parsedAs, text } from '../base/shape.js';
 
 export interface LivingKeeper {
   readonly pid: number;
@@ -9,10 +10,12 @@ export interface LivingKeeper {
   readonly since: string;
 }
 
+const keeperShape = having({ pid: integer(1), since: text });
+
 function keeperIn(lock: string): LivingKeeper | undefined {
   try {
-    const { pid, since } = JSON.parse(readFileSync(lock, 'utf8')) as Partial<LivingKeeper>;
-    if (typeof pid !== 'number' || typeof since !== 'string') return undefined;
+    const { pid, since } = parsedAs<LivingKeeper>(readFileSync(lock, 'utf8'), keeperShape) ?? {};
+    if (pid === undefined || since === undefined) return undefined;
     return wordsOf(pid).some((word) => word.endsWith('/keeper.cjs')) ? { pid, since } : undefined;
   } catch {
     return undefined; // it starts, or has gone

@@ -16,20 +16,21 @@ import { commandsAtWork } from '../base/limits/commands.js';
 import { Room, Turns } from '../base/turns.js';
 import { uniqueName } from '../base/unique-name.js';
 import type { RunningCommand } from '../jail/asked-commands.js';
-import { executeInOwnJail, settled } from '../proxy/execute.js';
+import { settled } from '../proxy/execute.js';
 import { homesIn } from '../proxy/grants/agent-home.js';
-import { agentViewFor, viewServer } from '../proxy/grants/agent-view.js';
+import { agentViewFor } from '../proxy/grants/agent-view.js';
 import { mountingPlan } from '../proxy/grants/enforced-plan.js';
-import { secretsFor } from '../proxy/grants/injected-secrets.js';
-import { serversOf } from '../proxy/grants/served-trees.js';
 import { type Host, type Place, placeOf } from '../proxy/host.js';
 import type { Envelope } from '../proxy/report/envelope.js';
 import { withMounts, withTreesOf } from '../proxy/run/asked-mounts.js';
 import { authorityToPrepare, type Permitted } from '../proxy/run/authority-for.js';
-import type { JailRun } from '../proxy/run/run.js';
-import { runOnFork, withArrived } from '../proxy/run/run-on-fork.js';
-import type { TargetCommand } from '../proxy/run/run-on-target.js';
+import { CommandRun } from '../proxy/run/command-run.js';
+import { forkTarget } from '../proxy/run/fork-target.js';
+import { openForkTarget } from '../proxy/run/open-fork-target.js';
+import type { JailRun, RunRequest } from '../proxy/run/run.js';
+import { runOnTarget } from '../proxy/run/run-on-target.js';
 import { openSettled, untilJoined } from '../proxy/run/settled-fork.js';
+import type { TargetCommand } from '../proxy/run/target.js';
 import { vaultWatchOf } from '../proxy/run/watch-limits.js';
 import { writtenTrees } from '../vault/fork-trees.js';
 import { commandText } from '../vault/store/group.js';
@@ -70,6 +71,16 @@ async function allOf(...steps: readonly (() => unknown)[]): Promise<void> {
 }
 
 const background = 'processes of earlier commands are running: what they write is in this report too';
+
+/** A command's fork as the kept jail has it mounted. */
+interface OnMounted {
+  readonly mounted: MountedFork;
+  /** As it is for this command. */
+  readonly fork: OpenFork;
+  /** It is mounted for this command. */
+  readonly isNew: boolean;
+  readonly turn: { end(): void };
+}
 
 export class KeptJail {
   readonly id: string;
@@ -200,17 +211,16 @@ export class KeptJail {
   }
 
   async #exec(decided: DecidedCommand): Promise<Envelope> {
-    const { host, place, resolved, request, command } = decided;
-    const isReadOnly = request.readonly === true;
-    const end = await this.#turns.take();
-    let endTurn = end;
+    const { host, place, resolved } = decided;
+    const isReadOnly = decided.request.readonly === true;
+    const turn = { end: await this.#turns.take() };
     let held: OpenFork | undefined;
     try {
       const found = this.#fork.mounted;
       const isApart = resolved.digest !== this.#equipment.resolved.digest;
       const isOther = found !== undefined && found.isReadOnly !== isReadOnly;
       if (isApart || isOther) {
-        end();
+        turn.end();
         return await this.#execApart(decided, [isApart ? ranApart : readApart]);
       }
       held = found?.fork;
@@ -219,62 +229,69 @@ export class KeptJail {
       const { fork, member, running } = mounted;
       held = fork;
       const isNew = found === undefined;
-      const before = [...synced.fork.others.map((other) => other.command), ...[...running].map(({ text }) => text)];
-      const arrivals = member.arrivals;
-      const own = { text: commandText(request.argv) };
-      return await runOnFork(
-        host,
-        { ...request, view: this.#equipment.view },
-        {
-          place,
-          resolved,
-          synced,
-          keptJail: this.id,
-          warnings: [...this.#equipment.record.takeUnsaid(), ...(!isNew && running.size === 0 ? [background] : [])],
-          note: member,
-          beside: async () => ({
-            ...withArrived(before, member.since(arrivals)),
-            isStill: mounted.isDown && (await member.others()).length === 0,
-          }),
-          run: async (one) => {
-            await this.#fork.unwatch();
-            running.add(own);
-            member.does([...running].map(({ text }) => text).join('; '));
-            let isStarted = false;
-            const onStarted = (jail: RunningCommand, mounting: Promise<void> | undefined) => {
-              command.onStarted?.(jail);
-              // Everything is mounted: other commands may join.
-              void Promise.all([jail.started, mounting]).then(
-                () => {
-                  isStarted = true;
-                  fork.lock?.letGo();
-                  endTurn();
-                },
-                () => undefined,
-              );
-            };
-            try {
-              return await this.#runIn(one, decided, synced.fork, isNew ? member : undefined, onStarted);
-            } finally {
-              if (isStarted) endTurn = await this.#turns.take();
-              await fork.lock?.takeAgain();
-              running.delete(own);
-              member.unbind();
-              const left = [...running].map(({ text }) => text);
-              // Where the fork was mounted already, they may be another command's.
-              const whose = isNew ? own.text : 'earlier commands';
-              member.does(left.length > 0 ? left.join('; ') : `processes that ${whose} left`);
-              // So that the report reads what is not being written.
-              mounted.isDown = running.size === 0 && (await this.#fork.release());
-            }
-          },
-        },
-      );
+      const there = [...synced.fork.others.map((other) => other.command), ...[...running].map(({ text }) => text)];
+      const warnings = [...this.#equipment.record.takeUnsaid(), ...(!isNew && running.size === 0 ? [background] : [])];
+      const request = { ...decided.request, view: this.#equipment.view };
+      const on = { request, place, resolved, synced, member, there, warnings, keptJail: this.id };
+      const target = await forkTarget(host, on);
+      const run = CommandRun.begin(host, request, target);
+      let ran: JailRun;
+      try {
+        request.onReady?.();
+        ran = await this.#runMounted(run.command, decided, { mounted, fork: synced.fork, isNew, turn });
+      } catch (error) {
+        run.fail(error);
+        throw error;
+      }
+      run.ran();
+      const seen = await target.look(mounted.isDown);
+      return await seen.envelope(run.end(ran, seen.facts));
     } finally {
       if (held !== undefined) await this.#fork.rest(held);
-      endTurn();
+      turn.end();
       // Its end does it, and a command that it cut short comes here after that.
       if (this.#ending === undefined) this.#fork.syncWhenIdle();
+    }
+  }
+
+  /** From its turn until it has started, and in another turn when it has ended. */
+  async #runMounted(
+    one: TargetCommand,
+    decided: DecidedCommand,
+    { mounted, fork, isNew, turn }: OnMounted,
+  ): Promise<JailRun> {
+    const { member, running } = mounted;
+    const { lock } = mounted.fork;
+    const own = { text: commandText(decided.request.argv) };
+    await this.#fork.unwatch();
+    running.add(own);
+    member.does([...running].map(({ text }) => text).join('; '));
+    let isStarted = false;
+    const onStarted = (jail: RunningCommand, mounting: Promise<void> | undefined) => {
+      decided.command.onStarted?.(jail);
+      // Everything is mounted: other commands may join.
+      void Promise.all([jail.started, mounting]).then(
+        () => {
+          isStarted = true;
+          lock?.letGo();
+          turn.end();
+        },
+        () => undefined,
+      );
+    };
+    try {
+      return await this.#runIn(one, decided, fork, isNew ? member : undefined, onStarted);
+    } finally {
+      if (isStarted) turn.end = await this.#turns.take();
+      await lock?.takeAgain();
+      running.delete(own);
+      member.unbind();
+      const left = [...running].map(({ text }) => text);
+      // Where the fork was mounted already, they may be another command's.
+      const whose = isNew ? own.text : 'earlier commands';
+      member.does(left.length > 0 ? left.join('; ') : `processes that ${whose} left`);
+      // So that the report reads what is not being written.
+      mounted.isDown = running.size === 0 && (await this.#fork.release());
     }
   }
 
@@ -313,33 +330,16 @@ export class KeptJail {
     if ((this.#request.trees ?? []).length > 0) throw cannotBeApart();
     const runs = { ...keptRuns(host, request, resolved.agent?.cwd ?? place.directory, () => this), pending: [] };
     const { view } = await agentViewFor(host, place, { ...resolved, tool: undefined }, runs);
-    const executing = executeInOwnJail(
-      host,
-      { ...request, view },
-      {
-        place,
-        resolved,
-        warnings,
-        keptJail: this.id,
-        fork: this.fork,
-        run: (one, fork, { lockDescriptor, onStarted }) =>
-          runApart({
-            ...one,
-            servers: serversOf(one.view, viewServer(view, one.view, fork.name)),
-            authority: resolved.authority,
-            conversation: command.conversation,
-            treeProgram: host.tree.program,
-            counted: [...writtenTrees(fork), ...homesIn(host.root, one.view.jail)],
-            vault: vaultWatchOf(fork),
-            program: this.#host.jailProgram,
-            privateHosts: this.#request.privateHosts ?? [],
-            secrets: secretsFor(host, this.#request.secrets),
-            group,
-            lockDescriptor,
-            onStarted,
-          }),
-      },
-    );
-    return settled(await executing.finally(() => view?.end()), view);
+    const whole = { ...request, view };
+    const own = { request: whole, place, resolved, warnings, keptJail: this.id, fork: this.fork };
+    const { conversation } = command;
+    const inJail = (asked: RunRequest) => runApart({ ...asked, group, conversation });
+    let report: Envelope;
+    try {
+      report = await runOnTarget(host, whole, await openForkTarget(host, own), inJail);
+    } finally {
+      await view?.end();
+    }
+    return settled(report, view);
   }
 }

@@ -6,6 +6,7 @@ import type { Host } from '../proxy/host.js';
 import type { Envelope } from '../proxy/report/envelope.js';
 import { besideRequest } from '../proxy/run/beside-request.js';
 import { runsBeside } from '../proxy/run/beside-runs.js';
+import { onFork } from '../proxy/run/open-fork-target.js';
 import { endOf } from '../proxy/run/server-run.js';
 import type { KeptCommand, KeptJailRequest } from './jail-request.js';
 
@@ -25,7 +26,7 @@ export function keptRuns(
 ): Pick<AgentViewRequest, 'run' | 'runTool' | 'runServer'> {
   const whole = () => ({ ...request, argv: [], streams: 'capture', fork: jail()?.fork ?? request.fork }) as const;
   return {
-    ...runsBeside(host, whole, startsIn, execute),
+    ...runsBeside(host, whole, startsIn, { execute, on: onFork }),
     run: async (command) => {
       const made = jail();
       if (made === undefined) throw new ErrnoError('EAGAIN', { operation: 'call', reason: 'the jail is being made' });

@@ -15,9 +15,9 @@ export interface ApartInJail extends Omit<KeptRunRequest, 'jail' | 'network'> {
   readonly program: string;
   readonly privateHosts: readonly string[];
   readonly secrets: SecretsFor;
-  readonly lockDescriptor: number | undefined;
+  readonly lockDescriptor?: number | undefined;
   /** Of its agent's view. */
-  readonly servers: (() => Promise<TreeServers>) | undefined;
+  readonly servers?: (() => Promise<TreeServers>) | undefined;
 }
 
 export const ranApart =

@@ -2,7 +2,9 @@
  * The tools that the server's agent may call, beside those of the server: the same that it finds at /ctx in the jail, decided by the same
  * policies at every call. A name that a tool of the server has is `tool.NAME` here.
  */
+
 import { ErrnoError } from '../base/errno.js';
+import { anything, mapOf, parsedAs } from '../base/shape.js';
 import type { Envelope } from '../sdk/report.js';
 import type { AgentTool } from '../sdk/workspace/tool-calls.js';
 import { shortened } from './texts.js';
@@ -59,12 +61,10 @@ function answerOf(tool: AgentTool, { stdout, stderr, exitCode, signal }: Envelop
     return { text: [...text, `[${end}]`].join('\n'), facts: { exitCode }, isError: true };
   }
   if (outputOf(tool) === undefined) return { text: text.join('\n') };
-  try {
-    return { text: text.join('\n'), facts: JSON.parse(said) as Schema };
-  } catch {
-    // More than a report keeps: it was whole when it was checked.
-    throw new ErrnoError('EFBIG', { operation: tool.name, reason: 'the answer is longer than a client is given' });
-  }
+  const facts = parsedAs<Schema>(said, mapOf(anything));
+  if (facts !== undefined) return { text: text.join('\n'), facts };
+  // More than a report keeps: it was whole when it was checked.
+  throw new ErrnoError('EFBIG', { operation: tool.name, reason: 'the answer is longer than a client is given' });
 }
 
 export async function callAgentTool(

@@ -3,7 +3,9 @@
  * exclusiveMinimum minLength maxLength maxItems`. A schema that asks for more is refused as a whole: what is not checked would be
  * promised. Words that only describe (`description title default examples $schema`) are passed over. Pure.
  */
+
 import { ErrnoError } from '../base/errno.js';
+import { parseJson } from '../base/shape.js';
 
 export type Schema = Readonly<Record<string, unknown>>;
 
@@ -146,7 +148,7 @@ export function checkedInput(tool: string, text: string, schema: Schema): Schema
   };
   let value: unknown;
   try {
-    value = text.trim() === '' ? {} : JSON.parse(text);
+    value = text.trim() === '' ? {} : parseJson(text);
   } catch (error) {
     return refuse(`expected JSON: ${error instanceof Error ? error.message : 'not JSON'}`);
   }

@@ -2,6 +2,7 @@
  * The small control files: one value, or one a line. A final newline is allowed. Every refusal names file, line and
  * column.
  */
+
 import { isNormalPath, normalPathRule } from '../authority/absolute-path.js';
 import { type SiblingChoice, siblingChoices } from '../authority/agent.js';
 import { isModelName, modelNameRule } from '../authority/name.js';
@@ -10,6 +11,7 @@ import { type Lifetime, lifetimeFields, makeLifetime, makeQuota, type Quota, quo
 import { type Line, meaningfulLines, quoted, refuseAt, type SourcePlace, wordsOf } from '../authority/syntax.js';
 import { expandPath } from '../authority/tooling-paths.js';
 import { ErrnoError } from '../base/errno.js';
+import { parseJson } from '../base/shape.js';
 
 const operation = 'control file';
 
@@ -164,7 +166,7 @@ export function parseObject(text: string, file: string): Readonly<Record<string,
   const fail = (reason: string): never => refuseAt(operation, { file, line: 1, column: 1 }, reason);
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch (error) {
     return fail(`expected JSON: ${error instanceof Error ? error.message : 'not JSON'}`);
   }

@@ -3,11 +3,13 @@
  * grant` writes it; a grant names exactly one thing (`authority/excess`), and one that is not an excess any more
  * changes nothing.
  */
+
 import type { SupervisorGrant } from '../authority/authority.js';
 import { type Excess, isGrantable } from '../authority/excess.js';
 import { isolations } from '../authority/lineage.js';
 import { lifetimeFields, quotaFields } from '../authority/quota.js';
 import { meaningfulLines, refuseAt } from '../authority/syntax.js';
+import { parseJson } from '../base/shape.js';
 
 const operation = 'control file';
 
@@ -49,7 +51,7 @@ function isExcess(value: unknown): value is Excess {
 
 function parsedJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

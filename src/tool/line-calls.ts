@@ -8,12 +8,14 @@
  * The socket says who asks. An id means one request: the same again is answered with the same result and not done again, another
  * request by that id is EINVAL. Errors are errno names. What ends the connection ends its calls.
  */
+
 import type { Socket } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
 import { canonicalJson, type Json } from '../base/canonical-json.js';
 import { ErrnoError, ExitCode } from '../base/errno.js';
 import { lineResults, viewCalls, viewOutputBytes } from '../base/limits/objects.js';
 import { sha256 } from '../base/sha256.js';
+import { parseJson } from '../base/shape.js';
 import { objectContentBytes } from './wire.js';
 
 export interface LineCall {
@@ -63,7 +65,7 @@ function failed(error: unknown): Answer {
 function requestIn(line: string): Request {
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    value = parseJson(line);
   } catch {
     return refuse('EINVAL', 'expected a JSON object in one line');
   }

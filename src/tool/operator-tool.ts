@@ -2,9 +2,11 @@
  * A tool of the operator's: an executable file of a tier, run in a jail of its own with what its `cap` says and nothing of its caller's:
  * not its network, its home, its environment or its processes; of its fork, what `cap` says. It reads its input from stdin.
  */
+
 import { parseCapabilities, type ToolCapability } from '../authority/capability.js';
 import { ErrnoError, ExitCode } from '../base/errno.js';
 import { toolMilliseconds, toolOutputBytes } from '../base/limits/objects.js';
+import { parseJson } from '../base/shape.js';
 import type { Catalogue } from '../objects/projection/catalogue.js';
 import type { ToolHit } from '../objects/projection/visible.js';
 import { type Schema, schemaFault, valueFault } from '../objects/schema-check.js';
@@ -65,7 +67,7 @@ function grantsOf(name: string, all: readonly ToolCapability[]): ToolGrants {
 function checkedOutput(name: string, bytes: Buffer, schema: Schema): void {
   let value: unknown;
   try {
-    value = JSON.parse(bytes.toString('utf8'));
+    value = parseJson(bytes.toString('utf8'));
   } catch {
     throw new ErrnoError('EIO', {
       operation: name,

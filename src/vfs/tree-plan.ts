@@ -1,4 +1,5 @@
 /** What a tree that a person wrote comes to: engines at paths. Most are one engine at `/`; a table has several, and overlays. Pure. */
+import { flag, having, list, membersOf, optional, refuseShape, type Shape, word } from '../base/shape.js';
 import type { Name } from './names.js';
 import type { EngineSpecification } from './specification.js';
 
@@ -18,6 +19,32 @@ export interface TreePlan {
   readonly mounts: readonly PlannedMount[];
   /** It is a table's: each of its mounts says itself whether it is written to. */
   readonly isTable: boolean;
+}
+
+const engineShapes: Readonly<Record<EngineSpecification['engine'], Shape>> = {
+  memory: having({}),
+  host: having({ path: word }),
+  chunked: having({ file: word, snapshot: optional(word) }),
+  s3: having({ bucket: word, prefix: word }),
+  webdav: having({ url: word }),
+  rclone: having({ remote: word }),
+};
+
+const sourceShape: Shape = (value, at) => {
+  const { engine } = membersOf(value);
+  const shape = Object.entries({ ...engineShapes, overlay: overlayShape }).find(([name]) => name === engine)?.[1];
+  (shape ?? refuseShape(`${at}.engine`, 'the name of an engine', engine))(value, at);
+};
+const overlayShape = having({ upper: sourceShape, lower: list(sourceShape) });
+const planShape = having({
+  mounts: list(having({ path: list(word), source: sourceShape, writable: optional(flag) })),
+  isTable: flag,
+});
+
+/** One that was written as JSON. EINVAL */
+export function checkedPlan(value: unknown): TreePlan {
+  planShape(value, 'plan of a tree');
+  return value as TreePlan;
 }
 
 /** A part of this machine that a tree shows, or keeps its content in. */

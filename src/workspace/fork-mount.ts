@@ -8,13 +8,14 @@ import { ErrnoError } from '../base/errno.js';
 import { mountPoint } from '../fuse/mount.js';
 import { serveAt } from '../fuse/served-mount.js';
 import type { RunningJail } from '../jail/launch.js';
-import { executeInOwnJail } from '../proxy/execute.js';
 import { type Host, type Place, placeOf } from '../proxy/host.js';
 import type { Envelope } from '../proxy/report/envelope.js';
 import { authorityToPrepare } from '../proxy/run/authority-for.js';
 import type { ExecRequest } from '../proxy/run/exec-request.js';
-import { runInJail } from '../proxy/run/run.js';
-import { ownJailOf } from '../proxy/run/run-on-target.js';
+import { openForkTarget } from '../proxy/run/open-fork-target.js';
+import { type JailRun, type RunRequest, runInJail } from '../proxy/run/run.js';
+import { runOnTarget } from '../proxy/run/run-on-target.js';
+import { untilJoined } from '../proxy/run/settled-fork.js';
 import type { Progress } from '../vault/tree/tree.js';
 import { hostFileSystem } from '../vfs/engines/host/host.js';
 
@@ -77,6 +78,27 @@ async function serveJail(jail: RunningJail, place: Place, mount: ForkMount, dire
   }
 }
 
+/** The jail in which nothing runs, for as long as the mount is served. */
+async function serveFork(asked: RunRequest, place: Place, mount: ForkMount, directory: string): Promise<JailRun> {
+  let served: Promise<void> | undefined;
+  const onStarted = (jail: RunningJail) => {
+    asked.onStarted?.(jail);
+    served = jail.started.then(() => serveJail(jail, place, mount, directory)).finally(() => jail.signal('SIGTERM'));
+    // A process that awaits it comes later.
+    served.catch(() => undefined);
+  };
+  const jail = { ...asked.view.jail, argv: holding };
+  const ran = await runInJail({
+    ...asked,
+    view: { ...asked.view, jail },
+    counted: [],
+    vault: undefined,
+    onStarted,
+  });
+  await served;
+  return ran;
+}
+
 /** Resolves when it was unmounted, with what was changed meanwhile. Throws before anything is mounted. */
 export async function mountFork(host: Host, mount: ForkMount): Promise<Envelope> {
   const here = placeOf(host, mount.cwd);
@@ -95,33 +117,7 @@ export async function mountFork(host: Host, mount: ForkMount): Promise<Envelope>
     signal: mount.signal,
   };
   const resolved = await authorityToPrepare(host, place, request);
-  return executeInOwnJail(host, request, {
-    place,
-    resolved,
-    warnings: [],
-    mount: directory,
-    run: async (command, _fork, lock) => {
-      let served: Promise<void> | undefined;
-      const { view } = command;
-      const onStarted = (jail: RunningJail) => {
-        lock.onStarted?.(jail);
-        served = jail.started
-          .then(() => serveJail(jail, place, mount, directory))
-          .finally(() => jail.signal('SIGTERM'));
-        // A process that awaits it comes later.
-        served.catch(() => undefined);
-      };
-      const jail = { ...view.jail, argv: holding };
-      const ran = await runInJail({
-        ...ownJailOf(host, resolved, request),
-        ...command,
-        ...lock,
-        view: { ...view, jail },
-        counted: [],
-        onStarted,
-      });
-      await served;
-      return ran;
-    },
-  });
+  const own = { request, place, resolved, warnings: [], mount: directory };
+  const serving = (asked: RunRequest) => serveFork(asked, place, mount, directory);
+  return untilJoined(async () => runOnTarget(host, request, await openForkTarget(host, own), serving));
 }

@@ -46,6 +46,23 @@ async function content(filesystem: FileSystem, name: string): Promise<Buffer | u
 }
 
 describe('a chunk store', () => {
+  test('whose own words are damaged is refused where they are read, and not guessed at', async () => {
+    const { path, remove } = scratch();
+    const file = join(path, 'store');
+    await (await chunkedFileSystem(optionsFor(file))).close();
+    const isDamaged = (error: unknown) =>
+      error instanceof ErrnoError && error.code === 'EIO' && error.reason === 'the chunk store is damaged';
+    const database = await ChunkDatabase.open(file, true, false);
+    const heading = database.heading();
+    assert.ok(heading !== undefined);
+    database.putRoot('kept', { ...heading.head, page: '1' } as never, heading);
+    assert.throws(() => database.root('kept'), isDamaged);
+    database.putRoot('other', heading.head, { ...heading, nextInode: undefined } as never);
+    await database.close();
+    await assert.rejects(() => ChunkDatabase.open(file, true, false), isDamaged);
+    remove();
+  });
+
   test('that is killed while it is written is whole, and has what was synced', async () => {
     const { path, remove } = scratch();
     const file = join(path, 'store');

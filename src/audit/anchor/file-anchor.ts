@@ -3,21 +3,18 @@ import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } fr
 import { dirname } from 'node:path';
 import { canonicalJson } from '../../base/canonical-json.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import { having, integer, parsedAs, text } from '../../base/shape.js';
 import type { Anchor, AnchorPoint, AnchorState } from '../anchor.js';
 
-export function parsePoints(text: string, path: string): readonly AnchorPoint[] {
-  return text
+const pointShape = having({ counter: integer(0), seq: integer(0), head: text, root: text });
+
+export function parsePoints(points: string, path: string): readonly AnchorPoint[] {
+  return points
     .split('\n')
     .filter((line) => line !== '')
     .map((line, index) => {
-      try {
-        const { counter, seq, head, root } = JSON.parse(line) as AnchorPoint;
-        if (Number.isSafeInteger(counter) && Number.isSafeInteger(seq) && typeof head === 'string') {
-          return { counter, seq, head, root };
-        }
-      } catch (error) {
-        if (!(error instanceof SyntaxError)) throw error;
-      }
+      const point = parsedAs<AnchorPoint>(line, pointShape);
+      if (point !== undefined) return point;
       throw new ErrnoError('EIO', { operation: 'anchor', path, reason: `expected a point in line ${index + 1}` });
     });
 }

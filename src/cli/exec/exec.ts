@@ -2,12 +2,12 @@
 import { resolve } from 'node:path';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import type { Command } from '../../sdk/options.js';
-import { execAt } from '../../sdk/workspace/command.js';
+import { execIn, placeAt } from '../../sdk/workspace/command.js';
 import { optionsOf } from '../input/asked-options.js';
 import { commandForm } from '../input/command-form.js';
 import { reportText } from '../text/report-text.js';
 import type { Arguments, Run } from '../verb.js';
-import { runCommand, wantsReport } from './run-command.js';
+import { showCommand, wantsReport } from './run-command.js';
 
 export function commandOf(call: Arguments): Command {
   const form = commandForm(call, 'exec');
@@ -18,10 +18,11 @@ export const run: Run = async (call, host) => {
   const command = commandOf(call);
   const options = optionsOf(call);
   const directory = resolve(currentDirectory(), call.value('cwd') ?? '.');
-  return runCommand(call, {
-    host,
-    report: wantsReport(call.value('report')),
-    text: reportText,
-    perform: async (asked, onProgress) => execAt(await host(), { ...options, onProgress, directory }, command, asked),
-  });
+  const shown = showCommand(call, { host, report: wantsReport(call.value('report')), text: reportText });
+  try {
+    const place = placeAt(await host(), { ...options, onProgress: shown.onProgress, directory });
+    return await shown.end(await execIn(place, command, shown.options));
+  } catch (error) {
+    return shown.refuse(error);
+  }
 };

@@ -1,7 +1,8 @@
 /** `ctx jail plan`: every operation a jail would be made of, one a line. */
+
 import { ErrnoError } from '../../base/errno.js';
+import { having, list, parsedAs, text } from '../../base/shape.js';
 import { visible } from '../../base/visible-text.js';
-import type { Operation } from '../../sdk/workspace/workspace.js';
 import { optionsOf } from '../input/asked-options.js';
 import { workspaceHere } from '../input/workspace-here.js';
 import { painter, print, printJson } from '../text/output.js';
@@ -12,6 +13,11 @@ function readable(key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return `0x${value.toString(16)}`;
   if (key === 'mode' && typeof value === 'number') return `0${value.toString(8)}`;
   return key === 'filter' ? `${(value as { data: readonly number[] }).data.length / 8} instructions` : value;
+}
+
+/** An operation with its numbers as texts. */
+interface ShownOperation {
+  readonly do: string;
 }
 
 function fieldText(value: unknown): string {
@@ -32,7 +38,7 @@ export const run: Run = async (call, host) => {
   }
   const workspace = await workspaceHere(host, { ...optionsOf(call), agent }, call.value('dir'));
   const plan = await workspace.plan(call.command.length === 0 ? undefined : call.command);
-  const lines = JSON.parse(JSON.stringify(plan, readable)) as readonly Operation[];
+  const lines = parsedAs<readonly ShownOperation[]>(JSON.stringify(plan, readable), list(having({ do: text }))) ?? [];
   if (call.flag('json')) {
     printJson({ version: 1, plan: lines });
     return 0;

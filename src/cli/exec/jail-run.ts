@@ -9,7 +9,7 @@ import { workspaceHere } from '../input/workspace-here.js';
 import { liveReportText } from '../text/report-text.js';
 import type { Arguments, Run } from '../verb.js';
 import { commandOf } from './exec.js';
-import { runCommand, wantsReport } from './run-command.js';
+import { showCommand, wantsReport } from './run-command.js';
 
 /** What only a fork can do. */
 const ofForks = ['fork', 'alone', 'wait', 'keep', 'readonly'];
@@ -30,12 +30,13 @@ export const execLive: Run = async (call, host) => {
 
 export const run: Run = async (call, host) => runLive(call, host, call.words, call.value('dir') ?? currentDirectory());
 
-function runLive(call: Arguments, host: () => Promise<Host>, command: Command, directory: string): Promise<number> {
+async function runLive(call: Arguments, host: () => Promise<Host>, command: Command, directory: string) {
   const options = optionsOf(call);
-  return runCommand(call, {
-    host,
-    report: wantsReport(call.value('report')),
-    text: liveReportText,
-    perform: async (asked) => (await workspaceHere(host, options, directory)).execLive(command, asked),
-  });
+  const shown = showCommand(call, { host, report: wantsReport(call.value('report')), text: liveReportText });
+  try {
+    const workspace = await workspaceHere(host, options, directory);
+    return await shown.end(await workspace.execLive(command, shown.options));
+  } catch (error) {
+    return shown.refuse(error);
+  }
 }

@@ -119,22 +119,31 @@ export function streamOf(call: Arguments, print: (line: unknown) => void | Promi
   };
 }
 
-/** A command's own way to run, and the text of its report. */
-export interface CommandRun<Ended> {
+type RunEnd = Pick<Envelope, 'exitCode' | 'signal' | 'outputError' | 'limitError' | 'timedOut' | 'warnings'>;
+
+/** How a command is shown. */
+export interface CommandTexts<Ended> {
   host(): Promise<Host>;
   /** Where nothing is printed as JSON: whether the report is. */
   readonly report: boolean;
   text(envelope: Ended, paint: Paint): string;
-  perform(options: JailOptions, onProgress: WorkspaceOptions['onProgress']): Promise<Ended>;
 }
 
-type RunEnd = Pick<Envelope, 'exitCode' | 'signal' | 'outputError' | 'limitError' | 'timedOut' | 'warnings'>;
+/** A command of the command line, from before its start. What the call grants is to be read before: a call that is refused leaves nothing behind. */
+export interface ShownCommand<Ended> {
+  /** What it is to be run with: its output, limits, questions and signals are this process's. */
+  readonly options: JailOptions;
+  readonly onProgress: WorkspaceOptions['onProgress'];
+  /** Prints its report. The exit code. */
+  end(envelope: Ended): Promise<number>;
+  /** Prints why it did not run. The exit code; throws what is for every verb alike. */
+  refuse(error: unknown): number;
+}
 
-/** The exit code. What the call grants is to be read before: a call that is refused leaves nothing behind. */
-export async function runCommand<Ended extends RunEnd>(
+export function showCommand<Ended extends RunEnd>(
   call: Arguments,
-  { host, report, text, perform }: CommandRun<Ended>,
-): Promise<number> {
+  { host, report, text }: CommandTexts<Ended>,
+): ShownCommand<Ended> {
   const json = call.flag('json');
   const told = streamOf(call, printJson);
   const timeout = call.value('timeout');
@@ -155,20 +164,24 @@ export async function runCommand<Ended extends RunEnd>(
     onOutput: told?.onOutput,
     signal: interrupts.signal,
   };
-  try {
-    const envelope = await perform(options, progress.update);
-    await told?.end();
-    if (json) printJson(envelope);
-    else if (report) printError(text(envelope, painter(process.stderr)));
-    else if (wantsReport(call.value('report'), process.env, true)) printError(untoldText(envelope));
-    if (envelope.outputError !== undefined) printError(lostOutputText(envelope.outputError));
-    return exitCodeOfCommand(envelope, constants.signals);
-  } catch (error) {
-    progress.clear();
-    const exitCode = exitCodeOfRefusal(error);
-    if (exitCode === undefined || !(error instanceof ErrnoError)) throw error;
-    if (json) printJson(errorJson(error));
-    else printError(errorText(error, painter(process.stderr)));
-    return exitCode;
-  }
+  return {
+    options,
+    onProgress: progress.update,
+    async end(envelope) {
+      await told?.end();
+      if (json) printJson(envelope);
+      else if (report) printError(text(envelope, painter(process.stderr)));
+      else if (wantsReport(call.value('report'), process.env, true)) printError(untoldText(envelope));
+      if (envelope.outputError !== undefined) printError(lostOutputText(envelope.outputError));
+      return exitCodeOfCommand(envelope, constants.signals);
+    },
+    refuse(error) {
+      progress.clear();
+      const exitCode = exitCodeOfRefusal(error);
+      if (exitCode === undefined || !(error instanceof ErrnoError)) throw error;
+      if (json) printJson(errorJson(error));
+      else printError(errorText(error, painter(process.stderr)));
+      return exitCode;
+    },
+  };
 }

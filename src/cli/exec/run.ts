@@ -9,7 +9,7 @@ import { workspaceHere } from '../input/workspace-here.js';
 import { type Paint, painter, print, printError, printJson } from '../text/output.js';
 import { reportText } from '../text/report-text.js';
 import type { Arguments, Run } from '../verb.js';
-import { runCommand } from './run-command.js';
+import { showCommand } from './run-command.js';
 
 function profileText({ name, summary, command, keys = [], ...needs }: Profile, paint: Paint): string {
   const line = (verb: string) => (need: Need) =>
@@ -74,19 +74,20 @@ export const run: Run = async (call, makeHost) => {
       remedy: '--secret adds a key to the requests of any command: docs/network.md',
     });
   }
+  const shown = showCommand<Envelope>(call, {
+    host: makeHost,
+    report: call.value('report') !== 'never',
+    text: (envelope, paint) => reportText(envelope, paint) + ways(envelope, call),
+  });
   let harnessed: Harnessed | undefined;
   try {
-    return await runCommand<Envelope>(call, {
-      host: makeHost,
-      report: call.value('report') !== 'never',
-      text: (envelope, paint) => reportText(envelope, paint) + ways(envelope, call),
-      perform: async (asked, onProgress) => {
-        if (profile !== undefined) harnessed = await widened(call, profiles, profile);
-        const options = harnessed?.options ?? optionsOf(call);
-        const workspace = await workspaceHere(makeHost, { ...options, onProgress });
-        return workspace.exec(profile === undefined ? call.words : [...profile.command, ...rest], asked);
-      },
-    });
+    if (profile !== undefined) harnessed = await widened(call, profiles, profile);
+    const options = harnessed?.options ?? optionsOf(call);
+    const workspace = await workspaceHere(makeHost, { ...options, onProgress: shown.onProgress });
+    const command = profile === undefined ? call.words : [...profile.command, ...rest];
+    return await shown.end(await workspace.exec(command, shown.options));
+  } catch (error) {
+    return shown.refuse(error);
   } finally {
     await harnessed?.release();
   }

@@ -1,5 +1,7 @@
 /** The options of `ctx tool new` as the members of a spec: what a tool needs becomes lines of its `cap`. Pure. */
+
 import { ErrnoError } from '../../base/errno.js';
+import { parseJson } from '../../base/shape.js';
 import { withDefaultPort } from '../../sdk/network-name.js';
 
 export interface ToolOptions {
@@ -35,7 +37,7 @@ function secretLine(text: string): string {
 function schemaOf({ text, file }: NonNullable<ToolOptions['schema']>): unknown {
   let schema: unknown;
   try {
-    schema = JSON.parse(text);
+    schema = parseJson(text);
   } catch (error) {
     return refuse('--schema', `${file}: expected JSON: ${error instanceof Error ? error.message : 'not JSON'}`);
   }

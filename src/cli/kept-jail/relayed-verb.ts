@@ -101,7 +101,7 @@ export class VerbRelay {
     });
     const host: Host = { ...this.#host, environment: request.environment };
     try {
-      const run = await verb.load();
+      const run = await verb.load(call);
       connection.end(
         await run(
           call,

@@ -2,7 +2,7 @@
 import { constants } from 'node:os';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import { exitCodeOfCommand } from '../../sdk/report.js';
-import { execAt } from '../../sdk/workspace/command.js';
+import { execIn, placeAt } from '../../sdk/workspace/command.js';
 import { printJson } from '../text/output.js';
 import type { Run } from '../verb.js';
 
@@ -12,10 +12,10 @@ export const callTool: Run = async (call, hostOf) => {
   const { calledPath } = await import('../../sdk/workspace/tool-calls.js');
   const host = await hostOf();
   const path = calledPath(host, agent, name);
-  const place = { agent, fork: call.value('fork'), directory: currentDirectory() };
+  const place = placeAt(host, { agent, fork: call.value('fork'), directory: currentDirectory() });
   const isJson = call.flag('json');
   const command = input === undefined ? [path] : [path, input];
-  const envelope = await execAt(host, place, command, {
+  const envelope = await execIn(place, command, {
     streams: isJson ? 'capture' : 'inherit',
     ...(agent === undefined ? { calledTool: name } : {}),
   });

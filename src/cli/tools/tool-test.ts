@@ -2,7 +2,7 @@
 import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { visible } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
-import { execAt } from '../../sdk/workspace/command.js';
+import { execIn, placeAt } from '../../sdk/workspace/command.js';
 import { counted } from '../text/change-text.js';
 import { painter, print, printJson } from '../text/output.js';
 import type { Run } from '../verb.js';
@@ -28,14 +28,14 @@ export const testTool: Run = async (call, hostOf) => {
       remedy: 'put inputs into "examples" of the input in its schema, or try one by ctx tool call',
     });
   }
-  const place = { agent, fork: call.value('fork'), directory: currentDirectory() };
+  const place = placeAt(host, { agent, fork: call.value('fork'), directory: currentDirectory() });
   const isJson = call.flag('json');
   const paint = painter(process.stdout);
   const tried: TriedExample[] = [];
   for (const example of examples) {
     const input = JSON.stringify(example);
     const calledTool = agent === undefined ? name : undefined;
-    const { exitCode, stderr } = await execAt(host, place, [path, input], { streams: 'capture', calledTool });
+    const { exitCode, stderr } = await execIn(place, [path, input], { streams: 'capture', calledTool });
     const result = { input, exitCode, error: exitCode === 0 ? '' : (stderr?.text.trim() ?? '') };
     tried.push(result);
     if (isJson) continue;

@@ -2,19 +2,20 @@
  * A catalogue as one agent sees it: of a tool's log the events of its own calls. Those of others would say which agents there are and what
  * they do. Of a tool without files of its own they are what this view has seen.
  */
+import { having, parsedAs, word } from '../../base/shape.js';
 import { type Catalogue, type ControlText, kindOf } from './catalogue.js';
 
 /** Events of this view's calls of a tool, one a line. */
 export type CallLog = (tool: string) => string;
 
+interface Event {
+  readonly agent: string;
+}
+
+const eventShape = having({ agent: word });
+
 function ownLines(text: string, agent: string): string {
-  const lines = text.split('\n').filter((line) => {
-    try {
-      return (JSON.parse(line) as { readonly agent?: unknown }).agent === agent;
-    } catch {
-      return false; // the end of the text, or no event
-    }
-  });
+  const lines = text.split('\n').filter((line) => parsedAs<Event>(line, eventShape)?.agent === agent);
   return lines.map((line) => `${line}\n`).join('');
 }
 

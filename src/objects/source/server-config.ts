@@ -3,7 +3,9 @@
  * (`.vscode/mcp.json`, comments allowed) and `[mcp_servers.NAME]` of Codex (`config.toml`). Members that are about the harness (time
  * limits, which tools it asks about) are passed over: what may be called is said by policies. Pure.
  */
+
 import { ErrnoError } from '../../base/errno.js';
+import { parseJson } from '../../base/shape.js';
 import { isRecord } from '../schema-check.js';
 import { plainJson } from './json-with-comments.js';
 
@@ -35,7 +37,7 @@ export function serversIn(
 ): ReadonlyMap<string, Members> {
   let all: unknown;
   try {
-    all = file.endsWith('.toml') ? parseToml(text) : JSON.parse(plainJson(text));
+    all = file.endsWith('.toml') ? parseToml(text) : parseJson(plainJson(text));
   } catch (error) {
     const said = error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'not readable';
     return refuseConfig(file, `expected ${file.endsWith('.toml') ? 'TOML' : 'JSON'}: ${said}`);

@@ -23,7 +23,7 @@ import {
 import { join } from 'node:path';
 import { writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
-import { having, ofShape, word } from '../../base/shape.js';
+import { having, ofShape, parseJson, word } from '../../base/shape.js';
 import { type ObjectRoots, type Tier, tierDirectory, tiers } from '../layout.js';
 import type { ServerConfig } from './server-config.js';
 import { indexBytesOf, indexHeadBytes, type ListIndex, parseIndex } from './tool-list.js';
@@ -110,7 +110,7 @@ export function readSource(directory: string): SourceFile & { readonly cap: stri
   const text = textIn(directory, 'server.json');
   let value: (SourceFile & { readonly version: unknown }) | undefined;
   try {
-    value = ofShape(JSON.parse(text), having({ server: having({}), from: word }));
+    value = ofShape(parseJson(text), having({ server: having({}), from: word }));
   } catch {
     value = undefined;
   }

@@ -3,9 +3,11 @@
  * cost a look at one small index, and a schema is read when somebody opens it. All of it comes from a server that no
  * one trusts: what does not fit is left out, with its reason. Pure.
  */
+
 import { isObjectName } from '../../authority/name.js';
 import { ErrnoError } from '../../base/errno.js';
 import { sourceDepth, sourceListBytes, sourceToolBytes, sourceTools } from '../../base/limits/objects.js';
+import { having, list, ofShape, parseJson, text } from '../../base/shape.js';
 import { harmlessJson, harmlessLine, visible } from '../../base/visible-text.js';
 import { isRecord, type Schema } from '../schema-check.js';
 
@@ -134,11 +136,13 @@ export function indexBytesOf(head: string): number {
   return /^\d{11}\n$/.test(head) ? Number(head) : damaged();
 }
 
+const isLength = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+
 /** `bytes` is the index alone. */
 export function parseIndex(bytes: Buffer): ListIndex {
   let value: unknown;
   try {
-    value = JSON.parse(bytes.toString('utf8'));
+    value = parseJson(bytes.toString('utf8'));
   } catch {
     return damaged();
   }
@@ -146,10 +150,12 @@ export function parseIndex(bytes: Buffer): ListIndex {
   if (version !== 1 || typeof server !== 'string' || !Array.isArray(rows) || !Array.isArray(leftOut)) return damaged();
   const tools = new Map<string, ListedPlace>();
   let offset = indexHeadBytes + bytes.length;
-  for (const row of rows as readonly (readonly [string, number, number])[]) {
-    const [name, descriptionBytes, schemaBytes] = row;
+  for (const row of rows as readonly unknown[]) {
+    const [name, descriptionBytes, schemaBytes] = Array.isArray(row) ? (row as readonly unknown[]) : [];
+    if (typeof name !== 'string' || !isLength(descriptionBytes) || !isLength(schemaBytes)) return damaged();
     tools.set(name, { offset, descriptionBytes, schemaBytes });
     offset += descriptionBytes + schemaBytes;
   }
-  return { server, tools, leftOut: leftOut as readonly LeftOut[] };
+  const left = ofShape<readonly LeftOut[]>(leftOut, list(having({ name: text, reason: text })));
+  return left === undefined ? damaged() : { server, tools, leftOut: left };
 }

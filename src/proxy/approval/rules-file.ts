@@ -1,9 +1,11 @@
 /** The operator's rules on disk: one file beside the agents, in no jail. Read for every command; there mostly is none. */
+
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readJsonFile, writeFileAtomic } from '../../base/atomic-file.js';
 import { loadFileLock } from '../../base/file-lock.js';
 import { rulesLockMilliseconds } from '../../base/limits/decisions.js';
+import { parseJson } from '../../base/shape.js';
 import type { Host } from '../host.js';
 import { parseRules, printRules, type Rule } from './decision-rule.js';
 
@@ -33,7 +35,7 @@ function changeRules(
     if (after === before) return;
     const text = printRules(after);
     // What cannot be read back would refuse every command from here on.
-    parseRules(JSON.parse(text), file);
+    parseRules(parseJson(text), file);
     writeFileAtomic(file, text, { durable: true });
   } finally {
     closeSync(descriptor);

@@ -3,11 +3,13 @@
  * the person's password manager that prints it. Environment variables of the caller come before these: a person who
  * sets one means this call.
  */
+
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readJsonFile, writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { networkSecretCharacters } from '../../base/limits/network.js';
+import { membersOf } from '../../base/shape.js';
 import { storePaths } from '../../vault/store/layout.js';
 import type { Host } from '../host.js';
 
@@ -61,8 +63,9 @@ export function storeSecret(place: Place, name: string, secret: StoredSecret): v
 export function readSecret(place: Place, name: string): StoredSecret | undefined {
   assertSecretName(name);
   const path = fileOf(place, name);
-  const found = readJsonFile(path) as { format?: unknown; value?: unknown; command?: unknown } | null | undefined;
-  if (found === undefined) return undefined;
+  const read = readJsonFile(path);
+  if (read === undefined) return undefined;
+  const found = membersOf(read);
   const { mode } = statSync(path);
   if ((mode & 0o077) !== 0) {
     throw new ErrnoError('EACCES', {
@@ -72,8 +75,9 @@ export function readSecret(place: Place, name: string): StoredSecret | undefined
       remedy: `ctx secret set ${name} with a new value; others may know this one`,
     });
   }
-  if (found?.format === format && typeof found.value === 'string') return { value: found.value };
-  if (found?.format === format && typeof found.command === 'string') return { command: found.command };
+  const { value, command } = found;
+  if (found['format'] === format && typeof value === 'string') return { value };
+  if (found['format'] === format && typeof command === 'string') return { command };
   throw new ErrnoError('EIO', {
     operation: 'secret',
     path,

@@ -6,13 +6,12 @@ import { lazily } from '../../base/lazily.js';
 import { uniqueName } from '../../base/unique-name.js';
 import { storePaths } from '../../vault/store/layout.js';
 import { Tree } from '../../vault/tree/tree.js';
-import type { AgentViewRequest, BesideEnd } from '../agent-views.js';
+import type { AgentViewRequest } from '../agent-views.js';
 import type { Host } from '../host.js';
 import type { Permitted } from './authority-for.js';
 import { besideRequest, toolRequest } from './beside-request.js';
 import type { ExecRequest } from './exec-request.js';
-import type { CallersJail } from './in-callers-jail.js';
-import { endOf, programOf, runServer } from './server-run.js';
+import { endOf, programOf, type RunsBeside, runServer } from './server-run.js';
 
 /** For commands beside one: how a process that runs a single command starts programs is not for several at once. */
 export function hostApart(host: Host): () => Host {
@@ -39,34 +38,31 @@ function inputFile(directory: string, bytes: Buffer): number {
   }
 }
 
-/**
- * `request` is the caller's own, `startsIn` where such a command starts by itself, `execute` what runs one in a jail of its own, `callers`
- * the jail that the caller is in, where that takes commands.
- */
+/** `request` is the caller's own, `startsIn` where such a command starts by itself, `by` how one is run. */
 export function runsBeside(
   host: Host,
   request: () => ExecRequest,
   startsIn: string,
-  execute: (host: Host, request: ExecRequest, permitted?: Permitted) => Promise<BesideEnd>,
-  callers: () => CallersJail | undefined = () => undefined,
+  by: RunsBeside,
 ): Pick<AgentViewRequest, 'run' | 'runTool' | 'runServer'> {
   const apart = hostApart(host);
   return {
     run: async (command) => {
       const beside = besideRequest(request(), command, startsIn);
-      const caller = callers();
-      if (caller === undefined) return endOf(await execute(apart(), beside));
+      const caller = by.callers?.();
+      if (caller === undefined) return endOf(await by.execute(apart(), beside, by.on));
       const { runInCallersJail } = await import('./in-callers-jail.js');
-      return endOf(await runInCallersJail(apart(), beside, caller, (permitted) => execute(apart(), beside, permitted)));
+      const otherwise = (permitted: Permitted) => by.execute(apart(), beside, by.on, permitted);
+      return endOf(await runInCallersJail(apart(), beside, caller, otherwise));
     },
     runTool: async (command) => {
       const input = inputFile(storePaths(host.store.directory).runs, command.input);
       try {
-        return endOf(await execute(apart(), toolRequest(request(), command, programOf(command), input)));
+        return endOf(await by.execute(apart(), toolRequest(request(), command, programOf(command), input), by.on));
       } finally {
         closeSync(input);
       }
     },
-    runServer: (command) => runServer(apart(), request(), command, execute),
+    runServer: (command) => runServer(apart(), request(), command, by),
   };
 }

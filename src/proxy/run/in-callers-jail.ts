@@ -3,31 +3,14 @@
  * sees and nothing more. It has no checkpoint of its own, and what it changes is in its caller's report.
  */
 import { commandPlan } from '../../jail/plan.js';
-import type { AgentView, BesideEnd } from '../agent-views.js';
-import type { EnforcedView } from '../grants/enforced-plan.js';
-import type { Host, Place } from '../host.js';
-import type { RunNote } from '../report/last-run.js';
+import type { BesideEnd } from '../agent-views.js';
+import type { Host } from '../host.js';
 import { authorityFor, type Permitted } from './authority-for.js';
+import { CommandRun } from './command-run.js';
 import type { ExecRequest } from './exec-request.js';
-import type { Facts } from './recorded-run.js';
 import { type JailRun, limitsOf } from './run.js';
-import { runOnTarget, type TargetCommand } from './run-on-target.js';
+import type { CallersJail, TargetCommand } from './target.js';
 import { limitsByOutcome, withTimeout } from './time-limit.js';
-
-/** The jail of a command, for as long as it runs. */
-export interface CallersJail {
-  readonly place: Place;
-  readonly resolved: Permitted;
-  readonly view: EnforcedView;
-  readonly commands: AgentView['commands'];
-  readonly isLive: boolean;
-  /** As the record names what it works on. */
-  readonly object: string;
-  readonly facts: Facts;
-  /** Of its own for each command. */
-  note(): RunNote;
-  outputsOf(run: string): string;
-}
 
 /**
  * Not where what it may do is other than what the jail was made for: an approval gave it more, or its agent's files have changed. And not
@@ -70,21 +53,19 @@ export async function runInCallersJail(
   caller: CallersJail,
   otherwise: (permitted: Permitted) => Promise<BesideEnd>,
 ): Promise<BesideEnd> {
-  const { place, view, isLive, object } = caller;
-  const permitted = await authorityFor(host, place, { ...request, ...(isLive ? { live: true } : {}) });
+  const { isLive } = caller;
+  const permitted = await authorityFor(host, caller.place, { ...request, ...(isLive ? { live: true } : {}) });
   if (!fits(caller, permitted)) return otherwise(permitted);
   await permitted.permission.confirmDirectories();
-  const { report } = await runOnTarget(host, request, {
-    place,
-    resolved: permitted,
-    view,
-    isLive,
-    object,
-    facts: caller.facts,
-    note: caller.note(),
-    outputsOf: (run) => caller.outputsOf(run),
-    run: (command) => runThere(caller, request, permitted, command),
-    look: async () => ({ seen: undefined, facts: {} }),
-  });
-  return report;
+  const run = CommandRun.begin(host, request, { ...caller, resolved: permitted, note: caller.note() });
+  let ran: JailRun;
+  try {
+    request.onReady?.();
+    ran = await runThere(caller, request, permitted, run.command);
+  } catch (error) {
+    run.fail(error);
+    throw error;
+  }
+  run.ran();
+  return run.end(ran, {});
 }

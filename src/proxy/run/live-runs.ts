@@ -18,7 +18,7 @@ import {
 import { join } from 'node:path';
 import { hasCode } from '../../base/errno.js';
 import { type FileLock, loadFileLock } from '../../base/file-lock.js';
-import { either, having, ofShape, word } from '../../base/shape.js';
+import { either, having, ofShape, parseJson, word } from '../../base/shape.js';
 import { storePaths } from '../../vault/store/layout.js';
 import type { Host } from '../host.js';
 import type { LastRun, RunNote } from '../report/last-run.js';
@@ -83,7 +83,7 @@ function runIn(path: string): LastRun | undefined {
   const text = readFileSync(path, 'utf8');
   if (!text.endsWith('\n')) return undefined;
   try {
-    return ofShape<LastRun>(JSON.parse(text), runShape);
+    return ofShape<LastRun>(parseJson(text), runShape);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined; // damaged by a power cut
     throw error;

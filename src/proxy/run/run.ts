@@ -7,7 +7,8 @@ import type { Authority } from '../../authority/authority.js';
 import type { Starter } from '../../base/starter.js';
 import { makeGroup } from '../../jail/cgroup.js';
 import type { OutputListener } from '../../jail/command-streams.js';
-import { launch, type RunningJail } from '../../jail/launch.js';
+import { type Launch, launch, type RunningJail } from '../../jail/launch.js';
+import { canLaunchAtOnce, launchAtOnce } from '../../jail/launch-at-once.js';
 import type { BesideAsker } from '../../jail/launch-request.js';
 import { jailPlan, openPlan } from '../../jail/plan.js';
 import type { Outcome } from '../../jail/report.js';
@@ -171,7 +172,8 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
       temporary: temporaryOf(view),
       end: () => jail?.kill(),
     });
-    const launched = launch({
+    const { starter } = request;
+    const asked: Launch = {
       program: request.program,
       plan: enforcedPlan(
         { ...view, jail: { ...view.jail, controlGroups: group?.directories ?? [] } },
@@ -179,7 +181,6 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
       ),
       streams: request.streams,
       input: request.input ?? 'inherit',
-      starter: request.starter,
       onOutput: (stream, chunk) => {
         if (request.keepsNoOutput !== true) streams[stream].add(chunk);
         return request.onOutput?.(stream, chunk);
@@ -189,7 +190,8 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
       beside: request.beside,
       ...(request.lockDescriptor === undefined ? {} : { lockDescriptor: request.lockDescriptor }),
       ...(network === undefined ? {} : { onServer: network.onServer }),
-    });
+    };
+    const launched = starter !== undefined && canLaunchAtOnce(asked) ? launchAtOnce(asked, starter) : launch(asked);
     jail = servers === undefined ? launched : endingWith(launched, servers);
     request.onStarted?.(jail);
     ended = await withTimeout(jail, request.timeoutMilliseconds, request.events);

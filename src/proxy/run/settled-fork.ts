@@ -79,15 +79,23 @@ export async function openSettled(roots: readonly string[], open: Opening): Prom
   }
 }
 
-/** Tries again where what was to be joined had ended by then. */
+/** For those who try again where what was to be joined had ended by then. */
+export class JoinPatience {
+  readonly #until = monotonic() + joinPatienceMilliseconds;
+
+  /** Waits until it is worth another attempt; throws the error where it is not. */
+  async after(error: unknown): Promise<void> {
+    if (!isGone(error) || monotonic() > this.#until) throw error;
+    await sleep(joinAgainMilliseconds);
+  }
+}
+
 export async function untilJoined<T>(attempt: () => Promise<T>): Promise<T> {
-  const until = monotonic() + joinPatienceMilliseconds;
-  for (;;) {
+  for (const patience = new JoinPatience(); ; ) {
     try {
       return await attempt();
     } catch (error) {
-      if (!isGone(error) || monotonic() > until) throw error;
+      await patience.after(error);
     }
-    await sleep(joinAgainMilliseconds);
   }
 }

@@ -1,4 +1,5 @@
 /** What makes the record a proof: seals, keys, exports and the verifier. */
+
 import { copyFileSync, cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileAnchor } from '../../audit/anchor/file-anchor.js';
@@ -16,6 +17,7 @@ import { publicPem } from '../../audit/signature.js';
 import { type Verification, verify } from '../../audit/verify.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { freshDirectory } from '../../base/fresh-directory.js';
+import { having, parsedAs, text } from '../../base/shape.js';
 import type { Host } from '../../proxy/host.js';
 import { currentDirectory } from '../current-directory.js';
 
@@ -99,10 +101,10 @@ function trusted(host: Host, exported: string | undefined, key: string | undefin
   if (exported !== undefined) return [];
   try {
     const [first = ''] = readFileSync(host.audit.root, 'utf8').split('\n');
-    const { root } = JSON.parse(first) as { root?: unknown };
-    return typeof root === 'string' ? [root] : [];
+    const point = parsedAs<{ readonly root: string }>(first, having({ root: text }));
+    return point === undefined ? [] : [point.root];
   } catch (error) {
-    if (hasCode(error, 'ENOENT') || error instanceof SyntaxError) return [];
+    if (hasCode(error, 'ENOENT')) return [];
     throw error;
   }
 }

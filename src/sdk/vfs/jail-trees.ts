@@ -1,9 +1,11 @@
 /** `SPEC=TARGET[:rw]` of `ctx exec --mount`, and the process that serves each: outside of the jail, and ended with it. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, closeSync, constants, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
 import { ctxProgram } from '../../base/native-program.js';
+import { flag, having, integer, list, oneOf, optional, parsedAs, text, word } from '../../base/shape.js';
 import { fuseLibrary } from '../../fuse/mount.js';
 import type { JailIdentity } from '../../jail/plan.js';
 import type { AskedTree, TreeOutcome, TreeServing, WrittenTree } from '../../proxy/asked-tree.js';
@@ -170,18 +172,21 @@ async function startServer(
 
 type Refused = Pick<ErrnoError, 'code' | 'operation' | 'path' | 'reason' | 'remedy'>;
 
+const answerShape = having({
+  error: optional(having({ code: word, operation: text, path: optional(text), reason: text, remedy: optional(text) })),
+});
+const outcomeShape = having({
+  changes: list(having({ kind: oneOf('added', 'modified', 'deleted'), path: text })),
+  more: integer(0),
+  undo: list(having({ file: word, before: word, after: integer(0) })),
+  undoable: flag,
+});
+
 function refusedIn(line: string): Refused | undefined {
-  try {
-    return (JSON.parse(line) as { readonly error?: Refused }).error;
-  } catch {
-    return {
-      code: 'EIO',
-      operation: '--mount',
-      path: undefined,
-      reason: `its server said: ${line}`,
-      remedy: undefined,
-    };
-  }
+  const said = parsedAs<{ readonly error?: Refused }>(line, answerShape);
+  if (said !== undefined) return said.error;
+  const reason = `its server said: ${line}`;
+  return { code: 'EIO', operation: '--mount', path: undefined, reason, remedy: undefined };
 }
 
 /** Resolves with its first word, what it says instead is our error; its last one is what it has to say of the tree. */
@@ -195,7 +200,10 @@ function opened(child: ChildProcess, told: Told): Promise<void> {
       const error = refusedIn(first ?? '');
       if (error !== undefined) return reject(new ErrnoError(error.code, error));
       resolve();
-      if (rest.length > 0) told.ended(JSON.parse(second) as TreeOutcome);
+      if (rest.length === 0) return;
+      const outcome = parsedAs<TreeOutcome>(second, outcomeShape);
+      if (outcome === undefined) told.failed('an answer that cannot be read');
+      else told.ended(outcome);
     });
     child.once('error', (error) => reject(fromSystemError(error, 'start the server of a mount')));
     child.once('close', (code, signal) => {

@@ -1,7 +1,9 @@
 /** Trees at directories of this machine, as `ctx vfs mount` and `ctx vfs unmount` have them. */
+
 import { totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { grantsLookMilliseconds } from '../../base/limits/trees.js';
+import { parseJson } from '../../base/shape.js';
 import { uniqueName } from '../../base/unique-name.js';
 import { type JailMount, type ServedMount, serveJail, serveMount } from '../../fuse/served-mount.js';
 import { unmount } from '../../fuse/unmount.js';
@@ -11,7 +13,7 @@ import type { TreeOutcome } from '../../proxy/asked-tree.js';
 import { openTree } from '../../vfs/open-engine.js';
 import { planOf } from '../../vfs/read-plan.js';
 import type { EngineSpecification } from '../../vfs/specification.js';
-import { type TreePlan, writtenEngines } from '../../vfs/tree-plan.js';
+import { checkedPlan, type TreePlan, writtenEngines } from '../../vfs/tree-plan.js';
 import type { TreePlace } from './trees.js';
 
 export { mountPoint } from '../../fuse/mount.js';
@@ -89,5 +91,5 @@ export async function mountTreeInJail({ lockLibrary, ...mounting }: JailMounting
 
 /** What `ctx exec --mount` decided upon and wrote to the server it started, so that no file is read twice. */
 export function planFromText(text: string): TreePlan {
-  return JSON.parse(text) as TreePlan;
+  return checkedPlan(parseJson(text));
 }

@@ -1,7 +1,7 @@
 /** One command of a workspace as the proxy takes it, and the one way that `Workspace.exec` and `ctx exec` run it. */
 import { ErrnoError } from '../../base/errno.js';
 import { type Host, type Place, placeOf } from '../../proxy/host.js';
-import type { Envelope } from '../../proxy/report/envelope.js';
+import type { Envelope, LiveEnvelope } from '../../proxy/report/envelope.js';
 import type { ExecRequest } from '../../proxy/run/exec-request.js';
 import { type Command, formOf, type JailOptions, type WorkspaceOptions } from '../options.js';
 import { startingPlace } from '../place.js';
@@ -55,20 +55,35 @@ export function refuseEnded(signal: AbortSignal | undefined): void {
   throw new ErrnoError('ECANCELED', { operation: 'workspace', reason: 'interrupted before its turn' });
 }
 
-export async function execIn(place: CommandPlace, command: Command, options: JailOptions): Promise<Envelope> {
-  const { execute } = await import('../../proxy/execute.js');
-  const callbacks = new GuardedCallbacks();
-  return callbacks.during(execute(place.host, commandOf(place, command, options, callbacks)));
-}
-
 /** For a process that runs one command: what a `Workspace` has beside it is not read. */
-export async function execAt(
+export function placeAt(
   host: Host,
   { directory, ...options }: WorkspaceOptions & { readonly directory: string },
-  command: Command,
-  asked: JailOptions,
-): Promise<Envelope> {
-  const place = placeOf(host, directory);
-  refuseEnded(asked.signal);
-  return execIn({ host, place, options }, command, asked);
+): CommandPlace {
+  return { host, place: placeOf(host, directory), options };
+}
+
+/** In a jail of its own, on a fork. */
+export async function execIn(place: CommandPlace, command: Command, options: JailOptions): Promise<Envelope> {
+  refuseEnded(options.signal);
+  const { execute } = await import('../../proxy/execute.js');
+  const { onFork } = await import('../../proxy/run/open-fork-target.js');
+  const callbacks = new GuardedCallbacks();
+  try {
+    return await execute(place.host, commandOf(place, command, options, callbacks), onFork);
+  } finally {
+    callbacks.throwFailure();
+  }
+}
+
+/** The same on the directory itself. */
+export async function execLiveIn(place: CommandPlace, command: Command, options: JailOptions): Promise<LiveEnvelope> {
+  const { execute } = await import('../../proxy/execute.js');
+  const { onDirectory } = await import('../../proxy/run/live-target.js');
+  const callbacks = new GuardedCallbacks();
+  try {
+    return await execute(place.host, commandOf(place, command, options, callbacks), onDirectory);
+  } finally {
+    callbacks.throwFailure();
+  }
 }

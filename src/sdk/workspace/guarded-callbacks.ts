@@ -32,11 +32,16 @@ export class GuardedCallbacks {
 
   /** The work's answer, unless a callback failed meanwhile. */
   async during<T>(work: Promise<T>): Promise<T> {
-    const [settled] = await Promise.allSettled([work]);
-    // Whatever came of the work then came of its being ended.
+    try {
+      return await work;
+    } finally {
+      this.throwFailure();
+    }
+  }
+
+  /** Of a callback, when the work has ended: whatever came of the work then came of its being ended. */
+  throwFailure(): void {
     if (this.#failure !== undefined) throw this.#failure;
-    if (settled.status === 'rejected') throw settled.reason;
-    return settled.value;
   }
 
   #fail(name: string, cause: unknown): undefined {

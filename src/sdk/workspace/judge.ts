@@ -1,5 +1,7 @@
 /** A tool call, judged before it happens, for a program that is the harness: as `ctx hook json`, without a process. */
+
 import { resolve } from 'node:path';
+import { having, oneOf, optional, parsedAs, word } from '../../base/shape.js';
 import { answerTo, protocolOf } from '../../hook/hook.js';
 import type { HookHost } from '../../hook/hook-host.js';
 import { currentDirectory } from '../current-directory.js';
@@ -36,6 +38,8 @@ export interface JudgedCall {
   readonly rewrite?: string;
 }
 
+const answerShape = having({ decision: oneOf('allow', 'deny'), reason: word, rewrite: optional(word) });
+
 /** What cannot be decided is denied; it never throws. */
 export async function judgeCall(host: () => Promise<HookHost>, call: ToolCall, task: HarnessTask): Promise<JudgedCall> {
   const { agent, reads = [], writes = [], network = [], tools = [], commands = 'rewrite' } = task;
@@ -53,6 +57,5 @@ export async function judgeCall(host: () => Promise<HookHost>, call: ToolCall, t
     },
   });
   used?.release?.();
-  const { version: _version, ...judged } = JSON.parse(text) as JudgedCall & { readonly version: 1 };
-  return judged;
+  return parsedAs<JudgedCall>(text, answerShape) ?? { decision: 'deny', reason: 'the answer of ctx cannot be read' };
 }

@@ -18,11 +18,10 @@ import type { ExecRequest } from '../../proxy/run/exec-request.js';
 import { shownFrom } from '../../workspace/shown-from.js';
 import { argvOf, type Command, type JailOptions, type RunOptions, type WorkspaceOptions } from '../options.js';
 import { requestOf } from '../request-of.js';
-import { commandOf, execIn, refuseEnded } from './command.js';
+import { execIn, execLiveIn, refuseEnded } from './command.js';
 import type { Edit } from './edit.js';
 import type { SearchOptions } from './file-answers.js';
 import { type ApplyReport, Fork } from './fork.js';
-import { GuardedCallbacks } from './guarded-callbacks.js';
 import type {
   ObjectQuestion,
   PathAccess,
@@ -174,12 +173,8 @@ export class Workspace extends Fork {
 
   /** The same on the directory itself, without a fork: nothing that it does can be undone. */
   execLive(command: Command, options: JailOptions = {}): Promise<LiveEnvelope> {
-    const work = async () => {
-      const { executeLive } = await import('../../proxy/execute-live.js');
-      const callbacks = new GuardedCallbacks();
-      const asked = { ...options, signal: this.#endOf(options.signal) };
-      return callbacks.during(executeLive(this.#host, commandOf(this.#commands, command, asked, callbacks)));
-    };
+    const asked = { ...options, signal: this.#endOf(options.signal) };
+    const work = () => execLiveIn(this.#commands, command, asked);
     return this.#unlessClosed(this.inTurn(work, options.signal));
   }
 

@@ -3,8 +3,10 @@
  * limit; what it asks is refused, `ping` apart; what it says without being asked is counted. Whatever it does wrong
  * ends the conversation, once and with one reason, for everybody who waits.
  */
+
 import { ErrnoError } from '../../base/errno.js';
 import { sourceMessageBytes, sourceUnaskedBytes } from '../../base/limits/objects.js';
+import { parseJson } from '../../base/shape.js';
 import { isRecord, type Schema } from '../../objects/schema-check.js';
 import { isTooDeep } from '../../objects/source/tool-list.js';
 import { MessageLines } from './message-lines.js';
@@ -96,7 +98,7 @@ export class ServerConversation {
     if (!this.#hasAnswered && !/^[[{]/.test(text)) return;
     let message: unknown;
     try {
-      message = JSON.parse(text);
+      message = parseJson(text);
     } catch {
       return void this.#fail(`it sent what is not JSON: ${text.slice(0, shownCharacters)}`);
     }

@@ -121,10 +121,14 @@ async function sayEvents(answer: IncomingMessage): Promise<void> {
   }
 }
 
+function membersOf(value: unknown): Message {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}
+
 /** Of its first answer, the version that was agreed on. */
 function heard(message: unknown): unknown {
-  const { result } = (message ?? {}) as { readonly result?: { readonly protocolVersion?: unknown } };
-  if (version === undefined && typeof result?.protocolVersion === 'string') version = result.protocolVersion;
+  const { protocolVersion } = membersOf(membersOf(message)['result']);
+  if (version === undefined && typeof protocolVersion === 'string') version = protocolVersion;
   return message;
 }
 
@@ -134,7 +138,7 @@ function refuse(id: unknown, reason: string): void {
 }
 
 async function pass(line: string): Promise<void> {
-  const { id, method } = JSON.parse(line) as Message;
+  const { id, method } = membersOf(JSON.parse(line));
   let answer: IncomingMessage;
   try {
     answer = await ask('POST', line);

@@ -5,6 +5,7 @@ import { printToolList } from '../../objects/source/tool-list.js';
 import { execute } from '../../proxy/execute.js';
 import type { Host, SourceInView } from '../../proxy/host.js';
 import { hostApart } from '../../proxy/run/beside-runs.js';
+import { onFork } from '../../proxy/run/open-fork-target.js';
 import { runServer } from '../../proxy/run/server-run.js';
 import { storePaths } from '../../vault/store/layout.js';
 import { toolGrants } from '../operator-tool.js';
@@ -19,7 +20,7 @@ export async function listSource(host: Host, { name, directory, cwd, signal }: S
     server,
     grants: toolGrants(`mcp.${name}`, cap, `${name}/cap`),
     views: storePaths(host.store.directory).views,
-    run: (command) => runServer(own(), { cwd, weakened: [] }, command, execute),
+    run: (command) => runServer(own(), { cwd, weakened: [] }, command, { execute, on: onFork }),
   });
   const cancel = () => running.kill();
   signal?.addEventListener('abort', cancel, { once: true });

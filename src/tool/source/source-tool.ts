@@ -1,6 +1,7 @@
 /** A tool of a source: one call of its server. Input and output are held to as much of its schemas as is understood here. */
 import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { toolMilliseconds } from '../../base/limits/objects.js';
+import { membersOf, parseJson } from '../../base/shape.js';
 import { visible } from '../../base/visible-text.js';
 import type { Catalogue, FoundSource } from '../../objects/projection/catalogue.js';
 import { checkablePart, isRecord, type Schema } from '../../objects/schema-check.js';
@@ -15,7 +16,7 @@ const invalidParameters = -32_602;
 
 function schemasOf(catalogue: Catalogue, place: string, name: string) {
   const text = catalogue.control(place, name, 'schema')?.read().toString('utf8') ?? '{}';
-  const { input = {}, output } = JSON.parse(text) as { readonly input?: unknown; readonly output?: unknown };
+  const { input = {}, output } = membersOf(parseJson(text));
   return { input: isRecord(input) ? input : {}, output: isRecord(output) ? output : undefined };
 }
 

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readWholeJson } from '../../base/atomic-file.js';
+import { flag, having, integer, list, mapOf, ofShape, oneOf, optional, word } from '../../base/shape.js';
 import { treesOf } from '../store/layer-pool.js';
 import type { VaultPaths } from '../store/layout.js';
 import type { Step } from '../tree/tree.js';
@@ -24,10 +25,21 @@ export interface AppliedSteps {
   readonly undoing?: boolean | undefined;
 }
 
+const pathsByRoot = mapOf(list(word));
+const stepsShape = having({
+  made: word,
+  checkpoint: integer(0),
+  hidden: optional(list(integer(0))),
+  roots: mapOf(list(having({ action: oneOf('put', 'remove'), path: word }))),
+  touched: optional(pathsByRoot),
+  sameContent: optional(pathsByRoot),
+  after: optional(word),
+  undoing: optional(flag),
+});
+
 /** Undefined where there are none: a power cut may have left an empty file. */
 export function readSteps({ paths }: { readonly paths: VaultPaths }, layer: string): AppliedSteps | undefined {
-  const value = readWholeJson(stepsFile(paths.layer(layer))) as Partial<AppliedSteps> | undefined;
-  return typeof value?.roots === 'object' && value.roots !== null ? (value as AppliedSteps) : undefined;
+  return ofShape<AppliedSteps>(readWholeJson(stepsFile(paths.layer(layer))), stepsShape);
 }
 
 export const stepsFile = (layerDirectory: string) => join(layerDirectory, 'applied.json');

@@ -4,6 +4,7 @@
  * vault/git (`git-verdicts`, `git-configuration`). Pure.
  */
 import { manifestBytes } from '../../base/limits/store.js';
+import { membersOf, parseJson } from '../../base/shape.js';
 import type { Change, TreeContent } from '../tree/tree.js';
 import { sensitiveName } from './sensitive-names.js';
 
@@ -24,8 +25,8 @@ const runKeys = [
 /** Undefined where it cannot be known. */
 function runBy(text: string): string | undefined {
   try {
-    const value = JSON.parse(text) as Readonly<Record<string, unknown>> | null;
-    const own = (key: string) => (value !== null && Object.hasOwn(value, key) ? value[key] : undefined);
+    const members = membersOf(parseJson(text));
+    const own = (key: string) => (Object.hasOwn(members, key) ? members[key] : undefined);
     const found = runKeys.map((key) => own(key) ?? {});
     return found.every((each) => JSON.stringify(each) === '{}') ? '' : JSON.stringify(found);
   } catch {
@@ -53,7 +54,7 @@ function isHarmlessFormatter(text: string): boolean {
   const keys = lines.map((line) => /^([A-Za-z]+):[ \t]+(?:[\w-]+|"[\w-]*"|'[\w-]*')[ \t]*$/.exec(line)?.[1] ?? '');
   if (keys.every((key) => formatterKeys.has(key))) return true;
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJson(text);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
     return Object.entries(value).every(([key, each]) => formatterKeys.has(key) && typeof each !== 'object');
   } catch {

@@ -9,6 +9,7 @@
  * `meta.json` says `migrating` from before the first step until after the last, which a ctx of the older format takes for a newer
  * store, and refuses; then `migrated`, until a command settles it. Vaults are locked meanwhile: who is at work is not disturbed.
  */
+
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, fstatSync, lstatSync, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -16,12 +17,13 @@ import { readJsonFile, writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
 import { migrationLockMilliseconds } from '../../base/limits/store.js';
 import { nativeProgram } from '../../base/native-program.js';
+import { having, integer, list, ofShape } from '../../base/shape.js';
 import { storeFormat, storePaths, vaultPaths } from '../store/layout.js';
-import { type Store, type StoreMeta, writeStoreMeta } from '../store/store.js';
+import { type Store, type StoreMeta, storeMetaShape, writeStoreMeta } from '../store/store.js';
 import { loadStoreMark } from '../store/store-mark.js';
 import { throwAway } from '../store/trash.js';
 import { planFromFormat1 } from './from-format-1.js';
-import { firstChange, type MigrationStep, takeBack, takeStep } from './steps.js';
+import { firstChange, type MigrationStep, stepShape, takeBack, takeStep } from './steps.js';
 
 /** How to come from each format to the next one. */
 const planners: Readonly<Record<number, typeof planFromFormat1>> = { 1: planFromFormat1 };
@@ -99,7 +101,7 @@ function alone<T>(
     let held: readonly number[] = [];
     try {
       if (!beside) held = lockVaults(directory, hold);
-      return act(readJsonFile(storePaths(directory).meta) as StoreMeta);
+      return act(readMeta(directory));
     } finally {
       for (const descriptor of [...held, lock]) closeSync(descriptor);
     }
@@ -110,13 +112,22 @@ function alone<T>(
   }
 }
 
+function readMeta(directory: string): StoreMeta {
+  const { meta } = storePaths(directory);
+  const about = ofShape<StoreMeta>(readJsonFile(meta), storeMetaShape);
+  if (about !== undefined) return about;
+  throw new ErrnoError('EIO', { operation: 'migrate the store', path: meta, reason: 'the file is damaged' });
+}
+
+const planShape = having({ from: integer(0), before: storeMetaShape, steps: list(stepShape) });
+
 function readPlan(directory: string): Plan {
-  const plan = readJsonFile(planFile(directory)) as Plan | undefined;
+  const plan = ofShape<Plan>(readJsonFile(planFile(directory)), planShape);
   if (plan !== undefined) return plan;
   throw new ErrnoError('EIO', {
     operation: 'migrate the store',
     path: planFile(directory),
-    reason: 'a migration was cut off, and the list of its steps is missing',
+    reason: 'a migration was cut off, and the list of its steps is missing or damaged',
     remedy: 'bring the store back from a backup, or set CTX_DATA to another directory',
   });
 }

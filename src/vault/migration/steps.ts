@@ -2,9 +2,11 @@
  * What a migration does, as data: a list of small steps that is on the disk before the first is taken. Each step sees from the disk
  * whether it was taken, so that the list can be gone through again after a kill, forwards or backwards, from any point.
  */
+
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, hasCode } from '../../base/errno.js';
+import { having, integer, list, membersOf, optional, refuseShape, type Shape, text, word } from '../../base/shape.js';
 import { moveTree } from '../store/trash.js';
 
 export type MigrationStep =
@@ -15,6 +17,20 @@ export type MigrationStep =
   | { readonly step: 'write'; readonly path: string; readonly text: string; readonly before?: string | undefined }
   /** Nothing to do. What the directory holds when the migration is done: anything else is of a later command. */
   | { readonly step: 'hold'; readonly path: string; readonly names: readonly string[] };
+
+const stepShapes: Readonly<Record<MigrationStep['step'], Shape>> = {
+  make: having({ path: word }),
+  move: having({ from: word, to: word, mode: integer(0, 0o7777) }),
+  write: having({ path: word, text, before: optional(text) }),
+  hold: having({ path: word, names: list(word) }),
+};
+
+/** One that was written down. */
+export const stepShape: Shape = (value, at) => {
+  const { step } = membersOf(value);
+  const shape = Object.entries(stepShapes).find(([name]) => name === step)?.[1];
+  (shape ?? refuseShape(`${at}.step`, 'the name of a step', step))(value, at);
+};
 
 const isThere = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 

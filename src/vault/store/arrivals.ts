@@ -1,6 +1,7 @@
 /** Commands that came to a fork's group, as its list of them has it: a line each. */
 import { readSync } from 'node:fs';
 import { commandsBesideNamed } from '../../base/limits/commands.js';
+import { having, integer, parsedAs, text } from '../../base/shape.js';
 
 export interface Arrived {
   /** The first of them, in the order in which they came. */
@@ -31,6 +32,8 @@ function* linesFrom(descriptor: number, from: number): Generator<string> {
   }
 }
 
+const waitingShape = having({ waiting: integer(0) });
+
 /** A server that runs all day has thousands beside it: they are counted, and the first are named. */
 export function arrivedIn(descriptor: number, from: number): Arrived {
   const commands: string[] = [];
@@ -38,10 +41,10 @@ export function arrivedIn(descriptor: number, from: number): Arrived {
   let waiting = 0;
   for (const line of linesFrom(descriptor, from)) {
     if (line.startsWith('{')) {
-      waiting = Math.max(waiting, (JSON.parse(line) as Pick<Arrived, 'waiting'>).waiting);
+      waiting = Math.max(waiting, parsedAs<Pick<Arrived, 'waiting'>>(line, waitingShape)?.waiting ?? 0);
       continue;
     }
-    if (count < commandsBesideNamed) commands.push(JSON.parse(line) as string);
+    if (count < commandsBesideNamed) commands.push(parsedAs<string>(line, text) ?? line);
     count += 1;
   }
   return { commands, count, waiting };

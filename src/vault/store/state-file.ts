@@ -6,6 +6,7 @@
  * A version is *synced* where everything it names was on the disk before it was written, and it is there itself. The last such
  * one stays until there is a newer one: after a power cut the others may be empty, or name what is not there (`recover`).
  */
+
 import {
   closeSync,
   fsyncSync,
@@ -22,6 +23,7 @@ import { join } from 'node:path';
 import { syncDirectory } from '../../base/atomic-file.js';
 import { currentBoot } from '../../base/boot.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import { membersOf, parseJson } from '../../base/shape.js';
 
 const pattern = /^state-(\d{1,15})\.json$/;
 /** The one before stays: after a power cut the newest may be empty. */
@@ -65,7 +67,7 @@ function remember(directory: string, identity: string | undefined, version: Vers
 
 /** States of before there were versions that are not synced have no such envelope. */
 function versionOf(parsed: unknown): Version {
-  const { boot, state } = (parsed ?? {}) as { boot?: unknown; state?: unknown };
+  const { boot, state } = membersOf(parsed);
   if (state === undefined) return { value: parsed, boot: undefined };
   return { value: state, boot: typeof boot === 'string' ? boot : undefined };
 }
@@ -73,7 +75,7 @@ function versionOf(parsed: unknown): Version {
 /** Undefined for one that is not whole. */
 function versionAt(path: string): Version | undefined {
   try {
-    return versionOf(JSON.parse(readFileSync(path, 'utf8')));
+    return versionOf(parseJson(readFileSync(path, 'utf8')));
   } catch (error) {
     if (error instanceof SyntaxError || hasCode(error, 'ENOENT')) return undefined;
     throw fromSystemError(error, 'read', path);

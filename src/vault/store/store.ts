@@ -1,8 +1,10 @@
 /** The store: one directory of plain files that holds every vault. Opening it makes it, or refuses what it cannot read. */
+
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { readJsonFile, writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import { flag, having, integer, membersOf, ofShape, optional, word } from '../../base/shape.js';
 import { storeFormat, storePaths } from './layout.js';
 import { loadStoreMark } from './store-mark.js';
 
@@ -22,6 +24,14 @@ export interface StoreMeta {
   /** It was migrated from this format, and no command has used it since: that can be taken back. */
   readonly migrated?: number | undefined;
 }
+
+export const storeMetaShape = having({
+  format: integer(0),
+  overlay: word,
+  marked: optional(flag),
+  migrating: optional(integer(0)),
+  migrated: optional(integer(0)),
+});
 
 export interface Store {
   readonly directory: string;
@@ -90,13 +100,13 @@ function refuseUnmarked(directory: string): never {
 }
 
 /** Nothing of it is touched. */
-function refuseOther(directory: string, found: Partial<StoreMeta> | null): never {
+function refuseOther(directory: string, found: unknown): never {
   const refuse = (reason: string, remedy: string): never => {
     const elsewhere = `${remedy}, or set CTX_DATA to another directory`;
     throw new ErrnoError('EINVAL', { operation: 'open the store', path: directory, reason, remedy: elsewhere });
   };
-  const number = Number.isSafeInteger(found?.format) ? (found?.format as number) : undefined;
-  if (number !== undefined && number > storeFormat) {
+  const { format: number } = membersOf(found);
+  if (typeof number === 'number' && Number.isSafeInteger(number) && number > storeFormat) {
     const reason = `it was written by a newer ctx: its format is ${number}, and this ctx knows ${storeFormat}`;
     return refuse(reason, 'install the newer ctx again');
   }
@@ -116,16 +126,22 @@ export function writeStoreMeta(directory: string, about: StoreMeta): void {
 /** `library` is `native/flock.node`; without it the store is neither marked nor is a mark looked for. */
 export function openStore(directory: string, library?: string): Store {
   const { meta, vaults } = storePaths(directory);
-  const found = atPlace(directory, () => readJsonFile(meta)) as Partial<StoreMeta> | null | undefined;
-  if (found === undefined) {
+  const read = atPlace(directory, () => readJsonFile(meta));
+  const found = ofShape<StoreMeta>(read, storeMetaShape);
+  if (read === undefined) {
     atPlace(directory, () => make(directory));
     // Before it is said: the process that else opens it meanwhile looks for it.
     const marked = library !== undefined && loadStoreMark(library).put(vaults);
     writeStoreMeta(directory, { format: storeFormat, overlay: profile, ...(marked ? { marked } : {}) });
-  } else if (found?.format !== storeFormat || found.overlay !== profile || found.migrating !== undefined) {
+  } else if (
+    found === undefined ||
+    found.format !== storeFormat ||
+    found.overlay !== profile ||
+    found.migrating !== undefined
+  ) {
     const from = found?.migrating ?? found?.format;
     if (found?.overlay === profile && isMigratable(from)) throw new OlderStore(directory, from);
-    refuseOther(directory, found);
+    refuseOther(directory, read);
   } else if (found.marked === true && library !== undefined && !loadStoreMark(library).isOn(vaults)) {
     refuseUnmarked(directory);
   }

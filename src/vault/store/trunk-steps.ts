@@ -1,5 +1,6 @@
 /** Records of the trunk's steps: which paths each changed. One that is lost is made up for by comparing layers (`trunk`). */
 import { readWholeJson, writeFileAtomic } from '../../base/atomic-file.js';
+import { flag, having, list, mapOf, ofShape, optional, word } from '../../base/shape.js';
 import type { VaultAccess } from './vault-access.js';
 import type { VaultMeta } from './vault-meta.js';
 
@@ -14,10 +15,18 @@ export interface TrunkStep {
   readonly touched?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
+const pathsByRoot = mapOf(list(word));
+const stepShape = having({
+  unknown: optional(flag),
+  by: optional(word),
+  paths: pathsByRoot,
+  touched: optional(pathsByRoot),
+});
+
 /** Undefined where a power cut left no whole record. */
 function readStep(access: VaultAccess, position: number): TrunkStep | undefined {
-  const step = readWholeJson(access.paths.edits(position)) as TrunkStep | null | undefined;
-  return typeof step?.paths === 'object' && step.paths !== null && step.unknown !== true ? step : undefined;
+  const step = ofShape<TrunkStep>(readWholeJson(access.paths.edits(position)), stepShape);
+  return step?.unknown === true ? undefined : step;
 }
 
 /** In the place of a record that is lost: that something changed. */

@@ -5,6 +5,7 @@
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasCode } from '../../base/errno.js';
+import { flag, having, integer, list, nullable, ofShape, optional, parsedAs, word } from '../../base/shape.js';
 import type { Tree } from '../tree/tree.js';
 import type { ForkPaths } from './layout.js';
 import { isFree } from './locks.js';
@@ -50,20 +51,31 @@ const size = 4_096;
 
 export const padded = (text: string) => text.padEnd(Math.max(size, text.length + 1) - 1).concat('\n');
 
+const processId = integer(1);
+const workerShape = having({
+  pid: processId,
+  command: word,
+  since: word,
+  name: word,
+  jail: nullable(processId),
+  roots: list(word),
+  owners: word,
+  checkpoint: nullable(integer(0)),
+  runs: list(having({ run: word, agent: nullable(word) })),
+  bound: optional(flag),
+  mount: optional(word),
+});
+const keptShape = having({ kept: processId });
+
 /** What a file of the group says: somebody, or for whose kept jail it is kept while nothing is mounted there; or nothing. */
 export function readWorkerFile(descriptor: number): Partial<Worker & { readonly kept: number }> {
   const bytes = Buffer.alloc(fstatSync(descriptor).size);
   const text = bytes.toString('utf8', 0, readSync(descriptor, bytes, 0, bytes.length, 0)).trim();
-  try {
-    return text === '' ? {} : (JSON.parse(text) as Partial<Worker>);
-  } catch (error) {
-    if (error instanceof SyntaxError) return {}; // being written, or cut off by its end
-    throw error;
-  }
+  // What is of neither shape is being written, or was cut off by its end.
+  return parsedAs(text, workerShape) ?? parsedAs(text, keptShape) ?? {};
 }
 
-export const isWorker = (value: Partial<Worker>): value is Worker =>
-  Array.isArray(value.roots) && Array.isArray(value.runs);
+export const isWorker = (value: Partial<Worker>): value is Worker => ofShape(value, workerShape) !== undefined;
 
 export function openWorker(path: string): number | undefined {
   try {

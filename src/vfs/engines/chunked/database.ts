@@ -5,6 +5,7 @@
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ErrnoError, fromSystemError } from '../../../base/errno.js';
+import { either, flag, having, integer, membersOf, optional, parsedAs, type Shape, text } from '../../../base/shape.js';
 import { type Environment, openEnvironment } from './environment.js';
 
 export interface Root {
@@ -36,6 +37,26 @@ const magicOffsets = [24, 16] as const;
 const magic = 0xbeefc0de;
 const headingKey = Buffer.from('M');
 
+/** Of a newer format only the format is looked at. */
+const rootShape = having({
+  page: integer(0),
+  inodes: integer(0),
+  chunks: integer(0),
+  made: text,
+  clone: optional(flag),
+});
+const ownHeading = having({
+  format: integer(format, format),
+  generation: integer(0),
+  nextPage: integer(0),
+  nextInode: integer(0),
+  commits: integer(0),
+  edits: optional(integer(0)),
+  head: rootShape,
+});
+const isOwn = (value: unknown) => membersOf(value)['format'] === format;
+const headingShape = either(isOwn, ownHeading, having({ format: integer(format + 1) }));
+
 export interface Batch {
   readonly heading: Heading;
   /** The clone that was written to, as it is now. */
@@ -57,16 +78,25 @@ export class ChunkDatabase {
     this.#database = environment.database;
   }
 
-  /** ENOENT where it is not there; EINVAL where it is something else; ENOTSUP where a newer ctx wrote it. */
+  /** ENOENT where it is not there; EINVAL where it is something else; ENOTSUP where a newer ctx wrote it; EIO where it is damaged. */
   static async open(file: string, writable: boolean, create: boolean): Promise<ChunkDatabase> {
     checkFile(file, create);
     const database = new ChunkDatabase(file, await openEnvironment(file, writable));
-    const found = database.heading()?.format;
-    if (found === undefined || found === format) return database;
-    await database.close();
+    try {
+      database.#refuseOther();
+      return database;
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+  }
+
+  #refuseOther(): void {
+    const found = this.heading()?.format;
+    if (found === undefined || found === format) return;
     throw new ErrnoError('ENOTSUP', {
       operation: 'open',
-      path: file,
+      path: this.file,
       reason: `it has format ${found}, and this ctx knows ${format}`,
       remedy: 'use the newer ctx that wrote it',
     });
@@ -74,7 +104,13 @@ export class ChunkDatabase {
 
   heading(): Heading | undefined {
     const bytes = this.#database.get(headingKey);
-    return bytes === undefined ? undefined : (JSON.parse(bytes.toString()) as Heading);
+    return bytes === undefined ? undefined : this.#read<Heading>(bytes, headingShape);
+  }
+
+  #read<T>(bytes: Buffer, shape: Shape): T {
+    const found = parsedAs<T>(bytes.toString(), shape);
+    if (found !== undefined) return found;
+    throw new ErrnoError('EIO', { operation: 'read', path: this.file, reason: 'the chunk store is damaged' });
   }
 
   newHeading(head: Root): Heading {
@@ -100,7 +136,7 @@ export class ChunkDatabase {
 
   root(name: string): Root | undefined {
     const bytes = this.#database.get(rootKey(name));
-    return bytes === undefined ? undefined : (JSON.parse(bytes.toString()) as Root);
+    return bytes === undefined ? undefined : this.#read<Root>(bytes, rootShape);
   }
 
   roots(): readonly (readonly [string, Root])[] {

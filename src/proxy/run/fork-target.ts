@@ -1,31 +1,29 @@
-/** A command on a fork: what the fork shows of it, what it changed there, and who was at work beside it. */
+/** A fork as what a command works on: what it shows, what the command changed there, and who was at work beside it. */
 import { join } from 'node:path';
 import type { Json } from '../../base/canonical-json.js';
 import { commandsBesideNamed } from '../../base/limits/commands.js';
 import { isLiveTouched } from '../../vault/fork-trees.js';
-import { reportOf } from '../../vault/forks/changes.js';
+import { type CommandReport, reportOf } from '../../vault/forks/changes.js';
 import { noteTrees } from '../../vault/forks/checkpoint.js';
 import { stateAfter, stateBefore } from '../../vault/forks/state-digest.js';
 import type { Arrived } from '../../vault/store/arrivals.js';
+import type { Member } from '../../vault/store/member.js';
 import { countChanges, unlistedNotes } from '../../vault/tree/too-deep.js';
 import type { Problem } from '../../vault/tree/tree.js';
 import { withAgentView } from '../grants/agent-view.js';
 import { apartView } from '../grants/apart-view.js';
 import { readOnlyByRequest } from '../grants/read-only-by-request.js';
 import { treeText, withTrees } from '../grants/served-trees.js';
-import type { Host, Place } from '../host.js';
+import type { Host } from '../host.js';
 import { driftWarnings } from '../report/drift-warnings.js';
 import type { Envelope } from '../report/envelope.js';
-import type { RunNote } from '../report/last-run.js';
 import { mountReports, mountWarnings } from '../report/mount-reports.js';
 import { recordedRefusal } from '../report/recorded-refusal.js';
-import { type Permitted, refusedEntry } from './authority-for.js';
-import type { ExecRequest } from './exec-request.js';
+import { refusedEntry } from './authority-for.js';
 import { mountsOf } from './fork-mounts.js';
 import { changesBetween } from './group-part.js';
 import type { Ready } from './join-fork.js';
-import type { JailRun } from './run.js';
-import { runOnTarget, type TargetCommand } from './run-on-target.js';
+import type { CommandTarget, Decided, Seen, TargetCommand, TargetReport } from './target.js';
 import { viewOf } from './view.js';
 
 function describe({ path, code, reason }: Problem): string {
@@ -33,7 +31,7 @@ function describe({ path, code, reason }: Problem): string {
 }
 
 /** Those that were there, and those that came. */
-export function withArrived(there: readonly string[], { commands, count, waiting }: Arrived): Arrived {
+function withArrived(there: readonly string[], { commands, count, waiting }: Arrived): Arrived {
   return { commands: [...there, ...commands], count: there.length + count, waiting };
 }
 
@@ -47,23 +45,16 @@ function waitingText(count: number): readonly string[] {
   return [`${count} of your own edits will be picked up when all running commands have ended`];
 }
 
-/** The fork is locked until the command has started, and again when it has ended. */
-export interface ForkTarget {
-  readonly place: Place;
-  readonly resolved: Permitted;
+/** What a command finds there: the fork, made ready for it. */
+export interface OnFork extends Decided {
   readonly synced: Ready;
-  /** Of this run, beyond what the authority and the fork say. */
-  readonly warnings: readonly string[];
+  readonly member: Member;
+  /** Commands that are at work already. */
+  readonly there: readonly string[];
   readonly keptJail?: string | undefined;
-  readonly note: RunNote;
-  /**
-   * Asked after the run: other commands that were at work on the fork at the same time, and whether no one is any more.
-   */
-  beside(): Promise<Arrived & { readonly isStill: boolean }>;
-  run(command: TargetCommand): Promise<JailRun>;
 }
 
-function viewOfFork(host: Host, request: ExecRequest, { place, resolved, synced }: ForkTarget): TargetCommand['view'] {
+function viewOfFork(host: Host, { request, place, resolved, synced }: OnFork): TargetCommand['view'] {
   const { fork } = synced;
   const { argv, environmentAdditions, weakened, trees = [], view: agentView } = request;
   const mounts = mountsOf(fork, resolved.roots, request);
@@ -78,41 +69,64 @@ function viewOfFork(host: Host, request: ExecRequest, { place, resolved, synced 
   return withAgentView(withTrees(host, { ...own, readOnly, jail: { ...own.jail, countsHeld } }, trees), agentView);
 }
 
-export async function runOnFork(host: Host, request: ExecRequest, target: ForkTarget): Promise<Envelope> {
-  const { place, resolved, synced, keptJail, note } = target;
+export interface ForkTarget extends CommandTarget {
+  /** After the run. `isDown`: nothing that this process runs is at work on the fork any more. */
+  look(isDown: boolean): Promise<Seen<Envelope>>;
+}
+
+export async function forkTarget(host: Host, on: OnFork): Promise<ForkTarget> {
+  const { request, place, resolved, synced, member, keptJail } = on;
   const { fork, checkpoint } = synced;
   const { trees = [] } = request;
+  const arrivals = member.arrivals;
   const facts = {
     stateBefore: await stateBefore(fork),
     checkpoint,
     ...(keptJail === undefined ? {} : { keptJail }),
     ...(trees.length === 0 ? {} : { trees: trees.map(treeText) }),
   };
-  const { report, seen } = await runOnTarget(host, request, {
+  return {
     place,
     resolved,
-    note,
     facts,
+    note: member,
+    isLive: false,
+    object: `fork/${fork.id}/${fork.name}`,
     view: await recordedRefusal(
       host,
       () => refusedEntry(place, request, resolved.agent),
-      () => viewOfFork(host, request, target),
+      () => viewOfFork(host, on),
     ),
-    isLive: false,
-    object: `fork/${fork.id}/${fork.name}`,
     outputsOf: (run) => join(fork.place.runs, run),
-    run: (command) => target.run(command),
-    look: async () => {
-      const { isStill, ...arrived } = await target.beside();
-      const beside = { ...arrived, commands: arrived.commands.slice(0, commandsBesideNamed) };
-      const touched = isLiveTouched(fork);
-      const [all, state] = await Promise.all([reportOf(fork, touched), isStill ? stateAfter(fork, touched) : null]);
-      const after = { ...all, beside, changes: changesBetween(synced.before ?? [], all.changes) };
-      const changes = after.changes.map(({ kind, path }) => `${kind} ${path}`);
-      return { seen: after, facts: { changes, stateAfter: state, ...besideFacts(beside) } };
+    look: async (isDown) => {
+      const isStill = isDown && (await member.others()).length === 0;
+      return seenOf(on, withArrived(on.there, member.since(arrivals)), isStill);
     },
-  });
-  const { beside } = seen;
+  };
+}
+
+/** `isStill`: what it changed is all there is. */
+async function seenOf(on: OnFork, arrived: Arrived, isStill: boolean): Promise<Seen<Envelope>> {
+  const { fork, before = [] } = on.synced;
+  const beside = { ...arrived, commands: arrived.commands.slice(0, commandsBesideNamed) };
+  const touched = isLiveTouched(fork);
+  const [all, state] = await Promise.all([reportOf(fork, touched), isStill ? stateAfter(fork, touched) : null]);
+  const after = { ...all, changes: changesBetween(before, all.changes) };
+  const changes = after.changes.map(({ kind, path }) => `${kind} ${path}`);
+  return {
+    facts: { changes, stateAfter: state, ...besideFacts(beside) },
+    envelope: (report) => envelopeOf(on, after, beside, report),
+  };
+}
+
+async function envelopeOf(
+  { request, place, resolved, synced, keptJail, warnings }: OnFork,
+  after: CommandReport,
+  beside: Arrived,
+  report: TargetReport,
+): Promise<Envelope> {
+  const { fork, checkpoint } = synced;
+  const { trees = [] } = request;
   const drift = await driftWarnings(fork, synced.entered);
   const how = { isKept: keptJail !== undefined, hasCheckpoint: checkpoint !== null };
   const mounts = mountReports(trees, how);
@@ -127,11 +141,11 @@ export async function runOnFork(host: Host, request: ExecRequest, target: ForkTa
     checkpoint,
     roots: resolved.roots,
     live: resolved.live,
-    changes: seen.changes,
+    changes: after.changes,
     ...(mounts.length === 0 ? {} : { mounts }),
     beside: beside.commands,
     besideCount: beside.count,
-    pending: countChanges(seen.pending),
+    pending: countChanges(after.pending),
     entered: synced.entered,
     clashes: synced.clashes,
     warnings: [
@@ -139,11 +153,11 @@ export async function runOnFork(host: Host, request: ExecRequest, target: ForkTa
       ...report.warnings,
       ...[...fork.problems, ...synced.problems].map(describe),
       ...drift,
-      ...unlistedNotes(seen.pending),
+      ...unlistedNotes(after.pending),
       // Of use to the one who made a commit, and to no other.
-      ...(seen.changes.some(({ path }) => path.startsWith('.git/')) ? resolved.git.notes : []),
+      ...(after.changes.some(({ path }) => path.startsWith('.git/')) ? resolved.git.notes : []),
       ...waitingText(Math.max(synced.waiting?.length ?? 0, beside.waiting)),
-      ...target.warnings,
+      ...warnings,
       ...mountWarnings(trees, how),
     ],
   };
