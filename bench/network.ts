@@ -56,7 +56,7 @@ async function serveProxy(): Promise<void> {
   const { port } = await startProxy({
     ...allowing(`${name}:${plain}`, `${name}:${secure}`),
     secrets: [{ host: name, header: 'Authorization', value: 'Bearer 0123456789abcdef', port: Number(secure) }],
-    authorities: [cert],
+    certificates: [cert],
   });
   process.send?.(port);
 }

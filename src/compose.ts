@@ -74,7 +74,7 @@ export function composeHost(env: Host['environment'] = process.env, alone = fals
         environment: env,
       }),
     views: async (asked: AgentViewRequest) =>
-      (await import('./tool/view-door.js')).agentView(host, asked, {
+      (await import('./tool/command-view.js')).agentView(host, asked, {
         create: async (...child) => (await import('./sdk/operator/child-agents.js')).createChild(host, ...child),
         set: async (...change) => (await import('./sdk/operator/child-agents.js')).setOfDescendant(host, ...change),
       }),

@@ -6,7 +6,7 @@
  *
  * Exit codes: 0 ok, 1 failed, 2 bad input, 13 not allowed, 69 unavailable, 70 a fault of ours.
  */
-#include "hands.h"
+#include "caller-files.h"
 #include "wire.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  *   frame    u32 length of what follows (little-endian), u8 kind, payload
  *
  * First the call: NUL-ended strings, the path of the executable and the directory it was started in; then the input to
- * the end. The owner answers with output, with what it wants done to files (hands.h), and last with the exit code.
+ * the end. The owner answers with output, with what it wants done to files (caller-files.h), and last with the exit code.
  */
 #ifndef CTX_OBJECT_WIRE_H
 #define CTX_OBJECT_WIRE_H

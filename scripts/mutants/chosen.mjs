@@ -45,7 +45,7 @@ export const chosen = [
     tests: ['vfs/exec-mount'],
   },
   {
-    file: 'native/object/hands.c',
+    file: 'native/object/caller-files.c',
     from: '.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,',
     to: '.resolve = RESOLVE_NO_MAGICLINKS,',
     why: 'a tool would follow a link out of the workspace',

@@ -1,7 +1,7 @@
 /** One command of a kept jail: what is asked for, with what the kept jail was started with, decided about. */
 import { ErrnoError } from '../base/errno.js';
-import { withAuthoritiesOf } from '../proxy/grants/authorities.js';
 import type { ResolvedAuthority } from '../proxy/grants/authority-of.js';
+import { withCertificatesOf } from '../proxy/grants/trusted-certificates.js';
 import { type Host, type Place, placeOf } from '../proxy/host.js';
 import { authorityFor, type Permitted } from '../proxy/run/authority-for.js';
 import { type ExecRequest, refuseNoCommand } from '../proxy/run/exec-request.js';
@@ -30,7 +30,7 @@ export async function decideCommand(kept: AskedJail, command: KeptCommand): Prom
   const { origin, resolved: first } = kept;
   const host: Host = {
     ...kept.host,
-    ...(environment === undefined ? {} : { environment: withAuthoritiesOf(environment, kept.host.environment) }),
+    ...(environment === undefined ? {} : { environment: withCertificatesOf(environment, kept.host.environment) }),
     requester: kept.host.requester ?? `kept jail ${kept.id}`,
   };
   const request: ExecRequest = {

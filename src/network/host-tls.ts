@@ -1,5 +1,5 @@
 /**
- * TLS of the proxy's own, for hosts with secrets. What costs most is done once: the authorities are read for all
+ * TLS of the proxy's own, for hosts with secrets. What costs most is done once: the certificates are read for all
  * connections, and a host that was reached before takes the session up again, under the name that its certificate was
  * checked for.
  */
@@ -16,13 +16,13 @@ interface Session {
 }
 
 export class HostTls {
-  readonly #authorities: readonly string[] | undefined;
+  readonly #certificates: readonly string[] | undefined;
   readonly #sessions = new Map<string, Session>();
   #context: SecureContext | undefined;
 
   /** PEM certificates to trust instead of Node's. */
-  constructor(authorities: readonly string[] | undefined) {
-    this.#authorities = authorities;
+  constructor(certificates: readonly string[] | undefined) {
+    this.#certificates = certificates;
   }
 
   /** Rejects where the host's certificate is not valid for its name; the socket is closed then. */
@@ -31,7 +31,7 @@ export class HostTls {
     const place = `${host}:${port}`;
     const session = this.#sessionOf(place);
     this.#context ??= createSecureContext({
-      ...(this.#authorities === undefined ? {} : { ca: [...this.#authorities] }),
+      ...(this.#certificates === undefined ? {} : { ca: [...this.#certificates] }),
       minVersion: 'TLSv1.2',
     });
     const secure = connect({

@@ -43,7 +43,7 @@ describe('a secret that the proxy adds', { skip: withoutOpenssl() }, () => {
     const fixture = await startProxy({
       ...allowing(`api.example:${api.port}`),
       secrets: [{ host: 'api.example', header: 'Authorization', value, port: api.port }],
-      authorities: [certificate.cert],
+      certificates: [certificate.cert],
       ...options,
     });
     stopping.push(() => fixture.proxy.stop());
@@ -143,7 +143,7 @@ describe('a secret that the proxy adds', { skip: withoutOpenssl() }, () => {
 
   it('goes to no host whose certificate is not its own, and the error does not show it', async () => {
     const count = received.length;
-    const { port, proxy } = await proxying({ authorities: [makeCertificate(directory, 'other.example').cert] });
+    const { port, proxy } = await proxying({ certificates: [makeCertificate(directory, 'other.example').cert] });
     const answer = (await say(port, 'GET http://api.example/ HTTP/1.1\r\n\r\n')).toString();
     assert.match(answer, /^HTTP\/1\.1 502 [\s\S]*TLS with api\.example failed/);
     await proxy.stop();

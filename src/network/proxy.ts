@@ -54,7 +54,7 @@ export interface NetworkProxyOptions {
   readonly ownAddresses?: () => OwnAddresses;
   readonly limits?: Partial<ProxyLimits>;
   /** For TLS of the proxy's own (secrets): PEM certificates to trust instead of Node's. */
-  readonly authorities?: readonly string[];
+  readonly certificates?: readonly string[];
 }
 
 export interface NetworkProxy {
@@ -118,7 +118,7 @@ class RunningProxy {
       },
     });
     this.#secrets = hostSecrets(options.secrets ?? []);
-    this.#tls = new HostTls(options.authorities);
+    this.#tls = new HostTls(options.certificates);
     this.#log = new ConnectionLog(options.onEvent ?? (() => undefined));
     this.#openings = new ConnectionLog(options.onOpened ?? (() => undefined));
   }

@@ -17,7 +17,7 @@ import { commandTools } from './built-in/command-tools.js';
 import { fileTools } from './built-in/file-tools.js';
 import { forkTools } from './built-in/fork-tools.js';
 import type { Calling } from './caller.js';
-import { Hands } from './hands.js';
+import { CallerFiles } from './caller-files.js';
 import { type OperatorTool, operatorTool } from './operator-tool.js';
 import type { ServedSources } from './source/served-sources.js';
 import type { ToolRun, ToolRunCall } from './tool-run.js';
@@ -149,7 +149,7 @@ export async function answerCall(answering: Answering, calling: Calling): Promis
       later,
       catalogue,
       viewer: () => answering.viewer(),
-      hands: new Hands(name, (request) => calling.reach(request)),
+      files: new CallerFiles(name, (request) => calling.reach(request)),
       print,
       printError,
       complain: (text) => printError(`ctx: ${name}: ${visible(text)}\n`),

@@ -1,7 +1,7 @@
 /**
  * Tools that run: what an agent's jail has at /ctx, and who answers what is called there. The map of `src/tool`:
  *
- *   view-door     the view of one command, from its making to its end: what a launch waits for
+ *   command-view  the view of one command, from its making to its end: what a launch waits for
  *   served-objects  this file: what is behind it, read when the view is first used
  *   view-socket   the socket that says who calls              caller      one connection to it
  *   answer-call   found, decided, recorded, run               wire        its frames
@@ -9,7 +9,7 @@
  *   fork-work     what they asked of a fork, done at the end of the run
  *   jail-commands  commands beside the caller in its jail
  *   line-calls    JSON lines on the agent's own socket        call-by-line  one call of those
- *   hands         the caller's files, by its own process      source/     tools of MCP servers, each in a jail of its own
+ *   caller-files  the caller's files, by its own process      source/     tools of MCP servers, each in a jail of its own
  *
  * Imports `objects`, `fuse`, `workspace` and what is below. The process that runs the command serves all of this from its event loop:
  * it must never wait for the jail in any other way.

@@ -6,7 +6,7 @@ import type { Catalogue } from '../objects/projection/catalogue.js';
 import type { Viewer } from '../objects/projection/visible.js';
 import type { Schema } from '../objects/schema-check.js';
 import type { AgentViewRequest, ForkWork } from '../proxy/agent-views.js';
-import type { BeneathPath, Hands } from './hands.js';
+import type { BeneathPath, CallerFiles } from './caller-files.js';
 
 /** Makes a child of the calling agent, within what that has. */
 export type CreateAgent = (name: string, spec: Schema) => Promise<{ readonly directory: string }>;
@@ -17,7 +17,7 @@ export interface ToolRunCall extends Pick<AgentViewRequest, 'roots' | 'run' | 'r
   readonly input: Schema;
   /** Where the caller is. */
   readonly directory: string;
-  readonly hands: Hands;
+  readonly files: CallerFiles;
   readonly catalogue: Catalogue;
   /** As the agent's files say now. */
   viewer(): Viewer;

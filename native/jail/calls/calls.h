@@ -2,7 +2,7 @@
 #ifndef CTX_JAIL_CALLS_H
 #define CTX_JAIL_CALLS_H
 
-#include "calls/flatten.h"
+#include "calls/copy-for-rename.h"
 #include "plan.h"
 #include "process/restrict.h"
 
@@ -13,7 +13,7 @@ struct jail_context;
 
 /* What directories that were renamed cost a command. */
 struct renamed {
-  struct flattened sum;
+  struct copied_for_rename sum;
   long long milliseconds;
 };
 

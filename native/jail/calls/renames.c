@@ -66,7 +66,7 @@ struct waiting {
 
 struct answer {
   int error;
-  struct flattened cost;
+  struct copied_for_rename cost;
 };
 
 static long long milliseconds(void) {
@@ -109,7 +109,7 @@ static _Noreturn void move(struct jail_context *jail, const struct plan *plan, c
   sys_close_range(FIRST_NOT_KEPT, ~0U, 0);
   struct answer answer = {0};
   answer.error =
-      flatten_for_rename((struct name){KEPT_FROM, from}, (struct name){KEPT_TO, to}, asked->flags, &answer.cost);
+      copy_for_rename((struct name){KEPT_FROM, from}, (struct name){KEPT_TO, to}, asked->flags, &answer.cost);
   _exit(write(KEPT_ANSWER, &answer, sizeof answer) == sizeof answer ? 0 : EXIT_FAILED);
 }
 

@@ -1,5 +1,5 @@
 /*
- * The owner's part of renaming directories (flatten.h says why there is one). Every call of the rename family is told
+ * The owner's part of renaming directories (copy-for-rename.h says why there is one). Every call of the rename family is told
  * to it. It lets all but directories on an overlay go on at once; for those it starts a process inside, one at a time,
  * and lets the call go on when that has ended. What it reads of the caller decides nothing but that: the kernel carries
  * the call out, with the caller's rights.

@@ -6,7 +6,7 @@
 #ifndef CTX_JAIL_STAGED_TREE_H
 #define CTX_JAIL_STAGED_TREE_H
 
-#include "calls/flatten.h"
+#include "calls/copy-for-rename.h"
 
 /* Names of one file that has several, found in the first tree: they shall be names of one file in the second. */
 struct linked_files;
@@ -14,7 +14,7 @@ struct linked_files;
 struct staged_tree {
   int top; /* of the second tree */
   struct linked_files *linked;
-  struct flattened *cost;
+  struct copied_for_rename *cost;
 };
 
 /*

@@ -40,7 +40,7 @@ export const networkRepeatMilliseconds = 1_000;
 export const networkSecretCharacters = 8 * 1024;
 
 /** A file of certificate authorities: the whole bundle of a system is 250 kB. */
-export const authoritiesBytes = 4 * 1024 * 1024;
+export const certificatesBytes = 4 * 1024 * 1024;
 
 /** Different parts of one secret in a host's answers: a public beginning such as `sk-live-` is one, guesses are many. */
 export const networkSecretParts = 4;

@@ -14,7 +14,7 @@ export interface EnforcedView {
   /** Targets of mounts from which nothing is executed. */
   readonly noExecution: readonly string[];
   /** Certificates that the network proxy trusts besides Node's own, in PEM. */
-  readonly authorities?: readonly string[];
+  readonly certificates?: readonly string[];
 }
 
 const noExecution: Attribute = 'no execution';

@@ -90,8 +90,8 @@ export async function networkFor(request: NetworkRequest): Promise<JailNetwork |
   const { startNetworkProxy } = await import('../../network/proxy.js');
   const secrets = await request.secrets();
   const { rootCertificates } = await import('node:tls');
-  const { authorities: own = [] } = view;
-  const authorities = own.length === 0 ? {} : { authorities: [...rootCertificates, ...own] };
+  const { certificates: own = [] } = view;
+  const certificates = own.length === 0 ? {} : { certificates: [...rootCertificates, ...own] };
   const router = new ConnectionRouter(request.onConnection);
   let proxy: NetworkProxy | undefined;
   let over = false;
@@ -104,7 +104,7 @@ export async function networkFor(request: NetworkRequest): Promise<JailNetwork |
         grant: authority.network,
         privateHosts,
         secrets,
-        ...authorities,
+        ...certificates,
         onOpened: (event) => router.opened(event),
         onEvent: (event) => router.ended(event),
       });

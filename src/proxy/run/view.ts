@@ -12,7 +12,6 @@ import { ErrnoError, fromSystemError } from '../../base/errno.js';
 import type { CacheRoot, JailIdentity, JailLayer, RepeatedPath, SharedPath } from '../../jail/plan.js';
 import { proxyEnvironment } from '../../network/environment.js';
 import { agentHomeDirectory, keptParts, prepareAgentHome } from '../grants/agent-home.js';
-import { authoritiesOf, noAuthorities } from '../grants/authorities.js';
 import type { ResolvedAuthority } from '../grants/authority-of.js';
 import type { EnforcedView } from '../grants/enforced-plan.js';
 import { commandEnvironment } from '../grants/environment.js';
@@ -20,6 +19,7 @@ import { jailIdentity } from '../grants/jail-identity.js';
 import { linkedWorktrees } from '../grants/linked-worktrees.js';
 import { hasMountsInside } from '../grants/mounts-inside.js';
 import { objectMounts } from '../grants/object-mounts.js';
+import { certificatesOf, noCertificates } from '../grants/trusted-certificates.js';
 import type { Host, Place } from '../host.js';
 import type { ForkMounts } from './fork-mounts.js';
 
@@ -182,7 +182,7 @@ export function viewOf(request: ViewRequest): EnforcedView {
   const cached = cachesOf(shared, isOther ? [] : resolved.caches, mounts);
   const name = uid === 0 ? 'root' : 'user';
   const isOffline = authority.network.kind === 'none';
-  const authorities = isOffline ? noAuthorities : authoritiesOf(host.environment, host.store.directory);
+  const certificates = isOffline ? noCertificates : certificatesOf(host.environment, host.store.directory);
   const person: Person = { uid, gid, name, group: name, home: own.home };
   return {
     jail: {
@@ -197,7 +197,7 @@ export function viewOf(request: ViewRequest): EnforcedView {
         ...objects.shared,
         ...temporaryOf(view, mounts.temporary),
         ...worktreesOf(view, roots),
-        ...authorities.shared,
+        ...certificates.shared,
       ],
       repeated,
       caches: cached.caches,
@@ -226,7 +226,7 @@ export function viewOf(request: ViewRequest): EnforcedView {
                 toolPath: authority.toolPath,
                 variables: agent.environment,
               },
-        network: isOffline ? {} : { ...proxyEnvironment(proxyPort, authority.network), ...authorities.environment },
+        network: isOffline ? {} : { ...proxyEnvironment(proxyPort, authority.network), ...certificates.environment },
         git: resolved.git.environment,
         additions: request.environmentAdditions,
       }),
@@ -235,6 +235,6 @@ export function viewOf(request: ViewRequest): EnforcedView {
     readOnly: [...readOnly, ...own.readOnly, ...objects.readOnly],
     masked: view.maskedTargets(),
     noExecution: view.entries.filter(({ options }) => options.includes('noexec')).map(({ target }) => target),
-    authorities: authorities.trusted,
+    certificates: certificates.trusted,
   };
 }

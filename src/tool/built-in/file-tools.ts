@@ -1,16 +1,16 @@
-/** `fs.*`: the caller's files, by its own hands. */
+/** `fs.*`: the caller's files, by its own process. */
 import { posix } from 'node:path';
 import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { toolRows } from '../../base/limits/commands.js';
 import { toolReplacedBytes } from '../../base/limits/objects.js';
-import type { BeneathPath } from '../hands.js';
+import type { BeneathPath } from '../caller-files.js';
 import { beneath, numberOf, type ToolRun, type ToolRunCall, textOf } from '../tool-run.js';
 
 /** The lines from `first` on, as they come, and no more of the file than is needed. */
 async function printLines(call: ToolRunCall, at: BeneathPath, first: number, count: number): Promise<void> {
   let line = 1;
   const last = first + count;
-  for await (const bytes of call.hands.content(at)) {
+  for await (const bytes of call.files.content(at)) {
     let from = 0;
     let start = line >= first ? 0 : -1;
     while (line < last) {
@@ -31,19 +31,19 @@ const read: ToolRun = async (call) => {
   const offset = numberOf(call, 'offset') ?? 1;
   const limit = numberOf(call, 'limit') ?? Number.POSITIVE_INFINITY;
   if (offset > 1 || Number.isFinite(limit)) await printLines(call, at, offset, limit);
-  else for await (const bytes of call.hands.content(at)) call.print(bytes);
+  else for await (const bytes of call.files.content(at)) call.print(bytes);
   return ExitCode.ok;
 };
 
 const list: ToolRun = async (call) => {
-  const { entries, isMore } = await call.hands.list(beneath(call, textOf(call, 'path') || '.'));
+  const { entries, isMore } = await call.files.list(beneath(call, textOf(call, 'path') || '.'));
   for (const { name, type, size } of entries) call.print(`${JSON.stringify({ name, type, size })}\n`);
   if (isMore) call.complain('there are more entries than are listed');
   return ExitCode.ok;
 };
 
 const stat: ToolRun = async (call) => {
-  const { type, size, mode, modified, target } = await call.hands.stat(beneath(call, textOf(call, 'path')));
+  const { type, size, mode, modified, target } = await call.files.stat(beneath(call, textOf(call, 'path')));
   const octal = mode.toString(8).padStart(4, '0');
   call.print(
     `${JSON.stringify({ type, size, mode: octal, modified: new Date(modified * 1000).toISOString(), target })}\n`,
@@ -54,14 +54,14 @@ const stat: ToolRun = async (call) => {
 const write: ToolRun = async (call) => {
   const bytes = Buffer.from(textOf(call, 'content'));
   const { create = false, parents = false } = call.input as { create?: boolean; parents?: boolean };
-  await call.hands.write(beneath(call, textOf(call, 'path')), bytes, { create, parents });
+  await call.files.write(beneath(call, textOf(call, 'path')), bytes, { create, parents });
   return ExitCode.ok;
 };
 
 async function whole(call: ToolRunCall, at: BeneathPath): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let size = 0;
-  for await (const bytes of call.hands.content(at)) {
+  for await (const bytes of call.files.content(at)) {
     size += bytes.length;
     if (size > toolReplacedBytes) {
       const reason = `expected a file of at most ${toolReplacedBytes} bytes`;
@@ -94,7 +94,7 @@ const replace: ToolRun = async (call) => {
     const remedy = times === 0 ? 'read the file first' : 'give more of the lines around it, or "all": true';
     throw new ErrnoError('EINVAL', { operation: call.name, path: at.shown, reason, remedy });
   }
-  await call.hands.write(at, Buffer.concat([...parts, bytes.subarray(from)]));
+  await call.files.write(at, Buffer.concat([...parts, bytes.subarray(from)]));
   call.print(`replaced ${times} ${times === 1 ? 'time' : 'times'}\n`);
   return ExitCode.ok;
 };

@@ -24,7 +24,7 @@
  *   STORE/nowhere/                       empty: where a server is that has no workspace
  *   STORE/cache/UID/KEY/                 as a fork's cache/KEY, of commands with --cache share
  *   STORE/jail/KEY/FORK.socket           of a live kept jail, with FORK.json: who keeps it
- *   STORE/authority/DIGEST.pem           certificates of a person's own authorities, for commands that have a network
+ *   STORE/authority/DIGEST.pem           certificates of a person's own certificates, for commands that have a network
  *   STORE/approval/ID/                   a command that waits for a person's answer, and the answer
  *   STORE/secret/NAME.json               a secret, or the command that prints it; mode 0600
  *   STORE/trust/ID.json                  the defaults of a project that a person has confirmed
@@ -99,7 +99,7 @@ export function storePaths(store: string) {
     vaults: `${store}/vault`,
     keptJails: `${store}/jail`,
     views: `${store}/view`,
-    authorities: `${store}/authority`,
+    certificates: `${store}/authority`,
     homes: `${store}/home`,
     caches: `${store}/cache`,
     trash: `${store}/trash`,

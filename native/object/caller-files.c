@@ -1,4 +1,4 @@
-#include "hands.h"
+#include "caller-files.h"
 
 #include "wire.h"
 

@@ -6,7 +6,7 @@
 import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { writeFileAtomic } from '../../base/atomic-file.js';
-import { authoritiesBytes } from '../../base/limits/network.js';
+import { certificatesBytes } from '../../base/limits/network.js';
 import { sha256 } from '../../base/sha256.js';
 import type { SharedPath } from '../../jail/plan.js';
 import { storePaths } from '../../vault/store/layout.js';
@@ -27,30 +27,30 @@ const variables: Readonly<Record<string, readonly string[]>> = {
 
 const directoryInside = '/etc/ssl/ctx';
 
-export interface Authorities {
+export interface TrustedCertificates {
   /** Certificates in PEM that the network proxy trusts besides Node's own. */
   readonly trusted: readonly string[];
   readonly shared: readonly SharedPath[];
   readonly environment: Readonly<Record<string, string>>;
 }
 
-export const noAuthorities: Authorities = Object.freeze({ trusted: [], shared: [], environment: {} });
+export const noCertificates: TrustedCertificates = Object.freeze({ trusted: [], shared: [], environment: {} });
 
 /** The variables of one environment in the place of those of another: what a kept jail shows was decided when it started. */
-export function withAuthoritiesOf(environment: Environment, own: Environment): Environment {
+export function withCertificatesOf(environment: Environment, own: Environment): Environment {
   const names = Object.values(variables).flat();
   const others = Object.entries(environment).filter(([name]) => !names.includes(name));
   return { ...Object.fromEntries(others), ...Object.fromEntries(names.map((name) => [name, own[name]])) };
 }
 
 /** What cannot be read holds no certificate: the program that needs one says so itself. */
-export function authoritiesOf(environment: Environment, store: string): Authorities {
+export function certificatesOf(environment: Environment, store: string): TrustedCertificates {
   const found = Object.entries(variables).flatMap(([name, names]) => {
     const path = names.map((each) => environment[each]).find((value) => value !== undefined && value !== '');
     const certificates = path === undefined ? [] : certificatesIn(readStart(resolve(path)));
     return certificates.length === 0 ? [] : [{ name, certificates }];
   });
-  if (found.length === 0) return noAuthorities;
+  if (found.length === 0) return noCertificates;
   const files = new Map<string, SharedPath>();
   const environmentInside: Record<string, string> = {};
   for (const { name, certificates } of found) {
@@ -74,7 +74,7 @@ export function certificatesIn(text: string): readonly string[] {
 }
 
 function kept(store: string, digest: string, text: string): string {
-  const directory = storePaths(store).authorities;
+  const directory = storePaths(store).certificates;
   const path = join(directory, `${digest}.pem`);
   if (existsSync(path)) return path;
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -88,7 +88,7 @@ function readStart(path: string): string {
     // A fifo with no writer would be waited for.
     descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const { size } = fstatSync(descriptor);
-    if (!fstatSync(descriptor).isFile() || size > authoritiesBytes) return '';
+    if (!fstatSync(descriptor).isFile() || size > certificatesBytes) return '';
     const bytes = Buffer.alloc(size);
     return bytes.toString('latin1', 0, readSync(descriptor, bytes));
   } catch {

@@ -18,7 +18,7 @@ const tools = ['fs.read', 'fs.list', 'fs.stat', 'fs.write', 'fs.replace', 'fs.se
 const agent = (stage: Stage, cwd: string, name: string, allowed: readonly string[] = tools) =>
   agentWith(stage, cwd, name, ...executes(...allowed));
 
-/** What each door has to answer with, line by line. */
+/** What each of them has to answer with, line by line. */
 const script = [
   'echo $CTX_ROOT $CTX_HOME $CTX_PATH $HOME',
   'touch ~/kept && echo home',
@@ -30,7 +30,7 @@ const script = [
 ].join('\n');
 
 forEachUser((user) => {
-  describe('every door of an agent', { skip: withoutViews, concurrency: 1 }, () => {
+  describe('every jail of an agent', { skip: withoutViews, concurrency: 1 }, () => {
     const stage = useStage(user);
     const home = `/ctx/home/${user.uid}`;
     const wanted = (name: string) =>

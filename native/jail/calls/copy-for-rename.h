@@ -7,14 +7,14 @@
  * All of it runs in a process of the command's own user and Landlock domain: it can do nothing that the command could
  * not do.
  */
-#ifndef CTX_JAIL_FLATTEN_H
-#define CTX_JAIL_FLATTEN_H
+#ifndef CTX_JAIL_COPY_FOR_RENAME_H
+#define CTX_JAIL_COPY_FOR_RENAME_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* What it cost. */
-struct flattened {
+struct copied_for_rename {
   uint32_t directories; /* that were asked for */
   uint64_t files, bytes;
 };
@@ -29,6 +29,6 @@ struct name {
  * To be called before renameat2 with these arguments. Returns 0 where the kernel shall go on with the call, whatever it
  * will say; else the error that is its answer.
  */
-int flatten_for_rename(struct name from, struct name to, unsigned flags, struct flattened *cost);
+int copy_for_rename(struct name from, struct name to, unsigned flags, struct copied_for_rename *cost);
 
 #endif

@@ -1,9 +1,9 @@
-/** A caller's files by its own process: here one that has a single file, as native/object/hands.c has it. */
+/** A caller's files by its own process: here one that has a single file, as native/object/caller-files.c has it. */
 import assert from 'node:assert/strict';
 import { constants } from 'node:os';
 import { describe, it } from 'node:test';
 import { hasCode } from '../base/errno.js';
-import { type BeneathPath, Hands } from './hands.js';
+import { type BeneathPath, CallerFiles } from './caller-files.js';
 import { objectContentBytes } from './wire.js';
 
 const at: BeneathPath = { root: '/w', source: 'workspace', path: 'file', shown: 'file' };
@@ -47,7 +47,7 @@ function callerWith(start: Buffer | undefined) {
     if (content === undefined) return answer(constants.errno.ENOENT);
     return answer(0, attributes(content), what === 'r' ? content.subarray(offset, offset + length) : Buffer.alloc(0));
   };
-  return { hands: new Hands('test', reach), content: () => content, largest: () => largest };
+  return { files: new CallerFiles('test', reach), content: () => content, largest: () => largest };
 }
 
 function bytesOf(length: number): Buffer {
@@ -70,7 +70,7 @@ describe('a file of a caller', () => {
       for (const before of [undefined, bytesOf(3 << 20)]) {
         const caller = callerWith(before);
         const bytes = bytesOf(size);
-        await caller.hands.write(at, bytes, { create: before === undefined, parents: true });
+        await caller.files.write(at, bytes, { create: before === undefined, parents: true });
         assert.ok(caller.content()?.equals(bytes), `${size} bytes`);
         assert.ok(caller.largest() <= objectContentBytes, `${size} bytes`);
       }
@@ -79,25 +79,25 @@ describe('a file of a caller', () => {
 
   it('is read whole, whatever its size, and its attributes with it', async () => {
     for (const size of sizes) {
-      const { hands } = callerWith(bytesOf(size));
+      const { files } = callerWith(bytesOf(size));
       const pieces: Buffer[] = [];
-      for await (const piece of hands.content(at)) pieces.push(piece);
+      for await (const piece of files.content(at)) pieces.push(piece);
       assert.ok(Buffer.concat(pieces).equals(bytesOf(size)), `${size} bytes`);
-      assert.deepEqual(await hands.stat(at), { type: 'file', mode: 0o644, size, modified: 7, target: undefined });
+      assert.deepEqual(await files.stat(at), { type: 'file', mode: 0o644, size, modified: 7, target: undefined });
     }
   });
 
   it('is refused by the errno that the kernel gave; beyond the workspace and read-only are not allowed', async () => {
-    const { hands } = callerWith(Buffer.from('there'));
-    await assert.rejects(hands.write(at, Buffer.alloc(1), { create: true }), (error) => hasCode(error, 'EEXIST'));
-    await assert.rejects(callerWith(undefined).hands.read(at), (error) => hasCode(error, 'ENOENT'));
+    const { files } = callerWith(Buffer.from('there'));
+    await assert.rejects(files.write(at, Buffer.alloc(1), { create: true }), (error) => hasCode(error, 'EEXIST'));
+    await assert.rejects(callerWith(undefined).files.read(at), (error) => hasCode(error, 'ENOENT'));
     for (const [name, code] of [
       ['EXDEV', 'EACCES'],
       ['EROFS', 'EACCES'],
       ['EACCES', 'EACCES'],
       ['ENOSPC', 'ENOSPC'],
     ] as const) {
-      const refused = new Hands('test', async () => {
+      const refused = new CallerFiles('test', async () => {
         const reply = Buffer.alloc(4);
         reply.writeUInt32LE(constants.errno[name]);
         return reply;
@@ -105,7 +105,7 @@ describe('a file of a caller', () => {
       await assert.rejects(refused.stat(at), (error) => hasCode(error, code), name);
     }
     for (const length of [0, 3, 4, 20]) {
-      const cut = new Hands('test', async () => Buffer.alloc(length));
+      const cut = new CallerFiles('test', async () => Buffer.alloc(length));
       await assert.rejects(cut.read(at), (error) => hasCode(error, 'EIO'), `an answer of ${length} bytes`);
     }
   });

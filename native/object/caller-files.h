@@ -10,8 +10,8 @@
  *     'w'    nothing: it is written
  *   attributes  u8 type (as DT_*), u32 mode, u64 size, u64 seconds since 1970
  */
-#ifndef CTX_OBJECT_HANDS_H
-#define CTX_OBJECT_HANDS_H
+#ifndef CTX_OBJECT_CALLER_FILES_H
+#define CTX_OBJECT_CALLER_FILES_H
 
 #include <stddef.h>
 

@@ -1,25 +1,25 @@
 /**
  * Files of the caller's, as its own process reaches them: in its mount, with its ids, beneath a directory that is named here, which the
- * kernel holds (native/object/hands.h). So a tool does nothing to a file that its caller could not do.
+ * kernel holds (native/object/caller-files.h). So a tool does nothing to a file that its caller could not do.
  */
 import { constants } from 'node:os';
 import { type ErrnoCode, ErrnoError } from '../base/errno.js';
 import { decodePath, encodePath } from '../base/path-bytes.js';
 import { objectContentBytes } from './wire.js';
 
-export type HandsEntryType = 'file' | 'directory' | 'symlink' | 'other';
+export type CallerEntryType = 'file' | 'directory' | 'symlink' | 'other';
 
 export interface FoundAttributes {
-  readonly type: HandsEntryType;
+  readonly type: CallerEntryType;
   readonly mode: number;
   readonly size: number;
   /** Seconds since 1970. */
   readonly modified: number;
 }
 
-export interface HandsEntry {
+export interface CallerEntry {
   readonly name: string;
-  readonly type: HandsEntryType;
+  readonly type: CallerEntryType;
   readonly size: number;
 }
 
@@ -37,7 +37,7 @@ export interface BeneathPath {
 /** Sends what is to be done, and resolves with what was answered. */
 export type Reach = (request: Buffer) => Promise<Buffer>;
 
-const kinds: Readonly<Record<number, HandsEntryType>> = { 4: 'directory', 8: 'file', 10: 'symlink' };
+const kinds: Readonly<Record<number, CallerEntryType>> = { 4: 'directory', 8: 'file', 10: 'symlink' };
 const codes = new Map(Object.entries(constants.errno).map(([name, number]) => [number, name]));
 const attributeBytes = 21;
 const writeFlags = { new: 1, parents: 2, more: 4 } as const;
@@ -69,7 +69,7 @@ interface Asked {
   readonly bytes?: Buffer;
 }
 
-export class Hands {
+export class CallerFiles {
   readonly #reach: Reach;
   readonly #operation: string;
 
@@ -131,9 +131,9 @@ export class Hands {
   }
 
   /** Sorted by name. */
-  async list(at: BeneathPath): Promise<{ readonly entries: readonly HandsEntry[]; readonly isMore: boolean }> {
+  async list(at: BeneathPath): Promise<{ readonly entries: readonly CallerEntry[]; readonly isMore: boolean }> {
     const reply = await this.#ask(at, { what: 'l' });
-    const entries: HandsEntry[] = [];
+    const entries: CallerEntry[] = [];
     for (let from = 1; from + 9 < reply.length; ) {
       const end = reply.indexOf(0, from + 9);
       if (end < 0) break;

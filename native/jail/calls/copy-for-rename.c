@@ -1,4 +1,4 @@
-#include "calls/flatten.h"
+#include "calls/copy-for-rename.h"
 #include "calls/staged-tree.h"
 #include "syscalls.h"
 
@@ -159,7 +159,7 @@ static int change_places(struct staged_tree *tree, const struct place *place, in
   return error;
 }
 
-static bool replace(const struct place *place, const char *staging, int to, struct flattened *cost) {
+static bool replace(const struct place *place, const char *staging, int to, struct copied_for_rename *cost) {
   unsigned mode = 0;
   struct stat before;
   int from = open_to_change(place->parent, place->name, &mode);
@@ -185,7 +185,7 @@ static bool replace(const struct place *place, const char *staging, int to, stru
 }
 
 /* Where anything fails, all is as it was, and the kernel will refuse the call as it always did. */
-static void flatten(const struct place *place, struct flattened *cost) {
+static void copy_directory(const struct place *place, struct copied_for_rename *cost) {
   char staging[NAME_MAX + 1];
   struct stat before;
   if (fstat(place->parent, &before) != 0 || !make_staging(place->parent, staging)) return;
@@ -199,7 +199,7 @@ static void flatten(const struct place *place, struct flattened *cost) {
   if (!replaced) utimensat(place->parent, ".", times, 0);
 }
 
-static int decide(struct place *from, struct place *to, unsigned flags, struct flattened *cost) {
+static int decide(struct place *from, struct place *to, unsigned flags, struct copied_for_rename *cost) {
   struct stat source, target;
   if (!is_one_mount(from->parent, to->parent) || !may_change(from->parent) || !may_change(to->parent)) return 0;
   if (fstatat(from->parent, from->name, &source, AT_SYMLINK_NOFOLLOW) != 0) return 0;
@@ -208,16 +208,16 @@ static int decide(struct place *from, struct place *to, unsigned flags, struct f
   if (S_ISDIR(source.st_mode) && (lies_in(to->parent, &source) || !may_leave(from, to))) return 0;
   if (flags & RENAME_EXCHANGE) {
     if (!exists || (S_ISDIR(target.st_mode) && lies_in(from->parent, &target))) return 0;
-    if (S_ISDIR(target.st_mode)) flatten(to, cost);
+    if (S_ISDIR(target.st_mode)) copy_directory(to, cost);
   } else if (exists) {
     if (flags & RENAME_NOREPLACE || !S_ISDIR(source.st_mode) || !S_ISDIR(target.st_mode)) return 0;
     if (!is_empty(to)) return ENOTEMPTY;
   }
-  if (S_ISDIR(source.st_mode)) flatten(from, cost);
+  if (S_ISDIR(source.st_mode)) copy_directory(from, cost);
   return 0;
 }
 
-int flatten_for_rename(struct name from, struct name to, unsigned flags, struct flattened *cost) {
+int copy_for_rename(struct name from, struct name to, unsigned flags, struct copied_for_rename *cost) {
   struct place source, target;
   if (flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE) || !find_place_of(from, &source)) return 0;
   int answer = 0;
