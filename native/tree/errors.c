@@ -107,24 +107,3 @@ _Noreturn void fail(int error, const char *operation, const char *path) {
   (void)write_all(STDERR_FILENO, record.data, record.length);
   _exit(1);
 }
-
-void *reallocate(void *old, size_t bytes) {
-  void *memory = realloc(old, bytes == 0 ? 1 : bytes);
-  if (memory == NULL) {
-    static const char record[] = "ENOMEM\0allocate\0";
-    (void)!write(STDERR_FILENO, record, sizeof record);
-    _exit(1);
-  }
-  return memory;
-}
-
-char *copy_text(const char *text) {
-  size_t bytes = strlen(text) + 1;
-  return memcpy(reallocate(NULL, bytes), text, bytes);
-}
-
-void *allocate(size_t bytes) {
-  void *memory = reallocate(NULL, bytes);
-  memset(memory, 0, bytes);
-  return memory;
-}

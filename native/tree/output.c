@@ -9,40 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-void append(struct buffer *buffer, const void *bytes, size_t length) {
-  if (length == 0) return;
-  if (buffer->length + length > buffer->capacity) {
-    size_t capacity = buffer->capacity * 2 + length + 256;
-    buffer->data = reallocate(buffer->data, capacity);
-    buffer->capacity = capacity;
-  }
-  memcpy(buffer->data + buffer->length, bytes, length);
-  buffer->length += length;
-}
-
-int write_all(int fd, const void *bytes, size_t length) {
-  const char *rest = bytes;
-  while (length > 0) {
-    ssize_t written = write(fd, rest, length);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    rest += written;
-    length -= (size_t)written;
-  }
-  return 0;
-}
-
-static struct buffer output;
-
 void flush_output(void) {
-  int error = write_all(STDOUT_FILENO, output.data, output.length);
-  output.length = 0;
+  int error = write_pending();
   if (error != 0) fail(error, "write", "stdout");
-}
-
-void put_out_rest(void) {
-  (void)write_all(STDOUT_FILENO, output.data, output.length);
-  output.length = 0;
 }
 
 void flush_output_if_late(void) {
@@ -55,9 +24,8 @@ void flush_output_if_late(void) {
 }
 
 void put_raw(const char *bytes, size_t length) {
-  append(&output, bytes, length);
-  append(&output, "", 1);
-  if (output.length >= 1024 * 1024) flush_output();
+  add_pending(bytes, length);
+  if (add_pending("", 1) >= 1024 * 1024) flush_output();
 }
 
 void put_field(const char *text) {

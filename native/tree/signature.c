@@ -14,9 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Times are kept at the kernel's tick (up to 10 ms): a change within the same tick would not show. */
-#define RACY_NANOSECONDS 20000000
-
 struct header {
   char magic[8];
   uint64_t order; /* refuses a file of the other byte order */
@@ -30,32 +27,6 @@ struct record {
   uint64_t size, inode;
   int64_t modified, changed;
 };
-
-int64_t nanoseconds(struct timespec time) {
-  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
-static int64_t age(const struct stat *status) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return nanoseconds(now) - nanoseconds(status->st_ctim);
-}
-
-/* Only the change time counts: the modification time is the writer's to set. One in the future is a clock's jump. */
-bool is_racy(const struct stat *status) {
-  int64_t old = age(status);
-  return old < RACY_NANOSECONDS && old > -RACY_NANOSECONDS;
-}
-
-static void nap(int64_t length) {
-  struct timespec rest = {0, length};
-  if (length <= 0 || length > 2 * RACY_NANOSECONDS) return;
-  while (nanosleep(&rest, &rest) != 0 && errno == EINTR) continue;
-}
-
-void nap_until_trusted(const struct stat *status) {
-  nap(RACY_NANOSECONDS - age(status));
-}
 
 static uint64_t checksum(const char *data, size_t length) {
   uint64_t hash = 0x9e3779b97f4a7c15, word;
@@ -165,7 +136,7 @@ static bool settle(struct writer *writer, struct node *node) {
   int parent = anchor_parent(&anchor, writer->path.data, &name);
   bool present = parent >= 0 && fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(status.st_mode);
   if (present && !writer->napped) {
-    nap(RACY_NANOSECONDS); /* in full: all that were met so far are trusted after it, not this one alone */
+    nap_in_full(); /* all that were met so far are trusted after it, not this one alone */
     writer->napped = true;
     present = fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(status.st_mode);
   }

@@ -2,9 +2,10 @@
  * The bulk tree walker. It reads and writes trees that a hostile agent has written, so nothing here trusts a path:
  * every entry is reached by name from a directory fd, without following links, and is checked after it is opened.
  *
- *   main.c       verbs, options, lock          userns.c     CAP_DAC_OVERRIDE over the caller's own files
- *   serve.c      many jobs, a process each
- *   output.c     records out, records in       errors.c     the one failure record
+ *   main.c       one job, or many              userns.c     CAP_DAC_OVERRIDE over the caller's own files
+ *   jobs.c       verbs, options, lock          serve.c      many jobs, a process each
+ *   core.h       what none of which knows a tree: memory.c, pending.c (what goes to stdout), errors.c (the one
+ *                failure record), output.c (records out, records in), clock.c (times, and whether they can be trusted)
  *   directory.c  listings, anchored opening    layers.c     overlay's on-disk format: lookup in a stack of layers
  *   walk.c       parallel walk of one tree     signature.c  the file that says what a tree looked like
  *   content.c    copy and compare contents     leaf.c       copy one entry, stable against concurrent writers
@@ -21,6 +22,8 @@
 #ifndef TREE_H
 #define TREE_H
 
+#include "core.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +31,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* main.c */
+/* jobs.c */
 struct strings {
   const char **items;
   size_t count;
@@ -62,7 +65,8 @@ struct options {
   int64_t before;      /* nanoseconds: what is aged becomes older than this; 0: keeps its time */
   int progress_fd, lock_fd;
   pid_t parent; /* whom this ends with; 0: whoever it is */
-  bool wait, privileged, copies, links, sockets, digests, whole, past_closed, forward, times, present, durable, undoes, timed;
+  bool wait, privileged, copies, links, sockets, digests, whole, past_closed, forward, times, present, durable, undoes,
+      timed;
 };
 
 int scan_verb(const struct options *options);
@@ -80,61 +84,17 @@ int digest_verb(const struct options *options);
 int sync_verb(const struct options *options);
 int empty_verb(const struct options *options);
 
-/* main.c: the verb, with its options, in this process; for serve.c. */
+/* jobs.c: the verb, with its options, in this process: for serve.c, or by itself. */
+void begin_process(void);
+void prepare_to_serve(void);
 _Noreturn void run_job(int count, char **words);
+_Noreturn void run_alone(int count, char **words);
 
 /* serve.c: until nobody asks any more. */
 _Noreturn void serve_jobs(void);
 
 /* userns.c: before any thread exists; where the host refuses, the program goes on with the caller's own rights. */
 void enter_user_namespace(void);
-
-/* errors.c */
-const char *errno_name(int error);
-/* Ends the program from any thread; records already put out are flushed first. */
-_Noreturn void fail(int error, const char *operation, const char *path);
-/* The entry being worked on, for failures deeper down that know only a name. */
-void working_on(const char *path);
-_Noreturn void fail_here(int error, const char *operation);
-/* Being told to stop (SIGTERM, SIGINT, SIGHUP) leaves no temporary behind. */
-void clean_up_when_told_to_stop(void);
-/* A temporary that must not outlive a failure; pass -1 once it has its final name. */
-void guard_temporary(int directory, const char *name);
-/* Between these two, being told to stop waits: the person's entry is under another name. They may be nested. */
-void hold_stops(void);
-void allow_stops(void);
-bool is_stop_wanted(void);
-/* Called once before a failure ends the program; it must not fail. */
-void clean_up_when_failing(void (*clean)(void));
-void *allocate(size_t bytes);
-void *reallocate(void *old, size_t bytes);
-/* As strdup(3), which would answer NULL. */
-char *copy_text(const char *text);
-
-/* output.c */
-struct buffer {
-  char *data;
-  size_t length, capacity;
-};
-void append(struct buffer *buffer, const void *bytes, size_t length);
-int write_all(int fd, const void *bytes, size_t length);
-void put_field(const char *text);
-void put_number(uint64_t value, bool octal);
-void put_raw(const char *bytes, size_t length); /* and a NUL after it */
-void flush_output(void);
-void flush_output_if_late(void);
-/* The same for a process that ends: where nobody reads any more, nothing is said. */
-void put_out_rest(void);
-/* Soft problems are collected by any thread and put out at the end, sorted by path, so that output is deterministic. */
-void note_problem(char *path, int error, const char *why);
-void put_problems(void);
-/* All of stdin; records are then taken one by one. NULL at the end; an unterminated last record is refused. */
-struct records {
-  char *data;
-  size_t length, position;
-};
-struct records read_records(void);
-char *next_record(struct records *records);
 
 /* directory.c */
 struct name {
@@ -242,9 +202,6 @@ int processor_count(void);
 
 /* signature.c */
 void write_signatures(const struct directory *root, const char *path, const char *against);
-int64_t nanoseconds(struct timespec time);
-bool is_racy(const struct stat *status);
-void nap_until_trusted(const struct stat *status);
 
 /* times.c */
 struct order {

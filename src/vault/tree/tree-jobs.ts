@@ -1,4 +1,4 @@
-/** What the native walker is asked and what it answers; docs of each verb are in native/tree/main.c. */
+/** What the native walker is asked and what it answers; docs of each verb are in native/tree/jobs.c. */
 
 export type EntryType = 'file' | 'directory' | 'symlink' | 'fifo' | 'socket' | 'device';
 export type ChangeKind = 'added' | 'modified' | 'deleted';
