@@ -1,9 +1,13 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the strings are source text to be read, not templates.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { importsOf } from './layers/imports.mjs';
 import { maskSource } from './layers/mask.mjs';
-import { checkLayers, checkNative } from './layers/rules.mjs';
+import { pictureOf, withPicture } from './layers/picture.mjs';
+import { checkLayers, checkNative, floors } from './layers/rules.mjs';
+import { inCheckout } from './setup/checkout.mjs';
+import { filesBelow } from './setup/files.mjs';
 
 const check = (files) =>
   checkLayers(new Map(Object.entries(files))).map(({ file, line, rule }) => `${file}:${line} ${rule}`);
@@ -218,9 +222,51 @@ describe('the headers of native', () => {
     assert.deepEqual(checked({ ...files, 'jail/owner/watch.h': '' }), []);
   });
 
+  it('may not belong to files whose functions call each other in a circle', () => {
+    const put = '#include "x.h"\nvoid put(int a) {\n  end(a);\n}\n';
+    const end = 'static void quiet(void) {\n}\n\nint end(int a) {\n  return a;\n}\n';
+    const files = { 'jail/put.c': put, 'jail/end.c': end, 'tree/put.c': 'void put(int a) {\n}\n' };
+    assert.deepEqual(checked(files), []);
+    const calling = end.replace('return a', 'put(a)');
+    assert.deepEqual(checked({ ...files, 'jail/end.c': calling }), ['native/jail/end.c:1 circle of calls']);
+    const said = end.replace('return a;', '/* put(a) */ say("put(a)");');
+    assert.deepEqual(checked({ ...files, 'jail/end.c': said }), []);
+  });
+
   it('fail a crowded folder', () => {
     const files = Object.fromEntries(Array.from({ length: 41 }, (_, at) => [`jail/${at}.c`, '']));
     assert.deepEqual(checked(files), ['native/jail:1 crowded folder']);
+  });
+});
+
+describe('the picture of the house', () => {
+  it('says who imports whom, from the top down', () => {
+    const files = {
+      'base/errno.ts': '',
+      'vault/vault.ts': "import './store/layout.js';\nimport '../base/errno.js';",
+      'vault/store/layout.ts': "import '../../base/errno.js';",
+      'vault/vault.test.ts': "import './upkeep/gc.js';",
+    };
+    const picture = pictureOf(new Map(Object.entries(files)));
+    assert.match(picture, /^floor {2}1 {2}vault {2}-> base\nfloor {2}0 {2}base$/m);
+    assert.match(picture, /^ {2}room {2}3 {2}\. +-> store$/m);
+  });
+
+  it('is in the documents as the imports are now: node scripts/check-layers.mjs --picture', () => {
+    const document = readFileSync(inCheckout('docs/architecture.md'), 'utf8');
+    const paths = filesBelow(inCheckout('src'), (path) => /\.[cm]?ts$/.test(path));
+    const files = new Map(paths.map((path) => [path, readFileSync(inCheckout('src', path), 'utf8')]));
+    assert.equal(withPicture(document, pictureOf(files)), document);
+  });
+
+  it('has a place in the table for every folder and room', () => {
+    const document = readFileSync(inCheckout('docs/architecture.md'), 'utf8');
+    const { rooms } = floors();
+    const named = Object.entries(rooms).flatMap(([folder, order]) =>
+      order.flat().map((room) => (room === '.' ? `\`${folder}\`, top` : `${folder}/${room.replace(/\.ts$/, '')}`)),
+    );
+    const missing = named.filter((name) => !document.includes(`| \`${name}`) && !document.includes(name));
+    assert.deepEqual(missing, []);
   });
 });
 

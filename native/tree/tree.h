@@ -4,8 +4,8 @@
  *
  *   main.c       one job, or many              userns.c     CAP_DAC_OVERRIDE over the caller's own files
  *   jobs.c       verbs, options, lock          serve.c      many jobs, a process each
- *   core.h       what none of which knows a tree: memory.c, pending.c (what goes to stdout), errors.c (the one
- *                failure record), output.c (records out, records in), clock.c (times, and whether they can be trusted)
+ *   core/        what knows no tree: memory.c, pending.c (what goes to stdout), errors.c (the one failure record),
+ *                output.c (records out, records in), clock.c (times, and whether they can be trusted)
  *   directory.c  listings, anchored opening    layers.c     overlay's on-disk format: lookup in a stack of layers
  *   walk.c       parallel walk of one tree     signature.c  the file that says what a tree looked like
  *   content.c    copy and compare contents     leaf.c       copy one entry, stable against concurrent writers
@@ -22,7 +22,7 @@
 #ifndef TREE_H
 #define TREE_H
 
-#include "core.h"
+#include "core/core.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

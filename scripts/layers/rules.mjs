@@ -6,6 +6,7 @@
 import { dirname, posix } from 'node:path';
 import { importsOf, lineOf } from './imports.mjs';
 import { maskSource } from './mask.mjs';
+import { callCircles, callsBetween } from './native-calls.mjs';
 
 const ranks = [
   ['base'],
@@ -119,6 +120,38 @@ export function checkLayers(files) {
   }
   violations.push(...findCycles(modules), ...findCrowdedFolders(modules));
   return violations.sort((left, right) => left.file.localeCompare(right.file) || left.line - right.line);
+}
+
+/** The order of folders and of the rooms in them, lowest first. */
+export function floors() {
+  return { folders: ranks, rooms };
+}
+
+/** Who imports whom: between folders, and between the rooms of each. Tests and files of `src/` itself are left out. */
+export function importsBetween(files) {
+  const modules = new Map([...files].map(([path, source]) => [path, readModule(path, source)]));
+  const betweenFolders = new Map();
+  const betweenRooms = new Map();
+  const add = (map, from, to) => map.set(from, (map.get(from) ?? new Set()).add(to));
+  for (const module of modules.values()) {
+    if (module.isTest || module.folder === undefined) continue;
+    for (const { target } of module.imports) {
+      const imported = modules.get(target);
+      if (imported?.folder === undefined) continue;
+      if (imported.folder !== module.folder) add(betweenFolders, module.folder, imported.folder);
+      else if (module.roomRank !== undefined) {
+        if (!betweenRooms.has(module.folder)) betweenRooms.set(module.folder, new Map());
+        add(betweenRooms.get(module.folder), roomName(module), roomName(imported));
+      }
+    }
+  }
+  return { betweenFolders, betweenRooms };
+}
+
+/** As the list of rooms has it. */
+function roomName({ folder, path, room }) {
+  const file = path.slice(folder.length + 1);
+  return rooms[folder].some((members) => members.includes(file)) ? file : room;
 }
 
 function readModule(path, source) {
@@ -299,8 +332,23 @@ export function checkNative(files) {
   );
   return [
     ...findCycles(headers, 'native'),
+    ...findCallCircles(files),
     ...findCrowdedFolders(new Map([...files.keys()].map((path) => [path, { path, isTest: false }])), 'native'),
   ];
+}
+
+/** Files that are known to call each other in a circle: the steps of an apply, which are one idea in six files. No others may join. */
+const knownCircle = ['apply', 'batch', 'beside', 'put', 'replace', 'retired'].map((name) => `tree/${name}.c`);
+
+function findCallCircles(files) {
+  return callCircles(callsBetween(files))
+    .filter((circle) => !circle.every((path) => knownCircle.includes(path)))
+    .map((circle) => ({
+      file: `native/${circle[0]}`,
+      line: 1,
+      rule: 'circle of calls',
+      message: `these files call each other: ${circle.map((path) => `native/${path}`).join(' ')}`,
+    }));
 }
 
 function includesOf(path, source, files) {

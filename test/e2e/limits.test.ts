@@ -143,7 +143,7 @@ forEachUser((user) => {
 
   test('so has one that joined another command, and one of a kept jail', async () => {
     const project = stage.project();
-    const other = stage.startCtx(project, ['exec', '--', 'sh', '-c', 'echo ready; sleep 3']);
+    const other = stage.startCtx(project, ['exec', '--', 'sh', '-c', 'echo ready; until [ -e 1 ]; do sleep 0.1; done']);
     await other.printed('ready');
     const joined = await exec(project, ['--files', '20'], quick);
     assert.equal(joined.besideCount, 1);

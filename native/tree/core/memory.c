@@ -1,5 +1,5 @@
 /* Memory that is there, or the end of the program; texts that grow. */
-#include "tree.h"
+#include "core/core.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Records out and in. Only the main thread puts records; other threads leave problems to be put out at the end. */
-#include "tree.h"
+#include "core/core.h"
 
 #include <errno.h>
 #include <pthread.h>

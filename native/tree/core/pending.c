@@ -1,5 +1,5 @@
 /* What is to go to stdout and has not gone yet. Below `errors`, which puts it out before it ends the program. */
-#include "tree.h"
+#include "core/core.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* One failure record, that of the first to fail; names instead of numbers, since callers match names. */
-#include "tree.h"
+#include "core/core.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Times of files, and how long until one of them can be trusted. */
-#include "tree.h"
+#include "core/core.h"
 
 #include <errno.h>
 #include <time.h>
