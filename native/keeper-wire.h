@@ -5,7 +5,8 @@
  *   call    ASK, with five descriptors: the request in a file of memory, the directory, and the three standard streams
  *   keeper  COLD: run it yourself; or READY and a process (i32), which is the call's own and has done nothing yet
  *   call    GO: from here on it is that process that does it
- *   process ENDED and its exit code (u8)
+ *   process DONE and its exit code (u8): nothing of the caller's is open or in use there any more; or
+ *           ENDED and its exit code, and then its end is to be waited for
  *   keeper  STATUS and how the process ended (i32), as the kernel has it
  *
  * Before GO the call may go away and nothing has happened. Afterwards the end of the call is the end of the process.
@@ -24,6 +25,7 @@ enum {
   PACKET_READY = 'R',
   PACKET_GO = 'G',
   PACKET_ENDED = 'E',
+  PACKET_DONE = 'D',
   PACKET_STATUS = 'S'
 };
 

@@ -5,6 +5,7 @@
  */
 import { constants, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import { buildOf } from './base/build.js';
 import { nativeProgram } from './base/native-program.js';
 import { Keeper, type TakenCall } from './keeper/keeper.js';
@@ -23,17 +24,35 @@ async function runOf([verb = '']: readonly string[]): Promise<Run> {
   return verb === 'exec' ? (await import('./main-exec.js')).run : (await import('./main-verbs.js')).run;
 }
 
+/**
+ * A call runs for milliseconds, in memory that is shared until it is written to. What V8 does for the long run is in its way there: code
+ * is optimised on its one thread, and marking, compacting and forgetting bytecode touch every page.
+ */
+function forShortCalls(): void {
+  const flags = ['opt', 'maglev', 'incremental-marking', 'memory-reducer', 'flush-bytecode', 'lazy-feedback-allocation'];
+  for (const flag of flags) setFlagsFromString(`--no-${flag}`);
+}
+
+/** One that goes on computes: a diff of many files is quicker with optimised code. */
+function forLongCalls(): void {
+  setFlagsFromString('--opt');
+}
+
+const shortCallMilliseconds = 300;
+
 async function becomeCall({ program, given }: TakenCall, library: KeeperLibrary): Promise<void> {
   process.on('exit', (code) => library.end(code));
   // As in the process that the caller would have started.
   Object.defineProperty(process, 'pid', { value: Number(readFileSync('/proc/self/stat', 'latin1').split(' ', 1)[0]) });
   process.argv = [process.execPath, program, ...given];
   process.execArgv = [];
+  setTimeout(forLongCalls, shortCallMilliseconds).unref();
   const run = await runOf(given);
   library.endWhenIdle(await run(given));
 }
 
 async function main([program = '', store = '', key = '', traits = '']: readonly string[]): Promise<void> {
+  forShortCalls();
   const library = loadKeeperLibrary(nativeProgram('keeper.node'));
   library.hold(lock);
   refuseUnknownNode(process.versions.node);

@@ -172,7 +172,9 @@ static int follow(int socket, int handle, pid_t process, int signals) {
       char packet[1 + sizeof(int32_t)];
       int32_t status;
       const ssize_t size = recv(socket, packet, sizeof packet, MSG_DONTWAIT);
-      if (size == 2 && *packet == PACKET_ENDED) {
+      if (size == 2 && *packet == PACKET_DONE) {
+        return (unsigned char)packet[1];
+      } else if (size == 2 && *packet == PACKET_ENDED) {
         code = (unsigned char)packet[1];
       } else if (size == sizeof packet && *packet == PACKET_STATUS) {
         memcpy(&status, packet + 1, sizeof status);

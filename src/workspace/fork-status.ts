@@ -1,5 +1,5 @@
 /** What a fork holds, for anyone who asks, while commands run in it, too. */
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { ErrnoError } from '../base/errno.js';
 import { diffedBytesAtOnce } from '../base/limits/store.js';
 import { uniqueName } from '../base/unique-name.js';
@@ -35,8 +35,17 @@ export interface ForkStatus {
   readonly waiting: number;
 }
 
+function isEmpty(path: string): boolean {
+  try {
+    return readdirSync(path).length === 0;
+  } catch {
+    return false; // what may not be listed is the program's to report
+  }
+}
+
 async function temporaryOf({ place, tree }: OpenFork): Promise<ForkStatus['temporary']> {
-  if (!existsSync(place.temporary)) return { bytes: 0, files: 0 };
+  // Mostly empty, and then no program has to be started to count it.
+  if (!existsSync(place.temporary) || isEmpty(place.temporary)) return { bytes: 0, files: 0 };
   const { bytes, files } = await countUsage(tree.program, [place.temporary]);
   return { bytes, files };
 }
