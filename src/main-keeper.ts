@@ -29,7 +29,14 @@ async function runOf([verb = '']: readonly string[]): Promise<Run> {
  * is optimised on its one thread, and marking, compacting and forgetting bytecode touch every page.
  */
 function forShortCalls(): void {
-  const flags = ['opt', 'maglev', 'incremental-marking', 'memory-reducer', 'flush-bytecode', 'lazy-feedback-allocation'];
+  const flags = [
+    'opt',
+    'maglev',
+    'incremental-marking',
+    'memory-reducer',
+    'flush-bytecode',
+    'lazy-feedback-allocation',
+  ];
   for (const flag of flags) setFlagsFromString(`--no-${flag}`);
 }
 
@@ -63,11 +70,12 @@ async function main([program = '', store = '', key = '', traits = '']: readonly 
   const keeper = new Keeper(library, { directory, descriptor, lock }, { program, traits, environment, build });
   const { run: exec } = await import('./main-exec.js');
   const { run: verbs } = await import('./main-verbs.js');
-  await warmUp(directory, [
-    ...Array.from({ length: 8 }, () => [exec, 'exec', '--', 'true'] as const),
+  await warmUp([
+    ...Array.from({ length: 3 }, () => [exec, 'exec', '--', 'true'] as const),
     [exec, 'exec', '--', 'touch', 'file'],
-    ...Array.from({ length: 3 }, () => [verbs, 'status'] as const),
+    [verbs, 'status'],
     [verbs, 'diff'],
+    [verbs, 'status'],
   ]);
   await runOf(['hook']); // read, so that every copy has it
   await copiesWork(library);

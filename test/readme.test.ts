@@ -58,6 +58,7 @@ function shell(command: string): string {
       HOME: home,
       CTX_DATA: join(place, 'store'),
       CTX_REPORT: 'always',
+      CTX_KEEPER: 'off',
       GIT_CONFIG_NOSYSTEM: '1',
     },
   });

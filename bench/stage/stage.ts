@@ -51,6 +51,8 @@ export function setStage(name: string): Stage {
   for (const each of [store, home, project]) mkdirSync(each);
   // The host is composed from the environment, as for a person.
   process.env['CTX_DATA'] = store;
+  // What is measured with a keeper says so.
+  process.env['CTX_KEEPER'] = 'off';
   process.env['HOME'] = home;
   process.env['PATH'] = [dirname(process.execPath), process.env['PATH']].join(delimiter);
   return {

@@ -54,11 +54,15 @@ static bool find_node(struct stat *found) {
   return false;
 }
 
-/* As descriptors of ours: the request in a file of memory, since a packet has no room for it. */
+/*
+ * The request is in a file of memory, since a packet has no room for it. It does not change any more: the keeper looks
+ * at it, and the process that runs it reads it again.
+ */
 static int write_request(int count, char **words) {
   struct stat node;
   char traits[TRAITS_SIZE];
-  int file = find_node(&node) ? memfd_create("request", MFD_CLOEXEC) : -1;
+  const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
+  int file = find_node(&node) ? memfd_create("request", MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
   FILE *out = file < 0 ? NULL : fdopen(dup(file), "w");
   if (!out) return -1;
   own_traits(traits);
@@ -66,7 +70,7 @@ static int write_request(int count, char **words) {
           (unsigned long long)node.st_ino, 0, traits, 0, count, 0);
   for (int i = 0; i < count; i++) fwrite(words[i], strlen(words[i]) + 1, 1, out);
   for (char **variable = environ; *variable; variable++) fwrite(*variable, strlen(*variable) + 1, 1, out);
-  return fclose(out) == 0 ? file : -1;
+  return fclose(out) == 0 && fcntl(file, F_ADD_SEALS, seals) == 0 ? file : -1;
 }
 
 static bool send_request(int socket, int request) {

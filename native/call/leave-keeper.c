@@ -10,12 +10,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -28,6 +30,7 @@ extern char **environ;
  * is half a minute: each costs as much as a verb. Where few processes are allowed none is spent on it.
  */
 enum { VERB_MILLISECONDS = 3000, RETRY_SECONDS = 30, ROOMY = 1000, LOCK = 3 };
+enum { ROOMY_DISK = 64 << 20, ROOMY_INODES = 1000 };
 
 static bool has_room(void) {
   struct rlimit processes;
@@ -47,9 +50,10 @@ static bool is_own(pid_t process) {
 
 /*
  * It would hold what its caller was put into for a while: a mount that cannot be unmounted, a network that does not go.
- * So only where every process above this one, as far as it can be seen, is in the same namespaces.
+ * So only where every process above this one, as far as it can be seen, is in the same namespaces. `top` becomes the
+ * highest of them that can be seen, by its descriptor.
  */
-static bool is_at_home(void) {
+static bool is_at_home(int *top) {
   static const char *const kinds[] = {"mnt", "net", "pid", "user", "ipc", "uts", "cgroup", "time"};
   pid_t above = getppid();
   while (above > 0) {
@@ -59,7 +63,11 @@ static bool is_at_home(void) {
       snprintf(path, sizeof path, "/proc/self/ns/%s", kinds[i]);
       if (stat(path, &own) != 0) continue;
       snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)above, kinds[i]);
-      if (stat(path, &other) == 0 ? own.st_ino != other.st_ino : is_own(above)) return false;
+      const bool seen = stat(path, &other) == 0;
+      if (seen ? own.st_ino != other.st_ino : is_own(above)) return false;
+      if (!seen || i > 0) continue;
+      if (*top >= 0) close(*top);
+      *top = (int)syscall(SYS_pidfd_open, above, 0);
     }
     snprintf(path, sizeof path, "/proc/%d/stat", (int)above);
     FILE *stat_file = fopen(path, "re");
@@ -79,6 +87,13 @@ static int open_store(void) {
     return store;
   if (store >= 0) close(store);
   return -1;
+}
+
+/* Its first calls write a little there, and for a while: not where that is what somebody else will miss. */
+static bool has_disk(int store) {
+  struct statvfs disk;
+  return fstatvfs(store, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize >= ROOMY_DISK &&
+         (disk.f_files == 0 || disk.f_favail >= ROOMY_INODES);
 }
 
 static bool failed_lately(int lock) {
@@ -101,7 +116,7 @@ static int take_lock(int place) {
 static void run_keeper(const char *program, const char *key) {
   char script[PATH_MAX], store_text[PATH_MAX], traits[TRAITS_SIZE];
   int store = open_store();
-  int keepers = store < 0 ? -1 : open_own(store, "keeper", true);
+  int keepers = store < 0 || !has_disk(store) ? -1 : open_own(store, "keeper", true);
   int place = keepers < 0 ? -1 : open_own(keepers, key, true);
   int lock = place < 0 ? -1 : take_lock(place);
   if (lock < 0 || !store_path(store_text, "") ||
@@ -132,16 +147,22 @@ static void keep_start_variables(void) {
   *kept = NULL;
 }
 
-static _Noreturn void become_keeper(const char *program, const char *key, int verb) {
-  struct pollfd end = {.fd = verb, .events = POLLIN};
-  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+static _Noreturn void become_keeper(const char *program, const char *key, int verb, int top) {
+  enum { VERB = LOCK, TOP };
+  struct pollfd end = {.fd = VERB, .events = POLLIN}, all = {.fd = TOP, .events = POLLIN};
+  int null = open("/dev/null", O_RDWR | O_CLOEXEC), above = top < 0 ? null : top;
   if (null < 0 || chdir("/") != 0) _exit(0);
   for (int i = 0; i < 3; i++) dup2(null, i);
-  dup2(verb, LOCK);
-  end.fd = LOCK;
-  syscall(SYS_close_range, LOCK + 1, ~0U, 0);
+  /* First out of the way of each other's places. */
+  verb = fcntl(verb, F_DUPFD_CLOEXEC, TOP + 1);
+  above = fcntl(above, F_DUPFD_CLOEXEC, TOP + 1);
+  if (dup2(verb, VERB) != VERB || dup2(above, TOP) != TOP) _exit(0);
+  syscall(SYS_close_range, TOP + 1, ~0U, 0);
   poll(&end, 1, VERB_MILLISECONDS);
-  close(LOCK);
+  /* All that it was a part of has ended with it: a single call from elsewhere, and no second one will come. */
+  if (top >= 0 && poll(&all, 1, 0) != 0) _exit(0);
+  close(VERB);
+  close(TOP);
   keep_start_variables();
   run_keeper(program, key);
   _exit(0);
@@ -149,15 +170,17 @@ static _Noreturn void become_keeper(const char *program, const char *key, int ve
 
 void leave_keeper(const char *program) {
   char key[KEY_SIZE], absolute[PATH_MAX];
-  int verb = (int)syscall(SYS_pidfd_open, getpid(), 0);
-  if (verb < 0 || !has_room() || !is_at_home() || !realpath(program, absolute) || !keeper_key(absolute, key)) return;
+  int verb = (int)syscall(SYS_pidfd_open, getpid(), 0), top = -1;
+  const bool may =
+      verb >= 0 && has_room() && is_at_home(&top) && realpath(program, absolute) && keeper_key(absolute, key);
   /* Twice: what Node waits for are children that it started itself. */
-  pid_t child = fork();
+  pid_t child = may ? fork() : -1;
   if (child == 0) {
     setsid();
-    if (fork() == 0) become_keeper(absolute, key, verb);
+    if (fork() == 0) become_keeper(absolute, key, verb, top);
     _exit(0);
   }
-  close(verb);
+  if (verb >= 0) close(verb);
+  if (top >= 0) close(top);
   if (child > 0) waitpid(child, NULL, 0);
 }

@@ -270,8 +270,15 @@ static int ended(const struct call *call, bool hook) {
   return hook && call->exit_code == 70 ? 2 : call->exit_code;
 }
 
+/* As Node does at its start: what is opened here would be taken for the caller's stream otherwise. */
+static void fill_closed_streams(void) {
+  for (int stream = 0; stream < 3; stream++)
+    if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDWR) != stream) _exit(70);
+}
+
 int main(int argc, char **argv) {
   struct call call = {0};
+  fill_closed_streams();
   sigset_t before;
   sigprocmask(SIG_SETMASK, NULL, &before);
   const char *mode = argc > 1 ? argv[1] : "";

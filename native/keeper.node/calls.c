@@ -200,7 +200,9 @@ enum next calls_next(int milliseconds, struct asking *asking) {
       if (errno == EINTR) continue;
       return NEXT_STOP;
     }
+    const int before = count;
     if (see_to(watched, asking)) return NEXT_REQUEST;
+    if (before > 0 && count == 0) return NEXT_NOTHING;
     if (watched[places].revents) accept_one();
     uint64_t stops;
     if (watched[places + 1].revents && read(stopping, &stops, sizeof stops) > 0) return NEXT_STOP;

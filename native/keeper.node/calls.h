@@ -24,8 +24,8 @@ int calls_listen(int directory, const char *name);
 void calls_close(void);
 
 /*
- * Waits until a call asks, for so long at the most, or for SIGTERM. Meanwhile the ends of calls and callers are seen
- * to.
+ * Waits until a call asks, for so long at the most, or until none runs any more, or for SIGTERM. Meanwhile the ends of
+ * calls and callers are seen to.
  */
 enum next calls_next(int milliseconds, struct asking *asking);
 

@@ -1,22 +1,45 @@
 /*
  * What a keeper needs of the kernel and Node has not. Each function returns a number; an errno is below zero.
  *
- * hold(descriptor)           no program that is started gets it
- * listen(directory, name)    makes a socket of that name in the directory of this descriptor
- * close()                    takes no further call
- * next(bytes, milliseconds)  waits for a call; the length of its request, which is in `bytes` behind a head of the
- * caller's process (i32) and its standard streams that are terminals (u8, a bit each), or 0 where none came, or -EINTR
- * for SIGTERM refuse()                   lets it run what it asks for itself take(bytes, from, to)      makes a process
- * for it: the process, and 0 in it, which then has the caller's directory, streams and environment (the strings from,
- * to) and is awaited by it. Refuses it where that cannot be running()                  calls that run priority(process)
- * its input and output priority, as the kernel has it try()                      a process that runs no call: the
- * process, and 0 in it tried(process, ms)         its exit code; -ETIME where it does not end, and it is killed then
- * end(code)                  ends the process of a call
- * endWhenIdle(code)          ends it when nothing is left to do, as Node does
+ * hold(descriptor): no program that is started gets it.
+ *
+ * listen(directory, name): makes a socket of that name in the directory of this descriptor.
+ *
+ * close(): takes no further call.
+ *
+ * next(bytes, milliseconds): waits for a call. Returns the length of its request, which is in `bytes` behind a head of
+ * the caller's process (i32) and its standard streams that are terminals (u8, a bit each); 0 where none came; -EINTR
+ * for SIGTERM.
+ *
+ * refuse(): lets it run what it asks for itself.
+ *
+ * make(): a copy that waits for a call: its process, and 0 in it.
+ *
+ * drop(): ends that copy.
+ *
+ * give(): has that copy run the call. Refuses it where that cannot be.
+ *
+ * await(bytes): in that copy, waits for the call, and returns as `next` does.
+ *
+ * become(bytes, from, to): there, takes the caller's directory, streams and environment (the strings from, to), and
+ * returns when the caller is ready, too.
+ *
+ * running(): calls that run.
+ *
+ * priority(process): its input and output priority, as the kernel has it.
+ *
+ * try(): a process that runs no call: the process, and 0 in it.
+ *
+ * tried(process, milliseconds): its exit code; -ETIME where it does not end, and it is killed then.
+ *
+ * end(code): ends the process of a call.
+ *
+ * endWhenIdle(code): ends it when nothing is left to do, as Node does.
  */
 #include "calls.h"
 #include "exports.h"
 #include "process.h"
+#include "spare.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,10 +88,12 @@ static void settle(pid_t process) {
   asking.connection = -1;
 }
 
-/* Read once: whoever made the file may still write to it. */
+/* Of a file that does not change any more: it is read here to be judged, and by the copy that runs it. */
 static int32_t read_request(char *bytes, size_t room) {
   struct stat about;
   const int file = asking.descriptors[SENT_REQUEST];
+  const int needed = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK, seals = fcntl(file, F_GET_SEALS);
+  if (seals < 0 || (seals & needed) != needed) return -EPERM;
   if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size <= 0 || (size_t)about.st_size > room - HEAD)
     return -E2BIG;
   const ssize_t size = pread(file, bytes + HEAD, (size_t)about.st_size, 0);
@@ -104,12 +129,42 @@ static napi_value refuse(napi_env env, napi_callback_info info) {
   return number_to_node(env, 0);
 }
 
-static pid_t copy(napi_env env) {
+static struct uv_loop_s *loop_of(napi_env env) {
   struct uv_loop_s *loop = NULL;
-  return napi_get_uv_event_loop(env, &loop) == 0 ? process_copy(loop) : -1;
+  return napi_get_uv_event_loop(env, &loop) == 0 ? loop : NULL;
 }
 
-static napi_value take(napi_env env, napi_callback_info info) {
+static napi_value make(napi_env env, napi_callback_info info) {
+  (void)info;
+  struct uv_loop_s *loop = loop_of(env);
+  return number_to_node(env, loop ? spare_make(loop, &asking) : -EINVAL);
+}
+
+static napi_value drop(napi_env env, napi_callback_info info) {
+  (void)info;
+  spare_drop();
+  return number_to_node(env, 0);
+}
+
+static napi_value give(napi_env env, napi_callback_info info) {
+  (void)info;
+  const int error = asking.connection < 0 ? -EINVAL : spare_give(&asking);
+  if (error != 0) settle(0);
+  asking.connection = -1;
+  return number_to_node(env, error);
+}
+
+static napi_value await(napi_env env, napi_callback_info info) {
+  napi_value value;
+  void *bytes = NULL;
+  size_t room = 0;
+  if (arguments(env, info, &value, 1) != 1 || napi_get_buffer_info(env, value, &bytes, &room) != 0 || room <= HEAD)
+    return number_to_node(env, -EINVAL);
+  spare_wait(&asking);
+  return number_to_node(env, read_request(bytes, room));
+}
+
+static napi_value become(napi_env env, napi_callback_info info) {
   napi_value values[3];
   void *bytes = NULL;
   size_t room = 0;
@@ -119,12 +174,8 @@ static napi_value take(napi_env env, napi_callback_info info) {
   if (asking.connection < 0 || from < 0 || to < from || (size_t)to > room ||
       (to > from && ((char *)bytes)[to - 1] != 0))
     return number_to_node(env, -EINVAL);
-  const pid_t process = copy(env);
-  if (process == 0)
-    process_become(&asking, (const char *)bytes + from, (size_t)(to - from));
-  else
-    settle(process);
-  return number_to_node(env, process < 0 ? -EAGAIN : process);
+  process_become(&asking, (const char *)bytes + from, (size_t)(to - from));
+  return number_to_node(env, 0);
 }
 
 static napi_value running(napi_env env, napi_callback_info info) {
@@ -141,7 +192,8 @@ static napi_value priority(napi_env env, napi_callback_info info) {
 
 static napi_value try_now(napi_env env, napi_callback_info info) {
   (void)info;
-  const pid_t process = copy(env);
+  struct uv_loop_s *loop = loop_of(env);
+  const pid_t process = loop ? process_copy(loop) : -1;
   if (process == 0) calls_forget();
   return number_to_node(env, process < 0 ? -EAGAIN : process);
 }
@@ -168,13 +220,13 @@ static napi_value end(napi_env env, napi_callback_info info) {
 
 static napi_value end_when_idle(napi_env env, napi_callback_info info) {
   napi_value value;
-  struct uv_loop_s *loop = NULL;
+  struct uv_loop_s *loop = loop_of(env);
   const int code = arguments(env, info, &value, 1) == 1 ? number_of(env, value) & 0xff : 70;
-  if (napi_get_uv_event_loop(env, &loop) != 0) process_end(code);
+  if (!loop) process_end(code);
   process_end_when_idle(loop, code);
   return number_to_node(env, 0);
 }
 
 EXPORTS({"hold", hold}, {"listen", listen_now}, {"close", close_now}, {"next", next}, {"refuse", refuse},
-        {"take", take}, {"running", running}, {"priority", priority}, {"try", try_now}, {"tried", tried}, {"end", end},
-        {"endWhenIdle", end_when_idle})
+        {"make", make}, {"drop", drop}, {"give", give}, {"await", await}, {"become", become}, {"running", running},
+        {"priority", priority}, {"try", try_now}, {"tried", tried}, {"end", end}, {"endWhenIdle", end_when_idle})

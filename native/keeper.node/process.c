@@ -80,7 +80,6 @@ static void agree(void) {
 }
 
 void process_become(struct asking *asking, const char *environment, size_t size) {
-  calls_forget();
   caller = asking->connection;
   /* A group of its own: what is meant for one call is not for another. */
   if (setpgid(0, 0) != 0 || fchdir(asking->descriptors[SENT_DIRECTORY]) != 0) _exit(0);

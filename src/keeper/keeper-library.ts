@@ -8,7 +8,11 @@ export interface KeeperLibrary {
   close(): number;
   next(bytes: Buffer, milliseconds: number): number;
   refuse(): number;
-  take(bytes: Buffer, from: number, to: number): number;
+  make(): number;
+  drop(): number;
+  give(): number;
+  await(bytes: Buffer): number;
+  become(bytes: Buffer, from: number, to: number): number;
   running(): number;
   priority(process: number): number;
   try(): number;

@@ -7,8 +7,16 @@
  * It imports `base` alone. It waits in one system call and never returns to Node's loop: only its copies do.
  */
 import { closeSync, fstatSync, futimesSync, statSync, unlinkSync, writeSync } from 'node:fs';
+import { freemem, totalmem } from 'node:os';
 import { monotonic } from '../base/clock.js';
-import { keeperIdleMilliseconds, keeperLifeMilliseconds, keeperLookMilliseconds } from '../base/limits/commands.js';
+import {
+  keeperIdleMilliseconds,
+  keeperLifeMilliseconds,
+  keeperLookMilliseconds,
+  keeperMemoryShare,
+  keeperShortIdleMilliseconds,
+} from '../base/limits/commands.js';
+import { Company } from './company.js';
 import type { KeeperLibrary } from './keeper-library.js';
 import { type KeeperRequest, parseKeeperRequest } from './keeper-request.js';
 import { differenceOf, readProcessTraits } from './process-traits.js';
@@ -65,6 +73,7 @@ export class Keeper {
   readonly #node = identityOf('/proc/self/exe');
   readonly #started = monotonic();
   readonly #build: string;
+  readonly #company = new Company();
   readonly #localTime = attempt(() => identityOf('/etc/localtime'));
   readonly #variables: string;
 
@@ -88,18 +97,16 @@ export class Keeper {
     let used = monotonic();
     let ends = false;
     while (!ends || this.#library.running() > 0) {
+      // One copy waits for the next call, made when nothing runs that it would be in the way of.
+      if (!ends && this.#library.running() === 0 && this.#library.make() === 0) return this.#becomeCall(bytes);
       const size = this.#library.next(bytes, keeperLookMilliseconds);
       if (size > 0) {
         used = monotonic();
         const request = ends ? undefined : parseKeeperRequest(bytes.subarray(0, size));
-        if (request === undefined || !this.#takes(request)) {
-          this.#library.refuse();
-        } else if (this.#library.take(bytes, request.from, request.to) === 0) {
-          closeSync(lock);
-          closeSync(descriptor);
-          const [program = '', ...given] = request.words;
-          return { program, given };
-        }
+        const copy = request !== undefined && this.#serves(request) ? this.#library.make() : -1;
+        if (copy === 0) return this.#becomeCall(bytes);
+        if (request === undefined || copy < 0) this.#library.refuse();
+        else this.#give(request, copy);
       }
       if (this.#library.running() > 0) used = monotonic();
       if (!ends && (size < 0 || this.#hasReasonToEnd(used))) {
@@ -107,21 +114,47 @@ export class Keeper {
         this.#stopListening();
       }
     }
+    this.#library.drop();
     return undefined;
   }
 
+  /** In a copy: it waits until it is given a call. */
+  #becomeCall(bytes: Buffer): TakenCall {
+    closeSync(this.#place.lock);
+    closeSync(this.#place.descriptor);
+    const size = this.#library.await(bytes);
+    const request = size > 0 ? parseKeeperRequest(bytes.subarray(0, size)) : undefined;
+    if (request === undefined) this.#library.end(0);
+    this.#library.become(bytes, request.from, request.to);
+    const [program = '', ...given] = request.words;
+    return { program, given };
+  }
+
+  /** The copy has what this process had when it was made: it is that which has to be as the caller is. */
+  #give({ process: caller }: KeeperRequest, copy: number): void {
+    const own = readProcessTraits(copy, this.#library.priority(copy));
+    if (differenceOf(own, readProcessTraits(caller, this.#library.priority(caller))) === undefined) {
+      this.#library.give();
+      return;
+    }
+    this.#library.refuse();
+    // Where this process was moved since, the next call gets a copy that is as it is now.
+    if (differenceOf(own, readProcessTraits('self', this.#library.priority(0))) !== undefined) this.#library.drop();
+  }
+
   /** Anything that goes wrong here leaves the call to its caller. */
-  #takes({ process: caller, words, node, traits, terminals, environment }: KeeperRequest): boolean {
+  #serves({ words, node, traits, terminals, environment }: KeeperRequest): boolean {
     const isOurs = node === this.#node && traits === this.#facts.traits;
     if (!isOurs || !isServed({ given: words.slice(1), terminals })) return false;
-    if (startVariables(environment) !== this.#variables) return false;
-    const own = readProcessTraits('self', this.#library.priority(0));
-    return differenceOf(own, readProcessTraits(caller, this.#library.priority(caller))) === undefined;
+    return startVariables(environment) === this.#variables;
   }
 
   #hasReasonToEnd(used: number): boolean {
     const now = monotonic();
-    if (now - used > keeperIdleMilliseconds || now - this.#started > keeperLifeMilliseconds) return true;
+    const isShort = freemem() < totalmem() * keeperMemoryShare;
+    const idle = isShort ? keeperShortIdleMilliseconds : keeperIdleMilliseconds;
+    if (now - used > idle || now - this.#started > keeperLifeMilliseconds) return true;
+    if (this.#library.running() === 0 && !this.#company.isThere()) return true;
     const { directory, descriptor } = this.#place;
     // The store has gone, or another is there now.
     const there = attempt(() => identityOf(directory));

@@ -3,6 +3,7 @@
  * own, print nowhere, and leave nothing behind: neither listeners nor descriptors nor processes, which would be in every copy.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ErrnoError, hasCode } from '../base/errno.js';
 import { keeperTrialMilliseconds } from '../base/limits/commands.js';
@@ -86,12 +87,10 @@ async function useOnce(): Promise<void> {
 }
 
 /** Each call is what runs it, then its words. One that fails is as good: a host that forbids namespaces has its other verbs. */
-export async function warmUp(
-  directory: string,
-  calls: readonly (readonly [RunCall, ...(readonly string[])])[],
-): Promise<void> {
+export async function warmUp(calls: readonly (readonly [RunCall, ...(readonly string[])])[]): Promise<void> {
   const mask = process.umask(0o077);
-  const scratch = mkdtempSync(join(directory, 'first-'));
+  // Not in the store, which somebody may be about to remove.
+  const scratch = mkdtempSync(join(tmpdir(), 'ctx-keeper-'));
   const project = join(scratch, 'project');
   mkdirSync(project);
   await useOnce();

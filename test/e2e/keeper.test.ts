@@ -4,7 +4,18 @@ import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync } fr
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { callsHaveEnded, callsRunBy, endKeeper, isAlive, keeperOf, keeperOn, startKeeper } from '../support/keeper.js';
+import {
+  callsHaveEnded,
+  callsOf,
+  callsRunBy,
+  endKeeper,
+  isAlive,
+  keepCompany,
+  keeperOf,
+  keeperOff,
+  keeperOn,
+  startKeeper,
+} from '../support/keeper.js';
 import { type Finished, processesCalled, until } from '../support/process.js';
 import { type Stage, useStage } from '../support/stage.js';
 import { forEachUser, isRoot, type TestUser } from '../support/users.js';
@@ -99,7 +110,7 @@ function signalsAlike(stage: Stage): void {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     it(`ends alike by ${name}`, async () => {
       const ends: string[] = [];
-      for (const env of [{}, keeperOn]) {
+      for (const env of [keeperOff, keeperOn]) {
         const directory = stage.project();
         const running = stage.startCtx(directory, ['exec', '--', 'sh', '-c', 'echo ready; exec sleep 61'], { env });
         await running.printed('ready');
@@ -120,7 +131,7 @@ function signalsAlike(stage: Stage): void {
     ];
     for (const script of scripts) {
       const ends: string[] = [];
-      for (const env of [{}, keeperOn]) {
+      for (const env of [keeperOff, keeperOn]) {
         const directory = stage.makeDirectory('piped');
         const { code, stdout, stderr } = await stage.start(
           directory,
@@ -167,14 +178,16 @@ function otherCallers(user: TestUser): readonly string[] {
 
 forEachUser((user) => {
   const stage = useStage(user);
+  const company = keepCompany(user);
   const warm = () => `${stage.directory}/store-warm`;
   after(async () => {
+    company.end();
     for (const store of [stage.store, warm(), `${stage.directory}/other`]) await endKeeper(store);
   });
 
   it('answers every verb it serves as a Node of its own does', async () => {
     const cold = `${stage.directory}/store-cold`;
-    const expected = await play(stage, cold, {});
+    const expected = await play(stage, cold, keeperOff);
     const pid = await startKeeper(stage, stage.project(), warm());
     const before = callsRunBy(pid);
     const got = await play(stage, warm(), keeperOn);
@@ -263,8 +276,7 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
         env: keeperOn,
         stdio: ['pipe', 'pipe', 'pipe'],
       });
-      const children = () => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
-      await until(() => children() !== '', 'a copy waits for the message');
+      await until(() => callsOf(pid).length > 0, 'a copy waits for the message');
       process.kill(pid, 'SIGKILL');
       const { code, stderr } = await reading.finished;
       assert.equal(code, 2, stderr);

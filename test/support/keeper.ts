@@ -1,11 +1,13 @@
 /** A keeper of a stage's store: left behind by a first verb, and ended with the suite. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from './process.js';
 import type { Stage } from './stage.js';
+import { spawnIdentity, type TestUser } from './users.js';
 
 export const keeperOn = { CTX_KEEPER: 'on' } as const;
+export const keeperOff = { CTX_KEEPER: 'off' } as const;
 
 function placesIn(store: string): readonly string[] {
   const keepers = join(store, 'keeper');
@@ -30,6 +32,14 @@ export function keeperOf(store: string): number | undefined {
 
 export function isAlive(pid: number): boolean {
   return existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '';
+}
+
+/** A keeper ends when its user has no other process any more, and a user of tests has none between two calls. */
+export function keepCompany(user: TestUser): { end(): void } {
+  const words = ['--pdeathsig', 'KILL', '--', 'sleep', '86400'];
+  const child = spawn('setpriv', words, { ...spawnIdentity(user), cwd: '/', stdio: 'ignore' });
+  child.unref();
+  return { end: () => void child.kill('SIGKILL') };
 }
 
 /** Runs a verb that leaves a keeper behind, and waits until it listens. */
@@ -57,15 +67,23 @@ export function callsRunBy(pid: number): number {
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[8]);
 }
 
-/** Calls end shortly after their callers: what is counted from here on is of later ones. */
-export async function callsHaveEnded(pid: number): Promise<void> {
-  const isChild = (name: string) => {
+/** The copies of it that run a call: these have a group of their own. The one that waits for a call has the keeper's. */
+export function callsOf(pid: number): readonly number[] {
+  const isCall = (name: string) => {
     try {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-      return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1] === String(pid);
+      const [, parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      return parent === String(pid) && group === name;
     } catch {
       return false; // ended meanwhile
     }
   };
-  await until(() => !readdirSync('/proc').some((name) => /^\d+$/.test(name) && isChild(name)), 'no call runs');
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && isCall(name))
+    .map(Number);
+}
+
+/** Calls end shortly after their callers: what is counted from here on is of later ones. */
+export async function callsHaveEnded(pid: number): Promise<void> {
+  await until(() => callsOf(pid).length === 0, 'no call runs');
 }

@@ -5,7 +5,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, realpathSync,
 import { dirname, join } from 'node:path';
 import { after, before } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
-import { endKeeper, storesBelow } from './keeper.js';
+import { endKeeper, keepCompany, storesBelow } from './keeper.js';
 import { assertNothingLeft } from './leftovers.js';
 import { type Finished, type Running, type StartOptions, start } from './process.js';
 import { ctxProgramFor, temporaryRoot } from './program.js';
@@ -15,7 +15,8 @@ const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 /** `CTX_TEST_KEEPER=on npm test -- e2e/`: every suite with keepers, whose calls have to answer as those without. */
 const keeperOfSuites: Readonly<Record<string, string>> =
-  process.env['CTX_TEST_KEEPER'] === 'on' ? { CTX_KEEPER: 'on' } : {};
+  process.env['CTX_TEST_KEEPER'] === 'on' ? { CTX_KEEPER: 'on' } : { CTX_KEEPER: 'off' };
+const withKeepers = keeperOfSuites['CTX_KEEPER'] === 'on';
 
 /** A script that prepares a million files takes minutes on a busy machine. */
 const shellMilliseconds = process.env['CTX_SOAK'] === '1' ? 600_000 : 60_000;
@@ -25,6 +26,7 @@ export class Stage {
   #directory = '';
   #program = '';
   #projects = 0;
+  #company: { end(): void } | undefined;
 
   constructor(user: TestUser) {
     this.user = user;
@@ -53,6 +55,7 @@ export class Stage {
     if (isRoot) chownSync(this.#directory, this.user.uid, this.user.gid);
     this.makeDirectory('home');
     this.#letEverythingRun();
+    if (withKeepers) this.#company = keepCompany(this.user);
     this.#program = ctxProgramFor(this.user, this.#directory);
   }
 
@@ -72,7 +75,8 @@ export class Stage {
   }
 
   async strike(): Promise<void> {
-    if ('CTX_KEEPER' in keeperOfSuites) {
+    this.#company?.end();
+    if (withKeepers) {
       for (const store of storesBelow(this.#directory)) await endKeeper(store);
     }
     try {

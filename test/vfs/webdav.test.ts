@@ -133,7 +133,12 @@ describe('a WebDAV server', skip === undefined ? {} : { skip }, () => {
     for (const directory of [home, project, data]) mkdirSync(directory);
     writeFileSync(join(data, 'f'), 'in the drive\n');
     const program = ctxProgramFor({ name: 'this user', ...own }, place.path);
-    const environment = { HOME: home, CTX_DATA: join(place.path, 'store'), PATH: process.env['PATH'] };
+    const environment = {
+      CTX_KEEPER: 'off',
+      HOME: home,
+      CTX_DATA: join(place.path, 'store'),
+      PATH: process.env['PATH'],
+    };
     const keys = { CTX_WEBDAV_USER: 'me', CTX_WEBDAV_PASSWORD: 'secret-word' };
     const ctx = (words: readonly string[], input = '') =>
       spawnSync(program, words, {

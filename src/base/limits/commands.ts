@@ -104,6 +104,10 @@ export const toolProgressMilliseconds = 1_000;
 export const keeperIdleMilliseconds = 10 * 60_000;
 export const keeperLifeMilliseconds = 60 * 60_000;
 
+/** Where less than this share of the machine's memory is available, a keeper that runs nothing makes room sooner. */
+export const keeperMemoryShare = 0.1;
+export const keeperShortIdleMilliseconds = 30_000;
+
 /** Between two looks of a keeper whether it has still a reason to live: its store, its build. */
 export const keeperLookMilliseconds = 2_000;
 

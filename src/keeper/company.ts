@@ -1,0 +1,34 @@
+/**
+ * Whether anyone is left whom a keeper could serve: a process of its user, in its namespaces, that is neither it nor one of its kind. Without
+ * one it would only hold what its last caller was in: a session that has ended, a mount namespace that should go.
+ */
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+
+const kinds = ['mnt', 'net', 'pid', 'user'] as const;
+
+function namespacesOf(process: string): string {
+  return kinds.map((kind) => readlinkSync(`/proc/${process}/ns/${kind}`)).join(' ');
+}
+
+export class Company {
+  readonly #user = process.geteuid?.();
+  readonly #namespaces = namespacesOf('self');
+  #seen = '';
+
+  /** The one that was seen last is looked at first: mostly it is there still. */
+  isThere(): boolean {
+    if (this.#seen !== '' && this.#isOther(this.#seen)) return true;
+    this.#seen = readdirSync('/proc').find((name) => /^\d+$/.test(name) && this.#isOther(name)) ?? '';
+    return this.#seen !== '';
+  }
+
+  #isOther(name: string): boolean {
+    try {
+      if (statSync(`/proc/${name}`).uid !== this.#user || namespacesOf(name) !== this.#namespaces) return false;
+      const words = readFileSync(`/proc/${name}/cmdline`, 'latin1');
+      return words !== '' && !words.includes('/keeper.cjs\0');
+    } catch {
+      return false; // it has ended, or is not to be seen
+    }
+  }
+}

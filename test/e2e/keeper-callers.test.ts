@@ -1,0 +1,144 @@
+/** Callers of a keeper: what their terminal, their control group, their directory and their end are to calls that it runs. */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, it } from 'node:test';
+import {
+  callsHaveEnded,
+  callsRunBy,
+  endKeeper,
+  isAlive,
+  keepCompany,
+  keeperOff,
+  keeperOn,
+  startKeeper,
+} from '../support/keeper.js';
+import { until } from '../support/process.js';
+import { useStage } from '../support/stage.js';
+import { forEachUser, isRoot } from '../support/users.js';
+
+/**
+ * A session with a terminal, in which a call is in the foreground with no stream of it; `key` is typed when it has said that it is ready.
+ * Prints how it ended, whether it was stopped before, and what it said.
+ */
+const typed = `
+import os, pty, signal, sys, time
+key, said, words = sys.argv[1].encode(), sys.argv[2], sys.argv[3:]
+def wait_for(text):
+    for _ in range(600):
+        if os.path.exists(said) and text in open(said).read(): return
+        time.sleep(0.05)
+    print('never said', text)
+    sys.exit(1)
+session, terminal = pty.fork()
+if session == 0:
+    call = os.fork()
+    if call == 0:
+        os.setpgid(0, 0)
+        os.dup2(os.open('/dev/null', os.O_RDONLY), 0)
+        os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 1)
+        os.dup2(1, 2)
+        os.execv(words[0], words)
+    try: os.setpgid(call, call)
+    except PermissionError: pass
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    os.tcsetpgrp(0, call)
+    _, status = os.waitpid(call, os.WUNTRACED)
+    stopped = os.WIFSTOPPED(status)
+    if stopped:
+        time.sleep(0.3)
+        os.killpg(call, signal.SIGCONT)
+        _, status = os.waitpid(call, 0)
+    open(said, 'a').write('stopped %s, status %d\\n' % (stopped, status))
+    os._exit(0)
+wait_for('ready')
+os.write(terminal, key)
+os.waitpid(session, 0)
+print(open(said).read(), end='')
+`;
+
+forEachUser((user) => {
+  const stage = useStageWithCompany();
+  const noNamespaceOfRoot =
+    user.uid === 0 || !isRoot ? 'needs a user other than root, and root to put it into a namespace' : false;
+  let pid = 0;
+  before(async () => {
+    pid = await startKeeper(stage, stage.project());
+  });
+  after(() => endKeeper(stage.store));
+
+  function useStageWithCompany() {
+    const company = keepCompany(user);
+    after(() => company.end());
+    return useStage(user);
+  }
+
+  for (const [name, key, script] of [
+    ['Ctrl-C', '\u0003', 'echo ready; sleep 63; echo late'],
+    ['Ctrl-C, where the command goes on', '\u0003', 'trap "echo trapped; exit 9" INT; echo ready; sleep 63 & wait'],
+    ['Ctrl-\\', '\u001c', 'echo ready; sleep 63; echo late'],
+    ['Ctrl-Z', '\u001a', 'echo ready; sleep 1; echo done'],
+  ] as const) {
+    it(`ends alike by ${name} at a terminal that is none of its streams`, async () => {
+      const ends: string[] = [];
+      for (const env of [keeperOff, keeperOn]) {
+        const directory = stage.project();
+        const said = join(stage.makeDirectory('said'), `${ends.length}-${name.replaceAll(/\W/g, '')}`);
+        const words = ['python3', '-c', typed, key, said, stage.program, 'exec', '--', 'sh', '-c', script];
+        const { stdout, stderr } = await stage.start(directory, words, { env }).finished;
+        ends.push(stdout + stderr);
+      }
+      assert.equal(ends[1], ends[0]);
+      assert.match(ends[0] ?? '', /^ready\n.*status \d+\n$/s);
+    });
+  }
+
+  it('is in no one’s way when its caller has its answer: no directory, no descriptor', async () => {
+    const directory = stage.project('echo one > file');
+    for (const words of [['status'], ['exec', '--', 'true'], ['diff']]) {
+      await stage.ctx(directory, words, { env: keeperOn });
+      for (const name of readdirSync('/proc').filter((each) => /^\d+$/.test(each))) {
+        assert.doesNotMatch(linkOf(`/proc/${name}/cwd`), new RegExp(`^${directory}`), `${words.join(' ')}: ${name}`);
+      }
+    }
+  });
+
+  it('runs nothing for a caller in another control group, whose limits are its own', async (test) => {
+    const groups = ['/sys/fs/cgroup/pids', '/sys/fs/cgroup'].find((path) => existsSync(join(path, 'cgroup.procs')));
+    const group = join(groups ?? '/nowhere', `ctx-test-${process.pid}`);
+    const enter = `mkdir ${group} && echo 400 > ${group}/pids.max && echo $$ > ${group}/cgroup.procs || exit 77`;
+    const script = `${enter}; exec ${stage.program} exec -- echo done`;
+    await callsHaveEnded(pid);
+    const ran = callsRunBy(pid);
+    const { code, stdout, stderr } = await stage.start(stage.project(), ['sh', '-c', script], { env: keeperOn })
+      .finished;
+    if (existsSync(group)) rmdirSync(group);
+    if (code === 77) {
+      test.skip('this user may make no control group');
+      return;
+    }
+    assert.equal(stdout, 'done\n', stderr);
+    assert.equal(callsRunBy(pid), ran);
+  });
+
+  it('ends when its user has no other process in its namespaces', { skip: noNamespaceOfRoot }, async () => {
+    const store = `${stage.directory}/alone`;
+    // Made by root, whose processes this user cannot look at: nothing says that the namespace is another one.
+    const become = `setpriv --reuid=${user.uid} --regid=${user.gid} --clear-groups`;
+    const inner = `${stage.program} status; for i in $(seq 100); do [ -S ${store}/keeper/*/socket ] && break; sleep 0.1; done`;
+    const words = ['unshare', '-m', 'sh', '-c', `${become} sh -c '${inner}'; :`];
+    const options = { uid: 0, gid: 0, env: { ...keeperOn, CTX_DATA: store } };
+    await stage.start(stage.project(), words, options).finished;
+    const [key = ''] = readdirSync(join(store, 'keeper'));
+    const { pid: alone } = JSON.parse(readFileSync(join(store, 'keeper', key, 'lock'), 'utf8')) as { pid: number };
+    await until(() => !isAlive(alone), 'the keeper has ended');
+  });
+});
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return ''; // it has ended, or is not to be seen
+  }
+}
