@@ -104,11 +104,20 @@ static bool failed_lately(int lock) {
          now.tv_sec - status.st_mtim.tv_sec < RETRY_SECONDS;
 }
 
+/* From the beginning, so that one that is about to start can be listed and ended. */
+static bool say_who(int lock) {
+  const time_t now = time(NULL);
+  struct tm parts;
+  char since[32];
+  return gmtime_r(&now, &parts) && strftime(since, sizeof since, "%Y-%m-%dT%H:%M:%S.000Z", &parts) > 0 &&
+         dprintf(lock, "{\"pid\":%d,\"since\":\"%s\"}\n", (int)getpid(), since) > 0;
+}
+
 /* Held from now on, and by no one else; -1 where another starts or lives, or the last start did not succeed. */
 static int take_lock(int place) {
   int lock = openat(place, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0 && !failed_lately(lock) && ftruncate(lock, 0) == 0 &&
-      write(lock, "\n", 1) == 1)
+      say_who(lock))
     return lock;
   return -1;
 }
@@ -123,6 +132,7 @@ static void run_keeper(const char *program, const char *key) {
       snprintf(script, sizeof script, "%.*s/keeper.cjs", (int)(strrchr(program, '/') - program), program) >=
           (int)sizeof script)
     return;
+  unlinkat(place, "socket", 0); /* of one that was killed */
   int complaints = openat(place, "error", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (complaints >= 0) dup2(complaints, 2);
   if (lock == LOCK ? fcntl(lock, F_SETFD, 0) != 0 : dup2(lock, LOCK) != LOCK) return;

@@ -6,7 +6,7 @@
  *
  * It imports `base` alone. It waits in one system call and never returns to Node's loop: only its copies do.
  */
-import { closeSync, fstatSync, futimesSync, statSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, futimesSync, statSync, unlinkSync } from 'node:fs';
 import { freemem, totalmem } from 'node:os';
 import { monotonic } from '../base/clock.js';
 import {
@@ -90,7 +90,6 @@ export class Keeper {
     const { lock, descriptor, directory } = this.#place;
     const failed = this.#library.listen(descriptor, socketName);
     if (failed < 0) throw new Error(`listen at ${directory}: errno ${-failed}`);
-    writeSync(lock, `${JSON.stringify({ pid: process.pid, since: new Date().toISOString() })}\n`, 0);
     // A time long ago says that this start has succeeded.
     futimesSync(lock, 1, 1);
     const bytes = Buffer.allocUnsafeSlow(requestBytes);

@@ -91,6 +91,12 @@ export async function warmUp(calls: readonly (readonly [RunCall, ...(readonly st
   const mask = process.umask(0o077);
   // Not in the store, which somebody may be about to remove.
   const scratch = mkdtempSync(join(tmpdir(), 'ctx-keeper-'));
+  const clean = () => rmSync(scratch, { recursive: true, force: true });
+  const stop = () => {
+    clean();
+    process.exit(0);
+  };
+  process.on('SIGTERM', stop);
   const project = join(scratch, 'project');
   mkdirSync(project);
   await useOnce();
@@ -115,8 +121,9 @@ export async function warmUp(calls: readonly (readonly [RunCall, ...(readonly st
   } finally {
     restoreStreams();
     process.chdir('/');
-    rmSync(scratch, { recursive: true, force: true });
+    clean();
     process.umask(mask);
+    process.removeListener('SIGTERM', stop);
   }
   await untilQuiet(before);
 }

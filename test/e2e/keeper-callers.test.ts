@@ -57,6 +57,9 @@ os.waitpid(session, 0)
 print(open(said).read(), end='')
 `;
 
+/** One after the other: calls of one test would be counted by another. */
+const countedCalls = { concurrency: 1 };
+
 forEachUser((user) => {
   const stage = useStageWithCompany();
   const noNamespaceOfRoot =
@@ -133,7 +136,7 @@ forEachUser((user) => {
     const { pid: alone } = JSON.parse(readFileSync(join(store, 'keeper', key, 'lock'), 'utf8')) as { pid: number };
     await until(() => !isAlive(alone), 'the keeper has ended');
   });
-});
+}, countedCalls);
 
 function linkOf(path: string): string {
   try {
