@@ -117,7 +117,7 @@ forEachUser((user) => {
     await stale(project, await approved(project, () => inside(project, 'echo evil > ~/.profile')));
   });
 
-  const edited = async (project: string) => stage.shell(project, 'echo "echo evil" > build.sh');
+  const edited = async (project: string, text = 'echo evil') => stage.shell(project, `echo '${text}' > build.sh`);
 
   test('the person changed the script in a directory that no command was run in', async () => {
     const project = stage.project(script);
@@ -153,6 +153,29 @@ forEachUser((user) => {
       },
       { script },
     ));
+
+  /** Approved once, it waits for the test: whatever else writes is refused until it has ended. */
+  const refusedMeanwhile = async (project: string) => {
+    changers += 1;
+    const seconds = String(800_000 + user.uid * 10 + changers);
+    await edited(project, `echo started; sleep ${seconds}; echo ended`);
+    const running = stage.startCtx(project, ['exec', '--wait', '--', 'sh', 'build.sh']);
+    await running.printed('asks for approval');
+    await grant(project);
+    await running.printed('started');
+    const { code, stderr } = await inside(project, 'echo evil > build.sh');
+    assert.notEqual(code, 0);
+    assert.match(stderr, /it was approved once.*\(EBUSY\)/);
+    for (const pid of processesCalled('sleep', seconds)) process.kill(pid, 'SIGTERM');
+    const { stdout } = await running.finished;
+    assert.match(stdout, /started\nended\n/);
+    assert.equal((await inside(project, 'echo later > file')).code, 0);
+  };
+
+  test('no other command writes while it runs, beside it or in the same kept jail', async () => {
+    await refusedMeanwhile(stage.project(script));
+    await inKeptJail(stage, ({ project }) => refusedMeanwhile(project), { script });
+  });
 
   test('a file of another directory that the fork writes was changed', async () => {
     const project = stage.project(script);

@@ -44,6 +44,25 @@ forEachUser((user) => {
       if (user.uid === 0) assert.equal(facts['Groups'], '');
     });
 
+  test('every mount inside is without setuid, and without devices or programs where they do not belong', async () => {
+    const { stdout } = await run('cut -d" " -f5,6 /proc/self/mountinfo');
+    const mounts = stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split(' '));
+    assert.ok(mounts.length > 10, stdout);
+    for (const [place = '', text = ''] of mounts) {
+      const options = text.split(',');
+      assert.ok(options.includes('nosuid'), `${place} ${text}`);
+      // A single device is shown where no program can be.
+      const mayHoldDevice = /^\/(?:dev|proc)\/./.test(place);
+      assert.ok(options.includes('nodev') || (mayHoldDevice && options.includes('noexec')), `${place} ${text}`);
+    }
+    const optionsOf = (place: string) => mounts.find(([at]) => at === place)?.[1] ?? '';
+    assert.match(optionsOf('/proc'), /nosuid,nodev,noexec/);
+    assert.match(optionsOf('/dev/pts'), /nosuid,noexec/);
+  });
+
   test('the further groups of whoever starts it stay outside', {
     skip: user.uid === 0 ? false : 'only root can have been given groups here',
   }, async () => {

@@ -19,6 +19,8 @@ async function overlay(slow = false) {
   const { inode: d } = await below.directory('d');
   await below.file('one', '1', d);
   await below.file('two', '2', d);
+  // Of all bits of a mode, not of the nine alone.
+  await lower.setattr(d, { mode: 0o1755 });
   const { inode } = await below.find('f');
   await lower.link(inode, lower.root, 'g');
   await lower.setxattr(inode, 'user.x', Buffer.from('kept'), 'any');

@@ -18,7 +18,7 @@ import {
 } from 'node:fs';
 import { describe, it } from 'node:test';
 import { randomFrom, testSeed } from '../../../test/support/random.js';
-import { differences, freshPlace, isRoot, tree } from './tree-fixture.js';
+import { differences, freshPlace, isRoot, program, tree } from './tree-fixture.js';
 
 const { at, write } = freshPlace();
 const block = 64 * 1024;
@@ -132,5 +132,55 @@ describe('who owns what root applies', { skip: isRoot ? false : 'only root can g
         assert.deepEqual([uid, gid], own, `${name} in a directory of mode ${mode.toString(8)}`);
       }
     }
+  });
+});
+
+describe('ids that a shift would wrap around', { skip: isRoot ? false : 'only root can give files away' }, () => {
+  it('are refused, of whatever kind the entry is: they could come out as root’s', async () => {
+    const [shift, most] = [100_000, 0xffff_fffe];
+    const make = {
+      file: (path: string) => write(path),
+      link: (path: string) => symlinkSync('x', at(path)),
+      fifo: (path: string) => void spawnSync('mkfifo', [at(path)]),
+      directory: (path: string) => mkdirSync(at(path)),
+    };
+    for (const [kind, makes] of Object.entries(make)) {
+      for (const [which, uid, gid] of [
+        ['uid', most, 0],
+        ['gid', 0, most],
+      ] as const) {
+        const origin = `${kind}-${which}`;
+        mkdirSync(at(origin));
+        makes(`${origin}/entry`);
+        lchownSync(at(origin, 'entry'), uid, gid);
+        const copying = tree.copy({ root: at(origin), destination: at(`${origin}-copy`), signatures: at('s'), shift });
+        await assert.rejects(copying, { code: 'EOVERFLOW' }, origin);
+      }
+    }
+  });
+});
+
+describe('deleting', () => {
+  it('a tree does not follow a link, at its top or inside', async () => {
+    write('outside/kept');
+    write('tree/file');
+    symlinkSync('../outside', at('tree/link'));
+    symlinkSync('outside', at('top'));
+    await tree.remove(at('top')).catch(() => undefined);
+    await tree.remove(`${at('top')}/`).catch(() => undefined);
+    await tree.remove(at('tree'));
+    assert.equal(readFileSync(at('outside/kept'), 'utf8'), 'outside/kept');
+  });
+});
+
+describe('a copy that runs out of descriptors', () => {
+  it('fails, and does not leave out what it could not open', async () => {
+    const deep = Array.from({ length: 40 }, (_, level) => `d${level}`).join('/');
+    mkdirSync(at('origin', deep), { recursive: true });
+    write(`origin/${deep}/file`);
+    const words = ['--nofile=24', program, 'copy', at('origin'), at('copy'), '--out', at('s')];
+    const { status, stdout, stderr } = spawnSync('prlimit', words, { encoding: 'latin1' });
+    if (status === 0) assert.equal(readFileSync(at('copy', deep, 'file'), 'utf8'), `origin/${deep}/file`, stdout);
+    else assert.match(stderr, /EMFILE/, `${status} ${stdout}`);
   });
 });
