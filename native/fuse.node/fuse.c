@@ -23,8 +23,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Looked for again and again for so long before the thread sleeps: waking it costs more than most requests take. */
-enum { spin_nanoseconds = 20 * 1000 };
+/*
+ * Looked for again and again for so long before the thread sleeps: waking it costs more than most requests take. Where
+ * that was in vain the next waits sleep at once, twice as many each time: the process that asks may need this processor.
+ */
+enum { spin_nanoseconds = 20 * 1000, fewest_sleeps = 2, most_sleeps = 256 };
+static _Thread_local int sleeps_after_vain = fewest_sleeps, sleeps_left;
 
 static napi_value pair(napi_env env, napi_callback_info info) {
   (void)info;
@@ -61,12 +65,22 @@ static int64_t now_nanoseconds(void) {
 
 static int waited(int descriptor, int milliseconds) {
   struct pollfd look = {.fd = descriptor, .events = POLLIN};
-  int64_t end = now_nanoseconds() + spin_nanoseconds;
-  do {
-    int found = poll(&look, 1, 0);
-    if (found != 0) return found < 0 ? -errno : 1;
-  } while (now_nanoseconds() < end);
-  int found = poll(&look, 1, milliseconds);
+  int found = poll(&look, 1, 0);
+  if (found != 0) return found < 0 ? -errno : 1;
+  if (sleeps_left > 0) {
+    sleeps_left -= 1;
+  } else {
+    int64_t end = now_nanoseconds() + spin_nanoseconds;
+    do {
+      found = poll(&look, 1, 0);
+      if (found == 0) continue;
+      if (sleeps_after_vain > fewest_sleeps) sleeps_after_vain /= 2;
+      return found < 0 ? -errno : 1;
+    } while (now_nanoseconds() < end);
+    sleeps_left = sleeps_after_vain;
+    if (sleeps_after_vain < most_sleeps) sleeps_after_vain *= 2;
+  }
+  found = poll(&look, 1, milliseconds);
   return found < 0 ? -errno : found;
 }
 

@@ -6,6 +6,7 @@ import { constants } from 'node:os';
 import { ErrnoError } from '../base/errno.js';
 import { type Answer, ask, type Steps, settle } from '../vfs/answer.js';
 import type { FileSystem } from '../vfs/filesystem.js';
+import { attributesNotice } from './invalidation.js';
 import { LockRequests } from './lock-requests.js';
 import type { Nodes } from './nodes.js';
 import { body, type DispatchOptions, listed, Operations, type Request, valued } from './operations.js';
@@ -26,7 +27,7 @@ const makesEntry = new Set<number>([
   opcodes.link,
 ]);
 
-/** Where the reply ends; undefined where there is none. */
+/** Where the reply ends, or a negative errno; undefined where there is none. */
 type End = number | undefined;
 type Serve = (request: Request) => Steps<End> | End;
 
@@ -42,7 +43,9 @@ export class Dispatch {
   constructor(options: DispatchOptions) {
     this.#fs = options.filesystem;
     this.#operations = new Operations(options);
-    this.#locks = new LockRequests(options.filesystem);
+    this.#locks = new LockRequests(options.filesystem, (inode) =>
+      options.notify?.(attributesNotice(this.#operations.nodes.number(inode))),
+    );
     this.#laterWrites = options.laterWrites === true;
     const isImmediate = options.filesystem.capabilities.immediate;
     this.#shared = isImmediate ? Buffer.allocUnsafeSlow(outHeaderBytes + mostWriteBytes + 4096) : undefined;
@@ -50,12 +53,12 @@ export class Dispatch {
   }
 
   /**
-   * Undefined where nothing is answered. Of an engine that answers at once the reply is to be sent before the next request is handed
+   * Undefined where nothing is answered; how long a reply is, it says itself (`replyLength`). Of an engine that answers at once the reply is to be sent before the next request is handed
    * in; of another, the bytes of the request are the caller's own again when it is answered.
    */
   answer(bytes: Buffer, length: number): Answer<Buffer | undefined> {
     const opcode = bytes.readUInt32LE(4);
-    const unique = bytes.readBigUInt64LE(8);
+    const unique: Unique = [bytes.readUInt32LE(8), bytes.readUInt32LE(12)];
     const serve = this.#serve.get(opcode);
     const isLater = opcode === opcodes.setlkw || (opcode === opcodes.write && this.#laterWrites);
     const own = this.#shared === undefined || isLater;
@@ -106,7 +109,8 @@ export class Dispatch {
 
   /** That a request was given up. */
   interrupted(unique: bigint): Buffer {
-    return refused(Buffer.allocUnsafe(outHeaderBytes), unique, -errno.EINTR);
+    const halves: Unique = [Number(BigInt.asUintN(32, unique)), Number(unique >> 32n)];
+    return refused(Buffer.allocUnsafe(outHeaderBytes), halves, -errno.EINTR);
   }
 
   /** Takes back what only the kernel would have ended, of a reply that it was never sent. */
@@ -118,6 +122,7 @@ export class Dispatch {
     const node = makesEntry.has(opcode) ? readNumber(reply, outHeaderBytes) : 0;
     if (node !== 0) nodes.forgotten(nodes.number(node), 1);
     if (opcode !== opcodes.open && opcode !== opcodes.create) return;
+    this.#operations.kept.released(nodes.number(opcode === opcodes.open ? readNumber(request, 16) : node));
     const at = opcode === opcodes.open ? outHeaderBytes : outHeaderBytes + entryBytes;
     try {
       await this.#fs.release(readNumber(reply, at));
@@ -132,7 +137,7 @@ export class Dispatch {
     return [
       [opcodes.open, (request) => of.open(request)],
       [opcodes.create, (request) => of.create(request)],
-      [opcodes.release, ({ bytes }) => of.done(() => this.#fs.release(readNumber(bytes, body)))],
+      [opcodes.release, (request) => of.release(request)],
     ];
   }
 
@@ -153,6 +158,31 @@ export class Dispatch {
       [opcodes.getlk, (request) => locks.get(request)],
       [opcodes.setlk, (request) => locks.set(request)],
       [opcodes.setlkw, (request) => locks.wait(request)],
+    ];
+  }
+
+  /** The kernel looks for an attribute before each write; where there are none it learns so once, and asks no more. */
+  #attributes(): readonly (readonly [number, Serve])[] {
+    const of = this.#operations;
+    const fs = this.#fs;
+    const name = ({ bytes, end }: Request, at: number) => readName(bytes, at, end);
+    /** No guard hears of it. */
+    const isPlain = fs.capabilities.immediate && fs.invalidated === undefined;
+    return [
+      [opcodes.setxattr, (request) => of.setxattr(request)],
+      [
+        opcodes.getxattr,
+        (request) => {
+          const wanted = name(request, body + 8);
+          // Asked before the first write to each file, and nearly always in vain: no error is made of that.
+          if (isPlain && !(fs.listxattr(request.inode) as readonly string[]).includes(wanted)) return -errno.ENODATA;
+          return of.bytes(
+            request,
+            valued(() => fs.getxattr(request.inode, wanted)),
+          );
+        },
+      ],
+      [opcodes.removexattr, (request) => of.done(() => fs.removexattr(request.inode, name(request, body)))],
     ];
   }
 
@@ -213,15 +243,7 @@ export class Dispatch {
       ...this.#closing(),
       [opcodes.fsync, (request) => of.fsync(request)],
       [opcodes.fsyncdir, () => of.done(() => fs.sync())],
-      [opcodes.setxattr, (request) => of.setxattr(request)],
-      [
-        opcodes.getxattr,
-        (request) =>
-          of.bytes(
-            request,
-            valued(() => fs.getxattr(request.inode, name(request, body + 8))),
-          ),
-      ],
+      ...(fs.capabilities.attributes ? this.#attributes() : []),
       [
         opcodes.listxattr,
         (request) =>
@@ -230,7 +252,6 @@ export class Dispatch {
             listed(() => fs.listxattr(request.inode)),
           ),
       ],
-      [opcodes.removexattr, (request) => of.done(() => fs.removexattr(request.inode, name(request)))],
       [opcodes.opendir, (request) => of.opendir(request)],
       [opcodes.readdir, (request) => of.readdir(request, false)],
       [opcodes.readdirplus, (request) => of.readdir(request, true)],
@@ -247,22 +268,27 @@ function replyBytes(opcode: number, bytes: Buffer): number {
   return outHeaderBytes + Math.min(bytes.readUInt32LE(body + 16), mostWriteBytes) + 4096;
 }
 
-function succeeded(reply: Buffer, unique: bigint, end: End): Buffer | undefined {
+/** The number of a request, by which it is answered: its lower and its higher half. */
+type Unique = readonly [number, number];
+
+function succeeded(reply: Buffer, unique: Unique, end: End): Buffer | undefined {
   if (end === undefined) return undefined;
-  reply.writeUInt32LE(end, 0);
-  reply.writeInt32LE(0, 4);
-  reply.writeBigUInt64LE(unique, 8);
-  return reply.subarray(0, end);
+  return end < 0 ? refused(reply, unique, end) : headed(reply, unique, end, 0);
 }
 
-function failed(reply: Buffer, unique: bigint, error: unknown): Buffer {
+function failed(reply: Buffer, unique: Unique, error: unknown): Buffer {
   const code = error instanceof ErrnoError ? errnoNumbers.get(error.code) : undefined;
   return refused(reply, unique, -(code ?? errno.EIO));
 }
 
-function refused(reply: Buffer, unique: bigint, code: number): Buffer {
-  reply.writeUInt32LE(outHeaderBytes, 0);
+function refused(reply: Buffer, unique: Unique, code: number): Buffer {
+  return headed(reply, unique, outHeaderBytes, code);
+}
+
+function headed(reply: Buffer, [low, high]: Unique, end: number, code: number): Buffer {
+  reply.writeUInt32LE(end, 0);
   reply.writeInt32LE(code, 4);
-  reply.writeBigUInt64LE(unique, 8);
-  return reply.subarray(0, outHeaderBytes);
+  reply.writeUInt32LE(low, 8);
+  reply.writeUInt32LE(high, 12);
+  return reply;
 }

@@ -73,6 +73,13 @@ function notice(code: number, bytes: number): Buffer {
   return made;
 }
 
+/** Attributes alone: that one waits for nothing, so the thread that answers may send it. */
+export function attributesNotice(node: number): Buffer {
+  const made = inodeNotice(node);
+  made.writeBigInt64LE(-1n, outHeaderBytes + 8);
+  return made;
+}
+
 /** Attributes, and every page: from the beginning, to whatever the end is. */
 function inodeNotice(node: number): Buffer {
   const made = notice(invalidInode, 24);

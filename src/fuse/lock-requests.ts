@@ -4,7 +4,7 @@
  */
 import { type Answer, ask, type Steps } from '../vfs/answer.js';
 import { failure } from '../vfs/failure.js';
-import type { FileSystem, Handle, LockRequest } from '../vfs/filesystem.js';
+import type { FileSystem, Handle, Inode, LockRequest } from '../vfs/filesystem.js';
 import { waitForLock } from '../vfs/locks.js';
 import { body, type Request } from './operations.js';
 import { outHeaderBytes, readNumber, writeNumber } from './wire.js';
@@ -18,10 +18,13 @@ const kernelsEnd = 0x7fff_ffff_ffff_ffffn;
 
 export class LockRequests {
   readonly #fs: FileSystem;
+  readonly #granted: (inode: Inode) => void;
   readonly #waiting = new Set<bigint>();
 
-  constructor(filesystem: FileSystem) {
+  /** `granted` is called before whoever asked hears of it: what others wrote before they gave it back is to be seen. */
+  constructor(filesystem: FileSystem, granted: (inode: Inode) => void) {
     this.#fs = filesystem;
+    this.#granted = granted;
   }
 
   *get(request: Request): Steps<number> {
@@ -37,8 +40,10 @@ export class LockRequests {
   }
 
   *set(request: Request): Steps<number> {
-    const conflict = yield* ask(this.#fs.lock(handleOf(request), requested(request)));
+    const wanted = requested(request);
+    const conflict = yield* ask(this.#fs.lock(handleOf(request), wanted));
     if (conflict !== undefined) throw failure('EAGAIN', 'lock', undefined, 'somebody else has it');
+    if (wanted.kind !== 'none') this.#granted(request.inode);
     return outHeaderBytes;
   }
 
@@ -49,6 +54,7 @@ export class LockRequests {
     this.#waiting.add(unique);
     try {
       yield* ask(waitForLock(this.#fs, handle, wanted, () => !this.#waiting.has(unique)));
+      this.#granted(request.inode);
     } finally {
       this.#waiting.delete(unique);
     }

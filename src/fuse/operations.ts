@@ -3,15 +3,28 @@
  * ends. A mount's whole state is here and in the engine.
  */
 import { constants as openConstants } from 'node:fs';
+import { constants } from 'node:os';
 import { againWhenOvertaken } from '../vfs/again.js';
 import { type Answer, ask, type Steps } from '../vfs/answer.js';
 import { failure } from '../vfs/failure.js';
-import type { Attributes, Changes, Creation, Entry, FileSystem, Handle, Inode, OpenMode } from '../vfs/filesystem.js';
+import type {
+  Attributes,
+  Changes,
+  Creation,
+  Entry,
+  FileSystem,
+  Handle,
+  Inode,
+  Opened,
+  OpenMode,
+} from '../vfs/filesystem.js';
 import { bytesFromName, type Name } from '../vfs/names.js';
 import { Files, mayBeUnasked } from './files.js';
 import { writeInitReply } from './init-reply.js';
+import { type Kept, KeptTimes } from './kept.js';
 import { staysWithin } from './links.js';
 import { Nodes } from './nodes.js';
+import { openMode } from './open-mode.js';
 import {
   exchanged,
   inHeaderBytes,
@@ -33,8 +46,11 @@ export interface DispatchOptions {
   readonly filesystem: FileSystem;
   /** Where whoever uses it sees it: absolute links are compared with this. */
   readonly mountedAt: string;
-  /** Others may change the tree: the kernel keeps nothing. */
+  /** Others may change the tree: the kernel keeps nothing but what `kept` says. */
   readonly shared: boolean;
+  readonly kept?: Kept | undefined;
+  /** Tells the kernel what it did not ask for. */
+  readonly notify?: ((notice: Buffer) => void) | undefined;
   /** Of owners: 0, or what root's jails add to them. */
   readonly shift: number;
   /** Whose files of the tree are shown as whose. */
@@ -63,23 +79,19 @@ export interface Request {
 /** Where a request's own part begins. */
 export const body = inHeaderBytes;
 const hourSeconds = 3_600;
-/** Of an answer to OPEN: what the kernel has of its content is good; nobody has to hear of its being closed. */
+/** Of an answer to OPEN: what the kernel has of its content is good; no one has to hear of its being closed. */
 const keepCache = 2;
 const noFlush = 32;
 
-const { O_WRONLY, O_RDWR, O_APPEND, O_TRUNC, O_EXCL } = openConstants;
-
-interface Opened {
-  readonly attributes: Attributes;
-  readonly handle: Handle;
-}
+const { errno } = constants;
+const { O_EXCL } = openConstants;
 
 export class Operations {
   readonly nodes: Nodes;
   readonly files: Files;
   readonly #fs: FileSystem;
   readonly #options: DispatchOptions;
-  readonly #valid: number;
+  readonly kept: KeptTimes;
   readonly #modeBits: number;
   readonly #listings = new Map<number, readonly Entry[]>();
   #nextListing = 1;
@@ -90,7 +102,8 @@ export class Operations {
     this.nodes = new Nodes(options.filesystem);
     const unasked = options.locks !== true && mayBeUnasked(options.filesystem, options.shared);
     this.files = new Files(options.filesystem, this.nodes, unasked);
-    this.#valid = options.shared ? 0 : hourSeconds;
+    const kept = options.shared ? options.kept : { names: hourSeconds, attributes: hourSeconds };
+    this.kept = new KeptTimes(kept ?? { names: 0, attributes: 0 });
     this.#modeBits = options.plainModes === true ? 0o1777 : 0o7777;
   }
 
@@ -105,10 +118,10 @@ export class Operations {
 
   #shown({ inode }: Attributes): Presentation {
     const { shift, owners } = this.#options;
-    const shown = { node: this.nodes.number(inode), shift, owners };
+    const node = this.nodes.number(inode);
     const lasting = this.#fs.lasting?.(inode);
-    if (lasting === undefined) return { ...shown, valid: this.#valid };
-    return { ...shown, valid: hourSeconds, nameValid: lasting === 'name' ? hourSeconds : this.#valid };
+    const nameValid = lasting === 'name' ? hourSeconds : this.kept.names;
+    return { node, shift, owners, nameValid, valid: lasting ? hourSeconds : this.kept.attributes(inode) };
   }
 
   #entry({ reply }: Request, directory: Inode, attributes: Attributes): number {
@@ -138,8 +151,9 @@ export class Operations {
   *lookup(request: Request): Steps<number> {
     const found = yield* ask(this.#fs.lookup(request.inode, readName(request.bytes, body, request.end)));
     if (found !== undefined) return this.#entry(request, request.inode, found);
-    if (this.#valid === 0) throw failure('ENOENT', 'lookup');
-    return writeNegativeEntry(request.reply, this.#valid, outHeaderBytes);
+    // Said so often that making an error of it each time would cost more than the rest.
+    if (this.kept.names === 0) return -errno.ENOENT;
+    return writeNegativeEntry(request.reply, this.kept.names, outHeaderBytes);
   }
 
   forget({ bytes, inode }: Request): undefined {
@@ -213,6 +227,7 @@ export class Operations {
   *open(request: Request): Steps<number> {
     const { bytes, inode } = request;
     const handle = yield* ask(this.#fs.open(inode, openMode(bytes.readUInt32LE(body))));
+    this.kept.opened(inode);
     return this.#opened(request, handle, outHeaderBytes);
   }
 
@@ -227,7 +242,15 @@ export class Operations {
       (flags & O_EXCL) === 0
         ? yield* againWhenOvertaken(() => this.#openOrMake(inode, name, mode, make))
         : yield* make();
-    return this.#opened(request, handle, this.#entry(request, inode, attributes));
+    const at = this.#entry(request, inode, attributes);
+    this.kept.opened(attributes.inode);
+    return this.#opened(request, handle, at);
+  }
+
+  *release({ bytes, inode }: Request): Steps<number> {
+    this.kept.released(inode);
+    yield* ask(this.#fs.release(readNumber(bytes, body)));
+    return outHeaderBytes;
   }
 
   *#openOrMake(directory: Inode, name: Name, mode: OpenMode, make: () => Steps<Opened>): Steps<Opened> {
@@ -364,16 +387,6 @@ export class Operations {
     const found = yield* ask(this.#fs.seek(handle, readNumber(bytes, body + 8), wanted));
     return writeNumber(reply, found, outHeaderBytes);
   }
-}
-
-function openMode(flags: number): OpenMode {
-  const access = flags & (O_WRONLY | O_RDWR);
-  return {
-    read: access !== O_WRONLY,
-    write: access !== 0,
-    append: (flags & O_APPEND) !== 0 && access !== 0,
-    truncate: (flags & O_TRUNC) !== 0,
-  };
 }
 
 export function* valued(act: () => Answer<Buffer>): Steps<Buffer> {

@@ -7,7 +7,7 @@ import { ErrnoError, hasCode } from '../base/errno.js';
 import type { Answer } from '../vfs/answer.js';
 import type { FuseLibrary } from './fuse-library.js';
 import { initReply } from './init-reply.js';
-import { opcodes, requestBytes } from './wire.js';
+import { opcodes, replyLength, requestBytes } from './wire.js';
 
 /** What answers requests, each at once. */
 export interface LoopDispatch {
@@ -53,7 +53,7 @@ export function serveOnLoop({ library, channel, dispatch }: LoopServing): LoopSe
   const send = (answer: Buffer | undefined) => {
     if (answer === undefined || isOver) return;
     try {
-      writeSync(descriptor, answer);
+      writeSync(descriptor, answer, 0, replyLength(answer));
     } catch (error) {
       // The caller has been killed meanwhile.
       if (!hasCode(error, 'ENOENT')) end();

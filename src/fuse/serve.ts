@@ -12,7 +12,7 @@ import { Awaited } from './awaited.js';
 import type { Dispatch } from './dispatch.js';
 import { Invalidation } from './invalidation.js';
 import type { FuseLibrary } from './mount.js';
-import { requestBytes } from './wire.js';
+import { replyLength, requestBytes } from './wire.js';
 
 export interface Serving {
   readonly descriptor: number;
@@ -116,9 +116,9 @@ function received(descriptor: number, request: Buffer): number | undefined {
   }
 }
 
-function send(descriptor: number, reply: Buffer): void {
+export function send(descriptor: number, reply: Buffer): void {
   try {
-    writeSync(descriptor, reply);
+    writeSync(descriptor, reply, 0, replyLength(reply));
   } catch (error) {
     // The caller has been killed meanwhile, or the mount has: the next read says which.
     if (!hasCode(error, 'ENOENT') && !hasCode(error, 'ENODEV')) throw error;

@@ -6,8 +6,9 @@ import type { FileSystem } from '../vfs/filesystem.js';
 import { type RecordedChanges, recordChanges } from '../vfs/recorded-changes.js';
 import { backingOf, enginesOf, isShared, type TreePlan } from '../vfs/tree-plan.js';
 import { Dispatch } from './dispatch.js';
+import { forOneCall, type Kept } from './kept.js';
 import { fuseLibrary, mountFuse, mountPoint } from './mount.js';
-import { serve } from './serve.js';
+import { send, serve } from './serve.js';
 import type { Owners } from './wire.js';
 
 export interface ServedAt {
@@ -18,6 +19,8 @@ export interface ServedAt {
   readonly signal: AbortSignal;
   /** Others change the tree, too: the kernel keeps nothing of it. */
   readonly shared: boolean;
+  /** What the kernel keeps all the same. */
+  readonly kept?: Kept | undefined;
   /** What is added to the tree's owners where they are shown; negative where the tree's are shifted. */
   readonly shift?: number | undefined;
   readonly noExecution?: boolean | undefined;
@@ -40,7 +43,7 @@ export function serveMount({ plan, ...options }: ServedMount): Promise<void> {
 
 /** The same for any tree, at a directory that was looked at (`mountPoint`). */
 export async function serveAt(options: ServedAt): Promise<void> {
-  const { directory, writable, signal, shared, shift = 0, noExecution, idleMilliseconds } = options;
+  const { directory, writable, signal, shared, shift = 0, noExecution, idleMilliseconds, kept = forOneCall } = options;
   const filesystem = await options.open();
   try {
     const library = fuseLibrary(options.library);
@@ -48,7 +51,8 @@ export async function serveAt(options: ServedAt): Promise<void> {
     const { descriptor, end } = await mountFuse(library, { directory, writable, everybody, noExecution });
     try {
       const changes = shared || filesystem.changesOutside === true;
-      const dispatch = new Dispatch({ filesystem, mountedAt: directory, shared: changes, shift });
+      const notify = (notice: Buffer) => send(descriptor, notice);
+      const dispatch = new Dispatch({ filesystem, mountedAt: directory, shared: changes, shift, kept, notify });
       options.mounted(directory);
       await serve({ descriptor, library, dispatch, filesystem, signal, idleMilliseconds });
     } finally {
@@ -67,6 +71,9 @@ export interface JailMount {
   readonly library: string;
   readonly signal: AbortSignal;
   open(): Promise<FileSystem>;
+  /** What users of the tree see of it. */
+  guarded?(filesystem: FileSystem): FileSystem;
+  readonly idleMilliseconds?: number | undefined;
   /** The tree is open: the process that waits for it can make the jail. */
   ready(): void;
   /** The socket by which the jail hands over the kernel's end. */
@@ -87,10 +94,11 @@ function ownersFor({ plan, uid, gid }: JailMount): Owners | undefined {
 
 /** For a jail, which mounts it itself, in its own namespaces. Resolves when the jail has ended, with everything durable: by what was changed. */
 export async function serveJail(options: JailMount): Promise<RecordedChanges | undefined> {
-  const { plan, writable, signal, channel, mountedAt, shift } = options;
+  const { plan, writable, signal, channel, mountedAt, shift, idleMilliseconds } = options;
   const opened = await options.open();
   const recorded = writable ? recordChanges(opened, listedChanges) : undefined;
-  const filesystem = recorded?.filesystem ?? opened;
+  const written = recorded?.filesystem ?? opened;
+  const filesystem = options.guarded?.(written) ?? written;
   try {
     const library = fuseLibrary(options.library);
     options.ready();
@@ -101,8 +109,9 @@ export async function serveJail(options: JailMount): Promise<RecordedChanges | u
     try {
       const owners = ownersFor(options);
       const shared = isShared(plan, writable) || filesystem.changesOutside === true;
-      const dispatch = new Dispatch({ filesystem, mountedAt, shared, shift, owners, plainModes: true });
-      await serve({ descriptor, library, dispatch, filesystem, signal });
+      const view = { mountedAt, shared, shift, owners, plainModes: true, kept: forOneCall };
+      const dispatch = new Dispatch({ filesystem, ...view, notify: (notice) => send(descriptor, notice) });
+      await serve({ descriptor, library, dispatch, filesystem, signal, idleMilliseconds });
     } finally {
       closeSync(descriptor);
     }

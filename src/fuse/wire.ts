@@ -92,9 +92,8 @@ export interface Presentation {
   readonly node: number;
   /** Added to owners. */
   readonly shift: number;
-  /** Seconds that the kernel may keep it. */
   readonly owners?: Owners | undefined;
-  /** Of the attributes, in seconds. */
+  /** Seconds that the kernel may keep the attributes; less than one is as short as its clock can tell. */
   readonly valid: number;
   /** Of the name, where that differs. */
   readonly nameValid?: number | undefined;
@@ -124,7 +123,33 @@ export function readNumber(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at) + bytes.readUInt32LE(at + 4) * 2 ** 32;
 }
 
-const billion = 1_000_000_000n;
+/** Of a reply or a notice, in bytes: the buffer it is in may be longer. */
+export function replyLength(reply: Buffer): number {
+  return reply.readUInt32LE(0);
+}
+
+const [asTime, asHalves] = halves();
+
+function halves(): readonly [BigInt64Array, Uint32Array] {
+  const time = new BigInt64Array(1);
+  return [time, new Uint32Array(time.buffer)];
+}
+
+/**
+ * Writes the whole seconds of a time and returns the nanoseconds that are left, by numbers alone: division of large ones costs more
+ * than the rest of a reply. The estimate of the seconds is at most one beside them, and what is left shows which.
+ */
+function writeSeconds(bytes: Buffer, time: bigint, at: number): number {
+  asTime[0] = time;
+  const [low = 0, high = 0] = asHalves;
+  const estimate = Math.floor((high | 0) * 4.294967296 + low / 1e9);
+  const left = (low - Math.imul(estimate | 0, 1e9)) | 0;
+  const beside = left < 0 ? -1 : left >= 1e9 ? 1 : 0;
+  const seconds = estimate + beside;
+  bytes.writeUInt32LE(seconds >>> 0, at);
+  bytes.writeInt32LE(Math.floor(seconds / 2 ** 32), at + 4);
+  return left - beside * 1e9;
+}
 
 /** `struct fuse_attr`: 88 bytes. */
 function writeAttributes(bytes: Buffer, attributes: Attributes, shown: Presentation, start: number): number {
@@ -132,12 +157,12 @@ function writeAttributes(bytes: Buffer, attributes: Attributes, shown: Presentat
   let at = writeNumber(bytes, node, start);
   at = writeNumber(bytes, attributes.size, at);
   at = writeNumber(bytes, attributes.blocks, at);
-  const times = [attributes.accessed, attributes.modified, attributes.changed].map((time) => {
-    const rest = ((time % billion) + billion) % billion;
-    return { seconds: (time - rest) / billion, rest: Number(rest) };
-  });
-  for (const { seconds } of times) at = bytes.writeBigInt64LE(seconds, at);
-  for (const { rest } of times) at = bytes.writeUInt32LE(rest, at);
+  const accessed = writeSeconds(bytes, attributes.accessed, at);
+  const modified = writeSeconds(bytes, attributes.modified, at + 8);
+  const changed = writeSeconds(bytes, attributes.changed, at + 16);
+  at = bytes.writeUInt32LE(accessed, at + 24);
+  at = bytes.writeUInt32LE(modified, at);
+  at = bytes.writeUInt32LE(changed, at);
   at = bytes.writeUInt32LE(typeBits[attributes.kind] | attributes.mode, at);
   at = bytes.writeUInt32LE(attributes.links, at);
   at = bytes.writeUInt32LE((exchanged(attributes.uid, owners?.uid) + shift) >>> 0, at);
@@ -147,20 +172,28 @@ function writeAttributes(bytes: Buffer, attributes: Attributes, shown: Presentat
   return bytes.writeUInt32LE(0, at);
 }
 
+/** Nanoseconds beyond whole seconds. */
+function rest(seconds: number): number {
+  return Math.ceil((seconds % 1) * 1e9);
+}
+
 /** `struct fuse_entry_out`. */
 export function writeEntry(bytes: Buffer, attributes: Attributes, shown: Presentation, start: number): number {
-  let at = writeNumber(bytes, shown.node, start);
+  const { node, valid, nameValid = valid } = shown;
+  let at = writeNumber(bytes, node, start);
   at = writeNumber(bytes, 0, at);
-  at = writeNumber(bytes, shown.nameValid ?? shown.valid, at);
-  at = writeNumber(bytes, shown.valid, at);
-  at = writeNumber(bytes, 0, at);
+  at = writeNumber(bytes, Math.floor(nameValid), at);
+  at = writeNumber(bytes, Math.floor(valid), at);
+  at = bytes.writeUInt32LE(rest(nameValid), at);
+  at = bytes.writeUInt32LE(rest(valid), at);
   return writeAttributes(bytes, attributes, shown, at);
 }
 
 /** That there is no such name, to be kept. */
 export function writeNegativeEntry(bytes: Buffer, valid: number, start: number): number {
   bytes.fill(0, start, start + entryBytes);
-  writeNumber(bytes, valid, start + 16);
+  writeNumber(bytes, Math.floor(valid), start + 16);
+  bytes.writeUInt32LE(rest(valid), start + 32);
   return start + entryBytes;
 }
 
@@ -171,8 +204,8 @@ export function writeAttributesReply(
   shown: Presentation,
   start: number,
 ): number {
-  let at = writeNumber(bytes, shown.valid, start);
-  at = writeNumber(bytes, 0, at);
+  let at = writeNumber(bytes, Math.floor(shown.valid), start);
+  at = writeNumber(bytes, rest(shown.valid), at);
   return writeAttributes(bytes, attributes, shown, at);
 }
 

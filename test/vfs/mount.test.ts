@@ -168,6 +168,43 @@ forEachMountUser('a mount', (user) => {
     assert.equal(succeeds('cat', `${files}/vfs.toml`, '/a/work/e/f'), 'base\nmore\n');
   });
 
+  test('of a host directory shows by path what others change there, at once', () => {
+    const directory = made('coherent');
+    const host = made('host');
+    succeeds('mount', `host:${host}`, directory, '--writable');
+    // One process makes the changes beside the mount and looks through it: nothing comes in between.
+    const script = `
+import fcntl, os, sys
+host, at = sys.argv[1:]
+def size(path): return os.stat(path).st_size
+for n in range(100):
+    for name in ('f', 'd', 'd/f', 'g', 'e'): assert not os.path.lexists(f'{at}/{name}'), (n, name)
+    os.mkdir(f'{host}/d')
+    for name in ('f', 'd/f'):
+        open(f'{host}/{name}', 'w').write('x' * (n + 1))
+        assert size(f'{at}/{name}') == n + 1 and open(f'{at}/{name}').read() == 'x' * (n + 1), n
+        open(f'{host}/{name}', 'a').write('y')
+        assert size(f'{at}/{name}') == n + 2 and open(f'{at}/{name}').read()[-1] == 'y', n
+    seen = open(f'{at}/f', 'r+b', buffering=0)
+    open(f'{host}/f', 'a').write('grown')
+    fcntl.lockf(seen, fcntl.LOCK_EX)
+    assert os.fstat(seen.fileno()).st_size == n + 7 and seen.read()[-5:] == b'grown', n
+    seen.close()
+    os.chmod(f'{host}/f', 0o600); assert os.stat(f'{at}/f').st_mode & 0o777 == 0o600, n
+    os.rename(f'{host}/f', f'{host}/g'); assert not os.path.exists(f'{at}/f') and size(f'{at}/g') == n + 7, n
+    os.rename(f'{host}/d', f'{host}/e'); assert not os.path.exists(f'{at}/d') and size(f'{at}/e/f') == n + 2, n
+    os.unlink(f'{at}/e/f'); assert not os.path.exists(f'{host}/e/f'), n
+    os.rmdir(f'{host}/e'); assert not os.path.exists(f'{at}/e'), n
+    os.unlink(f'{host}/g'); assert not os.path.exists(f'{at}/g'), n
+`;
+    try {
+      const { status, stderr } = run(['python3', '-c', script, host, directory]);
+      assert.equal(status, 0, stderr);
+    } finally {
+      succeeds('unmount', directory);
+    }
+  });
+
   test('whose server is killed or ended is gone, and its users get an error', async () => {
     for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
       const directory = made('ended');

@@ -1,53 +1,56 @@
 /** What the operating system says of an entry, and is asked for, in the words of the contract. */
-import { type BigIntStats, constants, lstatSync } from 'node:fs';
-import { hasCode } from '../../../base/errno.js';
+import { constants } from 'node:fs';
 import type { Attributes, Inode, Kind, OpenMode, Time } from '../../filesystem.js';
-import type { Name } from '../../names.js';
-import { entryPath } from './anchored.js';
+import { asItIs, now, places, type SplitTime } from './anchored.js';
 
-export function entryStat(directory: number, name: Name): BigIntStats | undefined {
-  try {
-    return lstatSync(entryPath(directory, name), { bigint: true });
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
-}
+const billion = 1_000_000_000n;
 
 export function accessOf({ read, write, append }: OpenMode): number {
   const access = write ? (read ? constants.O_RDWR : constants.O_WRONLY) : constants.O_RDONLY;
   return access | (append === true ? constants.O_APPEND : 0) | constants.O_NONBLOCK;
 }
 
-/** Node takes times in seconds, which keeps microseconds of them. */
-export function seconds(time: Time | 'now' | undefined, before: Time): number {
-  if (time === 'now') return Date.now() / 1000;
-  // The middle of the microsecond, which no rounding takes it out of.
-  return (Number((time ?? before) / 1000n) + 0.5) / 1e6;
+export function split(time: Time | 'now' | undefined): SplitTime {
+  if (time === undefined) return asItIs;
+  if (time === 'now') return now;
+  const rest = ((time % billion) + billion) % billion;
+  return [Number((time - rest) / billion), Number(rest)];
 }
 
-export function kindOf(stat: BigIntStats): Kind {
-  if (stat.isFile()) return 'file';
-  if (stat.isDirectory()) return 'directory';
-  if (stat.isSymbolicLink()) return 'symlink';
-  if (stat.isFIFO()) return 'fifo';
-  if (stat.isSocket()) return 'socket';
-  return stat.isBlockDevice() ? 'block' : 'character';
+const kinds: Readonly<Record<number, Kind>> = {
+  [constants.S_IFREG]: 'file',
+  [constants.S_IFDIR]: 'directory',
+  [constants.S_IFLNK]: 'symlink',
+  [constants.S_IFIFO]: 'fifo',
+  [constants.S_IFSOCK]: 'socket',
+  [constants.S_IFBLK]: 'block',
+};
+
+export function kindOf(found: Float64Array): Kind {
+  return kinds[at(found, places.mode) & constants.S_IFMT] ?? 'character';
 }
 
-export function shown(inode: Inode, stat: BigIntStats): Attributes {
+export function shown(inode: Inode, found: Float64Array): Attributes {
   return {
     inode,
-    kind: kindOf(stat),
-    mode: Number(stat.mode) & 0o7777,
-    links: Number(stat.nlink),
-    uid: Number(stat.uid),
-    gid: Number(stat.gid),
-    device: Number(stat.rdev),
-    size: Number(stat.size),
-    blocks: Number(stat.blocks),
-    accessed: stat.atimeNs,
-    modified: stat.mtimeNs,
-    changed: stat.ctimeNs,
+    kind: kindOf(found),
+    mode: at(found, places.mode) & 0o7777,
+    links: at(found, places.links),
+    uid: at(found, places.uid),
+    gid: at(found, places.gid),
+    device: at(found, places.device),
+    size: at(found, places.size),
+    blocks: at(found, places.blocks),
+    accessed: time(found, places.accessed),
+    modified: time(found, places.modified),
+    changed: time(found, places.changed),
   };
+}
+
+export function at(found: Float64Array, place: number): number {
+  return found[place] ?? 0;
+}
+
+function time(found: Float64Array, place: number): Time {
+  return BigInt(at(found, place)) * billion + BigInt(at(found, place + 1));
 }

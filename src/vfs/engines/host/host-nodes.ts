@@ -1,52 +1,60 @@
 /**
  * The inodes of a host tree that somebody has asked for: by which names they were reached, and which device and inode they were.
- * To act on one, its directories are opened again from the root down, by name and without links, and each has to be the one it was:
- * what was moved away or replaced meanwhile is ESTALE, and never something else.
+ * To act on one, it is opened by these names from the root, beneath it and through no link, and has to be the one it was: what was
+ * moved away or replaced meanwhile is ESTALE, and never something else. No descriptor is kept, so nothing of the tree is busy.
  */
-import type { BigIntStats } from 'node:fs';
+import { constants } from 'node:fs';
 import { hasCode } from '../../../base/errno.js';
 import { failure } from '../../failure.js';
 import type { Inode } from '../../filesystem.js';
 import type { Name } from '../../names.js';
-import { openDirectory, openEntry, statOf, using } from './anchored.js';
+import { type HostCalls, justThePath, places } from './anchored.js';
+import { at, kindOf } from './host-attributes.js';
 
 interface Node {
   readonly inode: Inode;
   readonly identity: string;
+  /** The same as numbers: time of birth, filesystem, inode. */
+  readonly numbers: Float64Array;
   parent: Node | undefined;
   name: Name;
 }
 
+/** The kernel takes no longer path at once. */
+const mostPathBytes = 4_095;
+
 export class HostNodes {
   readonly root: Inode = 1;
+  readonly #calls: HostCalls;
   readonly #rootDescriptor: number;
-  readonly #identityOf: (stat: BigIntStats) => string;
+  readonly #copiesUp: boolean;
   readonly #byInode = new Map<Inode, Node>();
   readonly #byIdentity = new Map<string, Node>();
   #last: Inode = 1;
 
-  /** With the time it was made, since disks use the numbers of deleted files again; `copiesUp`: that time changes. */
-  constructor(rootDescriptor: number, copiesUp: boolean) {
+  constructor(calls: HostCalls, rootDescriptor: number, copiesUp: boolean) {
+    this.#calls = calls;
     this.#rootDescriptor = rootDescriptor;
-    this.#identityOf = ({ dev, ino, birthtimeNs }) => `${dev}:${ino}:${copiesUp ? '' : birthtimeNs}`;
-    const identity = this.#identityOf(statOf(rootDescriptor));
-    const root: Node = { inode: 1, identity, parent: undefined, name: '' };
+    this.#copiesUp = copiesUp;
+    const identity = this.#identityOf(calls.stat('open', rootDescriptor));
+    const root: Node = { inode: 1, identity, numbers: numbersOf(calls.found), parent: undefined, name: '' };
     this.#byInode.set(1, root);
     this.#byIdentity.set(identity, root);
   }
 
   /** Its number, which it keeps as long as it is known. */
-  number(parent: Inode, name: Name, stat: BigIntStats): Inode {
-    const identity = this.#identityOf(stat);
+  number(parent: Inode, name: Name, found: Float64Array): Inode {
+    const identity = this.#identityOf(found);
     const known = this.#byIdentity.get(identity);
     const above = this.#node(parent, 'lookup');
     if (known !== undefined) {
+      if (known.parent === above && known.name === name) return known.inode;
       // A directory that is its own ancestor is a bind mount of it: what is known of it already holds.
       if (known.parent !== undefined && !this.#isAbove(known, above)) Object.assign(known, { parent: above, name });
       return known.inode;
     }
     this.#last += 1;
-    const node: Node = { inode: this.#last, identity, parent: above, name };
+    const node: Node = { inode: this.#last, identity, numbers: numbersOf(found), parent: above, name };
     this.#byInode.set(node.inode, node);
     this.#byIdentity.set(identity, node);
     return node.inode;
@@ -59,45 +67,65 @@ export class HostNodes {
     this.#byIdentity.delete(node.identity);
   }
 
-  /** Descriptor on the inode, closed afterwards. */
+  /** A descriptor on the inode, closed afterwards; `found` of the calls is its own when `act` begins. */
   on<T>(inode: Inode, operation: string, act: (descriptor: number) => T): T {
     const node = this.#node(inode, operation);
-    if (node.parent === undefined) return act(this.#rootDescriptor);
-    return this.#within(node.parent, operation, (directory) =>
-      using(this.#opened(directory, node, openEntry, operation), act),
-    );
+    if (node.parent !== undefined) return this.#calls.using(this.#opened(node, operation), act);
+    this.#calls.stat(operation, this.#rootDescriptor);
+    return act(this.#rootDescriptor);
   }
 
   /** The same for a directory: ENOTDIR where it is none. */
   in<T>(directory: Inode, operation: string, act: (descriptor: number) => T): T {
-    return this.#within(this.#node(directory, operation), operation, act);
+    const node = this.#node(directory, operation);
+    if (node.parent === undefined) return act(this.#rootDescriptor);
+    return this.#calls.using(this.#opened(node, operation), (descriptor) => {
+      if (kindOf(this.#calls.found) !== 'directory') throw failure('ENOTDIR', operation, node.name);
+      return act(descriptor);
+    });
   }
 
-  /** Its directory and its name there, for calls that take no descriptor of a link. */
-  beside<T>(inode: Inode, operation: string, act: (directory: number, name: Name) => T): T {
-    const { parent, name } = this.#node(inode, operation);
-    if (parent === undefined) throw failure('EPERM', operation, undefined, 'the root of the tree cannot be changed');
-    return this.#within(parent, operation, (directory) => act(directory, name));
-  }
-
-  #within<T>(node: Node, operation: string, act: (descriptor: number) => T): T {
-    const { parent } = node;
-    if (parent === undefined) return act(this.#rootDescriptor);
-    return this.#within(parent, operation, (above) => using(this.#opened(above, node, openDirectory, operation), act));
-  }
-
-  #opened(above: number, node: Node, open: typeof openEntry, operation: string): number {
+  #opened(node: Node, operation: string): number {
     let descriptor: number;
     try {
-      descriptor = open(above, node.name);
+      descriptor = this.#openedPath(operation, pathOf(node));
     } catch (error) {
-      if (hasCode(error, 'ENOENT')) throw failure('ESTALE', operation, node.name);
-      throw error;
+      const isElsewhere = hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR') || hasCode(error, 'ELOOP');
+      throw isElsewhere ? failure('ESTALE', operation, node.name) : error;
     }
-    if (this.#identityOf(statOf(descriptor)) === node.identity) return descriptor;
-    return using(descriptor, () => {
-      throw failure('ESTALE', operation, node.name);
-    });
+    if (this.#isFound(node)) return descriptor;
+    this.#calls.close(descriptor);
+    throw failure('ESTALE', operation, node.name);
+  }
+
+  #openedPath(operation: string, path: string): number {
+    const { O_NOFOLLOW, O_DIRECTORY } = constants;
+    let [from, rest] = [this.#rootDescriptor, path];
+    while (rest.length > mostPathBytes) {
+      const cut = rest.lastIndexOf('/', mostPathBytes);
+      const next = this.#opening(from, () =>
+        this.#calls.open(operation, from, rest.slice(0, cut), justThePath | O_NOFOLLOW | O_DIRECTORY),
+      );
+      [from, rest] = [next, rest.slice(cut + 1)];
+    }
+    return this.#opening(from, () => this.#calls.open(operation, from, rest, justThePath | O_NOFOLLOW));
+  }
+
+  /** What was opened only to go on from there is closed. */
+  #opening(from: number, act: () => number): number {
+    return from === this.#rootDescriptor ? act() : this.#calls.using(from, act);
+  }
+
+  #isFound({ numbers }: Node): boolean {
+    const { found } = this.#calls;
+    const isBorn = this.#copiesUp || (numbers[0] === found[born] && numbers[1] === found[born + 1]);
+    return isBorn && numbers[2] === found[born + 2] && numbers[3] === found[born + 3] && numbers[4] === found[born + 4];
+  }
+
+  /** With the time it was made, since disks use the numbers of deleted files again; where that is copied up, it changes. */
+  #identityOf(found: Float64Array): string {
+    const inode = `${at(found, places.filesystem)}:${at(found, places.inodeHigh)}:${at(found, places.inodeLow)}`;
+    return this.#copiesUp ? inode : `${inode}:${at(found, places.born)}:${at(found, places.born + 1)}`;
   }
 
   #node(inode: Inode, operation: string): Node {
@@ -107,7 +135,20 @@ export class HostNodes {
   }
 
   #isAbove(node: Node, below: Node): boolean {
-    for (let at: Node | undefined = below; at !== undefined; at = at.parent) if (at === node) return true;
+    for (let each: Node | undefined = below; each !== undefined; each = each.parent) if (each === node) return true;
     return false;
   }
+}
+
+/** What says which inode it is: from its time of birth to the end. */
+const { born } = places;
+
+function numbersOf(found: Float64Array): Float64Array {
+  return found.slice(born);
+}
+
+function pathOf({ parent, name }: Node): string {
+  let path = name;
+  for (let each = parent; each?.parent !== undefined; each = each.parent) path = `${each.name}/${path}`;
+  return path;
 }

@@ -4,27 +4,14 @@
  */
 import {
   chmodSync,
-  chownSync,
   closeSync,
   constants,
-  fchownSync,
-  fstatSync,
   fsyncSync,
-  lchownSync,
-  linkSync,
-  lutimesSync,
-  mkdirSync,
   openSync,
   readdirSync,
-  readlinkSync,
   readSync,
-  renameSync,
-  rmdirSync,
   statfsSync,
-  symlinkSync,
   truncateSync,
-  unlinkSync,
-  utimesSync,
   writeSync,
 } from 'node:fs';
 import { fromSystemError, hasCode } from '../../../base/errno.js';
@@ -42,12 +29,13 @@ import type {
   Lock,
   LockRequest,
   OpenMode,
+  RenameRule,
 } from '../../filesystem.js';
 import { checkLock, LockTable } from '../../locks.js';
 import { checkName, type Name, nameBytes, nameFromBytes, textFromName } from '../../names.js';
 import { readOnly } from '../readonly/readonly.js';
-import { entryPath, openEntry, openRoot, ownPath, statOf, using } from './anchored.js';
-import { accessOf, entryStat, kindOf, seconds, shown } from './host-attributes.js';
+import { HostCalls, justThePath, ownPath, places } from './anchored.js';
+import { accessOf, at, kindOf, shown, split } from './host-attributes.js';
 import { HostHandles } from './host-handles.js';
 import { HostLocks } from './host-locks.js';
 import { HostNodes } from './host-nodes.js';
@@ -68,21 +56,24 @@ export function hostFileSystem(options: HostOptions): FileSystem {
 
 /** What the operating system says becomes the one error type. */
 function guarded(engine: HostFileSystem): FileSystem {
-  return new Proxy(engine, {
-    get: (target, member) => {
-      const value = Reflect.get(target, member, target) as unknown;
-      if (typeof value !== 'function') return value;
-      return (...given: readonly unknown[]) => {
-        try {
-          return Reflect.apply(value, target, given) as unknown;
-        } catch (error) {
-          const name = given.find((each) => typeof each === 'string');
-          throw fromSystemError(error, String(member), name === undefined ? engine.label : textFromName(name));
-        }
-      };
-    },
-  });
+  const translated = (member: string, act: (...given: readonly unknown[]) => unknown) => {
+    return (...given: readonly unknown[]) => {
+      try {
+        return act.apply(engine, given as unknown[]);
+      } catch (error) {
+        const name = given.find((each) => typeof each === 'string');
+        throw fromSystemError(error, member, name === undefined ? engine.label : textFromName(name));
+      }
+    };
+  };
+  const { label, root, capabilities } = engine;
+  const methods = Object.getOwnPropertyNames(HostFileSystem.prototype).filter((name) => name !== 'constructor');
+  const acts = methods.map((name) => [name, translated(name, Reflect.get(engine, name))]);
+  return { ...(Object.fromEntries(acts) as FileSystem), label, root, capabilities };
 }
+
+/** Up to so many bytes room is made without looking how much there is. */
+const smallRead = 64 * 1024;
 
 const capabilities: Capabilities = {
   writable: true,
@@ -105,6 +96,7 @@ class HostFileSystem implements FileSystem {
   readonly label: string;
   readonly root: Inode = 1;
   readonly capabilities: Capabilities;
+  readonly #calls = new HostCalls();
   readonly #descriptor: number;
   readonly #nodes: HostNodes;
   readonly #handles = new HostHandles();
@@ -115,49 +107,44 @@ class HostFileSystem implements FileSystem {
     this.capabilities = { ...capabilities, sharedLocks: lockLibrary !== undefined };
     this.label = `host:${path}`;
     try {
-      this.#descriptor = openRoot(path);
+      this.#descriptor = openSync(path, justThePath | constants.O_DIRECTORY);
     } catch (error) {
       throw fromSystemError(error, 'open', path);
     }
-    this.#nodes = new HostNodes(this.#descriptor, copiesUp);
+    this.#nodes = new HostNodes(this.#calls, this.#descriptor, copiesUp);
   }
 
   lookup(directory: Inode, name: Name): Attributes | undefined {
     if (name.length > nameBytes) checkName('lookup', name);
     return this.#nodes.in(directory, 'lookup', (descriptor) => {
-      const stat = entryStat(descriptor, name);
-      return stat === undefined ? undefined : shown(this.#nodes.number(directory, name, stat), stat);
+      const found = this.#calls.entry('lookup', descriptor, name);
+      return found === undefined ? undefined : shown(this.#nodes.number(directory, name, found), found);
     });
   }
 
   getattr(inode: Inode): Attributes {
-    return this.#onFile(inode, 'getattr', (descriptor) => shown(inode, statOf(descriptor)));
+    return this.#onFile(inode, 'getattr', () => shown(inode, this.#calls.found));
   }
 
   setattr(inode: Inode, changes: Changes): Attributes {
     const { mode, uid, gid, size, accessed, modified } = changes;
-    const { kind, ...before } = this.getattr(inode);
-    if (size !== undefined) {
-      if (!(size >= 0)) throw failure('EINVAL', 'setattr', undefined, 'expected a size of at least 0');
-      if (kind === 'directory') throw failure('EISDIR', 'setattr');
-      if (kind !== 'file') throw failure('EINVAL', 'setattr', undefined, 'only a file has a size');
-    }
-    const times = accessed !== undefined || modified !== undefined;
-    if (kind === 'symlink') {
-      this.#nodes.beside(inode, 'setattr', (directory, name) => {
-        const path = entryPath(directory, name);
-        if (uid !== undefined || gid !== undefined) lchownSync(path, uid ?? before.uid, gid ?? before.gid);
-        if (times) lutimesSync(path, seconds(accessed, before.accessed), seconds(modified, before.modified));
-      });
-      return this.getattr(inode);
-    }
     return this.#onFile(inode, 'setattr', (descriptor) => {
-      const path = ownPath(descriptor);
-      if (size !== undefined) truncateSync(path, size);
-      if (uid !== undefined || gid !== undefined) chownSync(path, uid ?? before.uid, gid ?? before.gid);
-      if (mode !== undefined) chmodSync(path, mode & 0o7777);
-      if (times) utimesSync(path, seconds(accessed, before.accessed), seconds(modified, before.modified));
-      return shown(inode, statOf(descriptor));
+      const before = shown(inode, this.#calls.found);
+      if (size !== undefined) {
+        if (!(size >= 0)) throw failure('EINVAL', 'setattr', undefined, 'expected a size of at least 0');
+        if (before.kind === 'directory') throw failure('EISDIR', 'setattr');
+        if (before.kind !== 'file') throw failure('EINVAL', 'setattr', undefined, 'only a file has a size');
+        truncateSync(ownPath(descriptor), size);
+      }
+      if (uid !== undefined || gid !== undefined) {
+        this.#calls.owner('setattr', descriptor, uid ?? before.uid, gid ?? before.gid);
+      }
+      // A link has no mode of its own.
+      if (mode !== undefined && before.kind !== 'symlink') chmodSync(ownPath(descriptor), mode & 0o7777);
+      if (accessed !== undefined || modified !== undefined) {
+        this.#calls.times('setattr', descriptor, split(accessed), split(modified));
+      }
+      return shown(inode, this.#calls.stat('setattr', descriptor));
     });
   }
 
@@ -166,17 +153,20 @@ class HostFileSystem implements FileSystem {
     return this.#nodes.in(directory, 'create', (descriptor) => {
       const { O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
       const flags = O_CREAT | O_EXCL | O_NOFOLLOW | accessOf(mode);
-      const handle = openSync(entryPath(descriptor, name), flags, creation.mode & 0o7777);
-      if (this.capabilities.owners) fchownSync(handle, creation.uid, creation.gid);
-      chmodSync(ownPath(handle), creation.mode & 0o7777); // whatever the umask of this process took
-      const stat = statOf(handle);
-      const inode = this.#nodes.number(directory, name, stat);
-      return { attributes: shown(inode, stat), handle: this.#handles.add(inode, handle, mode) };
+      const handle = this.#calls.open('create', descriptor, name, flags, creation.mode & 0o7777);
+      try {
+        const found = this.#given('create', handle, creation);
+        const inode = this.#nodes.number(directory, name, found);
+        return { attributes: shown(inode, found), handle: this.#handles.add(inode, handle, mode) };
+      } catch (error) {
+        this.#calls.close(handle);
+        throw error;
+      }
     });
   }
 
   mkdir(directory: Inode, name: Name, creation: Creation): Attributes {
-    return this.#make('mkdir', directory, name, creation, (path) => mkdirSync(path, 0o700));
+    return this.#make('mkdir', directory, name, creation, (into) => this.#calls.mkdir(into, name, 0o700));
   }
 
   mknod(directory: Inode, name: Name, creation: Creation, kind: Kind): Attributes {
@@ -188,12 +178,12 @@ class HostFileSystem implements FileSystem {
 
   open(inode: Inode, mode: OpenMode): Handle {
     return this.#nodes.on(inode, 'open', (place) => {
-      const stat = statOf(place);
-      if (stat.isDirectory() && mode.write) throw failure('EISDIR', 'open');
-      if (stat.isSymbolicLink()) throw failure('ELOOP', 'open');
-      if (!stat.isFile() && !stat.isDirectory()) throw failure('ENXIO', 'open');
+      const kind = kindOf(this.#calls.found);
+      if (kind === 'directory' && mode.write) throw failure('EISDIR', 'open');
+      if (kind === 'symlink') throw failure('ELOOP', 'open');
+      if (kind !== 'file' && kind !== 'directory') throw failure('ENXIO', 'open');
       const truncate = mode.truncate === true && mode.write ? constants.O_TRUNC : 0;
-      return this.#handles.add(inode, openSync(ownPath(place), accessOf(mode) | truncate), mode);
+      return this.#handles.add(inode, this.#calls.reopen('open', place, accessOf(mode) | truncate), mode);
     });
   }
 
@@ -201,7 +191,8 @@ class HostFileSystem implements FileSystem {
     if (!this.#handles.mode(handle, 'read').read) throw failure('EBADF', 'read');
     if (offset < 0 || length < 0)
       throw failure('EINVAL', 'read', undefined, 'expected an offset and a length of at least 0');
-    const size = Math.max(0, Math.min(length, fstatSync(handle).size - offset));
+    // Of a long read it is seldom known that there is so much.
+    const size = length <= smallRead ? length : Math.max(0, Math.min(length, this.#sizeOf(handle) - offset));
     const bytes = Buffer.allocUnsafe(size);
     let done = 0;
     while (done < size) {
@@ -229,7 +220,7 @@ class HostFileSystem implements FileSystem {
 
   seek(handle: Handle, offset: number, wanted: 'data' | 'hole'): number {
     this.#handles.mode(handle, 'seek');
-    const { size } = fstatSync(handle);
+    const size = this.#sizeOf(handle);
     if (offset < 0 || offset >= size) throw failure('ENXIO', 'seek');
     return wanted === 'data' ? offset : size;
   }
@@ -255,72 +246,58 @@ class HostFileSystem implements FileSystem {
     return this.#nodes.in(directory, 'readdir', (descriptor) =>
       readdirSync(`${ownPath(descriptor)}/`, { encoding: 'buffer' }).flatMap((bytes) => {
         const name = nameFromBytes(bytes);
-        const stat = entryStat(descriptor, name);
-        if (stat === undefined) return []; // gone since
-        return [{ name, inode: this.#nodes.number(directory, name, stat), kind: kindOf(stat) }];
+        const found = this.#calls.entry('readdir', descriptor, name);
+        if (found === undefined) return []; // gone since
+        return [{ name, inode: this.#nodes.number(directory, name, found), kind: kindOf(found) }];
       }),
     );
   }
 
   unlink(directory: Inode, name: Name): void {
     checkName('unlink', name);
-    this.#nodes.in(directory, 'unlink', (descriptor) => {
-      if (entryStat(descriptor, name)?.isDirectory() === true) throw failure('EISDIR', 'unlink', name);
-      unlinkSync(entryPath(descriptor, name));
-    });
+    this.#nodes.in(directory, 'unlink', (descriptor) => this.#calls.unlink(descriptor, name));
   }
 
   rmdir(directory: Inode, name: Name): void {
     checkName('rmdir', name);
-    this.#nodes.in(directory, 'rmdir', (descriptor) => rmdirSync(entryPath(descriptor, name)));
+    this.#nodes.in(directory, 'rmdir', (descriptor) => this.#calls.rmdir(descriptor, name));
   }
 
-  rename(directory: Inode, name: Name, to: Inode, newName: Name, rule: string): void {
+  rename(directory: Inode, name: Name, to: Inode, newName: Name, rule: RenameRule): void {
     checkName('rename', name);
     checkName('rename', newName);
     if (rule === 'exchange') throw failure('ENOTSUP', 'rename', name, 'host trees cannot exchange two names');
     this.#nodes.in(directory, 'rename', (from) =>
       this.#nodes.in(to, 'rename', (into) => {
-        const [path, newPath] = [entryPath(from, name), entryPath(into, newName)];
-        const stat = entryStat(from, name);
-        if (stat === undefined) throw failure('ENOENT', 'rename', name);
-        // Without the kernel's own flag: a name is taken by what fails where it is taken already.
-        if (rule === 'keep' && stat.isDirectory()) mkdirSync(newPath);
-        else if (rule === 'keep') {
-          linkSync(path, newPath);
-          unlinkSync(path);
-          return;
-        }
-        renameSync(path, newPath);
+        if (rule === 'replace') this.#calls.rename(from, name, into, newName);
+        else this.#calls.renameNew(from, name, into, newName);
+        // It is known by its new name from now on.
+        const found = this.#calls.entry('rename', into, newName);
+        if (found !== undefined) this.#nodes.number(to, newName, found);
       }),
     );
-    this.lookup(to, newName); // it is known by its new name from now on
   }
 
   link(inode: Inode, directory: Inode, name: Name): Attributes {
     checkName('link', name);
-    if (this.getattr(inode).kind === 'directory') throw failure('EPERM', 'link', name, 'a directory has one name only');
-    this.#nodes.beside(inode, 'link', (from, first) =>
-      this.#nodes.in(directory, 'link', (into) => {
-        linkSync(entryPath(from, first), entryPath(into, name));
-        const made = entryStat(into, name);
-        if (made === undefined || this.#nodes.number(directory, name, made) !== inode) {
-          throw failure('ESTALE', 'link', name);
-        }
-      }),
-    );
-    return this.getattr(inode);
+    return this.#onFile(inode, 'link', (descriptor) => {
+      if (kindOf(this.#calls.found) === 'directory') {
+        throw failure('EPERM', 'link', name, 'a directory has one name only');
+      }
+      return this.#nodes.in(directory, 'link', (into) => {
+        this.#calls.link(descriptor, into, name);
+        return shown(inode, this.#calls.stat('link', descriptor));
+      });
+    });
   }
 
   symlink(directory: Inode, name: Name, target: Name, creation: Creation): Attributes {
     if (target === '') throw failure('ENOENT', 'symlink', name, 'expected a target');
-    return this.#make('symlink', directory, name, creation, (path) => symlinkSync(Buffer.from(target, 'latin1'), path));
+    return this.#make('symlink', directory, name, creation, (into) => this.#calls.symlink(target, into, name));
   }
 
   readlink(inode: Inode): Name {
-    return this.#nodes.beside(inode, 'readlink', (directory, name) =>
-      nameFromBytes(readlinkSync(entryPath(directory, name), { encoding: 'buffer' })),
-    );
+    return this.#nodes.on(inode, 'readlink', (descriptor) => this.#calls.readlink(descriptor));
   }
 
   getxattr(): never {
@@ -353,7 +330,8 @@ class HostFileSystem implements FileSystem {
   }
 
   sync(): void {
-    using(openSync(`${ownPath(this.#descriptor)}/`, constants.O_RDONLY | constants.O_DIRECTORY), fsyncSync);
+    const flags = constants.O_RDONLY | constants.O_DIRECTORY;
+    this.#calls.using(openSync(`${ownPath(this.#descriptor)}/`, flags), fsyncSync);
   }
 
   close(): void {
@@ -361,24 +339,33 @@ class HostFileSystem implements FileSystem {
     closeSync(this.#descriptor);
   }
 
-  #make(
-    operation: string,
-    directory: Inode,
-    name: Name,
-    { mode, uid, gid }: Creation,
-    act: (path: Buffer) => void,
-  ): Attributes {
+  #make(operation: string, directory: Inode, name: Name, creation: Creation, act: (into: number) => void): Attributes {
     checkName(operation, name);
-    return this.#nodes.in(directory, operation, (descriptor) => {
-      const path = entryPath(descriptor, name);
-      act(path);
-      if (this.capabilities.owners) lchownSync(path, uid, gid);
-      return using(openEntry(descriptor, name), (made) => {
-        if (statOf(made).isDirectory()) chmodSync(ownPath(made), mode & 0o7777);
-        const stat = statOf(made);
-        return shown(this.#nodes.number(directory, name, stat), stat);
+    return this.#nodes.in(directory, operation, (into) => {
+      act(into);
+      const made = this.#calls.open(operation, into, name, justThePath | constants.O_NOFOLLOW);
+      return this.#calls.using(made, (descriptor) => {
+        const found = this.#given(operation, descriptor, creation);
+        return shown(this.#nodes.number(directory, name, found), found);
       });
     });
+  }
+
+  /** To what was just made and is `found`: its owner where that can be given, and its mode, whatever the umask of this process took. */
+  #given(operation: string, descriptor: number, { mode, uid, gid }: Creation): Float64Array {
+    const { found } = this.#calls;
+    const isOwned = at(found, places.uid) === uid && at(found, places.gid) === gid;
+    if (this.capabilities.owners && !isOwned) {
+      this.#calls.owner(operation, descriptor, uid, gid);
+      this.#calls.stat(operation, descriptor);
+    }
+    if ((at(found, places.mode) & 0o7777) === (mode & 0o7777) || kindOf(found) === 'symlink') return found;
+    chmodSync(ownPath(descriptor), mode & 0o7777);
+    return this.#calls.stat(operation, descriptor);
+  }
+
+  #sizeOf(handle: Handle): number {
+    return at(this.#calls.stat('read', handle), places.size);
   }
 
   /** By its name; where that is gone, by any descriptor that is open on it. */
@@ -388,6 +375,7 @@ class HostFileSystem implements FileSystem {
     } catch (error) {
       const handle = hasCode(error, 'ESTALE') ? this.#handles.of(inode) : undefined;
       if (handle === undefined) throw error;
+      this.#calls.stat(operation, handle);
       return act(handle);
     }
   }
