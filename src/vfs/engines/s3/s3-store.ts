@@ -12,6 +12,7 @@ import {
 import { failure } from '../../failure.js';
 import { nameFromText } from '../../names.js';
 import type { Expected, RemoteContent, RemoteEntry, RemotePath, RemoteStore } from '../remote/remote-store.js';
+import { withinLimit } from '../remote/within-limit.js';
 import { s3Failure, saysMissing } from './s3-failure.js';
 
 type Sdk = typeof import('./s3-sdk.js');
@@ -305,7 +306,7 @@ export class S3Store implements RemoteStore {
 
   async #ask<T>(operation: string, act: (signal: AbortSignal) => Promise<T>): Promise<T> {
     try {
-      return await act(AbortSignal.any([AbortSignal.timeout(this.#limit), this.#closing.signal]));
+      return await withinLimit(this.#limit, this.#closing.signal, act);
     } catch (error) {
       throw s3Failure(error, operation, this.label, this.#limit);
     }

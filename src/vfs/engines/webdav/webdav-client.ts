@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ErrnoCode, ErrnoError } from '../../../base/errno.js';
 import { remoteAttempts, webdavAnswerBytes } from '../../../base/limits/trees.js';
 import type { RemoteContent } from '../remote/remote-store.js';
+import { withinLimit } from '../remote/within-limit.js';
 
 export interface WebdavRequest {
   readonly operation: string;
@@ -51,9 +52,12 @@ export class WebdavClient {
     this.#agent = access.url.protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
   }
 
-  async ask(request: WebdavRequest): Promise<WebdavAnswer> {
+  ask(request: WebdavRequest): Promise<WebdavAnswer> {
+    return withinLimit(this.#access.limit, this.#closing.signal, (signal) => this.#tried(request, signal));
+  }
+
+  async #tried(request: WebdavRequest, signal: AbortSignal): Promise<WebdavAnswer> {
     const deadline = Date.now() + this.#access.limit;
-    const signal = AbortSignal.any([AbortSignal.timeout(this.#access.limit), this.#closing.signal]);
     for (let attempt = 1; ; attempt += 1) {
       const pause = firstPauseMilliseconds * 2 ** (attempt - 1) * (0.5 + Math.random());
       // Where no time is left for another one, what this one gives is what is said.
