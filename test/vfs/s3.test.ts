@@ -141,6 +141,7 @@ describe('an S3 bucket', skip === undefined ? {} : { skip }, () => {
       await store?.startGateway();
     }
     await new Promise((resolve) => setTimeout(resolve, 300));
+    await until(() => acknowledged.size > 10, 'enough is acknowledged');
     isOver = true;
     await all;
     // What could not be kept was an error when it was written; closing may say so once more.
