@@ -67,9 +67,10 @@ export function composeHost(env: Host['environment'] = process.env, alone = fals
     root,
     system,
     agents: async (name: string) => (await import('./objects/agent.js')).agentNamed({ root, uid, system }, name),
-    askTrees: async (trees: readonly (string | WrittenTree)[], directory: string) =>
+    askTrees: async (trees: readonly (string | WrittenTree)[], directory: string, agent: string | undefined) =>
       (await import('./sdk/vfs/virtual-files.js')).askedTrees(trees, {
         directory,
+        agent,
         library: nativeProgram('fuse.node'),
         environment: env,
       }),

@@ -26,6 +26,8 @@ export interface WrittenTree {
   readonly specification: string;
   readonly target: string;
   readonly writable: boolean;
+  /** A file of grants: the command may do in the tree what it says and nothing else. */
+  readonly grants?: string | undefined;
 }
 
 export interface AskedTree {
@@ -33,6 +35,8 @@ export interface AskedTree {
   readonly specification: string;
   readonly target: string;
   readonly writable: boolean;
+  /** The real path of its file of grants, where it has one. */
+  readonly grants?: string | undefined;
   /** What of the host it shows or keeps its content in; nothing for memory. */
   readonly backings: readonly { readonly path: string; readonly kind: 'directory' | 'file' }[];
   /** What is written to it is there after the command. */

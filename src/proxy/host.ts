@@ -49,8 +49,15 @@ export interface Host {
   /** Root's own of them, for every user, where there are any. */
   readonly system?: string | undefined;
   readonly agents: AgentSource;
-  /** `SPEC=TARGET[:rw]`, read; relative paths begin at the directory. EINVAL for what is none. Nothing is opened yet. */
-  askTrees?(trees: readonly (string | WrittenTree)[], directory: string): Promise<readonly AskedTree[]>;
+  /**
+   * `SPEC=TARGET[:rw][:grants=FILE]`, read; relative paths begin at the directory. EINVAL for what is none. Nothing is opened yet.
+   * What grants refuse is recorded for the agent.
+   */
+  askTrees?(
+    trees: readonly (string | WrittenTree)[],
+    directory: string,
+    agent: string | undefined,
+  ): Promise<readonly AskedTree[]>;
   /** What agents see at /ctx while their commands run. */
   readonly views?: ViewSource | undefined;
   /** Starts a tool source once, asks it for its tools, and writes them down beside it. */

@@ -85,7 +85,7 @@ export const runOptions: readonly Option[] = [
     name: 'mount',
     value: 'SPEC=TARGET[:rw]',
     repeated: true,
-    summary: 'show it a tree of the VFS at an absolute path, read-only without :rw (docs/vfs.md)',
+    summary: 'show it a tree of the VFS, read-only without :rw; :grants=FILE guards it (docs/vfs.md)',
   },
   {
     name: 'cache',

@@ -40,28 +40,32 @@ async function serveHere(call: Arguments, hostOf: () => Promise<Host>): Promise<
 
 /** A refusal that cannot be recorded ends the mount: nobody goes on trying unseen. */
 const recordedRefusals =
-  ({ recorder }: Host, directory: string): GrantsFile['refused'] =>
+  ({ recorder }: Host, directory: string, agent?: string): GrantsFile['refused'] =>
   ({ count, scope, operation, path, code }) => {
     const facts = { operation, path, scope, error: code };
-    recorder.append({ type: 'vfs', object: `vfs${directory}`, status: 'denied', layer: 'guard', count, facts });
+    recorder.append({ type: 'vfs', object: `vfs${directory}`, agent, status: 'denied', layer: 'guard', count, facts });
   };
 
 /** What `ctx exec --mount` starts: it reads its plan from stdin, has opened the tree when it says a word, and ends with the jail. */
-async function serveJailHere(call: Arguments, text: string): Promise<number> {
+async function serveJailHere(call: Arguments, text: string, hostOf: () => Promise<Host>): Promise<number> {
   const { mountTreeInJail, planFromText } = await part();
-  const [uid, gid, shift] = text.split(':').map(Number);
-  if (uid === undefined || gid === undefined || shift === undefined || !/^\d+:\d+:\d+$/.test(text)) {
+  const [numbers, agent] = /^(\d+:\d+:\d+)(?::(.+))?$/.exec(text)?.slice(1) ?? [];
+  const [uid, gid, shift] = (numbers ?? '').split(':').map(Number);
+  if (uid === undefined || gid === undefined || shift === undefined) {
     throw new ErrnoError('EINVAL', {
       operation: 'ctx vfs mount',
-      reason: `--jail: expected UID:GID:SHIFT, got '${text}'`,
+      reason: `--jail: expected UID:GID:SHIFT[:AGENT], got '${text}'`,
     });
   }
   const [specification = '', mountedAt = ''] = call.words;
+  const grants = call.value('grants');
   const outcome = await mountTreeInJail({
     plan: planFromText(readFileSync(0, 'utf8')),
     lockLibrary: nativeProgram('flock.node'),
     library: nativeProgram('fuse.node'),
     writable: call.flag('writable'),
+    grants:
+      grants === undefined ? undefined : { path: grants, refused: recordedRefusals(await hostOf(), mountedAt, agent) },
     signal: endedBySignals(),
     ready: () => printJson({ version: 1, specification, directory: mountedAt, writable: call.flag('writable') }),
     channel: 3,
@@ -76,7 +80,7 @@ async function serveJailHere(call: Arguments, text: string): Promise<number> {
 
 export const mount: Run = async (call, hostOf) => {
   const jail = call.value('jail');
-  if (jail !== undefined) return serveJailHere(call, jail);
+  if (jail !== undefined) return serveJailHere(call, jail, hostOf);
   if (call.flag('foreground')) return serveHere(call, hostOf);
   const { checkTreeText, mountPoint } = await part();
   const [specification = '', target = ''] = call.words;

@@ -27,8 +27,9 @@ export interface TreeServers {
 /** Of the jail itself: nothing else may be there, or above. */
 const reserved = ['/proc', '/sys', '/dev', '/etc', '/run', '/var/tmp', '/ctx', ...systemDirectories];
 
-export function treeText({ specification, target, writable }: AskedTree): string {
-  return `${specification}=${target}${writable ? ':rw' : ''}`;
+export function treeText({ specification, target, writable, grants }: AskedTree): string {
+  const guarded = grants === undefined ? '' : `:grants=${grants}`;
+  return `${specification}=${target}${writable ? ':rw' : ''}${guarded}`;
 }
 
 function refuse(tree: AskedTree, reason: string, remedy = 'choose a path where nothing is, such as /mnt/data'): never {
@@ -78,6 +79,23 @@ function checkBacking(host: Host, { jail }: EnforcedView, tree: AskedTree): void
   refuse(tree, `it would show ${hidden}, which is hidden from every command`, 'name a directory that does not have it');
 }
 
+/** Grants are the person's to give: they are not read from what the command may write to, or it would give itself more. */
+function checkGrants({ jail }: EnforcedView, tree: AskedTree, others: readonly AskedTree[]): void {
+  const { grants } = tree;
+  if (grants === undefined) return;
+  const written = [
+    ...jail.shared.filter(({ access }) => access === 'read write').map(({ source }) => source),
+    ...others.filter(({ writable }) => writable).flatMap(({ backings }) => backings.map(({ path }) => path)),
+  ];
+  const place = written.find((path) => contains(path, grants));
+  if (place === undefined) return;
+  refuse(
+    tree,
+    `the command could change its own grants: it may write to ${place}`,
+    'keep the file of grants elsewhere',
+  );
+}
+
 /** The view with the trees in it. EINVAL where one cannot be where it shall, or shows what must stay hidden. */
 export function withTrees<View extends EnforcedView>(host: Host, view: View, trees: readonly AskedTree[]): View {
   if (trees.length === 0) return view;
@@ -86,6 +104,7 @@ export function withTrees<View extends EnforcedView>(host: Host, view: View, tre
   for (const tree of trees) {
     checkTarget(view, tree, trees);
     checkBacking(host, view, tree);
+    checkGrants(view, tree, trees);
   }
   const served = trees.map(({ target, writable }) => ({ target, writable }));
   return { ...view, jail: { ...view.jail, served } };

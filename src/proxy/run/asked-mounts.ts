@@ -5,18 +5,18 @@ import type { ResolvedAuthority } from '../grants/authority-of.js';
 import type { Host } from '../host.js';
 import type { ExecRequest } from './exec-request.js';
 
-type TreeRequest = Pick<ExecRequest, 'cwd' | 'mounts' | 'trees'>;
+type TreeRequest = Pick<ExecRequest, 'agent' | 'cwd' | 'mounts' | 'trees'>;
 
-function asked(host: Host, trees: readonly (string | WrittenTree)[], directory: string) {
+function asked(host: Host, trees: readonly (string | WrittenTree)[], directory: string, agent: string | undefined) {
   if (host.askTrees === undefined) {
     throw new ErrnoError('ENOTSUP', { operation: '--mount', reason: 'this host serves no trees' });
   }
-  return host.askTrees(trees, directory);
+  return host.askTrees(trees, directory, agent);
 }
 
 export async function withMounts<Request extends TreeRequest>(host: Host, request: Request): Promise<Request> {
-  const { mounts = [], cwd } = request;
-  return mounts.length === 0 ? request : { ...request, trees: await asked(host, mounts, cwd) };
+  const { mounts = [], cwd, agent } = request;
+  return mounts.length === 0 ? request : { ...request, trees: await asked(host, mounts, cwd, agent) };
 }
 
 /** With those that the agent's files and the operator's name. A command beside its caller has none: they are the caller's. */
@@ -30,5 +30,5 @@ export async function withTreesOf<Request extends TreeRequest & Pick<ExecRequest
   const trees = entries.map(
     ({ source, target, access }): WrittenTree => ({ specification: source, target, writable: access === 'write' }),
   );
-  return { ...request, trees: [...(request.trees ?? []), ...(await asked(host, trees, '/'))] };
+  return { ...request, trees: [...(request.trees ?? []), ...(await asked(host, trees, '/', request.agent))] };
 }

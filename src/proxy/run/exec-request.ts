@@ -28,7 +28,7 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   readonly writes?: readonly string[];
   /** As `writes`, but directly and not undoable, also where the fork could hold them. */
   readonly liveWrites?: readonly string[];
-  /** Trees of the VFS to show, as written: `SPEC=TARGET[:rw]`. */
+  /** Trees of the VFS to show, as written: `SPEC=TARGET[:rw][:grants=FILE]`. */
   readonly mounts?: readonly string[];
   /** The same, read: `withMounts`. Each is served by a process of its own. */
   readonly trees?: readonly AskedTree[] | undefined;

@@ -46,6 +46,11 @@ export function followGrants(path: string, refused: (refusal: CountedRefusal) =>
   return { guard, end };
 }
 
+/** ENOENT EINVAL */
+export function checkGrantsFile(path: string): void {
+  parseGrants(readGrants(path), path);
+}
+
 function readGrants(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { hasCode } from '../../base/errno.js';
 import { parseTree } from './jail-trees.js';
 
-describe('SPEC=TARGET[:rw]', () => {
+describe('SPEC=TARGET[:rw][:grants=FILE]', () => {
   it('is split at the last =/, and is read-only without :rw', () => {
     const forms: readonly (readonly [string, string, string, boolean])[] = [
       ['memory:=/mnt/m', 'memory:', '/mnt/m', false],
@@ -18,8 +18,30 @@ describe('SPEC=TARGET[:rw]', () => {
     }
   });
 
+  it('has a file of grants at its end, which may be any path', () => {
+    const tree = { specification: 'memory:', target: '/m' };
+    const forms: readonly (readonly [string, boolean, string])[] = [
+      ['memory:=/m:grants=g', false, 'g'],
+      ['memory:=/m:rw:grants=/a=/b:rw', true, '/a=/b:rw'],
+      ['memory:=/m:rw:grants=../g s', true, '../g s'],
+    ];
+    for (const [text, writable, grants] of forms) {
+      assert.deepEqual(parseTree(text, '/w'), { ...tree, writable, grants }, text);
+    }
+  });
+
   it('is refused where it is anything else', () => {
-    const others = ['', 'memory:', 'memory:=m', '=/m', 'tape:=/m', 'memory:x=/m', 'host:=/m'];
+    const others = [
+      'memory:=/m:grants=',
+      'memory::grants=/m',
+      '',
+      'memory:',
+      'memory:=m',
+      '=/m',
+      'tape:=/m',
+      'memory:x=/m',
+      'host:=/m',
+    ];
     for (const text of others)
       assert.throws(
         () => parseTree(text, '/w'),

@@ -1,8 +1,8 @@
-/** `SPEC=TARGET[:rw]` of `ctx exec --mount`, and the process that serves each: outside of the jail, and ended with it. */
+/** `SPEC=TARGET[:rw][:grants=FILE]` of `ctx exec --mount`, and the process that serves each: outside of the jail, and ended with it. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, closeSync, constants, realpathSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
 import { ctxProgram } from '../../base/native-program.js';
 import { flag, having, integer, list, oneOf, optional, parsedAs, text, word } from '../../base/shape.js';
@@ -12,10 +12,13 @@ import type { AskedTree, TreeOutcome, TreeServing, WrittenTree } from '../../pro
 import { planOf } from '../../vfs/read-plan.js';
 import { engineForms, parseSpecification } from '../../vfs/specification.js';
 import { backingOf, enginesOf, type TreePlan, withEngines } from '../../vfs/tree-plan.js';
+import { checkGrantsFile } from './followed-grants.js';
 
 export interface TreePrograms {
   /** Where relative paths begin. */
   readonly directory: string;
+  /** Whose refusals by grants are recorded; without one, the person's. */
+  readonly agent?: string | undefined;
   /** Path of `fuse.node`. */
   readonly library: string;
   /** Of the person, whose tokens for remote files may be in it. */
@@ -25,17 +28,22 @@ export interface TreePrograms {
 /** As long as `ctx vfs unmount` waits: until everything is on the disk. */
 const endMilliseconds = 60_000;
 
-const form = `SPEC=TARGET[:rw], where SPEC is one of ${engineForms.join(', ')} and TARGET an absolute path`;
+const form = `SPEC=TARGET[:rw][:grants=FILE], where SPEC is one of ${engineForms.join(', ')} and TARGET an absolute path`;
+const grantsWord = ':grants=';
 
-/** At the last `=/`: a SPEC may have one, too. EINVAL */
+/** At the last `=/` before any grants: a SPEC may have one, too. EINVAL */
 export function parseTree(text: string, directory: string): WrittenTree {
-  const at = text.lastIndexOf('=/');
-  if (at < 0) {
+  const words = text.lastIndexOf(grantsWord);
+  const tree = words < 0 ? text : text.slice(0, words);
+  const grants = words < 0 ? undefined : text.slice(words + grantsWord.length);
+  const at = tree.lastIndexOf('=/');
+  if (at < 0 || grants === '') {
     throw new ErrnoError('EINVAL', { operation: '--mount', path: text, reason: `expected ${form}` });
   }
-  const [specification, place] = [text.slice(0, at), text.slice(at + 1)];
+  const [specification, place] = [tree.slice(0, at), tree.slice(at + 1)];
   const writable = place.endsWith(':rw');
-  return checkedTree({ specification, target: writable ? place.slice(0, -3) : place, writable }, directory);
+  const target = writable ? place.slice(0, -3) : place;
+  return checkedTree({ specification, target, writable, ...(grants === undefined ? {} : { grants }) }, directory);
 }
 
 /** EINVAL */
@@ -69,6 +77,12 @@ function realPath(path: string): string {
   }
 }
 
+/** By its real path, read once: what is wrong with it is said before anything is started. */
+function checkedGrants(path: string): string {
+  checkGrantsFile(path);
+  return realPath(path);
+}
+
 function refuseWithoutDevice(): void {
   try {
     accessSync('/dev/fuse', constants.R_OK | constants.W_OK);
@@ -90,7 +104,8 @@ export function askedTrees(asked: readonly (string | WrittenTree)[], programs: T
     typeof tree === 'string' ? parseTree(tree, directory) : checkedTree(tree, directory),
   );
   refuseWithoutDevice();
-  return parsed.map(({ specification, target, writable }) => {
+  return parsed.map(({ specification, target, writable, grants: written }) => {
+    const grants = written === undefined ? undefined : checkedGrants(resolve(directory, written));
     const plan = withRealPaths(planOf(specification, programs.directory));
     let problem: string | undefined;
     let outcome: TreeOutcome | undefined;
@@ -98,10 +113,11 @@ export function askedTrees(asked: readonly (string | WrittenTree)[], programs: T
       specification,
       target,
       writable,
+      grants,
       backings: enginesOf(plan).flatMap((engine) => backingOf(engine) ?? []),
       lasts: enginesOf(plan).some(({ engine }) => engine !== 'memory'),
       start: (identity: JailIdentity) =>
-        startServer(programs, { specification, plan, target, writable }, identity, {
+        startServer(programs, { specification, plan, target, writable, grants }, identity, {
           failed: (how) => {
             problem = `the server of ${target} (${specification}) ended with ${how}: the command got errors there`;
           },
@@ -125,11 +141,12 @@ interface Served {
   readonly plan: TreePlan;
   readonly target: string;
   readonly writable: boolean;
+  readonly grants: string | undefined;
 }
 
 async function startServer(
-  { library, directory, environment }: TreePrograms,
-  { specification, plan, target, writable }: Served,
+  { library, directory, environment, agent }: TreePrograms,
+  { specification, plan, target, writable, grants }: Served,
   identity: JailIdentity,
   told: Told,
 ): Promise<TreeServing> {
@@ -140,8 +157,10 @@ async function startServer(
   const [channel, theirs] = pair;
   // Of a shifted jail the kernel is told who they are outside.
   const { uid, gid } = identity.kind === 'shifted' ? (identity.outside ?? identity) : identity;
-  const jail = `--jail=${uid}:${gid}:${identity.kind === 'shifted' ? identity.shift : 0}`;
-  const flags = ['--json', '--foreground', jail, ...(writable ? ['--writable'] : [])];
+  const whose = agent === undefined ? '' : `:${agent}`;
+  const jail = `--jail=${uid}:${gid}:${identity.kind === 'shifted' ? identity.shift : 0}${whose}`;
+  const guarded = grants === undefined ? [] : [`--grants=${grants}`];
+  const flags = ['--json', '--foreground', jail, ...(writable ? ['--writable'] : []), ...guarded];
   const child = spawn(process.execPath, [ctxProgram(), 'vfs', 'mount', ...flags, '--', specification, target], {
     cwd: directory,
     env: { ...environment },

@@ -10,6 +10,7 @@ import { unmount } from '../../fuse/unmount.js';
 import { guardedFileSystem } from '../../guard/guarded-filesystem.js';
 import type { CountedRefusal } from '../../guard/refusal-counter.js';
 import type { TreeOutcome } from '../../proxy/asked-tree.js';
+import type { FileSystem } from '../../vfs/filesystem.js';
 import { openTree } from '../../vfs/open-engine.js';
 import { planOf } from '../../vfs/read-plan.js';
 import type { EngineSpecification } from '../../vfs/specification.js';
@@ -36,7 +37,10 @@ export interface GrantsFile {
   refused(refusal: CountedRefusal): void;
 }
 
-export interface JailMounting extends Omit<JailMount, 'open'>, Pick<TreePlace, 'lockLibrary'> {}
+export interface JailMounting
+  extends Omit<JailMount, 'guarded' | 'idleMilliseconds' | 'open'>,
+    Pick<TreePlace, 'lockLibrary'>,
+    Pick<Mounting, 'grants'> {}
 
 /** EINVAL where the text is not a tree. */
 export function checkTreeText(place: Pick<TreePlace, 'specification' | 'directory'>): void {
@@ -71,7 +75,22 @@ async function mountGuarded(mount: ServedMount, { path, refused }: GrantsFile): 
 const memoryShare = 0.25;
 
 /** Serves it in this process, to the jail at the other end of the channel, until that has ended. */
-export async function mountTreeInJail({ lockLibrary, ...mounting }: JailMounting): Promise<TreeOutcome | undefined> {
+export async function mountTreeInJail(mounting: JailMounting): Promise<TreeOutcome | undefined> {
+  const { grants, ...rest } = mounting;
+  if (grants === undefined) return mountInJail(rest);
+  const { followGrants } = await import('./followed-grants.js');
+  const followed = followGrants(grants.path, grants.refused);
+  const guarded = (filesystem: FileSystem) => guardedFileSystem(filesystem, followed.guard);
+  try {
+    return await mountInJail({ ...rest, guarded, idleMilliseconds: grantsLookMilliseconds });
+  } finally {
+    followed.end();
+  }
+}
+
+type Unguarded = Omit<JailMount, 'open'> & Pick<TreePlace, 'lockLibrary'>;
+
+async function mountInJail({ lockLibrary, ...mounting }: Unguarded): Promise<TreeOutcome | undefined> {
   const { writable, plan } = mounting;
   const capacity = Math.floor(totalmem() * memoryShare);
   const before = `before-${uniqueName()}`;
