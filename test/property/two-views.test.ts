@@ -1,20 +1,23 @@
 /**
  * Two agents with overlapping tiers, and random operations of both while their policies change: neither sees or calls what is not its own,
- * and each refusal is in the record, once. `npm run soak` makes a million of them.
+ * each refusal is counted and in the record, once, and counters and records are equal. `npm run soak` makes a million of them.
  */
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import type { RecordEntry } from '../../src/audit/record.js';
+import { directoryReader } from '../../src/audit/reader.js';
+import type { RecordEntry, Recorder } from '../../src/audit/record.js';
+import { recordPlace } from '../../src/audit/record-fixture.js';
+import { verify } from '../../src/audit/verify.js';
 import { nativeProgram } from '../../src/base/native-program.js';
 import { type ObjectView, objectView } from '../../src/objects/projection/object-view.js';
 import { agentTexts } from '../../src/objects/spec.js';
 import { answerCall } from '../../src/tool/answer-call.js';
 import type { FileSystem } from '../../src/vfs/filesystem.js';
 import { nameFromText, textFromName } from '../../src/vfs/names.js';
-import { randomFrom, testSeed } from '../support/random.js';
+import { hasSoakTime, randomFrom, testSeed } from '../support/random.js';
 
 const operations = process.env['CTX_SOAK'] === '1' ? 1_000_000 : 3_000;
 const uid = 1000;
@@ -44,7 +47,12 @@ function put(path: string, text: string, mode = 0o644): void {
 class World {
   readonly root = mkdtempSync(join(tmpdir(), 'ctx-two-'));
   readonly granted: Record<AgentName, Set<string>> = { left: new Set(), right: new Set() };
-  readonly records: RecordEntry[] = [];
+  /** `AGENT STATUS` -> how often it was handed to the record. */
+  readonly #told = new Map<string, number>();
+  readonly place = recordPlace();
+  /** Turned by each operation, so that repeats of a refusal are recorded together, and after a while apart. */
+  clock = 0;
+  #recorder = this.#opened();
   readonly denied: Record<AgentName, number> = { left: 0, right: 0 };
   readonly views: Record<AgentName, ObjectView>;
 
@@ -118,7 +126,7 @@ class World {
         agent,
         isCrowded: false,
         catalogue,
-        recorder: { append: (entry) => this.records.push(entry) as never },
+        recorder: { append: (entry) => this.#append(entry) },
         roots: [{ path: '/work', source: '/work' }],
         run,
         runTool: run,
@@ -143,17 +151,48 @@ class World {
     if (isThere && !isAllowed) this.denied[agent] += 1;
   }
 
-  /** What there is in the record of an agent, counted. */
-  recorded(agent: AgentName, status: string): number {
-    return this.records.filter((entry) => entry.agent === agent && entry.status === status).length;
+  #opened(): Recorder {
+    return this.place.recorder({ now: () => new Date(this.clock) });
+  }
+
+  /** The process ends, and another one goes on with the record. */
+  reopen(): void {
+    this.#recorder = this.#opened();
+  }
+
+  #append(entry: RecordEntry) {
+    const key = `${entry.agent} ${entry.status}`;
+    this.#told.set(key, (this.#told.get(key) ?? 0) + 1);
+    return this.#recorder.append(entry);
+  }
+
+  told(agent: AgentName, status: string): number {
+    return this.#told.get(`${agent} ${status}`) ?? 0;
+  }
+
+  /** Refusals in the records of an agent, each with its count, and those that wait to be recorded together. */
+  refusals(agent: AgentName): { readonly recorded: number; readonly counted: number } {
+    const { chains, problems } = verify({ reader: directoryReader(this.place.directory), anchors: [] });
+    assert.deepEqual(problems, [], 'counters, records and heads agree');
+    const recorded = Object.values(chains.find(({ chain }) => chain === `agent/${agent}`)?.denials ?? {});
+    const state = JSON.parse(readFileSync(join(this.place.directory, 'agent', agent, 'denials.json'), 'utf8'));
+    const sum = (all: readonly number[]) => all.reduce((total, count) => total + count, 0);
+    const waiting = (state.watched as readonly { readonly count: number }[]).map(({ count }) => count);
+    return { recorded: sum([...recorded, ...waiting]), counted: sum(Object.values(state.totals as object)) };
   }
 }
 
 test('two agents see and call what is their own, and every refusal is recorded once', async (t) => {
   const world = new World();
-  t.after(() => rmSync(world.root, { recursive: true, force: true }));
+  t.after(() => {
+    rmSync(world.root, { recursive: true, force: true });
+    world.place.remove();
+  });
   let calls = 0;
-  for (let operation = 0; operation < operations; operation += 1) {
+  let operation = 0;
+  for (; operation < operations && hasSoakTime(); operation += 1) {
+    world.clock += Math.floor(random() * 20);
+    if (operation % 1_000 === 0) world.reopen();
     const [agent, place, name, chance] = [pick(agents), pick(places), pick(names), random()];
     if (chance < 0.1) world.turn(agent, pick(names.slice(0, 5)));
     else if (chance < 0.3) world.list(agent, place);
@@ -163,14 +202,18 @@ test('two agents see and call what is their own, and every refusal is recorded o
       await world.call(agent, place, name);
     }
   }
-  const denied = agents.map((agent) => world.recorded(agent, 'denied'));
+  const denied = agents.map((agent) => world.denied[agent]);
   assert.deepEqual(
+    agents.map((agent) => world.told(agent, 'denied')),
     denied,
-    agents.map((agent) => world.denied[agent]),
   );
+  for (const agent of agents) {
+    const { recorded, counted } = world.refusals(agent);
+    assert.deepEqual([recorded, counted], [world.denied[agent], world.denied[agent]], agent);
+  }
   assert.ok(denied.every((count) => count > 0));
   for (const agent of agents) {
-    assert.equal(world.recorded(agent, 'begin'), world.recorded(agent, 'ok') + world.recorded(agent, 'failed'));
+    assert.equal(world.told(agent, 'begin'), world.told(agent, 'ok') + world.told(agent, 'failed'));
   }
-  t.diagnostic(`${operations} operations, ${calls} calls, ${denied.join(' and ')} refused`);
+  t.diagnostic(`${operation} operations, ${calls} calls, ${denied.join(' and ')} refused`);
 });
