@@ -75,6 +75,7 @@ struct jail_context {
   bool kept; /* it goes on after a command, until no one asks any more */
   bool ready; /* init is, and the owner is in the new root: a command does not wait for them */
   int requests; /* where commands are asked for; -1 where no one does */
+  int sockets;  /* the directory of the view's sockets (sockets.h); -1 where there is none */
   struct renames renames;
   int left_calls; /* readable when what an ended command left running asks; -1 where none was left */
   struct held held;
@@ -89,7 +90,8 @@ struct jail_context {
     .host = {.processes = -1}, .namespaces = {.shift = -1, .owners = -1, .numbers = -1},                               \
     .root = {.descriptor = -1, .last = {.descriptor = -1}}, .staging = {.own = -1, .jail = -1, .base = -1},            \
     .landlock = {.ruleset = -1}, .terminal = {.master = -1}, .before_pivot = -1, .awaited_init = -1, .taker = -1,      \
-    .requests = -1, .renames = {.answer = -1}, .left_calls = -1, .crowd = {.patience = CROWD_LOOK_LEAST_MS},           \
+    .requests = -1, .sockets = -1, .renames = {.answer = -1}, .left_calls = -1,                                        \
+    .crowd = {.patience = CROWD_LOOK_LEAST_MS},                                                                        \
   }
 
 #endif

@@ -11,7 +11,7 @@ enum {
   FD_LIFELINE = 5,
   FD_LOCK = 6,
   FD_HANDOVER = 7,
-  FD_FIRST_CHANNEL = 8, /* to the servers of FUSE mounts: as many as the plan has */
+  FD_FIRST_CHANNEL = 8, /* to the servers of FUSE mounts: as many as the plan has; then the directory of sockets.h */
   FD_FIRST_OTHER = FD_FIRST_CHANNEL + PLAN_MAX_CHANNELS,
 };
 

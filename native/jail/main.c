@@ -28,6 +28,7 @@
 #include "mount/staging.h"
 #include "owner/held.h"
 #include "owner/serve.h"
+#include "owner/sockets.h"
 #include "owner/terminal.h"
 #include "process/restrict.h"
 #include "syscalls.h"
@@ -44,6 +45,7 @@ static void end_jail(struct jail_context *jail) {
   end_taker(jail);
   while (waitpid(-1, NULL, 0) > 0)
     ;
+  remove_sockets(jail);
   /* Last, so that no one else has them: what the dying let go of, the kernel would take down some time later. */
   release_overlays(jail->plan);
 }
@@ -124,6 +126,8 @@ int main(int argc, char **argv) {
   if (problem) fail_with(EINVAL, problem);
   /* Before anything else is opened, which would get these numbers. */
   const uint32_t channels = count_channels(&plan);
+  if (channels < PLAN_MAX_CHANNELS)
+    jail->sockets = fcntl(FD_FIRST_CHANNEL + (int)channels, F_DUPFD_CLOEXEC, FD_FIRST_OTHER); /* -1 where it is not */
   close_channels(channels, PLAN_MAX_CHANNELS);
   if (asked_beside && (jail->requests = fcntl(FD_LIFELINE, F_DUPFD_CLOEXEC, FD_FIRST_OTHER)) < 0)
     fail("keeping the socket of requests");

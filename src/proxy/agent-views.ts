@@ -109,8 +109,11 @@ export interface AgentView {
   readonly commands: BesideAsker & { start(command: ServedCommand): Promise<RunningCommand> };
   /** Some of its files may be written. */
   readonly isWritten: boolean;
-  /** Serves both; what is returned is the jail's end of the channel by which the kernel's is handed over. */
-  start(place: ViewPlace): Promise<number>;
+  /**
+   * Serves both; what is returned is the jail's end of the channel by which the kernel's is handed over, and the directory of the socket,
+   * opened: both are the caller's to close.
+   */
+  start(place: ViewPlace): Promise<{ readonly channel: number; readonly sockets: number }>;
   /** Does what is pending, and says what became of it. The command has ended, and its fork is closed. */
   settle(): Promise<readonly string[]>;
   /** Ends what it serves, calls that run too, and takes the socket away; also where nothing was started. */

@@ -16,6 +16,8 @@ export interface TreeOutcome extends RecordedChanges {
 export interface TreeServing {
   /** The jail's end of the channel by which the server is given the kernel's. */
   readonly channel: number;
+  /** Of an agent's view: a directory that the jail takes away where this process was killed. */
+  readonly sockets?: number | undefined;
   /** Resolves when what was written is on the disk and the process has ended; one that does not end is killed. */
   ended(): Promise<void>;
   kill(): void;

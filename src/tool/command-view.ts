@@ -2,7 +2,7 @@
  * The view of one command, from its making to its end. A launch waits for this: a directory, a socket that listens and a channel to the
  * jail. What is behind them (`served-objects`) is read when a program first looks into /ctx or calls a tool; most never do.
  */
-import { closeSync } from 'node:fs';
+import { closeSync, constants, openSync } from 'node:fs';
 import { ErrnoError } from '../base/errno.js';
 import { nativeProgram } from '../base/native-program.js';
 import { type FuseLibrary, fuseLibrary } from '../fuse/fuse-library.js';
@@ -88,7 +88,7 @@ export async function agentView(host: Host, asked: AgentViewRequest, descendants
         closeSync(theirs);
         throw error;
       }
-      return theirs;
+      return { channel: theirs, sockets: openSync(socket.directory, constants.O_RDONLY | constants.O_DIRECTORY) };
     },
     // Only what was called can have left something to do.
     settle: async () => (await objects?.catch(() => undefined))?.settle() ?? [],

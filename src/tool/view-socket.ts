@@ -1,7 +1,7 @@
 /**
  * The socket of one view. It is in a directory of the store, which is its person's alone, and that directory alone is
  * shown in the jail: the process that can connect is in that jail. A directory whose process was killed is taken away
- * by the next one.
+ * by its jail (native/jail/owner/sockets.h), or, where it had none yet, by the next one.
  */
 import { chmodSync, closeSync, constants, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ function removeLeft(views: string): void {
   }
 }
 
-/** Of this process, and gone with it: what is left of a killed one is taken away by the next. */
+/** Of this process, and gone with it. */
 export function ownDirectory(views: string): string {
   mkdirSync(views, { recursive: true, mode: 0o700 });
   removeLeft(views);

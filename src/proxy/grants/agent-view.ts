@@ -118,7 +118,7 @@ export function viewServer(
   return [
     {
       start: async (identity) => ({
-        channel: await view.start({ identity, home: jail.person.home, fork }),
+        ...(await view.start({ identity, home: jail.person.home, fork })),
         ended: end,
         kill: () => void end(),
       }),

@@ -115,6 +115,11 @@ type Startable = Pick<AskedTree, 'start'>;
 async function startServers(identity: JailIdentity, trees: readonly Startable[]): Promise<TreeServers> {
   const servers: TreeServing[] = [];
   let grace: NodeJS.Timeout | undefined;
+  // Channels first, as many as the plan has.
+  const handed = () => [
+    ...servers.map(({ channel }) => channel),
+    ...servers.flatMap(({ sockets }) => (sockets === undefined ? [] : [sockets])),
+  ];
   const jailKilled = () => {
     grace ??= setTimeout(() => {
       for (const server of servers) server.kill();
@@ -123,7 +128,7 @@ async function startServers(identity: JailIdentity, trees: readonly Startable[])
   const end = async (handedOver: boolean) => {
     clearTimeout(grace);
     // One whose channel ends has nothing to serve, and ends.
-    if (!handedOver) for (const { channel } of servers) closeSync(channel);
+    if (!handedOver) for (const descriptor of handed()) closeSync(descriptor);
     await Promise.all(servers.map((server) => server.ended()));
   };
   const started = await Promise.allSettled(trees.map((tree) => tree.start(identity)));
@@ -133,7 +138,7 @@ async function startServers(identity: JailIdentity, trees: readonly Startable[])
     await end(false);
     throw failed.reason;
   }
-  return { channels: servers.map(({ channel }) => channel), jailKilled, end };
+  return { channels: handed(), jailKilled, end };
 }
 
 /** Undefined where there is nothing to serve. */
