@@ -42,7 +42,7 @@ export const table = [
   {
     file: 'src/proxy/run/view.ts',
     from: 'shared: [{ source: own.directory, ...kind }], readOnly: kept }',
-    to: 'shared: [{ source: own.directory, ...kind }], readOnly: [] }',
+    to: 'shared: [{ source: own.directory, ...kind }], readOnly: kept.slice(kept.length) }',
     why: 'an agent could write what is kept of its own runs',
     tests: ['e2e/agent-home'],
   },
@@ -92,8 +92,8 @@ export const table = [
   },
   {
     file: 'src/vault/apply/apply-plan.ts',
-    from: "(kind === 'deleted' || type !== 'directory') && own.some",
-    to: "(kind !== 'deleted' && type !== 'directory') && own.some",
+    from: "const ends = kind === 'deleted' || type !== 'directory';",
+    to: "const ends = kind !== 'deleted' && type !== 'directory';",
     why: 'deleting a directory above ctx’s own files would delete them',
     tests: ['vault/apply/apply-plan'],
   },

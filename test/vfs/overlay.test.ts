@@ -60,6 +60,8 @@ describe('an overlay', () => {
     assert.equal((await over.find('f')).inode, inode, 'it is the same inode');
     assert.equal((await over.fs.getattr(over.fs.root)).modified, times.modified, 'its directory has not changed');
     assert.equal((await below.find('f')).uid, fileMode.uid);
+    await over.fs.setattr((await over.find('d')).inode, { uid: 7 });
+    assert.deepEqual([(await over.find('d')).mode, (await above.find('d')).mode], [0o1755, 0o1755]);
   });
 
   test('lets whoever has a file open to read see what is written to its copy', async () => {

@@ -41,9 +41,12 @@ describe('files with holes', () => {
     const blocks = () => Array.from({ length: 1 + Math.floor(random() * 5) }, () => '...0ab'[Math.floor(random() * 6)]);
     mkdirSync(at('left'));
     mkdirSync(at('right'));
-    // Every way in which a hole and data can follow each other, and some at random.
+    // Every way in which a hole and data can follow each other in three blocks, and some at random.
+    const everyOrder = Array.from({ length: 8 }, (_, bits) =>
+      [4, 2, 1].map((bit) => (bits & bit ? 'a' : '.')).join(''),
+    );
     const pairs = [
-      ...['...', '..a', 'a..', '.a.', '0.a', 'a.b'].flatMap((one, _, all) => all.map((other) => [one, other])),
+      ...everyOrder.flatMap((one) => everyOrder.map((other) => [one, other])),
       ...Array.from({ length: 60 }, () => [blocks().join(''), blocks().join('')]),
     ];
     const read = (text = '') => text.replaceAll('.', '0');
