@@ -1,29 +1,16 @@
 /** The composition root: the only place where defaults are wired. */
 
-import { availableParallelism, homedir, totalmem } from 'node:os';
-import { auditPlaces } from './audit/places.js';
+import { availableParallelism, totalmem } from 'node:os';
 import { writableTime } from './base/clock.js';
 import { ErrnoError } from './base/errno.js';
 import { mostProcesses } from './base/limits/commands.js';
 import { nativeProgram } from './base/native-program.js';
-import { keepOwnRights } from './base/own-umask.js';
 import { Starter } from './base/starter.js';
 import { harmlessOutput } from './base/visible-text.js';
-import { composeRecorder } from './compose-recorder.js';
+import { composePlaces } from './compose-places.js';
 import type { AgentViewRequest } from './proxy/agent-views.js';
 import type { WrittenTree } from './proxy/asked-tree.js';
 import type { Host, SourceInView } from './proxy/host.js';
-import { storePaths } from './vault/store/layout.js';
-import { openStore } from './vault/store/store.js';
-import {
-  absoluteHome,
-  canonicalPlace,
-  configurationDirectory,
-  objectRoot,
-  ownPlace,
-  storeDirectory,
-  systemObjectsBeside,
-} from './vault/store/store-place.js';
 import { Tree } from './vault/tree/tree.js';
 
 const sayOnStderr = (text: string): void => void process.stderr.write(harmlessOutput(`ctx: ${text}\n`));
@@ -38,18 +25,11 @@ export function composeHost(env: Host['environment'] = process.env, alone = fals
   if (arch !== 'x64' && arch !== 'arm64') {
     throw new ErrnoError('ENOSYS', { operation: 'ctx', reason: `expected x86_64 or arm64, got ${arch}` });
   }
-  keepOwnRights();
   writableTime(); // before anything is written
-  const home = canonicalPlace(absoluteHome(homedir()));
   const uid = geteuid();
-  const store = openStore(ownPlace(storeDirectory(env, home), uid), nativeProgram('flock.node'));
-  const root = ownPlace(objectRoot(env, store.directory), uid);
-  const configuration = ownPlace(configurationDirectory(env, home), uid);
-  const audit = auditPlaces(storePaths(store.directory).record, configuration, nativeProgram('flock.node'));
+  const { store, recorder, home, root, system, audit, hidden, operatorDirectories } = composePlaces(env, uid);
   const starter = alone ? new Starter(nativeProgram('start.node')) : undefined;
   const tree = new Tree({ program: nativeProgram('tree'), lockLibrary: nativeProgram('flock.node'), starter });
-  const system = systemObjectsBeside(root);
-  const recorder = composeRecorder(audit, { root, uid, system });
   const host: Host = Object.freeze({
     store,
     tree,
@@ -80,8 +60,8 @@ export function composeHost(env: Host['environment'] = process.env, alone = fals
         set: async (...change) => (await import('./sdk/operator/child-agents.js')).setOfDescendant(host, ...change),
       }),
     listSource: async (asked: SourceInView) => (await import('./tool/source/list-source.js')).listSource(host, asked),
-    operatorDirectories: Object.freeze([root, configuration]),
-    hidden: Object.freeze([store.directory, root, configuration, ...(system === undefined ? [] : [system])]),
+    operatorDirectories,
+    hidden,
     environment: env,
     now: () => writableTime(),
     release: () => {

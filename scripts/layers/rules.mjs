@@ -56,6 +56,7 @@ const topFiles = [
   'compose.ts',
   'compose-authority.ts',
   'compose-hook.ts',
+  'compose-places.ts',
   'compose-recorder.ts',
   'compose-store.ts',
   'main.ts',

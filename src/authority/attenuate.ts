@@ -13,6 +13,7 @@ import { viewMounts } from '../base/limits/objects.js';
 import { deriveView } from './attenuate-view.js';
 import {
   type Authority,
+  type AuthorityParts,
   givenNetwork,
   type Identity,
   makeAuthority,
@@ -24,33 +25,19 @@ import { sortedUnique } from './frozen.js';
 import { isolationStrength } from './lineage.js';
 import type { Mount } from './mount.js';
 import { namesMounts } from './mount-permission.js';
-import { type Network, networkExcess } from './network.js';
+import { networkExcess } from './network.js';
 import { printGrant } from './permission.js';
 import { type Policy, printRule } from './policy.js';
-import {
-  type Lifetime,
-  lifetimeFault,
-  lifetimeFields,
-  makeLifetime,
-  makeQuota,
-  numberExcess,
-  type Quota,
-  quotaFields,
-} from './quota.js';
+import { lifetimeFault, lifetimeFields, makeLifetime, makeQuota, numberExcess, quotaFields } from './quota.js';
 import { makeSurface, type Surface } from './surface.js';
 import { View } from './view.js';
 
-export interface ChildRequest {
+export interface ChildRequest extends Pick<AuthorityParts, 'policy' | 'toolPath' | 'network' | 'quota' | 'lifetime'> {
   readonly identity: Pick<Identity, 'label'> & Partial<Identity>;
   /** Paths of the parent's view. */
   readonly surface: Surface;
   /** Sources are paths of the parent's view. */
   readonly mounts?: readonly Mount[];
-  readonly policy: Policy;
-  readonly toolPath?: readonly string[];
-  readonly network?: Network;
-  readonly quota?: Quota;
-  readonly lifetime?: Lifetime;
 }
 
 export interface AttenuationContext {

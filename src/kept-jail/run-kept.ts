@@ -1,18 +1,14 @@
 /** One command in a kept jail: its streams, its clock, its limits. The jail goes on. */
-import type { Authority } from '../authority/authority.js';
 import type { RunningCommand, ServedCommand } from '../jail/asked-commands.js';
 import type { ControlGroup } from '../jail/cgroup.js';
-import type { OutputListener } from '../jail/command-streams.js';
 import { commandPlan } from '../jail/plan.js';
 import type { ServedJail } from '../jail/serve.js';
 import type { ConnectionEvent } from '../network/events.js';
-import { type EnforcedView, temporaryOf } from '../proxy/grants/enforced-plan.js';
+import { temporaryOf } from '../proxy/grants/enforced-plan.js';
 import { capturedStreams } from '../proxy/report/captured-output.js';
-import type { ConnectionListener } from '../proxy/report/connection-records.js';
-import type { LimitEvents } from '../proxy/report/limit-events.js';
-import { type JailNetwork, type JailRun, limitsOf } from '../proxy/run/run.js';
+import { type JailNetwork, type JailRun, limitsOf, type RunRequest } from '../proxy/run/run.js';
 import { limitsByOutcome, withTimeout } from '../proxy/run/time-limit.js';
-import { type VaultWatch, watchLimits } from '../proxy/run/watch-limits.js';
+import { watchLimits } from '../proxy/run/watch-limits.js';
 
 /** Where the bytes of a command come from and go; without them it reads nothing, and its output is in the report. */
 export interface Conversation {
@@ -20,22 +16,25 @@ export interface Conversation {
   readonly onOutput: ServedCommand['onOutput'];
 }
 
-export interface KeptRunRequest {
+export interface KeptRunRequest
+  extends Pick<
+    RunRequest,
+    | 'view'
+    | 'authority'
+    | 'outputs'
+    | 'onOutput'
+    | 'timeoutMilliseconds'
+    | 'events'
+    | 'onConnection'
+    | 'treeProgram'
+    | 'counted'
+    | 'vault'
+  > {
   readonly jail: ServedJail;
   readonly network: JailNetwork | undefined;
   /** Of the whole kept jail: what it held while this command ran is reported with it. */
   readonly group: ControlGroup | undefined;
-  readonly view: EnforcedView;
-  readonly authority: Authority;
   readonly conversation: Conversation | undefined;
-  readonly outputs: string;
-  readonly onOutput?: OutputListener | undefined;
-  readonly timeoutMilliseconds?: number | undefined;
-  readonly events: LimitEvents;
-  readonly onConnection: ConnectionListener;
-  readonly treeProgram: string;
-  readonly counted: readonly string[];
-  readonly vault?: VaultWatch | undefined;
   readonly onStarted?: ((command: RunningCommand) => void) | undefined;
 }
 

@@ -8,7 +8,7 @@ import { anything, mapOf, parsedAs } from '../base/shape.js';
 import type { Envelope } from '../sdk/report.js';
 import type { AgentTool } from '../sdk/workspace/tool-calls.js';
 import { shortened } from './texts.js';
-import type { Context, ToolAnswer } from './tool.js';
+import { type Context, type ToolAnswer, toldWhileRunning } from './tool.js';
 
 type Schema = Readonly<Record<string, unknown>>;
 type ObjectSchema = Schema & { readonly type: 'object' };
@@ -70,19 +70,13 @@ function answerOf(tool: AgentTool, { stdout, stderr, exitCode, signal }: Envelop
 export async function callAgentTool(
   { tool }: OfferedTool,
   given: Readonly<Record<string, unknown>>,
-  { workspace, signal, timeoutMilliseconds, say, asked }: Context,
+  context: Context,
 ): Promise<ToolAnswer> {
+  const { workspace, signal, timeoutMilliseconds } = context;
   const envelope = await workspace.callTool(tool.name, given, {
     signal,
     timeoutMilliseconds,
-    onOutput: (_stream, chunk) => {
-      const line = Buffer.from(chunk).toString('utf8').trimEnd().split('\n').at(-1) ?? '';
-      if (line !== '') say(line.slice(0, 200));
-    },
-    onApproval: async (request) => {
-      asked(request);
-      return undefined;
-    },
+    ...toldWhileRunning(context),
   });
   return answerOf(tool, envelope);
 }

@@ -4,7 +4,7 @@ import type { Command } from '../sdk/options.js';
 import type { Envelope } from '../sdk/report.js';
 import { count, type ToolInput, text, words } from './input.js';
 import { counted, shortened } from './texts.js';
-import type { McpTool, ToolAnswer } from './tool.js';
+import { type McpTool, type ToolAnswer, toldWhileRunning } from './tool.js';
 
 const changesNamed = 40;
 const letters = { added: 'A', modified: 'M', deleted: 'D', restored: 'R' } as const;
@@ -84,21 +84,15 @@ export const execTool: McpTool = {
     },
   },
   effect: 'changes the fork',
-  async run(input, { workspace, signal, say, asked, timeoutMilliseconds }) {
+  async run(input, context) {
+    const { workspace, signal, timeoutMilliseconds } = context;
     const seconds = input.count('timeout_seconds');
     const envelope = await workspace.run(commandOf(input), {
       directory: input.optionalText('directory'),
       input: input.optionalText('input'),
       timeoutMilliseconds: seconds === undefined ? timeoutMilliseconds : seconds * 1000,
       signal,
-      onOutput: (_stream, chunk) => {
-        const line = Buffer.from(chunk).toString('utf8').trimEnd().split('\n').at(-1) ?? '';
-        if (line !== '') say(line.slice(0, 200));
-      },
-      onApproval: async (request) => {
-        asked(request);
-        return undefined;
-      },
+      ...toldWhileRunning(context),
     });
     return reportOf(envelope);
   },

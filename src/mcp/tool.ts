@@ -15,6 +15,20 @@ export interface Context {
   asked(asked: Asked): void;
 }
 
+/** What a command of a call tells the client while it runs: the last line of its output, and that a person has to answer. */
+export function toldWhileRunning({ say, asked }: Pick<Context, 'say' | 'asked'>) {
+  return {
+    onOutput: (_stream: unknown, chunk: Uint8Array) => {
+      const line = Buffer.from(chunk).toString('utf8').trimEnd().split('\n').at(-1) ?? '';
+      if (line !== '') say(line.slice(0, 200));
+    },
+    onApproval: async (request: Asked) => {
+      asked(request);
+      return undefined;
+    },
+  };
+}
+
 export interface ToolAnswer {
   readonly text: string;
   /** The same for programs. */

@@ -39,6 +39,14 @@ forEachUser((user) => {
     assert.match(stderr, /a part of the store of ctx itself/);
   });
 
+  test('a store that a first command makes by way of a link is known by where it is', async () => {
+    const project = stage.project('mkdir -p ../linked; ln -s "$PWD" ../linked/there');
+    const env = { CTX_DATA: join(stage.directory, 'linked', 'there', 'store') };
+    const { code, stderr } = await stage.ctx(project, ['jail', 'run', '--', 'true'], { env });
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, /expected a directory that does not hold the files of ctx itself/);
+  });
+
   test('in a subdirectory of a repository the whole repository is the workspace', async () => {
     const project = stage.project('mkdir -p .git sub/deeper; echo top > top');
     const envelope = await stage.exec(join(project, 'sub', 'deeper'), [

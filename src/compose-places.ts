@@ -1,0 +1,55 @@
+/** Where everything of a user's is, and the record that is there: the same for every verb and for the hook. */
+import { homedir } from 'node:os';
+import { type AuditPlaces, auditPlaces } from './audit/places.js';
+import type { ChainRecorder } from './audit/recorder.js';
+import { nativeProgram } from './base/native-program.js';
+import { keepOwnRights } from './base/own-umask.js';
+import { composeRecorder } from './compose-recorder.js';
+import { storePaths } from './vault/store/layout.js';
+import { openStore, type Store } from './vault/store/store.js';
+import {
+  absoluteHome,
+  canonicalPlace,
+  configurationDirectory,
+  objectRoot,
+  ownPlace,
+  storeDirectory,
+  systemObjectsBeside,
+} from './vault/store/store-place.js';
+
+export interface Places {
+  readonly home: string;
+  readonly store: Store;
+  /** Of agents and tools: the user's, and those that root keeps for everybody. */
+  readonly root: string;
+  readonly system: string | undefined;
+  readonly audit: AuditPlaces;
+  readonly recorder: ChainRecorder;
+  /** What no command sees or writes. */
+  readonly hidden: readonly string[];
+  readonly operatorDirectories: readonly string[];
+}
+
+/** Opens the store, or makes it. */
+export function composePlaces(env: Readonly<Record<string, string | undefined>>, uid: number): Places {
+  keepOwnRights();
+  const library = nativeProgram('flock.node');
+  const home = canonicalPlace(absoluteHome(homedir()));
+  const opened = openStore(ownPlace(storeDirectory(env, home), uid), library);
+  // Once more: one that was just made has a path without links from now on, and is hidden by that.
+  const directory = canonicalPlace(opened.directory);
+  const root = ownPlace(objectRoot(env, directory), uid);
+  const configuration = ownPlace(configurationDirectory(env, home), uid);
+  const system = systemObjectsBeside(root);
+  const audit = auditPlaces(storePaths(directory).record, configuration, library);
+  return {
+    home,
+    store: Object.freeze({ ...opened, directory }),
+    root,
+    system,
+    audit,
+    recorder: composeRecorder(audit, { root, uid, system }),
+    hidden: Object.freeze([directory, root, configuration, ...(system === undefined ? [] : [system])]),
+    operatorDirectories: Object.freeze([root, configuration]),
+  };
+}
