@@ -10,7 +10,7 @@
  * how many entries it holds, and not entered. Neither is one for which there are no descriptors left. With --entries,
  * neither is one whose entries would make the list longer than that, long paths counted several times. With --under,
  * only what is at or below these paths is listed, and what is above them. With --count the changes are counted, up to
- * that number, and not listed.
+ * that number, and not listed. With --stampless no entry has a stamp.
  */
 #include "tree.h"
 
@@ -25,7 +25,7 @@ enum { ORDINARY_PATH = 512 };
 /* Bytes of a path that one entry of --entries has room for; so many more count as another one. */
 enum { ENTRY_PATH = 128, MORE_PATH = 32 };
 
-static bool lists_changes, lists_times, lists_present;
+static bool lists_changes, lists_times, lists_present, stamps;
 static struct buffer timed; /* files with their times, which come after all changes */
 static const struct strings *unders;
 static struct buffer path; /* of the entry at hand, NUL-terminated, length without the NUL */
@@ -57,7 +57,7 @@ const char *type_name(mode_t mode) {
  */
 static void put_stamp(const char *kind, const struct stat *status) {
   char text[64] = "";
-  if (!S_ISDIR(status->st_mode) && strcmp(kind, "deleted") != 0)
+  if (stamps && !S_ISDIR(status->st_mode) && strcmp(kind, "deleted") != 0)
     snprintf(text, sizeof text, "%llu.%lld", (unsigned long long)status->st_ino,
              (long long)nanoseconds(status->st_ctim));
   put_field(text);
@@ -258,6 +258,7 @@ int diff_verb(const struct options *options) {
   lists_times = options->times || options->timed;
   lists_changes = !options->times;
   lists_present = options->present;
+  stamps = !options->stampless;
   unders = &options->unders;
   count_limit = options->count;
   struct sides sides = {open_layers(&options->uppers), open_layers(&options->layers)};

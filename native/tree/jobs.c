@@ -93,6 +93,7 @@ static struct options parse(int count, char **words) {
                  : strcmp(word, "--present") == 0     ? &options.present
                  : strcmp(word, "--undoes") == 0      ? &options.undoes
                  : strcmp(word, "--timed") == 0       ? &options.timed
+                 : strcmp(word, "--stampless") == 0   ? &options.stampless
                                                       : NULL;
     if (flag != NULL) {
       *flag = true;

@@ -66,7 +66,7 @@ struct options {
   int progress_fd, lock_fd;
   pid_t parent; /* whom this ends with; 0: whoever it is */
   bool wait, privileged, copies, links, sockets, digests, whole, past_closed, forward, times, present, durable, undoes,
-      timed;
+      timed, stampless;
 };
 
 int scan_verb(const struct options *options);

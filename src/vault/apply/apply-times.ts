@@ -125,7 +125,10 @@ export async function timedPlan(tree: Tree, writing: Writing): Promise<TimedPlan
   const touched = writing.touched.filter((path) => !dated.paths.has(path));
   const plan = [
     ...known.map((path): TreeStep => ({ action: 'know', path })),
-    ...writing.steps.map((step): TreeStep => ({ action: actionOf(step), path: step.path })),
+    ...writing.steps.map((step): TreeStep => {
+      const action = actionOf(step);
+      return action === step.action ? step : { action, path: step.path };
+    }),
     ...touched.map((path): TreeStep => ({ action: 'touch', path })),
     ...writing.held.map((path): TreeStep => ({ action: 'weigh', path })),
   ];

@@ -12,6 +12,7 @@ import { adoptScans, lookAtRoots, takeEdits } from '../forks/trunk.js';
 import { refreshedIndexes } from '../git/refreshed-indexes.js';
 import type { Checkpoint } from '../store/fork-meta.js';
 import { makeLayer, treesOf } from '../store/layer-pool.js';
+import { workspaceRoot } from '../store/layout.js';
 import { withVaultLock } from '../store/locks.js';
 import { inWalkOrder, shownPath, topPath } from '../store/root-paths.js';
 import { throwAwayOrLeave } from '../store/trash.js';
@@ -75,6 +76,7 @@ async function differing(fork: OpenFork, key: string, trees: readonly string[], 
 
 /** Objects of a repository: more than one commit may need them by now, and nothing is shown or run by their being there. */
 const isObject = (path: string) =>
+  path.includes('objects/') &&
   /(?:^|\/)objects\/(?:[0-9a-f]{2}\/[0-9a-f]{38,62}|pack\/pack-[0-9a-f]{40,64}\.(?:pack|idx|rev))$/.test(path);
 
 /** Of paths that are not as the apply left them, those that are not back already either, by an undo that was cut off. */
@@ -103,7 +105,7 @@ interface UndoPlan {
 async function planOf(fork: OpenFork, key: string, layer: string, steps: readonly Step[]): Promise<UndoPlan> {
   const layers = treesOf(fork.paths, [layer], key);
   const paths = steps.map(({ path }) => path).filter((path) => path !== topPath);
-  const entries = paths.length === 0 ? [] : await fork.tree.diff({ uppers: layers, lowers: [] });
+  const entries = paths.length === 0 ? [] : await fork.tree.diff({ uppers: layers, lowers: [], stampless: true });
   const kept = new Map(entries.map(({ path, type }) => [path, type]));
   const added = new Set(paths.filter((path) => !kept.has(path)));
   // With a repository that the apply made, its objects go.
@@ -126,7 +128,7 @@ async function planOf(fork: OpenFork, key: string, layer: string, steps: readonl
 async function obstaclesOf(fork: OpenFork, key: string, steps: readonly Step[], { plan, ends }: UndoPlan) {
   const root = fork.vault.roots[key];
   if (root === undefined || plan.length === 0) return [];
-  const entries = await fork.tree.diff({ uppers: [root], lowers: [], pastClosed: true });
+  const entries = await fork.tree.diff({ uppers: [root], lowers: [], pastClosed: true, stampless: true });
   const directories = new Set(entries.filter(({ type }) => type === 'directory').map(({ path }) => path));
   const known = new Set(steps.map(({ path }) => path));
   const isInEnding = belowAny(new Set(ends));
@@ -255,7 +257,8 @@ async function undoOver(undoing: Undoing): Promise<Undone> {
   const plans = await planUndo(undoing, writtenIn);
   const shown = <T>(pick: (plan: Obstructed) => readonly T[], make: (key: string, each: T) => T) =>
     [...plans].flatMap(([key, plan]) => pick(plan).map((each) => make(key, each)));
-  const shownStep = (key: string, step: Step) => ({ ...step, path: shownPath(roots, key, step.path) });
+  const shownStep = (key: string, step: Step) =>
+    key === workspaceRoot ? step : { ...step, path: shownPath(roots, key, step.path) };
   const inTheWay = (pick: (plan: Obstructed) => readonly string[]) =>
     shown(pick, (key, path) => shownPath(roots, key, path));
   const steps = shown(({ plan }) => plan, shownStep);
@@ -265,7 +268,7 @@ async function undoOver(undoing: Undoing): Promise<Undone> {
   if (conflicts.length > 0 && !goesOn) return { fork, steps, conflicts, ...nothing, done: false };
   const wanted = [...plans].map(([key, { plan, changed }]) => {
     const leaving = new Set(changed);
-    return [key, plan.filter(({ path }) => !leaving.has(path))] as const;
+    return [key, leaving.size === 0 ? plan : plan.filter(({ path }) => !leaving.has(path))] as const;
   });
   request.onPlan?.(wanted.flatMap(([key, plan]) => plan.map((step) => shownStep(key, step))));
   const synced = await syncLocked(fork);

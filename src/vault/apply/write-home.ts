@@ -4,6 +4,7 @@
  * one knows by it that files of ours may be left beside the person's, and that this one did not come to its end.
  */
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
+import { workspaceRoot } from '../store/layout.js';
 import { type Roots, shownPath } from '../store/root-paths.js';
 import type { Problem, Step } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
@@ -58,7 +59,15 @@ export function stepsDone(
   // Of a list of one kind nothing has to be looked up.
   const removed = actions.size > 1 ? pathsOf(steps, 'remove') : undefined;
   const isRemoved = (path: string) => removed?.has(path) ?? actions.has('remove');
-  return (path) => tell({ action: isRemoved(path) ? 'remove' : 'put', path: shownPath(roots, key, path) });
+  let at = 0;
+  return (path) => {
+    // Most are told in the order of the list, which has them already.
+    const next = steps[at];
+    const known = next?.path === path ? next : undefined;
+    if (known !== undefined) at += 1;
+    if (known !== undefined && key === workspaceRoot) tell(known);
+    else tell({ action: isRemoved(path) ? 'remove' : 'put', path: shownPath(roots, key, path) });
+  };
 }
 
 /** Stands while it writes. */

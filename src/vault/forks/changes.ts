@@ -106,7 +106,8 @@ export async function timedForkChanges(fork: OpenFork, entries: number): Promise
   const { uppers, lowers } = allSides(fork);
   for (const key of Object.keys(fork.vault.roots)) {
     const above = treesOf(fork.paths, uppers, key);
-    const sides = { uppers: above, lowers: treesOf(fork.paths, lowers, key), entries, tellsUnlisted: true };
+    const below = treesOf(fork.paths, lowers, key);
+    const sides = { uppers: above, lowers: below, entries, tellsUnlisted: true, stampless: true };
     const found = above.length === 0 ? { changes: [], times: [] } : await fork.tree.diffWithTimes(sides);
     changes.set(key, found.changes);
     times.set(key, found.times);

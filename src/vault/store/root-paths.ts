@@ -7,9 +7,17 @@ export type Roots = Readonly<Record<string, string>>;
 /** A root's own top directory. */
 export const topPath = '.';
 
+const slash = '/'.charCodeAt(0);
+
 /** A directory before what is in it, and all of that before what comes after. */
 export function inWalkOrder(left: string, right: string): number {
-  return left.replaceAll('/', '\0') < right.replaceAll('/', '\0') ? -1 : 1;
+  const shorter = Math.min(left.length, right.length);
+  for (let at = 0; at < shorter; at += 1) {
+    const a = left.charCodeAt(at);
+    const b = right.charCodeAt(at);
+    if (a !== b) return a === slash || (b !== slash && a < b) ? -1 : 1;
+  }
+  return left.length < right.length ? -1 : 1;
 }
 
 export function shownPath(roots: Roots, key: string, path: string): string {

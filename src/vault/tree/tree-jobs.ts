@@ -118,6 +118,8 @@ export interface TreeDiffOptions extends Common {
   readonly tellsUnlisted?: boolean | undefined;
   /** Entries that are listed; directories with more are told as those that are too deep. All where it is undefined. */
   readonly entries?: number | undefined;
+  /** For whoever compares nothing: changes without their stamps, of which each is a text to be held. */
+  readonly stampless?: boolean | undefined;
   /** Only these paths, what is below them and the directories above them. */
   readonly under?: readonly string[] | undefined;
 }

@@ -176,6 +176,7 @@ export class Tree {
   async #listChanges(options: TreeDiffOptions, more: readonly string[] = []): Promise<Buffer> {
     const words = ['diff', ...more, ...listWords('--upper', options.uppers), ...listWords('--lower', options.lowers)];
     if (options.whole === true) words.push('--whole');
+    if (options.stampless === true) words.push('--stampless');
     // What a person has in their own directory is listed in full.
     if (options.pastClosed === true) words.push('--past-closed');
     else words.push('--most', String(longPathBytes));
