@@ -54,6 +54,11 @@ export function makePlaces(): Places {
   const bound = made('bindfs', 'at');
   const isBound = run('bindfs', made('bindfs', 'of'), bound);
   add('bindfs', bound, isBound, 'not installed', () => void run('fusermount3', '-u', bound));
+  // It keeps names and attributes for a second; without that it shows what others change as soon as our host trees do.
+  const asking = made('bindfs-asking', 'at');
+  const unkept = ['-o', 'attr_timeout=0,entry_timeout=0,negative_timeout=0'];
+  const isAsking = run('bindfs', ...unkept, made('bindfs-asking', 'of'), asking);
+  add('bindfs, nothing kept', asking, isAsking, 'not installed', () => void run('fusermount3', '-u', asking));
   const fuse = overlayOptions('fuse-overlayfs');
   const isFuse = run('fuse-overlayfs', '-o', fuse.options, fuse.at);
   add('fuse-overlayfs', fuse.at, isFuse, 'not installed', () => void run('fusermount3', '-u', fuse.at));

@@ -267,14 +267,15 @@ class HostFileSystem implements FileSystem {
     checkName('rename', name);
     checkName('rename', newName);
     if (rule === 'exchange') throw failure('ENOTSUP', 'rename', name, 'host trees cannot exchange two names');
+    const between = (from: number, into: number) => {
+      if (rule === 'replace') this.#calls.rename(from, name, into, newName);
+      else this.#calls.renameNew(from, name, into, newName);
+      // It is known by its new name from now on.
+      const found = this.#calls.entry('rename', into, newName);
+      if (found !== undefined) this.#nodes.number(to, newName, found);
+    };
     this.#nodes.in(directory, 'rename', (from) =>
-      this.#nodes.in(to, 'rename', (into) => {
-        if (rule === 'replace') this.#calls.rename(from, name, into, newName);
-        else this.#calls.renameNew(from, name, into, newName);
-        // It is known by its new name from now on.
-        const found = this.#calls.entry('rename', into, newName);
-        if (found !== undefined) this.#nodes.number(to, newName, found);
-      }),
+      to === directory ? between(from, from) : this.#nodes.in(to, 'rename', (into) => between(from, into)),
     );
   }
 
