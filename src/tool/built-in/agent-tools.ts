@@ -17,10 +17,21 @@ const create: ToolRun = async (call) => {
       remedy: 'ctx agent new NAME [--parent AGENT] makes one',
     });
   }
-  const { directory } = await createAgent(textOf(call, 'name'), input);
+  const { directory } = await withoutHostPaths(() => createAgent(textOf(call, 'name'), input));
   call.print(`made agent ${textOf(call, 'name')}: ${directory}\n`);
   return ExitCode.ok;
 };
+
+/** A failure without the place of objects on the host, which is shown to no agent. */
+async function withoutHostPaths<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof ErrnoError)) throw error;
+    const { code, operation, reason, remedy, cause } = error;
+    throw new ErrnoError(code, { operation, reason, remedy, cause });
+  }
+}
 
 function refusePermission(call: ToolRunCall, permission: 'start' | 'stop'): void {
   const agent = textOf(call, 'name');
