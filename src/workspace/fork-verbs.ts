@@ -7,7 +7,7 @@ import type { ApplyRequest } from '../vault/apply/apply.js';
 import * as vaultApply from '../vault/apply/apply.js';
 import { refuseBothSides } from '../vault/apply/apply-plan.js';
 import type { ApplyReport } from '../vault/apply/apply-report.js';
-import { sweepBeforeDrop } from '../vault/apply/sweep-home.js';
+import { sweepBeforeDrop } from '../vault/apply/sweep-origin.js';
 import { countForkChanges, forkChanges } from '../vault/forks/changes.js';
 import { syncedFork } from '../vault/forks/durable.js';
 import { flattenTrunk } from '../vault/forks/flatten.js';

@@ -45,10 +45,10 @@ export function readSteps({ paths }: { readonly paths: VaultPaths }, layer: stri
 export const stepsFile = (layerDirectory: string) => join(layerDirectory, 'applied.json');
 
 /** Beside it, too, what was made of the fork's repositories: that was written, and not what the fork had. */
-export const homeTree = (layerDirectory: string, key: string) => join(layerDirectory, `${key}.home`);
+export const originTree = (layerDirectory: string, key: string) => join(layerDirectory, `${key}.home`);
 
 /** Trees of one root that show what an apply wrote, topmost first; `stack` is that of the fork before it. */
 export function writtenTrees(paths: VaultPaths, layer: string, stack: readonly string[], key: string): string[] {
-  const home = homeTree(paths.layer(layer), key);
+  const home = originTree(paths.layer(layer), key);
   return [...(existsSync(home) ? [home] : []), ...treesOf(paths, stack, key)];
 }

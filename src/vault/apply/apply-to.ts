@@ -21,7 +21,7 @@ import { fitSteps, type Held, obstacles } from './apply-to-plan.js';
 import { appliedChangesNow } from './change-room.js';
 import { holdUnits, isComplete } from './held-units.js';
 import { type Judgement, judgeChanges } from './sensitive-changes.js';
-import { lostList, stepsDone } from './write-home.js';
+import { lostList, stepsDone } from './write-origin.js';
 
 async function heldBy(fork: OpenFork, directory: string): Promise<Held> {
   const entries = await fork.tree.diff({ uppers: [directory], lowers: [], pastClosed: true });

@@ -31,7 +31,7 @@ import { discard } from '../store/trash.js';
 import { refuseUnlisted } from '../tree/too-deep.js';
 import type { Change, Problem, Step } from '../tree/tree.js';
 import { type OpenFork, withMeta } from '../vault.js';
-import { type AppliedSteps, homeTree, readSteps, stepsFile } from './applied-steps.js';
+import { type AppliedSteps, originTree, readSteps, stepsFile } from './applied-steps.js';
 import { type ApplyChoices, type ApplyPlan, unmatchedOf } from './apply-plan.js';
 import type { ApplyReport } from './apply-report.js';
 import { timedPlan } from './apply-times.js';
@@ -39,8 +39,8 @@ import { appliedChangesNow } from './change-room.js';
 import { holdUnits, isComplete } from './held-units.js';
 import { forkTrees, type Plans, planRoots } from './plan-roots.js';
 import { type Judgement, judgeChanges } from './sensitive-changes.js';
-import { sweepLast } from './sweep-home.js';
-import { isCutOff, writeHome } from './write-home.js';
+import { sweepLast } from './sweep-origin.js';
+import { isCutOff, writeOrigin } from './write-origin.js';
 
 export interface ApplyRequest extends Omit<ApplyChoices, 'withheld' | 'own'> {
   /** Absolute paths of what ctx keeps for itself. */
@@ -120,7 +120,7 @@ async function keepReplaced(
     sameContent[key] = plan.sameContent.size === 0 ? [] : plan.steps.filter(isSame).map(({ path }) => path);
     const into = paths.tree(layer, key);
     const home = ofRepositories === undefined ? [] : treesOf(paths, [ofRepositories], key);
-    if (home.length > 0) await tree.merge({ layers: home, into: homeTree(paths.layer(layer), key) });
+    if (home.length > 0) await tree.merge({ layers: home, into: originTree(paths.layer(layer), key) });
     // What the fork added is not missing from what is kept: nothing is to be hidden there.
     const layers = treesOf(paths, meta.base, key);
     const replaced = [...plan.steps.map(({ path }) => path), ...plan.touched];
@@ -286,7 +286,7 @@ async function applyJudged(apply: JudgedApply): Promise<Applied> {
   }
   refuseCancelled(request);
   request.onPlan?.(answer.steps);
-  const home = await writeHome(kept.fork, {
+  const home = await writeOrigin(kept.fork, {
     layer: kept.layer,
     standing: (key) => treesOf(fork.paths, [kept.layer], key),
     roots: kept.about.roots,

@@ -7,8 +7,8 @@ import { join, posix } from 'node:path';
 import { manifestsAtOnce } from '../../base/limits/store.js';
 import { encodePath } from '../../base/path-bytes.js';
 import { readChanges } from '../forks/changes.js';
-import { bringRepositoriesHome, type InRepository } from '../git/git-home.js';
 import { obeyedPaths } from '../git/git-obeyed.js';
+import { bringRepositoriesToOrigin, type InRepository } from '../git/git-origin.js';
 import { ownRepositories } from '../git/git-own-repositories.js';
 import { isThere, makesRepository, placesBy } from '../git/git-places.js';
 import { Git } from '../git/git-program.js';
@@ -125,7 +125,7 @@ export async function judgeChanges(
     asked.length === 0
       ? new Set<string>()
       : new Set(changes.map(({ path }) => encodePath(wholePath(top, path)).toString('latin1')));
-  const home = await bringRepositoriesHome(fork, { git, changes: asked, changed, allowSensitive });
+  const home = await bringRepositoriesToOrigin(fork, { git, changes: asked, changed, allowSensitive });
   for (const [path, reason] of home.sensitive) why.set(path, reason);
   const { layer } = home;
   return {

@@ -23,8 +23,8 @@ import type { OpenFork } from '../vault.js';
 import { type AppliedSteps, readSteps, stepsFile, writtenTrees } from './applied-steps.js';
 import type { ApplyRequest } from './apply.js';
 import { timedPlan } from './apply-times.js';
-import { sweepLast } from './sweep-home.js';
-import { writeHome } from './write-home.js';
+import { sweepLast } from './sweep-origin.js';
+import { writeOrigin } from './write-origin.js';
 
 /** Told as of an apply. */
 export interface UndoRequest extends Pick<ApplyRequest, 'onPlan' | 'onStep' | 'signal'> {
@@ -275,7 +275,7 @@ async function undoOver(undoing: Undoing): Promise<Undone> {
   const begun: AppliedSteps = { ...about, undoing: true };
   writeFileAtomic(stepsFile(fork.paths.layer(layer)), JSON.stringify(begun), { durable: true });
   const uppers = (key: string) => treesOf(fork.paths, [layer], key);
-  const home = await writeHome(fork, {
+  const home = await writeOrigin(fork, {
     layer,
     standing: (key) => [...treesOf(fork.paths, [standing], key), ...writtenIn(key)],
     roots: Object.fromEntries(wanted),

@@ -1,7 +1,7 @@
 /** What a file of a repository's own directory becomes on its way home, by what is in it. Pure. */
 import { visible } from '../../base/visible-text.js';
 import type { ObjectFormat } from './git-index-file.js';
-import { homeIndex, type IndexSides } from './git-index-home.js';
+import { type IndexSides, originIndex } from './git-index-origin.js';
 import type { Part } from './git-parts.js';
 import { isComingRef, isReflog, mergePackedRefs, objectId, parsePackedRefs, symbolicTarget } from './git-refs.js';
 
@@ -80,7 +80,7 @@ function packedRefsOf(fork: string, person: string): ContentOutcome {
 }
 
 function indexOf({ fork, person, index, format, keepsFlags }: ContentSides): ContentOutcome {
-  const made = homeIndex({ ...index, fork, person, format });
+  const made = originIndex({ ...index, fork, person, format });
   if (typeof made === 'string') return sensitive(made);
   const { bytes, hidden, ids, isOwn } = made;
   const needs = ids.map((id) => ({ id }));
@@ -103,7 +103,7 @@ function excludeOf(fork: string, person: string): ContentOutcome {
 
 const isText = (text: string) => !/[\x00-\x08\x0e-\x1f\x7f]/.test(text);
 
-export function contentHome(sides: ContentSides): ContentOutcome {
+export function contentOrigin(sides: ContentSides): ContentOutcome {
   const { part, name, fork, person, isNew } = sides;
   if (part === 'index') return indexOf(sides);
   const [text, mine] = [fork.toString('latin1'), person?.toString('latin1') ?? ''];

@@ -6,11 +6,11 @@ import { lstatSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { gitIndexBytes, gitListBytes, gitTakenBytes, gitTextBytes } from '../../base/limits/store.js';
 import { decodePath, encodePath } from '../../base/path-bytes.js';
-import { type ContentOutcome, contentHome } from './git-contents.js';
-import { copyIn, type HomeFile } from './git-home-layer.js';
+import { type ContentOutcome, contentOrigin } from './git-contents.js';
 import type { ObjectFormat } from './git-index-file.js';
 import { judgeConfiguration } from './git-judged-configuration.js';
 import { kindsOf, type ObjectsRequest, prepareScratch, takeObjects } from './git-objects.js';
+import { copyIn, type OriginFile } from './git-origin-layer.js';
 import { type Part, partOf } from './git-parts.js';
 import { type GitPlace, isThere } from './git-places.js';
 import type { Git } from './git-program.js';
@@ -53,8 +53,8 @@ export interface UnitRequest {
   readonly keepsFlags: boolean;
 }
 
-export interface UnitHome {
-  readonly files: readonly (readonly [key: string, file: HomeFile])[];
+export interface UnitOrigin {
+  readonly files: readonly (readonly [key: string, file: OriginFile])[];
   /** What of a file that comes stays behind. */
   readonly without: readonly (readonly [item: Item, what: string])[];
 }
@@ -190,12 +190,12 @@ const isUnderWay = ({ name, change }: Item) =>
   change.kind !== 'deleted' && partOf(name) === 'state' && name !== 'MERGE_RR';
 
 /** Objects, the files that name them, the configuration: each into `files`, or to what is held back. */
-export async function takeUnit(unit: Unit, request: UnitRequest): Promise<UnitHome> {
+export async function takeUnit(unit: Unit, request: UnitRequest): Promise<UnitOrigin> {
   const { items, readings, directories, sensitive, dropped, common } = unit;
   const copyOf = ({ key, path }: Item) => copyIn(join(request.copies, key), path);
-  const files: (readonly [string, HomeFile])[] = [];
+  const files: (readonly [string, OriginFile])[] = [];
   const without: (readonly [Item, string])[] = [];
-  const put = ({ key, path }: Pick<Item, 'key' | 'path'>, file: Omit<HomeFile, 'path'>) =>
+  const put = ({ key, path }: Pick<Item, 'key' | 'path'>, file: Omit<OriginFile, 'path'>) =>
     files.push([key, { path, ...file }]);
   /** Of a file that was made from the fork's. */
   const putMade = (item: Item, content: Buffer) => {
@@ -235,7 +235,7 @@ export async function takeUnit(unit: Unit, request: UnitRequest): Promise<UnitHo
     if (own === null) return { is: 'sensitive', why: 'yours cannot be read' };
     const tree = part === 'index' ? workingTree(item.place) : undefined;
     const changed = tree === undefined ? undefined : changedIn(request.changed, latin1(tree));
-    return contentHome({
+    return contentOrigin({
       part,
       name: item.name,
       fork: item.change.kind === 'deleted' ? Buffer.alloc(0) : readFileSync(copyOf(item)),

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../../test/property/seeded.js';
 import { type IndexEntry, parseIndex, writeIndex } from './git-index-file.js';
-import { type HomeIndex, homeIndex } from './git-index-home.js';
+import { type OriginIndex, originIndex } from './git-index-origin.js';
 import { isSameIndex } from './same-index.js';
 
 const unknown = Buffer.alloc(40);
@@ -66,7 +66,7 @@ test('an index that is walked beside the person’s comes home as one whose entr
       const fork = [...kept, ...edits].sort((left, right) => (left.name < right.name ? -1 : 1));
       const [theirs, mine] = [writeIndex(fork, 'sha1'), writeIndex(person, 'sha1')];
       const request = { fork: theirs, person: mine, personTime, format: 'sha1', changed: new Set(changed) } as const;
-      const home = homeIndex(request) as HomeIndex;
+      const home = originIndex(request) as OriginIndex;
       const expected = naive(fork, person, request.changed);
       assert.deepEqual(home.hidden, expected.hidden);
       // What the person's index has already, its unfinished merges too, need not be asked for.

@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import { change } from '../tree/change-fixture.js';
 import type { Change } from '../tree/tree.js';
 import { arePlainChanges, configurationFault, type Setting } from './git-configuration.js';
-import { contentHome } from './git-contents.js';
+import { contentOrigin } from './git-contents.js';
 import { type IndexEntry, parseIndex, writeIndex } from './git-index-file.js';
-import { homeIndex } from './git-index-home.js';
+import { originIndex } from './git-index-origin.js';
 import { obeyedBy } from './git-obeyed-values.js';
 import { partOf } from './git-parts.js';
 import { makesRepository, placesBy } from './git-places.js';
@@ -233,7 +233,7 @@ test('the index that comes home hides nothing, and remembers only what the perso
     entry('c', { skipWorktree: true, id: id('b') }),
     entry('sparse', { skipWorktree: true }),
   ];
-  const home = homeIndex({
+  const home = originIndex({
     fork: writeIndex(theirs, 'sha1'),
     person,
     personTime: 2n ** 62n,
@@ -259,14 +259,14 @@ test('the index that comes home hides nothing, and remembers only what the perso
     [entry('a', { mode: 0o40000 })],
   ]) {
     const fork = writeIndex(bad, 'sha1');
-    assert.equal(typeof homeIndex({ fork, personTime: 0n, format: 'sha1', changed: new Set() }), 'string');
+    assert.equal(typeof originIndex({ fork, personTime: 0n, format: 'sha1', changed: new Set() }), 'string');
   }
 });
 
 test('rules that hide files are shown as what they hide', () => {
   const sides = { part: 'exclude', name: 'info/exclude', person: Buffer.from('# none\n'), isNew: false } as const;
   const index = { personTime: 0n, changed: undefined };
-  const judged = contentHome({
+  const judged = contentOrigin({
     ...sides,
     fork: Buffer.from('*.o\nsecret/\n'),
     index,

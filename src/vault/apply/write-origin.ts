@@ -18,7 +18,7 @@ export const lostList = (path: string): Problem => ({
     "only its access list (ACL), which names users that only root can set: it is gone, and the group's rights with it",
 });
 
-export interface WriteHomeRequest {
+export interface WriteOriginRequest {
   /** The apply's own layer, which is marked. */
   readonly layer: string;
   readonly roots: Readonly<Record<string, readonly Step[]>>;
@@ -81,9 +81,9 @@ export const isBeingWritten = (fork: OpenFork, layer: string) => existsSync(mark
 export const isCutOff = (fork: OpenFork, layer: string) => existsSync(cutMarkOf(fork, layer));
 
 /** Everything is on the disk when this ends. The lock is held by the writing process too. */
-export async function writeHome(
+export async function writeOrigin(
   fork: OpenFork,
-  request: WriteHomeRequest & {
+  request: WriteOriginRequest & {
     /** Trees that show what stood at the paths, topmost first. */
     standing(key: string): readonly string[];
     readonly lock: number;

@@ -5,7 +5,7 @@ import { withVaultLock } from '../store/locks.js';
 import type { TreeStep } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
 import { readSteps, writtenTrees } from './applied-steps.js';
-import { cutMarkOf, isBeingWritten, markOf } from './write-home.js';
+import { cutMarkOf, isBeingWritten, markOf } from './write-origin.js';
 
 /** Nothing to do where the last writing came to its end. The vault's lock is held. */
 export async function sweepLast(fork: OpenFork): Promise<void> {

@@ -24,7 +24,7 @@ export interface IndexSides {
   readonly changed: ReadonlySet<string> | undefined;
 }
 
-export interface HomeIndex {
+export interface OriginIndex {
   readonly bytes: Buffer;
   /** Names that the fork's index hides and the person's does not. */
   readonly hidden: readonly string[];
@@ -94,7 +94,7 @@ function changedAmong(changed: ReadonlySet<string> | undefined): (file: IndexFil
 }
 
 /** A sentence where it does not come home. */
-export function homeIndex({ fork, person, personTime, format, changed }: IndexSides): HomeIndex | string {
+export function originIndex({ fork, person, personTime, format, changed }: IndexSides): OriginIndex | string {
   const parsed = parseIndex(fork);
   if (parsed === undefined) return 'it is not in a form that can be read whole';
   const own = new OwnIndex(person, personTime);

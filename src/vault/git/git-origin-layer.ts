@@ -11,7 +11,7 @@ import { addParents } from '../tree/clashing.js';
 import type { OpenFork } from '../vault.js';
 
 /** A file by its bytes, or one of ours that is moved there; or a directory. */
-export interface HomeFile {
+export interface OriginFile {
   readonly path: string;
   readonly mode: number;
   readonly content: Buffer | { readonly movedFrom: string } | 'directory';
@@ -23,7 +23,7 @@ const placeOf = (directory: string, path: string) => Buffer.concat([Buffer.from(
 
 /** Directories above these paths, and those of them that the person has. */
 function directoriesOf(
-  files: readonly HomeFile[],
+  files: readonly OriginFile[],
   root: string,
 ): { made: readonly string[]; present: readonly string[] } {
   const above = new Set<string>();
@@ -36,14 +36,14 @@ function directoriesOf(
   return { made: all.filter((path) => !known.has(path)), present };
 }
 
-export interface HomeLayer {
+export interface OriginLayer {
   readonly layer: string;
   readonly key: string;
-  readonly files: readonly HomeFile[];
+  readonly files: readonly OriginFile[];
 }
 
 /** Every path that the layer then holds, the directories it had to make included. */
-export async function makeHomeLayer(fork: OpenFork, { layer, key, files }: HomeLayer): Promise<readonly string[]> {
+export async function makeOriginLayer(fork: OpenFork, { layer, key, files }: OriginLayer): Promise<readonly string[]> {
   const { paths, tree, meta, vault, owner } = fork;
   const root = vault.roots[key];
   if (root === undefined || files.length === 0) return [];

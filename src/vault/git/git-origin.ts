@@ -11,7 +11,7 @@ import { throwAway } from '../store/trash.js';
 import { addParents } from '../tree/clashing.js';
 import type { Change, Problem } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
-import { copyIn, type HomeFile, makeHomeLayer, openUp } from './git-home-layer.js';
+import { copyIn, makeOriginLayer, type OriginFile, openUp } from './git-origin-layer.js';
 import type { GitPlace } from './git-places.js';
 import type { Git } from './git-program.js';
 import { type Item, takeUnit, type Unit, unitOf } from './git-unit.js';
@@ -24,7 +24,7 @@ export interface InRepository {
   readonly whole: string;
 }
 
-export interface GitHomeRequest {
+export interface GitOriginRequest {
   readonly git: Git | undefined;
   readonly changes: readonly InRepository[];
   /** Absolute paths of everything that the fork changes, one character a byte. */
@@ -73,11 +73,11 @@ async function copyOut({ paths, meta, tree }: OpenFork, items: readonly Item[], 
   }
 }
 
-async function takeAll(fork: OpenFork, units: readonly Unit[], git: Git, layer: string, request: GitHomeRequest) {
+async function takeAll(fork: OpenFork, units: readonly Unit[], git: Git, layer: string, request: GitOriginRequest) {
   const work = join(fork.paths.layer(layer), 'git.draft');
   const copies = join(work, 'copies');
   mkdirSync(copies, { recursive: true, mode: 0o700 });
-  const files = new Map<string, HomeFile[]>();
+  const files = new Map<string, OriginFile[]>();
   const problems: Problem[] = [];
   const made = new Set<string>();
   try {
@@ -95,7 +95,7 @@ async function takeAll(fork: OpenFork, units: readonly Unit[], git: Git, layer: 
       problems.push(...home.without.map(([{ change }, reason]) => ({ path: change.path, code: 'ENOTSUP', reason })));
     }
     for (const [key, list] of files) {
-      const paths = await makeHomeLayer(fork, { layer, key, files: list });
+      const paths = await makeOriginLayer(fork, { layer, key, files: list });
       for (const path of paths) made.add(shownPath(fork.vault.roots, key, path));
     }
   } finally {
@@ -105,7 +105,7 @@ async function takeAll(fork: OpenFork, units: readonly Unit[], git: Git, layer: 
   return { made, problems };
 }
 
-export async function bringRepositoriesHome(fork: OpenFork, request: GitHomeRequest): Promise<Home> {
+export async function bringRepositoriesToOrigin(fork: OpenFork, request: GitOriginRequest): Promise<Home> {
   const units = [...itemsOf(fork, request.changes).values()].map(unitOf);
   const { git } = request;
   const isNeeded = units.some(({ readings, directories }) => readings.length + directories.length > 0);
