@@ -1,6 +1,7 @@
 /** Caches of the person's tools: read by commands, written beside, and never changed; what lies around them is not seen. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
+import { keeperOf } from '../support/keeper.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -54,7 +55,9 @@ forEachUser((user) => {
       await holder.printed('ready');
       // The kernel lists locks by another device than that of a file of btrfs: there no one can tell whose one is.
       const isListed = stage.shell(stage.store, 'stat -f -c %T .') !== 'btrfs\n';
-      const who = isListed ? `process ${holder.child.pid} in ${one}` : 'another command';
+      // A keeper runs it in a process of its own.
+      const number = keeperOf(stage.store) === undefined ? holder.child.pid : '\\d+';
+      const who = isListed ? `process ${number} in ${one}` : 'another command';
       const told = new RegExp(
         `^.* read-only here, since ${who} uses them .*ctx ps.*/\\.m2/repository.* --cache share$`,
         'm',

@@ -7,6 +7,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { keeperOff } from '../support/keeper.js';
 import { assertNothingLeft, processesMounting, trashIsEmptied } from '../support/leftovers.js';
 import { processesCalled, type Running, until } from '../support/process.js';
 import { randomFrom, testSeed } from '../support/random.js';
@@ -106,7 +107,7 @@ forEachUser(
         const victim = victims[Math.floor(random() * victims.length)] ?? 'ctx';
         const options = random() < 0.5 ? limits : [];
         const running: Running = stage.startCtx(project, ['exec', '--wait', ...options, '--', 'sh', '-c', work], {
-          env: { TMPDIR: temporary },
+          env: { TMPDIR: temporary, ...keeperOff },
         });
         await sleep(random() * longestLife);
         kill(pidsOf(running.pid, victim));
@@ -154,7 +155,9 @@ forEachUser(
     test('a jail whose owner was killed says so and does not look like success', async () => {
       const project = stage.project();
       for (const victim of ['owner', 'init', 'command'] as const) {
-        const running = stage.startCtx(project, ['exec', '--wait', '--', 'sh', '-c', 'echo started; sleep 20; exit 0']);
+        const words = ['exec', '--wait', '--', 'sh', '-c', 'echo started; sleep 20; exit 0'];
+        // A keeper's copy would be above the jail, and is not found below the call.
+        const running = stage.startCtx(project, words, { env: keeperOff });
         await running.printed('started');
         kill(pidsOf(running.pid, victim));
         const { code, stderr } = await running.finished;
