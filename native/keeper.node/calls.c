@@ -19,7 +19,7 @@
  * More than a busy machine runs at once; the process that comes then starts Node. A caller that says nothing for a
  * second is let go.
  */
-enum { MOST_CALLS = 128, BACKLOG = 64, SILENT_MILLISECONDS = 1000 };
+enum { MOST_CALLS = 128, BACKLOG = 64, SILENT_MILLISECONDS = 1000, LOOK_MILLISECONDS = 100 };
 
 struct one {
   int connection;
@@ -27,6 +27,8 @@ struct one {
   pid_t process;
   int64_t since;
   bool is_left; /* by its caller: its process has been killed */
+  pid_t caller;
+  bool is_stopped;
 };
 
 static struct one calls[MOST_CALLS];
@@ -181,6 +183,27 @@ static bool see_to(const struct pollfd *watched, struct asking *asking) {
   return false;
 }
 
+static bool is_stopped(pid_t process) {
+  char path[64], line[256];
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  const ssize_t size = file < 0 ? -1 : read(file, line, sizeof line - 1);
+  if (file >= 0) close(file);
+  if (size <= 0) return false;
+  line[size] = 0;
+  const char *behind = strrchr(line, ')');
+  return behind && (behind[2] == 'T' || behind[2] == 't');
+}
+
+/* SIGSTOP cannot be passed on by a caller that it stops: its process is stopped, and goes on, as it does. */
+static void stop_with_callers(void) {
+  for (int i = 0; i < count; i++) {
+    if (calls[i].handle < 0 || calls[i].is_left || is_stopped(calls[i].caller) == calls[i].is_stopped) continue;
+    calls[i].is_stopped = !calls[i].is_stopped;
+    syscall(SYS_pidfd_send_signal, calls[i].handle, calls[i].is_stopped ? SIGSTOP : SIGCONT, NULL, 0);
+  }
+}
+
 enum next calls_next(int milliseconds, struct asking *asking) {
   const int64_t until = now() + milliseconds;
   for (;;) {
@@ -196,10 +219,12 @@ enum next calls_next(int milliseconds, struct asking *asking) {
     watched[places + 1] = (struct pollfd){.fd = stopping, .events = POLLIN};
     const int64_t left = until - now();
     if (left <= 0) return NEXT_NOTHING;
-    if (poll(watched, (nfds_t)places + 2, (int)left) < 0) {
+    const int patience = count > 0 && left > LOOK_MILLISECONDS ? LOOK_MILLISECONDS : (int)left;
+    if (poll(watched, (nfds_t)places + 2, patience) < 0) {
       if (errno == EINTR) continue;
       return NEXT_STOP;
     }
+    stop_with_callers();
     const int before = count;
     if (see_to(watched, asking)) return NEXT_REQUEST;
     if (before > 0 && count == 0) return NEXT_NOTHING;
@@ -223,7 +248,8 @@ void calls_settle(struct asking *asking, pid_t process) {
   }
   fcntl(handle, F_SETFD, FD_CLOEXEC);
   /* There is room: it was one of them until it asked. */
-  calls[count++] = (struct one){.connection = asking->connection, .handle = handle, .process = process, .since = now()};
+  calls[count++] = (struct one){
+      .connection = asking->connection, .handle = handle, .process = process, .since = now(), .caller = asking->peer};
 }
 
 void calls_forget(void) {

@@ -1,18 +1,20 @@
 /**
- * Whether anyone is left whom a keeper could serve: a process of its user, in its namespaces, that is neither it nor one of its kind. Without
- * one it would only hold what its last caller was in: a session that has ended, a mount namespace that should go.
+ * Whether anyone is left whom a keeper could serve: a process of its user, in its namespaces and its control group, that is neither it nor one
+ * of its kind. Without one it would only hold what its last caller was in: a session that has ended, a mount namespace or a group that should
+ * go.
  */
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 
 const kinds = ['mnt', 'net', 'pid', 'user'] as const;
 
-function namespacesOf(process: string): string {
-  return kinds.map((kind) => readlinkSync(`/proc/${process}/ns/${kind}`)).join(' ');
+function placeOf(process: string): string {
+  const namespaces = kinds.map((kind) => readlinkSync(`/proc/${process}/ns/${kind}`));
+  return [...namespaces, readFileSync(`/proc/${process}/cgroup`, 'latin1')].join(' ');
 }
 
 export class Company {
   readonly #user = process.geteuid?.();
-  readonly #namespaces = namespacesOf('self');
+  readonly #place = placeOf('self');
   #seen = '';
 
   /** The one that was seen last is looked at first: mostly it is there still. */
@@ -24,7 +26,7 @@ export class Company {
 
   #isOther(name: string): boolean {
     try {
-      if (statSync(`/proc/${name}`).uid !== this.#user || namespacesOf(name) !== this.#namespaces) return false;
+      if (statSync(`/proc/${name}`).uid !== this.#user || placeOf(name) !== this.#place) return false;
       const words = readFileSync(`/proc/${name}/cmdline`, 'latin1');
       return words !== '' && !words.includes('/keeper.cjs\0');
     } catch {

@@ -8,6 +8,7 @@ import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { objectFrame } from '../../src/tool/wire.js';
 import { cannotCompile, compileAttackProgram } from '../support/attack-program.js';
 import { reasonToSkip } from '../support/fuse-in-jail.js';
+import { keeperOff } from '../support/keeper.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { asOneUser, forEachUser, type TestUser } from '../support/users.js';
@@ -130,15 +131,11 @@ forEachUser((user) => {
       const attacked = new Attacked(stage);
       await attacked.agent('rich', 'fs.read', 'fs.write', 'shell.exec');
       await attacked.agent('poor', 'fs.read');
-      const rich = stage.startCtx(attacked.project, [
-        'exec',
-        '--agent',
-        'rich',
-        '--',
-        'sh',
-        '-c',
-        'touch up; while ! [ -e done ]; do sleep 0.05; done',
-      ]);
+      const script = 'touch up; while ! [ -e done ]; do sleep 0.05; done';
+      // Its view is found by its process, which is another where a keeper runs it.
+      const rich = stage.startCtx(attacked.project, ['exec', '--agent', 'rich', '--', 'sh', '-c', script], {
+        env: keeperOff,
+      });
       // Identity is which socket: outside, the process that is let into the store is answered as that agent.
       const views = join(stage.store, 'view');
       let said = '';

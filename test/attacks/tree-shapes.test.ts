@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { keeperOff } from '../support/keeper.js';
 import { memoryGroup } from '../support/memory-group.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
@@ -64,7 +65,7 @@ forEachUser((user) => {
   for (const { name, script, applies } of shapes) {
     test(`${name}: every verb in 300 MB`, async () => {
       const project = stage.project('echo mine > mine');
-      const options = { env: { CTX_DATA: `${project}.store` }, timeoutSeconds: 1800 };
+      const options = { env: { CTX_DATA: `${project}.store`, ...keeperOff }, timeoutSeconds: 1800 };
       const note = join(stage.makeDirectory(`${project.split('/').at(-1)}.notes`), 'peak');
       const group = memoryGroup(most, user);
       const verb = async (words: readonly string[], exitCode = 0): Promise<string> => {

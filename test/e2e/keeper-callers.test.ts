@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import {
   callsHaveEnded,
+  callsOf,
   callsRunBy,
   endKeeper,
   isAlive,
@@ -95,6 +96,19 @@ forEachUser((user) => {
       assert.match(ends[0] ?? '', /^ready\n.*status \d+\n$/s);
     });
   }
+
+  it('is stopped by a signal that its caller cannot pass on, and goes on with it', async () => {
+    await callsHaveEnded(pid);
+    const words = ['exec', '--', 'sh', '-c', 'echo ready; sleep 1; exit 5'];
+    const running = stage.startCtx(stage.project(), words, { env: keeperOn });
+    await running.printed('ready');
+    const [call = 0] = callsOf(pid);
+    const state = () => /\) (\w) /.exec(readFileSync(`/proc/${call}/stat`, 'utf8'))?.[1];
+    running.child.kill('SIGSTOP');
+    await until(() => state() === 'T', 'its process is stopped');
+    running.child.kill('SIGCONT');
+    assert.equal((await running.finished).code, 5);
+  });
 
   it('is in no one’s way when its caller has its answer: no directory, no descriptor', async () => {
     const directory = stage.project('echo one > file');
