@@ -35,7 +35,7 @@ static bool find_place(struct apply *apply, const char *path, struct place *plac
   place->parent = inside ? anchor_parent(&apply->beside.inside, path + apply->beside.prefix, &place->name)
                          : anchor_parent(&apply->root, path, &place->name);
   int error = errno;
-  place->persons = is_known_root(apply->options->to);
+  place->persons = apply->options->to_fd < 0 && is_known_root(apply->options->to);
   place->undoes = apply->options->undoes;
   if (place->parent >= 0 && !apply->knows_above && fstat(place->parent, &apply->above) != 0) fail(errno, "stat", path);
   if (place->parent >= 0 && place->persons) lend_ids(place, &apply->above);
@@ -227,7 +227,7 @@ void tell_records(const struct apply *apply, size_t begin, size_t end) {
 int apply_verb(const struct options *options) {
   struct records records = read_records();
   struct apply apply = {.options = options, .records = &records};
-  apply.root.root = open_named_root(options->to);
+  apply.root.root = options->to_fd >= 0 ? options->to_fd : open_named_root(options->to);
   apply.uppers.root = open_layers(&options->uppers);
   if (options->layers.count > 0) apply.expected.root = open_layers(&options->layers);
   put_records(&apply, 0, records.length, false);

@@ -77,7 +77,7 @@ static uint32_t number_of_32_bits(const char *text) {
 }
 
 static struct options parse(int count, char **words) {
-  struct options options = {.progress_fd = -1, .lock_fd = -1};
+  struct options options = {.progress_fd = -1, .lock_fd = -1, .to_fd = -1};
   for (int i = 0; i < count; i++) {
     const char *word = words[i];
     bool *flag = strcmp(word, "--wait") == 0          ? &options.wait
@@ -113,6 +113,7 @@ static struct options parse(int count, char **words) {
                            : strcmp(word, "--lower") == 0 || strcmp(word, "--layer") == 0 ? &options.layers
                            : strcmp(word, "--below") == 0                                 ? &options.belows
                            : strcmp(word, "--under") == 0                                 ? &options.unders
+                           : strcmp(word, "--holder") == 0                                ? &options.holders
                                                                                           : NULL;
     if (list != NULL) {
       do add_string(list, words[++i]);
@@ -128,6 +129,8 @@ static struct options parse(int count, char **words) {
       options.into = value;
     else if (strcmp(word, "--to") == 0)
       options.to = value;
+    else if (strcmp(word, "--mounted") == 0)
+      options.mounted = value;
     else if (strcmp(word, "--skip") == 0)
       add_skip(&options, value);
     else if (strcmp(word, "--known") == 0)
@@ -257,6 +260,7 @@ _Noreturn void run_alone(int count, char **words) {
   clean_up_when_told_to_stop();
   end_with_caller(options.parent);
   take_lock(&options);
+  if (options.mounted != NULL) options.to_fd = open_mounted(&options);
   prepare_process();
   end_with_caller(options.parent);
   run_with_room(&options);

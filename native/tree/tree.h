@@ -53,6 +53,8 @@ struct options {
   const char *out, *against, *into, *to;
   struct strings uppers, layers, belows; /* topmost first */
   struct strings unders;                 /* paths that diff is asked about; none: all */
+  struct strings holders;                /* processes that have `to` mounted for themselves, from `mounted` */
+  const char *mounted;
   struct identity *skips;
   size_t skip_count;
   uint32_t shift;
@@ -64,6 +66,7 @@ struct options {
   int64_t after;       /* nanoseconds: the later times of an earlier job, to be given again; 0: of now */
   int64_t before;      /* nanoseconds: what is aged becomes older than this; 0: keeps its time */
   int progress_fd, lock_fd;
+  int to_fd;    /* what `to` is, where it was opened before; or -1 */
   pid_t parent; /* whom this ends with; 0: whoever it is */
   bool wait, privileged, copies, links, sockets, digests, whole, past_closed, forward, times, present, durable, undoes,
       timed, stampless;
@@ -92,6 +95,12 @@ _Noreturn void run_alone(int count, char **words);
 
 /* serve.c: until nobody asks any more. */
 _Noreturn void serve_jobs(void);
+
+/*
+ * mounted.c: before any namespace of our own: `to` as one of the holders has it mounted. ESRCH where no one has it any
+ * more.
+ */
+int open_mounted(const struct options *options);
 
 /* userns.c: before any thread exists; where the host refuses, the program goes on with the caller's own rights. */
 void enter_user_namespace(void);

@@ -4,11 +4,12 @@ import { ownersOf } from '../proxy/grants/jail-identity.js';
 import type { Host } from '../proxy/host.js';
 import type { Permitted } from '../proxy/run/authority-for.js';
 import { recordInterrupted } from '../proxy/run/interrupted-run.js';
-import { joinedFork, type Ready, refuseBound, refuseOthers } from '../proxy/run/join-fork.js';
+import { enterBeside, joinedFork, type Ready, refuseBound, refuseOthers } from '../proxy/run/join-fork.js';
 import { readyFork } from '../proxy/run/ready-fork.js';
 import { openSettled } from '../proxy/run/settled-fork.js';
 import { liveChanges } from '../vault/forks/changes.js';
 import { saveCheckpoint } from '../vault/forks/checkpoint.js';
+import type { EnteredLive } from '../vault/forks/enter-live.js';
 import { flattenDeltas } from '../vault/forks/flatten.js';
 import { readForkMeta } from '../vault/store/fork-meta.js';
 import { commandText } from '../vault/store/group.js';
@@ -70,8 +71,12 @@ async function quicklyReady(host: Host, opened: OpenFork, resolved: Permitted, r
   return { fork, entered: [], clashes: fork.meta.clashes, problems: [], checkpoint: saved.checkpoint.id };
 }
 
-/** As it is mounted: another command runs in it, or what one left. */
-export async function joinMounted(mounted: MountedFork, { resolved, request }: DecidedCommand): Promise<Ready> {
+/** As it is mounted: another command runs in it, or what one left. `looks`: what the person edited since then enters. */
+export async function joinMounted(
+  mounted: MountedFork,
+  { resolved, request }: DecidedCommand,
+  looks: boolean,
+): Promise<Ready> {
   await mounted.fork.lock?.takeAgain();
   const others = await mounted.member.others();
   if (request.readonly !== true) refuseBound(mounted.fork.vault.origin, [...others, mounted.member.worker]);
@@ -80,12 +85,9 @@ export async function joinMounted(mounted: MountedFork, { resolved, request }: D
   const fork = { ...mounted.fork, meta, others, imported: false };
   await resolved.permission.confirm({ ...fork, hasWriters: true });
   mounted.member.came(commandText(request.argv));
-  return {
-    fork,
-    entered: [],
-    clashes: meta.clashes,
-    problems: [],
-    checkpoint: null,
-    before: await liveChanges(fork),
-  };
+  const unchanged: EnteredLive = { fork, entered: [], clashes: meta.clashes, problems: [], waiting: [] };
+  const having = { ...fork, drift: undefined, others: [...others, mounted.member.worker] };
+  const keys = [workspaceRoot, ...resolved.roots.map(rootKey)];
+  const now = looks ? await enterBeside(having, keys, request.signal) : unchanged;
+  return { ...now, fork: { ...now.fork, others }, checkpoint: null, before: await liveChanges(now.fork) };
 }

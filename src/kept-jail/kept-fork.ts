@@ -13,7 +13,7 @@ import type { LimitWatch } from '../proxy/run/watch-limits.js';
 import { closeFork, type OpenFork, openExistingFork } from '../vault/vault.js';
 import { watchBackground } from './background-limits.js';
 import type { DecidedCommand } from './decided-command.js';
-import { enterFork } from './enter-fork.js';
+import { enterFork, joinMounted } from './enter-fork.js';
 import type { Equipment, MountedFork } from './equipment.js';
 
 export class KeptFork {
@@ -40,15 +40,25 @@ export class KeptFork {
   }
 
   async mount(decided: DecidedCommand): Promise<[MountedFork, Ready]> {
+    const entered = await this.#looking(decided, (looks) => enterFork(this.#equipment, decided, looks));
+    [this.#mounted] = entered;
+    return entered;
+  }
+
+  join(mounted: MountedFork, decided: DecidedCommand): Promise<Ready> {
+    return this.#looking(decided, (looks) => joinMounted(mounted, decided, looks));
+  }
+
+  /** `looks`: at the person's directory, now and then. */
+  async #looking<T>({ resolved }: DecidedCommand, act: (looks: boolean) => Promise<T>): Promise<T> {
     const begun = performance.now();
     // What was approved is the directory as it was when it was asked, newest edits included.
-    const looks = begun >= this.#lookAt || decided.resolved.permission.approval !== null;
-    const entered = await enterFork(this.#equipment, decided, looks);
+    const looks = begun >= this.#lookAt || resolved.permission.approval !== null;
+    const done = await act(looks);
     if (looks) {
       this.#lookAt = begun + Math.min((performance.now() - begun) * originLookPatience, originLookMilliseconds);
     }
-    [this.#mounted] = entered;
-    return entered;
+    return done;
   }
 
   /** After a command: let go of where nothing runs in it, else watched. In turn, with the fork's lock, which `held` gives back. */

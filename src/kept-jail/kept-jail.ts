@@ -39,7 +39,6 @@ import type { Member } from '../vault/store/member.js';
 import { leavePlace } from '../vault/store/worker-file.js';
 import { closeFork, type OpenFork, openFork } from '../vault/vault.js';
 import { type DecidedCommand, decideCommand } from './decided-command.js';
-import { joinMounted } from './enter-fork.js';
 import { dismantle, type Equipment, type MountedFork, makeEquipment } from './equipment.js';
 import { recordedLack } from './jail-record.js';
 import type { KeptCommand, KeptJailRequest } from './jail-request.js';
@@ -225,7 +224,9 @@ export class KeptJail {
       }
       held = found?.fork;
       const [mounted, synced] =
-        found === undefined ? await this.#fork.mount(decided) : ([found, await joinMounted(found, decided)] as const);
+        found === undefined
+          ? await this.#fork.mount(decided)
+          : ([found, await this.#fork.join(found, decided)] as const);
       const { fork, member, running } = mounted;
       held = fork;
       const isNew = found === undefined;

@@ -2,116 +2,33 @@
 #include "context.h"
 #include "descriptor.h"
 #include "jail.h"
-#include "syscalls.h"
+#include "live-mount.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 /* Of OP_OVERLAY, and of OP_CACHE but for LOWER; the process that has it mounted follows. */
 enum { TARGET, LOWER, UPPER, WORK, FIRST_HOLDER };
-
-#ifndef STATX_MNT_ID
-#define STATX_MNT_ID 0x00001000U
-#endif
-
-/* What is asked for, in whichever process. */
-struct wanted {
-  const char *target, *upper;
-  uint32_t attributes;
-};
 
 bool is_shared(const struct operation *overlay) {
   return overlay->string_count > FIRST_HOLDER;
 }
 
-static bool is_overlay_of(const char *line, const char *upper) {
-  char option[PATH_MAX];
-  /* Of the whole, not of a part that is mounted once more, read-only. */
-  if (!strstr(line, " / /") || !strstr(line, " - overlay ctx-")) return false;
-  snprintf(option, sizeof option, ",upperdir=%s,", upper);
-  return strstr(line, option) != NULL;
-}
-
-/* The number of the mount in that process's namespace; 0 where there is none. */
-static uint64_t mount_number(int proc, pid_t holder, const char *upper) {
-  char path[64];
-  snprintf(path, sizeof path, "%d/mountinfo", (int)holder);
-  int descriptor = openat(proc, path, O_RDONLY | O_CLOEXEC);
-  FILE *mounts = descriptor < 0 ? NULL : fdopen(descriptor, "r");
-  char *line = NULL;
-  size_t size = 0;
-  uint64_t number = 0;
-  while (mounts && number == 0 && getline(&line, &size, mounts) >= 0)
-    if (is_overlay_of(line, upper)) number = strtoull(line, NULL, 10);
-  free(line);
-  if (mounts) fclose(mounts);
-  return number;
-}
-
-static bool is_of_own_users(int proc, pid_t holder) {
-  char path[64];
-  struct stat own, other;
-  snprintf(path, sizeof path, "%d/ns/user", (int)holder);
-  return fstatat(proc, "self/ns/user", &own, 0) == 0 && fstatat(proc, path, &other, 0) == 0 &&
-         own.st_ino == other.st_ino;
-}
-
-/* In a process that ends with it: its namespaces are the holder's then. */
-static int clone_in_place(int proc, pid_t holder, const struct wanted *wanted) {
-  const uint64_t number = mount_number(proc, holder, wanted->upper);
-  const int process = sys_pidfd_open(holder);
-  const int users = is_of_own_users(proc, holder) ? 0 : CLONE_NEWUSER;
-  if (number == 0 || process < 0 || setns(process, users | CLONE_NEWNS) != 0) return -1;
-  struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-                         .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
-  int found = sys_openat2(AT_FDCWD, wanted->target, &how);
-  struct statx about;
-  if (found < 0 || statx(found, "", AT_EMPTY_PATH, STATX_MNT_ID, &about) != 0 || about.stx_mnt_id != number) return -1;
-  int tree = sys_open_tree(found, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-  /* Whether it is read-only there is the holder's business. */
-  struct mount_attr set = {.attr_set = wanted->attributes, .attr_clr = MOUNT_ATTR_RDONLY};
-  if (tree < 0 || sys_mount_setattr(tree, "", AT_EMPTY_PATH, &set) != 0) return -1;
-  return tree;
-}
-
-/* Whatever goes wrong in the other process, it is as if that holder had none. */
-static int clone_from(int proc, pid_t holder, const struct wanted *wanted) {
-  int channel[2];
-  if (mount_number(proc, holder, wanted->upper) == 0 ||
-      socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0)
-    return -1;
-  pid_t pid = fork();
-  if (pid == 0) {
-    int tree = clone_in_place(proc, holder, wanted);
-    if (tree >= 0) send_descriptor(channel[1], tree);
-    _exit(0);
-  }
-  close(channel[1]);
-  int tree = pid < 0 ? -1 : receive_descriptor(channel[0]);
-  close(channel[0]);
-  if (pid > 0) waitpid(pid, NULL, 0);
-  return tree;
-}
-
-static int clone_of(int proc, const struct wanted *wanted, char *const holders[]) {
+static int clone_of(int proc, const struct live_mount *wanted, char *const holders[]) {
   int tree = -1;
-  for (; tree < 0 && *holders; holders++) tree = clone_from(proc, (pid_t)strtol(*holders, NULL, 10), wanted);
+  for (; tree < 0 && *holders; holders++) tree = clone_live_mount(proc, (pid_t)strtol(*holders, NULL, 10), wanted);
   return tree;
 }
 
-static struct wanted wanted_of(const struct operation *overlay) {
-  return (struct wanted){.target = overlay->strings[TARGET],
-                         .upper = overlay->strings[UPPER],
-                         .attributes = overlay->flags & ~(PLAN_ATTR_OWNERS | (uint32_t)MOUNT_ATTR_IDMAP)};
+static struct live_mount wanted_of(const struct operation *overlay) {
+  return (struct live_mount){.target = overlay->strings[TARGET],
+                             .upper = overlay->strings[UPPER],
+                             .attributes = overlay->flags & ~(PLAN_ATTR_OWNERS | (uint32_t)MOUNT_ATTR_IDMAP)};
 }
 
 static _Noreturn void fail_gone(const struct operation *overlay) {
@@ -122,7 +39,7 @@ void take_shared_overlays(struct jail_context *jail, const struct plan *plan) {
   for (uint32_t i = 0; i < plan->count; i++) {
     struct operation *overlay = &plan->operations[i];
     if ((overlay->code != OP_OVERLAY && overlay->code != OP_CACHE) || !is_shared(overlay)) continue;
-    const struct wanted wanted = wanted_of(overlay);
+    const struct live_mount wanted = wanted_of(overlay);
     overlay->taken = clone_of(jail->host.processes, &wanted, overlay->strings + FIRST_HOLDER);
     /* A cache that no one else has is mounted as ever. */
     if (overlay->taken < 0 && overlay->code == OP_OVERLAY) fail_gone(overlay);
@@ -144,7 +61,7 @@ static void answer_request(struct jail_context *jail, int channel, char *request
   char *words[3 + MOST_HOLDERS + 1] = {0};
   size_t count = 0;
   for (char *at = request; at < request + size && count < 3 + MOST_HOLDERS; at += strlen(at) + 1) words[count++] = at;
-  const struct wanted wanted = {
+  const struct live_mount wanted = {
       .target = words[0], .upper = words[1], .attributes = count > 2 ? (uint32_t)strtoul(words[2], NULL, 10) : 0};
   int tree = count > 3 ? clone_of(jail->host.processes, &wanted, words + 3) : -1;
   if (tree >= 0)

@@ -152,3 +152,15 @@ export const manifestBytes = 512 * 1024;
 
 /** Manifests that are in memory at once. */
 export const manifestsAtOnce = 32;
+
+/** Edits of the person's that enter while commands run: each is copied once more. Where there are more, all wait for the end. */
+export const editsEnteredLive = 2_000;
+
+/**
+ * While a command runs its fork follows the person's edits. When it first looks for them, and between two looks: so many times what
+ * one takes, within these bounds.
+ */
+export const followFirstMilliseconds = 2_000;
+export const followPatience = 20;
+export const followMilliseconds = 1_000;
+export const followMostMilliseconds = 10_000;

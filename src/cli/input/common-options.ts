@@ -6,7 +6,7 @@ export const fork: Option = { name: 'fork', value: 'NAME', summary: 'a fork of t
 export const wait: Option = { name: 'wait', summary: 'wait until no other command uses the fork, instead of refusing' };
 export const alone: Option = {
   name: 'alone',
-  summary: 'refuse to run beside other commands on the fork; with --wait, wait for them',
+  summary: 'run beside no other command, and take in no edits; with --wait, wait for that',
 };
 
 /** Of every verb that works on one fork. */

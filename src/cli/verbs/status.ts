@@ -33,7 +33,7 @@ export const run: Run = async (call, host) => {
     ...(status.running.length === 0 ? [] : [paint('dim', '            what it is writing may still be incomplete')]),
     ...(status.waiting === 0
       ? []
-      : [`  waiting   ${counted(status.waiting, 'edit')} of yours: picked up when all running commands have ended`]),
+      : [`  waiting   ${counted(status.waiting, 'edit')} of yours: not picked up by the running commands yet`]),
     ...status.clashes.map((path) => paint('red', `  conflict  both you and the fork changed ${visible(path)}`)),
   ];
   print(`${lines.join('\n')}\n`);

@@ -7,9 +7,12 @@ import { type CommandReport, reportOf } from '../../vault/forks/changes.js';
 import { noteTrees } from '../../vault/forks/checkpoint.js';
 import { stateAfter, stateBefore } from '../../vault/forks/state-digest.js';
 import type { Arrived } from '../../vault/store/arrivals.js';
+import { readForkMeta } from '../../vault/store/fork-meta.js';
 import type { Member } from '../../vault/store/member.js';
+import { readVaultMeta } from '../../vault/store/vault-meta.js';
 import { countChanges, unlistedNotes } from '../../vault/tree/too-deep.js';
 import type { Problem } from '../../vault/tree/tree.js';
+import type { OpenFork } from '../../vault/vault.js';
 import { withAgentView } from '../grants/agent-view.js';
 import { apartView } from '../grants/apart-view.js';
 import { readOnlyByRequest } from '../grants/read-only-by-request.js';
@@ -70,8 +73,11 @@ function viewOfFork(host: Host, { request, place, resolved, synced }: OnFork): T
 }
 
 export interface ForkTarget extends CommandTarget {
-  /** After the run. `isDown`: nothing that this process runs is at work on the fork any more. */
-  look(isDown: boolean): Promise<Seen<Envelope>>;
+  /**
+   * After the run. `isDown`: nothing that this process runs is at work on the fork any more. `entered`: edits of the
+   * person's that came while it ran.
+   */
+  look(isDown: boolean, entered?: readonly string[]): Promise<Seen<Envelope>>;
 }
 
 export async function forkTarget(host: Host, on: OnFork): Promise<ForkTarget> {
@@ -98,20 +104,33 @@ export async function forkTarget(host: Host, on: OnFork): Promise<ForkTarget> {
       () => viewOfFork(host, on),
     ),
     outputsOf: (run) => join(fork.place.runs, run),
-    look: async (isDown) => {
+    look: async (isDown, entered = []) => {
       const isStill = isDown && (await member.others()).length === 0;
-      return seenOf(on, withArrived(on.there, member.since(arrivals)), isStill);
+      return seenOf(on, withArrived(on.there, member.since(arrivals)), entered, isStill);
     },
   };
 }
 
-/** `isStill`: what it changed is all there is. */
-async function seenOf(on: OnFork, arrived: Arrived, isStill: boolean): Promise<Seen<Envelope>> {
+/** With the edits of the person's that entered since it was opened. */
+function newest(fork: OpenFork): OpenFork {
+  const [meta, vault] = [readForkMeta(fork.place.directory), readVaultMeta(fork.paths.meta)];
+  return { ...fork, meta: meta ?? fork.meta, vault: vault ?? fork.vault };
+}
+
+/** `entered`: edits of the person's that came while it ran. `isStill`: what it changed is all there is. */
+async function seenOf(
+  on: OnFork,
+  arrived: Arrived,
+  entered: readonly string[],
+  isStill: boolean,
+): Promise<Seen<Envelope>> {
   const { fork, before = [] } = on.synced;
   const beside = { ...arrived, commands: arrived.commands.slice(0, commandsBesideNamed) };
-  const touched = isLiveTouched(fork);
-  const [all, state] = await Promise.all([reportOf(fork, touched), isStill ? stateAfter(fork, touched) : null]);
-  const after = { ...all, changes: changesBetween(before, all.changes) };
+  const now = newest(fork);
+  const touched = isLiveTouched(now);
+  const [all, state] = await Promise.all([reportOf(now, touched), isStill ? stateAfter(now, touched) : null]);
+  const { clashes } = now.meta;
+  const after = { ...all, clashes, entered, changes: changesBetween(before, all.changes) };
   const changes = after.changes.map(({ kind, path }) => `${kind} ${path}`);
   return {
     facts: { changes, stateAfter: state, ...besideFacts(beside) },
@@ -121,7 +140,7 @@ async function seenOf(on: OnFork, arrived: Arrived, isStill: boolean): Promise<S
 
 async function envelopeOf(
   { request, place, resolved, synced, keptJail, warnings }: OnFork,
-  after: CommandReport,
+  after: CommandReport & Pick<Envelope, 'entered' | 'clashes'>,
   beside: Arrived,
   report: TargetReport,
 ): Promise<Envelope> {
@@ -146,8 +165,8 @@ async function envelopeOf(
     beside: beside.commands,
     besideCount: beside.count,
     pending: countChanges(after.pending),
-    entered: synced.entered,
-    clashes: synced.clashes,
+    entered: [...new Set([...synced.entered, ...after.entered])],
+    clashes: after.clashes,
     warnings: [
       ...(fork.warnings ?? []),
       ...report.warnings,

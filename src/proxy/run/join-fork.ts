@@ -1,21 +1,25 @@
 /**
  * A fork that others are at work on, made ready for one more command: it gets clones of their mounts, and nothing is frozen. What
- * the person edited since they began waits until they have ended. What it was before the group is one checkpoint for all of it.
+ * the person edited since they began is put there, too. What it was before the group is one checkpoint for all of it.
  */
 import { ErrnoError } from '../../base/errno.js';
 import { commandsBesideNamed } from '../../base/limits/commands.js';
 import { liveChanges } from '../../vault/forks/changes.js';
+import { type EnteredLive, enterLive } from '../../vault/forks/enter-live.js';
 import { addRoots } from '../../vault/forks/roots.js';
 import type { Synced } from '../../vault/forks/sync.js';
+import { lookAtRoots, type RootPaths } from '../../vault/forks/trunk.js';
 import { type ForkMeta, restacked } from '../../vault/store/fork-meta.js';
 import { busyWith, commandText } from '../../vault/store/group.js';
 import { rootsOf, treesOf } from '../../vault/store/layer-pool.js';
+import { workspaceRoot } from '../../vault/store/layout.js';
 import type { Worker } from '../../vault/store/worker-file.js';
 import type { Change } from '../../vault/tree/tree.js';
 import { type OpenFork, withMeta } from '../../vault/vault.js';
 import type { Host } from '../host.js';
 import type { Permitted } from './authority-for.js';
 import type { ExecRequest } from './exec-request.js';
+import { holdersOf, isUnsettled } from './group-part.js';
 import { recordInterrupted } from './interrupted-run.js';
 
 /** A fork that is ready for a command, and the checkpoint to go back to. */
@@ -23,7 +27,7 @@ export interface Ready extends Synced {
   readonly checkpoint: number | null;
   /** What others at work had written by then; undefined where there is nobody else. */
   readonly before?: readonly Change[] | undefined;
-  /** Paths of the person's that enter when the others have ended. */
+  /** Paths of the person's that enter when the others have ended: there are too many of them, or one was approved once. */
   readonly waiting?: readonly string[] | undefined;
 }
 
@@ -94,15 +98,35 @@ export async function joinedFork(
   const added = layersOfNew(rooted.fork, rooted.keys);
   const based = added.length === 0 ? meta : restacked(meta, { ...meta, base: [...meta.base, ...added] });
   const after = namedBeside(based, opened.others[0]?.checkpoint ?? null, commandText(request.argv));
-  const fork = withMeta({ ...rooted.fork, drift: undefined }, after, { durable: false });
+  const named = withMeta(rooted.fork, after, { durable: false });
+  const used = [workspaceRoot, ...rooted.keys].filter((key) => !rooted.imported.includes(key));
+  const { fork, entered, clashes, problems, waiting } = await enterBeside(named, used, request.signal);
   return {
     fork,
-    entered: [],
-    clashes: meta.clashes,
-    problems: rooted.problems,
+    entered,
+    clashes,
+    problems: [...rooted.problems, ...problems],
     // There is none before it alone.
     checkpoint: null,
     before: await liveChanges(fork),
-    waiting: (opened.drift ?? []).map(({ path }) => path),
+    waiting,
   };
+}
+
+/** What the person edited in these directories, into the mounts of those at work. The fork's lock is held. */
+export async function enterBeside(
+  fork: OpenFork,
+  keys: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<EnteredLive> {
+  const known: RootPaths | undefined =
+    fork.drift === undefined ? undefined : new Map([[workspaceRoot, fork.drift.map(({ path }) => path)]]);
+  const looked = await lookAtRoots(fork, keys, known);
+  // What was approved once is run as it was shown.
+  if (fork.others.some(({ bound }) => bound === true)) {
+    const waiting = [...looked.values()].flat();
+    return { fork, entered: [], clashes: fork.meta.clashes, problems: [], waiting };
+  }
+  const holders = (key: string) => (isUnsettled(fork.others, [key]) ? undefined : holdersOf(fork.others, key));
+  return enterLive(fork, { looked, holders, signal });
 }

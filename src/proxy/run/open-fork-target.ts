@@ -16,6 +16,8 @@ import { ownersOf } from '../grants/jail-identity.js';
 import { serversOf } from '../grants/served-trees.js';
 import { type Host, placeOf } from '../host.js';
 import type { Envelope } from '../report/envelope.js';
+import { hostApart } from './beside-runs.js';
+import { EditsFollowed } from './follow-edits.js';
 import { type ForkTarget, forkTarget } from './fork-target.js';
 import { joinedFork, refuseOthers } from './join-fork.js';
 import { readyFork } from './ready-fork.js';
@@ -106,12 +108,14 @@ function withOwnJail(
 ): OpenTarget<Envelope> {
   const { request } = own;
   const { trees = [], view } = request;
+  let followed: EditsFollowed | undefined;
   const onStarted = (jail: RunningJail) => {
     request.onStarted?.(jail);
     // Everything is mounted: a command that comes joins it.
     void jail.started.then(() => {
       member.mounted(jail.pid);
       opened.lock?.letGo();
+      if (request.alone !== true) followed = new EditsFollowed(fork, hostApart(host)().tree, member);
     });
   };
   let run: string | undefined;
@@ -135,8 +139,11 @@ function withOwnJail(
       view && run !== undefined
         ? { ...target, commands: view.commands, facts: { caller: run }, note: () => member }
         : undefined,
-    ended: async () => opened.lock?.takeAgain(),
-    look: () => target.look(true),
+    ended: async () => {
+      await followed?.stop();
+      await opened.lock?.takeAgain();
+    },
+    look: () => target.look(true, [...(followed?.entered ?? [])]),
     close: () => {
       member.leave();
       closeFork(opened);

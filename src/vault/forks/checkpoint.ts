@@ -96,6 +96,7 @@ export function saveCheckpoint(fork: OpenFork, { name, automatic, reason, durabl
   const before = repeated ? meta.checkpoints.slice(0, -1) : meta.checkpoints;
   const after: ForkMeta = {
     ...meta,
+    mounted: undefined,
     checkpoints: pruned([...before, checkpoint]),
     nextCheckpoint: repeated ? meta.nextCheckpoint : meta.nextCheckpoint + 1,
   };

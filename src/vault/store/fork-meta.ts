@@ -55,6 +55,8 @@ export interface ForkMeta extends Stack {
   /** Oldest first. */
   readonly checkpoints: readonly Checkpoint[];
   readonly nextCheckpoint: number;
+  /** Layers that its commands have mounted, where the stack is a newer one: their edits entered while they run. */
+  readonly mounted?: readonly string[] | undefined;
   /** Layers that hold what an apply replaced, oldest first. */
   readonly applied?: readonly string[] | undefined;
 }
@@ -103,6 +105,7 @@ function isForkMeta(value: unknown): value is ForkMeta {
     Array.isArray(meta.checkpoints) &&
     meta.checkpoints.every(isCheckpoint) &&
     Number.isSafeInteger(meta.nextCheckpoint) &&
+    (meta.mounted === undefined || isNameList(meta.mounted)) &&
     (meta.applied === undefined || isNameList(meta.applied))
   );
 }
@@ -179,6 +182,7 @@ export function restacked(meta: ForkMeta, { position, base, deltas }: Stack, cla
 export function layersNamedBy(meta: ForkMeta): ReadonlySet<string> {
   return new Set([
     meta.live,
+    ...(meta.mounted ?? []),
     ...(meta.applied ?? []),
     ...[meta, ...meta.checkpoints].flatMap(({ base, deltas }) => [...base, ...deltas]),
   ]);

@@ -202,9 +202,19 @@ export interface DigestOptions extends Common {
   readonly most: number;
 }
 
+/** A fork's directory as its commands have it mounted. */
+export interface LiveMount {
+  /** The upper directory, as it was named when it was mounted. */
+  readonly upper: string;
+  /** Owners of jails that have it; the first that still does gives it. */
+  readonly holders: readonly number[];
+}
+
 export interface TreeApplyOptions extends Common, WithSockets {
   readonly uppers: readonly string[];
   readonly root: string;
+  /** `root` is a path of theirs: ESRCH where no one has it mounted any more. */
+  readonly mounted?: LiveMount | undefined;
   readonly plan: readonly TreeStep[];
   /**
    * All times become later ones, in the order they have: after all that was there, or, given the answer of an earlier job,

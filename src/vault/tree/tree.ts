@@ -296,6 +296,9 @@ export class Tree {
     if (options.before !== undefined) words.push('--before', String(options.before));
     if (options.durable === true) words.push('--durable');
     if (options.undoes === true) words.push('--undoes');
+    if (options.mounted !== undefined) {
+      words.push('--mounted', options.mounted.upper, ...listWords('--holder', options.mounted.holders.map(String)));
+    }
     words.push(...shiftWords(options.shift));
     const fields: string[] = [];
     for (const { action, path } of options.plan) fields.push(action, path);

@@ -2,8 +2,8 @@
  * System calls that some C libraries have no function for, and the constants their headers lack. <sys/mount.h> is not
  * used at all: in glibc 2.36 it cannot be included beside <linux/mount.h>.
  */
-#ifndef CTX_JAIL_SYSCALLS_H
-#define CTX_JAIL_SYSCALLS_H
+#ifndef CTX_SYSCALLS_H
+#define CTX_SYSCALLS_H
 
 #include <errno.h>
 #include <fcntl.h>
