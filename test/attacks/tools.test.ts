@@ -92,7 +92,7 @@ forEachUser((user) => {
       );
       const codes = said.match(/^\d+$/gm);
       // What a copy of the client, or any program, may call is what the view may: no more, and no less.
-      assert.deepEqual(codes, ['0', '2', '2', '0', '13', '1', '13', '2', '2', '2', '1', '2', '0', '1'], said);
+      assert.deepEqual(codes, ['0', '2', '2', '0', '13', '2', '13', '2', '2', '2', '1', '2', '0', '1'], said);
       assert.match(said, /No such file/);
       const calls = recordsOf(stage.store).filter(({ type, agent }) => type === 'tool.call' && agent === 'forger');
       assert.deepEqual(

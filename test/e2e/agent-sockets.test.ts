@@ -147,7 +147,7 @@ forEachUser((user) => {
       const script = `ls /ctx/agent; cat /ctx/agent/two.d/status; /ctx/tool/greet '{}' > /dev/null; /ctx/tool/fork.diff '{}'
         cat /ctx/agent/one.d/status /ctx/tool/greet.d/log /ctx/tool/fork.diff.d/log; ls /run/ctx`;
       const said = (await exec(stage, cwd, 'one', script)).stdout?.text ?? '';
-      assert.match(said, /^one\.d\none\.sock\ntwo\.d\ndead\nbusy\n/);
+      assert.match(said, /^one\none\.d\none\.sock\ntwo\ntwo\.d\ndead\nbusy\n/);
       const events = said
         .split('\n')
         .filter((line) => line.startsWith('{'))
