@@ -71,7 +71,9 @@ describe('a call of an object', () => {
       assert.deepEqual([hidden.code, hidden.ran, hidden.records], [1, [], []], object);
       assert.match(hidden.printedError, /there is no such tool in this view \(ENOENT\)/);
     }
-    for (const object of ['/usr/bin/lint', '/ctx/tool/', 'tool/lint', '/ctx/agent/lint']) {
+    const agent = await call('/ctx/agent/lint');
+    assert.deepEqual([agent.code, agent.ran, agent.records], [1, [], ['denied']]);
+    for (const object of ['/usr/bin/lint', '/ctx/tool/', 'tool/lint']) {
       const other = await call(object);
       assert.deepEqual([other.code, other.ran], [2, []], object);
     }

@@ -90,13 +90,11 @@ describe('a tree program that stays', () => {
       ['SIGSEGV', 'EIO'],
       ['SIGINT', 'ECANCELED'],
     ] as const) {
+      const jobs = () => serversOf(process.pid).flatMap((pid) => (before.includes(pid) ? [] : serversOf(pid)));
+      await until(() => jobs().length === 0, 'those before have ended');
       const waiting = assert.rejects(tree.digest({ layers: [long], most: 2 ** 50 }), { code });
-      let job: number | undefined;
-      await until(() => {
-        const [server] = serversOf(process.pid).filter((pid) => !before.includes(pid));
-        [job] = server === undefined ? [] : serversOf(server);
-        return job !== undefined;
-      }, 'the job runs');
+      await until(() => jobs().length > 0, 'the job runs');
+      const [job] = jobs();
       const beside = tree.diff({ uppers: [short], lowers: [] });
       process.kill(job ?? 0, signal);
       await waiting;
