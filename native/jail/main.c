@@ -45,7 +45,7 @@ static void end_jail(struct jail_context *jail) {
   end_taker(jail);
   while (waitpid(-1, NULL, 0) > 0)
     ;
-  remove_sockets(jail);
+  end_sockets(jail);
   /* Last, so that no one else has them: what the dying let go of, the kernel would take down some time later. */
   release_overlays(jail->plan);
 }
@@ -85,7 +85,7 @@ static int run_once(struct jail_context *jail) {
 }
 
 static int serve(struct jail_context *jail) {
-  if (!wait_for_init(&jail->ties)) return EXIT_FAILED;
+  if (!wait_for_init(&jail->ties)) give_up();
   keep_overlays(jail, jail->plan);
   share_caches(jail->plan);
   report("started");
@@ -126,8 +126,7 @@ int main(int argc, char **argv) {
   if (problem) fail_with(EINVAL, problem);
   /* Before anything else is opened, which would get these numbers. */
   const uint32_t channels = count_channels(&plan);
-  if (channels < PLAN_MAX_CHANNELS)
-    jail->sockets = fcntl(FD_FIRST_CHANNEL + (int)channels, F_DUPFD_CLOEXEC, FD_FIRST_OTHER); /* -1 where it is not */
+  if (channels < PLAN_MAX_CHANNELS) keep_sockets(jail, FD_FIRST_CHANNEL + (int)channels);
   close_channels(channels, PLAN_MAX_CHANNELS);
   if (asked_beside && (jail->requests = fcntl(FD_LIFELINE, F_DUPFD_CLOEXEC, FD_FIRST_OTHER)) < 0)
     fail("keeping the socket of requests");

@@ -8,6 +8,24 @@
 #include <stdio.h>
 #include <unistd.h>
 
+/* What this process puts back; one that it starts has its own. */
+static struct {
+  void (*act)(void *context);
+  void *context;
+  pid_t process;
+} last_acts[2];
+
+void before_giving_up(enum last_act which, void (*act)(void *context), void *context) {
+  last_acts[which].act = act;
+  last_acts[which].context = context;
+  last_acts[which].process = getpid();
+}
+
+static void act_last(void) {
+  for (size_t i = 0; i < sizeof last_acts / sizeof *last_acts; i++)
+    if (last_acts[i].act && last_acts[i].process == getpid()) last_acts[i].act(last_acts[i].context);
+}
+
 /* Which operation is under way, for the message. */
 static uint32_t current_index;
 static const char *current_name = "start";
@@ -35,8 +53,10 @@ void report(const char *format, ...) {
   va_end(arguments);
   size_t size = length < (int)sizeof line ? (size_t)length + 1 : sizeof line;
   line[size - 1] = 0;
-  /* No one is left to tell when this fails. */
-  if (write(FD_REPORT, line, size) < 0) _exit(EXIT_FAILED);
+  if (write(FD_REPORT, line, size) >= 0) return;
+  /* No one is left to tell. */
+  act_last();
+  _exit(EXIT_FAILED);
 }
 
 static int progress = -1;
@@ -53,16 +73,8 @@ void report_executing(void) {
   tell(PROGRESS_EXECUTING);
 }
 
-static void (*last_act)(void *context);
-static void *last_context;
-
-void before_giving_up(void (*act)(void *context), void *context) {
-  last_act = act;
-  last_context = context;
-}
-
 _Noreturn void give_up(void) {
-  if (last_act) last_act(last_context);
+  act_last();
   tell(PROGRESS_FAILED);
   _exit(EXIT_FAILED);
 }

@@ -31,8 +31,9 @@ void report_about(uint32_t id);
 void report_at(uint32_t index, const char *name);
 /* All that is left to do is exec: PROGRESS_EXECUTING. */
 void report_executing(void);
-/* What this process has to put back before it ends because of a failure. */
-void before_giving_up(void (*act)(void *context), void *context);
+/* What this process, and none that it starts, has to put back before it ends because of a failure. */
+enum last_act { LAST_TERMINAL, LAST_SOCKETS };
+void before_giving_up(enum last_act which, void (*act)(void *context), void *context);
 /* Where the failure of one thing shall not end this process. */
 void report_failure(int error, const char *what);
 

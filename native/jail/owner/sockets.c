@@ -1,6 +1,7 @@
 #include "owner/sockets.h"
 #include "context.h"
 #include "inherited.h"
+#include "report.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -9,9 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool has_lost_lifeline(void) {
+enum { LIFELINE_MILLISECONDS = 100 };
+
+static bool has_lost_lifeline(int milliseconds) {
   struct pollfd lifeline = {.fd = FD_LIFELINE, .events = POLLIN};
-  return poll(&lifeline, 1, 0) > 0;
+  return poll(&lifeline, 1, milliseconds) > 0 && !(lifeline.revents & POLLNVAL);
 }
 
 /* What is in it is ours: the jail sees it read-only. */
@@ -39,8 +42,22 @@ static void remove_directory(int directory) {
   closedir(entries);
 }
 
-void remove_sockets(const struct jail_context *jail) {
-  if (jail->sockets < 0 || !has_lost_lifeline()) return;
+static void remove_sockets(const struct jail_context *jail, int milliseconds) {
+  if (!has_lost_lifeline(milliseconds)) return;
   remove_content(jail->sockets);
   remove_directory(jail->sockets);
+}
+
+/* What a killed process served ends a little before the lifeline may. */
+static void remove_sockets_of_failed(void *jail) {
+  remove_sockets(jail, LIFELINE_MILLISECONDS);
+}
+
+void keep_sockets(struct jail_context *jail, int descriptor) {
+  jail->sockets = fcntl(descriptor, F_DUPFD_CLOEXEC, FD_FIRST_OTHER);
+  if (jail->sockets >= 0) before_giving_up(LAST_SOCKETS, remove_sockets_of_failed, jail);
+}
+
+void end_sockets(const struct jail_context *jail) {
+  if (jail->sockets >= 0) remove_sockets(jail, 0);
 }

@@ -7,7 +7,9 @@
 
 struct jail_context;
 
+/* The descriptor is of that directory, or of nothing. A jail that fails takes it away, too. */
+void keep_sockets(struct jail_context *jail, int descriptor);
 /* Once nothing runs inside any more. Nothing happens where that process lives, or the jail was given no directory. */
-void remove_sockets(const struct jail_context *jail);
+void end_sockets(const struct jail_context *jail);
 
 #endif

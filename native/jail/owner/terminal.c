@@ -77,7 +77,7 @@ void terminal_keep(struct terminal *terminal, int channel, struct relay relays[R
   if (tcgetattr(0, &terminal->saved) == 0) {
     struct termios through = terminal->saved;
     cfmakeraw(&through);
-    before_giving_up(restore, terminal);
+    before_giving_up(LAST_TERMINAL, restore, terminal);
     terminal->raw = tcsetattr(0, TCSADRAIN, &through) == 0;
   }
   fcntl(terminal->master, F_SETFL, O_NONBLOCK);
@@ -117,7 +117,7 @@ void terminal_again(struct terminal *terminal) {
   if (tcgetattr(0, &terminal->saved) != 0) return;
   through = terminal->saved;
   cfmakeraw(&through);
-  before_giving_up(restore, terminal);
+  before_giving_up(LAST_TERMINAL, restore, terminal);
   terminal->raw = tcsetattr(0, TCSADRAIN, &through) == 0;
   terminal_resize(terminal);
 }
