@@ -120,7 +120,7 @@ forEachUser((user) => {
     }
   });
 
-  it('runs nothing for a caller in another control group, whose limits are its own', async (test) => {
+  it('runs nothing for a caller in another control group, whose limits are its own', async (context) => {
     const groups = ['/sys/fs/cgroup/pids', '/sys/fs/cgroup'].find((path) => existsSync(join(path, 'cgroup.procs')));
     const group = join(groups ?? '/nowhere', `ctx-test-${process.pid}`);
     const enter = `mkdir ${group} && echo 400 > ${group}/pids.max && echo $$ > ${group}/cgroup.procs || exit 77`;
@@ -132,7 +132,7 @@ forEachUser((user) => {
     // What the call leaves behind, to free the disk, ends a little later.
     if (existsSync(group)) await until(() => isRemoved(group), 'its group is empty');
     if (code === 77) {
-      test.skip('this user may make no control group');
+      context.skip('this user may make no control group');
       return;
     }
     assert.equal(stdout, 'done\n', stderr);

@@ -3,7 +3,6 @@
  * correct. Of a group the one that came first looks; without the fork's lock, which is taken only where something changed.
  */
 import { closeSync } from 'node:fs';
-import { ErrnoError } from '../../base/errno.js';
 import {
   followFirstMilliseconds,
   followMilliseconds,
@@ -18,9 +17,13 @@ import { takeLock } from '../../vault/store/locks.js';
 import type { Member } from '../../vault/store/member.js';
 import { lookAtRoot } from '../../vault/store/trunk-look.js';
 import { readVaultMeta } from '../../vault/store/vault-meta.js';
+import type { Worker } from '../../vault/store/worker-file.js';
 import type { Tree } from '../../vault/tree/tree.js';
 import type { OpenFork } from '../../vault/vault.js';
 import { enterBeside } from './join-fork.js';
+
+/** Two may have come in the same millisecond. */
+const turnOf = ({ since, name }: Worker) => `${since} ${name}`;
 
 export class EditsFollowed {
   /** Paths that entered since the command began. */
@@ -50,21 +53,23 @@ export class EditsFollowed {
     if (this.#ending.signal.aborted) return;
     this.#timer = setTimeout(() => {
       this.#looking = this.#look();
+      // A fault of ours is told at the end, and does not end the command.
+      this.#looking.catch(() => undefined);
     }, milliseconds).unref();
   }
 
   async #look(): Promise<void> {
     let took = 0;
     try {
-      const { since } = this.#member.worker;
-      const isFirst = (await this.#member.others()).every((other) => other.since > since);
+      const own = turnOf(this.#member.worker);
+      const isFirst = (await this.#member.others()).every((other) => turnOf(other) > own);
       const begun = performance.now();
       const hasEdits = isFirst && (await this.#hasEdits());
       took = performance.now() - begun;
       if (hasEdits) await this.#enter();
     } catch (error) {
       // A full disk, a directory that is gone: the command goes on, and the next one is told.
-      if (!(error instanceof ErrnoError)) throw error;
+      if (!(error instanceof Error && 'code' in error)) throw error;
     }
     this.#lookIn(Math.min(Math.max(followMilliseconds, took * followPatience), followMostMilliseconds));
   }

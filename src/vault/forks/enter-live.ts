@@ -115,25 +115,29 @@ async function withNothing<T>(fork: OpenFork, key: string, use: (trees: readonly
 /** The fork's lock is held, and commands are at work on it. */
 export async function enterLive(fork: OpenFork, { looked, holders, signal }: LiveEntering): Promise<EnteredLive> {
   const { meta } = fork;
-  const waiting = [...looked].flatMap(([key, list]) => list.map((path) => shownPath(fork.vault.roots, key, path)));
-  const unchanged: EnteredLive = { fork, entered: [], clashes: meta.clashes, problems: [], waiting };
+  const shown = (key: string, paths: readonly string[]) => paths.map((path) => shownPath(fork.vault.roots, key, path));
+  const seen = [...looked].flatMap(([key, paths]) => shown(key, paths));
+  const unchanged: EnteredLive = { fork, entered: [], clashes: meta.clashes, problems: [], waiting: seen };
   // What is not copied shows its edits as they are made.
-  if (fork.vault.uncopied === true || waiting.length > editsEnteredLive) return unchanged;
+  if (fork.vault.uncopied === true || seen.length > editsEnteredLive) return unchanged;
   const { vault, problems } = await advanceTrunk(fork, looked);
   if (vault.position === meta.position) return { ...unchanged, waiting: [], problems };
-  const found: [key: string, changes: readonly Change[], holders: readonly number[]][] = [];
-  for (const key of Object.keys(vault.roots)) {
-    const having = holders(key);
-    const changes = await newsOf(fork, vault, key);
-    if (changes.length > 0 && having === undefined) return unchanged;
-    found.push([key, changes, having ?? []]);
-  }
-  if (found.reduce((sum, [, changes]) => sum + changes.length, 0) > editsEnteredLive) return unchanged;
+  const news = new Map<string, readonly Change[]>();
+  for (const key of Object.keys(vault.roots)) news.set(key, await newsOf(fork, vault, key));
+  // What an earlier look found, and could not enter, is no edit to the next look.
+  const waiting = [...news].flatMap(([key, changes]) =>
+    shown(
+      key,
+      changes.map(({ path }) => path),
+    ),
+  );
+  const isUnsettled = [...news].some(([key, changes]) => changes.length > 0 && holders(key) === undefined);
+  if (isUnsettled || waiting.length > editsEnteredLive) return { ...unchanged, problems, waiting };
   const clashes: string[] = [];
   const entered: string[] = [];
   try {
-    for (const [key, changes, having] of found) {
-      const put = await putIn(fork, vault, key, changes, having, signal);
+    for (const [key, changes] of news) {
+      const put = await putIn(fork, vault, key, changes, holders(key) ?? [], signal);
       clashes.push(...put.clashes);
       entered.push(...put.entered);
     }
@@ -141,7 +145,8 @@ export async function enterLive(fork: OpenFork, { looked, holders, signal }: Liv
     if (!(error instanceof ErrnoError) || error.code === 'ECANCELED') throw error;
     // What was put is there, and the rest enters when they have ended; ESRCH: they just have.
     const { code, reason, path = fork.vault.origin } = error;
-    return code === 'ESRCH' ? unchanged : { ...unchanged, problems: [...problems, { path, code, reason }] };
+    const failed = code === 'ESRCH' ? [] : [{ path, code, reason }];
+    return { ...unchanged, problems: [...problems, ...failed], waiting };
   }
   const mounted = meta.mounted ?? [...meta.base, ...meta.deltas];
   const all = [...new Set([...meta.clashes, ...clashes])].sort();
