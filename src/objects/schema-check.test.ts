@@ -49,9 +49,35 @@ describe('a value and its schema', () => {
     fc.assert(property, { numRuns: 400, seed: 20_240_229 });
   });
 
+  it('agree where parts of it are named, also of a list that holds itself', () => {
+    const ajv = new Ajv({ strict: false, ownProperties: true });
+    const property = fc.property(schema, schema, value, (one, other, given) => {
+      const $ref = '#/$defs/part';
+      const made = {
+        $defs: { part: one, more: { type: 'object', properties: { a: { $ref: '#/$defs/more' }, b: { $ref } } } },
+        properties: { a: { $ref }, b: { ...other, $ref }, c: { $ref: '#/$defs/more' } },
+        items: { $ref },
+      };
+      assert.equal(schemaFault({ ...made, $schema: 'https://json-schema.org/draft/2020-12/schema' }), undefined);
+      const isValid = ajv.validate({ ...made }, given);
+      assert.equal(valueFault(given, made) === undefined, isValid, JSON.stringify([made, given]));
+    });
+    fc.assert(property, { numRuns: 400, seed: 20_240_229 });
+  });
+
+  it('refuse a name that leads nowhere, in a circle, or out of the schema', () => {
+    const of = ($ref: string, $defs: Schema) => schemaFault({ items: { $ref }, $defs }) ?? '';
+    assert.match(of('#/$defs/b', { a: {} }), /the schema has no #\/\$defs\/b/);
+    assert.match(of('#/$defs/a', { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } }), /refers to itself/);
+    assert.match(of('https://example.org/a', {}), /expected \$ref to be/);
+    assert.match(of('#/$defs/a', { a: 1 }), /#\/\$defs\/a: expected an object/);
+    assert.match(of('#/$defs/a', { a: { pattern: 'x' } }), /pattern is not checked/);
+    assert.match(schemaFault({ items: { $defs: {} } }) ?? '', /\$defs is not checked/);
+  });
+
   it('are not compared where the schema has a word that is not checked', () => {
     assert.match(schemaFault({ type: 'string', pattern: '^a' }) ?? '', /pattern is not checked/);
-    assert.match(schemaFault({ properties: { a: { $ref: '#/x' } } }) ?? '', /^\/a: \$ref/);
+    assert.match(schemaFault({ properties: { a: { $ref: '#/x' } } }) ?? '', /^\/a: expected \$ref to be/);
     assert.match(schemaFault({ type: 'text' }) ?? '', /value of type/);
     assert.match(schemaFault([]) ?? '', /expected an object/);
   });

@@ -1,11 +1,13 @@
 /**
  * Values against the part of JSON Schema that tools use: `type properties required additionalProperties items enum const minimum maximum
- * exclusiveMinimum minLength maxLength maxItems`. A schema that asks for more is refused as a whole: what is not checked would be
- * promised. Words that only describe (`description title default examples $schema`) are passed over. Pure.
+ * exclusiveMinimum minLength maxLength maxItems`, and `$ref` to a part of the same schema. A schema that asks for more is refused as a
+ * whole: what is not checked would be promised. Words that only describe (`description title default examples $schema`) are passed over.
+ * Pure.
  */
 
 import { ErrnoError } from '../base/errno.js';
 import { parseJson } from '../base/shape.js';
+import { isNaming, namedParts, referenceFault, referred } from './schema-references.js';
 
 export type Schema = Readonly<Record<string, unknown>>;
 
@@ -38,14 +40,25 @@ const words: Readonly<Record<string, (value: unknown) => boolean>> = {
 };
 
 /** What of a schema cannot be checked, with its place; undefined where all of it can. */
-export function schemaFault(schema: unknown, at = ''): string | undefined {
+export function schemaFault(schema: unknown): string | undefined {
+  const fault = partFault(schema, '', isRecord(schema) ? schema : {});
+  if (fault !== undefined || !isRecord(schema)) return fault;
+  return [...namedParts(schema)].flatMap(([name, part]) => partFault(part, name, schema) ?? [])[0];
+}
+
+function partFault(schema: unknown, at: string, root: Schema): string | undefined {
   const place = at === '' ? 'the schema' : at;
   if (!isRecord(schema)) return `${place}: expected an object`;
   for (const [word, value] of Object.entries(schema)) {
-    if (describing.includes(word)) continue;
+    if (describing.includes(word) || (isNaming(word) && schema === root && isRecord(value))) continue;
+    if (word === '$ref') {
+      const fault = referenceFault(value, root);
+      if (fault !== undefined) return `${place}: ${fault}`;
+      continue;
+    }
     const known = Object.hasOwn(words, word) ? words[word] : undefined;
     if (known === undefined)
-      return `${place}: ${word} is not checked by ctx; known are ${Object.keys(words).join(', ')}`;
+      return `${place}: ${word} is not checked by ctx; known are ${Object.keys(words).join(', ')}, $ref`;
     if (!known(value)) return `${place}: the value of ${word} is wrong`;
   }
   const {
@@ -54,11 +67,11 @@ export function schemaFault(schema: unknown, at = ''): string | undefined {
     additionalProperties,
   } = schema as { properties?: Schema; items?: unknown; additionalProperties?: unknown };
   for (const [name, inner] of Object.entries(properties)) {
-    const fault = schemaFault(inner, `${at}/${name}`);
+    const fault = partFault(inner, `${at}/${name}`, root);
     if (fault !== undefined) return fault;
   }
   const inner = [items, isRecord(additionalProperties) ? additionalProperties : undefined];
-  return inner.flatMap((each) => (each === undefined ? [] : (schemaFault(each, `${at}/*`) ?? [])))[0];
+  return inner.flatMap((each) => (each === undefined ? [] : (partFault(each, `${at}/*`, root) ?? [])))[0];
 }
 
 function typeOf(value: unknown): string {
@@ -87,7 +100,7 @@ function lengthFault(value: string, schema: Schema): string | undefined {
   return maxLength !== undefined && value.length > maxLength ? `at most ${maxLength} characters` : undefined;
 }
 
-function membersFault(value: Schema, schema: Schema, at: string): string | undefined {
+function membersFault(value: Schema, schema: Schema, at: string, root: Schema): string | undefined {
   const {
     properties = {},
     required = [],
@@ -102,15 +115,18 @@ function membersFault(value: Schema, schema: Schema, at: string): string | undef
   for (const [name, member] of Object.entries(value)) {
     const own = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
     if (own === false) return `${at}/${name}: expected no such member; known are ${Object.keys(properties).join(', ')}`;
-    const fault = typeof own === 'object' ? valueFault(member, own, `${at}/${name}`) : undefined;
+    const fault = typeof own === 'object' ? valueFault(member, own, `${at}/${name}`, root) : undefined;
     if (fault !== undefined) return fault;
   }
   return undefined;
 }
 
 /** Where a value is not what its schema says, and what was expected; undefined where it is. */
-export function valueFault(value: unknown, schema: Schema, at = ''): string | undefined {
+export function valueFault(value: unknown, schema: Schema, at = '', root = schema): string | undefined {
   const place = at === '' ? 'the input' : at;
+  const named = referred(schema, root);
+  const unnamed = named === undefined ? undefined : valueFault(value, named, at, root);
+  if (unnamed !== undefined) return unnamed;
   const { type, items, maxItems } = schema as { type?: string | string[]; items?: Schema; maxItems?: number };
   const kinds = [type ?? []].flat();
   if (kinds.length > 0 && !kinds.some((kind) => hasType(value, kind))) {
@@ -132,9 +148,9 @@ export function valueFault(value: unknown, schema: Schema, at = ''): string | un
     if (maxItems !== undefined && value.length > maxItems) return `${place}: expected at most ${maxItems} items`;
     return items === undefined
       ? undefined
-      : value.flatMap((each, index) => valueFault(each, items, `${at}/${index}`) ?? [])[0];
+      : value.flatMap((each, index) => valueFault(each, items, `${at}/${index}`, root) ?? [])[0];
   }
-  return isRecord(value) ? membersFault(value, schema, at) : undefined;
+  return isRecord(value) ? membersFault(value, schema, at, root) : undefined;
 }
 
 /** The input of a call as its tool's schema says. EINVAL */
