@@ -6,10 +6,11 @@ import { constants } from 'node:os';
 import { ErrnoError } from '../base/errno.js';
 import { type Answer, ask, type Steps, settle } from '../vfs/answer.js';
 import type { FileSystem } from '../vfs/filesystem.js';
+import { listed, valued } from './attribute-values.js';
 import { attributesNotice } from './invalidation.js';
 import { LockRequests } from './lock-requests.js';
 import type { Nodes } from './nodes.js';
-import { body, type DispatchOptions, listed, Operations, type Request, valued } from './operations.js';
+import { body, type DispatchOptions, Operations, type Request } from './operations.js';
 import { entryBytes, kindOfMode, mostWriteBytes, opcodes, outHeaderBytes, readName, readNumber } from './wire.js';
 
 const { errno } = constants;
@@ -26,6 +27,9 @@ const makesEntry = new Set<number>([
   opcodes.symlink,
   opcodes.link,
 ]);
+
+/** Those that are about a name in a directory. */
+const namesWithin = new Set<number>([...makesEntry, opcodes.unlink, opcodes.rmdir, opcodes.rename, opcodes.rename2]);
 
 /** Where the reply ends, or a negative errno; undefined where there is none. */
 type End = number | undefined;
@@ -73,7 +77,7 @@ export class Dispatch {
       reply,
     };
     try {
-      const served = serve(request);
+      const served = (this.#ofRemoved(opcode, request) ?? serve)(request);
       const end = typeof served === 'object' ? settle(served) : served;
       if (!(end instanceof Promise)) return succeeded(reply, unique, end);
       return end.then(
@@ -118,7 +122,7 @@ export class Dispatch {
     if (reply.readInt32LE(4) !== 0) return;
     const { nodes } = this.#operations;
     const opcode = request.readUInt32LE(4);
-    if (opcode === opcodes.opendir) this.#operations.closed(readNumber(reply, outHeaderBytes));
+    if (opcode === opcodes.opendir) this.#operations.listings.close(readNumber(reply, outHeaderBytes));
     const node = makesEntry.has(opcode) ? readNumber(reply, outHeaderBytes) : 0;
     if (node !== 0) nodes.forgotten(nodes.number(node), 1);
     if (opcode !== opcodes.open && opcode !== opcodes.create) return;
@@ -129,6 +133,19 @@ export class Dispatch {
     } catch (error) {
       if (!(error instanceof ErrnoError)) throw error; // No one is left to hear of it.
     }
+  }
+
+  /** Of a directory that was removed and is still in use: the engine does not have it. */
+  #ofRemoved(opcode: number, { inode }: Request): Serve | undefined {
+    const of = this.#operations;
+    const { removed } = of.nodes;
+    const left = removed.get(inode);
+    if (left === undefined) return undefined;
+    if (namesWithin.has(opcode)) return () => -errno.ENOENT;
+    if (opcode === opcodes.getattr) return (request) => of.attributes(request, () => left);
+    if (opcode === opcodes.setattr)
+      return (request) => of.attributes(request, () => removed.change(left, of.changes(request)));
+    return opcode === opcodes.opendir ? (request) => of.listing(request, []) : undefined;
   }
 
   /** What is not in the table is ENOSYS, and the kernel does without it. */
@@ -226,7 +243,7 @@ export class Dispatch {
         },
       ],
       [opcodes.unlink, (request) => of.unlink(request)],
-      [opcodes.rmdir, (request) => of.done(() => fs.rmdir(request.inode, name(request)))],
+      [opcodes.rmdir, (request) => of.rmdir(request)],
       [opcodes.rename, (request) => of.rename(request, 0, body + 8)],
       [opcodes.rename2, (request) => of.rename(request, request.bytes.readUInt32LE(body + 8), body + 16)],
       [

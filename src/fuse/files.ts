@@ -5,7 +5,7 @@
  * its last name while the kernel knew it, until the kernel has forgotten it.
  */
 import { ask, type Steps } from '../vfs/answer.js';
-import type { FileSystem, Handle, Inode } from '../vfs/filesystem.js';
+import type { Attributes, FileSystem, Handle, Inode } from '../vfs/filesystem.js';
 import type { Name } from '../vfs/names.js';
 import type { Nodes } from './nodes.js';
 import { inHeaderBytes, readNumber } from './wire.js';
@@ -36,11 +36,12 @@ export class Files {
     return handle;
   }
 
-  /** Before a name goes: the process that has the file open goes on having it. */
-  *keep(directory: Inode, name: Name): Steps<void> {
-    if (!this.unasked) return;
+  /** Before a name goes: the process that has the file open goes on having it. What has the name, where that had to be looked for. */
+  *keep(directory: Inode, name: Name): Steps<Attributes | undefined> {
+    if (!this.unasked) return undefined;
     const found = yield* ask(this.#fs.lookup(directory, name));
     if (found?.kind === 'file' && found.links === 1 && this.#nodes.knows(found.inode)) yield* this.#own(found.inode);
+    return found;
   }
 
   /** No one has it open any more. */

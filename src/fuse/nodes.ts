@@ -1,5 +1,6 @@
 /** What a mount remembers of the inodes that the kernel knows: how often it was told of each, and which directory each is in. */
-import type { FileSystem, Inode } from '../vfs/filesystem.js';
+import type { Attributes, FileSystem, Inode } from '../vfs/filesystem.js';
+import { RemovedDirectories } from './removed.js';
 
 /** The kernel's number of the root. */
 export const rootNode = 1;
@@ -8,6 +9,7 @@ export class Nodes {
   readonly #filesystem: FileSystem;
   readonly #counts = new Map<Inode, number>();
   readonly #parents = new Map<Inode, Inode>();
+  readonly removed = new RemovedDirectories();
 
   constructor(filesystem: FileSystem) {
     this.#filesystem = filesystem;
@@ -23,6 +25,7 @@ export class Nodes {
   /** The kernel has been told of it once more. */
   told(inode: Inode, directory: Inode): void {
     this.#counts.set(inode, (this.#counts.get(inode) ?? 0) + 1);
+    this.removed.delete(inode);
     this.placed(inode, directory);
   }
 
@@ -39,8 +42,14 @@ export class Nodes {
     }
     this.#counts.delete(inode);
     this.#parents.delete(inode);
+    this.removed.delete(inode);
     if (inode !== this.#filesystem.root) this.#filesystem.forget?.(inode);
     return true;
+  }
+
+  /** Its last name is gone. */
+  lost(found: Attributes | undefined): void {
+    if (found?.kind === 'directory' && this.knows(found.inode)) this.removed.add(found);
   }
 
   /** The kernel has it in mind. */

@@ -18,11 +18,12 @@ import type {
   Opened,
   OpenMode,
 } from '../vfs/filesystem.js';
-import { bytesFromName, type Name } from '../vfs/names.js';
+import type { Name } from '../vfs/names.js';
 import { Files, mayBeUnasked } from './files.js';
 import { writeInitReply } from './init-reply.js';
 import { type Kept, KeptTimes } from './kept.js';
 import { staysWithin } from './links.js';
+import { Listings } from './listings.js';
 import { Nodes } from './nodes.js';
 import { openMode } from './open-mode.js';
 import {
@@ -93,8 +94,7 @@ export class Operations {
   readonly #options: DispatchOptions;
   readonly kept: KeptTimes;
   readonly #modeBits: number;
-  readonly #listings = new Map<number, readonly Entry[]>();
-  #nextListing = 1;
+  readonly listings = new Listings();
 
   constructor(options: DispatchOptions) {
     this.#options = options;
@@ -213,8 +213,9 @@ export class Operations {
     const newName = readName(request.bytes, at + from.length + 1, request.end);
     if ((flags & ~3) !== 0 || flags === 3) throw failure('EINVAL', 'rename', from, 'expected flags that are known');
     const rule = flags === 1 ? 'keep' : flags === 2 ? 'exchange' : 'replace';
-    if (rule === 'replace') yield* this.files.keep(to, newName);
+    const replaced = rule === 'replace' ? yield* this.files.keep(to, newName) : undefined;
     yield* ask(this.#fs.rename(request.inode, from, to, newName, rule));
+    this.nodes.lost(replaced);
     const moved = yield* ask(this.#fs.lookup(to, newName));
     if (moved !== undefined) this.nodes.placed(moved.inode, to);
     if (rule === 'exchange') {
@@ -267,6 +268,14 @@ export class Operations {
     return outHeaderBytes;
   }
 
+  *rmdir({ bytes, inode, end }: Request): Steps<number> {
+    const name = readName(bytes, body, end);
+    const found = yield* ask(this.#fs.lookup(inode, name));
+    yield* ask(this.#fs.rmdir(inode, name));
+    this.nodes.lost(found);
+    return outHeaderBytes;
+  }
+
   *fsync(request: Request): Steps<number> {
     yield* ask(this.#fs.fsync(yield* this.files.handle(request)));
     return outHeaderBytes;
@@ -313,19 +322,15 @@ export class Operations {
   }
 
   *opendir(request: Request): Steps<number> {
-    const entries = yield* ask(this.#fs.readdir(request.inode));
-    const handle = this.#nextListing;
-    this.#nextListing += 1;
-    this.#listings.set(handle, entries);
-    return this.#opened(request, handle, outHeaderBytes);
+    return this.listing(request, yield* ask(this.#fs.readdir(request.inode)));
   }
 
-  closed(listing: number): void {
-    this.#listings.delete(listing);
+  listing(request: Request, entries: readonly Entry[]): number {
+    return this.#opened(request, this.listings.add(entries), outHeaderBytes);
   }
 
   releasedir({ bytes }: Request): number {
-    this.closed(readNumber(bytes, body));
+    this.listings.close(readNumber(bytes, body));
     return outHeaderBytes;
   }
 
@@ -335,8 +340,8 @@ export class Operations {
     const handle = readNumber(bytes, body);
     const offset = readNumber(bytes, body + 8);
     const end = outHeaderBytes + Math.min(bytes.readUInt32LE(body + 16), mostWriteBytes);
-    if (offset === 0) this.#listings.set(handle, yield* ask(this.#fs.readdir(inode)));
-    const entries = this.#listings.get(handle) ?? [];
+    if (offset === 0) this.listings.replace(handle, yield* ask(this.#fs.readdir(inode)));
+    const entries = this.listings.get(handle);
     const dots: readonly Entry[] = [
       { name: '.', inode, kind: 'directory' },
       { name: '..', inode, kind: 'directory' },
@@ -387,12 +392,4 @@ export class Operations {
     const found = yield* ask(this.#fs.seek(handle, readNumber(bytes, body + 8), wanted));
     return writeNumber(reply, found, outHeaderBytes);
   }
-}
-
-export function* valued(act: () => Answer<Buffer>): Steps<Buffer> {
-  return yield* ask(act());
-}
-
-export function* listed(act: () => Answer<readonly string[]>): Steps<Buffer> {
-  return Buffer.concat((yield* ask(act())).map((name) => Buffer.concat([bytesFromName(name), Buffer.alloc(1)])));
 }

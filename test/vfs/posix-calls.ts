@@ -250,6 +250,31 @@ export const calls: Readonly<Record<string, (at: string) => unknown>> = {
       .map((entry) => `${entry.name} ${entry.isFile()} ${entry.isSymbolicLink()}`)
       .sort();
   },
+  'rmdir: a directory that is in use': (at) => {
+    const path = directory(at);
+    return opened(path, O_RDONLY | O_DIRECTORY, (descriptor) => {
+      fs.rmdirSync(path);
+      const inside = `/proc/self/fd/${descriptor}`;
+      fs.fchmodSync(descriptor, 0o700);
+      return [
+        fs.fstatSync(descriptor).mode & 0o7777,
+        ...[
+          () => fs.readdirSync(inside),
+          () => fs.lstatSync(`${inside}/x`),
+          () => fs.mkdirSync(`${inside}/x`),
+          () => fs.writeFileSync(`${inside}/x`, ''),
+          () => fs.symlinkSync('a', `${inside}/x`),
+          () => fs.renameSync(file(at), `${inside}/x`),
+          () => fs.unlinkSync(`${inside}/x`),
+          () => fs.rmdirSync(`${inside}/x`),
+        ].map(outcome),
+        spawnSync('sh', ['-c', 'mkdir d && cd d && rmdir ../d && ls && ! mkdir x && test -d . && cd .. && ls'], {
+          cwd: at,
+          encoding: 'utf8',
+        }).stdout,
+      ];
+    });
+  },
   'names: bytes that are no text': (at) => {
     const name = Buffer.from([0x66, 0xff, 0xfe, 0x80]);
     fs.writeFileSync(Buffer.concat([Buffer.from(`${at}/`), name]), 'x');
