@@ -290,4 +290,11 @@ export const chosenLater = [
     why: 'a rollback over several commands would take back the last change of a tree only',
     tests: ['workspace/undo-trees'],
   },
+  {
+    file: 'native/jail/process/fork-closed.c',
+    from: 'if (pid != 0 && prctl',
+    to: 'if (pid < 0 && prctl',
+    why: 'after a command had renamed a directory, no other could join it',
+    tests: ['e2e/edits-beside'],
+  },
 ];

@@ -1,5 +1,6 @@
 /** What the person edits while commands run is in the fork, as it would be in one directory, and is no change of the commands. */
 import assert from 'node:assert/strict';
+import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
@@ -107,6 +108,22 @@ forEachUser((user) => {
     await alone.printed('up');
     stage.shell(project, 'echo 2 > b');
     assert.equal((await alone.finished).stdout, 'up\n1\n');
+  });
+
+  test('names that a command exchanges for links while they enter lead nowhere', async () => {
+    const project = stage.project('mkdir d; echo 0 > d/f; mkdir ../outside; echo safe > ../outside/f');
+    const outside = `${dirname(project)}/outside`;
+    const swap = `while ! test -e stop; do mv d e; ln -s ${outside} d; rm d; mv e d; done`;
+    const server = stage.startCtx(project, ['exec', '--json', '--', 'sh', '-c', `echo > up; ${swap}`]);
+    await join(project, 'until test -e up; do sleep 0.02; done');
+    for (let number = 1; number <= 12; number++) {
+      stage.shell(project, `echo ${number} > d/f; echo ${number} > d/g${number}`);
+      await join(project, 'true');
+    }
+    await join(project, 'touch stop');
+    await server.finished;
+    assert.equal(stage.shell(outside, 'ls; cat f'), 'f\nsafe\n');
+    assert.equal(stage.shell(project, 'cat d/f; ls d | wc -l'), '12\n13\n');
   });
 
   test('a kept jail in which something runs takes them in with its next command', () =>

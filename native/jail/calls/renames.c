@@ -4,6 +4,7 @@
 #include "jail.h"
 #include "owner/status.h"
 #include "owner/terminal.h"
+#include "process/fork-closed.h"
 #include "syscalls.h"
 
 #include <errno.h>
@@ -154,10 +155,8 @@ static bool start_mover(struct jail_context *jail, const struct waiting *waiting
     return false;
   bases[0] = open_base(jail, pid, from[0] == '/' ? AT_FDCWD : asked.from.directory);
   bases[1] = open_base(jail, pid, to[0] == '/' ? AT_FDCWD : asked.to.directory);
-  /* Nothing inside may look into it, from its start. */
-  if (bases[0] >= 0 && bases[1] >= 0 && is_still_waiting(waiting) && pipe2(answer, O_CLOEXEC) == 0 &&
-      prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0) {
-    jail->renames.pid = fork();
+  if (bases[0] >= 0 && bases[1] >= 0 && is_still_waiting(waiting) && pipe2(answer, O_CLOEXEC) == 0) {
+    jail->renames.pid = fork_closed();
     if (jail->renames.pid == 0) {
       /* Above those that it keeps. */
       int descriptors[FIRST_NOT_KEPT] = {fcntl(answer[1], F_DUPFD_CLOEXEC, FD_FIRST_OTHER),

@@ -3,6 +3,7 @@
 #include "descriptor.h"
 #include "jail.h"
 #include "owner/terminal.h"
+#include "process/fork-closed.h"
 #include "syscalls.h"
 
 #include <errno.h>
@@ -190,7 +191,7 @@ static void listen_to(struct command *command, const struct plan *plan, int chan
 }
 
 static bool watch_later_start(struct jail_context *jail, const struct plan *plan, struct command *command, int channel,
-                             int executed) {
+                              int executed) {
   const long long end = milliseconds_now() + MOST_MILLISECONDS;
   char byte = 0;
   if (jail->terminal.wanted && await_word(jail, command->pid, channel, end)) terminal_serve(channel, command->relays);
@@ -239,18 +240,6 @@ static bool open_channels(struct channels *channels) {
 static void close_ends(const struct channels *channels, int which) {
   close(channels->words[which]);
   close(channels->executed[which]);
-}
-
-/*
- * An earlier command of the same user could look into this one's process before that becomes the program. The owner itself none of them can see, and the process that joins the jail has to find its namespaces.
- */
-static pid_t fork_closed(void) {
-  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return -1;
-  pid_t pid = fork();
-  int error = errno;
-  if (pid != 0 && prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0) fail("opening the owner");
-  errno = error;
-  return pid;
 }
 
 /* Whether the program runs; what was opened for it is the caller's to close, whatever happened. */
