@@ -3,6 +3,7 @@
  * library of that name, which Node loads.
  */
 
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { inCheckout, root } from './checkout.mjs';
 import { entriesOf, filesBelow, fingerprint } from './files.mjs';
@@ -42,12 +43,20 @@ export function nativeFingerprint(settings) {
   );
 }
 
+/** As many at once as there are processors, the largest first: one that is begun last would be waited for alone. */
 export async function compileNative(compiler, directory, more = []) {
-  for (const { name, sources } of programs()) {
-    const kind = name.endsWith('.node') ? libraryFlags : programFlags;
-    const own = [`-Inative/${name}`, '-o', join(directory, name), ...sources];
-    await runQuietly(compiler, [...flags, ...more, ...kind, ...own], { cwd: root });
-  }
+  const waiting = programs()
+    .sort((one, other) => other.sources.length - one.sources.length)
+    .values();
+  const compiling = Array.from({ length: availableParallelism() }, async () => {
+    for (const { name, sources } of waiting) {
+      const kind = name.endsWith('.node') ? libraryFlags : programFlags;
+      const own = [`-Inative/${name}`, '-o', join(directory, name), ...sources];
+      await runQuietly(compiler, [...flags, ...more, ...kind, ...own], { cwd: root });
+    }
+  });
+  const failed = (await Promise.allSettled(compiling)).find(({ status }) => status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
 }
 
 function programs() {
