@@ -44,21 +44,17 @@ export class ObjectStore {
     };
   }
 
-  /**
-   * Tried again, with more time: a free port may be somebody else's when the server comes to it, and one storage daemon of six
-   * never says that it is up, where another takes seconds.
-   */
-  static async start(seconds = [20, 40, 60]): Promise<ObjectStore> {
-    const [most = 60, ...more] = seconds;
+  /** Tried again: a free port may be somebody else's when the server comes to it. */
+  static async start(tries = 3): Promise<ObjectStore> {
     try {
-      return await ObjectStore.#startOnce(most);
+      return await ObjectStore.#startOnce();
     } catch (error) {
-      if (more.length > 0) return ObjectStore.start(more);
+      if (tries > 1) return ObjectStore.start(tries - 1);
       throw error;
     }
   }
 
-  static async #startOnce(seconds: number): Promise<ObjectStore> {
+  static async #startOnce(): Promise<ObjectStore> {
     const directory = mkdtempSync(join(tmpdir(), 'ctx-object-store-'));
     const [monitorPort, port] = [await freePort(), await freePort()];
     const [cluster, storage] = [randomUUID(), randomUUID()];
@@ -74,13 +70,8 @@ export class ObjectStore {
     try {
       await untilAnswered('the monitor takes orders', async () => said(file, ['osd', 'new', storage]).trim() === '0');
       run('ceph-osd', ['-i', '0', '--mkfs', '--osd-uuid', storage, '-c', file]);
-      daemons.push(daemon('ceph-osd', ['-i', '0', '-f', '-c', file]));
       // What is asked for before the storage is there waits for ever.
-      await untilAnswered(
-        'the storage is up',
-        async () => /"num_up_osds": ?1/.test(said(file, ['osd', 'stat', '-f', 'json'])),
-        seconds,
-      );
+      daemons.push(await storageThatIsUp(file));
       const keys = ['--access-key', 'ctx-key', '--secret', 'ctx-secret'];
       run('radosgw-admin', ['-c', file, 'user', 'create', '--uid', 'ctx', '--display-name', 'ctx', ...keys]);
       await store.startGateway();
@@ -138,6 +129,9 @@ function configuration(directory: string, cluster: string, monitorPort: number, 
     'mon allow pool size one = true',
     'mon max pg per osd = 1000',
     'osd crush chooseleaf type = 0',
+    // A change of the cluster, such as each new pool, otherwise waits a second for others to be made with it.
+    'paxos propose interval = 0.05',
+    'paxos min wait = 0.01',
     `run dir = ${directory}`,
     `log file = ${directory}/$name.log`,
     `admin socket = ${directory}/$name.asok`,
@@ -150,6 +144,20 @@ function configuration(directory: string, cluster: string, monitorPort: number, 
     `rgw frontends = beast endpoint=127.0.0.1:${port}`,
   ];
   return `[global]\n${lines.join('\n')}\n`;
+}
+
+/** One daemon of six never says that it is up, or ends, since the monitor does not know it yet: the next one is started in its place. */
+async function storageThatIsUp(file: string, seconds = [5, 10, 20, 40]): Promise<ChildProcess> {
+  const [most = 0, ...more] = seconds;
+  const storage = daemon('ceph-osd', ['-i', '0', '-f', '-c', file]);
+  const isUp = () => /"num_up_osds": ?1/.test(said(file, ['osd', 'stat', '-f', 'json']));
+  try {
+    await untilAnswered('the storage is up', async () => storage.exitCode !== null || isUp(), most);
+  } catch (error) {
+    await ended(storage);
+    if (more.length === 0) throw error;
+  }
+  return storage.exitCode === null && storage.signalCode === null ? storage : storageThatIsUp(file, more);
 }
 
 async function untilAnswered(what: string, holds: () => Promise<boolean>, seconds = 60): Promise<void> {
