@@ -35,7 +35,7 @@ export function longestFirst(files) {
 /** What `list` has of this run (file-times.cjs), longest first. It is remembered. */
 export function rememberTimes(list) {
   const lines = existsSync(list) ? readFileSync(list, 'utf8').split('\n').filter(Boolean) : [];
-  const taken = lines.map((line) => JSON.parse(line)).map(([path, seconds]) => [relative(root, path), seconds]);
+  const taken = lines.map((line) => JSON.parse(line)).map(([path, ...numbers]) => [relative(root, path), ...numbers]);
   writeFileSync(place, JSON.stringify({ ...known(), ...Object.fromEntries(taken) }));
   return taken.sort(([, one], [, other]) => other - one);
 }

@@ -16,7 +16,9 @@ const mostNamed = 10;
 function slowest() {
   const taken = rememberTimes(times);
   if (taken.length < mostNamed) return [];
-  const named = taken.slice(0, mostNamed).map(([path, seconds]) => `${path} ${seconds.toFixed(0)} s`);
+  const named = taken
+    .slice(0, mostNamed)
+    .map(([path, seconds, processor]) => `${path} ${seconds.toFixed(0)} s (${processor.toFixed(0)} s of a processor)`);
   return [`slowest: ${named.join(', ')}`];
 }
 
