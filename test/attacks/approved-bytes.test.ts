@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { before, test } from 'node:test';
 import { inKeptJail } from '../support/kept-jail.js';
-import { processesCalled, until } from '../support/process.js';
+import { ownSeconds, processesCalled, until } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
@@ -46,7 +46,7 @@ forEachUser((user) => {
   let changers = 0;
   const changer = () => {
     changers += 1;
-    const [seconds, name] = [String(600_000 + user.uid * 10 + changers), `changer-${user.uid}-${changers}`];
+    const [seconds, name] = [ownSeconds(), `changer-${user.uid}-${changers}`];
     const text = `sleep ${seconds}; echo "echo evil" > build.sh`;
     return {
       command: `sh -c '${text}' ${name}`,
@@ -156,8 +156,7 @@ forEachUser((user) => {
 
   /** Approved once, it waits for the test: whatever else writes is refused until it has ended. */
   const refusedMeanwhile = async (project: string) => {
-    changers += 1;
-    const seconds = String(800_000 + user.uid * 10 + changers);
+    const seconds = ownSeconds();
     await edited(project, `echo started; sleep ${seconds}; echo ended`);
     const running = stage.startCtx(project, ['exec', '--wait', '--', 'sh', 'build.sh']);
     await running.printed('asks for approval');

@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keeperOff } from '../support/keeper.js';
 import { assertNothingLeft, processesMounting, trashIsEmptied } from '../support/leftovers.js';
-import { processesCalled, type Running, until } from '../support/process.js';
+import { ownSeconds, processesCalled, type Running, until } from '../support/process.js';
 import { randomFrom, testSeed } from '../support/random.js';
 import { snapshot } from '../support/snapshot.js';
 import { useStage } from '../support/stage.js';
@@ -136,7 +136,7 @@ forEachUser(
     });
 
     test('without a jail what a killed process started lives on', async () => {
-      const seconds = `304.${process.pid}${user.uid}`;
+      const seconds = ownSeconds();
       const running = stage.start(stage.home, ['sh', '-c', `sleep ${seconds} & echo started; sleep ${seconds}; :`]);
       await running.printed('started');
       kill([running.pid]);

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { cannotCompile, compileAttackProgram } from '../support/attack-program.js';
-import { processesCalled, until } from '../support/process.js';
+import { ownSeconds, processesCalled, until } from '../support/process.js';
 import { snapshot } from '../support/snapshot.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
@@ -260,7 +260,7 @@ forEachUser((user) => {
   });
 
   test('processes that were left behind are dead when the command has ended', async () => {
-    const seconds = `301.${process.pid}${user.uid}`;
+    const seconds = ownSeconds();
     const leave = `(setsid nohup sh -c 'exec sleep ${seconds}' > /dev/null 2>&1 &); sh -c 'trap "" TERM HUP INT; sleep ${seconds}' > /dev/null 2>&1 & true`;
     stage.shell(project, leave);
     await until(() => processesCalled('sleep', seconds).length === 2, 'without a jail they live on');

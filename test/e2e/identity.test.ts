@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { envelopeOf, inKeptJail } from '../support/kept-jail.js';
-import { processesCalled, until } from '../support/process.js';
+import { ownSeconds, processesCalled, until } from '../support/process.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
 
@@ -209,7 +209,7 @@ describe('as root', { skip: isRoot ? false : 'only root runs commands as somebod
       await inKeptJail(
         stage,
         async () => {
-          const seconds = '1000.7006';
+          const seconds = ownSeconds();
           const run = async (script: string) => (await envelopeOf(stage, project, script)).stdout?.text;
           const look = 'id -u; id -g; stat -c %u:%g file; cat file; echo more >> file; touch ~/kept';
           assert.equal(await run(look), '7006\n7007\n7006:7007\nold\n');
@@ -232,7 +232,7 @@ describe('as root', { skip: isRoot ? false : 'only root runs commands as somebod
     test('iso uid: outside, too, the uid is the agent’s own, shifted', async () => {
       const project = projectOf(1234, ':');
       await agent(stage, project, 'seen', { iso: 'uid', uid: '7003', gid: '7003' });
-      const seconds = '29.7003';
+      const seconds = ownSeconds();
       const running = stage.startCtx(project, ['exec', '--agent', 'seen', '--', 'sleep', seconds]);
       await until(() => uidsOutside(seconds).length > 0, 'the command runs');
       const uids = uidsOutside(seconds);
@@ -274,8 +274,8 @@ describe('as root', { skip: isRoot ? false : 'only root runs commands as somebod
         const project = projectOf(owner, 'echo old > file; chmod 600 file');
         const name = `nested-${owner}`;
         await agent(stage, project, name, { iso: 'userns' });
-        const seconds = `29.${4000 + owner}`;
-        const script = `${proud}; id -u; stat -c %u file; echo new > file; touch made; sleep ${seconds} & sleep 1`;
+        const seconds = ownSeconds();
+        const script = `${proud}; id -u; stat -c %u file; echo new > file; touch made; sleep ${seconds}; exit 0`;
         const running = stage.startCtx(project, ['exec', '--json', '--agent', name, '--', 'sh', '-c', script]);
         let outside: readonly string[] = [];
         await until(() => {
@@ -283,6 +283,7 @@ describe('as root', { skip: isRoot ? false : 'only root runs commands as somebod
           return outside.length > 0;
         }, 'the command runs');
         assert.deepEqual(outside, [String(0x70000000 + owner)]);
+        for (const pid of processesCalled('sleep', seconds)) process.kill(pid, 'SIGKILL');
         const { stdout } = await running.finished;
         const [uid = '', file] = ((parseJson(stdout) as Envelope).stdout?.text ?? '').split('\n');
         assert.ok(Number(uid) >= 0x0e000000 && file === uid, stdout);

@@ -16,7 +16,7 @@ import {
   keeperOn,
   startKeeper,
 } from '../support/keeper.js';
-import { type Finished, processesCalled, until } from '../support/process.js';
+import { type Finished, ownSeconds, processesCalled, until } from '../support/process.js';
 import { type Stage, useStage } from '../support/stage.js';
 import { forEachUser, isRoot, type TestUser } from '../support/users.js';
 
@@ -262,12 +262,13 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
     });
 
     it('ends a jail whose caller is killed', async () => {
-      const running = stage.startCtx(stage.project(), ['exec', '--', 'sh', '-c', 'echo ready; exec sleep 4711.5'], {
+      const seconds = ownSeconds();
+      const running = stage.startCtx(stage.project(), ['exec', '--', 'sh', '-c', `echo ready; exec sleep ${seconds}`], {
         env: keeperOn,
       });
       await running.printed('ready');
       running.child.kill('SIGKILL');
-      await until(() => processesCalled('sleep', '4711.5').length === 0, 'the command has ended');
+      await until(() => processesCalled('sleep', seconds).length === 0, 'the command has ended');
       await running.finished;
     });
 
@@ -298,8 +299,8 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
     });
 
     it('takes what it runs with it when it is killed, which is said; and the next verb runs', async () => {
-      const directory = stage.project();
-      const running = stage.startCtx(directory, ['exec', '--', 'sh', '-c', 'echo ready; exec sleep 4712.5'], {
+      const [directory, seconds] = [stage.project(), ownSeconds()];
+      const running = stage.startCtx(directory, ['exec', '--', 'sh', '-c', `echo ready; exec sleep ${seconds}`], {
         env: keeperOn,
       });
       await running.printed('ready');
@@ -307,7 +308,7 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
       const { code, stderr } = await running.finished;
       assert.equal(code, 70);
       assert.match(stderr, /the keeper ended/);
-      await until(() => processesCalled('sleep', '4712.5').length === 0, 'the command has ended');
+      await until(() => processesCalled('sleep', seconds).length === 0, 'the command has ended');
       const next = await startKeeper(stage, directory);
       assert.notEqual(next, pid);
     });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ProcessTransport, type Told, told } from '../support/mcp-client.js';
-import { processesCalled, type Running, until } from '../support/process.js';
+import { ownSeconds, processesCalled, type Running, until } from '../support/process.js';
 import type { Stage } from '../support/stage.js';
 import { parseJson, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
@@ -112,7 +112,7 @@ forEachUser((user) => {
   test('a cancelled command ends, and the next one runs', () =>
     served(stage, async ({ client, call }) => {
       const cancelling = new AbortController();
-      const seconds = user.uid === 0 ? '76543' : '76544';
+      const seconds = ownSeconds();
       const running = client.callTool({ name: 'exec', arguments: { argv: ['sleep', seconds] } }, undefined, {
         signal: cancelling.signal,
       });
@@ -126,7 +126,7 @@ forEachUser((user) => {
 
   test('a client that goes away takes its command with it', () =>
     served(stage, async ({ client }) => {
-      const seconds = user.uid === 0 ? '86543' : '86544';
+      const seconds = ownSeconds();
       // Whether the server still answers before it ends is a race that no one hears the end of.
       const lost = client.callTool({ name: 'exec', arguments: { argv: ['sleep', seconds] } }).catch(() => undefined);
       await until(() => processesCalled('sleep', seconds).length > 0, 'the command runs');

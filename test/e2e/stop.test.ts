@@ -30,7 +30,7 @@ forEachUser(
       const script = 'echo made > file; trap "" TERM INT HUP; echo ready; while :; do sleep 0.1; done';
       const deaf = stage.startCtx(busy, ['exec', '--', 'sh', '-c', script]);
       await deaf.printed('ready');
-      const mcp = stage.start(served, ['sh', '-c', `sleep 60 | ${stage.program} mcp`]);
+      const mcp = stage.startCtx(served, ['mcp'], { stdio: 'pipe' });
       for (let tries = 0; !(await kinds()).includes('MCP server') && tries < 50; tries++);
       assert.deepEqual(await kinds(), ['MCP server', 'command', 'kept jail']);
       const stopped = await stop('--all');
@@ -41,7 +41,7 @@ forEachUser(
       ]);
       assert.deepEqual(await kinds(), []);
       assert.notEqual((await deaf.finished).code, 0);
-      mcp.child.kill('SIGKILL');
+      await mcp.finished;
       assert.match((await stage.ctx(busy, ['diff'])).stdout, /^\+made$/m);
       const last = await stage.ctx(stage.directory, ['stop', '--all']);
       assert.match(last.stdout, /^(?:nothing of ctx is running|\d+ {2}keeper, .*: ended)\n$/);

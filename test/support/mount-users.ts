@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { describe } from 'node:test';
-import { isRoot, type TestUser } from './users.js';
+import { isRoot, sideBySide, type TestUser } from './users.js';
 
 const own = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
 
@@ -28,10 +28,12 @@ function reasonToSkip(user: TestUser): string | undefined {
 }
 
 export function forEachMountUser(what: string, suite: (user: TestUser) => void): void {
-  for (const user of users) {
-    const skip = reasonToSkip(user);
-    describe(`${what}, as ${user.name}`, skip === undefined ? {} : { skip }, () => suite(user));
-  }
+  sideBySide(what, () => {
+    for (const user of users) {
+      const skip = reasonToSkip(user);
+      describe(`as ${user.name}`, skip === undefined ? {} : { skip }, () => suite(user));
+    }
+  });
 }
 
 export const isMounted = (path: string) => readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${path} `);

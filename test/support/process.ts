@@ -78,6 +78,14 @@ export function isStopped(pid = 0): boolean {
   return /^State:\t[TZ]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
 }
 
+let timesGiven = 0;
+
+/** For `sleep`, longer than any test takes: no other process of the machine has it, so that a test finds its own by it. */
+export function ownSeconds(): string {
+  timesGiven += 1;
+  return `${10_000 + timesGiven}.${process.pid}`;
+}
+
 /** Processes of the whole machine with exactly these words. */
 export function processesCalled(...words: readonly string[]): number[] {
   const wanted = words.map((word) => `${word}\0`).join('');
