@@ -11,18 +11,24 @@ import { until } from '../support/process.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
-/** What the victim does: it leaves its number, a lock in memory, an abstract socket and a file that only it may read. */
-const victim = (secret: string) => `
-  const fs = require('fs');
-  require('net').createServer((socket) => socket.end('won socket')).listen('\\0ctx-side-by-side');
-  require('net').createServer((socket) => socket.end('won tcp')).listen(39731, '127.0.0.1');
-  fs.writeFileSync('/dev/shm/ctx-side-by-side', 'won memory');
+/**
+ * What the victim does: it leaves its number, a lock in memory, an abstract socket and a file that only it may read. `name` is nobody
+ * else's: outside of jails, tests of another user and of another run are beside it.
+ */
+const victim = (secret: string, name: string) => `
+  const fs = require('fs'), net = require('net');
+  fs.writeFileSync('/dev/shm/${name}', 'won memory');
   globalThis.held = fs.openSync('${secret}');
-  fs.writeFileSync('pid', String(process.pid));
+  net.createServer((socket) => socket.end('won socket')).listen('\\0${name}', () => {
+    const server = net.createServer((socket) => socket.end('won tcp')).listen(0, '127.0.0.1', () => {
+      fs.writeFileSync('port', String(server.address().port));
+      fs.writeFileSync('pid', String(process.pid));
+    });
+  });
   setInterval(() => fs.existsSync('stop') && process.exit(), 20);`;
 
 /** Prints what it could do to a process of this number, and what it could see of another's. */
-const attacker = (secret: string) => `
+const attacker = (secret: string, name: string) => `
   const fs = require('fs'), net = require('net');
   const tell = (what, act) => { try { if (act() !== false) console.log('won ' + what); } catch { /* refused, as it is to be */ } };
   const pids = fs.readdirSync('/proc').filter((name) => /^\\d+$/.test(name) && name !== String(process.pid));
@@ -34,18 +40,18 @@ const attacker = (secret: string) => `
     tell('root', () => fs.readFileSync('/proc/' + pid + '/root${secret}'));
   }
   tell('secret', () => fs.readFileSync('${secret}'));
-  tell('memory', () => fs.readFileSync('/dev/shm/ctx-side-by-side'));
-  for (const at of ['\\0ctx-side-by-side', { port: 39731, host: '127.0.0.1' }])
+  tell('memory', () => fs.readFileSync('/dev/shm/${name}'));
+  for (const at of ['\\0${name}', { port: Number(fs.readFileSync('port', 'utf8')), host: '127.0.0.1' }])
     net.connect(at).on('data', (text) => console.log(String(text))).on('error', () => {});`;
 
 const hasPython = spawnSync('python3', ['-c', 'import ctypes']).status === 0;
 
 /** What has a number that another may guess: processes, System V memory and semaphores, the port of a proxy. */
-const numbered = {
+const numbered = (key: number) => ({
   victim: `
 import ctypes, os, time
 libc = ctypes.CDLL(None, use_errno=True)
-memory, semaphore = libc.shmget(0x63747866, 4096, 0o1666), libc.semget(0x63747867, 1, 0o1666)
+memory, semaphore = libc.shmget(${key}, 4096, 0o1666), libc.semget(${key}, 1, 0o1666)
 with open("facts.new", "w") as file: file.write(str(os.getpid()) + " " + os.environ.get("HTTP_PROXY", os.environ.get("http_proxy", "http://none")) + "\\n")
 os.rename("facts.new", "facts")
 while not os.path.exists("stop"): time.sleep(0.02)
@@ -68,13 +74,13 @@ acts = {"signal": lambda pid: os.kill(pid, 0) or 0, "handle": os.pidfd_open}
 if sys.argv[1] == "inside": acts["trace"] = lambda pid: libc.ptrace(0x4206, pid, 0, 0)
 for what, act in acts.items():
     if any(reaches(act, pid) and is_other(pid) for pid in numbers if pid not in own): print("won " + what)
-if libc.shmget(0x63747866, 0, 0) >= 0: print("won shared memory")
-if libc.semget(0x63747867, 0, 0) >= 0: print("won semaphore")
+if libc.shmget(${key}, 0, 0) >= 0: print("won shared memory")
+if libc.semget(${key}, 0, 0) >= 0: print("won semaphore")
 place = re.search(r"http://(?:[^@]*@)?([^:/]+):(\\d+)", open("facts").read())
 if place:
     try: socket.create_connection((place[1], int(place[2])), 2); print("won proxy")
     except OSError: pass`,
-};
+});
 
 forEachUser((user) => {
   const stage = useStage(user);
@@ -85,9 +91,10 @@ forEachUser((user) => {
     const secret = join(shown, 'secret');
     writeFileSync(secret, 'of the other\n');
     chmodSync(secret, 0o644);
+    const own = `ctx-side-by-side-${process.pid}-${user.uid}`;
     for (const [name, text] of [
-      ['victim', victim(secret)],
-      ['attacker', attacker(secret)],
+      ['victim', victim(secret, own)],
+      ['attacker', attacker(secret, own)],
     ] as const) {
       writeFileSync(join(project, `${name}.cjs`), `// ctx-side-by-side\n${text}`);
     }
@@ -98,7 +105,7 @@ forEachUser((user) => {
     const { stdout } = await stage.start(project, node('attacker')).finished;
     stage.shell(project, 'touch stop');
     await outside.finished;
-    stage.shell(project, 'rm -f stop pid /dev/shm/ctx-side-by-side');
+    stage.shell(project, `rm -f stop pid port /dev/shm/${own}`);
     const won = new Set(stdout.split('\n').filter(Boolean));
     for (const what of ['signal', 'environ', 'descriptor', 'root', 'secret', 'memory', 'socket', 'tcp'])
       assert.ok(won.has(`won ${what}`), `${what} has to work without a jail: ${stdout}`);
@@ -142,8 +149,9 @@ forEachUser((user) => {
     skip: hasPython ? false : 'no python3',
   }, async () => {
     const project = stage.project();
-    writeFileSync(join(project, 'victim.py'), numbered.victim);
-    writeFileSync(join(project, 'attacker.py'), numbered.attacker);
+    const programs = numbered(0x63000000 + process.pid * 2 + (user.uid === 0 ? 0 : 1));
+    writeFileSync(join(project, 'victim.py'), programs.victim);
+    writeFileSync(join(project, 'attacker.py'), programs.attacker);
     const outside = stage.start(project, ['python3', 'victim.py']);
     await until(() => stage.shell(project, 'ls').includes('facts'), 'the victim is there');
     const { stdout } = await stage.start(project, ['python3', 'attacker.py', 'outside']).finished;

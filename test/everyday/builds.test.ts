@@ -96,5 +96,6 @@ forEachUser(
       });
     }
   },
-  { concurrency: 2 },
+  // Outside, flows use names in /tmp.
+  { concurrency: 2, inTurn: true },
 );

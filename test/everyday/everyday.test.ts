@@ -59,7 +59,8 @@ forEachUser(
       });
     }
   },
-  { concurrency: 2 },
+  // Outside, flows use names in /tmp.
+  { concurrency: 2, inTurn: true },
 );
 
 test('every flow that docs/differences.md names is in the table of flows', () => {

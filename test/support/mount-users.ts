@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { describe } from 'node:test';
-import { isRoot, sideBySide, type TestUser } from './users.js';
+import { isRoot, type TestUser } from './users.js';
 
 const own = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
 
@@ -28,7 +28,7 @@ function reasonToSkip(user: TestUser): string | undefined {
 }
 
 export function forEachMountUser(what: string, suite: (user: TestUser) => void): void {
-  sideBySide(what, () => {
+  describe(what, { concurrency: users.length }, () => {
     for (const user of users) {
       const skip = reasonToSkip(user);
       describe(`as ${user.name}`, skip === undefined ? {} : { skip }, () => suite(user));

@@ -37,24 +37,27 @@ function reasonToSkip(user: TestUser): string | undefined {
   return status === 0 ? undefined : `this host gives no user namespace to uid ${user.uid}`;
 }
 
+export interface SuiteOptions {
+  /** Of one user. */
+  readonly concurrency: number;
+  /** One user after the other, where both would use the same things of the machine. */
+  readonly inTurn?: boolean;
+}
+
 /**
  * Tests of one suite run side by side, since a verb waits for the disk more than it computes; each has its own project. So do the users,
  * each with a stage of its own: the longest test of the one does not run alone before the other begins.
  */
 export function forEachUser(
   suite: (user: TestUser) => void,
-  options: { readonly concurrency: number } = { concurrency: 3 },
+  { inTurn = false, ...options }: SuiteOptions = { concurrency: 3 },
 ): void {
-  sideBySide('for each user', () => {
+  describe('for each user', { concurrency: inTurn ? 1 : users().length }, () => {
     for (const user of users()) {
       const skip = reasonToSkip(user);
       describe(`as ${user.name}`, skip === undefined ? options : { ...options, skip }, () => suite(user));
     }
   });
-}
-
-export function sideBySide(what: string, suites: () => void): void {
-  describe(what, { concurrency: users().length }, suites);
 }
 
 /** For what does not depend on who asks, such as help texts. */

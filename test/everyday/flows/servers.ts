@@ -32,7 +32,7 @@ export const serverFlows: readonly Flow[] = [
   {
     name: 'redis: a server on a socket',
     needs: ['redis-server', 'redis-cli'],
-    run: 'redis-server --port 0 --unixsocket /tmp/r.sock --dir . --daemonize yes > /dev/null; for i in 1 2 3 4 5 6 7 8 9; do redis-cli -s /tmp/r.sock ping 2>/dev/null | grep -q PONG && break; sleep 0.2; done; redis-cli -s /tmp/r.sock set a 1; redis-cli -s /tmp/r.sock get a; redis-cli -s /tmp/r.sock shutdown save; for i in 1 2 3 4 5 6 7 8 9; do [ -e dump.rdb ] && break; sleep 0.2; done; ls',
+    run: 'redis-server --port 0 --unixsocket /tmp/r.sock --dir . --daemonize yes > /dev/null; for i in $(seq 200); do redis-cli -s /tmp/r.sock ping 2>/dev/null | grep -q PONG && break; sleep 0.2; done; redis-cli -s /tmp/r.sock set a 1; redis-cli -s /tmp/r.sock get a; redis-cli -s /tmp/r.sock shutdown save; for i in $(seq 200); do [ -e dump.rdb ] && break; sleep 0.2; done; ls',
     volatile: /rdb$/,
   },
   {
@@ -40,7 +40,7 @@ export const serverFlows: readonly Flow[] = [
     quick: true,
     needs: ['curl', '/usr/bin/python3'],
     before: 'echo page > index.html',
-    run: `port=$((18000 + $(id -u) % 2000)); /usr/bin/python3 -m http.server --bind 127.0.0.1 $port 2> /dev/null & p=$!; for i in 1 2 3 4 5 6 7 8 9; do curl -sf http://127.0.0.1:$port/ && break; sleep 0.3; done; kill $p; wait $p 2> /dev/null; echo $?`,
+    run: `port=$((18000 + $$ % 2000)); /usr/bin/python3 -m http.server --bind 127.0.0.1 $port 2> /dev/null & p=$!; for i in $(seq 200); do curl -sf http://127.0.0.1:$port/ && break; sleep 0.1; done; kill $p; wait $p 2> /dev/null; echo $?`,
   },
   {
     name: 'node: server and client',
