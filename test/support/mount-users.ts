@@ -31,7 +31,7 @@ export function forEachMountUser(what: string, suite: (user: TestUser) => void):
   describe(what, { concurrency: users.length }, () => {
     for (const user of users) {
       const skip = reasonToSkip(user);
-      describe(`as ${user.name}`, skip === undefined ? {} : { skip }, () => suite(user));
+      describe(`as ${user.name}`, skip === undefined ? { concurrency: 1 } : { skip }, () => suite(user));
     }
   });
 }
