@@ -15,6 +15,7 @@
 #include "apply.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -138,10 +139,36 @@ static bool is_beside(const char *path, const char *other) {
   return length == (other_slash == NULL ? 0 : (size_t)(other_slash - other)) && memcmp(path, other, length) == 0;
 }
 
+static void tell_placed(const struct apply *apply, struct span span) {
+  struct records records = *apply->records;
+  records.position = span.begin;
+  while (records.position < span.end) {
+    const char *action = next_record(&records), *path = next_record(&records);
+    tell(action, path, REPLACED);
+  }
+  flush_output();
+}
+
+static void put_records(struct apply *apply, struct span span, bool plain);
+
+/* What could not come as a whole. */
+static void put_entries(struct apply *apply, struct span span) {
+  size_t position = apply->records->position;
+  put_records(apply, span, true);
+  apply->records->position = position;
+}
+
+static void place_units(struct apply *apply) {
+  struct span *left;
+  size_t count = name_units(apply, tell_placed, &left);
+  for (size_t i = 0; i < count; i++) put_entries(apply, left[i]);
+  free(left);
+}
+
 /* A path that is not one of the unit's. A plan may name one twice, and come back to a directory later. */
 static void leave_unit(struct apply *apply, const char *path) {
   end_unit(apply);
-  if (are_units_full(apply) || is_of_unit(apply, path)) name_units(apply);
+  if (are_units_full(apply) || is_of_unit(apply, path)) place_units(apply);
 }
 
 static enum replaced do_action(struct apply *apply, const char *action, const char *path) {
@@ -162,7 +189,12 @@ static enum replaced do_action(struct apply *apply, const char *action, const ch
 static void put_into_unit(struct apply *apply, const char *action, const char *path, bool beside) {
   apply->knows_above = beside && apply->knows_above;
   enum replaced replaced = do_action(apply, action, path);
-  if (replaced == CLASHED) return give_up_unit(apply);
+  if (replaced == CLASHED) {
+    struct span records = give_up_unit(apply);
+    put_entries(apply, records);
+    apply->records->position = records.end;
+    return;
+  }
   apply->knows_above = true;
   if (apply->options->forward) date_action(apply, action, path, &apply->status);
 }
@@ -186,13 +218,13 @@ static void do_record(struct apply *apply, const char *action, const char *path,
   if (!began) tell(action, path, replaced);
 }
 
-void put_records(struct apply *apply, size_t begin, size_t end, bool plain) {
+static void put_records(struct apply *apply, struct span span, bool plain) {
   struct records *records = apply->records;
   const char *last = "";
   bool was_plain = apply->plain;
   apply->plain = plain || was_plain;
-  records->position = begin;
-  while (records->position < end) {
+  records->position = span.begin;
+  while (records->position < span.end) {
     apply->at = records->position;
     const char *action = next_record(records), *path = next_record(records);
     bool top = path != NULL && is_top_path(path) && strcmp(action, "put") == 0;
@@ -215,23 +247,14 @@ void put_records(struct apply *apply, size_t begin, size_t end, bool plain) {
   if (plain) apply->plain = was_plain;
 }
 
-void tell_records(const struct apply *apply, size_t begin, size_t end) {
-  struct records records = *apply->records;
-  records.position = begin;
-  while (records.position < end) {
-    const char *action = next_record(&records), *path = next_record(&records);
-    tell(action, path, REPLACED);
-  }
-}
-
 int apply_verb(const struct options *options) {
   struct records records = read_records();
   struct apply apply = {.options = options, .records = &records};
   apply.root.root = options->to_fd >= 0 ? options->to_fd : open_named_root(options->to);
   apply.uppers.root = open_layers(&options->uppers);
   if (options->layers.count > 0) apply.expected.root = open_layers(&options->layers);
-  put_records(&apply, 0, records.length, false);
-  name_units(&apply);
+  put_records(&apply, (struct span){0, records.length}, false);
+  place_units(&apply);
   set_dates(&apply);
   if (options->durable && syncfs(apply.root.root) != 0) fail(errno, "sync", options->to);
   let_retired_go();

@@ -1,11 +1,11 @@
 /*
- * What the parts of apply share: the verb (apply.c), what it puts (put.c), what waits (batch.c, beside.c) and the times
- * it gives (dates.c).
+ * What the parts of apply share: the verb (apply.c), what it puts (put.c), what waits (batch.c, units.c, beside.c) and
+ * the times it gives (dates.c).
  */
 #ifndef TREE_APPLY_H
 #define TREE_APPLY_H
 
-#include "tree.h"
+#include "place/place.h"
 
 /* An entry, and the time it gets when everything is written. */
 struct dated {
@@ -35,11 +35,16 @@ bool leave_batch_directory(void);
 void name_batch(bool durable, void (*named)(void *context, const struct waiting *file, enum replaced replaced),
                 void *context);
 
+/* Records of the plan, by their positions. */
+struct span {
+  size_t begin, end;
+};
+
 /* A directory that is made beside its place; it owns a descriptor of the place's parent. */
 struct unit {
   struct place place;
   char temporary[64];
-  size_t begin, end;           /* its records */
+  struct span records;
   size_t dated_from, dated_to; /* what is given times with it */
 };
 
@@ -79,8 +84,9 @@ enum replaced put_directory(const struct place *place, const struct found *found
 /* A name that the directory has already, of a file that others will be put as further names of. */
 void know_link(struct apply *apply, const char *path);
 
-/* beside.c: the place of a directory of which nothing is there yet. False: it is made where it belongs. */
-bool begin_unit(struct apply *apply, const struct place *place, const struct found *found);
+/* units.c: directories that are made beside their places, and wait. */
+bool is_below(const char *path, const char *start, size_t length);
+struct unit *last_unit(const struct apply *apply);
 bool is_inside_unit(const struct apply *apply, const char *path);
 /* Of one that waits: it is not at its place yet. */
 bool is_of_unit(const struct apply *apply, const char *path);
@@ -88,17 +94,20 @@ bool is_of_unit(const struct apply *apply, const char *path);
 const char *anchor_of_put(struct apply *apply, const char *path, struct anchor *anchor);
 /* Nothing more comes into it. */
 void end_unit(struct apply *apply);
+
+/* beside.c: the place of a directory of which nothing is there yet. False: it is made where it belongs. */
+bool begin_unit(struct apply *apply, const struct place *place, const struct found *found);
 bool are_units_full(const struct apply *apply);
-/* Something stands in the way of the one that is being made: it is put entry by entry. */
-void give_up_unit(struct apply *apply);
-/* All that wait are on the disk, and take their places. */
-void name_units(struct apply *apply);
+/* Something stands in the way of the one that is being made: its records are put one by one, by the caller. */
+struct span give_up_unit(struct apply *apply);
+/*
+ * All that wait are on the disk, and take their places; `placed` is called for each. How many did not: the records of
+ * `*left`, which the caller frees, are put one by one.
+ */
+size_t name_units(struct apply *apply, void (*placed)(const struct apply *apply, struct span records),
+                  struct span **left);
 /* Between two records. */
 void stop_where_wanted(struct apply *apply);
-
-/* apply.c, for these: puts the records that begin here, one by one; says that they were put. */
-void put_records(struct apply *apply, size_t begin, size_t end, bool plain);
-void tell_records(const struct apply *apply, size_t begin, size_t end);
 
 /* The entry gets this time when everything is written. */
 void date_later(struct apply *apply, const char *path, struct timespec time, bool aged);

@@ -29,16 +29,6 @@ static bool bound, linked;
 static int kept[BATCH_FILES];
 static size_t kept_count, attached_from;
 
-/* A name for a file that has none. /proc: without it only root may link by descriptor. */
-int link_unnamed(const struct place *place, int fd, const char *name) {
-  char path[64];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  write_as_owner(place);
-  int result = linkat(AT_FDCWD, path, place->parent, name, AT_SYMLINK_FOLLOW);
-  write_as_self(place);
-  return result;
-}
-
 static int open_nameless(const struct place *place, mode_t mode) {
   write_as_owner(place);
   int fd = openat(place->parent, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);

@@ -25,36 +25,12 @@ enum { LEAST_ENTRIES = 8 };
 enum { MOST_ENTRIES = 8192 };
 /* Removing it again takes a descriptor a level. */
 enum { MOST_LEVELS = 64 };
+
 /* Each has a descriptor. */
 enum { MOST_UNITS = 512 };
 
 /* For failures, which know nothing of what goes on. */
 static struct apply *at_work;
-
-/* As far as it can be: never fails, follows nothing, and enters no other filesystem. */
-static bool remove_tree(int parent, const char *name) {
-  struct listing listing;
-  struct stat above, below;
-  int fd = open_directory(parent, name);
-  if (fd < 0) return false;
-  bool here = fstat(parent, &above) == 0 && fstat(fd, &below) == 0 && above.st_dev == below.st_dev;
-  if (here) (void)!fchmod(fd, 0700);
-  if (here && list_directory(fd, &listing) == 0) {
-    for (size_t i = 0; i < listing.count; i++) {
-      const struct name *each = &listing.names[i];
-      if (each->type == DT_DIR || unlinkat(fd, each->text, 0) != 0) (void)remove_tree(fd, each->text);
-    }
-    free_listing(&listing);
-  }
-  close(fd);
-  return here && unlinkat(parent, name, AT_REMOVEDIR) == 0;
-}
-
-void sweep_directory(const struct place *place, const struct found *made, const char *name) {
-  /* With lent ids nothing is made like this. */
-  if (place->lends || made->state != FOUND_ENTRY || !S_ISDIR(made->status.st_mode)) return;
-  (void)remove_tree(place->parent, name);
-}
 
 static void forget_unit(struct unit *unit) {
   close(unit->place.parent);
@@ -71,10 +47,6 @@ static void remove_units(void) {
   }
 }
 
-static bool starts_with(const char *path, const char *start, size_t length) {
-  return strncmp(path, start, length) == 0 && path[length] == '/';
-}
-
 static bool is_deep(const char *path) {
   size_t levels = 0;
   for (; *path != '\0'; path++) levels += *path == '/';
@@ -87,7 +59,7 @@ static size_t records_below(struct records *records, const char *path, size_t *e
   *end = position;
   for (char *action; (action = next_record(records)) != NULL;) {
     char *each = next_record(records);
-    if (each == NULL || !starts_with(each, path, length)) break;
+    if (each == NULL || !is_below(each, path, length)) break;
     bool puts = strcmp(action, "put") == 0 || strcmp(action, "keep") == 0 || strcmp(action, "age") == 0;
     if (!puts || ++count > MOST_ENTRIES || !is_plain_path(each) || is_deep(each + length + 1)) {
       count = 0;
@@ -133,7 +105,7 @@ bool begin_unit(struct apply *apply, const struct place *place, const struct fou
   clean_up_when_failing(remove_units);
   hold_stops();
   struct unit *unit = &beside->units[beside->count];
-  *unit = (struct unit){.place = *place, .begin = apply->at, .end = end, .dated_from = apply->dated_count};
+  *unit = (struct unit){.place = *place, .records = {apply->at, end}, .dated_from = apply->dated_count};
   name_beside(place, "new", unit->temporary);
   int parent = make_unit(&unit->place, found, unit->temporary);
   int fd = parent < 0 ? -1 : open_directory(parent, unit->temporary);
@@ -153,55 +125,6 @@ bool begin_unit(struct apply *apply, const struct place *place, const struct fou
   return true;
 }
 
-static struct unit *last_unit(const struct apply *apply) {
-  return &apply->beside.units[apply->beside.count - 1];
-}
-
-bool is_inside_unit(const struct apply *apply, const char *path) {
-  return apply->beside.building && starts_with(path, last_unit(apply)->place.path, apply->beside.prefix - 1);
-}
-
-bool is_of_unit(const struct apply *apply, const char *path) {
-  for (size_t i = 0; i < apply->beside.count; i++) {
-    const char *unit = apply->beside.units[i].place.path;
-    size_t length = strlen(unit);
-    if (strncmp(path, unit, length) == 0 && (path[length] == '/' || path[length] == '\0')) return true;
-  }
-  return false;
-}
-
-const char *anchor_of_put(struct apply *apply, const char *path, struct anchor *anchor) {
-  struct beside *beside = &apply->beside;
-  bool inside = is_inside_unit(apply, path);
-  *anchor = (struct anchor){.root = inside ? beside->inside.root : apply->root.root};
-  if (inside) return path + beside->prefix;
-  for (size_t i = 0; i < beside->count; i++) {
-    const struct unit *unit = &beside->units[i];
-    size_t length = strlen(unit->place.path);
-    if (!starts_with(path, unit->place.path, length)) continue;
-    /* It waits: reached by its other name, from the place's own parent. */
-    static char *other;
-    struct buffer text = {0};
-    append(&text, unit->temporary, strlen(unit->temporary));
-    append(&text, path + length, strlen(path + length) + 1);
-    free(other);
-    other = text.data;
-    anchor->root = unit->place.parent;
-    return other;
-  }
-  return path;
-}
-
-void end_unit(struct apply *apply) {
-  struct beside *beside = &apply->beside;
-  if (!beside->building) return;
-  beside->building = false;
-  anchor_forget(&beside->inside);
-  close(beside->inside.root);
-  last_unit(apply)->dated_to = apply->dated_count;
-  apply->knows_above = false;
-}
-
 bool are_units_full(const struct apply *apply) {
   return apply->beside.entries >= MOST_ENTRIES || apply->beside.count >= MOST_UNITS;
 }
@@ -209,54 +132,56 @@ bool are_units_full(const struct apply *apply) {
 static void take_back(struct apply *apply, struct unit *unit) {
   (void)remove_tree(unit->place.parent, unit->temporary);
   for (size_t i = unit->dated_from; i < unit->dated_to; i++) apply->dated[i].dropped = true;
+  free(apply->parent); /* its time may be among those */
+  apply->parent = NULL;
   forget_unit(unit);
 }
 
-static void put_entries(struct apply *apply, const struct unit *unit) {
-  free(apply->parent); /* its time may have been dropped */
-  apply->parent = NULL;
-  allow_stops();
-  size_t position = apply->records->position;
-  put_records(apply, unit->begin, unit->end, true);
-  apply->records->position = position;
-}
-
-void give_up_unit(struct apply *apply) {
+struct span give_up_unit(struct apply *apply) {
   end_unit(apply);
   struct unit unit = *last_unit(apply);
   take_back(apply, &unit);
   apply->beside.count -= 1;
-  put_entries(apply, &unit);
-  apply->records->position = unit.end;
+  allow_stops();
+  return unit.records;
 }
 
 static bool take_place(struct apply *apply, struct unit *unit) {
   working_on(unit->place.path);
-  if (rename_without_replacing(&unit->place, unit->temporary, unit->place.name) != 0) {
-    if (errno == EINVAL || errno == ENOSYS) apply->plain = true; /* not on this filesystem */
-    return false;
-  }
-  /* Told at once: after a failure of the next one, this one has happened. */
-  tell_records(apply, unit->begin, unit->end);
-  flush_output();
-  forget_unit(unit);
-  allow_stops();
-  return true;
+  if (rename_with(&unit->place, unit->temporary, unit->place.name, RENAME_NOREPLACE) == 0) return true;
+  if (errno == EINVAL || errno == ENOSYS) apply->plain = true; /* not on this filesystem */
+  return false;
 }
 
-void name_units(struct apply *apply) {
+size_t name_units(struct apply *apply, void (*placed)(const struct apply *apply, struct span records),
+                  struct span **left) {
   struct beside *beside = &apply->beside;
+  size_t count = 0, others = 0;
   end_unit(apply);
-  if (beside->count == 0) return;
+  *left = NULL;
+  if (beside->count == 0) return 0;
   if (syncfs(apply->root.root) != 0) fail(errno, "sync", apply->options->to);
-  size_t left = 0;
-  for (size_t i = 0; i < beside->count; i++)
-    if (!take_place(apply, &beside->units[i])) beside->units[left++] = beside->units[i];
+  for (size_t i = 0; i < beside->count; i++) {
+    struct unit *unit = &beside->units[i];
+    if (!take_place(apply, unit)) {
+      beside->units[others++] = *unit;
+      continue;
+    }
+    /* Told at once: after a failure of the next one, this one has happened. */
+    placed(apply, unit->records);
+    forget_unit(unit);
+    allow_stops();
+  }
   struct unit *units = beside->units;
-  for (size_t i = 0; i < left; i++) take_back(apply, &units[i]);
+  *left = allocate(others * sizeof **left);
+  for (; count < others; count++) {
+    take_back(apply, &units[count]);
+    (*left)[count] = units[count].records;
+    allow_stops();
+  }
   *beside = (struct beside){0};
-  for (size_t i = 0; i < left; i++) put_entries(apply, &units[i]);
   free(units);
+  return count;
 }
 
 void stop_where_wanted(struct apply *apply) {

@@ -2,7 +2,7 @@
  * compare: is what the layers show at a path what the origin has there? Asked before anything is written over.
  * With --times a file that is the same but for its time is `touched`.
  */
-#include "tree.h"
+#include "place/place.h"
 
 #include <errno.h>
 #include <fcntl.h>

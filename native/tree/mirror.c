@@ -5,7 +5,7 @@
  * With --links a file that the layers have as the origin does becomes a further name of theirs, and is not copied: they
  * are frozen, and so is this one. Never of the origin's own file, which the person writes to.
  */
-#include "tree.h"
+#include "place/place.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,11 +11,12 @@
  *   content.c    copy and compare contents     leaf.c       copy one entry, stable against concurrent writers
  *   links.c      hard links met before         one file a verb: scan copy diff compare mirror merge apply
  *   blake3.c     digests                       delete read usage digest sync empty
- *   replace.c    the last step of a put or removal: no save of the person's is lost by it
+ *   place/       one entry's place in the person's directory: replace.c (the last step of a put or removal: no save of
+ *                theirs is lost by it), retired.c, aside.c, names.c, owner.c, acl.c
  *   times.c      later times, same order       count.c      entries of a tree of any depth
- *   owner.c      root writes with a directory's owner's ids          acl.c        lists of rights stay
  *   batch.c      files that wait for their bytes together            put.c        entries that apply makes
  *   dates.c      the times that apply gives                          beside.c     directories that come as a whole
+ *   units.c      those of them that wait
  *
  * Wire format: NUL-separated fields. Exit 0, or 1 with `ERRNONAME\0operation\0path\0` on stderr, or 2 for bad usage.
  */
@@ -264,75 +265,6 @@ void close_leaf(struct leaf *leaf);
 int store_metadata(int fd, const struct stat *status, mode_t mode, const struct options *options);
 /* As fchmod(2). A file that was made with the mode costs a look and no write. */
 int set_mode(int fd, mode_t mode);
-
-/* replace.c */
-struct place {
-  const char *path, *name;
-  const char *made_as; /* of a directory that is made beside its place (beside.c); else NULL */
-  int parent;
-  uid_t uid;
-  gid_t gid;
-  uid_t lent_uid; /* of the parent's owner, with whose ids names are made and removed in it */
-  gid_t lent_gid;
-  bool lends, persons; /* persons: in a directory of a person, not of the store */
-  bool undoes;         /* what is put is what was there before an apply, to the last bit of a mode */
-  bool chowns, dated;  /* dated: with the time it has in the layers; else with that of writing, until the end */
-  const struct found *expected; /* what was looked at there; NULL: whatever there is, is replaced */
-};
-enum replaced {
-  REPLACED,
-  CLASHED, /* the place does not hold what was looked at: it has what the person put there, and nothing is lost */
-  LATER,   /* it is whole, and waits for its name (batch.c) */
-  BLOCKED, /* nothing was done: files that wait for their names have to get them first */
-};
-void name_beside(const struct place *place, const char *ending, char text[64]);
-int unlink_in(const struct place *place, const char *name, int flags);
-/* `temporary` is whole, and beside the place. */
-enum replaced put_in_place(const struct place *place, const char *temporary);
-enum replaced take_away(const struct place *place);
-/* What a run that was killed left beside the place; `made` is what it was to put there. */
-void sweep(const struct place *place, const struct found *made);
-/* The same where nothing is made under the name of a new one. */
-void sweep_old(const struct place *place, const struct found *made);
-
-/* beside.c: a directory that a run that was killed left beside the place; `made` is what it was to put there. */
-void sweep_directory(const struct place *place, const struct found *made, const char *name);
-
-/* The same for a file that is whole and has no name; its descriptor is closed. */
-enum replaced put_unnamed_in_place(const struct place *place, int fd);
-
-/* What is left of a file that has no name any more, beside the place it had. */
-void save_beside(const struct place *place, int from);
-
-int rename_without_replacing(const struct place *place, const char *from, const char *to);
-
-/* retired.c */
-int lease(const struct place *place, const char *name); /* -1, with EAGAIN: a program has it open for writing */
-bool is_wanted(int leased);                             /* a program waits for it, to write */
-/* A file that was taken away from the place; its lease is kept for a moment. */
-void retire(const struct place *place, int leased);
-void let_wanted_go(void);
-void let_retired_go(void);
-
-/* batch.c */
-int link_unnamed(const struct place *place, int fd, const char *name);
-
-/* owner.c: between these two, as the owner of the place's directory, where we are root and it is somebody else's. */
-void lend_ids(struct place *place,
-              const struct stat *parent); /* in a directory of a person; the store's are all ours */
-void write_as_owner(const struct place *place);
-void write_as_self(const struct place *place);
-
-/*
- * acl.c: the list of rights that the file at the place has is given to the one that replaces it; false: it could not
- * be.
- */
-bool keep_access_list(const struct place *place, int to);
-/* For an undo: the list that the file had when it was mirrored; -1: it had none, 0: it cannot be set. */
-int restore_access_list(int mirrored, int to);
-/* An apply that could not keep a list took the rights of the group along: what it left is what it wrote. */
-bool is_narrowed(mode_t written, mode_t there);
-void mirror_access_list(int from, int parent, const char *name);
 
 /* diff.c */
 const char *type_name(mode_t mode);

@@ -338,18 +338,13 @@ export function checkNative(files) {
   ];
 }
 
-/** Files that are known to call each other in a circle: the steps of an apply, which are one idea in six files. No others may join. */
-const knownCircle = ['apply', 'batch', 'beside', 'put', 'replace', 'retired'].map((name) => `tree/${name}.c`);
-
 function findCallCircles(files) {
-  return callCircles(callsBetween(files))
-    .filter((circle) => !circle.every((path) => knownCircle.includes(path)))
-    .map((circle) => ({
-      file: `native/${circle[0]}`,
-      line: 1,
-      rule: 'circle of calls',
-      message: `these files call each other: ${circle.map((path) => `native/${path}`).join(' ')}`,
-    }));
+  return callCircles(callsBetween(files)).map((circle) => ({
+    file: `native/${circle[0]}`,
+    line: 1,
+    rule: 'circle of calls',
+    message: `these files call each other: ${circle.map((path) => `native/${path}`).join(' ')}`,
+  }));
 }
 
 function includesOf(path, source, files) {

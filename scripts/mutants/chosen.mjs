@@ -52,7 +52,7 @@ export const chosen = [
     tests: ['e2e/object-calls'],
   },
   {
-    file: 'native/tree/owner.c',
+    file: 'native/tree/place/owner.c',
     from: 'place->lends = parent->st_uid != 0 && (parent->st_mode & 0300) == 0300;',
     to: 'place->lends = parent->st_uid != 0 && (parent->st_mode & 0300) != 0300;',
     why: 'root would write into a directory of another user with root’s rights',
@@ -66,7 +66,7 @@ export const chosen = [
     tests: ['vault/tree/tree.test'],
   },
   {
-    file: 'native/tree/replace.c',
+    file: 'native/tree/place/replace.c',
     from: '  if (S_ISREG(status.st_mode) && ((status.st_mode ^ expected->status.st_mode) & 0777) != 0 && !narrowed) return false;\n',
     to: '  (void)narrowed;\n',
     why: 'a chmod of the person’s in the moment of the apply would be undone',

@@ -9,7 +9,7 @@
  *   .ctx-HASH.old    ours before the exchange, what the person had after it
  *   NAME.ctx-saved   a save of the person's that a later one of theirs has overtaken in the middle of all this
  */
-#include "tree.h"
+#include "place/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,50 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifndef RENAME_NOREPLACE
-#define RENAME_NOREPLACE 1
-#define RENAME_EXCHANGE 2
-#endif
-
 /* A program that saves has its file open for milliseconds; one that keeps it open keeps it. */
 #define ATTEMPTS 20
 #define PAUSE_NANOSECONDS 3000000
-
-/*
- * The same name for the same place, every time: what a run that was killed left in the person's directory is found
- * again by the next one.
- */
-void name_beside(const struct place *place, const char *ending, char text[64]) {
-  uint64_t hash = 14695981039346656037u; /* FNV-1a */
-  for (const char *at = place->name; *at != '\0'; at++) hash = (hash ^ (unsigned char)*at) * 1099511628211u;
-  snprintf(text, 64, ".ctx-%016llx.%s", (unsigned long long)hash, ending);
-}
-
-/* glibc 2.31 has renameat2, musl had none for long. */
-static int rename_with(const struct place *place, const char *from, const char *to, unsigned flags) {
-  write_as_owner(place);
-  int result = (int)syscall(SYS_renameat2, place->parent, from, place->parent, to, flags);
-  write_as_self(place);
-  return result;
-}
-
-int rename_without_replacing(const struct place *place, const char *from, const char *to) {
-  return rename_with(place, from, to, RENAME_NOREPLACE);
-}
-
-static int rename_plainly(const struct place *place, const char *from, const char *to) {
-  write_as_owner(place);
-  int result = renameat(place->parent, from, place->parent, to);
-  write_as_self(place);
-  return result;
-}
-
-int unlink_in(const struct place *place, const char *name, int flags) {
-  write_as_owner(place);
-  int result = unlinkat(place->parent, name, flags);
-  write_as_self(place);
-  return result;
-}
 
 static bool is_same_entry(const struct stat *left, const struct stat *right) {
   return left->st_dev == right->st_dev && left->st_ino == right->st_ino;
@@ -121,43 +80,6 @@ static enum verdict discard_expected(const struct place *place, const char *name
 static void nap(void) {
   struct timespec pause = {0, PAUSE_NANOSECONDS};
   nanosleep(&pause, NULL);
-}
-
-static void tell_aside(const struct place *place, const char *name) {
-  struct buffer path = {0};
-  append(&path, place->path, strlen(place->path) - strlen(place->name));
-  append(&path, name, strlen(name));
-  put_raw(path.data, path.length);
-  put_field("aside");
-}
-
-/* A save that nothing may destroy, and that has no place any more: beside it, under a name that says so. */
-static void set_aside(const struct place *place, const char *old) {
-  char name[NAME_MAX + 1];
-  for (int number = 0; number < 10000; number++) {
-    char ending[32];
-    snprintf(ending, sizeof ending, number == 0 ? ".ctx-saved" : ".ctx-saved-%d", number);
-    snprintf(name, sizeof name, "%.*s%s", (int)(NAME_MAX - strlen(ending)), place->name, ending);
-    if (rename_with(place, old, name, RENAME_NOREPLACE) == 0) return tell_aside(place, name);
-    if (errno != EEXIST) fail(errno, "set aside", place->path);
-  }
-  fail(EEXIST, "set aside", place->path);
-}
-
-void save_beside(const struct place *place, int from) {
-  static atomic_ullong copied;
-  char old[64];
-  struct stat status;
-  name_beside(place, "old", old);
-  write_as_owner(place);
-  int to = openat(place->parent, old, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  write_as_self(place);
-  if (to < 0 || fstat(from, &status) != 0) fail(errno, "set aside", place->path);
-  int error = lseek(from, 0, SEEK_SET) < 0 ? errno : copy_content(from, to, &status, &copied);
-  if (error == 0 && fchmod(to, status.st_mode & 0777) != 0) error = errno;
-  if (close(to) != 0 && error == 0) error = errno;
-  if (error != 0) fail(error, "set aside", place->path);
-  set_aside(place, old);
 }
 
 /* A lease on an entry of ours, or -1; with EAGAIN, where somebody saves into it or has done so. */
@@ -364,6 +286,13 @@ enum replaced take_away(const struct place *place) {
   enum replaced replaced = take_expected(place);
   allow_stops();
   return replaced;
+}
+
+/* One that comes as a whole (beside.c). */
+static void sweep_directory(const struct place *place, const struct found *made, const char *name) {
+  /* With lent ids nothing is made like this. */
+  if (place->lends || made->state != FOUND_ENTRY || !S_ISDIR(made->status.st_mode)) return;
+  (void)remove_tree(place->parent, name);
 }
 
 /* Ours, or what was replaced: both are known. Anything else is a save of the person's, and goes back, or beside. */

@@ -7,7 +7,7 @@
  * A file is let go when many others have followed it, or when everything is done and PATIENCE is over: by then the
  * process that was on the way to it has arrived.
  */
-#include "tree.h"
+#include "place/place.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * allows no more than it would allow them. Only the calls that make, rename and remove names are made so; what is read,
  * and what is set on an inode that this program made itself, goes by descriptor and keeps root's rights.
  */
-#include "tree.h"
+#include "place/place.h"
 
 #include <errno.h>
 #include <sys/fsuid.h>

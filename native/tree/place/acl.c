@@ -2,7 +2,7 @@
  * Lists of rights (POSIX ACLs). With one, the group bits of a mode are the most that any of its entries may have, not
  * the group's own: a file that replaces another with the mode alone would give the group what it never had.
  */
-#include "tree.h"
+#include "place/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
