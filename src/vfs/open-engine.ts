@@ -4,7 +4,7 @@ import type { FileSystem } from './filesystem.js';
 import { makeMountPoints } from './mount-points.js';
 import { MountTable, type TableMount } from './mount-table.js';
 import type { EngineSpecification } from './specification.js';
-import { isWritable, type Source, type TreePlan } from './tree-plan.js';
+import { isWritable, type PlannedMount, type Source, type TreePlan } from './tree-plan.js';
 
 export interface EngineOptions {
   /** Undefined: what is ours is writable, and nothing else. */
@@ -19,12 +19,16 @@ export interface EngineOptions {
   readonly before?: string | undefined;
 }
 
-/** Engines at their places; mount points are not looked at yet. */
-export async function openMounts(plan: TreePlan, options: EngineOptions): Promise<readonly TableMount[]> {
+/** Engines at their places; mount points are not looked at yet. `isFilled`: it is written to before it is held read-only. */
+export async function openMounts(
+  plan: TreePlan,
+  options: EngineOptions,
+  isFilled: (mount: PlannedMount) => boolean = () => false,
+): Promise<readonly TableMount[]> {
   const opened: TableMount[] = [];
   try {
     for (const mount of plan.mounts) {
-      const writable = isWritable(plan, mount, options.writable);
+      const writable = isFilled(mount) || isWritable(plan, mount, options.writable);
       opened.push({ path: mount.path, filesystem: await openSource(mount.source, { ...options, writable }) });
     }
     return opened;
@@ -34,20 +38,28 @@ export async function openMounts(plan: TreePlan, options: EngineOptions): Promis
   }
 }
 
-/** A table of them. Where nothing is at `/`, there is a read-only directory that has the others. */
+/**
+ * A table of them. Where nothing is at `/`, there is a read-only directory that has the others. A tree in memory that is not to be written
+ * begins with the directories that others are mounted on: nobody could have made them before.
+ */
 export async function openTable(plan: TreePlan, options: EngineOptions): Promise<MountTable> {
-  const opened = await openMounts(plan, options);
+  const hasRoot = plan.mounts.some(({ path }) => path.length === 0);
+  const root: PlannedMount = { path: [], source: { engine: 'memory' }, writable: false };
+  const whole = hasRoot ? plan : { isTable: true, mounts: [root, ...plan.mounts] };
+  const isHeld = (mount: PlannedMount) =>
+    mount.source.engine === 'memory' && (mount === root || !isWritable(plan, mount, options.writable));
+  const opened = await openMounts(whole, options, isHeld);
   try {
-    const hasRoot = opened.some(({ path }) => path.length === 0);
-    const root: TableMount = {
-      path: [],
-      filesystem: await openSource({ engine: 'memory' }, { ...options, writable: true }),
-    };
-    const table = new MountTable(hasRoot ? opened : [root, ...opened]);
+    const table = new MountTable(opened);
     await settle(makeMountPoints(table));
-    if (hasRoot) return table;
+    if (!whole.mounts.some(isHeld)) return table;
     const { readOnly } = await import('./engines/readonly/readonly.js');
-    return new MountTable([{ path: [], filesystem: readOnly(root.filesystem) }, ...opened]);
+    return new MountTable(
+      opened.map((mount, at) => {
+        const planned = whole.mounts[at];
+        return planned !== undefined && isHeld(planned) ? { ...mount, filesystem: readOnly(mount.filesystem) } : mount;
+      }),
+    );
   } catch (error) {
     for (const { filesystem } of opened) await filesystem.close();
     throw error;

@@ -120,6 +120,8 @@ forEachUser((user) => {
       assert.match(vfs(['put', 'vfs.toml', '/x'], 'x').stderr, /EROFS/);
       assert.match(vfs(['snapshot', 'vfs.toml', 'x']).stderr, /a table of trees has no snapshots/);
       succeeds(['check', 'vfs.toml']);
+      writeFileSync(join(directory, 'memory.toml'), '[mount]\n"/" = "memory:"\n"/a/base" = "host:base"\n');
+      assert.equal(succeeds(['cat', 'memory.toml', '/a/base/f']), 'base', 'what it is mounted on is made in memory');
     });
 
     test('that is written wrongly exits 2 and says file, key and what was expected', () => {
