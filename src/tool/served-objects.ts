@@ -17,15 +17,14 @@
 import { chmodSync, closeSync, constants, openSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import type { Authority } from '../authority/authority.js';
 import { ErrnoError, fromSystemError } from '../base/errno.js';
 import { lazily } from '../base/lazily.js';
 import { viewCalls, viewConnections } from '../base/limits/objects.js';
 import { nativeProgram } from '../base/native-program.js';
 import { Dispatch } from '../fuse/dispatch.js';
 import type { LoopDispatch } from '../fuse/serve-on-loop.js';
-import type { ShownSpace } from '../objects/projection/nodes.js';
 import { objectView } from '../objects/projection/object-view.js';
+import { spacesIn } from '../objects/projection/shown-spaces.js';
 import type { AgentView, AgentViewRequest, ForkWork, ViewPlace } from '../proxy/agent-views.js';
 import { writesObjects } from '../proxy/grants/agent-view.js';
 import type { Host } from '../proxy/host.js';
@@ -95,14 +94,6 @@ function listenIn(directory: string, name: string, server: Server): void {
   }
 }
 
-/** Shared spaces that its mount file shows. */
-function spacesIn({ mounts }: Authority): readonly ShownSpace[] {
-  return mounts.flatMap(({ source, target }) => {
-    const [, name, part = ''] = /^\/ctx\/shared\/([^/]+)(?:\/([^/]+))?$/.exec(source) ?? [];
-    return name === undefined ? [] : [{ name, part, target }];
-  });
-}
-
 /** `directory` is the one that the jail has at /run/ctx. ENOENT where there is no such agent, EINVAL where its files are wrong. */
 export function serveObjects(
   host: Host,
@@ -143,7 +134,7 @@ export function serveObjects(
       agent !== undefined && writesObjects(authority)
         ? (name, file, text) => descendants.set(agent, name, file, text, asked.directory)
         : undefined,
-    spaces: spacesIn(authority),
+    spaces: () => spacesIn(authority.mounts),
     calls: (name) => log.of(name),
     sources: {
       status: (directory) => sources?.status(directory) ?? 'ready',

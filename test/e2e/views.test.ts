@@ -62,6 +62,20 @@ asOneUser((user) => {
       writeFileSync(join(stage.store, 'ctx/shared/team/data/file'), 'shared\n');
       assert.deepEqual(readdirSync(join(all, 'shared')), ['team']);
       assert.equal(look(`ls ${all}/shared/team; cat ${all}/shared/team/data/file`), 'data\ntool\nshared\n');
+      await ok(stage, project, ['agent', 'new', 'member']);
+      const mine = stage.makeDirectory('mine');
+      await ok(stage, project, ['view', 'mount', mine, '--agent', 'member']);
+      try {
+        await ok(stage, project, ['agent', 'set', 'member', 'mount', '/ctx/shared/team/data\t/team\tro\t-\n']);
+        assert.deepEqual(readdirSync(join(mine, 'shared')), [], 'the policy does not allow the space');
+        await ok(stage, project, ['agent', 'grant', 'member', 'shared:team', 'read']);
+        writeFileSync(join(stage.store, 'ctx/shared/team/other'), '');
+        assert.equal(look(`ls ${mine}/shared/team; cat ${mine}/shared/team/data/file`), 'data\ntool\nshared\n');
+        await ok(stage, project, ['agent', 'set', 'member', 'mount', '']);
+        assert.deepEqual(readdirSync(join(mine, 'shared/team')), ['tool']);
+      } finally {
+        await ok(stage, project, ['view', 'unmount', mine]);
+      }
       mkdirSync(join(stage.store, 'ctx/model/local/echo.d'), { recursive: true });
       assert.equal(
         look(`cd ${all}/model/local; ls; ls echo.d | tr '\\n' ' '; cat echo.d/status`),

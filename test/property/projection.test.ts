@@ -10,7 +10,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { agentViewer } from '../../src/objects/projection/agent-viewer.js';
 import { diskCatalogue } from '../../src/objects/projection/disk-catalogue.js';
-import type { ShownSpace, ViewNode } from '../../src/objects/projection/nodes.js';
+import type { ViewNode } from '../../src/objects/projection/nodes.js';
+import type { ShownSpace } from '../../src/objects/projection/shown-spaces.js';
 import { viewRoot } from '../../src/objects/projection/view-root.js';
 import { agentTexts } from '../../src/objects/spec.js';
 import { seeded } from './seeded.js';
@@ -221,7 +222,7 @@ describe('what an agent sees', () => {
             const [name = '', part = ''] = source.split('/');
             return { name, part, target: `/m/${source}` };
           });
-          const top = viewRoot({ catalogue, viewer: () => viewing.viewer(), uid, client, spaces: shown });
+          const top = viewRoot({ catalogue, viewer: () => viewing.viewer(), uid, client, spaces: () => shown });
           const wanted = naive(usable);
           assert.deepEqual(listed(top, '').sort(), wanted);
           const possible = places.flatMap((place) =>

@@ -52,7 +52,7 @@ function isSame(one: readonly number[], other: readonly number[]): boolean {
 }
 
 /** From the agent itself to the one that a person made. */
-function lineOf(roots: ObjectRoots, name: string): readonly [Agent, ...Agent[]] {
+export function lineOf(roots: ObjectRoots, name: string): readonly [Agent, ...Agent[]] {
   const line: [Agent, ...Agent[]] = [agentNamed(roots, name)];
   for (let { parent } = line[0]; parent !== undefined; ) {
     if (line.length > lineageDepth) {

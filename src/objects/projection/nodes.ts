@@ -4,6 +4,7 @@
 import { isObjectName } from '../../authority/name.js';
 import { controlFiles } from '../control-file.js';
 import type { Catalogue, ControlText, ObjectPlace } from './catalogue.js';
+import type { ShownSpace } from './shown-spaces.js';
 import { isAgentSeen, isSpaceSeen, mayWriteAgent, seenTool, seenTools, type Viewer } from './visible.js';
 
 export type ViewNode = ViewDirectory | ViewFile | ViewLink;
@@ -43,16 +44,9 @@ export interface Shown {
   /** Writes a control file of an agent that descends from the viewer; without it nothing is written. */
   readonly writes?: WriteControl | undefined;
   /** Where its mount file shows shared spaces, or parts of them: their files are links to that. */
-  readonly spaces?: readonly ShownSpace[] | undefined;
+  readonly spaces?: (() => readonly ShownSpace[]) | undefined;
   /** Where the agent's own home is, as a link of the view. */
   readonly home?: { readonly agent: string; readonly target: string; readonly socket?: string } | undefined;
-}
-
-export interface ShownSpace {
-  readonly name: string;
-  /** The part of it that is mounted; empty: all of it. */
-  readonly part: string;
-  readonly target: string;
 }
 
 export type WriteControl = (agent: string, file: string, text: string) => Promise<void>;
@@ -179,7 +173,7 @@ function linksOf(shown: Shown, space: string): ReadonlyMap<string, string> {
   const { directory: host, names } = shown.catalogue.spaceFiles(space);
   const files = names.filter((name) => name !== 'tool');
   if (shown.viewer() === undefined) return new Map(files.map((name) => [name, `${host}/${name}`]));
-  const mounted = (shown.spaces ?? []).filter((each) => each.name === space);
+  const mounted = (shown.spaces?.() ?? []).filter((each) => each.name === space);
   return new Map(
     mounted.flatMap(({ part, target }): (readonly [string, string])[] => {
       if (part === '') return files.map((name) => [name, `${target === '/' ? '' : target}/${name}`]);

@@ -1,7 +1,9 @@
 /** The objects as a tree at a directory of this machine, as `ctx view mount` has it: everything, or what one agent sees. */
 import { nativeProgram } from '../../base/native-program.js';
 import { serveView } from '../../fuse/served-view.js';
+import { catalogueOf } from '../../objects/projection/disk-catalogue.js';
 import { objectView } from '../../objects/projection/object-view.js';
+import { spacesOnHost } from '../../objects/projection/shown-spaces.js';
 import type { Host } from '../../proxy/host.js';
 
 export { mountPoint } from '../../fuse/mount.js';
@@ -14,9 +16,16 @@ export interface ViewMounting {
   mounted(directory: string): void;
 }
 
+/** What is bound in the agent's jails is shown by links to where it is on this machine. */
 function viewAs({ root, uid, gid, system, now }: Host, agent: string | undefined) {
+  const roots = { root, uid, system };
   const client = nativeProgram('object');
-  return objectView({ roots: { root, uid, system }, agent, client, owner: { uid, gid }, now: () => now().getTime() });
+  const catalogue = catalogueOf(roots);
+  return objectView({
+    ...{ roots, agent, client, owner: { uid, gid } },
+    spaces: agent === undefined ? undefined : () => spacesOnHost(roots, agent, catalogue),
+    now: () => now().getTime(),
+  });
 }
 
 /** ENOENT where there is no such agent, EINVAL where its files are wrong. */
