@@ -87,6 +87,18 @@ forEachUser((user) => {
     const answer = await stage.json('/', ['doctor']);
     assert.equal(answer['ready'], true);
   });
+
+  test('doctor names a file of the operator that refuses commands', async () => {
+    const config = join(stage.directory, 'config');
+    stage.shell(
+      '/',
+      `mkdir -p ${config}/ctxfs; echo '[agent' > ${config}/ctxfs/agents.toml; echo 'a = 1' > ${config}/ctxfs/profiles.toml`,
+    );
+    const { code, stdout } = await stage.ctx('/', ['doctor'], { env: { XDG_CONFIG_HOME: config } });
+    assert.notEqual(code, 0);
+    assert.match(stdout, /agents\.toml .*agents\.toml:1:\d+: expected TOML.*\n.*until then no command runs/);
+    assert.match(stdout, /profiles\.toml .*expected a table \[a\]\n.*until then ctx run is refused/);
+  });
 });
 
 asOneUser((user) => {

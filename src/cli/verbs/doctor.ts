@@ -7,7 +7,7 @@ import type { Run } from '../verb.js';
 const marks = { ok: ['green', '✓'], missing: ['red', '✗'], optional: ['yellow', '–'] } as const;
 
 export const run: Run = async (call, host) => {
-  const { ready, checks } = examine(await host());
+  const { ready, checks } = await examine(await host());
   if (call.flag('json')) {
     printJson({ version: 1, ready, checks });
     return ready ? ExitCode.ok : ExitCode.unavailable;

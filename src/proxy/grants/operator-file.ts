@@ -49,7 +49,7 @@ async function parsed(text: string, file: string): Promise<unknown> {
 type OperatorFile = OperatorMounts & { readonly file: string };
 
 /** Undefined where there is none. Directories are looked at in their order. */
-async function readOperatorFile(host: Host): Promise<OperatorFile | undefined> {
+export async function readOperatorFile(host: Host): Promise<OperatorFile | undefined> {
   for (const directory of host.operatorDirectories) {
     const file = join(directory, 'agents.toml');
     const text = textOf(file);

@@ -1,8 +1,11 @@
-/** Can this host hold a jail, and what to do where it cannot: `ctx doctor`. */
+/** Can this host hold a jail, do the operator's files say something, and what to do where not: `ctx doctor`. */
+import { ErrnoError } from '../../base/errno.js';
 import { type Check, diagnose, probeHost } from '../../jail/host-probe.js';
+import { readOperatorFile } from '../../proxy/grants/operator-file.js';
 import type { Host } from '../../proxy/host.js';
 import { storeFormat } from '../../vault/store/layout.js';
 import { missingForMounts } from './mount-support.js';
+import { readProfiles } from './profiles-file.js';
 
 export type { Check };
 
@@ -12,8 +15,15 @@ export interface Diagnosis {
   readonly checks: readonly Check[];
 }
 
-export function examine({ jailProgram, store, lockLibrary }: Host): Diagnosis {
-  const checks = [...diagnose(probeHost(jailProgram, store.directory, lockLibrary)), mounts(), storeFormatOf(store)];
+export async function examine(host: Host): Promise<Diagnosis> {
+  const { jailProgram, store, lockLibrary } = host;
+  const checks = [
+    ...diagnose(probeHost(jailProgram, store.directory, lockLibrary)),
+    mounts(),
+    storeFormatOf(store),
+    ...(await operatorFile('agents.toml', 'missing', () => readOperatorFile(host))),
+    ...(await operatorFile('profiles.toml', 'optional', () => readProfiles(host.operatorDirectories))),
+  ];
   return { ready: checks.every(({ state }) => state !== 'missing'), checks };
 }
 
@@ -22,6 +32,24 @@ function storeFormatOf({ migrated }: Host['store']): Check {
   const undo = 'until the next command, ctx vault migrate --undo takes the migration back';
   const found = `format ${storeFormat}${from}`;
   return { name: 'store', state: 'ok', found, ...(migrated === undefined ? {} : { remedy: undo }) };
+}
+
+/** Nothing where it can be read, or is not there. While it cannot, each command is refused that needs it. */
+async function operatorFile(
+  name: string,
+  state: Check['state'],
+  read: () => Promise<unknown>,
+): Promise<readonly Check[]> {
+  try {
+    await read();
+    return [];
+  } catch (error) {
+    if (!(error instanceof ErrnoError)) throw error;
+    const { path, reason } = error;
+    const remedy =
+      state === 'missing' ? 'correct it: until then no command runs' : 'correct it: until then ctx run is refused';
+    return [{ name, state, found: path === undefined ? reason : `${path}: ${reason}`, remedy }];
+  }
 }
 
 /** Nothing of a jail needs it. */

@@ -63,7 +63,7 @@ export class Operator {
   }
 
   /** Can this host hold a jail, and what to do where it cannot. */
-  doctor(): Diagnosis {
+  doctor(): Promise<Diagnosis> {
     return examine(this.#host);
   }
 }
