@@ -8,10 +8,13 @@ export interface InitOptions {
   readonly servesLocks: boolean;
   /** A file is made empty by being opened, and not by a request of its own. */
   readonly truncates: boolean;
+  /** The kernel keeps names for a while: a listing is worth its attributes, which it would ask for again with each name otherwise. */
+  readonly keepsNames: boolean;
 }
 
 /** Where the reply ends. ENOSYS of a kernel that is too old. */
-export function writeInitReply(bytes: Buffer, reply: Buffer, { shared, servesLocks, truncates }: InitOptions): number {
+export function writeInitReply(bytes: Buffer, reply: Buffer, options: InitOptions): number {
+  const { shared, servesLocks, truncates, keepsNames } = options;
   const [major, minor, offered] = [0, 4, 12].map((at) => bytes.readUInt32LE(inHeaderBytes + at)) as [
     number,
     number,
@@ -21,7 +24,8 @@ export function writeInitReply(bytes: Buffer, reply: Buffer, { shared, servesLoc
   const { asyncRead, atomicTruncate, bigWrites, autoInvalidateData } = initFlags;
   const { readdirPlus, readdirPlusAuto, parallelDirectories, maxPages } = initFlags;
   const truncation = truncates ? atomicTruncate : 0;
-  const wanted = asyncRead | truncation | bigWrites | readdirPlus | readdirPlusAuto | parallelDirectories | maxPages;
+  const listing = parallelDirectories | (keepsNames ? readdirPlus | readdirPlusAuto : 0);
+  const wanted = asyncRead | truncation | bigWrites | listing | maxPages;
   const locks = servesLocks ? initFlags.posixLocks | initFlags.flockLocks : 0;
   const flags = (wanted | locks | (shared ? autoInvalidateData : 0)) & offered;
   return writeInit(reply, { minor: Math.min(minor, 38), flags }, outHeaderBytes);

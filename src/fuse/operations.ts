@@ -145,7 +145,8 @@ export class Operations {
 
   init({ bytes, reply }: Request): number {
     const { shared } = this.#options;
-    return writeInitReply(bytes, reply, { shared, servesLocks: this.servesLocks, truncates: !this.files.unasked });
+    const { servesLocks, files, kept } = this;
+    return writeInitReply(bytes, reply, { shared, servesLocks, truncates: !files.unasked, keepsNames: kept.names > 0 });
   }
 
   *lookup(request: Request): Steps<number> {
@@ -340,7 +341,8 @@ export class Operations {
     const handle = readNumber(bytes, body);
     const offset = readNumber(bytes, body + 8);
     const end = outHeaderBytes + Math.min(bytes.readUInt32LE(body + 16), mostWriteBytes);
-    if (offset === 0) this.listings.replace(handle, yield* ask(this.#fs.readdir(inode)));
+    if (offset === 0 && this.listings.isRewound(handle))
+      this.listings.replace(handle, yield* ask(this.#fs.readdir(inode)));
     const entries = this.listings.get(handle);
     const dots: readonly Entry[] = [
       { name: '.', inode, kind: 'directory' },
