@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { memoryFileSystem } from '../vfs/engines/memory/memory.js';
 import type { FileSystem } from '../vfs/filesystem.js';
 import { Dispatch } from './dispatch.js';
-import { initFlags, inHeaderBytes, opcodes, outHeaderBytes, replyLength } from './wire.js';
+import { inHeaderBytes, initFlags, opcodes, outHeaderBytes, replyLength } from './wire.js';
 
 const root = { mode: 0o755, uid: 0, gid: 0 };
 
@@ -23,7 +23,7 @@ function served(shared: boolean) {
     const bytes = Buffer.alloc(inHeaderBytes + 64);
     bytes.writeUInt32LE(opcode, 4);
     bytes.writeUInt32LE(1, 16);
-    numbers.forEach((number, at) => bytes.writeUInt32LE(number, inHeaderBytes + at * 4));
+    for (const [at, number] of numbers.entries()) bytes.writeUInt32LE(number, inHeaderBytes + at * 4);
     const reply = dispatch.answer(bytes, bytes.length) as Buffer;
     return Buffer.from(reply.subarray(0, replyLength(reply)));
   };
