@@ -297,4 +297,32 @@ export const chosenLater = [
     why: 'after a command had renamed a directory, no other could join it',
     tests: ['e2e/edits-beside'],
   },
+  {
+    file: 'native/call/keeper-place.c',
+    from: ' && (status.st_mode & 077) == 0)',
+    to: ')',
+    why: 'a keeper would be asked in a directory that others can look into',
+    tests: ['e2e/keeper.test'],
+  },
+  {
+    file: 'native/call/main.c',
+    from: 'return hook && call->exit_code == 70 ? 2 : call->exit_code;',
+    to: 'return call->exit_code + 0 * hook;',
+    why: 'a harness would go on with a call whose hook lost its kept jail',
+    tests: ['e2e/held-kept-jail'],
+  },
+  {
+    file: 'native/jail/plan.c',
+    from: 'return of_command && code != OP_SHIFT;',
+    to: 'return of_command;',
+    why: 'the plan of one command could say which ids the jail has',
+    tests: ['property/plan-fuzz'],
+  },
+  {
+    file: 'src/tool/answer-call.ts',
+    from: 'if (verdict.allowed && hit.problem === undefined) return { name, hit };',
+    to: 'if (verdict.allowed) return { name, hit };',
+    why: 'a tool whose policy cannot be read would run',
+    tests: ['tool/answer-call'],
+  },
 ];

@@ -21,7 +21,7 @@ describe('a call of an object', () => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text, { mode });
   };
-  const policy = ['lint', 'flood', 'calling'].map((name) => `allow coder_t tool:${name} execute`);
+  const policy = ['lint', 'flood', 'calling', 'unread'].map((name) => `allow coder_t tool:${name} execute`);
   const path = ['/ctx/tool', `/ctx/home/${uid}/tool`];
   for (const [file, text] of agentTexts('coder', { uid, policy, path }, { uid, gid: 100 })) {
     put(`agent/coder.d/${file}`, text);
@@ -32,6 +32,7 @@ describe('a call of an object', () => {
   put('tool/flood', '', 0o755);
   put('tool/flood.d/schema', JSON.stringify({ output: { type: 'object' } }));
   put('tool/calling', '', 0o755);
+  put('tool/unread', '', 0o755);
 
   const viewing = agentViewer({ root, uid }, 'coder', () => 10);
   async function call(object: string, said: readonly Buffer[] = [Buffer.from('{}')]) {
@@ -82,6 +83,17 @@ describe('a call of an object', () => {
   it('of what its policy does not allow is refused and recorded, and nothing runs', async () => {
     const denied = await call('/ctx/tool/other');
     assert.deepEqual([denied.code, denied.ran, denied.records], [13, [], ['denied']], denied.printedError);
+  });
+
+  it('of a tool whose policy cannot be read is refused and recorded, whatever that may have allowed', async () => {
+    for (const text of ['allow coder_t tool:unread execute\nallow\n', 'permit everybody\n', '\0']) {
+      put('tool/unread.d/policy', text);
+      const refused = await call('/ctx/tool/unread');
+      assert.deepEqual([refused.code, refused.ran, refused.records], [13, [], ['denied']], text);
+      assert.match(refused.printedError, /its policy cannot be read \(EACCES\)/);
+    }
+    rmSync(join(root, 'tool/unread.d/policy'));
+    assert.deepEqual((await call('/ctx/tool/unread')).ran, [join(root, 'tool/unread')]);
   });
 
   it('is not told what a tool says beyond the limit of a checked answer', async () => {

@@ -8,7 +8,7 @@ import { forEachUser } from '../support/users.js';
 forEachUser((user) => {
   const stage = useStage(user);
   // What is done to the process that keeps its jail is not done to those of the others.
-  const apart = useStage(user);
+  const [apart, ended] = [useStage(user), useStage(user)];
   const question = (project: string) => JSON.stringify({ version: 1, cwd: project, tool: 'read', paths: ['x'] });
 
   test('a kept jail whose process is held does not let a call through: the hook ends, and not well', () =>
@@ -21,6 +21,17 @@ forEachUser((user) => {
         process.kill(keeper, 'SIGCONT');
       }
       assert.equal((await apart.ctx(project, ['why', 'read', '.'])).code, 0);
+    }));
+
+  test('a hook whose kept jail ends in the middle blocks the call', () =>
+    inKeptJail(ended, async ({ project, keeper }) => {
+      const running = ended.startCtx(project, ['hook', 'claude-code'], { stdio: ['pipe', 'pipe', 'pipe'] });
+      // More than the kernel holds for whoever is to read it: the kept jail has begun to answer.
+      await new Promise((resolve) => running.child.stdin?.write(`{${' '.repeat(2 ** 21)}`, resolve));
+      process.kill(keeper, 'SIGKILL');
+      const { code, stdout, stderr } = await running.finished;
+      assert.deepEqual([code, stdout], [2, ''], stderr);
+      assert.match(stderr, /the kept jail ended before it answered/);
     }));
 
   test('a kept jail holds no descriptor of whoever started it', () => {

@@ -261,6 +261,25 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
       }
     });
 
+    it('is not asked where others can look into its directories', async () => {
+      const directory = stage.project();
+      const keepers = join(stage.store, 'keeper');
+      const [key = ''] = readdirSync(keepers);
+      for (const path of [keepers, join(keepers, key)]) {
+        for (const mode of [0o701, 0o710, 0o755]) {
+          await callsHaveEnded(pid);
+          const before = callsRunBy(pid);
+          chmodSync(path, mode);
+          try {
+            const { stdout } = await stage.ctx(directory, ['exec', '--', 'echo', 'done'], { env: keeperOn });
+            assert.deepEqual([stdout, callsRunBy(pid)], ['done\n', before], `${path} ${mode.toString(8)}`);
+          } finally {
+            chmodSync(path, 0o700);
+          }
+        }
+      }
+    });
+
     it('ends a jail whose caller is killed', async () => {
       const seconds = ownSeconds();
       const running = stage.startCtx(stage.project(), ['exec', '--', 'sh', '-c', `echo ready; exec sleep ${seconds}`], {
