@@ -4,7 +4,7 @@
  *     record      what callers hand in              recorder   which chain it goes to; refusals; secrets hidden
  *     format      a record as a line, its digest    chain      one chain on disk: lock, tail, segments, torn ends
  *     layout      where chains are                  denials    refusals counted, repeats coalesced, alerts (pure)
- *     key, seal   signed heads                      anchor     where the root is held against the key's own holder
+ *     keys, seal  signed heads                      anchor     where the root is held against the key's own holder
  *     reader      the little that a verifier needs  verify     replay everything; never repairs
  *     query       records by what they say          blame      who changed a file last
  *     redact      secrets in what is recorded       projection the same events near their objects

@@ -57,7 +57,7 @@ asOneUser((user) => {
     const living = await runningOf(stage, project);
     assert.deepEqual(
       living.map(({ kind, pid, holdsFork, end }) => [kind, pid, holdsFork, end]),
-      servers.map(({ pid }) => ['command', pid, true, `kill ${pid}`]),
+      servers.map(({ pid }) => ['command', pid, true, `ctx stop ${pid}`]),
     );
     assert.ok(living.every(({ bytes, processes }) => bytes > 0 && processes > 1));
 
@@ -95,8 +95,9 @@ asOneUser((user) => {
     const server = start(project, 'echo up; sleep 1000');
     await server.printed('up');
     const [found] = await runningOf(stage, project);
-    assert.equal(found?.end, `kill ${server.pid}`);
-    stage.shell(project, found?.end ?? 'false');
+    assert.equal(found?.end, `ctx stop ${server.pid}`);
+    const { code, stderr } = await stage.ctx(project, (found?.end ?? '').split(' ').slice(1));
+    assert.equal(code, 0, stderr);
     assert.notEqual((await server.finished).code, 0);
     assert.match((await stage.ctx(project, ['ps'])).stdout, /nothing of ctx is running|^\d+ {2}/);
   });

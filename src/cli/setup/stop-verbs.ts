@@ -5,7 +5,7 @@ import type { Verb } from '../verb.js';
 export const stopVerbs: readonly Verb[] = [
   {
     name: 'stop',
-    summary: 'end what is running: kept jails, commands, mounts, MCP servers',
+    summary: 'end what is running: kept jails, commands, mounts, MCP servers, keepers',
     operands: '[PID...]',
     words: { least: 0, most: Number.POSITIVE_INFINITY },
     options: [json, { name: 'all', summary: 'everything that ctx ps lists' }],

@@ -87,7 +87,7 @@ async function onFork(
     const about = { kind: 'kept jail', origin, fork, holdsFork: worker !== undefined } as const;
     if (keeper !== found) {
       const what = worker?.command ?? `idle, kept by ${wordsOf(keeper).join(' ')}`;
-      return { ...about, pid: keeper, what, end: `kill ${keeper}` };
+      return { ...about, pid: keeper, what, end: `ctx stop ${keeper}` };
     }
     const { pid = keeper } = facts ?? {};
     const end = `ctx jail stop --fork ${fork} in that directory`;
@@ -100,7 +100,7 @@ async function onFork(
         const end = `ctx fork unmount ${mount}`;
         return { kind: 'fork mount', pid, since, origin, fork, what: mount, holdsFork: true, end };
       }
-      return { kind: 'command', pid, since, origin, fork, what: command, holdsFork: true, end: `kill ${pid}` };
+      return { kind: 'command', pid, since, origin, fork, what: command, holdsFork: true, end: `ctx stop ${pid}` };
     });
   return [...kept, ...commands];
 }
@@ -112,7 +112,7 @@ function freeing({ store }: Host, table: ProcessTable): readonly Found[] {
     return verb === 'empty' && directory === trash;
   };
   return [...table.keys()].filter(isOurs).map((pid): Found => {
-    const end = `kill ${pid}; the next verb continues it`;
+    const end = `ctx stop ${pid}; the next verb continues it`;
     const what = `${trashCount(store)} deleted directories`;
     return { kind: 'freeing', pid, origin: null, fork: null, what, holdsFork: false, end };
   });
@@ -138,14 +138,14 @@ function mcpServers(host: Host, table: ProcessTable, known: ReadonlySet<number>)
     .filter((pid) => !known.has(pid) && isServer(pid) && isHostOf(environmentOf(pid), host))
     .map((pid): Found => {
       const what = 'waits for its client';
-      return { kind: 'MCP server', pid, origin: null, fork: null, what, holdsFork: false, end: `kill ${pid}` };
+      return { kind: 'MCP server', pid, origin: null, fork: null, what, holdsFork: false, end: `ctx stop ${pid}` };
     });
 }
 
 /** Copies of it, which run calls, have its words too: the one that keeps them is in its lock. */
 function keepers({ store }: Host): readonly Found[] {
   return livingKeepers(store.directory).map(({ pid, since }): Found => {
-    const end = `kill ${pid}; what it runs ends first`;
+    const end = `ctx stop ${pid}; what it runs ends first`;
     const what = 'runs verbs without a start of Node';
     return { kind: 'keeper', pid, since, origin: null, fork: null, what, holdsFork: false, end };
   });

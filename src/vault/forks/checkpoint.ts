@@ -125,7 +125,7 @@ export function lastCheckpoint(fork: OpenFork): Checkpoint {
   throw new ErrnoError('ENOENT', {
     operation: 'roll back',
     reason: 'there is nothing to undo: no command has changed anything here since the fork was made or applied',
-    remedy: 'ctx checkpoint list shows the checkpoints there are',
+    remedy: 'ctx apply --undo takes the last apply back; ctx checkpoint list shows the checkpoints there are',
   });
 }
 
