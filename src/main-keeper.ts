@@ -6,23 +6,18 @@
 import { constants, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { buildOf } from './base/build.js';
 import { nativeProgram } from './base/native-program.js';
 import { Keeper, type TakenCall } from './keeper/keeper.js';
 import { type KeeperLibrary, loadKeeperLibrary } from './keeper/keeper-library.js';
-import { copiesWork, refuseUnknownNode } from './keeper/trial.js';
+import { copiesWork, inCopy, isCopy, learnPages, refuseUnknownNode } from './keeper/trial.js';
 import { warmUp } from './keeper/warm-up.js';
 
 /** Where `native/call` leaves the lock. */
 const lock = 3;
 
 type Run = (given: readonly string[]) => Promise<number>;
-
-/** As `bin/ctx` and `main.ts` choose: a hook's call has a bundle of its own. */
-async function runOf([verb = '']: readonly string[]): Promise<Run> {
-  if (verb === 'hook') return (await import('./main-hook-call.js')).run;
-  return verb === 'exec' ? (await import('./main-exec.js')).run : (await import('./main-verbs.js')).run;
-}
 
 /**
  * A call runs for milliseconds, in memory that is shared until it is written to. What V8 does for the long run is in its way there: code
@@ -45,16 +40,30 @@ function forLongCalls(): void {
   setFlagsFromString('--opt');
 }
 
+/** What the first calls left is not copied. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  collect();
+  setFlagsFromString('--no-expose-gc');
+}
+
 const shortCallMilliseconds = 300;
 
-async function becomeCall({ program, given }: TakenCall, library: KeeperLibrary): Promise<void> {
+/** In a copy, before its call is there: as in the process that the caller would have started. */
+function prepareCall(library: KeeperLibrary): void {
   process.on('exit', (code) => library.end(code));
-  // As in the process that the caller would have started.
-  Object.defineProperty(process, 'pid', { value: Number(readFileSync('/proc/self/stat', 'latin1').split(' ', 1)[0]) });
-  process.argv = [process.execPath, program, ...given];
   process.execArgv = [];
+}
+
+async function becomeCall(
+  { program, given, process: own }: TakenCall,
+  run: Run,
+  library: KeeperLibrary,
+): Promise<void> {
+  isCopy(own);
+  process.argv = [process.execPath, program, ...given];
   setTimeout(forLongCalls, shortCallMilliseconds).unref();
-  const run = await runOf(given);
   library.endWhenIdle(await run(given));
 }
 
@@ -70,18 +79,31 @@ async function main([program = '', store = '', key = '', traits = '']: readonly 
   const keeper = new Keeper(library, { directory, descriptor, lock }, { program, traits, environment, build });
   const { run: exec } = await import('./main-exec.js');
   const { run: verbs } = await import('./main-verbs.js');
-  await warmUp([
-    ...Array.from({ length: 3 }, () => [exec, 'exec', '--', 'true'] as const),
-    [exec, 'exec', '--', 'touch', 'file'],
-    [verbs, 'status'],
-    [verbs, 'diff'],
-    [verbs, 'status'],
-  ]);
-  await runOf(['hook']); // read, so that every copy has it
+  const { run: hook } = await import('./main-hook-call.js');
+  const elsewhere = (given: readonly string[]) => inCopy(library, () => exec(given)).then(() => 0);
+  await warmUp(
+    [
+      ...Array.from({ length: 2 }, () => [exec, 'exec', '--', 'true'] as const),
+      // What another process has written is read, and what this one has written is known.
+      [elsewhere, 'exec', '--', 'touch', 'file'],
+      [exec, 'exec', '--', 'true'],
+      [verbs, 'status'],
+      [elsewhere, 'exec', '--', 'touch', 'another'],
+      [verbs, 'status'],
+      [verbs, 'diff'],
+      [exec, 'exec', '--', 'touch', 'file'],
+      [verbs, 'status'],
+    ],
+    () => {
+      collectGarbage();
+      return learnPages(library, () => exec(['exec', '--', 'true']).then(() => verbs(['status'])));
+    },
+  );
   await copiesWork(library);
-  const call = keeper.serve();
+  const call = keeper.serve(() => prepareCall(library));
   if (call === undefined) process.exit(0);
-  await becomeCall(call, library);
+  // As `bin/ctx` and `main.ts` choose: a hook's call has a bundle of its own.
+  await becomeCall(call, { exec, hook }[call.given[0] ?? ''] ?? verbs, library);
 }
 
 void main(process.argv.slice(2));

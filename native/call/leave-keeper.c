@@ -138,8 +138,9 @@ static void run_keeper(const char *program, const char *key) {
   if (lock == LOCK ? fcntl(lock, F_SETFD, 0) != 0 : dup2(lock, LOCK) != LOCK) return;
   syscall(SYS_close_range, LOCK + 1, ~0U, 0);
   own_traits(traits);
-  /* Without threads of V8's, which would not be in a copy of the process. */
-  execlp("node", "node", "--single-threaded", script, program, store_text, key, traits, (char *)NULL);
+  /* Without threads of V8's, which would not be in a copy of the process; and a call ends before these MB are full. */
+  execlp("node", "node", "--single-threaded", "--min-semi-space-size=4", script, program, store_text, key, traits,
+         (char *)NULL);
 }
 
 /* Of what decides how Node starts, the same as its callers have; and where it is found. */

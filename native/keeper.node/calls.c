@@ -76,6 +76,12 @@ int calls_running(void) {
   return count;
 }
 
+int calls_followed(void) {
+  int many = 0;
+  for (int i = 0; i < count; i++) many += !calls[i].is_left;
+  return many;
+}
+
 static void let_go(int place) {
   close(calls[place].connection);
   if (calls[place].handle >= 0) close(calls[place].handle);
@@ -225,9 +231,9 @@ enum next calls_next(int milliseconds, struct asking *asking) {
       return NEXT_STOP;
     }
     stop_with_callers();
-    const int before = count;
+    const int before = calls_followed();
     if (see_to(watched, asking)) return NEXT_REQUEST;
-    if (before > 0 && count == 0) return NEXT_NOTHING;
+    if (before > 0 && calls_followed() == 0) return NEXT_NOTHING;
     if (watched[places].revents) accept_one();
     uint64_t stops;
     if (watched[places + 1].revents && read(stopping, &stops, sizeof stops) > 0) return NEXT_STOP;

@@ -24,7 +24,7 @@ int calls_listen(int directory, const char *name);
 void calls_close(void);
 
 /*
- * Waits until a call asks, for so long at the most, or until none runs any more, or for SIGTERM. Meanwhile the ends of
+ * Waits until a call asks, for so long at the most, or until no caller is left, or for SIGTERM. Meanwhile the ends of
  * calls and callers are seen to.
  */
 enum next calls_next(int milliseconds, struct asking *asking);
@@ -33,6 +33,9 @@ enum next calls_next(int milliseconds, struct asking *asking);
 void calls_settle(struct asking *asking, pid_t process);
 
 int calls_running(void);
+
+/* Those of them whose caller is there still: of the others only the end is left, which the kernel sees to. */
+int calls_followed(void);
 
 /* In a process that runs one call: nothing of the others is its own. */
 void calls_forget(void);

@@ -22,11 +22,17 @@
  * await(bytes): in that copy, waits for the call, and returns as `next` does.
  *
  * become(bytes, from, to): there, takes the caller's directory, streams and environment (the strings from, to), and
- * returns when the caller is ready, too.
+ * returns its own process when the caller is ready, too.
  *
- * running(): calls that run.
+ * running(): calls that run. followed(): those of them whose caller is there still.
  *
  * priority(process): its input and output priority, as the kernel has it.
+ *
+ * alike(process, other, fields, files, namespaces): 1 where both give the same to what they start, by these names, each
+ * with a space before and behind it; 0 where that is not to be seen at once.
+ *
+ * expectPages(), learnPages(): a copy that is made by `try` after the first, and has run calls, says by the second which
+ * pages these used; the copies of `make` have them ready.
  *
  * try(): a process that runs no call: the process, and 0 in it.
  *
@@ -36,8 +42,10 @@
  *
  * endWhenIdle(code): ends it when nothing is left to do, as Node does.
  */
+#include "alike.h"
 #include "calls.h"
 #include "exports.h"
+#include "pages.h"
 #include "process.h"
 #include "spare.h"
 
@@ -175,7 +183,7 @@ static napi_value become(napi_env env, napi_callback_info info) {
       (to > from && ((char *)bytes)[to - 1] != 0))
     return number_to_node(env, -EINVAL);
   process_become(&asking, (const char *)bytes + from, (size_t)(to - from));
-  return number_to_node(env, 0);
+  return number_to_node(env, getpid());
 }
 
 static napi_value running(napi_env env, napi_callback_info info) {
@@ -183,11 +191,42 @@ static napi_value running(napi_env env, napi_callback_info info) {
   return number_to_node(env, calls_running());
 }
 
+static napi_value followed(napi_env env, napi_callback_info info) {
+  (void)info;
+  return number_to_node(env, calls_followed());
+}
+
 static napi_value priority(napi_env env, napi_callback_info info) {
   napi_value value;
   if (arguments(env, info, &value, 1) != 1) return number_to_node(env, -EINVAL);
   const long found = syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, number_of(env, value));
   return number_to_node(env, found < 0 ? -errno : (int32_t)found);
+}
+
+static napi_value compare(napi_env env, napi_callback_info info) {
+  enum { ONE, OTHER, FIELDS, FILES, NAMESPACES, GIVEN, NAMES = 1024 };
+  napi_value values[GIVEN];
+  char names[GIVEN][NAMES];
+  if (arguments(env, info, values, GIVEN) != GIVEN) return number_to_node(env, 0);
+  for (int i = FIELDS; i < GIVEN; i++) {
+    size_t length = 0;
+    /* What has no room would be cut off, and not be compared. */
+    if (napi_get_value_string_utf8(env, values[i], names[i], NAMES, &length) != 0 || length >= NAMES - 1)
+      return number_to_node(env, 0);
+  }
+  const struct traits traits = {.fields = names[FIELDS], .files = names[FILES], .namespaces = names[NAMESPACES]};
+  return number_to_node(env, alike(number_of(env, values[ONE]), number_of(env, values[OTHER]), &traits));
+}
+
+static napi_value expect_pages(napi_env env, napi_callback_info info) {
+  (void)info;
+  return number_to_node(env, pages_expect() ? 0 : -ENOMEM);
+}
+
+static napi_value learn_pages(napi_env env, napi_callback_info info) {
+  (void)info;
+  pages_learn();
+  return number_to_node(env, 0);
 }
 
 static napi_value try_now(napi_env env, napi_callback_info info) {
@@ -229,4 +268,5 @@ static napi_value end_when_idle(napi_env env, napi_callback_info info) {
 
 EXPORTS({"hold", hold}, {"listen", listen_now}, {"close", close_now}, {"next", next}, {"refuse", refuse},
         {"make", make}, {"drop", drop}, {"give", give}, {"await", await}, {"become", become}, {"running", running},
-        {"priority", priority}, {"try", try_now}, {"tried", tried}, {"end", end}, {"endWhenIdle", end_when_idle})
+        {"followed", followed}, {"priority", priority}, {"alike", compare}, {"expectPages", expect_pages},
+        {"learnPages", learn_pages}, {"try", try_now}, {"tried", tried}, {"end", end}, {"endWhenIdle", end_when_idle})

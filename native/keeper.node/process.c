@@ -1,4 +1,5 @@
 #include "process.h"
+#include "pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,12 +15,14 @@
 #include <unistd.h>
 
 /* Of libuv, whose interface is stable within Node's versions; its headers are not always installed. */
-enum { UV_PREPARE = 9 };
+enum { UV_PREPARE = 9, UV_WORK = 7 };
 extern int uv_loop_fork(void *loop);
 extern int uv_loop_alive(const void *loop);
 extern size_t uv_handle_size(int type);
 extern int uv_prepare_init(void *loop, void *handle);
 extern int uv_prepare_start(void *handle, void (*look)(void *handle));
+extern size_t uv_req_size(int type);
+extern int uv_queue_work(void *loop, void *request, void (*work)(void *), void (*after)(void *, int));
 extern void uv_ref(void *handle);
 extern void uv_unref(void *handle);
 extern char **environ;
@@ -54,6 +57,22 @@ pid_t process_copy(void *loop) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != keeper || uv_loop_fork(loop) != 0) _exit(0);
   return 0;
+}
+
+static void no_work(void *request) {
+  (void)request;
+}
+
+static void forget_work(void *request, int status) {
+  (void)status;
+  free(request);
+}
+
+void process_prepare(void *loop) {
+  /* The pool starts its threads with the first thing that it is asked to do. */
+  void *request = calloc(1, uv_req_size(UV_WORK));
+  if (request && uv_queue_work(loop, request, no_work, forget_work) != 0) free(request);
+  pages_prepare();
 }
 
 /* A copy of them, which is never freed: Node's own memory may move, or go. */

@@ -8,6 +8,12 @@
 pid_t process_copy(void *loop);
 
 /*
+ * In a copy that is to wait for a call: what its call would wait for otherwise, threads of libuv's pool and pages of
+ * memory.
+ */
+void process_prepare(void *loop);
+
+/*
  * In the copy: directory, streams and environment become the caller's. Returns when the caller has said that it is to
  * be done here; where anything is not as asked, or the caller has gone, this process ends and has done nothing.
  * `environment` is NUL-ended strings.

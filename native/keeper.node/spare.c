@@ -39,6 +39,7 @@ pid_t spare_make(void *loop, struct asking *asking) {
     if (asking->connection >= 0) close(asking->connection);
     asking->connection = -1;
     spare.channel = ends[1];
+    process_prepare(loop);
     return 0;
   }
   const int error = errno;

@@ -47,7 +47,6 @@ static bool is_met(struct met *met, const struct stat *status) {
   if (met->count * 2 >= met->capacity) {
     struct met larger = {.count = met->count, .capacity = met->capacity == 0 ? 1024 : met->capacity * 2};
     larger.slots = allocate(larger.capacity * sizeof *larger.slots);
-    memset(larger.slots, 0, larger.capacity * sizeof *larger.slots);
     for (size_t i = 0; i < met->capacity; i++)
       if (met->slots[i].inode != 0) larger.slots[slot_of(&larger, met->slots[i])] = met->slots[i];
     free(met->slots);

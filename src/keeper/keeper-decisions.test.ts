@@ -21,7 +21,7 @@ describe('a request to a keeper', () => {
     const bytes = request('1', '8:9', '0 0 50000', '2', 'ctx.cjs', 'status', 'A=1', 'B=');
     const read = parseKeeperRequest(bytes);
     assert.deepEqual(read?.words, ['ctx.cjs', 'status']);
-    assert.deepEqual(read?.environment, ['A=1', 'B=']);
+    assert.deepEqual(read?.environment(), ['A=1', 'B=']);
     assert.deepEqual([read?.process, read?.node, read?.traits], [77, '8:9', '0 0 50000']);
     assert.deepEqual(read?.terminals, [false, true, false]);
     assert.equal(bytes.toString('utf8', read?.from, read?.to), 'A=1\0B=\0');

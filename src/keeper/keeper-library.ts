@@ -14,7 +14,11 @@ export interface KeeperLibrary {
   await(bytes: Buffer): number;
   become(bytes: Buffer, from: number, to: number): number;
   running(): number;
+  followed(): number;
   priority(process: number): number;
+  alike(process: number, other: number, fields: string, files: string, namespaces: string): number;
+  expectPages(): number;
+  learnPages(): number;
   try(): number;
   tried(process: number, milliseconds: number): number;
   end(code: number): never;

@@ -16,7 +16,7 @@ export interface KeeperRequest {
   /** The program, then what was typed after `ctx`. */
   readonly words: readonly string[];
   /** A character for each byte: to be compared, not to be read. */
-  readonly environment: readonly string[];
+  environment(): readonly string[];
   /** Where the environment is in the bytes. */
   readonly from: number;
   readonly to: number;
@@ -25,10 +25,10 @@ export interface KeeperRequest {
 /** Undefined where it is not a request as this build writes them. */
 export function parseKeeperRequest(bytes: Buffer): KeeperRequest | undefined {
   let at = headBytes;
-  const next = (encoding: 'utf8' | 'latin1' = 'utf8'): string | undefined => {
+  const next = (): string | undefined => {
     const end = bytes.indexOf(0, at);
     if (end < 0) return undefined;
-    const text = bytes.toString(encoding, at, end);
+    const text = bytes.toString('utf8', at, end);
     at = end + 1;
     return text;
   };
@@ -44,9 +44,9 @@ export function parseKeeperRequest(bytes: Buffer): KeeperRequest | undefined {
     words.push(word);
   }
   const from = at;
-  const environment: string[] = [];
-  for (let text = next('latin1'); text !== undefined; text = next('latin1')) environment.push(text);
-  if (at !== bytes.length) return undefined;
+  if (bytes[bytes.length - 1] !== 0) return undefined;
+  // Without what is behind the last end.
+  const environment = () => bytes.toString('latin1', from).split('\0').slice(0, -1);
   const streams = bytes.readUInt8(headBytes - 1);
   return {
     process: bytes.readInt32LE(0),
@@ -56,6 +56,6 @@ export function parseKeeperRequest(bytes: Buffer): KeeperRequest | undefined {
     words,
     environment,
     from,
-    to: at,
+    to: bytes.length,
   };
 }

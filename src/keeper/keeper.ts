@@ -19,7 +19,7 @@ import {
 import { Company } from './company.js';
 import type { KeeperLibrary } from './keeper-library.js';
 import { type KeeperRequest, parseKeeperRequest } from './keeper-request.js';
-import { differenceOf, readProcessTraits } from './process-traits.js';
+import { comparedAtOnce, differenceOf, readProcessTraits } from './process-traits.js';
 import { isServed, startVariables } from './served-calls.js';
 
 export interface KeeperPlace {
@@ -47,6 +47,8 @@ export interface TakenCall {
   /** The bundle that its caller would have started. */
   readonly program: string;
   readonly given: readonly string[];
+  /** The copy's own. */
+  readonly process: number;
 }
 
 /** Requests are up to 4 MiB, and have a head. */
@@ -85,8 +87,11 @@ export class Keeper {
     this.#variables = startVariables(facts.environment);
   }
 
-  /** Returns in a copy, with the call that it is to run; and in the keeper, with nothing, when it is to end. */
-  serve(): TakenCall | undefined {
+  /**
+   * Returns in a copy, with the call that it is to run; and in the keeper, with nothing, when it is to end. `prepare` is run in each copy
+   * before it waits for its call.
+   */
+  serve(prepare: () => void): TakenCall | undefined {
     const { lock, descriptor, directory } = this.#place;
     const failed = this.#library.listen(descriptor, socketName);
     if (failed < 0) throw new Error(`listen at ${directory}: errno ${-failed}`);
@@ -96,14 +101,15 @@ export class Keeper {
     let used = monotonic();
     let ends = false;
     while (!ends || this.#library.running() > 0) {
-      // One copy waits for the next call, made when nothing runs that it would be in the way of.
-      if (!ends && this.#library.running() === 0 && this.#library.make() === 0) return this.#becomeCall(bytes);
+      // One copy waits for the next call, made when no one waits for anything that it would be in the way of.
+      if (!ends && this.#library.followed() === 0 && this.#library.make() === 0)
+        return this.#becomeCall(bytes, prepare);
       const size = this.#library.next(bytes, keeperLookMilliseconds);
       if (size > 0) {
         used = monotonic();
         const request = ends ? undefined : parseKeeperRequest(bytes.subarray(0, size));
         const copy = request !== undefined && this.#serves(request) ? this.#library.make() : -1;
-        if (copy === 0) return this.#becomeCall(bytes);
+        if (copy === 0) return this.#becomeCall(bytes, prepare);
         if (request === undefined || copy < 0) this.#library.refuse();
         else this.#give(request, copy);
       }
@@ -118,19 +124,25 @@ export class Keeper {
   }
 
   /** In a copy: it waits until it is given a call. */
-  #becomeCall(bytes: Buffer): TakenCall {
+  #becomeCall(bytes: Buffer, prepare: () => void): TakenCall {
     closeSync(this.#place.lock);
     closeSync(this.#place.descriptor);
+    prepare();
     const size = this.#library.await(bytes);
     const request = size > 0 ? parseKeeperRequest(bytes.subarray(0, size)) : undefined;
     if (request === undefined) this.#library.end(0);
-    this.#library.become(bytes, request.from, request.to);
+    const process = this.#library.become(bytes, request.from, request.to);
     const [program = '', ...given] = request.words;
-    return { program, given };
+    return { program, given, process };
   }
 
   /** The copy has what this process had when it was made: it is that which has to be as the caller is. */
   #give({ process: caller }: KeeperRequest, copy: number): void {
+    const { fields, files, namespaces } = comparedAtOnce;
+    if (this.#library.alike(copy, caller, fields, files, namespaces) === 1) {
+      this.#library.give();
+      return;
+    }
     const own = readProcessTraits(copy, this.#library.priority(copy));
     if (differenceOf(own, readProcessTraits(caller, this.#library.priority(caller))) === undefined) {
       this.#library.give();
@@ -145,7 +157,7 @@ export class Keeper {
   #serves({ words, node, traits, terminals, environment }: KeeperRequest): boolean {
     const isOurs = node === this.#node && traits === this.#facts.traits;
     if (!isOurs || !isServed({ given: words.slice(1), terminals })) return false;
-    return startVariables(environment) === this.#variables;
+    return startVariables(environment()) === this.#variables;
   }
 
   #hasReasonToEnd(used: number): boolean {

@@ -54,6 +54,15 @@ export function readProcessTraits(process: number | 'self', priority: number): P
   return found;
 }
 
+const spaced = (names: readonly string[]) => ` ${names.join(' ')} `;
+
+/** What `native/keeper.node` compares at once: the same, by their names. */
+export const comparedAtOnce = {
+  fields: spaced(ofStatus),
+  files: spaced(files),
+  namespaces: spaced(attempt(() => readdirSync('/proc/self/ns')) ?? []),
+};
+
 /** Without these it is not known who asks. */
 const needed = [
   'Uid',

@@ -3,6 +3,7 @@
  * none. So a keeper tries it before it takes a call, by what calls are made of. Where it does not work there is no keeper.
  */
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { ErrnoError } from '../base/errno.js';
 import { keeperTrialMilliseconds } from '../base/limits/commands.js';
@@ -36,6 +37,28 @@ async function exercise(): Promise<boolean> {
     if (count % 1000 === 0) kept = kept.slice(-10);
   }
   return texts.every((text) => text !== '') && code === 0 && kept.length > 0;
+}
+
+/** Node knows its own process by heart. */
+export function isCopy(own: number): void {
+  Object.defineProperty(process, 'pid', { value: own });
+}
+
+/** What another process does, for what only is done then. Where it does not come to its end there is nothing to do about it. */
+export async function inCopy(library: KeeperLibrary, act: () => Promise<unknown>): Promise<void> {
+  const copy = library.try();
+  if (copy === 0) {
+    isCopy(Number(readFileSync('/proc/self/stat', 'latin1').split(' ', 1)[0]));
+    await act().catch(() => undefined);
+    library.end(works);
+  }
+  if (copy > 0) library.tried(copy, keeperTrialMilliseconds);
+}
+
+/** A copy runs calls of every day and says which pages of memory these used, so that those after it have them ready. */
+export async function learnPages(library: KeeperLibrary, calls: () => Promise<unknown>): Promise<void> {
+  if (library.expectPages() < 0) return;
+  await inCopy(library, () => calls().finally(() => library.learnPages()));
 }
 
 /** Returns where it does. */

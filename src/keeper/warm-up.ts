@@ -86,8 +86,14 @@ async function useOnce(): Promise<void> {
   });
 }
 
-/** Each call is what runs it, then its words. One that fails is as good: a host that forbids namespaces has its other verbs. */
-export async function warmUp(calls: readonly (readonly [RunCall, ...(readonly string[])])[]): Promise<void> {
+/**
+ * Each call is what runs it, then its words. One that fails is as good: a host that forbids namespaces has its other verbs.
+ * `rehearse` comes last, where further calls can be run.
+ */
+export async function warmUp(
+  calls: readonly (readonly [RunCall, ...(readonly string[])])[],
+  rehearse: () => Promise<void>,
+): Promise<void> {
   const mask = process.umask(0o077);
   // Not in the store, which somebody may be about to remove.
   const scratch = mkdtempSync(join(tmpdir(), 'ctx-keeper-'));
@@ -118,6 +124,9 @@ export async function warmUp(calls: readonly (readonly [RunCall, ...(readonly st
       for (const host of hosts) host.release?.();
       removeListenersSince(listeners);
     }
+    restoreStreams();
+    await untilQuiet(before);
+    await rehearse();
   } finally {
     restoreStreams();
     process.chdir('/');
@@ -125,5 +134,4 @@ export async function warmUp(calls: readonly (readonly [RunCall, ...(readonly st
     process.umask(mask);
     process.removeListener('SIGTERM', stop);
   }
-  await untilQuiet(before);
 }

@@ -5,8 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-void *reallocate(void *old, size_t bytes) {
-  void *memory = realloc(old, bytes == 0 ? 1 : bytes);
+static void *there(void *memory) {
   if (memory == NULL) {
     static const char record[] = "ENOMEM\0allocate\0";
     (void)!write(STDERR_FILENO, record, sizeof record);
@@ -15,15 +14,18 @@ void *reallocate(void *old, size_t bytes) {
   return memory;
 }
 
+void *reallocate(void *old, size_t bytes) {
+  return there(realloc(old, bytes == 0 ? 1 : bytes));
+}
+
 char *copy_text(const char *text) {
   size_t bytes = strlen(text) + 1;
   return memcpy(reallocate(NULL, bytes), text, bytes);
 }
 
+/* What the kernel gives is zero already: a large table costs what is used. */
 void *allocate(size_t bytes) {
-  void *memory = reallocate(NULL, bytes);
-  memset(memory, 0, bytes);
-  return memory;
+  return there(calloc(1, bytes == 0 ? 1 : bytes));
 }
 
 void append(struct buffer *buffer, const void *bytes, size_t length) {
