@@ -3,16 +3,16 @@
 import { currentDirectory } from '../sdk/current-directory.js';
 import { processStreams } from '../sdk/hook-streams.js';
 import type { Caller } from './caller.js';
-import { print, printError } from './text/output.js';
+import { print, printError, terminal } from './text/output.js';
 
 export const processCaller: Caller = Object.freeze({
   directory: currentDirectory,
   environment: process.env,
   get stdout() {
-    return { isTTY: process.stdout.isTTY === true, write: print };
+    return { isTTY: terminal('stdout') !== undefined, write: print };
   },
   get stderr() {
-    return { isTTY: process.stderr.isTTY === true, write: printError };
+    return { isTTY: terminal('stderr') !== undefined, write: printError };
   },
   hook: processStreams,
 });

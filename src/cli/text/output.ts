@@ -1,27 +1,38 @@
 /** How things are printed: JSON for machines, colour on terminals only. */
-import { fstatSync } from 'node:fs';
+import { fstatSync, type Stats } from 'node:fs';
 import { ErrnoError, ExitCode, exitCodeFor, fromSystemError, orDiskError } from '../../base/errno.js';
 import { harmlessJson, harmlessOutput, visible } from '../../base/visible-text.js';
 import { writeWhole } from '../../base/write-whole.js';
 import { decisionOf } from '../../sdk/report.js';
 import type { Caller, Shows } from '../caller.js';
 
+const descriptors = { stdout: 1, stderr: 2 } as const;
+type OwnStream = keyof typeof descriptors;
+
+/** /dev/null and its like: the kernel's memory devices. */
+const memoryDevices = 1;
+
+function mayBeTerminal(about: Stats): boolean {
+  return about.isCharacterDevice() && about.rdev >> 8 !== memoryDevices;
+}
+
 /**
  * To one of our streams, whole or an error. What Node has for a file takes a write of a part for all of it: what did not go onto a full
- * disk would be missing, and nobody would know.
+ * disk would be missing, and nobody would know. And to make a stream costs milliseconds: for a file, and for nothing, none is made.
  */
-function put(stream: NodeJS.WriteStream & { readonly fd: number }, text: string | Buffer): void {
-  const about = fstatSync(stream.fd);
-  if (stream.isTTY === true || about.isFIFO() || about.isSocket()) stream.write(text);
-  else writeWhole(stream.fd, Buffer.from(text));
+function put(name: OwnStream, text: string | Buffer): void {
+  if (text.length === 0) return;
+  const about = fstatSync(descriptors[name]);
+  if (mayBeTerminal(about) || about.isFIFO() || about.isSocket()) process[name].write(text);
+  else writeWhole(descriptors[name], Buffer.from(text));
 }
 
 /**
  * Our stream where it is a terminal. Found without touching the stream: that costs milliseconds, and a pipe that the command has
  * too would be made one that does not wait.
  */
-export function terminal(name: 'stdout' | 'stderr'): NodeJS.WriteStream | undefined {
-  if (!fstatSync(name === 'stdout' ? 1 : 2).isCharacterDevice()) return undefined;
+export function terminal(name: OwnStream): NodeJS.WriteStream | undefined {
+  if (!mayBeTerminal(fstatSync(descriptors[name]))) return undefined;
   const stream = process[name];
   return stream.isTTY === true ? stream : undefined;
 }
@@ -31,20 +42,20 @@ export function terminal(name: 'stdout' | 'stderr'): NodeJS.WriteStream | undefi
  * the other files of this folder to it.
  */
 export function print(text: string): void {
-  put(process.stdout, harmlessOutput(text));
+  put('stdout', harmlessOutput(text));
 }
 
 export function printError(text: string): void {
-  put(process.stderr, harmlessOutput(text));
+  put('stderr', harmlessOutput(text));
 }
 
 /** Exactly these bytes, for a program that reads them: to a terminal they go as everything does. */
 export function printExact(text: string | Buffer): void {
-  if (process.stdout.isTTY === true) print(text.toString());
-  else put(process.stdout, text);
+  if (terminal('stdout') !== undefined) print(text.toString());
+  else put('stdout', text);
 }
 
-const ownStdout: Pick<Shows, 'write'> = { write: (text) => put(process.stdout, text) };
+const ownStdout: Pick<Shows, 'write'> = { write: (text) => put('stdout', text) };
 
 export function printJson(value: unknown, to: Pick<Shows, 'write'> = ownStdout): void {
   to.write(`${harmlessJson(JSON.stringify(value))}\n`);

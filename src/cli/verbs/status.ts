@@ -6,14 +6,14 @@ import { counted, sizeText } from '../text/change-text.js';
 import { painter, print, printJson } from '../text/output.js';
 import type { Run } from '../verb.js';
 
-export const run: Run = async (call, host) => {
+export const run: Run = async (call, host, _hook, { stdout }) => {
   const status = await (await forkHere(call, host)).status();
   const count = countChanges(status.changes);
   if (call.flag('json')) {
     printJson({ version: 1, ...status, changes: count });
     return 0;
   }
-  const paint = painter(process.stdout);
+  const paint = painter(stdout);
   const lines = [
     `${paint('bold', visible(status.origin))}`,
     `  fork      ${status.fork} of vault ${status.vault}, on ${counted(status.layers, 'layer')}`,
