@@ -99,7 +99,7 @@ forEachUser((user) => {
 
   it('is stopped by a signal that its caller cannot pass on, and goes on with it', async () => {
     await callsHaveEnded(pid);
-    const words = ['exec', '--', 'sh', '-c', 'echo ready; sleep 1; exit 5'];
+    const words = ['exec', '--', 'sh', '-c', 'echo ready; sleep 3; exit 5'];
     const running = stage.startCtx(stage.project(), words, { env: keeperOn });
     await running.printed('ready');
     const [call = 0] = callsOf(pid);
@@ -122,7 +122,7 @@ forEachUser((user) => {
 
   it('runs nothing for a caller in another control group, whose limits are its own', async (context) => {
     const groups = ['/sys/fs/cgroup/pids', '/sys/fs/cgroup'].find((path) => existsSync(join(path, 'cgroup.procs')));
-    const group = join(groups ?? '/nowhere', `ctx-test-${process.pid}`);
+    const group = join(groups ?? '/nowhere', `ctx-test-${process.pid}-${user.uid}`);
     const enter = `mkdir ${group} && echo 400 > ${group}/pids.max && echo $$ > ${group}/cgroup.procs || exit 77`;
     const script = `${enter}; exec ${stage.program} exec -- echo done`;
     await callsHaveEnded(pid);
