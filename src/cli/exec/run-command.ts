@@ -119,7 +119,10 @@ export function streamOf(call: Arguments, print: (line: unknown) => void | Promi
   };
 }
 
-type RunEnd = Pick<Envelope, 'exitCode' | 'signal' | 'outputError' | 'limitError' | 'timedOut' | 'warnings'>;
+type RunEnd = Pick<
+  Envelope,
+  'exitCode' | 'signal' | 'outputError' | 'limitError' | 'timedOut' | 'warnings' | 'connections'
+>;
 
 /** How a command is shown. */
 export interface CommandTexts<Ended> {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../../test/property/seeded.js';
 import type { CommandChange } from '../../sdk/changes.js';
-import type { Envelope } from '../../sdk/report.js';
+import type { ConnectionEvent, Envelope } from '../../sdk/report.js';
 import type { Paint } from './output.js';
 import { reportText, untoldText } from './report-text.js';
 
@@ -148,9 +148,31 @@ describe('what is said where there is no report', () => {
       'something that a report has room for',
     ];
     assert.equal(
-      untoldText({ timedOut: true, warnings }),
+      untoldText({ timedOut: true, warnings, connections: [], exitCode: 0 }),
       'ctx: timed out\nctx: skipped /x: it is not there\nctx: 2 of your own edits will be picked up when all running commands have ended\n',
     );
-    assert.equal(untoldText({ timedOut: false, warnings: [] }), '');
+    assert.equal(untoldText({ timedOut: false, warnings: [], connections: [], exitCode: 0 }), '');
+  });
+
+  it('names the network that a command failed of, and not one that it did without', () => {
+    const warnings = ['curl is networked; no network is granted, so it cannot connect; --net HOST grants one'];
+    const refused: ConnectionEvent = {
+      verdict: 'refused',
+      host: 'example.com',
+      port: 443,
+      count: 2,
+      bytesIn: 0,
+      bytesOut: 0,
+      address: null,
+      protocol: 'connect',
+      milliseconds: 1,
+      reason: 'not among the granted hosts',
+    };
+    const end = { timedOut: false, warnings, connections: [refused, { ...refused, verdict: 'allowed' as const }] };
+    assert.equal(
+      untoldText({ ...end, exitCode: 6 }),
+      `ctx: ${warnings[0]}\nctx: refused to connect to example.com:443 2 times: not among the granted hosts\n`,
+    );
+    assert.equal(untoldText({ ...end, exitCode: 0 }), '');
   });
 });

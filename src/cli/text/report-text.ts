@@ -138,17 +138,32 @@ export function reportText(envelope: Envelope, paint: Paint): string {
 /** Of the warnings: what was granted, and is not there; what the person saved, and the command did not see. */
 const untold = /^skipped |^\d+ of your own edits? /;
 
+/** What a command fails of without a network, or without that host: to the program it looks like a broken network. */
+const noNetwork = /; no network is granted, /;
+const connectionsNamed = 3;
+
+function networkLines({ connections, warnings }: Pick<Common, 'connections' | 'warnings'>): readonly string[] {
+  const refused = connections.filter(({ verdict }) => verdict === 'refused').slice(0, connectionsNamed);
+  return [
+    ...warnings.filter((warning) => noNetwork.test(warning)),
+    ...refused.map((event) => connectionLine(event, (_colour, text) => text).trim()),
+  ];
+}
+
 /**
  * Where there is no report: what no one would find out otherwise, a line each. Granted, and not there, looks like
  * refused.
  */
-export function untoldText({
-  timedOut,
-  limitError,
-  warnings,
-}: Pick<Common, 'timedOut' | 'limitError' | 'warnings'>): string {
-  const reached = limitError === undefined ? [] : [limitError.reason];
-  const lines = [...(timedOut ? ['timed out'] : []), ...reached, ...warnings.filter((warning) => untold.test(warning))];
+export function untoldText(
+  end: Pick<Common, 'timedOut' | 'limitError' | 'warnings' | 'connections' | 'exitCode'>,
+): string {
+  const { timedOut, limitError, warnings, exitCode } = end;
+  const lines = [
+    ...(timedOut ? ['timed out'] : []),
+    ...(limitError === undefined ? [] : [limitError.reason]),
+    ...warnings.filter((warning) => untold.test(warning)),
+    ...(exitCode === 0 ? [] : networkLines(end)),
+  ];
   return lines.map((line) => `ctx: ${visible(line)}\n`).join('');
 }
 
