@@ -253,6 +253,7 @@ int apply_verb(const struct options *options) {
   apply.root.root = options->to_fd >= 0 ? options->to_fd : open_named_root(options->to);
   apply.uppers.root = open_layers(&options->uppers);
   if (options->layers.count > 0) apply.expected.root = open_layers(&options->layers);
+  records = expand_records(records, true, &apply.uppers.root, &apply.expected.root);
   put_records(&apply, (struct span){0, records.length}, false);
   place_units(&apply);
   set_dates(&apply);

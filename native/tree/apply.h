@@ -9,7 +9,7 @@
 
 /* An entry, and the time it gets when everything is written. */
 struct dated {
-  char *path;
+  const char *path;
   struct timespec time;
   bool aged;    /* before --before, and not after everything */
   bool dropped; /* it was not put after all */

@@ -12,7 +12,10 @@ void date_later(struct apply *apply, const char *path, struct timespec time, boo
     apply->dated_room = apply->dated_room == 0 ? 64 : apply->dated_room * 2;
     apply->dated = reallocate(apply->dated, apply->dated_room * sizeof *apply->dated);
   }
-  apply->dated[apply->dated_count++] = (struct dated){.path = copy_text(path), .time = time, .aged = aged};
+  const struct records *records = apply->records;
+  bool lasts = path >= records->data && path < records->data + records->length;
+  apply->dated[apply->dated_count++] =
+      (struct dated){.path = lasts ? path : copy_text(path), .time = time, .aged = aged};
 }
 
 /* Newer than all this was written: somebody else's by now. */

@@ -2,15 +2,15 @@
  * diff: what the upper layers change in what the lower ones show. Only directories that an upper layer holds are
  * entered, so the cost follows the changes; lower directories are listed only where something hides them.
  * With --times: the regular files and symbolic links above that are new, changed, of another time, or hard links, with
- * their times; with --present, not those that are new and no hard links. With --timed: the changes, then these files,
- * then how many bytes these are, all from one walk.
+ * their times; with --present, not those that are new and no hard links. With --timed: the changes, an empty field,
+ * then these files, all from one walk; new hard links only of files that have a name below.
  *
  * An agent chooses how deep a tree is, and whole paths of a deep one are its depth squared. With --most, the parts of
  * paths beyond ORDINARY_PATH are so many bytes together at most; a directory whose entries would be more is told with
  * how many entries it holds, and not entered. Neither is one for which there are no descriptors left. With --entries,
  * neither is one whose entries would make the list longer than that, long paths counted several times. With --under,
  * only what is at or below these paths is listed, and what is above them. With --count the changes are counted, up to
- * that number, and not listed. With --stampless no entry has a stamp.
+ * that number, and not listed. With --stampless no entry has a stamp. With --trees those of stdin are not entered.
  */
 #include "tree.h"
 
@@ -212,9 +212,10 @@ static void diff_entry(const struct sides *sides, const char *name) {
     if (children.uppers.count == 0) children.uppers.stopped = true;
     struct listing names = {0};
     uint64_t unlisted = 0;
-    bool enters = held > 0 && held <= descriptors_left;
+    bool closed = held > 0 && is_left_out_tree(path.data);
+    bool enters = held > 0 && held <= descriptors_left && !closed;
     if (enters) list_sides(&children, &names);
-    if (held > 0 && (!enters || (asked == WITHIN && !take_room(&names)))) {
+    if (held > 0 && !closed && (!enters || (asked == WITHIN && !take_room(&names)))) {
       enters = false;
       unlisted = count_sides(&children);
     }
@@ -253,7 +254,53 @@ static size_t descriptors_for_depth(const struct sides *sides) {
   return (size_t)files.rlim_cur - kept;
 }
 
+struct timed_file {
+  const char *begin, *state, *links, *end;
+};
+
+static struct timed_file timed_file_at(const char *begin) {
+  struct timed_file file = {.begin = begin};
+  file.state = begin + strlen(begin) + 1;
+  file.links = file.state;
+  for (int skipped = 0; skipped < 3; skipped++) file.links += strlen(file.links) + 1;
+  file.end = file.links + strlen(file.links) + 1;
+  return file;
+}
+
+static int ascending(const void *left, const void *right) {
+  uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+  return a < b ? -1 : a > b;
+}
+
+/* A new name of a file says something where the lower layers have another name of it. Layers that were merged share many. */
+static void drop_apart_links(void) {
+  uint64_t *known = NULL;
+  size_t count = 0, room = 0, kept = 0;
+  for (const char *at = timed.data; at < timed.data + timed.length;) {
+    struct timed_file file = timed_file_at(at);
+    at = file.end;
+    if (strcmp(file.state, "same") != 0 || strcmp(file.links, "0") == 0) continue;
+    if (count == room) known = reallocate(known, (room = room * 2 + 64) * sizeof *known);
+    known[count++] = strtoull(file.links, NULL, 10);
+  }
+  if (count > 1) qsort(known, count, sizeof *known, ascending);
+  for (const char *at = timed.data; at < timed.data + timed.length;) {
+    struct timed_file file = timed_file_at(at);
+    uint64_t links = strtoull(file.links, NULL, 10);
+    size_t length = (size_t)(file.end - file.begin);
+    bool apart = strcmp(file.state, "added") == 0 &&
+                 (count == 0 || bsearch(&links, known, count, sizeof *known, ascending) == NULL);
+    at = file.end;
+    if (apart) continue;
+    memmove(timed.data + kept, file.begin, length);
+    kept += length;
+  }
+  timed.length = kept;
+  free(known);
+}
+
 int diff_verb(const struct options *options) {
+  if (options->trees) leave_trees_out(options);
   past_closed_directories = options->past_closed;
   lists_times = options->times || options->timed;
   lists_changes = !options->times;
@@ -282,8 +329,9 @@ int diff_verb(const struct options *options) {
   if (listed) diff_directory(&sides, &names);
   if (count_limit > 0) put_number(counted, false);
   if (options->timed) {
+    drop_apart_links();
+    put_field(""); /* no kind of a change: what follows are files with their times */
     if (timed.length > 0) put_raw(timed.data, timed.length - 1);
-    put_number(timed.length, false);
   }
   free_listing(&names);
   return 0;

@@ -34,6 +34,7 @@ static const struct verb {
     {"delete", delete_verb, "r"},    {"lock", lock_verb, "k"},      {"read", read_verb, "l"},
     {"usage", usage_verb, "l"},      {"sync", sync_verb, "r"},      {"empty", empty_verb, "r"},
     {"merge", merge_verb, "ui"},     {"held", held_verb, "l"},      {"digest", digest_verb, "l"},
+    {"names", names_verb, "l"},
 };
 
 static const struct verb *chosen;
@@ -94,6 +95,8 @@ static struct options parse(int count, char **words) {
                  : strcmp(word, "--undoes") == 0      ? &options.undoes
                  : strcmp(word, "--timed") == 0       ? &options.timed
                  : strcmp(word, "--stampless") == 0   ? &options.stampless
+                 : strcmp(word, "--trees") == 0       ? &options.trees
+                 : strcmp(word, "--differing") == 0   ? &options.differing
                                                       : NULL;
     if (flag != NULL) {
       *flag = true;

@@ -215,7 +215,8 @@ int mirror_verb(const struct options *options) {
   struct mirror mirror = {.options = options};
   mirror.root.root = mirror.ancestors.root = open_named_root(options->root);
   mirror.layers.root = open_layers(&options->layers);
-  struct records records = read_records();
+  struct layers shown = open_layers(&options->uppers); /* trees of the list are what these show */
+  struct records records = expand_records(read_records(), false, &shown, NULL);
   struct stat status;
   if (mkdir(options->into, 0700) != 0) fail(errno, "create", options->into);
   mirror.into.root = open_named_root(options->into);

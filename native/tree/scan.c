@@ -34,6 +34,7 @@ int scan_verb(const struct options *options) {
       .unreadable = unreadable,
   };
   int root = open_named_root(options->root);
+  if (options->trees) leave_trees_out(options);
   struct directory *tree = walk_tree(&walk, root, -1);
   tree->source = root; /* entries that were changed just now are looked at again from here */
   write_signatures(tree, options->out, options->against);

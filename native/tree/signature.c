@@ -103,6 +103,7 @@ struct writer {
 };
 
 static void put_change(const char *path, const char *what) {
+  if (is_left_out(path)) return;
   put_field(path);
   put_field(what);
 }

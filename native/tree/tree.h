@@ -16,7 +16,7 @@
  *   times.c      later times, same order       count.c      entries of a tree of any depth
  *   batch.c      files that wait for their bytes together            put.c        entries that apply makes
  *   dates.c      the times that apply gives                          beside.c     directories that come as a whole
- *   units.c      those of them that wait
+ *   units.c      those of them that wait                            expand.c     whole trees in lists of paths
  *
  * Wire format: NUL-separated fields. Exit 0, or 1 with `ERRNONAME\0operation\0path\0` on stderr, or 2 for bad usage.
  */
@@ -70,7 +70,7 @@ struct options {
   int to_fd;    /* what `to` is, where it was opened before; or -1 */
   pid_t parent; /* whom this ends with; 0: whoever it is */
   bool wait, privileged, copies, links, sockets, digests, whole, past_closed, forward, times, present, durable, undoes,
-      timed, stampless;
+      timed, stampless, trees, differing;
 };
 
 int scan_verb(const struct options *options);
@@ -87,6 +87,7 @@ int held_verb(const struct options *options);
 int digest_verb(const struct options *options);
 int sync_verb(const struct options *options);
 int empty_verb(const struct options *options);
+int names_verb(const struct options *options);
 
 /* jobs.c: the verb, with its options, in this process: for serve.c, or by itself. */
 void begin_process(void);
@@ -212,6 +213,19 @@ int processor_count(void);
 
 /* signature.c */
 void write_signatures(const struct directory *root, const char *path, const char *against);
+
+/* expand.c: `D/` in a list is the directory D with all that is in it. */
+bool is_tree_path(const char *path);
+/*
+ * The list with each tree as the paths that `first` shows of it, or `second` where that shows none; `plan`: an action
+ * before each path. Of a removal it is what `second` shows, from the deepest up. Either may be NULL.
+ */
+struct records expand_records(struct records records, bool plan, const struct layers *first,
+                              const struct layers *second);
+/* Trees of stdin; then whether an entry of one is shown by --upper or --layer: who lists entries leaves it out. */
+void leave_trees_out(const struct options *options);
+bool is_left_out(const char *path);
+bool is_left_out_tree(const char *path);
 
 /* times.c */
 struct order {

@@ -87,6 +87,8 @@ function isWritten({ body }: FoundRecord, path: string): boolean {
   return steps.some((step) => {
     const [action = '', ...name] = String(step).split(' ');
     const written = name.join(' ');
+    // One that ends with a slash came, or went, with all that is in it.
+    if (written.endsWith('/')) return `${path}/`.startsWith(written);
     return written === path || (action === 'remove' && path.startsWith(`${written}/`));
   });
 }

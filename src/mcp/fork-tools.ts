@@ -1,6 +1,7 @@
 /** The fork: what it changes, its checkpoints, and the request that a person keep it. */
 import { ErrnoError } from '../base/errno.js';
 import type { ApplyReport } from '../sdk/workspace/fork.js';
+import { countSteps, stepText } from '../sdk/workspace/steps.js';
 import { text, words } from './input.js';
 import { counted, shortened } from './texts.js';
 import type { McpTool, ToolAnswer } from './tool.js';
@@ -79,9 +80,9 @@ function applied({ done, steps, undecided, heldBack, withheld, heldUnits, comple
       : [`held back, for the person alone to apply (ctx apply --allow-sensitive): ${withheld.join(', ')}`];
   const unasked = heldBack.length - withheld.length;
   const rest = unasked > 0 ? [`still in the fork, not asked for: ${counted(unasked, 'change')}`] : [];
-  const head = done ? `applied ${counted(steps.length, 'change')}` : 'nothing to apply';
+  const head = done ? `applied ${counted(countSteps(steps), 'change')}` : 'nothing to apply';
   return {
-    text: [head, ...(done ? steps.map(({ action, path }) => `${action} ${path}`) : []), ...held, ...rest].join('\n'),
+    text: [head, ...(done ? steps.map((step) => `${step.action} ${stepText(step)}`) : []), ...held, ...rest].join('\n'),
     facts: { done, complete, steps: done ? steps : [], heldBack, withheld, heldUnits },
   };
 }

@@ -10,6 +10,7 @@ import { type Host, placeOf } from '../proxy/host.js';
 import { resolvedFor } from '../proxy/run/authority-for.js';
 import type { ExecRequest } from '../proxy/run/exec-request.js';
 import type { ApplyReport } from '../vault/apply/apply-report.js';
+import { countSteps, stepText } from '../vault/tree/steps.js';
 import { applyFork, type ForkRequest } from './fork-verbs.js';
 
 export interface ApprovedApplyRequest extends ForkRequest, Omit<ExecRequest, 'argv' | 'streams'> {
@@ -19,7 +20,8 @@ export interface ApprovedApplyRequest extends ForkRequest, Omit<ExecRequest, 'ar
 
 /** What the person is told; each path is on a line of its own, and none of them in the sentence. */
 function decidedOn({ steps }: ApplyReport): Decided {
-  const reason = `it would write ${steps.length} ${steps.length === 1 ? 'change' : 'changes'} of the fork into your own directory`;
+  const count = countSteps(steps);
+  const reason = `it would write ${count} ${count === 1 ? 'change' : 'changes'} of the fork into your own directory`;
   return { action: 'require_approval', categories: ['mutating'], reason, rule: 'default', words: [] };
 }
 
@@ -38,7 +40,7 @@ export async function applyByApproval(host: Host, asked: ApprovedApplyRequest): 
     argv: ['ctx', 'apply', ...words],
     streams: 'capture',
     verb: 'apply',
-    steps: planned.steps.map(({ action, path }) => `${action} ${path}`),
+    steps: planned.steps.map((step) => `${step.action} ${stepText(step)}`),
   };
   const resolved = await resolvedFor(host, place, command, agent);
   try {

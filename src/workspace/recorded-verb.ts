@@ -5,7 +5,9 @@
 import type { RecordEntry, Recorder } from '../audit/record.js';
 import type { Json } from '../base/canonical-json.js';
 import { ErrnoError, orDiskError } from '../base/errno.js';
+import { listedChanges } from '../base/limits/store.js';
 import type { Host } from '../proxy/host.js';
+import { countSteps } from '../vault/tree/steps.js';
 import type { Step } from '../vault/tree/tree.js';
 
 export interface RecordedVerb extends Omit<RecordEntry, 'status' | 'facts'> {
@@ -44,9 +46,14 @@ export interface Told {
   readonly facts: Readonly<Record<string, Json>>;
 }
 
-const done: Told = { status: 'ok', facts: {} };
+const nothingMore: Told = { status: 'ok', facts: {} };
 
-const lineOf = ({ action, path }: Step) => `${action} ${path}`;
+/** A whole tree, of which the names are not listed, ends with a slash. */
+const lineOf = ({ action, path, unlisted }: Step) => `${action} ${path}${unlisted === undefined ? '' : '/'}`;
+
+/** How many steps there are, where not all of them are listed. */
+const countOf = (steps: readonly Step[]): Readonly<Record<string, Json>> =>
+  steps.some(({ unlisted }) => unlisted !== undefined) ? { stepCount: countSteps(steps) } : {};
 
 function failure(thrown: unknown): Readonly<Record<string, Json>> {
   const error = orDiskError(thrown);
@@ -59,23 +66,27 @@ export async function recordedVerb<T>(
   host: Pick<Host, 'recorder'>,
   { facts, ...entry }: RecordedVerb,
   act: (progress: VerbProgress) => Promise<T> | T,
-  told: (result: T) => Told = () => done,
+  told: (result: T) => Told = () => nothingMore,
 ): Promise<T> {
   const { recorder } = host;
   const written: Step[] = [];
-  let planned = 0;
+  let [planned, done] = [0, 0];
   recorder.append({ ...entry, status: 'begin', facts });
   let result: T;
   try {
     result = await act({
       onPlan(steps) {
-        planned += steps.length;
-        recorder.append({ ...entry, status: 'begin', durable: true, facts: { ...facts, steps: steps.map(lineOf) } });
+        planned += countSteps(steps);
+        const told = { ...facts, steps: steps.map(lineOf), ...countOf(steps) };
+        recorder.append({ ...entry, status: 'begin', durable: true, facts: told });
       },
-      onStep: (step) => void written.push(step),
+      onStep(step) {
+        done += 1;
+        if (written.length < listedChanges) written.push(step);
+      },
     });
   } catch (error) {
-    const steps = planned === 0 ? {} : { steps: written.map(lineOf), unwritten: planned - written.length };
+    const steps = planned === 0 ? {} : { steps: written.map(lineOf), unwritten: planned - done };
     recordFailure(recorder, { ...entry, facts: { ...facts, ...steps } }, error);
     throw error;
   }
@@ -117,5 +128,6 @@ interface Wrote {
 
 /** Of a verb that writes steps. */
 export function toldSteps({ done, steps, written, conflicts }: Wrote, more: Readonly<Record<string, Json>> = {}): Told {
-  return { status: done ? 'ok' : 'failed', facts: { steps: (done ? steps : written).map(lineOf), conflicts, ...more } };
+  const told = done ? steps : written;
+  return { status: done ? 'ok' : 'failed', facts: { steps: told.map(lineOf), ...countOf(told), conflicts, ...more } };
 }

@@ -64,6 +64,13 @@ export const listedChanges = 100_000;
 export const applyMemory = { changeBytes: 2000, spareBytes: 120 * 1024 * 1024 } as const;
 export const applyHeap = { changeBytes: 1000, spareBytes: 64 * 1024 * 1024 } as const;
 
+/**
+ * Entries from which a directory that is new, or gone, as a whole is one step of an apply; and of one that is being listed, those that are
+ * held until it is known that nothing in it is a step of its own.
+ */
+export const wholeTreeEntries = 16;
+export const heldOfTree = 16_384;
+
 /** Changes that `ctx drop` counts before it drops them: a few milliseconds. Where there are more it says "at least". */
 export const countedChanges = 1000;
 

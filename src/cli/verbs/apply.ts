@@ -2,6 +2,7 @@
 import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { visible } from '../../base/visible-text.js';
 import type { ApplyOptions, ApplyReport, ConflictChoice, Fork } from '../../sdk/workspace/fork.js';
+import { countSteps, stepText } from '../../sdk/workspace/steps.js';
 import { forkHere } from '../input/fork-here.js';
 import { interruptibly } from '../text/apply-progress.js';
 import { counted } from '../text/change-text.js';
@@ -36,7 +37,7 @@ function printDone(answer: ApplyReport, choice: ConflictChoice): void {
   const paint = painter(process.stdout);
   const { steps, conflicts, problems } = answer;
   const kept = conflicts.length > 0 && choice === 'ours' ? `, ${counted(conflicts.length, 'path')} left as yours` : '';
-  print(`${paint('green', 'applied')} ${counted(steps.length, 'change')}${kept}\n`);
+  print(`${paint('green', 'applied')} ${counted(countSteps(steps), 'change')}${kept}\n`);
   printProblems(problems);
 }
 
@@ -48,11 +49,11 @@ function printProblems(problems: ApplyReport['problems']): void {
 
 function printPlan({ steps, undecided }: ApplyReport): void {
   const paint = painter(process.stdout);
-  for (const { action, path } of steps) {
-    print(`  ${paint(action === 'put' ? 'green' : 'red', action)} ${visible(path)}\n`);
+  for (const step of steps) {
+    print(`  ${paint(step.action === 'put' ? 'green' : 'red', step.action)} ${visible(stepText(step))}\n`);
   }
   for (const path of undecided) print(`  ${paint('red', 'conflict')} ${visible(path)}\n`);
-  print(`${counted(steps.length, 'step')}, nothing was written\n`);
+  print(`${counted(countSteps(steps), 'step')}, nothing was written\n`);
 }
 
 const asideLines = (aside: readonly string[]) =>
@@ -62,7 +63,7 @@ const asideLines = (aside: readonly string[]) =>
 function printSaved({ undecided, written, aside }: ApplyReport): void {
   const paint = painter(process.stderr);
   const lines = [
-    `${paint('red', 'ctx:')} apply: you saved ${counted(undecided.length, 'path')} while ctx was writing; your versions stay, ${counted(written.length, 'other change')} applied (EBUSY)`,
+    `${paint('red', 'ctx:')} apply: you saved ${counted(undecided.length, 'path')} while ctx was writing; your versions stay, ${counted(countSteps(written), 'other change')} applied (EBUSY)`,
     ...undecided.map((path) => `  ${visible(path)}`),
     ...asideLines(aside),
     `${paint('dim', '  try:')} ctx apply again, with --conflicts ours or --conflicts theirs; a program that keeps a file open has to close it`,
@@ -138,7 +139,9 @@ async function undo(call: Arguments, fork: Fork): Promise<number> {
     printError(`${lines.join('\n')}\n`);
     return exitCode;
   }
-  print(`${painter(process.stdout)('green', 'undone')} ${counted(written.length, 'step')}, ${pending} pending again\n`);
+  print(
+    `${painter(process.stdout)('green', 'undone')} ${counted(countSteps(written), 'step')}, ${pending} pending again\n`,
+  );
   printProblems(problems);
   if (left.length > 0) {
     const lines = [

@@ -11,6 +11,7 @@ import type { ApplyReport } from '../../vault/apply/apply-report.js';
 import type { Undone } from '../../vault/apply/undo-apply.js';
 import type { DiffStyle } from '../../vault/forks/diff-text.js';
 import type { ForkSummary, MadeFork } from '../../vault/forks/forks.js';
+import { countSteps } from '../../vault/tree/steps.js';
 import type { Change, Problem } from '../../vault/tree/tree.js';
 import type { ForkStatus } from '../../workspace/fork-status.js';
 import type { Dropped } from '../../workspace/fork-verbs.js';
@@ -75,7 +76,7 @@ function told(onProgress: OnProgress | undefined): Pick<ApplyRequest, 'onPlan' |
   let [done, of, fails] = [0, 0, false];
   return {
     onPlan(steps) {
-      [done, of] = [0, steps.length];
+      [done, of] = [0, countSteps(steps)];
     },
     onStep() {
       done += 1;

@@ -1,7 +1,7 @@
 /** What an apply wrote, as its undo needs it: a list beside the layer that holds what was replaced. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readWholeJson } from '../../base/atomic-file.js';
+import { readWholeJson, writeFileAtomic } from '../../base/atomic-file.js';
 import { flag, having, integer, list, mapOf, ofShape, oneOf, optional, word } from '../../base/shape.js';
 import { treesOf } from '../store/layer-pool.js';
 import type { VaultPaths } from '../store/layout.js';
@@ -30,16 +30,39 @@ const stepsShape = having({
   made: word,
   checkpoint: integer(0),
   hidden: optional(list(integer(0))),
-  roots: mapOf(list(having({ action: oneOf('put', 'remove'), path: word }))),
+  roots: mapOf(
+    list(
+      having({
+        action: oneOf('put', 'remove'),
+        path: word,
+        tree: optional(having({ entries: integer(0), products: flag })),
+      }),
+    ),
+  ),
   touched: optional(pathsByRoot),
   sameContent: optional(pathsByRoot),
   after: optional(word),
   undoing: optional(flag),
 });
 
+type Roots = AppliedSteps['roots'];
+
+const mapRoots = (roots: Roots, map: (step: Step) => Step): Roots =>
+  Object.fromEntries(Object.entries(roots).map(([key, steps]) => [key, steps.map(map)]));
+
+/** On the disk a whole tree ends with a slash: a version that knows none refuses such a path, and undoes no half of it. */
+const written = (step: Step): Step => (step.tree === undefined ? step : { ...step, path: `${step.path}/` });
+const read = (step: Step): Step => (step.tree === undefined ? step : { ...step, path: step.path.slice(0, -1) });
+
 /** Undefined where there are none: a power cut may have left an empty file. */
 export function readSteps({ paths }: { readonly paths: VaultPaths }, layer: string): AppliedSteps | undefined {
-  return ofShape<AppliedSteps>(readWholeJson(stepsFile(paths.layer(layer))), stepsShape);
+  const about = ofShape<AppliedSteps>(readWholeJson(stepsFile(paths.layer(layer))), stepsShape);
+  return about === undefined ? undefined : { ...about, roots: mapRoots(about.roots, read) };
+}
+
+export function writeSteps(layerDirectory: string, about: AppliedSteps, { durable }: { readonly durable: boolean }) {
+  const text = JSON.stringify({ ...about, roots: mapRoots(about.roots, written) });
+  writeFileAtomic(stepsFile(layerDirectory), text, { durable });
 }
 
 export const stepsFile = (layerDirectory: string) => join(layerDirectory, 'applied.json');

@@ -4,7 +4,7 @@ import { topPath } from '../store/root-paths.js';
 import { isTemporaryName } from '../tree/beside-names.js';
 import { addParents, inConflict } from '../tree/clashing.js';
 import { makesDirectory, stayingWith } from '../tree/staying.js';
-import type { Change, Problem, Step } from '../tree/tree.js';
+import type { Change, FoldedChange, Problem, Step } from '../tree/tree.js';
 
 export type ConflictChoice =
   /** Refuse the whole apply. */
@@ -43,7 +43,7 @@ export interface ApplyChoices {
 const isControl = (path: string) => path === '.ctx' || path.startsWith('.ctx/');
 
 /** Undefined for what may be written. */
-function reasonToLeaveOut({ kind, type, path }: Change, own: readonly string[]): string | undefined {
+export function reasonToLeaveOut({ kind, type, path }: Change, own: readonly string[]): string | undefined {
   if (isControl(path)) {
     return '.ctx controls what commands here may see: only you may change it';
   }
@@ -127,7 +127,7 @@ function leftOutOf(due: readonly Change[], own: readonly string[]): ReadonlyMap<
  * One about a directory's mode is its own.
  */
 export function planApply(
-  changes: readonly Change[],
+  changes: readonly FoldedChange[],
   clashes: readonly string[],
   agreed: ReadonlySet<string>,
   choices: ApplyChoices,
@@ -148,10 +148,11 @@ export function planApply(
   const leftOut = leftOutOf(due, choices.own ?? []);
   const removals: Step[] = [];
   const puts: Step[] = [];
-  for (const { kind, path } of due) {
+  for (const { kind, path, tree } of due) {
     if (leftOut.has(path)) continue;
-    if (kind === 'deleted') removals.push({ action: 'remove', path });
-    else puts.push({ action: 'put', path });
+    const whole = tree === undefined ? {} : { tree };
+    if (kind === 'deleted') removals.push({ action: 'remove', path, ...whole });
+    else puts.push({ action: 'put', path, ...whole });
   }
   return {
     steps: removals.length === 0 ? puts : [...removals.reverse(), ...puts],

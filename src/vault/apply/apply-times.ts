@@ -8,6 +8,7 @@
  */
 import { productsIn } from '../git/products.js';
 import type { Change, FileTime, Step, Tree, TreeStep } from '../tree/tree.js';
+import { inTrees, singleSteps, walkerPath } from './whole-trees.js';
 
 export interface Writing {
   /** The person's directory. */
@@ -74,13 +75,21 @@ async function datedProducts(tree: Tree, writing: Writing): Promise<DatedProduct
   const isProduct = productsIn(root);
   const products = new Set<string>();
   for (const { action, path } of steps) if (action === 'put' && isProduct(path)) products.add(path);
+  const made = steps.filter(({ action, tree: whole }) => action === 'put' && whole?.products === true);
+  const names = await tree.names(
+    uppers,
+    made.map(({ path }) => path),
+  );
+  for (const path of names) if (isProduct(path)) products.add(path);
   for (const path of touched) if (isProduct(path)) products.add(path);
   if (products.size === 0) return { paths: products };
   const isSource = (path: string) => !isGitData(path) && !isProduct(path);
   const before = await oldestOf(tree, root, new Set(left.filter(isSource)));
   if (before !== undefined) return { paths: products, before };
   const written = new Set([...steps.map(({ path }) => path), ...touched]);
-  const edited = await lastEdit(tree, root, (path) => !written.has(path) && isSource(path));
+  const treeOf = inTrees(steps);
+  const isWritten = (path: string) => written.has(path) || treeOf(path) !== undefined;
+  const edited = await lastEdit(tree, root, (path) => !isWritten(path) && isSource(path));
   const older = (await tree.times({ uppers, lowers })).filter(({ modified }) => modified <= edited);
   return { paths: new Set(older.flatMap(({ path }) => (products.has(path) ? [path] : []))) };
 }
@@ -105,15 +114,18 @@ async function unmovedOf(tree: Tree, { uppers, lowers, steps, sameContent, ...kn
   const listed = known.listed ?? (await ask());
   if (listed.length === 0) return { known: [], kept: new Set() };
   const put = new Set<string>();
-  for (const { action, path } of steps) if (action === 'put') put.add(path);
-  const times = listed.filter(({ path, state }) => put.has(path) || state === 'same');
-  const wanted = new Set(times.flatMap(({ path, links }) => (links !== undefined && put.has(path) ? [links] : [])));
+  const puts = steps.filter(({ action }) => action === 'put');
+  for (const { path } of puts) put.add(path);
+  const treeOf = inTrees(puts);
+  const isPut = (path: string) => put.has(path) || treeOf(path) !== undefined;
+  const times = listed.filter(({ path, state }) => isPut(path) || state === 'same');
+  const wanted = new Set(times.flatMap(({ path, links }) => (links !== undefined && isPut(path) ? [links] : [])));
   const isKnown = ({ state, links }: FileTime) => state === 'same' && links !== undefined && wanted.has(links);
   const had = times.filter(isKnown);
   const still = new Set(had.flatMap(({ modified, before, links }) => (modified === before ? [links] : [])));
   const isKept = ({ path, modified, before, links }: FileTime) =>
     links === undefined ? sameContent?.has(path) === true && modified === before : still.has(links);
-  const kept = times.filter((each) => put.has(each.path) && isKept(each)).map(({ path }) => path);
+  const kept = times.filter((each) => isPut(each.path) && isKept(each)).map(({ path }) => path);
   return { known: had.map(({ path }) => path), kept: new Set(kept) };
 }
 
@@ -121,13 +133,18 @@ export async function timedPlan(tree: Tree, writing: Writing): Promise<TimedPlan
   const dated = await datedProducts(tree, writing);
   const { known, kept } = await unmovedOf(tree, writing);
   const actionOf = ({ action, path }: Step) => (kept.has(path) ? 'keep' : dated.paths.has(path) ? 'age' : action);
+  // A tree in which some come with another time is put one by one.
+  const treeOf = inTrees(writing.steps);
+  const mixed = new Set([...kept, ...dated.paths].map(treeOf));
+  const isMixed = ({ action, path }: Step) => action === 'put' && mixed.has(path);
+  const steps = await singleSteps(tree, { put: writing.uppers, remove: [] }, writing.steps, isMixed);
   // Of a product of which only the time would come home nothing does: an older one is what it has there.
   const touched = writing.touched.filter((path) => !dated.paths.has(path));
   const plan = [
     ...known.map((path): TreeStep => ({ action: 'know', path })),
-    ...writing.steps.map((step): TreeStep => {
+    ...steps.map((step): TreeStep => {
       const action = actionOf(step);
-      return action === step.action ? step : { action, path: step.path };
+      return action === step.action && step.tree === undefined ? step : { action, path: walkerPath(step) };
     }),
     ...touched.map((path): TreeStep => ({ action: 'touch', path })),
     ...writing.held.map((path): TreeStep => ({ action: 'weigh', path })),

@@ -5,16 +5,9 @@
  * still is what was kept: a file that the person saves meanwhile stays theirs. A crash in the middle loses nothing: what was
  * written agrees with the fork, and the next apply goes on.
  */
-import { writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError } from '../../base/errno.js';
 import { appliesKept } from '../../base/limits/store.js';
-import {
-  forkChangesByRoot,
-  type RootChanges,
-  shownChanges,
-  type TimedChanges,
-  timedForkChanges,
-} from '../forks/changes.js';
+import { type FoldedChanges, shownChanges, type TimedChanges, timedForkChanges } from '../forks/changes.js';
 import { saveCheckpoint } from '../forks/checkpoint.js';
 import { syncLocked } from '../forks/durable.js';
 import { makePathLayer } from '../forks/path-layer.js';
@@ -29,20 +22,21 @@ import { withVaultLock } from '../store/locks.js';
 import { shownPath, topPath } from '../store/root-paths.js';
 import { discard } from '../store/trash.js';
 import { refuseUnlisted } from '../tree/too-deep.js';
-import type { Change, Problem, Step } from '../tree/tree.js';
+import type { Change, FoldedChange, Problem, Step } from '../tree/tree.js';
 import { type OpenFork, withMeta } from '../vault.js';
-import { type AppliedSteps, originTree, readSteps, stepsFile } from './applied-steps.js';
+import { type AppliedSteps, originTree, readSteps, writeSteps } from './applied-steps.js';
+import { type FoldingRequest, foldingOf } from './apply-folding.js';
 import { type ApplyChoices, type ApplyPlan, unmatchedOf } from './apply-plan.js';
 import type { ApplyReport } from './apply-report.js';
 import { timedPlan } from './apply-times.js';
-import { appliedChangesNow } from './change-room.js';
 import { holdUnits, isComplete } from './held-units.js';
 import { forkTrees, type Plans, planRoots } from './plan-roots.js';
-import { type Judgement, judgeChanges } from './sensitive-changes.js';
+import { type Bench, benchOf, type Judgement, judgeChanges } from './sensitive-changes.js';
 import { sweepLast } from './sweep-origin.js';
+import { inTrees, reportedSteps, treesOfSteps, walkerPath } from './whole-trees.js';
 import { isCutOff, writeOrigin } from './write-origin.js';
 
-export interface ApplyRequest extends Omit<ApplyChoices, 'withheld' | 'own'> {
+export interface ApplyRequest extends Omit<ApplyChoices, 'withheld' | 'own'>, Pick<FoldingRequest, 'treesFrom'> {
   /** Absolute paths of what ctx keeps for itself. */
   readonly own?: readonly string[] | undefined;
   /** Write sensitive changes too. */
@@ -85,7 +79,10 @@ async function savedSince(fork: OpenFork, key: string, kept: string, steps: read
   const changes = await fork.tree.diff({ uppers: [kept], lowers });
   if (changes.length === 0) return [];
   const paths = new Set(steps.map(({ path }) => path));
-  const found = changes.filter(({ path, type }) => type !== 'directory' && paths.has(path)).map(({ path }) => path);
+  // Where a whole tree was to come there is something by now: what is in it is for the next look.
+  const treeOf = inTrees(steps);
+  const isSaved = ({ path, type }: Change) => treeOf(path) !== undefined || (type !== 'directory' && paths.has(path));
+  const found = changes.filter(isSaved).map(({ path }) => path);
   // The trunk has git's index as it was refreshed for forks.
   const refreshed = await refreshedIndexes(fork, lowers, [kept], found);
   return found.filter((path) => !refreshed.has(path));
@@ -123,10 +120,12 @@ async function keepReplaced(
     if (home.length > 0) await tree.merge({ layers: home, into: originTree(paths.layer(layer), key) });
     // What the fork added is not missing from what is kept: nothing is to be hidden there.
     const layers = treesOf(paths, meta.base, key);
-    const replaced = [...plan.steps.map(({ path }) => path), ...plan.touched];
+    // Of a tree that comes nothing is there; of one that goes, all that the trunk has.
+    const standing = plan.steps.map((step) => (step.action === 'put' ? step.path : walkerPath(step)));
+    const replaced = [...standing, ...plan.touched];
     // The trunk has most of it already. A directory that is not copied is its own trunk: a link would be to the person's file.
     const links = !(vault.uncopied === true && key === workspaceRoot);
-    await tree.mirror({ root, into, layers, shift: owner.shift, paths: replaced, links });
+    await tree.mirror({ root, into, layers, shift: owner.shift, paths: replaced, shown: layers, links });
     saved.push(...(await savedSince(fork, key, into, plan.steps)).map((path) => shownPath(vault.roots, key, path)));
   }
   if (saved.length > 0) {
@@ -137,13 +136,22 @@ async function keepReplaced(
   const after = cutOff(fork);
   const made = new Date().toISOString();
   const about: AppliedSteps = { made, checkpoint, hidden, roots, touched, sameContent, after };
-  writeFileAtomic(stepsFile(paths.layer(layer)), JSON.stringify(about), { durable: false });
+  writeSteps(paths.layer(layer), about, { durable: false });
   const applied = [...(meta.applied ?? []), layer].slice(-appliesKept);
   return { fork: await syncLocked(withMeta(fork, { ...meta, applied }, { durable: false })), layer, about };
 }
 
 /** By root, what the later times of its entries came after. */
 type Times = ReadonlyMap<string, bigint>;
+
+interface Settling {
+  readonly checkpoint: number;
+  readonly times: Times;
+  /** The layer of what was replaced, where anything was. */
+  readonly kept?: string | undefined;
+  /** The fork whose entries were put. */
+  readonly put: OpenFork;
+}
 
 /** What stays in the fork, as its one delta on the trunk that has the rest by now. */
 async function remainder(fork: OpenFork, before: ForkMeta, plans: Plans, given: Times): Promise<readonly string[]> {
@@ -155,7 +163,7 @@ async function remainder(fork: OpenFork, before: ForkMeta, plans: Plans, given: 
     if (held.size === 0) continue;
     layer ??= makeLayer(paths, { fork: fork.name });
     const after = given.get(key);
-    const among = [...plan.steps.map(({ path }) => path), ...plan.touched];
+    const among = [...plan.steps.map(walkerPath), ...plan.touched];
     await makePathLayer(fork, {
       from: treesOf(paths, [...before.base, ...before.deltas], key),
       over: treesOf(paths, meta.base, key),
@@ -171,16 +179,20 @@ async function remainder(fork: OpenFork, before: ForkMeta, plans: Plans, given: 
 async function settle(
   fork: OpenFork,
   plans: Plans,
-  checkpoint: number,
-  times: Times,
+  { checkpoint, times, kept, put }: Settling,
 ): Promise<[OpenFork, readonly Problem[]]> {
   const written: ReadonlyMap<string, readonly string[]> = new Map(
-    [...plans.byRoot].map(([key, { steps }]) => [key, steps.map(({ path }) => path)]),
+    [...plans.byRoot].map(([key, { steps }]) => [key, steps.map(walkerPath)]),
   );
-  const looked = await lookAtRoots(fork, [...plans.byRoot.keys()]);
+  const keptIn = (key: string) => (kept === undefined ? [] : treesOf(fork.paths, [kept], key));
+  const shown = (key: string) => forkTrees(put, key);
+  const looked = await lookAtRoots(fork, [...plans.byRoot.keys()], undefined, (key) => {
+    const trees = treesOfSteps(plans.byRoot.get(key)?.steps ?? []);
+    return trees.length === 0 ? undefined : { trees, written: shown(key), kept: keptIn(key) };
+  });
   // What was put differs in content from the trunk: that is why it was. Another mode may be one that is never written.
   const isKnown = (key: string, path: string) => plans.byRoot.get(key)?.sameContent.has(path) === false;
-  const advance = await takeWritten(fork, looked, written, isKnown);
+  const advance = await takeWritten(fork, looked, written, { isKnown, shown });
   adoptScans(fork, looked);
   const { position, trunk } = advance.vault;
   const onTrunk: OpenFork = { ...fork, vault: advance.vault, meta: { ...fork.meta, position, base: trunk } };
@@ -206,12 +218,14 @@ async function applyLocked(given: OpenFork, request: ApplyRequest, lock: number,
   const advance = await takeEdits(saved.fork, looked);
   adoptScans(saved.fork, looked);
   const synced = await moveOnto(saved.fork, advance);
-  const { changes: byRoot, times } = await timedForkChanges(synced.fork, appliedChangesNow());
+  const bench = synced.fork.meta.deltas.length === 0 ? undefined : await benchOf(synced.fork);
+  const { changes: byRoot, times } = await timedForkChanges(synced.fork, foldingOf(synced.fork, bench, request));
   const changes = shownChanges(synced.fork, byRoot);
   refuseUnlisted('ctx apply', changes);
-  const judged = await judgeChanges(synced.fork, changes, request);
+  const judged = await judgeChanges(synced.fork, changes, request, bench);
   const checkpoint = saved.checkpoint.id;
-  const applied = await applyJudged({ ...synced, request, judged, changes, byRoot, times, checkpoint, lock, attempt });
+  const found = { changes, byRoot, times, bench };
+  const applied = await applyJudged({ ...synced, ...found, request, judged, checkpoint, lock, attempt });
   // What was made ready was not needed. After a failure it may be named already: what is not is for gc.
   if (applied.fork === synced.fork) judged.forget();
   return applied;
@@ -220,10 +234,11 @@ async function applyLocked(given: OpenFork, request: ApplyRequest, lock: number,
 interface JudgedApply extends Synced {
   readonly request: ApplyRequest;
   readonly judged: Judgement;
-  readonly changes: readonly Change[];
+  readonly changes: readonly FoldedChange[];
   /** The same, of the fork before anything was made of its repositories. */
-  readonly byRoot: RootChanges;
+  readonly byRoot: FoldedChanges;
   readonly times: TimedChanges['times'];
+  readonly bench: Bench | undefined;
   readonly checkpoint: number;
   readonly lock: number;
   readonly attempt: number;
@@ -233,15 +248,22 @@ async function applyJudged(apply: JudgedApply): Promise<Applied> {
   const { request, judged, changes, checkpoint, lock } = apply;
   const { fork, dropped } = judged;
   const { roots } = fork.vault;
-  const found = judged.layer === undefined ? apply.byRoot : await forkChangesByRoot(fork);
+  const again = () => timedForkChanges(fork, foldingOf(fork, apply.bench, request));
+  const { changes: found, times } =
+    judged.layer === undefined ? { changes: apply.byRoot, times: apply.times } : await again();
   const isDropped = (key: string, path: string) => dropped.has(shownPath(roots, key, path));
   const byRoot =
     dropped.size === 0
       ? found
       : new Map([...found].map(([key, list]) => [key, list.filter(({ path }) => !isDropped(key, path))]));
   // What was made of a repository is held back with it.
-  const { sensitive, withheld, units } = holdUnits(shownChanges(fork, byRoot), judged.sensitive, request);
-  const times = judged.layer === undefined ? apply.times : undefined;
+  const listed = shownChanges(fork, byRoot);
+  const { sensitive, withheld, units } = holdUnits(listed, judged.sensitive, request);
+  if (listed.some(({ path, tree }) => tree !== undefined && withheld.has(path))) {
+    // A unit stays behind as a whole, path by path.
+    judged.forget();
+    return applyLocked(apply.fork, { ...request, treesFrom: Number.POSITIVE_INFINITY }, lock, apply.attempt);
+  }
   const plans = await planRoots(fork, byRoot, { ...request, withheld }, times);
   // Those of the workspace are shown as they are: most lists are of that alone, and long.
   const shown = <T extends { readonly path: string }>(pick: (plan: ApplyPlan) => readonly T[]) =>
@@ -252,9 +274,12 @@ async function applyJudged(apply: JudgedApply): Promise<Applied> {
     );
   const paths = (pick: (plan: ApplyPlan) => readonly string[]) =>
     [...plans.byRoot].flatMap(([key, plan]) => pick(plan).map((path) => shownPath(roots, key, path)));
+  const steps = shown(({ steps }) => steps);
   const answer = {
-    changes,
-    steps: shown(({ steps }) => steps),
+    changes: changes.map(({ tree, ...change }) =>
+      tree === undefined ? change : { ...change, unlisted: tree.entries },
+    ),
+    steps: await toldSteps(fork, plans),
     conflicts: paths(({ conflicts }) => conflicts),
     undecided: plans.undecided,
     sensitive,
@@ -276,8 +301,8 @@ async function applyJudged(apply: JudgedApply): Promise<Applied> {
   if (isAllHeld && (answer.heldBack.length > 0 || !touches)) {
     return { fork: apply.fork, ...answer, done: true, problems: apply.problems };
   }
-  if (answer.steps.length === 0 && !touches) {
-    return settled(fork, plans, { checkpoint, times: new Map() }, answer, leftOut);
+  if (steps.length === 0 && !touches) {
+    return settled(fork, plans, { checkpoint, times: new Map(), put: fork }, answer, leftOut);
   }
   const kept = await keepReplaced(fork, plans, checkpoint, judged.layer);
   if ('saved' in kept) {
@@ -305,10 +330,9 @@ async function applyJudged(apply: JudgedApply): Promise<Applied> {
   if (home.clashes.length > 0) {
     // The rest can be undone on its own, and what the person saved is a clash that the next apply asks about.
     const about: AppliedSteps = { ...kept.about, roots: home.written };
-    writeFileAtomic(stepsFile(fork.paths.layer(kept.layer)), JSON.stringify(about), { durable: true });
-    const written = Object.entries(home.written).flatMap(([key, steps]) =>
-      steps.map((step) => ({ ...step, path: shownPath(roots, key, step.path) })),
-    );
+    writeSteps(fork.paths.layer(kept.layer), about, { durable: true });
+    const done = Object.entries(home.written).map(([key, list]) => [key, { steps: list }] as const);
+    const written = await toldSteps(fork, { byRoot: new Map(done) });
     const undecided = home.clashes;
     return {
       ...answer,
@@ -321,7 +345,23 @@ async function applyJudged(apply: JudgedApply): Promise<Applied> {
     };
   }
   const problems = [...leftOut, ...home.narrowed];
-  return settled(kept.fork, plans, { checkpoint, times: home.times }, answer, problems);
+  const settling = { checkpoint, times: home.times, kept: kept.layer, put: fork };
+  return settled(kept.fork, plans, settling, answer, problems);
+}
+
+/** For the report, as people name them. */
+async function toldSteps(
+  fork: OpenFork,
+  { byRoot }: { readonly byRoot: ReadonlyMap<string, Pick<ApplyPlan, 'steps'>> },
+) {
+  const { roots } = fork.vault;
+  const told: Step[] = [];
+  for (const [key, { steps }] of byRoot) {
+    const layers = { put: forkTrees(fork, key), remove: treesOf(fork.paths, fork.meta.base, key) };
+    for (const step of await reportedSteps(fork.tree, layers, steps))
+      told.push(key === workspaceRoot ? step : { ...step, path: shownPath(roots, key, step.path) });
+  }
+  return told;
 }
 
 /** Paths of changes that are not written. Steps are of changes, each of one. */
@@ -337,11 +377,11 @@ const attempts = 3;
 async function settled(
   fork: OpenFork,
   plans: Plans,
-  { checkpoint, times }: { readonly checkpoint: number; readonly times: Times },
+  settling: Settling,
   answer: Omit<ApplyReport, 'done' | 'problems'>,
   problems: readonly Problem[],
 ): Promise<Applied> {
-  const [written, met] = await settle(fork, plans, checkpoint, times);
+  const [written, met] = await settle(fork, plans, settling);
   const after = await syncLocked(written);
   return { ...answer, fork: after, done: true, problems: [...problems, ...met] };
 }

@@ -1,5 +1,5 @@
 /** The plan of an apply, by root: what is written, what stands in its way, and the times that decide what its files are given. */
-import type { RootChanges, TimedChanges } from '../forks/changes.js';
+import type { FoldedChanges, TimedChanges } from '../forks/changes.js';
 import { treesOf } from '../store/layer-pool.js';
 import { pathWithin, type Roots, shownPath } from '../store/root-paths.js';
 import type { FileTime } from '../tree/tree.js';
@@ -20,7 +20,7 @@ const within = (roots: Roots, key: string, shown: readonly string[] | undefined)
   shown?.flatMap((path) => pathWithin(roots, key, path) ?? []);
 
 /** Of an absolute path that lies in the root. */
-function relativeIn(root: string, path: string): readonly string[] {
+export function relativeIn(root: string, path: string): readonly string[] {
   return path.startsWith(`${root}/`) ? [path.slice(root.length + 1)] : [];
 }
 
@@ -59,7 +59,7 @@ async function timesIn(
 
 export async function planRoots(
   fork: OpenFork,
-  changes: RootChanges,
+  changes: FoldedChanges,
   choices: ApplyChoices,
   times: TimedChanges['times'] | undefined,
 ): Promise<Plans> {

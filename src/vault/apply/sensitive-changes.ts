@@ -7,19 +7,21 @@ import { join, posix } from 'node:path';
 import { manifestsAtOnce } from '../../base/limits/store.js';
 import { encodePath } from '../../base/path-bytes.js';
 import { readChanges } from '../forks/changes.js';
-import { obeyedPaths } from '../git/git-obeyed.js';
+import { type ObeyedPaths, obeyedPaths } from '../git/git-obeyed.js';
 import { bringRepositoriesToOrigin, type InRepository } from '../git/git-origin.js';
 import { ownRepositories } from '../git/git-own-repositories.js';
-import { isThere, makesRepository, placesBy } from '../git/git-places.js';
+import { type GitPlace, isThere, makesRepository, placesBy } from '../git/git-places.js';
 import { Git } from '../git/git-program.js';
-import { makeLayer } from '../store/layer-pool.js';
+import { makeLayer, treesOf } from '../store/layer-pool.js';
 import { workspaceRoot } from '../store/layout.js';
+import { pathWithin, shownPath } from '../store/root-paths.js';
 import { throwAwayOrLeave } from '../store/trash.js';
-import type { Change, Problem } from '../tree/tree.js';
+import type { Change, FoldedChange, Problem } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
 import { hiddenReason } from './hidden-names.js';
 import { isUnread } from './installed-packages.js';
 import { isDecidedByText, sensitivity } from './sensitive.js';
+import { sensitiveName } from './sensitive-names.js';
 
 export interface Sensitive {
   readonly path: string;
@@ -83,22 +85,77 @@ const wholePath = (top: string, path: string) =>
 const isAsked = (path: string, only: readonly string[] | undefined) =>
   only === undefined || only.some((top) => top === '.' || path === top || path.startsWith(`${top}/`));
 
-/** The fork is not mounted, and the person's directories are as its trunk has them. */
+/** What changes are judged by, whatever they are. */
+export interface Bench {
+  readonly git: Git | undefined;
+  readonly obeyed: ObeyedPaths;
+  /** Of an absolute path, the repository it belongs to. */
+  placeOf(whole: string): GitPlace | undefined;
+}
+
+export async function benchOf(fork: OpenFork): Promise<Bench> {
+  const { roots } = fork.vault;
+  const git = Git.outside(Object.values(roots));
+  const repositories = await ownRepositories(fork);
+  const obeyed = await withScratch(fork, (scratch) =>
+    obeyedPaths({ git, repositories, roots: Object.values(roots), scratch, environment: process.env }),
+  );
+  const placeBy = placesBy();
+  return {
+    git,
+    obeyed,
+    placeOf: (whole) => placeBy(isGitName.test(whole) ? posix.join(whole, 'HEAD') : whole),
+  };
+}
+
+/**
+ * Whether nothing below would say anything of a change, a shown one, but that it is there: neither by its name or text nor by what the
+ * person has, and it belongs to no unit that stays as a whole.
+ */
+export function isOrdinary({ obeyed, placeOf }: Bench, top: string, change: Change): boolean {
+  const { kind, type, path } = change;
+  if (type !== 'file' && type !== 'directory' && type !== 'symlink') return false;
+  if (path.endsWith('/pyvenv.cfg') || (!isUnread(change) && sensitiveName(path) !== undefined)) return false;
+  if (hiddenReason(change, (each) => isThere(posix.resolve(top, each))) !== undefined) return false;
+  const whole = wholePath(top, path);
+  if (placeOf(whole) !== undefined || (kind !== 'deleted' && makesRepository(whole, isThere))) return false;
+  return type === 'directory' || obeyed.whyObeyed(whole, type === 'symlink') === undefined;
+}
+
+/** All paths that are changed, those of whole trees one by one. */
+async function changedPaths(fork: OpenFork, changes: readonly FoldedChange[]): Promise<readonly string[]> {
+  const { paths, meta, vault } = fork;
+  const found = changes.map(({ path }) => path);
+  const trees = changes.filter(({ tree }) => tree !== undefined);
+  for (const key of trees.length === 0 ? [] : Object.keys(vault.roots)) {
+    const namesOf = async (isGone: boolean, stack: readonly string[]) => {
+      const own = trees.filter(({ kind }) => (kind === 'deleted') === isGone);
+      const within = own.flatMap(({ path }) => pathWithin(vault.roots, key, path) ?? []);
+      const names = await fork.tree.names(treesOf(paths, stack, key), within);
+      return names.map((path) => shownPath(vault.roots, key, path));
+    };
+    for (const path of await namesOf(false, [...meta.deltas, meta.live])) found.push(path);
+    for (const path of await namesOf(true, meta.base)) found.push(path);
+  }
+  return found;
+}
+
+/** The fork is not mounted, and the person's directories are as its trunk has them. What is in whole trees is ordinary. */
 export async function judgeChanges(
   fork: OpenFork,
-  changes: readonly Change[],
+  changes: readonly FoldedChange[],
   { only, allowSensitive }: SensitiveRequest,
+  known?: Bench | undefined,
 ): Promise<Judgement> {
   if (changes.length === 0) return { fork, sensitive: [], dropped: new Set(), problems: [], forget: () => undefined };
   const { roots } = fork.vault;
   const top = roots[workspaceRoot] ?? '/';
-  const placeOf = placesBy();
+  const { git, obeyed, placeOf } = known ?? (await benchOf(fork));
   const inside: InRepository[] = [];
   const outside: (readonly [Change, whole: string])[] = [];
   for (const change of changes) {
     const whole = wholePath(top, change.path);
-    const isItself = isGitName.test(whole);
-    const place = placeOf(isItself ? posix.join(whole, 'HEAD') : whole);
+    const place = placeOf(whole);
     if (place === undefined) outside.push([change, whole]);
     else inside.push({ change, place, whole });
   }
@@ -111,11 +168,6 @@ export async function judgeChanges(
       why.set(path, 'git may take its directory for a repository, with programs to run');
     }
   }
-  const git = Git.outside(Object.values(roots));
-  const repositories = await ownRepositories(fork);
-  const obeyed = await withScratch(fork, (scratch) =>
-    obeyedPaths({ git, repositories, roots: Object.values(roots), scratch, environment: process.env }),
-  );
   for (const [{ type, path }, whole] of outside) {
     const reason = type === 'directory' || why.has(path) ? undefined : obeyed.whyObeyed(whole, type === 'symlink');
     if (reason !== undefined) why.set(path, reason);
@@ -124,7 +176,7 @@ export async function judgeChanges(
   const changed =
     asked.length === 0
       ? new Set<string>()
-      : new Set(changes.map(({ path }) => encodePath(wholePath(top, path)).toString('latin1')));
+      : new Set((await changedPaths(fork, changes)).map((path) => encodePath(wholePath(top, path)).toString('latin1')));
   const home = await bringRepositoriesToOrigin(fork, { git, changes: asked, changed, allowSensitive });
   for (const [path, reason] of home.sensitive) why.set(path, reason);
   const { layer } = home;

@@ -5,6 +5,7 @@ import { withVaultLock } from '../store/locks.js';
 import type { TreeStep } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
 import { readSteps, writtenTrees } from './applied-steps.js';
+import { walkerPath } from './whole-trees.js';
 import { cutMarkOf, isBeingWritten, markOf } from './write-origin.js';
 
 /** Nothing to do where the last writing came to its end. The vault's lock is held. */
@@ -20,7 +21,7 @@ export async function sweepLast(fork: OpenFork): Promise<void> {
     const expected = treesOf(fork.paths, [layer], key);
     const uppers = writtenTrees(fork.paths, layer, stack, key);
     if (root === undefined || expected.length === 0 || uppers.length === 0) continue;
-    const plan = steps.map(({ path }): TreeStep => ({ action: 'sweep', path }));
+    const plan = steps.map((step): TreeStep => ({ action: 'sweep', path: walkerPath(step) }));
     await fork.tree.apply({ uppers, root, shift: fork.owner.shift, plan, expected });
   }
   renameSync(markOf(fork, layer), cutMarkOf(fork, layer));

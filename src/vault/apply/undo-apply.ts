@@ -3,11 +3,9 @@
  * the person has changed such a path since, nothing at all is written, unless they choose to keep it: their work is not ours to undo.
  * Once it has begun it goes on to its end: a path that the person saves meanwhile stays theirs, and is a clash of the fork.
  */
-import { writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError } from '../../base/errno.js';
-import { findCheckpoint, rollBackFork, saveCheckpoint } from '../forks/checkpoint.js';
+import { findCheckpoint, saveCheckpoint } from '../forks/checkpoint.js';
 import { syncLocked } from '../forks/durable.js';
-import { takeWritten } from '../forks/take-written.js';
 import { adoptScans, lookAtRoots, takeEdits } from '../forks/trunk.js';
 import { refreshedIndexes } from '../git/refreshed-indexes.js';
 import type { Checkpoint } from '../store/fork-meta.js';
@@ -20,10 +18,13 @@ import { readVaultMeta } from '../store/vault-meta.js';
 import { addParents, belowAny } from '../tree/clashing.js';
 import type { Problem, Step } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
-import { type AppliedSteps, readSteps, stepsFile, writtenTrees } from './applied-steps.js';
+import { type AppliedSteps, readSteps, writeSteps, writtenTrees } from './applied-steps.js';
 import type { ApplyRequest } from './apply.js';
 import { timedPlan } from './apply-times.js';
 import { sweepLast } from './sweep-origin.js';
+import { isObject } from './undo-objects.js';
+import { settle } from './undo-settle.js';
+import { inTrees, reportedSteps, singleSteps, treesOfSteps, walkerPath } from './whole-trees.js';
 import { writeOrigin } from './write-origin.js';
 
 /** Told as of an apply. */
@@ -66,18 +67,34 @@ function lastApply(fork: OpenFork): readonly [layer: string, about: AppliedSteps
   });
 }
 
-/** Written paths at which the directory is not what these trees show. */
+/** Written paths at which the directory is not what these trees show; of whole trees, what is in them. */
 async function differing(fork: OpenFork, key: string, trees: readonly string[], paths: readonly string[]) {
   const root = fork.vault.roots[key];
   if (root === undefined || paths.length === 0) return [];
-  const compared = await fork.tree.compare({ layers: trees, root, shift: fork.owner.shift, paths, undoes: true });
-  return paths.filter((path) => compared.get(path) !== 'same');
+  const asked = { layers: trees, root, shift: fork.owner.shift, paths, undoes: true, differing: true };
+  return [...(await fork.tree.compare(asked)).keys()];
 }
 
-/** Objects of a repository: more than one commit may need them by now, and nothing is shown or run by their being there. */
-const isObject = (path: string) =>
-  path.includes('objects/') &&
-  /(?:^|\/)objects\/(?:[0-9a-f]{2}\/[0-9a-f]{38,62}|pack\/pack-[0-9a-f]{40,64}\.(?:pack|idx|rev))$/.test(path);
+/**
+ * The steps, without trees in which anything is not as the apply left it, or was added since: these are one by one, so that what stands
+ * in the way is known by its path.
+ */
+async function clearSteps(fork: OpenFork, key: string, { trees, kept, steps }: Written): Promise<readonly Step[]> {
+  const whole = steps.filter(({ tree }) => tree !== undefined);
+  if (whole.length === 0) return steps;
+  const paths = whole.map((step) => (step.action === 'put' ? walkerPath(step) : step.path));
+  const treeOf = inTrees(whole);
+  const met = new Set((await differing(fork, key, trees, paths)).map(treeOf));
+  return singleSteps(fork.tree, { put: trees, remove: kept }, steps, ({ path }) => met.has(path));
+}
+
+/** Of one root. */
+interface Written {
+  /** What the apply wrote, and what it replaced. */
+  readonly trees: readonly string[];
+  readonly kept: readonly string[];
+  readonly steps: readonly Step[];
+}
 
 /** Of paths that are not as the apply left them, those that are not back already either, by an undo that was cut off. */
 async function changedSince(
@@ -105,7 +122,9 @@ interface UndoPlan {
 async function planOf(fork: OpenFork, key: string, layer: string, steps: readonly Step[]): Promise<UndoPlan> {
   const layers = treesOf(fork.paths, [layer], key);
   const paths = steps.map(({ path }) => path).filter((path) => path !== topPath);
-  const entries = paths.length === 0 ? [] : await fork.tree.diff({ uppers: layers, lowers: [], stampless: true });
+  const closed = treesOfSteps(steps);
+  const sides = { uppers: layers, lowers: [], stampless: true, closed };
+  const entries = paths.length === 0 ? [] : await fork.tree.diff(sides);
   const kept = new Map(entries.map(({ path, type }) => [path, type]));
   const added = new Set(paths.filter((path) => !kept.has(path)));
   // With a repository that the apply made, its objects go.
@@ -116,9 +135,14 @@ async function planOf(fork: OpenFork, key: string, layer: string, steps: readonl
   const gone = [...added].filter((path) => !staying.has(path)).sort(inWalkOrder);
   const back = paths.filter((path) => kept.has(path)).sort(inWalkOrder);
   const top = steps.filter(({ path }) => path === topPath);
+  const trees = new Map(steps.flatMap(({ path, tree }) => (tree === undefined ? [] : [[path, tree] as const])));
+  const step = (action: Step['action'], path: string): Step => {
+    const tree = trees.get(path);
+    return tree === undefined ? { action, path } : { action, path, tree };
+  };
   const plan = [
-    ...gone.reverse().map((path): Step => ({ action: 'remove', path })),
-    ...back.map((path): Step => ({ action: 'put', path })),
+    ...gone.reverse().map((path) => step('remove', path)),
+    ...back.map((path) => step('put', path)),
     ...top,
   ];
   return { plan, ends: paths.filter((path) => kept.get(path) !== 'directory' && !staying.has(path)) };
@@ -128,7 +152,10 @@ async function planOf(fork: OpenFork, key: string, layer: string, steps: readonl
 async function obstaclesOf(fork: OpenFork, key: string, steps: readonly Step[], { plan, ends }: UndoPlan) {
   const root = fork.vault.roots[key];
   if (root === undefined || plan.length === 0) return [];
-  const entries = await fork.tree.diff({ uppers: [root], lowers: [], pastClosed: true, stampless: true });
+  // In whole trees nothing else was found.
+  const closed = treesOfSteps(steps);
+  const sides = { uppers: [root], lowers: [], pastClosed: true, stampless: true, closed };
+  const entries = await fork.tree.diff(sides);
   const directories = new Set(entries.filter(({ type }) => type === 'directory').map(({ path }) => path));
   const known = new Set(steps.map(({ path }) => path));
   const isInEnding = belowAny(new Set(ends));
@@ -163,6 +190,8 @@ async function keepStanding(
 }
 
 interface Obstructed extends UndoPlan {
+  /** Of the apply, as far as they are undone as they were done. */
+  readonly steps: readonly Step[];
   /** Paths of the plan that the person has changed, and what they have put in its way. */
   readonly changed: readonly string[];
   readonly obstacles: readonly string[];
@@ -177,52 +206,23 @@ function innermost(paths: readonly string[]): readonly string[] {
 
 async function planUndo({ fork, about, layer, standing }: Undoing, writtenIn: (key: string) => readonly string[]) {
   const plans = new Map<string, Obstructed>();
-  for (const [key, steps] of Object.entries(about.roots)) {
+  for (const [key, written] of Object.entries(about.roots)) {
     const trees = writtenIn(key);
+    const kept = treesOf(fork.paths, [layer], key);
+    const steps = await clearSteps(fork, key, { trees, kept, steps: written });
+    const single = steps.filter(({ tree }) => tree === undefined);
     const different = await differing(
       fork,
       key,
       trees,
-      steps.map(({ path }) => path),
+      single.map(({ path }) => path),
     );
     await keepStanding(fork, standing, key, trees, different);
     const undoing = await planOf(fork, key, layer, steps);
     const changed = await changedSince(fork, key, layer, trees, different);
-    plans.set(key, { ...undoing, changed, obstacles: await obstaclesOf(fork, key, steps, undoing) });
+    plans.set(key, { ...undoing, steps, changed, obstacles: await obstaclesOf(fork, key, steps, undoing) });
   }
   return plans;
-}
-
-/** Whether a path holds something else than the trunk, which has what the apply wrote: all that was put back or taken away. */
-function broughtBack(fork: OpenFork, { sameContent }: AppliedSteps, undone: Undone) {
-  if (sameContent === undefined) return undefined;
-  const done = new Set(undone.written.map(({ path }) => path));
-  const same = new Map(Object.entries(sameContent).map(([key, paths]) => [key, new Set(paths)]));
-  return (key: string, path: string) =>
-    done.has(shownPath(fork.vault.roots, key, path)) && same.get(key)?.has(path) !== true;
-}
-
-/** The trunk takes over what is back, and the fork stands where it stood. */
-async function settle(fork: OpenFork, layer: string, about: AppliedSteps, before: Checkpoint, undone: Undone) {
-  const looked = await lookAtRoots(fork, Object.keys(about.roots));
-  const left = new Set(undone.left);
-  const isBack = (key: string, { path }: Step) => !left.has(shownPath(fork.vault.roots, key, path));
-  const written = Object.entries(about.roots).map(
-    ([key, steps]) => [key, steps.filter((step) => isBack(key, step)).map(({ path }) => path)] as const,
-  );
-  const { vault } = await takeWritten(fork, looked, new Map(written), broughtBack(fork, about, undone));
-  adoptScans(fork, looked);
-  const back = await rollBackFork({ ...fork, vault }, before);
-  const applied = (back.meta.applied ?? []).filter((name) => name !== layer);
-  const shownAgain = new Set(about.hidden ?? [before.id]);
-  const checkpoints = back.meta.checkpoints.map((each) =>
-    shownAgain.has(each.id) ? { ...each, undone: undefined } : each,
-  );
-  // What an undo that was cut off had brought back already was seen as the person's: it is no clash, since all of it is back.
-  const brought = new Set(undone.steps.map(({ path }) => path));
-  const isClash = (path: string) => before.clashes.includes(path) || left.has(path) || !brought.has(path);
-  const clashes = back.meta.clashes.filter(isClash);
-  return syncLocked(back, { ...back.meta, applied, checkpoints, clashes });
 }
 
 async function undoLocked(given: OpenFork, lock: number, request: UndoRequest): Promise<Undone> {
@@ -261,7 +261,17 @@ async function undoOver(undoing: Undoing): Promise<Undone> {
     key === workspaceRoot ? step : { ...step, path: shownPath(roots, key, step.path) };
   const inTheWay = (pick: (plan: Obstructed) => readonly string[]) =>
     shown(pick, (key, path) => shownPath(roots, key, path));
-  const steps = shown(({ plan }) => plan, shownStep);
+  const keptIn = (key: string) => treesOf(fork.paths, [layer], key);
+  // What the undo puts the apply had removed, and the other way round.
+  const told = async (lists: Iterable<readonly [string, readonly Step[]]>): Promise<readonly Step[]> => {
+    const found: Step[] = [];
+    for (const [key, list] of lists) {
+      const layers = { put: keptIn(key), remove: writtenIn(key) };
+      for (const step of await reportedSteps(fork.tree, layers, list)) found.push(shownStep(key, step));
+    }
+    return found;
+  };
+  const steps = await told([...plans].map(([key, { plan }]) => [key, plan] as const));
   const conflicts = [...new Set(inTheWay(({ changed, obstacles }) => [...changed, ...obstacles]))];
   const nothing = { written: [], left: [], aside: [], problems: [] };
   const goesOn = request.leaves === true || about.undoing === true;
@@ -270,11 +280,12 @@ async function undoOver(undoing: Undoing): Promise<Undone> {
     const leaving = new Set(changed);
     return [key, leaving.size === 0 ? plan : plan.filter(({ path }) => !leaving.has(path))] as const;
   });
-  request.onPlan?.(wanted.flatMap(([key, plan]) => plan.map((step) => shownStep(key, step))));
+  const isAll = wanted.every(([key, plan]) => plan === plans.get(key)?.plan);
+  request.onPlan?.(isAll ? steps : await told(wanted));
   const synced = await syncLocked(fork);
   const begun: AppliedSteps = { ...about, undoing: true };
-  writeFileAtomic(stepsFile(fork.paths.layer(layer)), JSON.stringify(begun), { durable: true });
-  const uppers = (key: string) => treesOf(fork.paths, [layer], key);
+  writeSteps(fork.paths.layer(layer), begun, { durable: true });
+  const uppers = keptIn;
   const home = await writeOrigin(fork, {
     layer,
     standing: (key) => [...treesOf(fork.paths, [standing], key), ...writtenIn(key)],
@@ -293,10 +304,12 @@ async function undoOver(undoing: Undoing): Promise<Undone> {
     onStep: request.onStep,
     signal: request.signal,
   });
-  const written = Object.entries(home.written).flatMap(([key, list]) => list.map((step) => shownStep(key, step)));
+  const written = isAll && home.clashes.length === 0 ? steps : await told(Object.entries(home.written));
   const left = innermost([...conflicts, ...home.clashes]);
   const undone = { fork, steps, conflicts: [], written, left, aside: home.aside, problems: home.narrowed, done: true };
-  return { ...undone, fork: await settle(synced, layer, about, before, undone) };
+  const taken = new Map([...plans].map(([key, each]) => [key, each.steps]));
+  const settling = { left, steps: taken, home, writtenIn, keptIn };
+  return { ...undone, fork: await settle(synced, layer, about, before, settling) };
 }
 
 /** Of two applies of which the later went on with the earlier. What stands in the way of the earlier is left: the later is undone. */

@@ -9,6 +9,7 @@ import { type Roots, shownPath } from '../store/root-paths.js';
 import type { Problem, Step } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
 import type { TimedPlan } from './apply-times.js';
+import { inTrees, singleSteps } from './whole-trees.js';
 
 /** As the report has it. */
 export const lostList = (path: string): Problem => ({
@@ -40,11 +41,13 @@ export interface Written {
   readonly times: ReadonlyMap<string, bigint>;
 }
 
-/** Without a list for each: they are many. */
-function pathsOf(steps: readonly Step[], wanted: Step['action']): Set<string> {
+/** Whether a path is one of a removal, or in a tree of one. Without a list for each: they are many. */
+function removedBy(steps: readonly Step[]): (path: string) => boolean {
   const paths = new Set<string>();
-  for (const { action, path } of steps) if (action === wanted) paths.add(path);
-  return paths;
+  const removals = steps.filter(({ action }) => action === 'remove');
+  for (const { path } of removals) paths.add(path);
+  const treeOf = inTrees(removals);
+  return (path) => paths.has(path) || treeOf(path) !== undefined;
 }
 
 /** Steps as people name them, told as the program has done them. */
@@ -57,13 +60,12 @@ export function stepsDone(
   if (tell === undefined) return undefined;
   const actions = new Set(steps.map(({ action }) => action));
   // Of a list of one kind nothing has to be looked up.
-  const removed = actions.size > 1 ? pathsOf(steps, 'remove') : undefined;
-  const isRemoved = (path: string) => removed?.has(path) ?? actions.has('remove');
+  const isRemoved = actions.size > 1 ? removedBy(steps) : () => actions.has('remove');
   let at = 0;
   return (path) => {
-    // Most are told in the order of the list, which has them already.
+    // Most are told in the order of the list, which has them already. What is in a tree is told one by one.
     const next = steps[at];
-    const known = next?.path === path ? next : undefined;
+    const known = next?.path === path && next.tree === undefined ? next : undefined;
     if (known !== undefined) at += 1;
     if (known !== undefined && key === workspaceRoot) tell(known);
     else tell({ action: isRemoved(path) ? 'remove' : 'put', path: shownPath(roots, key, path) });
@@ -102,6 +104,13 @@ export async function writeOrigin(
   const aside: string[] = [];
   const narrowed: Problem[] = [];
   const times = new Map<string, bigint>();
+  // A tree of which not all was done is no step any more.
+  const apart = async (key: string, met: readonly string[]): Promise<readonly Step[]> => {
+    const steps = roots[key] ?? [];
+    const treeOf = inTrees(steps);
+    const trees = new Set(met.map(treeOf));
+    return singleSteps(fork.tree, { put: uppers(key), remove: standing(key) }, steps, ({ path }) => trees.has(path));
+  };
   for (const [key, steps] of Object.entries(roots)) {
     const root = fork.vault.roots[key];
     if (root === undefined) continue;
@@ -123,7 +132,7 @@ export async function writeOrigin(
     });
     const left = new Set(met.clashes);
     if (met.after !== undefined) times.set(key, met.after);
-    written[key] = left.size === 0 ? steps : steps.filter(({ path }) => !left.has(path));
+    written[key] = left.size === 0 ? steps : (await apart(key, met.clashes)).filter(({ path }) => !left.has(path));
     clashes.push(...met.clashes.map((path) => shownPath(fork.vault.roots, key, path)));
     aside.push(...met.aside.map((path) => shownPath(fork.vault.roots, key, path)));
     narrowed.push(...met.narrowed.map((path) => lostList(shownPath(fork.vault.roots, key, path))));

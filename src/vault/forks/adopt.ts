@@ -15,6 +15,7 @@ import type { VaultMeta } from '../store/vault-meta.js';
 import { clashing } from '../tree/clashing.js';
 import type { OpenFork, VaultAccess } from '../vault.js';
 import { withOwnTimes } from './entered-times.js';
+import { atOrBelow } from './path-layer.js';
 import { enteredByLayers, enteredWith, pathCount, type RootPaths, touchedWith } from './trunk.js';
 
 type Adopting = Pick<OpenFork, keyof VaultAccess | 'name' | 'place'>;
@@ -55,6 +56,33 @@ async function withoutRepetition(fork: Adopting, stack: Stack, held: RootPaths, 
   return [layer];
 }
 
+const isTree = (path: string) => path.endsWith('/');
+
+/** Whole trees that another fork applied, path by path: those at which the trunk of now is another than the one the stack lies on. */
+async function singlePaths(
+  access: VaultAccess,
+  vault: VaultMeta,
+  stack: Stack,
+  entered: RootPaths,
+): Promise<RootPaths> {
+  if (![...entered.values()].some((list) => list.some(isTree))) return entered;
+  const isLonger = stack.base.every((layer, at) => vault.trunk[at] === layer);
+  const above = isLonger ? vault.trunk.slice(stack.base.length) : vault.trunk;
+  const found = [...entered].map(async ([key, list]): Promise<readonly [string, readonly string[]]> => {
+    const trees = list.filter(isTree);
+    const uppers = treesOf(access.paths, above, key);
+    if (trees.length === 0) return [key, list];
+    const single = list.filter((path) => !isTree(path));
+    if (uppers.length === 0) return [key, single];
+    const lowers = treesOf(access.paths, stack.base, key);
+    const changes = await access.tree.diff({ uppers, lowers, whole: !isLonger, stampless: true });
+    const isEntered = atOrBelow(trees);
+    const changed = changes.map(({ path }) => path).filter(isEntered);
+    return [key, [...new Set([...single, ...changed])]];
+  });
+  return new Map(await Promise.all(found));
+}
+
 /** The stack on top of the trunk as it is now. Everything it names is frozen; the fork's lock is held. `steps`: since the stack's position. */
 export async function adoptTrunk(
   fork: Adopting,
@@ -64,7 +92,9 @@ export async function adoptTrunk(
 ): Promise<Adopted> {
   const base = { position: vault.position, base: vault.trunk };
   const isWhole = steps.every((step) => step !== undefined);
-  const entered = isWhole ? enteredWith(steps, fork.name) : await enteredByLayers(fork, vault, stack);
+  const entered = isWhole
+    ? await singlePaths(fork, vault, stack, enteredWith(steps, fork.name))
+    : await enteredByLayers(fork, vault, stack);
   const shown = [...entered].flatMap(([key, list]) => list.map((path) => shownPath(vault.roots, key, path)));
   const held = new Map<string, readonly string[]>();
   for (const [key, list] of entered) held.set(key, await heldPaths(fork, stack, key, list));

@@ -6,11 +6,14 @@ import type { Stack } from '../store/fork-meta.js';
 import { treesOf } from '../store/layer-pool.js';
 import { pathWithin, shownPath, topPath } from '../store/root-paths.js';
 import { belowAny, clashing } from '../tree/clashing.js';
-import type { Change, FileTime, TreeContent, TreeReadOptions } from '../tree/tree.js';
+import { type Folding, TreeFolder } from '../tree/fold-trees.js';
+import type { Change, FileTime, FoldedChange, TreeContent, TreeReadOptions } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
 
 /** Changes by root, each path relative to its root. */
 export type RootChanges = ReadonlyMap<string, readonly Change[]>;
+
+export type FoldedChanges = ReadonlyMap<string, readonly FoldedChange[]>;
 
 /** Layers on both sides of a comparison, oldest first. */
 interface Sides {
@@ -79,7 +82,7 @@ async function changesOf(fork: OpenFork, sides: Sides, { entries, about }: Part)
 }
 
 /** One list for people: paths of the workspace as they are in it, those of other roots in full. */
-export function shownChanges({ vault }: OpenFork, changes: RootChanges): readonly Change[] {
+export function shownChanges({ vault }: OpenFork, changes: FoldedChanges): readonly FoldedChange[] {
   return [...changes].flatMap(([key, list]) =>
     list.map((change) => {
       const path = shownPath(vault.roots, key, change.path);
@@ -94,23 +97,32 @@ export async function forkChangesByRoot(fork: OpenFork, since?: Stack, part: Par
 }
 
 export interface TimedChanges {
-  readonly changes: RootChanges;
+  readonly changes: FoldedChanges;
   /** Of files that the trunk has, too, and of names of one file, by root. */
   readonly times: ReadonlyMap<string, readonly FileTime[]>;
 }
 
-/** Every difference between the fork and the trunk it stands on, up to so many, and the times of the files. */
-export async function timedForkChanges(fork: OpenFork, entries: number): Promise<TimedChanges> {
-  const changes = new Map<string, readonly Change[]>();
+/** Lists that are read again because of what was let go: after so many none is. */
+const foldedReads = 3;
+
+/** Every difference between the fork and the trunk it stands on, whole trees as one (`TreeFolder`), and the times of the files. */
+export async function timedForkChanges(fork: OpenFork, folding: (key: string) => Folding): Promise<TimedChanges> {
+  const changes = new Map<string, readonly FoldedChange[]>();
   const times = new Map<string, readonly FileTime[]>();
   const { uppers, lowers } = allSides(fork);
   for (const key of Object.keys(fork.vault.roots)) {
     const above = treesOf(fork.paths, uppers, key);
-    const below = treesOf(fork.paths, lowers, key);
-    const sides = { uppers: above, lowers: below, entries, tellsUnlisted: true, stampless: true };
-    const found = above.length === 0 ? { changes: [], times: [] } : await fork.tree.diffWithTimes(sides);
-    changes.set(key, found.changes);
-    times.set(key, found.times);
+    const sides = { uppers: above, lowers: treesOf(fork.paths, lowers, key), stampless: true };
+    const mixed = new Set<string>();
+    for (let read = 1; above.length > 0; read += 1) {
+      const rules = folding(key);
+      const folder = new TreeFolder(read < foldedReads ? rules : { ...rules, isPlain: () => false }, mixed);
+      times.set(key, await fork.tree.diffWithTimes(sides, (change) => folder.take(change)));
+      changes.set(key, folder.end());
+      if (folder.lost.size === 0) break;
+      for (const path of folder.lost) mixed.add(path);
+    }
+    if (above.length === 0) changes.set(key, []);
   }
   return { changes, times };
 }

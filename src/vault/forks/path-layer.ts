@@ -24,9 +24,9 @@ export interface PathLayer {
   readonly forward?: { readonly after: 'now' | bigint; readonly among: readonly string[] } | undefined;
 }
 
-/** Paths, and whatever is below them. */
+/** Paths, and whatever is below them; whole trees may have a slash at their end. */
 export function atOrBelow(paths: readonly string[]): (path: string) => boolean {
-  const tops = new Set(paths);
+  const tops = new Set(paths.map((path) => (path.endsWith('/') ? path.slice(0, -1) : path)));
   const isBelow = belowAny(tops);
   return (path) => tops.has(path) || isBelow(path);
 }

@@ -8,13 +8,14 @@ import { type Advance, pathCount, type RootPaths, type Taking, takeEdits } from 
 
 /**
  * `looked` is what may have changed, `written` what the fork wrote, by root; `isKnown` of that, what is another entry than the trunk's
- * for certain. The vault's lock is held.
+ * for certain. Whole trees that were written are not among what was looked at, but for what the person has put into them. The vault's
+ * lock is held.
  */
 export async function takeWritten(
   fork: OpenFork,
   looked: RootPaths,
   written: RootPaths,
-  isKnown?: Taking['isKnown'],
+  taking: Pick<Taking, 'isKnown' | 'shown'> = {},
 ): Promise<Advance> {
   const others = new Map(
     [...looked].map(([key, list]) => {
@@ -25,6 +26,6 @@ export async function takeWritten(
   const edits = pathCount(others) === 0 ? undefined : await takeEdits(fork, others);
   const own = new Map([...looked.keys()].map((key) => [key, written.get(key) ?? []]));
   const onEdits = edits === undefined ? fork : { ...fork, vault: edits.vault };
-  const advance = await takeEdits(onEdits, own, { by: fork.name, isKnown });
+  const advance = await takeEdits(onEdits, own, { by: fork.name, ...taking });
   return { ...advance, problems: [...(edits?.problems ?? []), ...advance.problems] };
 }

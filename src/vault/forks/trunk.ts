@@ -15,10 +15,10 @@ import type { TrunkStep } from '../store/trunk-steps.js';
 import { refuseEdits } from '../store/vault-limits.js';
 import { readVaultMeta, type VaultMeta, writeVaultMeta } from '../store/vault-meta.js';
 import { isHalfMade } from '../tree/beside-names.js';
-import type { Problem } from '../tree/tree.js';
+import type { KnownTrees, Problem } from '../tree/tree.js';
 import type { OpenFork, VaultAccess } from '../vault.js';
 
-/** Paths by root, each relative to its root. */
+/** Paths by root, each relative to its root; one that ends with a slash is a whole tree. */
 export type RootPaths = ReadonlyMap<string, readonly string[]>;
 
 export function pathCount(paths: RootPaths): number {
@@ -26,12 +26,18 @@ export function pathCount(paths: RootPaths): number {
 }
 
 /** What the roots changed since they were last looked at; a root that the fork's request looked at is not scanned again. */
-export async function lookAtRoots(fork: OpenFork, roots: readonly string[], known?: RootPaths): Promise<RootPaths> {
+export async function lookAtRoots(
+  fork: OpenFork,
+  roots: readonly string[],
+  known?: RootPaths,
+  written: (key: string) => KnownTrees | undefined = () => undefined,
+): Promise<RootPaths> {
   const looks = roots.map(async (key) => {
     const path = fork.vault.roots[key];
     const found = known?.get(key);
     if (path === undefined || found !== undefined) return [key, found ?? []] as const;
-    const drift = await lookAtRoot({ access: fork, key, path, into: fork.place.scanned(key) });
+    const look = { access: fork, key, path, into: fork.place.scanned(key), known: written(key) };
+    const drift = await lookAtRoot(look);
     return [key, drift.map((each) => each.path)] as const;
   });
   return new Map(await Promise.all(looks));
@@ -154,6 +160,8 @@ export function appliedWith(steps: Steps, fork: string): RootPaths {
 export interface Taking {
   /** The fork that wrote it; undefined: the person. */
   readonly by?: string | undefined;
+  /** By root, layers that show what is in the whole trees among the paths. */
+  readonly shown?: ((key: string) => readonly string[]) | undefined;
   /** Paths that are known to be something else than the trunk has. */
   readonly isKnown?: ((key: string, path: string) => boolean) | undefined;
   /** Before the layer is named: refuses it. */
@@ -167,7 +175,7 @@ export interface Taking {
 export async function takeEdits(
   fork: OpenFork,
   looked: RootPaths,
-  { by, isKnown, check }: Taking = {},
+  { by, isKnown, shown: shownBy, check }: Taking = {},
 ): Promise<Advance> {
   const { paths, tree, owner } = fork;
   const vault = readVaultMeta(paths.meta) ?? fork.vault;
@@ -190,9 +198,9 @@ export async function takeEdits(
     if (shown) continue;
     layer ??= makeLayer(paths, { trunk: true });
     const layers = treesOf(paths, vault.trunk, key);
-    problems.push(
-      ...(await tree.mirror({ root, into: paths.tree(layer, key), layers, shift: owner.shift, paths: edits })),
-    );
+    const into = paths.tree(layer, key);
+    const shift = owner.shift;
+    problems.push(...(await tree.mirror({ root, into, layers, shift, paths: edits, shown: shownBy?.(key) })));
   }
   if (layer !== undefined) await check?.(vault, layer);
   const layers = layer === undefined ? [] : [layer];

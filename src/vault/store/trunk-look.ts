@@ -1,5 +1,5 @@
 /** A look at a directory of the person: what changed since the trunk last took it over. Native, and once a command. */
-import type { Drift, WalkerLock } from '../tree/tree.js';
+import type { Drift, KnownTrees, WalkerLock } from '../tree/tree.js';
 import type { VaultAccess } from './vault-access.js';
 
 export interface RootLook {
@@ -10,10 +10,12 @@ export interface RootLook {
   /** Where the new signatures are put, until the trunk takes the edits over. */
   readonly into: string;
   readonly lock?: WalkerLock | undefined;
+  /** What was written there just now, and is no news. */
+  readonly known?: KnownTrees | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-export function lookAtRoot({ access, key, path, into, lock, signal }: RootLook): Promise<readonly Drift[]> {
+export function lookAtRoot({ access, key, path, into, lock, known, signal }: RootLook): Promise<readonly Drift[]> {
   const { tree, store, paths } = access;
   return tree.scan({
     root: path,
@@ -21,6 +23,7 @@ export function lookAtRoot({ access, key, path, into, lock, signal }: RootLook):
     against: paths.scan(key),
     skip: [{ device: store.device, inode: store.inode }],
     lock,
+    known,
     signal,
   });
 }

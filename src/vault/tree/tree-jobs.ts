@@ -3,6 +3,14 @@
 export type EntryType = 'file' | 'directory' | 'symlink' | 'fifo' | 'socket' | 'device';
 export type ChangeKind = 'added' | 'modified' | 'deleted';
 
+/** A directory that was not there, or is not there any more, with all that is in it: one change, and one step. */
+export interface WholeTree {
+  /** How many are below it. */
+  readonly entries: number;
+  /** Whether some of them are products (`git/products`). */
+  readonly products: boolean;
+}
+
 /** One change of a fork. `content` is false where only mode or owner differ; a deleted entry shows what was there. */
 export interface Change {
   readonly kind: ChangeKind;
@@ -15,6 +23,11 @@ export interface Change {
   readonly path: string;
   /** A directory that is so deep that its entries are not listed: how many there are below it, at least. Not there otherwise. */
   readonly unlisted?: number | undefined;
+}
+
+export interface FoldedChange extends Change {
+  /** What is below it is not in the list: it is added or deleted as a whole (`fold-trees`). Not there otherwise. */
+  readonly tree?: WholeTree | undefined;
 }
 
 export interface Drift {
@@ -46,9 +59,14 @@ export interface FileTime {
 export interface Step {
   readonly action: 'put' | 'remove';
   readonly path: string;
+  /** It stands for all that is below, too, of which the layers know the names. */
+  readonly tree?: WholeTree | undefined;
+  /** In reports: so many entries below are not listed. */
+  readonly unlisted?: number | undefined;
 }
 
 /**
+ * A path that ends with a slash is a whole tree: what the upper layers show there; of a removal, what was looked at.
  * `sweep`: what a run that was killed left beside a path goes. `keep` puts an entry with its time, `age` with one that is also
  * earlier than `before`; `touch` only gives one its time, `weigh` only counts it in the order of times, `know` says that the
  * directory has a name of a file already that others are put as further names of.
@@ -84,6 +102,15 @@ export interface ScanOptions extends Common {
   readonly skip?: readonly DirectoryIdentity[] | undefined;
   /** Taken first, as by `lock`: one process for both. */
   readonly lock?: WalkerLock | undefined;
+  /** What was written just now is not told. */
+  readonly known?: KnownTrees | undefined;
+}
+
+/** Whole trees, with a slash at their end, and layers of which one or the other shows what is in them. */
+export interface KnownTrees {
+  readonly trees: readonly string[];
+  readonly written: readonly string[];
+  readonly kept: readonly string[];
 }
 
 /**
@@ -122,6 +149,8 @@ export interface TreeDiffOptions extends Common {
   readonly stampless?: boolean | undefined;
   /** Only these paths, what is below them and the directories above them. */
   readonly under?: readonly string[] | undefined;
+  /** Directories that are listed and not entered, each with a slash at its end. */
+  readonly closed?: readonly string[] | undefined;
 }
 
 export interface TimesOptions extends Pick<TreeDiffOptions, 'uppers' | 'lowers' | 'pastClosed'> {
@@ -129,16 +158,13 @@ export interface TimesOptions extends Pick<TreeDiffOptions, 'uppers' | 'lowers' 
   readonly known?: boolean | undefined;
 }
 
-export interface ChangesWithTimes {
-  readonly changes: readonly Change[];
-  /** Of files that both sides have, and of names of one file. */
-  readonly times: readonly FileTime[];
-}
-
 export interface CompareOptions extends Common {
   readonly layers: readonly string[];
   readonly root: string;
+  /** One that ends with a slash is a whole tree: all that either side has in it is compared. */
   readonly paths: readonly string[];
+  /** What is the same is not answered. */
+  readonly differing?: boolean | undefined;
   readonly shift?: number | undefined;
   /** Tell what was touched from what is the same. */
   readonly times?: boolean | undefined;
@@ -156,7 +182,9 @@ export interface MirrorOptions extends Common, WithSockets {
   /** The layer that is made; it must not exist. */
   readonly into: string;
   readonly layers: readonly string[];
+  /** One that ends with a slash is a whole tree: all that `shown` has in it. */
   readonly paths: readonly string[];
+  readonly shown?: readonly string[] | undefined;
   readonly shift?: number | undefined;
   /** Files that the layers have as the origin does become further names of theirs: no layer may be the origin itself. */
   readonly links?: boolean | undefined;

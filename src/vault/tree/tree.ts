@@ -7,14 +7,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonic } from '../../base/clock.js';
 import type { InodeIdentity } from '../../base/directory-identity.js';
-import { type ErrnoCode, ErrnoError } from '../../base/errno.js';
+import { ErrnoError } from '../../base/errno.js';
 import { type FlockLibrary, loadFlock } from '../../base/file-lock.js';
 import { lockAgainMilliseconds, lockAskedMilliseconds, longPathBytes } from '../../base/limits/store.js';
 import type { Starter } from '../../base/starter.js';
-import { tooDeep } from './too-deep.js';
+import { parse, parseChanges, parseProblems, parseTimes, TimedChangeReader } from './change-records.js';
 import type {
   Change,
-  ChangesWithTimes,
   Common,
   CompareOptions,
   CompareVerdict,
@@ -35,63 +34,9 @@ import type {
   TreeReadOptions,
   WalkerLock,
 } from './tree-jobs.js';
-import { eachRecord, joinFields, splitFields, TreeProgram } from './tree-program.js';
+import { joinFields, splitFields, TreeProgram } from './tree-program.js';
 
 export type * from './tree-jobs.js';
-
-/** Records of so many fields each. */
-function parse<T>(output: Buffer, width: number, make: (...fields: string[]) => T): T[] {
-  const items: T[] = [];
-  eachRecord(output, width, (fields, at) => items.push(make(...fields.slice(at, at + width))));
-  return items;
-}
-
-const parseProblems = (output: Buffer) =>
-  parse<Problem>(output, 3, (path = '', code = '', reason = '') => ({ path, code: code as ErrnoCode, reason }));
-
-/** Each change would hold on to words of its own otherwise: lists are long. */
-const kinds: Readonly<Record<string, Change['kind']>> = { added: 'added', modified: 'modified', deleted: 'deleted' };
-const types: Readonly<Record<string, Change['type']>> = {
-  file: 'file',
-  directory: 'directory',
-  symlink: 'symlink',
-  fifo: 'fifo',
-  socket: 'socket',
-  device: 'device',
-};
-
-function changeOf(fields: readonly string[], at: number): Change {
-  const change: Change = {
-    kind: kinds[fields[at] ?? ''] ?? 'modified',
-    type: types[fields[at + 1] ?? ''] ?? 'device',
-    mode: Number.parseInt(fields[at + 2] ?? '', 8),
-    size: Number(fields[at + 3]),
-    content: fields[at + 4] === '1',
-    stamp: fields[at + 5] ?? '',
-    path: fields[at + 7] ?? '',
-  };
-  const unlisted = fields[at + 6];
-  return unlisted === '0' ? change : { ...change, unlisted: Number(unlisted) };
-}
-
-function parseChanges(output: Buffer, { tellsUnlisted }: TreeDiffOptions): Change[] {
-  const changes: Change[] = [];
-  eachRecord(output, 8, (fields, at) => {
-    const change = changeOf(fields, at);
-    if (change.unlisted === undefined || tellsUnlisted === true) changes.push(change);
-    else throw tooDeep('tree diff', change.path, change.unlisted);
-  });
-  return changes;
-}
-
-const parseTimes = (output: Buffer) =>
-  parse<FileTime>(output, 5, (path = '', state, modified = '', before = '', links = '') => ({
-    path,
-    state: state as FileTime['state'],
-    modified: BigInt(modified),
-    before: BigInt(before),
-    links: links === '0' ? undefined : links,
-  }));
 
 const skipWords = (skip: readonly DirectoryIdentity[] = []) =>
   skip.flatMap(({ device, inode }) => ['--skip', `${device}:${inode}`]);
@@ -155,7 +100,13 @@ export class Tree {
     const against = options.against === undefined ? [] : ['--against', options.against];
     const words = ['scan', options.root, '--out', options.signatures, ...against, ...skipWords(options.skip)];
     words.push(...lockWords(options.lock));
-    const output = await this.#program.run({ words, signal: options.signal, inherited: options.lock?.descriptor });
+    const { known } = options;
+    if (known !== undefined) {
+      words.push('--trees', ...listWords('--upper', known.written), ...listWords('--layer', known.kept));
+    }
+    const input = known === undefined ? undefined : joinFields(known.trees);
+    const job = { words, input, signal: options.signal, inherited: options.lock?.descriptor };
+    const output = await this.#program.run(job);
     return parse<Drift>(output, 2, (path = '', what = '') => ({ path, what: what as Drift['what'] }));
   }
 
@@ -173,7 +124,7 @@ export class Tree {
     return parseProblems(await this.#program.run({ words, signal: options.signal, inherited: 'pipe', onExtra }));
   }
 
-  async #listChanges(options: TreeDiffOptions, more: readonly string[] = []): Promise<Buffer> {
+  #diffWords(options: TreeDiffOptions, more: readonly string[] = []): readonly string[] {
     const words = ['diff', ...more, ...listWords('--upper', options.uppers), ...listWords('--lower', options.lowers)];
     if (options.whole === true) words.push('--whole');
     if (options.stampless === true) words.push('--stampless');
@@ -182,20 +133,44 @@ export class Tree {
     else words.push('--most', String(longPathBytes));
     if (options.entries !== undefined) words.push('--entries', String(options.entries));
     words.push(...listWords('--under', options.under ?? []));
-    return this.#program.ask({ words, signal: options.signal });
+    if (options.closed !== undefined) words.push('--trees');
+    return words;
   }
 
   /** What the upper layers change in what the lower ones show, in walk order. */
   async diff(options: TreeDiffOptions): Promise<Change[]> {
-    return parseChanges(await this.#listChanges(options), options);
+    const input = options.closed === undefined ? undefined : joinFields(options.closed);
+    const job = { words: this.#diffWords(options), input, signal: options.signal };
+    return parseChanges(await this.#program.ask(job), options);
   }
 
-  /** The same, and `times` of the same layers with `known`: each file is looked at once for both. */
-  async diffWithTimes(options: TreeDiffOptions): Promise<ChangesWithTimes> {
-    const output = await this.#listChanges(options, ['--timed', '--present']);
-    const end = output.lastIndexOf(0, -2) + 1;
-    const from = end - Number(output.toString('latin1', end, output.length - 1));
-    return { changes: parseChanges(output.subarray(0, from), options), times: parseTimes(output.subarray(from, end)) };
+  /**
+   * The same, each change as it comes, and `times` of the same layers with `known`, but for new names of files of which none was there
+   * before: each file is looked at once for both.
+   */
+  async diffWithTimes(options: TreeDiffOptions, take: (change: Change) => void): Promise<readonly FileTime[]> {
+    const words = this.#diffWords(options, ['--timed', '--present']);
+    const reader = new TimedChangeReader(take);
+    let failed: unknown;
+    const onOutput = (chunk: Buffer) => {
+      if (failed !== undefined) return;
+      try {
+        reader.read(chunk);
+      } catch (error) {
+        failed = error;
+      }
+    };
+    await this.#program.run({ words, signal: options.signal, onOutput });
+    if (failed !== undefined) throw failed;
+    return reader.times;
+  }
+
+  /** What the layers show in these directories, each itself first, in walk order. */
+  async names(layers: readonly string[], directories: readonly string[]): Promise<string[]> {
+    if (directories.length === 0 || layers.length === 0) return [];
+    const words = ['names', ...listWords('--layer', layers)];
+    const input = joinFields(directories.map((path) => `${path}/`));
+    return splitFields(await this.#program.ask({ words, input }));
   }
 
   /** How many changes there are, counted up to `most`. */
@@ -219,6 +194,7 @@ export class Tree {
     const words = ['compare', ...listWords('--layer', options.layers), '--to', options.root];
     words.push(...shiftWords(options.shift), ...(options.times === true ? ['--times'] : []));
     if (options.undoes === true) words.push('--undoes');
+    if (options.differing === true) words.push('--differing');
     const output = await this.#program.ask({ words, input: joinFields(options.paths), signal: options.signal });
     return new Map(parse(output, 2, (path = '', verdict) => [path, verdict as CompareVerdict] as const));
   }
@@ -253,6 +229,7 @@ export class Tree {
     const words = ['mirror', options.root, '--into', options.into, ...listWords('--layer', options.layers)];
     if (options.sockets === true) words.push('--sockets');
     if (options.links === true) words.push('--links');
+    words.push(...listWords('--upper', options.shown ?? []));
     words.push(...shiftWords(options.shift));
     return parseProblems(await this.#program.ask({ words, input: joinFields(options.paths), signal: options.signal }));
   }
