@@ -43,6 +43,11 @@ describe('folding', () => {
     assert.deepEqual(folded(list.map((path) => change(path))).list, ['d', 'd/a/ 2', 'd/b', 'd/b/odd', 'd/c/ 2', 'd/z']);
   });
 
+  it('folds nothing of which not all is listed', () => {
+    const list = [change('d/'), { ...change('d/deep/'), unlisted: 9 }, change('d/x'), change('d/y')];
+    assert.deepEqual(folded(list).list, ['d', 'd/deep', 'd/x', 'd/y']);
+  });
+
   it('folds no directory that is itself not plain', () => {
     assert.deepEqual(folded(['odd/', 'odd-not/', 'odd/1'].map((path) => change(path))).list, [
       'odd',

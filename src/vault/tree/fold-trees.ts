@@ -47,7 +47,9 @@ export class TreeFolder {
   take(change: Change): void {
     while (this.#frames.length > 0 && !this.#isInside(change)) this.#close();
     const above = this.#frames.at(-1);
-    const isPlain = (above === undefined || above.change.kind === change.kind) && this.#folding.isPlain(change);
+    // One whose entries are not listed is never a part of something else: nobody has looked at what is in it.
+    const isKnown = change.unlisted === undefined && (above === undefined || above.change.kind === change.kind);
+    const isPlain = isKnown && this.#folding.isPlain(change);
     if (isWhole(change)) {
       const isMixed = !isPlain || this.#mixed.has(change.path);
       this.#frames.push({ change, items: [], entries: 0, products: false, isPlain: !isMixed });
