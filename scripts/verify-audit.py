@@ -280,7 +280,7 @@ class Host:
                 raise Bad(f"it is sealed with a key that is {self.keys.get(key, 'unknown')}")
             text = f"ctxfs audit head v1\n{facts.get('chain')}\n{facts.get('seq')}\n{facts.get('head')}\n"
             if not is_signed(key, text, facts.get("signature", "")):
-                raise Bad("its signature is not good")
+                raise Bad("its signature is not valid")
             if facts["chain"] == "host" and self.heads.get(facts["seq"]) != facts["head"]:
                 raise Bad("it seals another host chain")
             self.seals.append({**facts, "at": seq, "at_head": head})
@@ -290,7 +290,7 @@ class Host:
     def key(self, action, public, by, signature):
         expected = public if action == "made" else self.current
         if by != expected or not is_signed(by, f"ctxfs audit key v1\n{action}\n{public}\n", signature):
-            raise Bad("what it says of a key is not signed by the key that may say it")
+            raise Bad("a statement about a key is not signed by the required key")
         if action == "revoked" and public in self.keys:
             self.keys[public] = "revoked"
             return
@@ -305,9 +305,9 @@ class Host:
             points = [json.loads(line) for line in file if line.strip()]
         for point in points:
             if self.heads.get(point["seq"]) != point["head"]:
-                raise Bad(f"anchor {name}: it holds another head for record {point['seq']} of the host chain, which was rewritten or cut off")
+                raise Bad(f"anchor {name}: its head for record {point['seq']} of the host chain does not match: the record was rewritten or cut off")
         if points and self.root and points[-1]["root"] != self.root:
-            raise Bad(f"anchor {name}: it was given a record that begins with another key")
+            raise Bad(f"anchor {name}: it belongs to a record that begins with another key")
         given = [seal for seal in self.seals if name in seal.get("anchors", {}) and (name, seal["anchors"][name]) not in self.failed]
         if not points and len(given) > 1:
             raise Bad(f"anchor {name}: it is empty")

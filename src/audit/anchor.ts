@@ -57,7 +57,7 @@ function comparePoints(
       findings.push({
         grave: true,
         seq: point.seq,
-        text: `its points are not in order: ${point.counter} after ${before.counter}`,
+        text: `its points are out of order: ${point.counter} follows ${before.counter}`,
       });
     }
     const found = headAt(point.seq);
@@ -67,20 +67,24 @@ function comparePoints(
       seq: point.seq,
       text:
         found === undefined
-          ? `it holds record ${point.seq} of the host chain, which is not there: the record was cut off or rolled back`
-          : `it holds another head for record ${point.seq} of the host chain: the record was rewritten`,
+          ? `it has a head for record ${point.seq} of the host chain, which is missing: the record was cut off or rolled back`
+          : `its head for record ${point.seq} of the host chain does not match: the record was rewritten`,
     });
   });
   const last = points.at(-1);
   if (last !== undefined && root !== undefined && last.root !== root) {
     findings.push({
       grave: true,
-      text: `it was given a record that begins with another key (${last.root.slice(0, 16)}...)`,
+      text: `it belongs to a record that begins with another key (${last.root.slice(0, 16)}...)`,
     });
   }
   const newest = sealed.at(-1);
   if (findings.length === 0 && newest !== undefined && newest.counter > (last?.counter ?? 0)) {
-    findings.push({ grave: false, seq: newest.seq, text: `seal ${newest.seq} is not in it yet` });
+    findings.push({
+      grave: false,
+      seq: newest.seq,
+      text: `seal ${newest.seq} has not reached this anchor; the next seal covers it`,
+    });
   }
   return findings;
 }
@@ -91,12 +95,18 @@ function compareExtended(counter: number, value: string, sealed: readonly Anchor
   const newest = sealed.at(-1);
   if (value === values.at(-1) && (newest === undefined || counter === newest.counter)) return [];
   if (newest !== undefined && (value === values.at(-2) || value === values.at(-1)) && counter === newest.counter - 1) {
-    return [{ grave: false, seq: newest.seq, text: `seal ${newest.seq} is not in it yet` }];
+    return [
+      {
+        grave: false,
+        seq: newest.seq,
+        text: `seal ${newest.seq} has not reached this anchor; the next seal covers it`,
+      },
+    ];
   }
   return [
     {
       grave: true,
-      text: `its counter is ${counter} and its value is not what the seals of the host chain give: the record was rewritten, cut off or rolled back`,
+      text: `its counter (${counter}) and its value do not match the seals of the host chain: the record was rewritten, cut off or rolled back`,
     },
   ];
 }
@@ -112,7 +122,13 @@ export function compareAnchor(
     case 'empty': {
       const newest = sealed.at(-1);
       if (newest === undefined) return [];
-      return [{ grave: sealed.length > 1, seq: newest.seq, text: `it is empty, and was given ${sealed.length} heads` }];
+      return [
+        {
+          grave: sealed.length > 1,
+          seq: newest.seq,
+          text: `it is empty, but seals say that ${sealed.length} heads were written to it`,
+        },
+      ];
     }
     case 'points':
       return comparePoints(state.points, sealed, headAt, root);

@@ -81,14 +81,14 @@ export class HostHistory {
     const id = keyId(publicKey);
     const expected = action === 'made' ? publicKey : this.#inUse;
     if (by !== expected || !isSignedBy(by, keyStatement(action, publicKey), signature)) {
-      return `what it says of key ${id} is not signed by the key that may say it`;
+      return `the statement about key ${id} is not signed by the required key`;
     }
     if (action === 'revoked') {
       if (known === undefined) return `it revokes key ${id}, which was never in use`;
       this.#keys.set(publicKey, { ...known, state: 'revoked' });
       return undefined;
     }
-    if (action === 'made' && this.#root !== undefined) return `a second first key ${id} was made`;
+    if (action === 'made' && this.#root !== undefined) return `a second initial key ${id} was made`;
     if (known !== undefined) return `key ${id} came into use twice`;
     const before = this.#keys.get(this.#inUse ?? '');
     if (before !== undefined) this.#keys.set(before.publicKey, { ...before, state: 'rotated' });
@@ -109,9 +109,9 @@ export class HostHistory {
     const known = this.#keys.get(key);
     if (known === undefined || known.state !== 'in use')
       return `it is signed with key ${keyId(key)}, which is ${known?.state ?? 'unknown'}`;
-    if (!isSignedBy(key, headStatement(chain, seq, head), signature)) return 'its signature is not good';
+    if (!isSignedBy(key, headStatement(chain, seq, head), signature)) return 'its signature is not valid';
     if (chain === hostChain && this.#heads[seq] !== head)
-      return `it seals record ${seq} of the host chain with another head`;
+      return `its head for record ${seq} of the host chain does not match`;
     this.#seals.push({ chain, seq, head, key, at, atHead, ts, anchors: counters(facts?.['anchors']) });
     return undefined;
   }

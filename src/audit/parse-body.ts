@@ -94,7 +94,7 @@ function faultOf(value: Json, text: string): BodyFault {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return fields('expected an object');
   const unknown = Object.keys(value).find((key) => !members.has(key));
   if (unknown !== undefined) return fields(`there is no member ${JSON.stringify(unknown)}`);
-  return fields('expected agent, object, seq, session, status, ts and type, each of its kind');
+  return fields('expected agent, object, seq, session, status, ts and type, each with a value of the right type');
 }
 
 /** `bytes` from `from` to `end`. */

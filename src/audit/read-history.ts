@@ -12,7 +12,7 @@ export function readHistory(record: string): HostHistory {
   if (problem === undefined) return history;
   throw new ErrnoError('EIO', {
     operation: 'ctx audit seal',
-    reason: `record ${problem.seq} of the host chain is bad: ${problem.text}`,
-    remedy: 'ctx audit verify says more; nothing is signed on top of it',
+    reason: `record ${problem.seq} of the host chain is not valid: ${problem.text}`,
+    remedy: 'run ctx audit verify for details; nothing is signed until this is resolved',
   });
 }

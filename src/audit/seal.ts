@@ -61,7 +61,7 @@ function settle(recorder: ChainRecorder, anchor: Anchor, history: HostHistory): 
     throw new ErrnoError('EIO', {
       operation: `anchor ${anchor.name}`,
       reason: grave.text,
-      remedy: 'ctx audit verify says more; nothing is anchored on top of it',
+      remedy: 'run ctx audit verify for details; nothing is anchored until this is resolved',
     });
   }
   if (findings.length > 0 && newest !== undefined) {

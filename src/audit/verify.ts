@@ -94,7 +94,7 @@ function tornFindings(reader: RecordReader, chain: string, told: ReadonlyMap<str
         return [{ fault: 'torn', chain, text: `${file} was set aside, and no record mentions it yet` }];
       return hasher.of(reader.read(chain, file)) === digest
         ? []
-        : [{ fault: 'torn', chain, text: `${file} is not what was set aside` }];
+        : [{ fault: 'torn', chain, text: `${file} differs from what was set aside` }];
     });
 }
 
@@ -127,7 +127,7 @@ function checkChain(
       problems.push({
         ...where,
         fault: 'seal',
-        text: `the seal in record ${seal.at} of the host chain has another head for it: it, or one before it, was rewritten`,
+        text: `the seal in record ${seal.at} of the host chain does not match: this record, or one before it, was rewritten`,
       });
     }
     const lines = body.type === types.torn ? Number(body.facts?.['lines']) : 0;
@@ -158,7 +158,7 @@ function checkChain(
     const text =
       expected.genesis === undefined
         ? 'the host chain does not mention this chain'
-        : 'it does not begin as the host chain says: it is another chain';
+        : 'its first record is not the one that the host chain names: this is another chain';
     problems.push({ fault: 'chain', chain, seq: 1, text });
   }
   const verdict = {
@@ -209,11 +209,12 @@ function uncomparedFindings(unread: readonly string[], retired: readonly string[
   const warnings: Finding[] = [];
   for (const name of unread) {
     const found = (text: string): Finding => ({ fault: 'anchor', chain: hostChain, text: `anchor ${name}: ${text}` });
-    if (retired === undefined) warnings.push(found('seals name it, and it was not compared: it is not here'));
+    if (retired === undefined)
+      warnings.push(found('seals name this anchor, but it is not available here, so it was not compared'));
     else if (retired.includes(name)) warnings.push(found('it was retired, and is not compared any more'));
     else {
       const remedy = 'set it up again, or, if you took it out yourself, add its name to "retired"';
-      problems.push(found(`seals name it, and audit.json does not have it: ${remedy}`));
+      problems.push(found(`seals name this anchor, but audit.json does not list it: ${remedy}`));
     }
   }
   return { problems, warnings };
@@ -237,7 +238,11 @@ function keyFindings(history: HostHistory, trusted: readonly string[]): { proble
   if (trusted.includes(root)) return { problems: [], warnings: [] };
   return {
     problems: [
-      { fault: 'key', chain: hostChain, text: `it begins with key ${keyId(root)}, which is not the trusted one` },
+      {
+        fault: 'key',
+        chain: hostChain,
+        text: `the record begins with key ${keyId(root)}, which is not the trusted key`,
+      },
     ],
     warnings: [],
   };

@@ -242,7 +242,7 @@ describe('an explanation', () => {
     assert.equal(ask('/work/x', 'write').source, 'cwd /work (rw)');
     assert.equal(ask('/work/store/x', 'read').source, 'hidden, below cwd /work (rw)');
     assert.equal(ask('/data/x', 'write').layers.at(-1)?.text.slice(0, 6), 'EROFS:');
-    assert.equal(ask('/etc/shadow', 'read').layers.at(-1)?.text, 'ENOENT: the path is not in its namespace');
+    assert.equal(ask('/etc/shadow', 'read').layers.at(-1)?.text, 'ENOENT: the path does not exist in the jail');
     assert.deepEqual(
       ask('/data/x', 'write').layers.map((layer) => layer.verdict),
       ['advises', 'refuse', 'refuse', 'refuse'],

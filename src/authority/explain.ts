@@ -102,7 +102,7 @@ export interface DecidedPath {
 function pathSource(request: DecidedPath): string {
   const { view } = request.authority;
   const entry = view.covering(request.path);
-  if (entry === undefined) return 'no entry of the surface or mount holds it';
+  if (entry === undefined) return 'no entry of the surface or the mounts contains this path';
   const deciding = `${entry.origin} ${visible(entry.target)} (${entry.access === 'write' ? 'rw' : 'ro'})`;
   return view.locate(request.path) === undefined ? `hidden, below ${deciding}` : deciding;
 }
@@ -115,12 +115,12 @@ export function explainPath(request: DecidedPath): PathExplanation {
     guard: `${errno}${said}`,
     jail:
       !verdict.allowed && verdict.reason.kind === 'outside the view'
-        ? 'ENOENT: the path is not in its namespace'
+        ? 'ENOENT: the path does not exist in the jail'
         : `${errno}${said}`,
   };
   const explained = layers.map((layer): ExplainedLayer => {
     if (layer === 'preamble')
-      return Object.freeze({ layer, verdict: 'advises', text: 'says so, but does not enforce it' });
+      return Object.freeze({ layer, verdict: 'advises', text: 'tells the agent so, but does not enforce it' });
     if (layer === 'hook') {
       const { allowed, text } = request.hook;
       return Object.freeze({ layer, verdict: allowed ? 'allow' : 'refuse', text });

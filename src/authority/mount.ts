@@ -121,7 +121,8 @@ export function parseMounts(text: string, file: string): readonly Mount[] {
     const mount = parseLine(file, number, line);
     const earlier = lineOf.get(mount.target);
     const place = { file, line: number, column: mount.source.length + 2 };
-    if (earlier !== undefined) refuseAt(operation, place, `expected a target not yet named on line ${earlier}`);
+    if (earlier !== undefined)
+      refuseAt(operation, place, `expected each target once; this one is already on line ${earlier}`);
     if (mounts.length === viewMounts) refuseAt(operation, place, `expected at most ${viewMounts} mounts`);
     lineOf.set(mount.target, number);
     mounts.push(mount);

@@ -77,7 +77,7 @@ export function operatorMounts(document: unknown, file: string, environment: Pat
       dropped.push(...reasons.slice(0, 1));
       return [];
     }
-    if (targets.has(target)) fail(`${where}.target`, 'expected a target not yet named');
+    if (targets.has(target)) fail(`${where}.target`, 'expected each target once; this one is already used');
     targets.add(target);
     return [within(where, () => makeMount({ source, target, mode: modeWord, options }))];
   });

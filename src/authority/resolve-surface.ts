@@ -61,7 +61,8 @@ export function resolveSurface(request: SurfaceRequest): ResolvedSurface {
     dropped.push(
       Object.freeze({
         template: path,
-        reason: 'the workspace file lists it, but there is no repository, or it is elsewhere',
+        reason:
+          'the workspace file lists it, but there is no repository there, or the path leads away from the workspace',
       }),
     );
     return undefined;

@@ -29,9 +29,9 @@ export const verbs: readonly Verb[] = [
     options: [
       json,
       { name: 'names', summary: 'list the paths, with what happened to each' },
-      { name: 'since', value: 'CHECKPOINT', summary: 'only what changed after it' },
+      { name: 'since', value: 'CHECKPOINT', summary: 'only what changed after this checkpoint' },
       { name: 'full', summary: 'every change, and files up to 16 MiB line by line' },
-      { name: 'no-pager', summary: 'on a terminal: all at once, not through $PAGER or less' },
+      { name: 'no-pager', summary: 'on a terminal: print all at once, without $PAGER or less' },
       fork,
       wait,
     ],

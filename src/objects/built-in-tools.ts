@@ -11,7 +11,11 @@ export interface BuiltInTool {
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-const path = { type: 'string', minLength: 1, description: 'relative to where the call is made, or in full' };
+const path = {
+  type: 'string',
+  minLength: 1,
+  description: 'a path, relative to the directory of the call, or absolute',
+};
 
 const agentName = { type: 'string', minLength: 1, maxLength: 64 };
 
@@ -49,7 +53,7 @@ export const builtInTools: readonly BuiltInTool[] = Object.freeze([
       {
         path,
         content: { type: 'string' },
-        create: { type: 'boolean', description: 'only where nothing is there' },
+        create: { type: 'boolean', description: 'fail if the path exists already' },
         parents: { type: 'boolean', description: 'make the directories above it' },
       },
       ['path', 'content'],
@@ -57,13 +61,13 @@ export const builtInTools: readonly BuiltInTool[] = Object.freeze([
   },
   {
     name: 'fs.replace',
-    description: 'Replaces a text in a file of the workspace; it has to be there exactly once, unless all is true.',
+    description: 'Replaces a text in a file of the workspace; the text must occur exactly once, unless all is true.',
     input: object(
       {
         path,
-        old: { type: 'string', minLength: 1, description: 'what is there now, exactly' },
-        new: { type: 'string', description: 'what is there then' },
-        all: { type: 'boolean', description: 'wherever it is' },
+        old: { type: 'string', minLength: 1, description: 'the text to replace, exactly' },
+        new: { type: 'string', description: 'the new text' },
+        all: { type: 'boolean', description: 'replace every occurrence' },
       },
       ['path', 'old', 'new'],
     ),
@@ -75,8 +79,8 @@ export const builtInTools: readonly BuiltInTool[] = Object.freeze([
       {
         pattern: { type: 'string', minLength: 1, description: 'an extended regular expression, as grep has them' },
         path,
-        literal: { type: 'boolean', description: 'the pattern is a text' },
-        limit: { type: 'integer', minimum: 1, maximum: 10_000, description: 'matches; 500 without it' },
+        literal: { type: 'boolean', description: 'take the pattern as plain text, not as an expression' },
+        limit: { type: 'integer', minimum: 1, maximum: 10_000, description: 'the most matches to print (default 500)' },
       },
       ['pattern'],
     ),

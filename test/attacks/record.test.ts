@@ -324,7 +324,7 @@ describe('tampering with the record', () => {
     try {
       editLines(firstOf(copy, 'host'), (lines) => lines.toSpliced(1, 1));
       const recorder = new ChainRecorder({ record: copy.record, library, now: () => new Date() });
-      assert.throws(() => sealAll(recorder, []), /is bad/);
+      assert.throws(() => sealAll(recorder, []), /is not valid/);
     } finally {
       copy.remove();
     }

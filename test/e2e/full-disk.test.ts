@@ -85,10 +85,10 @@ forEachUser((user) => {
       'size=4m',
       `cd ${project}; export CTX_DATA=${disk}/store; $CTX exec -- true; $CTX exec -- sh -c '${fill}; exit 7' 2>/dev/null; echo "code $?"
        $CTX exec -- true; echo "code $?"; $CTX audit query --json --status failed --type exec | grep -c '"exitCode":7'
-       $CTX audit verify | grep holds; $CTX drop; $CTX exec -- true; echo "code $?"; $CTX audit verify | grep holds`,
+       $CTX audit verify | grep intact; $CTX drop; $CTX exec -- true; echo "code $?"; $CTX audit verify | grep intact`,
     );
     assert.match(stderr, /no space is left.*\(ENOSPC\)/);
-    const holds = 'The record holds.\n';
+    const holds = 'The record is intact.\n';
     assert.equal(stdout, `ended 1\ncode 7\ncode 1\n1\n${holds}dropped 3 changes\ncode 0\n${holds}`, stderr);
   });
 
@@ -157,12 +157,13 @@ forEachUser((user) => {
        $CTX exec --report always -- sh -c '${fillWithFiles}'; echo "code $?"
        df --output=iavail ${disk} | tail -1 | tr -d ' '
        $CTX diff --names | grep -c 'A kept'; $CTX exec -- true; echo "code $?"
-       $CTX drop | sed 's/[0-9][0-9]*/many/'; $CTX exec -- cat small; echo "code $?"; $CTX audit verify | grep holds; $CTX fsck; echo "code $?"`,
+       $CTX drop | sed 's/[0-9][0-9]*/many/'; $CTX exec -- cat small; echo "code $?"; $CTX audit verify | grep intact; $CTX fsck; echo "code $?"`,
     );
     assert.match(stderr, /more.*No space left on device/);
     assert.match(stderr, /A kept.*A many0/s);
     assert.match(stderr, /\(ENOSPC\)/, 'nothing new begins there');
-    const after = 'dropped many changes\nsmall\ncode 0\nThe record holds.\nstore format 2: 1 vault, 0 faults\ncode 0\n';
+    const after =
+      'dropped many changes\nsmall\ncode 0\nThe record is intact.\nstore format 2: 1 vault, 0 faults\ncode 0\n';
     assert.equal(stdout, `ended, 1\ncode 7\n0\n1\ncode 1\n${after}`, stderr);
   });
 

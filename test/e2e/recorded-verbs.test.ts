@@ -181,7 +181,7 @@ forEachUser((user) => {
     settings({});
     const missed = await audit('verify');
     assert.equal(missed.code, 1);
-    assert.match(missed.stdout, /anchor file:.*points.jsonl: seals name it, and audit.json does not have it/);
+    assert.match(missed.stdout, /anchor file:.*points.jsonl: seals name this anchor, but audit.json does not list it/);
     settings({ retired: [`file:${points}`] });
     const retired = await audit('verify', '--json');
     assert.equal(retired.code, 0, retired.stdout);

@@ -119,7 +119,7 @@ forEachUser((user) => {
             assert.equal(again.code, 0, `${said}\nagain: ${again.stdout}${again.stderr}`);
           }
           const verified = await ctx(['audit', 'verify']);
-          assert.match(verified.stdout, /The record holds/, `${said}\n${verified.stdout}${verified.stderr}`);
+          assert.match(verified.stdout, /The record is intact/, `${said}\n${verified.stdout}${verified.stderr}`);
           if (verb[0] === 'apply' && verb[1] === undefined)
             assert.equal(readFileSync(join(project, 'a'), 'utf8'), 'newer\n', said);
         }

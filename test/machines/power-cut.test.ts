@@ -120,7 +120,7 @@ forEachUser(
           const { faults, repaired } = await stage.json(project, ['fsck', '--repair'], 0, { env: world.env() });
           assert.deepEqual(faults, [], `${at}: ${JSON.stringify(repaired)}`);
           if (verb[0] === 'vault') continue;
-          assert.match(await ctx(world, ['audit', 'verify']), /The record holds/, at);
+          assert.match(await ctx(world, ['audit', 'verify']), /The record is intact/, at);
           // The fork is of one command, and what was synced is there, whatever came later.
           const now = (await inside(world, 'sort -u f*')).trimEnd();
           if (verb[0] !== 'apply') assert.match(now, /^\w+$/, at);
@@ -130,7 +130,7 @@ forEachUser(
         await inside(world, write(`next${round}`));
         await ctx(world, ['diff', '--names']);
         await ctx(world, ['gc']);
-        assert.match(await ctx(world, ['audit', 'verify']), /The record holds/, label);
+        assert.match(await ctx(world, ['audit', 'verify']), /The record is intact/, label);
         await ctx(world, ['apply', '--wait', '--conflicts', 'theirs']);
         yours = `next${round}`;
         assert.deepEqual([...wordsIn(project)], [yours], label);

@@ -41,7 +41,7 @@ describe('--secret', () => {
       template: 'Bearer $EMPTY',
     });
     assert.equal(parseSecret('api.example X: $ONE-$TWO', environment).template, '$ONE-$TWO');
-    assert.throws(() => parseSecret('api.example X: $TOKEN-$STORED', environment), /not both/);
+    assert.throws(() => parseSecret('api.example X: $TOKEN-$STORED', environment), /got both/);
   });
 
   it('is read or refused, whatever it is', () => {

@@ -28,7 +28,7 @@ export function parseSecret(text: string, environment: Environment): Secret {
   }
   const names = [...template.matchAll(variable)].map(([, name = '']) => name);
   if (names.length === 0)
-    refuse('expected a variable ($NAME) in the value, which the shell has not replaced: quote it');
+    refuse('expected a variable such as $NAME in the value; use single quotes, or the shell replaces it');
   const isSet = (name: string) => (environment[name] ?? '') !== '';
   const full = withDefaultPort(place);
   const colon = full.lastIndexOf(':');
@@ -37,6 +37,6 @@ export function parseSecret(text: string, environment: Environment): Secret {
     return { ...at, value: template.replace(variable, (_whole, name: string) => environment[name] ?? '') };
   }
   // A variable's value may hold a $NAME of its own, which names nothing.
-  if (names.some(isSet)) refuse('expected variables that are set here or stored secrets, and not both in one value');
+  if (names.some(isSet)) refuse('expected either variables that are set here or stored secrets in one value, got both');
   return { ...at, template };
 }

@@ -3,7 +3,7 @@ import type { Option } from '../verb.js';
 
 /** Whose authority, and what it is given beyond its own for one call. */
 export const authorityOptions: readonly Option[] = [
-  { name: 'agent', value: 'NAME', summary: 'the agent it is for; without one, this directory and no more' },
+  { name: 'agent', value: 'NAME', summary: 'run it for this agent; without one, it gets this directory and no more' },
   { name: 'read', value: 'PATH', repeated: true, summary: 'a further path it may read' },
   {
     name: 'write',
@@ -49,7 +49,11 @@ export const approvalWait: Option = {
 /** What `exec` is given beside a command and what it may use. */
 export const formOptions: readonly Option[] = [
   shellText,
-  { name: 'cwd', value: 'DIRECTORY', summary: 'where it starts, and whose workspace it is; else here' },
+  {
+    name: 'cwd',
+    value: 'DIRECTORY',
+    summary: 'the directory to start in, which also chooses the workspace; else the current one',
+  },
   readonly,
   { name: 'allow-host', value: 'HOST[:PORT]', repeated: true, summary: 'the same as --net' },
 ];
@@ -72,7 +76,7 @@ export const runOptions: readonly Option[] = [
   {
     name: 'user',
     value: 'UID[:GID]',
-    summary: "who it is inside, for programs that refuse root; its files are the owner's all the same",
+    summary: 'the uid it has inside, for programs that refuse root; outside, files keep their owner',
   },
   ...networkOptions,
   {
@@ -91,19 +95,19 @@ export const runOptions: readonly Option[] = [
     name: 'cache',
     value: 'WHERE',
     choices: ['fork', 'share'],
-    summary: "keep what it writes to tools' caches in its fork (default), or for all forks",
+    summary: "keep what it writes to tools' caches in its fork (default), or share it with all forks",
   },
   { name: 'memory', value: 'SIZE', summary: 'the most memory it and its children may use: 512M, 4G' },
   { name: 'processes', value: 'COUNT', summary: 'the most processes and threads at one time' },
   { name: 'disk', value: 'SIZE', summary: 'the most that the fork and its private home may hold: 512M, 4G' },
-  { name: 'files', value: 'COUNT', summary: 'the most files, directories and links in them' },
+  { name: 'files', value: 'COUNT', summary: 'the most files, directories and links in the fork and its private home' },
   { name: 'cpus', value: 'COUNT', summary: 'the most processors, 0.5 is half of one' },
   {
     name: 'weaken',
     value: 'LAYER',
     choices: ['landlock', 'seccomp'],
     repeated: true,
-    summary: 'do without a layer this host lacks; recorded',
+    summary: 'run without a layer of the jail that this host lacks; the record says so',
   },
   {
     name: 'nested-namespaces',

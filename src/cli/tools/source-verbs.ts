@@ -9,7 +9,7 @@ const one = { operands: 'NAME', words: { least: 1, most: 1 } } as const;
 export const sourceVerbs: readonly Verb[] = [
   {
     name: 'tool source add',
-    summary: 'take the tools of an MCP server: each becomes a tool mcp.NAME.TOOL',
+    summary: 'add the tools of an MCP server, each as a tool mcp.NAME.TOOL',
     ...one,
     options: [
       json,

@@ -15,7 +15,7 @@ export const toolGrantOptions: readonly Option[] = [
     name: 'net-private',
     value: 'HOST:PORT',
     repeated: true,
-    summary: 'the same, of a host that is on this machine or in your own network',
+    summary: 'as --net, for a host on this machine or in your own network',
   },
   {
     name: 'secret',
@@ -29,6 +29,6 @@ export const toolGrantOptions: readonly Option[] = [
     name: 'fork',
     value: 'ACCESS',
     choices: ['ro', 'rw'],
-    summary: "how it sees its caller's fork; not at all without it",
+    summary: "how it sees its caller's fork; without this option, not at all",
   },
 ];

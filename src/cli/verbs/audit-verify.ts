@@ -24,7 +24,7 @@ function text(verification: Verification, paint: Paint): string {
       const mark = bad.has(chain) ? paint('red', '✗') : paint('green', '✓');
       return `${mark} ${chain.padEnd(width)}  ${counted(records, 'record')}, sealed up to ${sealed}`;
     }),
-    ok ? paint('green', 'The record holds.') : paint('red', 'The record does not hold.'),
+    ok ? paint('green', 'The record is intact.') : paint('red', 'The record is not intact.'),
     ...list('This proves:', proves),
     ...list('It cannot prove:', cannot),
   ];

@@ -44,7 +44,7 @@ const start: Verb = {
     'While it runs, `ctx exec` here with the same grants uses its jail: a command costs milliseconds, and what it leaves',
     'in the background keeps running. Between commands the fork is free for `ctx diff`, `rollback` and `apply`. Its',
     'process also answers the hook, `ctx why` and `ctx approvals`, without starting Node. One process keeps all kept jails',
-    'of a user; the number that is printed is of the jail alone, and to kill that ends no other.',
+    'of a user; the process number that is printed belongs to this jail alone, and killing it ends no other jail.',
   ],
   examples: ['ctx jail start', 'ctx jail start --net registry.npmjs.org --idle 10m'],
   load: async () =>
@@ -72,7 +72,7 @@ export const keptJailVerbs: readonly Verb[] = [
   stop,
   {
     name: 'ps',
-    summary: 'what goes on running: commands, kept jails, mounts, servers; what it costs, how to end it',
+    summary: 'list what is running: commands, kept jails, mounts, servers; what each costs, how to end it',
     words: 'none',
     options: [json],
     details: [

@@ -76,7 +76,7 @@ const grantWords =
 const supervisorVerbs: readonly Verb[] = [
   {
     name: 'agent grant',
-    summary: 'give an agent one thing more, as its supervisor',
+    summary: 'give an agent one more path, host, permission or group, as its supervisor',
     operands: grantOperands,
     words: { least: 3, most: 3 },
     options: [json],
@@ -90,13 +90,14 @@ const supervisorVerbs: readonly Verb[] = [
   },
   {
     name: 'agent revoke',
-    summary: 'take away what was granted',
+    summary: 'take back what an agent was granted',
     operands: grantOperands,
     words: { least: 3, most: 3 },
     options: [json],
     details: [
       grantWords,
-      'The line of its control file is removed, and what it had beyond its parent by it. A path is removed, read or write.',
+      'Its control file loses the line, and the agent loses what that line gave it beyond its parent. A path is removed,',
+      'whether it was granted to read or to write.',
     ],
     examples: ['ctx agent revoke reviewer read /srv/reference'],
     load: async () => (await import('./agent-grants.js')).revoke,
@@ -143,7 +144,7 @@ const viewVerbs: readonly Verb[] = [
   },
   {
     name: 'view unmount',
-    summary: 'take such a tree away',
+    summary: 'unmount a tree that ctx view mount made',
     operands: 'DIR',
     words: { least: 1, most: 1 },
     options: [json],
@@ -209,7 +210,7 @@ export const objectVerbs: readonly Verb[] = [
   },
   {
     name: 'tool test',
-    summary: 'call a tool with each example of its schema, and say which it answers as it should',
+    summary: 'call a tool with each example of its schema, and report which ones pass',
     operands: 'NAME',
     words: { least: 1, most: 1 },
     options: [json, { name: 'agent', value: 'NAME', summary: 'the agent that calls it; without it, you do' }, fork],

@@ -65,7 +65,7 @@ export const vfsVerbs: readonly Verb[] = [
   },
   {
     name: 'vfs snapshot',
-    summary: 'keep a chunked tree as it is now, under a name; without one, list those there are',
+    summary: 'save a named snapshot of a chunked tree; without a NAME, list the snapshots',
     operands: 'SPEC [NAME]',
     words: { least: 1, most: 2 },
     options: [json, { name: 'delete', summary: 'delete the snapshot of that name' }],
@@ -79,7 +79,7 @@ export const vfsVerbs: readonly Verb[] = [
   },
   {
     name: 'vfs clone',
-    summary: 'make a second, writable tree in the same file, which begins as a chunked tree or a snapshot',
+    summary: 'make a writable copy of a chunked tree or of a snapshot, in the same file',
     operands: 'SPEC NAME',
     words: { least: 2, most: 2 },
     options: [json],
@@ -92,7 +92,7 @@ export const vfsVerbs: readonly Verb[] = [
   },
   {
     name: 'vfs restore',
-    summary: 'a chunked tree as it was in a snapshot; what it is now is kept in another one',
+    summary: 'restore a chunked tree to a snapshot; its current state is saved as another snapshot',
     operands: 'SPEC NAME',
     words: { least: 2, most: 2 },
     options: [json],
@@ -102,7 +102,7 @@ export const vfsVerbs: readonly Verb[] = [
   },
   {
     name: 'vfs check',
-    summary: 'whether a tree is whole: every page, chunk, name and count',
+    summary: 'check that a tree is whole: every page, chunk, name and count',
     operands: 'SPEC',
     words: { least: 1, most: 1 },
     options: [json, { name: 'collect', summary: 'free the space of chunks that nothing uses' }],
@@ -127,7 +127,7 @@ export const vfsVerbs: readonly Verb[] = [
       {
         name: 'jail',
         value: 'UID:GID:SHIFT',
-        summary: 'for ctx exec --mount, which starts this: serve the jail at the other end of descriptor 3',
+        summary: 'internal, started by ctx exec --mount: serve the jail at the other end of descriptor 3',
       },
     ],
     details: [

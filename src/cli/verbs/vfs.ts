@@ -215,7 +215,10 @@ export const snapshot: Run = async (call) => {
   const { snapshotTree, deleteSnapshotOf } = await part();
   const [, wanted] = call.words;
   if (wanted === undefined && call.flag('delete')) {
-    throw new ErrnoError('EINVAL', { operation: 'ctx vfs snapshot', reason: 'expected the NAME of one with --delete' });
+    throw new ErrnoError('EINVAL', {
+      operation: 'ctx vfs snapshot',
+      reason: 'expected the NAME of the snapshot or clone to delete',
+    });
   }
   if (wanted === undefined) return listSnapshots(call);
   if (call.flag('delete')) {
@@ -223,7 +226,7 @@ export const snapshot: Run = async (call) => {
     if (call.flag('json')) printJson({ version: 1, deleted: wanted });
     else
       print(
-        `${painter(process.stdout)('green', `deleted snapshot ${wanted}`)}; ctx vfs check --collect gives back space\n`,
+        `${painter(process.stdout)('green', `deleted snapshot ${wanted}`)}; ctx vfs check --collect frees its space\n`,
       );
     return ExitCode.ok;
   }
@@ -248,14 +251,17 @@ export const restore: Run = async (call) => {
   const name = call.words[1] ?? '';
   const kept = await restoreTree(placeOf(call), name);
   if (call.flag('json')) printJson({ version: 1, name, kept });
-  else print(`${painter(process.stdout)('green', `back to snapshot ${name}`)}; what it was is snapshot ${kept}\n`);
+  else
+    print(
+      `${painter(process.stdout)('green', `restored snapshot ${name}`)}; the state before is kept as snapshot ${kept}\n`,
+    );
   return ExitCode.ok;
 };
 
 /** A tree that has no chunks has nothing to compare: it could be opened. */
 function checkedText({ files, chunks }: { readonly files: number; readonly chunks: number }): string {
   const counted = (count: number, one: string, more: string) => `${count} ${count === 1 ? one : more}`;
-  if (chunks === 0) return `it can be read; ${counted(files, 'entry', 'entries')}`;
+  if (chunks === 0) return `the tree can be read; ${counted(files, 'entry', 'entries')}`;
   return `${counted(files, 'file', 'files')}, ${counted(chunks, 'chunk', 'chunks')}`;
 }
 
