@@ -19,7 +19,10 @@ export async function run(given: readonly string[]): Promise<number> {
       processCaller,
     );
   } catch (error) {
-    const text = error instanceof ErrnoError ? errorText(error, painter(process.stderr)) : 'ctx: a bug in ctx\n';
+    const text =
+      error instanceof ErrnoError
+        ? errorText(error, painter(process.stderr))
+        : 'ctx: this is a bug in ctx, please report it\n';
     printError(text);
     return blockingExitCode;
   }

@@ -249,7 +249,7 @@ static bool converse(int socket, struct call *call) {
     }
   }
   if (raw) tcsetattr(0, TCSADRAIN, &saved);
-  if (call->exit_code == 70 && answered) fprintf(stderr, "ctx: the kept jail ended before it answered\n");
+  if (call->exit_code == 70 && answered) fprintf(stderr, "ctx: the kept jail ended before it answered\n  try: see with ctx diff what the command did, then run it again\n");
   return answered;
 }
 

@@ -73,7 +73,7 @@ static int relay(int owner, struct frame *frame, char *reply) {
       break;
     case KIND_FILE:
       if (!send_frame(owner, KIND_DONE, reply, do_to_file(frame->payload, frame->size, reply)))
-        return complain(EXIT_UNAVAILABLE, "the owner of this view has ended");
+        return complain(EXIT_UNAVAILABLE, "the process that serves this view has ended");
       break;
     case KIND_EXIT:
       return frame->size == 1 ? (unsigned char)frame->payload[0]
@@ -82,7 +82,7 @@ static int relay(int owner, struct frame *frame, char *reply) {
       return complain(EXIT_INTERNAL, "an answer that this program does not know");
     }
   }
-  return complain(EXIT_UNAVAILABLE, "the owner of this view has ended, or the call was cancelled");
+  return complain(EXIT_UNAVAILABLE, "the process that serves this view has ended, or the call was cancelled");
 }
 
 int main(int count, char **words) {
@@ -91,24 +91,24 @@ int main(int count, char **words) {
   if (length <= 0) snprintf(path, sizeof path, "%s", count > 0 ? words[0] : "");
   name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
   if (count > 2 || (count == 2 && (!strcmp(words[1], "--help") || !strcmp(words[1], "-h")))) {
-    fprintf(count > 2 ? stderr : stdout, "usage: %s JSON, or JSON on stdin; %s.d/schema says which\n", path, path);
+    fprintf(count > 2 ? stderr : stdout, "usage: %s JSON, or JSON on stdin; %s.d/schema describes it\n", path, path);
     return count > 2 ? EXIT_INPUT : 0;
   }
-  if (!getcwd(directory, sizeof directory)) return complain(1, "its working directory is gone");
+  if (!getcwd(directory, sizeof directory)) return complain(1, "the working directory was deleted");
   struct frame frame = {.payload = malloc(FRAME_MOST)};
   char *reply = malloc(FRAME_MOST);
   if (!frame.payload || !reply) return complain(EXIT_INTERNAL, "no memory");
   int owner = connected();
   if (owner < 0)
-    return complain(EXIT_UNAVAILABLE, "no owner serves this view; outside of a jail, call it by: ctx tool call");
+    return complain(EXIT_UNAVAILABLE, "no process serves this view; outside a jail, use: ctx tool call");
   char *at = stpcpy(frame.payload, path) + 1;
   at = stpcpy(at, directory) + 1;
   const char *given = count == 2 ? words[1] : NULL;
   ssize_t size = given ? (ssize_t)strlen(given) : isatty(STDIN_FILENO) ? 0 : read_input(at, INPUT_MOST + 1);
-  if (size < 0) return complain(EXIT_INPUT, "its input cannot be read");
+  if (size < 0) return complain(EXIT_INPUT, "the input cannot be read");
   if (size > INPUT_MOST) return complain(EXIT_INPUT, "expected an input of at most 1 MiB");
   if (given) memcpy(at, given, (size_t)size);
   if (!send_frame(owner, KIND_CALL, frame.payload, (size_t)(at - frame.payload + size)))
-    return complain(EXIT_UNAVAILABLE, "the owner of this view has ended");
+    return complain(EXIT_UNAVAILABLE, "the process that serves this view has ended");
   return relay(owner, &frame, reply);
 }

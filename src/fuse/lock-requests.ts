@@ -42,7 +42,7 @@ export class LockRequests {
   *set(request: Request): Steps<number> {
     const wanted = requested(request);
     const conflict = yield* ask(this.#fs.lock(handleOf(request), wanted));
-    if (conflict !== undefined) throw failure('EAGAIN', 'lock', undefined, 'somebody else has it');
+    if (conflict !== undefined) throw failure('EAGAIN', 'lock', undefined, 'another process holds the lock');
     if (wanted.kind !== 'none') this.#granted(request.inode);
     return outHeaderBytes;
   }

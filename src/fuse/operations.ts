@@ -212,7 +212,8 @@ export class Operations {
     const to = this.nodes.number(readNumber(request.bytes, body));
     const from = readName(request.bytes, at, request.end);
     const newName = readName(request.bytes, at + from.length + 1, request.end);
-    if ((flags & ~3) !== 0 || flags === 3) throw failure('EINVAL', 'rename', from, 'expected flags that are known');
+    if ((flags & ~3) !== 0 || flags === 3)
+      throw failure('EINVAL', 'rename', from, 'expected no flag, or RENAME_NOREPLACE or RENAME_EXCHANGE');
     const rule = flags === 1 ? 'keep' : flags === 2 ? 'exchange' : 'replace';
     const replaced = rule === 'replace' ? yield* this.files.keep(to, newName) : undefined;
     yield* ask(this.#fs.rename(request.inode, from, to, newName, rule));

@@ -15,7 +15,7 @@ export async function unmount(directory: string): Promise<void> {
   const mounted = mountsAt(path).at(-1);
   if (mounted?.server === undefined) {
     const reason =
-      mounted === undefined ? 'nothing is mounted there' : `${mounted.type} is mounted there, which is not ours`;
+      mounted === undefined ? 'nothing is mounted there' : `${mounted.type} is mounted there, but not by ctx`;
     throw new ErrnoError('EINVAL', { operation: 'unmount', path: directory, reason });
   }
   const { status, stderr, error } = spawnSync('fusermount3', ['-u', '--', path], { encoding: 'utf8' });

@@ -44,7 +44,10 @@ export function withQuota(inner: FileSystem, quota: VfsQuota, near: (event: Quot
   const used = () => {
     const space = inner.statfs();
     if (space instanceof Promise) {
-      throw new ErrnoError('ENOTSUP', { operation: 'quota', reason: `${inner.label} does not count what it holds` });
+      throw new ErrnoError('ENOTSUP', {
+        operation: 'quota',
+        reason: `${inner.label} does not report how much it holds, so a quota cannot be enforced`,
+      });
     }
     const { blockSize, blocks, freeBlocks, files, freeFiles } = space;
     return { bytes: (blocks - freeBlocks) * blockSize, inodes: files - freeFiles };

@@ -33,7 +33,7 @@ export function loadKeeperLibrary(path: string): KeeperLibrary {
     throw new ErrnoError('ENOSYS', {
       operation: 'start a keeper',
       path,
-      reason: 'expected the library that makes copies of a process',
+      reason: 'the library that copies a process cannot be loaded',
       remedy: installAgain,
       cause,
     });

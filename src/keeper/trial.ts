@@ -17,7 +17,7 @@ const knownNodes: readonly string[] = ['20', '22', '24'];
 
 export function refuseUnknownNode(version: string): void {
   if (knownNodes.includes(version.split('.')[0] ?? '')) return;
-  const reason = `expected Node ${knownNodes.join(', ')}, got ${version}: copies of this version were not tried`;
+  const reason = `expected Node ${knownNodes.join(', ')}, got ${version}: no keeper was tested with this version`;
   throw new ErrnoError('ENOTSUP', { operation: 'start a keeper', reason });
 }
 

@@ -47,7 +47,7 @@ export async function decideCommand(kept: AskedJail, command: KeptCommand): Prom
     throw new ErrnoError('ECANCELED', { operation: 'exec', reason: 'interrupted before the command started' });
   }
   const place = placeOf(host, request.cwd);
-  if (place.origin !== origin) throw lostJail(origin, `it works on ${origin}`);
+  if (place.origin !== origin) throw lostJail(origin, `it cannot run a command in another workspace, ${place.origin}`);
   const resolved = await authorityFor(host, place, request, first);
   if (resolved.heldDigest !== first.digest) {
     throw lostJail(origin, 'what its agent may do has changed since it started');

@@ -51,8 +51,8 @@ import { runKept } from './run-kept.js';
 function cannotBeApart(): ErrnoError {
   return new ErrnoError('ENOTSUP', {
     operation: 'exec',
-    reason: 'it needs a jail of its own, and the mounts of the kept jail cannot be in two',
-    remedy: 'ctx exec --mount has a jail for one command; or end the commands that it cannot run beside',
+    reason: 'the command needs a jail of its own, and the mounts of a kept jail cannot be shown in a second jail',
+    remedy: 'run it with ctx exec --mount, outside the kept jail; or end the commands that it cannot run beside',
   });
 }
 

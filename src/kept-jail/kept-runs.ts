@@ -29,7 +29,12 @@ export function keptRuns(
     ...runsBeside(host, whole, startsIn, { execute, on: onFork }),
     run: async (command) => {
       const made = jail();
-      if (made === undefined) throw new ErrnoError('EAGAIN', { operation: 'call', reason: 'the jail is being made' });
+      if (made === undefined)
+        throw new ErrnoError('EAGAIN', {
+          operation: 'call',
+          reason: 'the jail is still starting',
+          remedy: 'try again',
+        });
       const { argv, shell, cwd, timeoutMilliseconds, onOutput, onStarted, signal } = besideRequest(
         whole(),
         command,

@@ -64,7 +64,10 @@ function answerOf(tool: AgentTool, { stdout, stderr, exitCode, signal }: Envelop
   const facts = parsedAs<Schema>(said, mapOf(anything));
   if (facts !== undefined) return { text: text.join('\n'), facts };
   // More than a report keeps: it was whole when it was checked.
-  throw new ErrnoError('EFBIG', { operation: tool.name, reason: 'the answer is longer than a client is given' });
+  throw new ErrnoError('EFBIG', {
+    operation: tool.name,
+    reason: 'the output of the tool is too long to be passed on as JSON',
+  });
 }
 
 export async function callAgentTool(

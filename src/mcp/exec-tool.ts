@@ -24,7 +24,7 @@ function commandOf(input: ToolInput): Command {
 
 function outcome({ exitCode, signal, timedOut, limitError }: Envelope): string {
   if (timedOut) return 'ended by its time limit';
-  if (limitError !== undefined) return 'failed: it wrote more than it may';
+  if (limitError !== undefined) return 'failed: it reached a limit on what it may write';
   return exitCode === null ? `ended by ${signal}` : `exit ${exitCode}`;
 }
 

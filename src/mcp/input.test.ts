@@ -30,14 +30,14 @@ describe("a tool's input", () => {
   });
 
   it('is refused with what was expected', () => {
-    assert.equal(refused({}), 'expected path, which is missing');
+    assert.equal(refused({}), 'missing argument "path"');
     assert.equal(refused({ path: 1 }), 'expected path to be a string');
     assert.equal(refused({ path: 'a', all: 'yes' }), 'expected all to be true or false');
     assert.equal(refused({ path: 'a', argv: ['b', 1] }), 'expected argv to be an array of strings');
     assert.equal(refused({ path: 'a', limit: 11 }), 'expected limit to be a whole number from 1 to 10');
     assert.equal(refused({ path: 'a', limit: 0.5 }), 'expected limit to be a whole number from 1 to 10');
-    assert.equal(refused({ path: 'a', toString: 1 }), 'there is no "toString"');
-    assert.equal(refused(JSON.parse('{"path":"a","__proto__":{"all":true}}')), 'there is no "__proto__"');
+    assert.equal(refused({ path: 'a', toString: 1 }), 'unknown argument "toString"');
+    assert.equal(refused(JSON.parse('{"path":"a","__proto__":{"all":true}}')), 'unknown argument "__proto__"');
   });
 
   it('whatever it is, it is taken or refused, and never anything else', () => {

@@ -50,11 +50,16 @@ export class ToolInput {
   constructor(tool: string, { fields, required = [] }: InputSchema, given: Readonly<Record<string, unknown>>) {
     const known = Object.keys(fields).join(', ');
     const refuse = (reason: string) =>
-      new ErrnoError('EINVAL', { operation: tool, reason, remedy: `it takes ${known === '' ? 'nothing' : known}` });
-    for (const name of required) if (given[name] === undefined) throw refuse(`expected ${name}, which is missing`);
+      new ErrnoError('EINVAL', {
+        operation: tool,
+        reason,
+        remedy: known === '' ? 'leave out all arguments' : `valid arguments: ${known}`,
+      });
+    for (const name of required)
+      if (given[name] === undefined) throw refuse(`missing argument ${JSON.stringify(name)}`);
     for (const [name, value] of Object.entries(given)) {
       const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
-      if (field === undefined) throw refuse(`there is no ${JSON.stringify(name)}`);
+      if (field === undefined) throw refuse(`unknown argument ${JSON.stringify(name)}`);
       if (value !== undefined && !fits(field, value)) throw refuse(`expected ${name} to be ${expected(field)}`);
     }
     this.#values = given;

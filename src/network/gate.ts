@@ -153,7 +153,11 @@ export async function open(
   const again = judgeAddress(gate.rules, target, reached, here ? { has: () => true } : own);
   if (!again.allowed || canonicalAddress(reached) !== canonicalAddress(address)) {
     socket.destroy();
-    return refuse(again.allowed ? `${target.host} was reached at another address than was judged` : again.reason);
+    return refuse(
+      again.allowed
+        ? `the connection to ${target.host} reached another address than the one that was checked`
+        : again.reason,
+    );
   }
   attempt.tellOpen();
   return socket;

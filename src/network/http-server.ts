@@ -80,7 +80,7 @@ async function serveInside(conversation: ProxyConversation, target: Target, prog
   const { client, limits } = conversation;
   const inbox = new Inbox(client, { bytes: limits.headBytes, milliseconds: limits.headMilliseconds });
   const head = parseRequestHead(await inbox.read(headScanner()));
-  if (!head.target.startsWith('/')) refuseMessage('expected a path, as a host is asked for it');
+  if (!head.target.startsWith('/')) refuseMessage('expected a path as the request target, such as /index.html');
   await serveRequest(conversation, head, { ...target, path: head.target }, progress);
 }
 

@@ -53,7 +53,7 @@ export class HostSecrets {
 
   add(header: string, value: InjectedSecret['value']): void {
     if (!/^[A-Za-z0-9-]{1,64}$/.test(header) || framingHeader.test(header)) {
-      refuse('expected the name of a header that does not change what a message is');
+      refuse('expected the name of a header that may carry a secret, not one that frames a message, such as Host');
     }
     if (this.isHeader(header)) refuse(`expected one value for ${header}`);
     if (typeof value === 'string') {

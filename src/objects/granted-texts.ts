@@ -87,7 +87,7 @@ function withPath(agent: Agent, textOf: TextOf, path: string, access: 'read' | '
   // Its policy decides about every mount: this one needs a rule, too.
   const name = mountObjectName(path);
   if (name === undefined) {
-    return refuse('grant', `the agent's policy names mounts, and none can name ${quoted(path)}`);
+    return refuse('grant', `the agent's policy has rules for mounts, and no rule can name ${quoted(path)}`);
   }
   const rule = withRule(agent, textOf('policy'), { class: 'mount', name, permission: access });
   return [

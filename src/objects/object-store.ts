@@ -111,7 +111,7 @@ export function makeObject(
     throw new ErrnoError('EEXIST', {
       operation: `${kind} ${name}`,
       path: where.directory,
-      reason: `the ${where.tier} tier has one of this name already`,
+      reason: `${kind} ${name} already exists in the ${where.tier} tier`,
       remedy: `ctx ${kind} rm ${name} removes it`,
     });
   };

@@ -25,7 +25,7 @@ export function readValues<Files extends ControlFiles>(
       if (text === undefined) {
         throw new ErrnoError('EINVAL', {
           operation: 'control file',
-          reason: `${visible(nameOf(name))}:1:1: expected this file, and it is missing`,
+          reason: `${visible(nameOf(name))}:1:1: this file is required, and is missing`,
         });
       }
       values[name] = parse(text, nameOf(name));

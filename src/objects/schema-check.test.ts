@@ -71,12 +71,12 @@ describe('a value and its schema', () => {
     assert.match(of('#/$defs/a', { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } }), /refers to itself/);
     assert.match(of('https://example.org/a', {}), /expected \$ref to be/);
     assert.match(of('#/$defs/a', { a: 1 }), /#\/\$defs\/a: expected an object/);
-    assert.match(of('#/$defs/a', { a: { pattern: 'x' } }), /pattern is not checked/);
-    assert.match(schemaFault({ items: { $defs: {} } }) ?? '', /\$defs is not checked/);
+    assert.match(of('#/$defs/a', { a: { pattern: 'x' } }), /pattern is not supported/);
+    assert.match(schemaFault({ items: { $defs: {} } }) ?? '', /\$defs is not supported/);
   });
 
   it('are not compared where the schema has a word that is not checked', () => {
-    assert.match(schemaFault({ type: 'string', pattern: '^a' }) ?? '', /pattern is not checked/);
+    assert.match(schemaFault({ type: 'string', pattern: '^a' }) ?? '', /pattern is not supported/);
     assert.match(schemaFault({ properties: { a: { $ref: '#/x' } } }) ?? '', /^\/a: expected \$ref to be/);
     assert.match(schemaFault({ type: 'text' }) ?? '', /value of type/);
     assert.match(schemaFault([]) ?? '', /expected an object/);

@@ -58,8 +58,8 @@ function partFault(schema: unknown, at: string, root: Schema): string | undefine
     }
     const known = Object.hasOwn(words, word) ? words[word] : undefined;
     if (known === undefined)
-      return `${place}: ${word} is not checked by ctx; known are ${Object.keys(words).join(', ')}, $ref`;
-    if (!known(value)) return `${place}: the value of ${word} is wrong`;
+      return `${place}: ${word} is not supported; supported are ${Object.keys(words).join(', ')}, $ref`;
+    if (!known(value)) return `${place}: the value of ${word} is not valid`;
   }
   const {
     properties = {},
@@ -111,10 +111,10 @@ function membersFault(value: Schema, schema: Schema, at: string, root: Schema): 
     additionalProperties?: boolean | Schema;
   };
   const missing = required.find((name) => !Object.hasOwn(value, name));
-  if (missing !== undefined) return `${at}/${missing}: expected it to be there`;
+  if (missing !== undefined) return `${at}/${missing}: required, but missing`;
   for (const [name, member] of Object.entries(value)) {
     const own = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
-    if (own === false) return `${at}/${name}: expected no such member; known are ${Object.keys(properties).join(', ')}`;
+    if (own === false) return `${at}/${name}: unknown member; valid members: ${Object.keys(properties).join(', ')}`;
     const fault = typeof own === 'object' ? valueFault(member, own, `${at}/${name}`, root) : undefined;
     if (fault !== undefined) return fault;
   }

@@ -106,7 +106,7 @@ function refuseOtherThanHere(cwd: string, directory: string, uid: number): void 
   throw new ErrnoError('ESTALE', {
     operation: 'open the directory',
     path: cwd,
-    reason: `the directory you are in is not the one its name leads to any more: that is ${directory}`,
+    reason: `the directory you are in was moved or replaced: its path now leads to ${directory}`,
     remedy: 'go to the project you want to work on again and run the command there',
   });
 }

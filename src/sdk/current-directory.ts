@@ -16,9 +16,8 @@ export function currentDirectory(): string {
     throw new ErrnoError('ESTALE', {
       operation: 'open the directory',
       path,
-      reason: 'the directory you are in has another name by now, or one that is not UTF-8',
-      remedy:
-        'go to the project again by its name; a directory on the way whose name is not UTF-8 has to be renamed first',
+      reason: 'the directory you are in was moved or replaced, or its path is not UTF-8',
+      remedy: 'cd to the project again; if a directory on its path has a name that is not UTF-8, rename it first',
     });
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw error;

@@ -57,7 +57,7 @@ function refuseOthers({ catalogue, viewer, recorder, agent }: Answering, path: s
       recorder.append({ type: 'agent.start', object, agent, status: 'denied', layer: 'guard', facts });
       throw new ErrnoError(verdict.code, { operation: name, reason: tell(verdict) });
     }
-    const reason = 'to run an agent needs the agent runtime, which this version of ctx does not have';
+    const reason = 'running an agent needs the agent runtime, which this version of ctx does not have';
     throw new ErrnoError('ENOTSUP', { operation: name, reason });
   }
   const [, model] = modelPath.exec(path) ?? [];
@@ -111,7 +111,7 @@ function inputFacts(input: Schema, text: string): Readonly<Record<string, string
 }
 
 function saidOf(error: unknown, name: string): string {
-  if (!(error instanceof ErrnoError)) return `ctx: ${name}: a fault of ctx: ${String(error)}\n`;
+  if (!(error instanceof ErrnoError)) return `ctx: ${name}: this is a bug in ctx, please report it: ${String(error)}\n`;
   const { path, reason, code, remedy } = error;
   const where = path === undefined ? '' : `${path}: `;
   return `ctx: ${name}: ${visible(`${where}${reason}`)} (${code})\n${remedy === undefined ? '' : `  ${visible(remedy)}\n`}`;

@@ -24,7 +24,7 @@ async function runBeside(
   directory: string,
 ): Promise<LineEnd> {
   if (Buffer.byteLength(asked.input) > lineInputBytes) {
-    const reason = `expected an input of at most ${lineInputBytes} bytes for ${asked.tool} by a line`;
+    const reason = `expected an input of at most ${lineInputBytes} bytes for ${asked.tool} over the socket`;
     throw new ErrnoError('EINVAL', { operation: asked.tool, reason, remedy: `execute ${path}, which takes 1 MiB` });
   }
   let said = '';
@@ -60,7 +60,10 @@ export async function callByLine(answering: Answering, asked: LineCall, director
     printError: (bytes) => asked.print('stderr', bytes),
     reach: () =>
       Promise.reject(
-        new ErrnoError('ENOTSUP', { operation: tool, reason: 'a call by a socket cannot reach files of its caller' }),
+        new ErrnoError('ENOTSUP', {
+          operation: tool,
+          reason: 'a call over the socket cannot read or write files of its caller',
+        }),
       ),
     fails: (error) => {
       failure = error;

@@ -96,7 +96,10 @@ export class CallerFiles {
 
   #attributes(reply: Buffer): FoundAttributes {
     if (reply.length < attributeBytes) {
-      throw new ErrnoError('EIO', { operation: this.#operation, reason: 'the caller answered with too little' });
+      throw new ErrnoError('EIO', {
+        operation: this.#operation,
+        reason: 'the answer of the calling process was cut short',
+      });
     }
     return {
       type: kinds[reply.readUInt8(0)] ?? 'other',

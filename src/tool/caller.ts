@@ -28,7 +28,7 @@ export interface Calling {
 /** Answers with the exit code. */
 export type Answerer = (calling: Calling) => Promise<number>;
 
-const gone = () => new ErrnoError('EPIPE', { operation: 'call', reason: 'its caller has gone' });
+const gone = () => new ErrnoError('EPIPE', { operation: 'call', reason: 'the process that made the call has ended' });
 
 /** Resolves when the connection is over. Never rejects: what a caller does wrong ends its connection. */
 export function serveCaller(socket: Socket, answer: Answerer): Promise<void> {

@@ -97,5 +97,5 @@ export class JailCommands implements BesideAsker {
 }
 
 function notThere(): ErrnoError {
-  return new ErrnoError('EAGAIN', { operation: 'call', reason: 'the jail of its caller is not there' });
+  return new ErrnoError('EAGAIN', { operation: 'call', reason: "the caller's jail is not running" });
 }

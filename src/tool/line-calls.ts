@@ -58,7 +58,8 @@ function refuse(code: 'EINVAL' | 'ENOTSUP' | 'EAGAIN' | 'ENOENT', reason: string
 }
 
 function failed(error: unknown): Answer {
-  if (!(error instanceof ErrnoError)) return { ok: false, error: 'EIO', reason: `a fault of ctx: ${String(error)}` };
+  if (!(error instanceof ErrnoError))
+    return { ok: false, error: 'EIO', reason: `this is a bug in ctx, please report it: ${String(error)}` };
   return { ok: false, error: error.code, reason: error.reason };
 }
 
@@ -164,7 +165,7 @@ export class LineCalls {
     const digest = sha256(canonicalJson(request as Readonly<Record<string, Json>>));
     const known = this.#known.get(id);
     if (known !== undefined) {
-      return known.digest === digest ? known.result : refuse('EINVAL', 'another request had this id');
+      return known.digest === digest ? known.result : refuse('EINVAL', 'this id was already used for another request');
     }
     const tool = textIn(request, 'tool');
     const directory = request['directory'] === undefined ? undefined : textIn(request, 'directory');
@@ -181,7 +182,8 @@ export class LineCalls {
     const result = this.#services
       .call({ tool, input, directory, print, signal: controller.signal })
       .then(({ exitCode, error, reason }): Answer => {
-        if (controller.signal.aborted) return { ok: false, exitCode, error: 'ECANCELED', reason: 'it was cancelled' };
+        if (controller.signal.aborted)
+          return { ok: false, exitCode, error: 'ECANCELED', reason: 'the call was cancelled' };
         if (exitCode === ExitCode.ok) return { ok: true, exitCode };
         return { ok: false, exitCode, error: error ?? 'EIO', ...(reason === undefined ? {} : { reason }) };
       }, failed);

@@ -43,7 +43,7 @@ const of = <Kind extends ToolCapability['kind']>(all: readonly ToolCapability[],
 function grantsOf(name: string, all: readonly ToolCapability[]): ToolGrants {
   const [beyond] = all.filter(({ kind }) => kind === 'tool' || kind === 'model');
   if (beyond !== undefined) {
-    const reason = `its cap asks for ${beyond.kind}: a tool cannot call others yet`;
+    const reason = `its cap file asks for a ${beyond.kind}, and tools cannot call other tools or models yet`;
     throw new ErrnoError('ENOTSUP', { operation: name, reason });
   }
   const quota = Object.fromEntries(of(all, 'quota').map(({ field, value }) => [field, value]));
@@ -129,7 +129,7 @@ export function operatorTool(catalogue: Catalogue, name: string, hit: ToolHit): 
       }),
     );
     if (flooded.signal.aborted) {
-      const reason = `the tool said more than the ${toolOutputBytes} bytes that a checked answer may have`;
+      const reason = `the tool printed more than ${toolOutputBytes} bytes, the most for output that a schema checks`;
       throw new ErrnoError('EIO', { operation: name, reason });
     }
     if (exitCode !== 0) {

@@ -171,7 +171,7 @@ export function serveObjects(
       call: async (line) => {
         const answering = answeringNow(false);
         if (answering === undefined)
-          throw new ErrnoError('EAGAIN', { operation: 'call', reason: 'no process answers' });
+          throw new ErrnoError('EAGAIN', { operation: 'call', reason: 'no process serves this view' });
         return callByLine(answering, line, asked.directory);
       },
     });

@@ -109,7 +109,7 @@ export async function waitForLock(
   givenUp: () => boolean,
 ): Promise<void> {
   for (let nap = shortestNap; ; nap = Math.min(nap * 2, longestNap)) {
-    if (givenUp()) throw failure('EINTR', 'lock', undefined, 'the wait for the lock was given up');
+    if (givenUp()) throw failure('EINTR', 'lock', undefined, 'the wait for the lock was cancelled');
     if ((await filesystem.lock(handle, request)) === undefined) return;
     await sleep(nap);
   }

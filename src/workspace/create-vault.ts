@@ -38,7 +38,7 @@ function checkName(host: Host, name: string, origin: string): void {
   }
   const taken = listVaults(host).find((each) => each.name === name && each.origin !== origin);
   if (taken === undefined) return;
-  const reason = `'${name}' is its name already`;
+  const reason = `the vault of this directory is already named '${name}'`;
   const remedy = `choose another, or ctx vault set ${name} --name OTHER`;
   throw new ErrnoError('EEXIST', { operation: 'name a vault', path: taken.origin, reason, remedy });
 }
@@ -52,7 +52,7 @@ export function refusalOf(found: VaultMeta, asked: NewVaultRequest): ErrnoError 
   const refuse = (reason: string, remedy: string) =>
     new ErrnoError('EEXIST', { operation, path: found.origin, reason: `it has a vault already, ${reason}`, remedy });
   if (asked.uncopied === true && found.uncopied !== true) {
-    const remedy = `ctx vault delete ${found.origin} forgets the copy with all its forks; then make one without`;
+    const remedy = `ctx vault delete ${found.origin} deletes the copy and all its forks; then create the vault again`;
     return refuse('with a copy', remedy);
   }
   if (asked.name !== undefined && found.name !== undefined && asked.name !== found.name) {
@@ -73,7 +73,7 @@ export async function createVault(host: Host, cwd: string, asked: NewVaultReques
     throw new ErrnoError('ENOTDIR', { operation, path: directory, reason: 'expected a directory' });
   }
   if (exactly && directory !== origin) {
-    const reason = `it belongs to the workspace ${origin}, which has forks as a whole`;
+    const reason = `it is part of the workspace ${origin}, and a vault is of a whole workspace`;
     throw new ErrnoError('EINVAL', { operation, path: directory, reason, remedy: `--from ${origin}` });
   }
   if (name !== undefined) checkName(host, name, origin);

@@ -119,7 +119,7 @@ forEachUser((user) => {
       assert.match(said, /outside of the workspace[^\n]*\n[^\n]*\n13\na lie\n0\n/, said);
       assert.match(
         said,
-        /too little \(EIO\)\n1\n[^\n]*more entries[^\n]*\n0\nreplaced 1 time\n0\n.*none.*No such file[^\n]*\n0\n/s,
+        /cut short \(EIO\)\n1\n[^\n]*more entries[^\n]*\n0\nreplaced 1 time\n0\n.*none.*No such file[^\n]*\n0\n/s,
         said,
       );
       const [, kept] = /kept (\d+)/.exec(said) ?? [];

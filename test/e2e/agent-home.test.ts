@@ -107,7 +107,7 @@ forEachUser((user) => {
       const other = `/ctx/home/${user.uid}/agent/owner\t/o\tro\t-\n`;
       await mountingAgent(stage, project, 'thief', other, 'tool:fs.read execute');
       const run = (agent: string) => ['exec', '--agent', agent, '--', 'true'];
-      await fails(stage, project, 13, /the home of owner is not agent thief's/, run('thief'));
+      await fails(stage, project, 13, /agent thief may mount only its own home, not that of agent owner/, run('thief'));
       await ok(stage, project, ['agent', 'set', 'thief', 'mount', '/ctx/shared/none\t/o\tro\t-\n']);
       await fails(stage, project, 13, /no `allow thief_t shared:none read`/, run('thief'));
       const spec = join(stage.project(), 'kid.json');
@@ -115,7 +115,15 @@ forEachUser((user) => {
         spec,
         JSON.stringify({ tools: ['fs.read'], mount: [[`/ctx/home/${user.uid}/agent/owner`, '/o', 'ro']] }),
       );
-      await fails(stage, project, 13, /home of owner/, ['agent', 'new', 'kid', '--parent', 'owner', '--spec', spec]);
+      await fails(stage, project, 13, /only its own home, not that of agent owner/, [
+        'agent',
+        'new',
+        'kid',
+        '--parent',
+        'owner',
+        '--spec',
+        spec,
+      ]);
     });
 
     test('files of a shared space are at /ctx/shared where the mount file shows it, models where the model file names them', async () => {
@@ -222,7 +230,7 @@ forEachUser((user) => {
       assert.match(await withSystem(adding, 'tool', 'source', 'list'), /machine/);
       assert.match(
         await withSystem(`mkdir /var/lib/root; S=1 ${asRoot} --pass-env HOME 2>&1 || true;`, 'tool', 'ls'),
-        /no variable is passed to it/,
+        /variables cannot be passed to a source that every user shares/,
       );
       // What somebody else than root could have written is as if it were not there.
       for (const open of ['chmod 777 /var/lib/ctxfs;', 'chown 1000 /var/lib/ctxfs;']) {

@@ -103,7 +103,7 @@ forEachUser((user) => {
       );
       matchAll(answers, [
         /^0 made agent kid: \/ctx\/agent\/kid\.d$/,
-        /^1 ctx: agent\.create: the system tier has one of this name already \(EEXIST\)/,
+        /^1 ctx: agent\.create: agent \S+ already exists in the system tier \(EEXIST\)/,
         /^13 .*an operator would add: allow maker_t agent:stranger create/,
         /^13 .*group 4.*tool:fs\.write execute.*does not see \/root/s,
         /^2 .*expected members/,

@@ -114,7 +114,7 @@ forEachUser((user) => {
     await agent(stage, project, 'self', {});
     const { code, stderr } = await stage.ctx(project, ['exec', '--agent', 'self', '--user', '1000', '--', 'true']);
     assert.equal(code, 2);
-    assert.match(stderr, /agent self: expected its own files to say who it is.*iso userns/s);
+    assert.match(stderr, /agent self: --user cannot be used with an agent.*iso userns/s);
   });
 });
 

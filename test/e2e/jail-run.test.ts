@@ -49,7 +49,7 @@ forEachUser((user) => {
     assert.deepEqual([existsSync(join(outside, 'new')), envelope.refusals[0]?.call], [false, 'unshare']);
     const limited = await stage.ctx(project, ['jail', 'run', '--disk', '1M', '--', 'true']);
     assert.equal(limited.code, 69);
-    assert.match(limited.stderr, /limit a fork, and there is none here/);
+    assert.match(limited.stderr, /limit a fork, and a command on the directory itself has none/);
   });
 
   test('--dir runs it elsewhere, and refuses what is no project', async () => {

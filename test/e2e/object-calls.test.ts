@@ -66,7 +66,7 @@ forEachUser((user) => {
         /^13 .*outside of the workspace/,
         /^1 .*no such file or directory \(ENOENT\)/,
         /^1 .*it is a directory/,
-        /^2 .*\/pfad: expected no such member|^2 .*\/path: expected it to be there/,
+        /^2 .*\/pfad: unknown member|^2 .*\/path: required, but missing/,
         /^2 .*expected JSON/,
         /^2 usage: \/ctx\/tool\/fs\.read JSON/,
         /^2 .*at most 1 MiB/,

@@ -134,7 +134,7 @@ asOneUser((user) => {
     stage.shell(project, `echo '{"tools": ["fs.read"]}' > ${spec}`);
     await ok(stage, project, words);
     assert.equal((await exec(stage, project, ['--agent', 'reviewer'], 'true')).exitCode, 0);
-    assert.match(await refused(stage, project, ['agent', 'rm', 'coder'], 69), /parent of reviewer/);
+    assert.match(await refused(stage, project, ['agent', 'rm', 'coder'], 69), /it has children.*: reviewer/);
     await refused(stage, project, ['agent', 'set', 'reviewer', 'policy', 'allow reviewer_t tool:x execute'], 13);
     const other = ['agent', 'new', 'other', '--parent', 'coder'];
     assert.match(await refused(stage, project, other, 13), /allow coder_t agent:other create/);

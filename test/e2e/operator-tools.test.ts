@@ -143,7 +143,7 @@ asOneUser((user) => {
         ['{"how":"die"}', 1, /ended by SIGKILL/],
         ['{"how":"fail"}', 1, /why\n.*exit code 7/],
         ['{"how":"hang"}', 1, /timed out/],
-        ['{}', 2, /\/how: expected it to be there/],
+        ['{}', 2, /\/how: required, but missing/],
       ];
       for (const [input, code, pattern] of said) {
         const answer = await stage.ctx(project, ['tool', 'call', 'odd', '--agent', 'user', input]);

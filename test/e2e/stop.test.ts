@@ -54,7 +54,7 @@ forEachUser(
         const first = (await running()).find(({ origin }) => origin === one);
         assert.ok(first !== undefined);
         const refused = await stage.ctx(one, ['stop', `${first.pid}`, '1']);
-        assert.match(refused.stderr, /process 1 is nothing of ctx .*ENOENT/);
+        assert.match(refused.stderr, /process 1 is not one that ctx stop can end .*ENOENT/);
         assert.equal((await running()).length, 2);
         assert.deepEqual(
           (await stop(`${first.pid}`)).map(({ pid, problem }) => [pid, problem]),

@@ -338,7 +338,7 @@ asOneUser((user) => {
     await refused(/with other limits \(EEXIST\)[\s\S]*ctx vault set/, 'create', '--max-files', '5000');
     const here = stage.project('mkdir -p .git/x part; echo a > file');
     for (const [from, pattern] of [
-      ['part', /belongs to the workspace .*\(EINVAL\)/],
+      ['part', /is part of the workspace .*\(EINVAL\)/],
       ['file', /\(ENOTDIR\)/],
     ] as const) {
       assert.match((await stage.ctx(here, ['vault', 'create', '--from', from])).stderr, pattern);
@@ -346,7 +346,7 @@ asOneUser((user) => {
     await stage.json(project, ['vault', 'set', '--max-files', '5000', '--name', 'renamed']);
     assert.equal((await create('renamed', '--max-files', '5000'))['outcome'], 'there');
     await stage.json(stage.project('true'), ['vault', 'create', 'second']);
-    await refused(/'second' is its name already \(EEXIST\)/, 'set', '--name', 'second');
+    await refused(/the vault of this directory is already named 'second' \(EEXIST\)/, 'set', '--name', 'second');
     const { code } = await stage.ctx(project, ['vault', 'set', '--name', '../up']);
     assert.equal(code, 2);
     assert.equal(await stage.inside(project, 'cat a'), 'fork\n');

@@ -42,7 +42,10 @@ forEachUser((user) => {
       assert.equal(exitCode, 0, stderr?.text);
       assert.equal(stdout?.text, `hellohello${user.uid}:${user.gid}\n${user.uid}\n`);
       assert.deepEqual(changes, []);
-      assert.ok(warnings.includes('what it wrote to /mnt/memory (memory:) has ended with it'), warnings.join('\n'));
+      assert.ok(
+        warnings.includes('what it wrote to /mnt/memory (memory:) was lost when it ended'),
+        warnings.join('\n'),
+      );
       const [inMemory, inChunks] = mounted ?? [];
       assert.deepEqual([inMemory?.target, inChunks?.target, inChunks?.undoable], ['/mnt/memory', '/mnt/chunked', true]);
       assert.ok(inChunks?.changes?.some(({ kind, path }) => kind === 'added' && path === 'work/repo/f1'));
@@ -192,11 +195,11 @@ forEachUser((user) => {
       const refused: readonly (readonly [number, RegExp, readonly string[]])[] = [
         [2, /unknown engine 'tape'/, ['--mount', 'tape:=/mnt/x']],
         [2, /expected SPEC=TARGET/, ['--mount', 'memory:']],
-        [2, /the jail needs \/usr/, ['--mount', 'memory:=/usr/lib']],
+        [2, /the jail uses \/usr/, ['--mount', 'memory:=/usr/lib']],
         [2, /shown to the command/, ['--mount', `memory:=${cwd}/inside`]],
         [2, /shown to the command/, ['--live', '--mount', `memory:=${cwd}/inside`]],
         [2, /hidden from every command/, ['--mount', `host:${stage.directory}=/mnt/x`]],
-        [2, /is there, too/, ['--mount', 'memory:=/mnt/x', '--mount', 'memory:=/mnt/x/y']],
+        [2, /it overlaps with/, ['--mount', 'memory:=/mnt/x', '--mount', 'memory:=/mnt/x/y']],
         [1, /expected the file of a chunk store/, ['--mount', 'memory:=/mnt/y', '--mount', `chunked:${file}=/mnt/x`]],
       ];
       for (const [expected, message, words] of refused) {

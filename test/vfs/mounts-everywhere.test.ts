@@ -34,7 +34,9 @@ forEachUser((user) => {
         const report = parseJson(await succeeds(cwd, words)) as Envelope;
         assert.equal(report.stdout?.text, 'one\ntwo\n');
         assert.notEqual(report.keptJail, null);
-        assert.ok(report.warnings.includes('what it wrote to /mnt/kept (memory:) ends with the kept jail'));
+        assert.ok(
+          report.warnings.includes('what it wrote to /mnt/kept (memory:) will be lost when the kept jail ends'),
+        );
         assert.deepEqual(
           report.changes.map(({ path }) => path),
           ['own'],

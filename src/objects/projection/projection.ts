@@ -234,7 +234,7 @@ const refuse = (operation: string) => (): never => {
   throw failure('EROFS', operation, undefined, undefined, 'an object is changed by ctx agent set and ctx tool set');
 };
 const unsupported = (operation: string) => (): never => {
-  throw failure('ENOTSUP', operation, undefined, 'a view has no such thing');
+  throw failure('ENOTSUP', operation, undefined, 'a view of objects does not support this');
 };
 
 export function projection(options: ProjectionOptions): FileSystem {

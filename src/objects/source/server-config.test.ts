@@ -104,7 +104,7 @@ describe('files that name MCP servers', () => {
     const bad = (word: string) => () =>
       settledServer({ kind: 'stdio', command: word, args: [], environment: {} }, settling);
     assert.throws(bad('$' + '{NOPE}'), invalid(/variable NOPE is not set/));
-    assert.throws(bad('$' + '{input:key}'), invalid(/not a variable.*ctx secret set/));
+    assert.throws(bad('$' + '{input:key}'), invalid(/expected a variable.*ctx secret set/));
   });
 
   it('keep no secret: it is stored, and stands in for itself, or is passed by name', () => {

@@ -46,7 +46,7 @@ function expanded(text: string, what: string, { file, environment, folder, home 
     const [, variable, , fallback] = /^(?:env:)?([A-Za-z_]\w*)(:-([\s\S]*))?$/.exec(inside) ?? [];
     if (variable === undefined) {
       const remedy = inside.startsWith('input:') ? 'store it by ctx secret set, and grant it by --secret' : undefined;
-      return refuseConfig(file, `${what}: ${whole} is not a variable`, remedy);
+      return refuseConfig(file, `${what}: ${whole} cannot be replaced; expected a variable such as \${NAME}`, remedy);
     }
     return (
       environment[variable] ||

@@ -133,7 +133,7 @@ export function refuseExistingSource(roots: ObjectRoots, name: string): void {
   throw new ErrnoError('EEXIST', {
     operation: `tool source ${name}`,
     path: other.directory,
-    reason: `the ${other.tier} tier has one of this name already`,
+    reason: `source ${name} already exists in the ${other.tier} tier`,
     remedy: `ctx tool source rm ${name} removes it`,
   });
 }

@@ -124,18 +124,18 @@ function stale({ host, place, resolved, request }: Asking, id: string, reason: s
   return new ErrnoError('ESTALE', { operation: 'decide', reason, remedy });
 }
 
-const askAgain = 'run it again, and it is asked again';
-const changed = 'changed after the approval was asked for, which holds only for';
+const askAgain = 'run the command again to ask for a new approval';
+const changed = 'changed after the approval was asked for, so the approval no longer applies';
 
 function approvedBy(asking: Asking, id: string, bound: Bindings, { scope, network, by }: ApprovalAnswer): Approved {
   const refuseChanged = async () => {
     if (bound.directories === undefined) return;
     if ((await directoriesOf(asking)) !== bound.directories) {
-      throw stale(asking, id, `your directory ${changed} the directory as it was`, askAgain);
+      throw stale(asking, id, `your directory ${changed}`, askAgain);
     }
     const input = await inputOf(asking.request.input ?? 'stdin');
     if (canonicalJson(input ?? null) === canonicalJson(bound.input ?? null)) return;
-    throw stale(asking, id, `the input ${changed} the input as it was`, askAgain);
+    throw stale(asking, id, `the input ${changed}`, askAgain);
   };
   return {
     id,
@@ -147,7 +147,7 @@ function approvedBy(asking: Asking, id: string, bound: Bindings, { scope, networ
       await refuseChanged();
       const isSame =
         (await bindingOf(asking, { ...bound, fork: imported ? noFork : undefined })).digest === bound.digest;
-      if (!isSame) throw stale(asking, id, `the fork ${changed} the fork as it was`, askAgain);
+      if (!isSame) throw stale(asking, id, `the fork ${changed}`, askAgain);
       if (!hasWriters) return;
       throw stale(
         asking,

@@ -59,7 +59,7 @@ function byDefault(
       if (!readable && agent === undefined)
         return {
           action: 'allow_with_checkpoint',
-          hint: 'what it runs cannot be read before; the jail limits what it can do',
+          hint: 'what it runs cannot be known in advance; the jail limits what it can do',
         };
       return { action: 'deny' };
     default:
@@ -93,7 +93,7 @@ function mayBeRefused(reading: Reading, rules: readonly Rule[]): Decided | undef
   const strict = rules.filter(({ match, action }) => 'command' in match && isStricter(action, 'allow_with_checkpoint'));
   const rule = decidingRule(strict);
   if (rule === undefined) return undefined;
-  const reason = `${reading.why}; it could be what a rule refuses`;
+  const reason = `${reading.why}; it could be a command that a rule refuses`;
   return { action: rule.action, categories: ['host_escape_risk'], reason, rule: rule.id, words: [] };
 }
 

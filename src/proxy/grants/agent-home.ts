@@ -77,8 +77,8 @@ export function prepareAgentHome(directory: string, identity: JailIdentity): str
     throw new ErrnoError('EPERM', {
       operation: 'home of the agent',
       path: directory,
-      reason: `it belongs to uid ${uid}, and its commands run as ${owner.uid} now`,
-      remedy: `chown -R ${owner.uid}:${owner.gid} what is the agent's in it, or move it away`,
+      reason: `the home belongs to uid ${uid}, but the agent's commands now run as uid ${owner.uid}`,
+      remedy: `chown -R ${owner.uid}:${owner.gid} the agent's files in it, or move it away`,
     });
   } catch (error) {
     throw error instanceof ErrnoError ? error : fromSystemError(error, 'make the home of the agent', directory);

@@ -64,8 +64,8 @@ export function rootOf(line: readonly Agent[], hidden: readonly string[]): strin
     throw new ErrnoError('EACCES', {
       operation: `agent ${other.name}`,
       path: other.root,
-      reason: `its root is not its parent's, which is ${first?.root}`,
-      remedy: `ctx agent set ${other.name} root /, which means its parent's`,
+      reason: `its root differs from its parent's, which is ${first?.root}`,
+      remedy: `ctx agent set ${other.name} root / gives it the root of its parent`,
     });
   }
   if (first === undefined || first.root === '/') return undefined;

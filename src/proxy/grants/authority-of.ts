@@ -111,7 +111,7 @@ function refuseGrantsBesideAgent({ agent, grants }: AuthorityRequest): void {
   if (grants.user !== undefined) {
     throw new ErrnoError('EINVAL', {
       operation: `agent ${agent.name}`,
-      reason: 'expected its own files to say who it is, not --user',
+      reason: '--user cannot be used with an agent: its own files set its uid',
       remedy: `ctx agent set ${agent.name} iso userns gives it a uid of its own inside`,
     });
   }

@@ -90,7 +90,7 @@ function permitted(facts: LineFacts, agent: Agent, mounts: readonly Mount[]): re
       throw new ErrnoError('EACCES', {
         operation: `agent ${name}`,
         path: target,
-        reason: `the mount at this path is not permitted, and something else would show there: ${why}`,
+        reason: `the mount at this path is not permitted, and leaving it out would show other files there: ${why}`,
         remedy: 'add the rule, or take the line out of the mount file',
       });
     }

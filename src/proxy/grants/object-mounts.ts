@@ -45,7 +45,7 @@ export function refuseForeignHomes(agent: string, sources: readonly string[]): v
   for (const source of sources) {
     const found = sourceOf(source);
     if (found?.kind === 'home' && found.name !== agent)
-      refuse(source, `the home of ${found.name} is not agent ${agent}'s`);
+      refuse(source, `agent ${agent} may mount only its own home, not that of agent ${found.name}`);
   }
 }
 
@@ -78,7 +78,7 @@ export interface ObjectPlaces {
 
 function hostDirectory({ roots, line }: ObjectPlaces, source: string, found: ObjectSource): string {
   if (found.kind === 'home') {
-    if (!line.includes(found.name)) refuse(source, `the home of ${found.name} is not in its view`);
+    if (!line.includes(found.name)) refuse(source, `the home of agent ${found.name} is not in this agent's view`);
     return agentHomeDirectory(roots[0], found.uid, found.name);
   }
   const spaces = roots.map((root) => join(root, 'shared', found.name));

@@ -51,7 +51,7 @@ function checkTarget(view: EnforcedView, tree: AskedTree, others: readonly Asked
   const { jail } = view;
   if (!isNormalPath(target) || target === '/') refuse(tree, `expected ${normalPathRule}, and not /, after the =`);
   const system = reserved.find((path) => overlaps(path, target));
-  if (system !== undefined) refuse(tree, `the jail needs ${system} itself`);
+  if (system !== undefined) refuse(tree, `the jail uses ${system} itself`);
   const own = [...jail.hidden, ...view.masked].find((path) => overlaps(path, target));
   if (own !== undefined) refuse(tree, `${own} is hidden from every command`);
   const writable = ownPlaces(view);
@@ -59,13 +59,14 @@ function checkTarget(view: EnforcedView, tree: AskedTree, others: readonly Asked
   const covered = [...writable, ...shown, ...jail.links.map(({ path }) => path)].find((place) =>
     contains(target, place),
   );
-  if (covered !== undefined) refuse(tree, `${covered} is there already`);
+  if (covered !== undefined) refuse(tree, `it would cover ${covered}, which is shown to the command`);
   const above = [...shown, ...jail.links.map(({ path }) => path)].find(
     (place) => contains(place, target) && !writable.includes(place),
   );
   if (above !== undefined) refuse(tree, `it is inside ${above}, which is shown to the command`);
   const other = others.find((each) => each !== tree && overlaps(each.target, target));
-  if (other !== undefined) refuse(tree, `${treeText(other)} is there, too`, 'choose paths beside each other');
+  if (other !== undefined)
+    refuse(tree, `it overlaps with ${treeText(other)}`, 'choose targets that are not inside each other');
 }
 
 /** What no command may see is not shown by a server that may see it, either. */

@@ -40,7 +40,7 @@ export function mountWarnings(trees: readonly AskedTree[], how: MountedFor): rea
     if (isUnchanged || (lasts && report.undoable)) return problems;
     const text = lasts
       ? `what it changed in ${target} (${specification}) is not undone by ctx rollback or ctx drop${remedy(tree)}`
-      : `what it wrote to ${target} (${specification}) ${how.isKept ? 'ends with the kept jail' : 'has ended with it'}`;
+      : `what it wrote to ${target} (${specification}) ${how.isKept ? 'will be lost when the kept jail ends' : 'was lost when it ended'}`;
     return [...problems, text];
   });
 }

@@ -9,7 +9,7 @@ type TreeRequest = Pick<ExecRequest, 'agent' | 'cwd' | 'mounts' | 'trees'>;
 
 function asked(host: Host, trees: readonly (string | WrittenTree)[], directory: string, agent: string | undefined) {
   if (host.askTrees === undefined) {
-    throw new ErrnoError('ENOTSUP', { operation: '--mount', reason: 'this host serves no trees' });
+    throw new ErrnoError('ENOTSUP', { operation: '--mount', reason: 'mounts of trees are not available here' });
   }
   return host.askTrees(trees, directory, agent);
 }

@@ -63,8 +63,8 @@ export function refuseBound(origin: string, others: readonly Worker[]): void {
   throw new ErrnoError('EBUSY', {
     operation: busy.operation,
     path: origin,
-    reason: `${busy.reason}; it was approved once, for exactly what is in the fork, so that nothing else may write there`,
-    remedy: 'wait for it to end; ctx approvals grant ID --for session does not keep others out',
+    reason: `${busy.reason}; that command was approved once, for the fork exactly as it is, so no other command may write to it`,
+    remedy: 'wait for it to end; a command approved with ctx approvals grant ID --for session does not block others',
   });
 }
 
@@ -80,7 +80,7 @@ export function refuseOthers({ others, vault }: OpenFork, owners: string, writes
   throw new ErrnoError('EBUSY', {
     operation: busy.operation,
     path: vault.origin,
-    reason: `${busy.reason}; it runs with another uid, so that both cannot share the fork`,
+    reason: `${busy.reason}; that command runs with another uid, so the two cannot share the fork`,
     remedy: busy.remedy,
   });
 }

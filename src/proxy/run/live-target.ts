@@ -38,7 +38,7 @@ function refuseFork({ fork, readonly = false, apart }: ExecRequest): void {
   if (apart !== undefined || (fork === undefined && !readonly)) return;
   throw new ErrnoError('EINVAL', {
     operation: 'jail run',
-    reason: `expected no ${readonly ? 'read-only workspace' : 'fork'}: a command on the directory itself has none`,
+    reason: `a command on the directory itself cannot have a ${readonly ? 'read-only workspace' : 'fork'}`,
     remedy: 'ctx exec runs it on a fork',
   });
 }
@@ -50,7 +50,7 @@ function refuseOwnFiles({ hidden }: Host, origin: string): void {
     operation: 'jail run',
     path: origin,
     reason: 'expected a directory that does not hold the files of ctx itself',
-    remedy: 'ctx exec has a fork, and apply leaves them alone',
+    remedy: 'use ctx exec: it works on a fork, and ctx apply never writes these files',
   });
 }
 
@@ -58,7 +58,7 @@ function refuseForkLimits({ disk, inodes }: Quota): void {
   if (disk === undefined && inodes === undefined) return;
   throw new ErrnoError('ENOTSUP', {
     operation: 'jail run',
-    reason: '--disk and --files limit a fork, and there is none here',
+    reason: '--disk and --files limit a fork, and a command on the directory itself has none',
     remedy: 'ctx exec runs it on a fork, with that limit',
   });
 }

@@ -56,7 +56,7 @@ export function limitsByOutcome(
   if (isTooLong) events.observe('disk', disk, disk);
   if (crowded !== undefined) events.observe('pids', crowded.threads, crowded.most, true);
   return {
-    beyond: isTooLong ? [`disk limit reached: one file alone was to hold more than ${disk} bytes`] : [],
+    beyond: isTooLong ? [`disk limit reached: a single file would have exceeded ${disk} bytes`] : [],
     held:
       crowded === undefined
         ? []

@@ -83,7 +83,7 @@ export class Approvals {
       throw new ErrnoError('ESTALE', {
         operation: 'approvals',
         reason: `request ${id} is not waiting: it is ${status}`,
-        remedy: 'run the command again, and it is asked again',
+        remedy: 'run the command again to ask for a new approval',
       });
     }
     return answerApproval(this.#host, asked, { ...said, by: by ?? `uid ${this.#host.uid}`, why });

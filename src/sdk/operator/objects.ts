@@ -228,8 +228,8 @@ export class Objects {
     if (children.length > 0) {
       throw new ErrnoError('EBUSY', {
         operation: `agent ${name}`,
-        reason: `it is the parent of ${children.join(', ')}, or they cannot be read`,
-        remedy: `ctx agent rm ${children[0]}`,
+        reason: `it has children, or agents whose parent cannot be read: ${children.join(', ')}`,
+        remedy: `remove them first: ctx agent rm ${children[0]}`,
       });
     }
     const { root, store } = this.#host;

@@ -142,7 +142,10 @@ export class Sources {
   async #list(name: string, directory: string, signal?: AbortSignal): Promise<void> {
     const { listSource } = this.#host;
     if (listSource === undefined) {
-      throw new ErrnoError('ENOSYS', { operation: `tool source ${name}`, reason: 'this host runs no servers' });
+      throw new ErrnoError('ENOSYS', {
+        operation: `tool source ${name}`,
+        reason: 'tool sources are not available here',
+      });
     }
     await listSource({ name, directory, cwd: currentDirectory(), signal });
   }
@@ -155,8 +158,8 @@ export class Sources {
     if (isForAll && passed.length > 0) {
       throw new ErrnoError('EINVAL', {
         operation: `tool source ${name}`,
-        reason: 'every user can read what a source for every user is started with, so no variable is passed to it',
-        remedy: '--secret names a stored secret, of the user who calls its tools',
+        reason: 'variables cannot be passed to a source that every user shares: every user could read them',
+        remedy: 'use --secret, which names a stored secret of the user who calls the tools',
       });
     }
     const { server, cap, from, warnings } = await this.#settled(name, given);

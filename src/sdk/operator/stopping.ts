@@ -70,8 +70,8 @@ function chosenFrom(all: readonly Living[], wanted: readonly number[] | 'all'): 
     if (kept.length > 1) throw keepsSeveral(pid, kept);
     throw new ErrnoError('ENOENT', {
       operation: 'stop',
-      reason: `process ${pid} is nothing of ctx that goes on running`,
-      remedy: 'ctx ps lists what does',
+      reason: `process ${pid} is not one that ctx stop can end`,
+      remedy: 'ctx ps lists the processes that can be ended',
     });
   });
 }

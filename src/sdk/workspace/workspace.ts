@@ -102,7 +102,7 @@ export class Workspace extends Fork {
 
   #refuseClosed(): void {
     if (!this.#closing.signal.aborted) return;
-    throw new ErrnoError('EPIPE', { operation: 'workspace', path: this.origin, reason: 'it was closed' });
+    throw new ErrnoError('EPIPE', { operation: 'workspace', path: this.origin, reason: 'the workspace was closed' });
   }
 
   /** What ends a command: the caller's signal, or the end of all. */

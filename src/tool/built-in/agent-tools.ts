@@ -10,7 +10,7 @@ import { type ToolRun, type ToolRunCall, textOf } from '../tool-run.js';
 const create: ToolRun = async (call) => {
   const { createAgent, name, input } = call;
   if (createAgent === undefined) {
-    const reason = 'a child is made by an agent, and none calls';
+    const reason = 'only an agent can make a child agent, and this call was not made by one';
     throw new ErrnoError('ENOTSUP', {
       operation: name,
       reason,
@@ -49,7 +49,7 @@ const lifecycle =
     refusePermission(call, permission);
     throw new ErrnoError('ENOTSUP', {
       operation: call.name,
-      reason: `to ${permission} an agent needs the agent runtime, which this version of ctx does not have`,
+      reason: `${permission === 'start' ? 'starting' : 'stopping'} an agent needs the agent runtime, which this version of ctx does not have`,
       remedy: `ctx exec --agent ${textOf(call, 'name')} -- COMMAND runs a command for it`,
     });
   };

@@ -153,7 +153,8 @@ export class ServerConversation {
     };
     const late = () =>
       drop(new ErrnoError('ETIMEDOUT', { operation: method, reason: `no answer within ${milliseconds / 1000} s` }));
-    const gone = () => drop(new ErrnoError('ECANCELED', { operation: method, reason: 'its caller has gone' }));
+    const gone = () =>
+      drop(new ErrnoError('ECANCELED', { operation: method, reason: 'the process that made the call has ended' }));
     const clock = setTimeout(late, milliseconds);
     signal?.addEventListener('abort', gone, { once: true });
     try {

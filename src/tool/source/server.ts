@@ -58,7 +58,7 @@ class LastWords {
 }
 
 function howEnded({ exitCode, signal, timedOut }: BesideEnd): string {
-  if (timedOut) return 'it ran out of its time';
+  if (timedOut) return 'it reached its time limit';
   return signal === null ? `it ended with exit code ${exitCode}` : `it was ended by ${signal}`;
 }
 
@@ -141,7 +141,7 @@ export class RunningServer {
         (end) => told(howEnded(end)),
         (error: unknown) => {
           if (error instanceof ErrnoError) this.conversation.end(error);
-          else told(`a fault of ctx: ${String(error)}`);
+          else told(`this is a bug in ctx, please report it: ${String(error)}`);
         },
       )
       .finally(() => {
@@ -162,7 +162,10 @@ export class RunningServer {
     } catch (error) {
       this.kill();
       if (!(error instanceof ServerRefusal)) throw error;
-      throw new ErrnoError('EIO', { operation: 'source', reason: `it refused to begin: ${visible(error.message)}` });
+      throw new ErrnoError('EIO', {
+        operation: 'source',
+        reason: `its server refused to start a session: ${visible(error.message)}`,
+      });
     }
     const { serverInfo, capabilities } = (isRecord(answer) ? answer : {}) as {
       readonly serverInfo?: unknown;

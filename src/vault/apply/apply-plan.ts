@@ -92,8 +92,8 @@ function sideOf(path: string, { ours = [], theirs = [] }: ApplyChoices): 'ours' 
 export function refuseBothSides({ ours = [], theirs = [] }: Pick<ApplyChoices, 'ours' | 'theirs'>): void {
   const path = ours.find((each) => theirs.includes(each));
   if (path === undefined) return;
-  const reason = 'expected one side for a path, got --ours and --theirs';
-  throw new ErrnoError('EINVAL', { operation: 'ctx apply', path, reason, remedy: 'name it for one of them' });
+  const reason = 'this path was given with both --ours and --theirs';
+  throw new ErrnoError('EINVAL', { operation: 'ctx apply', path, reason, remedy: 'give it with one of the two' });
 }
 
 /** What is not asked for, or may not be written, and what cannot be written without it. */
@@ -116,7 +116,7 @@ function leftOutOf(due: readonly Change[], own: readonly string[]): ReadonlyMap<
     const reason = reasonToLeaveOut(change, own);
     if (reason !== undefined) reasons.set(change.path, reason);
   }
-  const belongs = 'it belongs to something that is not written to your directory';
+  const belongs = 'it depends on a path that is not written to your directory';
   const staying = [...stayingWith(new Set(reasons.keys()), due)];
   return new Map(staying.map((path) => [path, reasons.get(path) ?? belongs]));
 }

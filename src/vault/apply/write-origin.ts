@@ -16,7 +16,7 @@ export const lostList = (path: string): Problem => ({
   path,
   code: 'EPERM',
   reason:
-    "only its access list (ACL), which names users that only root can set: it is gone, and the group's rights with it",
+    'only its access list (ACL), which names users that only root can set: the file is written without it, and without rights of its group',
 });
 
 export interface WriteOriginRequest {

@@ -98,7 +98,7 @@ function excludeOf(fork: string, person: string): ContentOutcome {
   const shows = rules(person).some((rule) => !now.includes(rule));
   if (now.length === 0 && before.size === 0) return file(fork);
   if (added.length > 0) return sensitive(`git status would no longer show ${someOf(added)}`);
-  return sensitive(shows ? 'it takes rules of yours away' : 'git status hides files by it');
+  return sensitive(shows ? 'it removes rules of yours' : 'it makes git status hide files');
 }
 
 const isText = (text: string) => !/[\x00-\x08\x0e-\x1f\x7f]/.test(text);

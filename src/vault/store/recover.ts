@@ -121,7 +121,7 @@ export async function recoverFork(access: VaultAccess, name: string, place: Fork
     throw new ErrnoError('EIO', {
       operation: 'open the fork',
       path: place.directory,
-      reason: `nothing that fork '${name}' consisted of is whole after the machine stopped`,
+      reason: `the machine stopped, and no state of fork '${name}' is whole`,
       remedy: 'ctx fsck --repair or ctx drop starts it afresh; its layers are plain directories',
     });
   }

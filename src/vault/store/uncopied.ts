@@ -13,7 +13,7 @@ import type { VaultAccess } from './vault-access.js';
 function refuseWhereItCannotBe({ owner, store }: VaultAccess, origin: string): void {
   const operation = 'make a vault without a copy';
   if (owner.shift > 0) {
-    const reason = 'root’s commands run with shifted owners, which so far only a copy carries';
+    const reason = 'root cannot use --no-copy: its commands run with shifted owners, which only a copy can have so far';
     const remedy =
       owner.uid > 0
         ? `run ctx as its owner: setpriv --reuid ${owner.uid} --regid ${owner.gid} --init-groups ctx ..., or leave out --no-copy`

@@ -90,7 +90,7 @@ const second: Workspace = await open({ directory: project });
 async function unlessBound<T>(running: Promise<T>): Promise<T | undefined> {
   return running.catch((error: unknown) => {
     assert.ok(error instanceof ErrnoError && error.code === 'EBUSY', String(error));
-    assert.match(error.reason, /it was approved once, for exactly what is in the fork/);
+    assert.match(error.reason, /was approved once, for the fork exactly as it is/);
     return undefined;
   });
 }

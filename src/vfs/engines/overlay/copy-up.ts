@@ -36,7 +36,7 @@ export class CopyUp {
     if (node.upper !== undefined) return node.upper;
     const { parent, lower, name } = node;
     if (parent === undefined || lower === undefined) {
-      throw failure('ESTALE', 'copy up', name, 'it has no name any more, and cannot be changed');
+      throw failure('ESTALE', 'copy up', name, 'it was deleted, and cannot be changed any more');
     }
     const directory = yield* this.up(parent);
     const attributes = yield* ask(this.#lower.getattr(lower));
