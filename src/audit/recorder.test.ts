@@ -16,6 +16,8 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../test/property/seeded.js';
 import { hasCode } from '../base/errno.js';
+import { hookMilliseconds } from '../base/limits/decisions.js';
+import { recordLockMilliseconds } from '../base/limits/store.js';
 import { genesisHead, Hasher } from './format.js';
 import type { RecordEntry } from './record.js';
 import { bodiesOf, library, linesOf, type RecordPlace, recordPlace } from './record-fixture.js';
@@ -261,6 +263,17 @@ describe('the record', () => {
       () => recorder.append(plain('into nothing')),
       (error) => hasCode(error, 'ENOENT'),
     );
+  });
+
+  it('is waited for where another process is slow in it, for less than a hook has', async () => {
+    const recorder = place.recorder();
+    recorder.append(plain('first'));
+    const words = [join(place.directory, 'person', 'lock'), 'sh', '-c', 'echo held; exec sleep 4'];
+    const holder = spawn('flock', words, { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(holder.stdout, 'data');
+    recorder.append(plain('second'));
+    assert.deepEqual(typesOf(), ['audit.open', 'first', 'second']);
+    assert.ok(recordLockMilliseconds < hookMilliseconds);
   });
 
   it('is one chain, whoever writes at once', async () => {

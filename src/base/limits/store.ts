@@ -108,8 +108,11 @@ export const stateDigestBytes = 16 * 1024 * 1024;
 /** The same for the next command, which is the last to ask: one sparse file may be as large as it likes. */
 export const stateDigestMostBytes = 512 * 1024 * 1024;
 
-/** Until a record that another process is writing to has to be free: less than the hook has, so that it can say so. */
-export const recordLockMilliseconds = 2_500;
+/**
+ * Until a record that another process is writing to has to be free: less than the hook has, so that it can say so. On a busy machine
+ * dozens of calls at once wait for each other for seconds.
+ */
+export const recordLockMilliseconds = 10_000;
 
 /** For another process to be done migrating the store: it renames directories, some for each vault. */
 export const migrationLockMilliseconds = 60_000;
