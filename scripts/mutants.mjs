@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * `npm run mutants [-- WORD...]`: would the tests notice? Each row of table.mjs, chosen.mjs and chosen-later.mjs in scripts/mutants is a
+ * `npm run mutants [-- WORD...]`: would the tests notice? Each row of table.mjs and the chosen*.mjs in scripts/mutants is a
  * small fault, planted alone in a scratch copy of this checkout, built, and tried against the tests that should shout. Words choose rows
  * by file or reason.
  *
@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { chosen } from './mutants/chosen.mjs';
+import { chosenFourth } from './mutants/chosen-fourth.mjs';
 import { chosenLater } from './mutants/chosen-later.mjs';
 import { table } from './mutants/table.mjs';
 import { root } from './setup/checkout.mjs';
@@ -41,7 +42,7 @@ if (values.pure) {
 }
 
 function tryTable() {
-  const rows = [...table, ...chosen, ...chosenLater].filter(
+  const rows = [...table, ...chosen, ...chosenLater, ...chosenFourth].filter(
     ({ file, why }) => words.length === 0 || words.some((word) => `${file} ${why}`.includes(word)),
   );
   const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'ctx-mutants-')));

@@ -236,6 +236,15 @@ describe('tree copy', () => {
     const paths = ['d', 'd/f'];
     const verdicts = await tree.compare({ layers: [at('c')], root: at('o'), paths, shift });
     assert.deepEqual([...verdicts.values()], ['same', 'same']);
+    for (const [uid, gid] of [
+      [1001, 1001],
+      [1000, 1000],
+    ] as const) {
+      chownSync(at('o/d/f'), uid, gid);
+      const other = await tree.compare({ layers: [at('c')], root: at('o'), paths: ['d/f'], shift });
+      assert.equal(other.get('d/f'), 'different', `${uid}:${gid}`);
+    }
+    chownSync(at('o/d/f'), 1000, 1001);
     mkdirSync(at('back'));
     chownSync(at('back'), 7, 8);
     write('c/unshifted');

@@ -1,0 +1,111 @@
+/**
+ * A fourth sample of faults, as those of chosen-later.mjs; docs/mutants.md says how many were noticed, and which of the 24 have no test and
+ * so no row yet.
+ */
+export const chosenFourth = [
+  {
+    file: 'native/tree/compare.c',
+    from: 'options->shift || layer->st_gid != status->st_gid + options->shift)',
+    to: 'options->shift)',
+    why: 'a file whose group was changed would count as unchanged, and be written over',
+    tests: ['vault/tree/tree.test'],
+  },
+  {
+    file: 'src/vault/apply/held-units.ts',
+    from: '[...above].reverse().find(',
+    to: '[...above].find(',
+    why: 'half of an environment would be applied: the innermost unit held instead of the outermost',
+    tests: ['apply/held-units'],
+  },
+  {
+    file: 'src/vault/apply/held-units.ts',
+    from: 'return withheld.size === 0 && leftOut',
+    to: 'return withheld.size >= 0 && leftOut',
+    why: 'an apply that holds something back would say that all is written',
+    tests: ['apply/held-units'],
+  },
+  {
+    file: 'src/network/allow-list.ts',
+    from: 'for (const address of addresses) {',
+    to: 'for (const address of addresses.slice(0, 1)) {',
+    why: 'a name that is public and private at once would be connected to',
+    tests: ['network/allow-list'],
+  },
+  {
+    file: 'src/network/address.ts',
+    from: "range('100.64.0.0/10', 'shared')",
+    to: "range('100.64.0.0/16', 'shared')",
+    why: 'most of the addresses behind a carrier would be public',
+    tests: ['network/address'],
+  },
+  {
+    file: 'src/proxy/grants/secret-values.ts',
+    from: 'if (known?.command === command && known.until',
+    to: 'if (known !== undefined && known.until',
+    why: 'the answer of a command that was replaced would be sent',
+    tests: ['grants/secret-values'],
+  },
+  {
+    file: 'src/proxy/approval/answer-approval.ts',
+    from: "if (granted && scope !== 'once' && asked.onceOnly)",
+    to: "if (granted && scope === 'session' && asked.onceOnly)",
+    why: 'a rule would allow a command whatever it reads',
+    tests: ['approval/answer-approval'],
+  },
+  {
+    file: 'src/proxy/approval/decision-rule.ts',
+    from: 'return systemDirectories.includes(posix.dirname(program)) ?',
+    to: "return systemDirectories.includes(posix.dirname(program)) || program.includes('/') ?",
+    why: 'a rule for git would allow ./git',
+    tests: ['approval/decision'],
+  },
+  {
+    file: 'src/audit/verify.ts',
+    from: 'seq > replayed.seq))',
+    to: 'seq > replayed.seq + 1))',
+    why: 'a last record that was sealed and is cut off would not be missed',
+    tests: ['attacks/record'],
+  },
+  {
+    file: 'src/audit/verify.ts',
+    from: 'return hasher.of(reader.read(chain, file)) === digest',
+    to: "return hasher.of(reader.read(chain, file)) !== ''",
+    why: 'what was set aside after a crash could be changed',
+    tests: ['audit/verify'],
+  },
+  {
+    file: 'src/audit/denials.ts',
+    from: 'if (intent.seq > seq) totals',
+    to: 'if (intent.seq >= seq) totals',
+    why: 'a refusal would count as waiting that is recorded',
+    tests: ['audit/denials'],
+  },
+  {
+    file: 'src/keeper/keeper-request.ts',
+    from: '  if (bytes[bytes.length - 1] !== 0) return undefined;\n',
+    to: '',
+    why: 'a request with bytes behind its end would be run',
+    tests: ['keeper/keeper-decisions'],
+  },
+  {
+    file: 'src/guard/guard.ts',
+    from: "return scope === 'fs.read' && this.#leadsToGrant(path);",
+    to: "return scope !== 'fs.write' && this.#leadsToGrant(path);",
+    why: 'a directory above what is granted could be deleted',
+    tests: ['guard/guard.test'],
+  },
+  {
+    file: 'src/tool/wire.ts',
+    from: "  if (!directory.startsWith('/')) refuse('expected a directory');\n",
+    to: '',
+    why: 'a call could name its directory relative to ctx’s own',
+    tests: ['tool/wire'],
+  },
+  {
+    file: 'src/objects/schema-check.ts',
+    from: 'continue;\n    }\n    const known = Object.hasOwn(words, word) ? words[word] : undefined;',
+    to: 'continue;\n    }\n    const known = words[word];',
+    why: 'a schema could ask for what is not checked, by a name that every object has',
+    tests: ['objects/schema-check'],
+  },
+];
