@@ -9,9 +9,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { buildOf } from './base/build.js';
 import { nativeProgram } from './base/native-program.js';
+import { copiesWork, inCopy, isCopy, learnPages, refuseUnknownNode } from './keeper/copy-trial.js';
 import { Keeper, type TakenCall } from './keeper/keeper.js';
 import { type KeeperLibrary, loadKeeperLibrary } from './keeper/keeper-library.js';
-import { copiesWork, inCopy, isCopy, learnPages, refuseUnknownNode } from './keeper/trial.js';
 import { warmUp } from './keeper/warm-up.js';
 
 /** Where `native/call` leaves the lock. */

@@ -4,7 +4,6 @@
  */
 import { constants as openConstants } from 'node:fs';
 import { constants } from 'node:os';
-import { againWhenOvertaken } from '../vfs/again.js';
 import { type Answer, ask, type Steps } from '../vfs/answer.js';
 import { failure } from '../vfs/failure.js';
 import type {
@@ -19,9 +18,10 @@ import type {
   OpenMode,
 } from '../vfs/filesystem.js';
 import type { Name } from '../vfs/names.js';
+import { againWhenOvertaken } from '../vfs/retried-steps.js';
+import { type Kept, KeptTimes } from './cache-times.js';
 import { Files, mayBeUnasked } from './files.js';
 import { writeInitReply } from './init-reply.js';
-import { type Kept, KeptTimes } from './kept.js';
 import { staysWithin } from './links.js';
 import { Listings } from './listings.js';
 import { Nodes } from './nodes.js';

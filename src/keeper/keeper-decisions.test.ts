@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { refuseUnknownNode } from './copy-trial.js';
 import { parseKeeperRequest } from './keeper-request.js';
 import { differenceOf, limitsOf, readProcessTraits } from './process-traits.js';
 import { isServed, servedVerbs, startVariables } from './served-calls.js';
-import { refuseUnknownNode } from './trial.js';
 
 const head = (process: number, terminals: number) => {
   const bytes = Buffer.alloc(5);

@@ -16,9 +16,9 @@ import {
   keeperMemoryShare,
   keeperShortIdleMilliseconds,
 } from '../base/limits/commands.js';
-import { Company } from './company.js';
 import type { KeeperLibrary } from './keeper-library.js';
 import { type KeeperRequest, parseKeeperRequest } from './keeper-request.js';
+import { Company } from './possible-callers.js';
 import { comparedAtOnce, differenceOf, readProcessTraits } from './process-traits.js';
 import { isServed, startVariables } from './served-calls.js';
 

@@ -1,6 +1,6 @@
 /** What every protocol's server is given: one client, and what may be done for it. */
 import type { Socket } from 'node:net';
-import type { EndSignal } from './ending.js';
+import type { EndSignal } from './end-signal.js';
 import type { Attempt } from './events.js';
 import type { NetworkGate } from './gate.js';
 import type { HostTls } from './host-tls.js';

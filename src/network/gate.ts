@@ -10,7 +10,7 @@ import { canonicalAddress } from './address.js';
 import { judgeAddress, judgeAddresses, judgeTarget, type NetworkRules } from './allow-list.js';
 import { asErrno } from './answer.js';
 import type { BulkReader } from './bulk-reader.js';
-import { Ending, type EndSignal, millisecondsUntil } from './ending.js';
+import { Ending, type EndSignal, millisecondsUntil } from './end-signal.js';
 import type { Attempt } from './events.js';
 import { literalAddress, type Target } from './host-name.js';
 import type { OwnAddresses } from './own-addresses.js';

@@ -4,7 +4,7 @@
  */
 import type { Duplex } from 'node:stream';
 import { ErrnoError } from '../base/errno.js';
-import { millisecondsUntil } from './ending.js';
+import { millisecondsUntil } from './end-signal.js';
 
 export interface Taken<T> {
   readonly value: T;

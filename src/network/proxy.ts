@@ -27,7 +27,7 @@ import {
 import { networkRules } from './allow-list.js';
 import { answerFor, asErrno } from './answer.js';
 import type { ProxyConversation, ProxyLimits } from './conversation.js';
-import { Ending } from './ending.js';
+import { Ending } from './end-signal.js';
 import { Attempt, type ConnectionEvent, ConnectionLog } from './events.js';
 import type { NetworkGate } from './gate.js';
 import { HostTls } from './host-tls.js';

@@ -10,7 +10,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { ErrnoError } from '../base/errno.js';
 import { networkLookupRestMilliseconds, networkLookups } from '../base/limits/network.js';
-import { Ending, type EndSignal } from './ending.js';
+import { Ending, type EndSignal } from './end-signal.js';
 
 /** Rejects when it is aborted. */
 export type ResolveName = (host: string, signal: EndSignal) => Promise<readonly string[]>;

@@ -1,6 +1,5 @@
 /** What a client of a kept jail and the process that keeps it say to each other, and the command that they speak with. */
 export type { RunningCommand } from '../jail/asked-commands.js';
-export type { Served } from '../kept-jail/jail-keeper.js';
 export {
   type ClientRequest,
   encodeBytes,
@@ -13,4 +12,5 @@ export {
   type WireFrame,
   wireKind,
 } from '../kept-jail/jail-wire.js';
+export type { Served } from '../kept-jail/keep-jail.js';
 export type { Conversation } from '../kept-jail/run-kept.js';

@@ -2,13 +2,14 @@
  * A mount table as operations by path. Each crosses the gate twice: its scope before anything is walked, and the resolved path
  * before anything is done; both within the one operation, on the inodes that the walk held.
  */
-import { againWhenOvertaken } from './again.js';
+
 import { type Answer, ask, type Steps, settle } from './answer.js';
 import { failure } from './failure.js';
 import type { Attributes, Changes, Creation, Entry, FileSystem, Handle, OpenMode, RenameRule } from './filesystem.js';
 import { type MountTable, pathOf } from './mount-table.js';
 import type { Name } from './names.js';
 import { engineOf, type Resolved, resolve, type TreePlace } from './resolve.js';
+import { againWhenOvertaken } from './retried-steps.js';
 
 /** What an operation does, in the words that grants are written in. */
 export type TreeScope = 'fs.read' | 'fs.write' | 'fs.create' | 'fs.delete' | 'fs.metadata';

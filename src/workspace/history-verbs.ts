@@ -15,12 +15,12 @@ import { countChanges } from '../vault/tree/too-deep.js';
 import type { Change } from '../vault/tree/tree.js';
 import { collectGarbage } from '../vault/upkeep/gc.js';
 import type { VaultAccess } from '../vault/vault.js';
-import { accessAt } from './access-at.js';
 import { createVault } from './create-vault.js';
 import { type ForkRequest, objectOf, tidy, withFork } from './fork-verbs.js';
 import { lookIntoFork } from './look-into-fork.js';
 import { recordedVerb } from './recorded-verb.js';
 import { treesToUndo, type UndoneFile, undoTrees } from './undo-trees.js';
+import { accessAt } from './vault-at.js';
 
 /** A checkpoint without the names of its layers. */
 export type CheckpointSummary = Omit<Checkpoint, 'base' | 'deltas' | 'position' | 'trees'>;

@@ -24,9 +24,9 @@ import * as vaultExport from '../vault/upkeep/export.js';
 import { inspectVault, type VaultFault } from '../vault/upkeep/fsck.js';
 import { type Collected, collectGarbage } from '../vault/upkeep/gc.js';
 import type { VaultAccess } from '../vault/vault.js';
-import { accessAt } from './access-at.js';
 import { type ForkRequest, objectOf, tidy, withFork } from './fork-verbs.js';
 import { both, recordedVerb, toldSteps } from './recorded-verb.js';
+import { accessAt } from './vault-at.js';
 
 export interface VaultSummary {
   readonly id: string;

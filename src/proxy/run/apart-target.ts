@@ -13,8 +13,8 @@ import type { Host, Place } from '../host.js';
 import { recordedRefusal } from '../report/recorded-refusal.js';
 import { refusedEntry } from './authority-for.js';
 import { liveNote } from './live-runs.js';
-import { unusedFork } from './plan-of.js';
 import { ownJailOf } from './run-on-target.js';
+import { unusedFork } from './shown-plan.js';
 import type { Decided, OpenTarget, TargetCommand, TargetKind, TargetReport } from './target.js';
 import { viewOf } from './view.js';
 

@@ -11,7 +11,7 @@ import { nestingHint } from '../report/nesting-hint.js';
 import { busy } from './agent-status.js';
 import { type ExecRequest, shortest } from './exec-request.js';
 import { type Facts, RecordedRun } from './recorded-run.js';
-import { requestedOf } from './requested.js';
+import { requestedOf } from './reported-request.js';
 import type { JailRun } from './run.js';
 import type { CommandTarget, TargetCommand, TargetReport } from './target.js';
 

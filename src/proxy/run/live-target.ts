@@ -20,8 +20,8 @@ import { refusedEntry } from './authority-for.js';
 import type { ExecRequest } from './exec-request.js';
 import { liveNote } from './live-runs.js';
 import { liveView, writesAsOwner } from './live-view.js';
-import { unusedFork } from './plan-of.js';
 import { ownJailOf } from './run-on-target.js';
+import { unusedFork } from './shown-plan.js';
 import type { CommandTarget, Decided, OpenTarget, TargetCommand, TargetKind, TargetReport } from './target.js';
 import { viewOf } from './view.js';
 

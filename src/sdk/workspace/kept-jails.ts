@@ -8,6 +8,8 @@ import { dirname, join } from 'node:path';
 import { readWholeJson } from '../../base/atomic-file.js';
 import { ErrnoError, hasCode } from '../../base/errno.js';
 import { having, integer, ofShape, optional, word } from '../../base/shape.js';
+import { type KeptJailPlace, keptJailPlace, placeIn } from '../../kept-jail/jail-place.js';
+import { encodeFrame, encodeRequest, wireKind } from '../../kept-jail/jail-wire.js';
 import {
   isLive,
   type KeepingRequest,
@@ -15,9 +17,7 @@ import {
   keepJail,
   livesAlready,
   withSocketPath,
-} from '../../kept-jail/jail-keeper.js';
-import { type KeptJailPlace, keptJailPlace, placeIn } from '../../kept-jail/jail-place.js';
-import { encodeFrame, encodeRequest, wireKind } from '../../kept-jail/jail-wire.js';
+} from '../../kept-jail/keep-jail.js';
 import { KeptJail } from '../../kept-jail/kept-jail.js';
 import { type Host, placeOf } from '../../proxy/host.js';
 import { mainFork, storePaths, vaultId, vaultPaths } from '../../vault/store/layout.js';

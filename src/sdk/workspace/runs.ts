@@ -7,8 +7,8 @@ import { recordInterruptedLive } from '../../proxy/run/live-runs.js';
 import { forkNames } from '../../vault/forks/forks.js';
 import { mainFork } from '../../vault/store/layout.js';
 import { readVaultMeta } from '../../vault/store/vault-meta.js';
-import { accessAt } from '../../workspace/access-at.js';
 import { deniedIn, type InspectedRun, runsOf } from '../../workspace/recorded-runs.js';
+import { accessAt } from '../../workspace/vault-at.js';
 
 export type { InspectedRun };
 

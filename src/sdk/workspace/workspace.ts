@@ -160,7 +160,7 @@ export class Workspace extends Fork {
   /** What a jail for this command would be made of. Nothing is made, locked or run. */
   async plan(command: Command = ['true']): Promise<Plan> {
     const { agent, reads = [], writes = [], liveWrites = [], siblings = false } = this.#options;
-    const { planOf } = await import('../../proxy/run/plan-of.js');
+    const { planOf } = await import('../../proxy/run/shown-plan.js');
     const asked = { agent, reads, writes, liveWrites, siblings };
     return planOf(this.#host, { argv: argvOf(command), cwd: this.directory, ...asked });
   }
