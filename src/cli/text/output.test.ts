@@ -50,6 +50,8 @@ describe('an error as people read it', () => {
   it('leaves out what there is not', () => {
     const error = new ErrnoError('EIO', { operation: 'jail', reason: 'it ended' });
     assert.equal(errorText(error, plain), 'ctx: jail: it ended (EIO)\n');
+    const usage = new ErrnoError('EINVAL', { operation: 'ctx exec', reason: 'unexpected operand' });
+    assert.equal(errorText(usage, plain), 'ctx: exec: unexpected operand (EINVAL)\n');
   });
 
   it('is never more than its two lines, and moves no cursor, whatever it is about', () => {

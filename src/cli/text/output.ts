@@ -96,7 +96,9 @@ function shownPath(path: string): string {
 export function errorText(error: ErrnoError, paint: Paint): string {
   const where = error.path === undefined ? '' : ` ${shownPath(error.path)}`;
   const remedy = error.remedy === undefined ? '' : `\n${paint('dim', '  try:')} ${visible(error.remedy)}`;
-  return `${paint('red', 'ctx:')} ${error.operation}${where}: ${visible(error.reason)} ${paint('dim', `(${error.code})`)}${remedy}\n`;
+  // Of a verb the name begins with ours, which is said once.
+  const operation = error.operation.replace(/^ctx /, '');
+  return `${paint('red', 'ctx:')} ${operation}${where}: ${visible(error.reason)} ${paint('dim', `(${error.code})`)}${remedy}\n`;
 }
 
 export function errorJson(error: ErrnoError): unknown {
