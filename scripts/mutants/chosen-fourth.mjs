@@ -108,4 +108,11 @@ export const chosenFourth = [
     why: 'a schema could ask for what is not checked, by a name that every object has',
     tests: ['objects/schema-check'],
   },
+  {
+    file: 'src/vault/store/fork-lock.ts',
+    from: '    if (live.length > 0) throw busyWith(options.what, live);\n    return { descriptor };',
+    to: '    if (live.length > 64) throw busyWith(options.what, live);\n    return { descriptor };',
+    why: 'a fork could be deleted under a command',
+    tests: ['e2e/beside-verbs'],
+  },
 ];

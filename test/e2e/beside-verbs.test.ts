@@ -72,6 +72,34 @@ asOneUser((user) => {
     assert.deepEqual(await runningOf(stage, project), []);
   });
 
+  test('nothing deletes a fork, or its vault, that a command works on', async () => {
+    const project = stage.project('echo base > a');
+    assert.equal((await stage.ctx(project, ['fork', 'create', 'other'])).code, 0);
+    assert.equal((await stage.ctx(project, ['vault', 'set', project, '--name', 'busy'])).code, 0);
+    const server = start(project, `echo up; echo 1 > one; ${untilStopped}; cat one`, '--fork', 'other');
+    await server.printed('up');
+    for (const words of [
+      ['fork', 'delete', 'other'],
+      ['vault', 'delete', 'busy'],
+    ]) {
+      const { code, stderr } = await stage.ctx(project, words);
+      assert.notEqual(code, 0, words.join(' '));
+      assert.match(
+        stderr,
+        new RegExp(`process ${server.pid} is using it: sh -c echo up; .*\\(EBUSY\\)`),
+        words.join(' '),
+      );
+    }
+    assert.equal((await stage.ctx(project, ['gc'])).code, 0);
+    assert.equal(
+      (await stage.ctx(project, ['exec', '--fork', 'other', '--', 'sh', '-c', 'cat one; touch stop'])).stdout,
+      '1\n',
+    );
+    const { code, stdout } = await server.finished;
+    assert.deepEqual([code, stdout], [0, 'up\n1\n']);
+    assert.equal((await stage.ctx(project, ['fork', 'delete', 'other'])).code, 0);
+  });
+
   test('ctx ps shows a kept jail, idle and at work, and ends by what it says', () =>
     inKeptJail(stage, async ({ project, pid }) => {
       const [idle, ...none] = await runningOf(stage, project);
