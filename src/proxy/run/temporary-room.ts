@@ -4,6 +4,7 @@
  * has grown by a part of what is left is it worth a walk. What commands add below that step is counted with a later one.
  */
 import { statfsSync } from 'node:fs';
+import { hasCode } from '../../base/errno.js';
 import { groupPollMilliseconds } from '../../base/limits/commands.js';
 import { temporaryBytes, temporaryFiles } from '../../base/limits/store.js';
 import { countUsage, type TreeUsage } from '../../vault/tree/usage.js';
@@ -32,13 +33,19 @@ type Counted = Pick<TreeUsage, 'bytes' | 'inodes'>;
 /** A walk is worth it where the filesystem has grown by as much. */
 const steps = 64;
 
-/** All that is in use on the filesystem of a directory. */
-function inUse(directory: string): Counted {
-  const { blocks, bfree, bsize, files, ffree } = statfsSync(directory);
-  return { bytes: (blocks - bfree) * bsize, inodes: files - ffree };
+/** All that is in use on the filesystem of a directory; undefined where somebody has removed it: nothing can be made there any more. */
+function inUse(directory: string): Counted | undefined {
+  try {
+    const { blocks, bfree, bsize, files, ffree } = statfsSync(directory);
+    return { bytes: (blocks - bfree) * bsize, inodes: files - ffree };
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
 }
 
-function isWorthCounting(limits: TemporaryLimits, before: Counted, now: Counted): boolean {
+function isWorthCounting(limits: TemporaryLimits, before: Counted | undefined, now: Counted | undefined): boolean {
+  if (before === undefined || now === undefined) return false;
   return now.bytes - before.bytes > limits.bytes / steps || now.inodes - before.inodes > limits.files / steps;
 }
 
