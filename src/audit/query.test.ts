@@ -41,6 +41,14 @@ it('a line of the record that is not one is passed over by those who look for re
   assert.equal(find(reader, { type: 'exec', path: 'main' }).length, 1);
 });
 
+it('a record of a directory that came as a whole is found by a path in it', () => {
+  const steps = ['remove gone/', 'put a b/', 'put file'];
+  const reader = readerOf(line({ ...body, type: 'apply', facts: { steps, argv: ['ls', '/', 'in/'] } }));
+  const isFound = (path: string) => find(reader, { path }).length === 1;
+  for (const path of ['gone', 'gone/in/3', 'a b/in', 'file']) assert.ok(isFound(path), path);
+  for (const path of ['gone2/in', 'b/in', 'file/in', 'in/3', '/etc']) assert.ok(!isFound(path), path);
+});
+
 it('the last record of a segment is one that has a number, a time and a type', () => {
   for (const end of [null, [], { ...body, seq: '2' }, { ...body, ts: 5 }, { ...body, type: undefined }]) {
     const reading = readTail(Buffer.from(line(body) + line(end)), true);

@@ -50,11 +50,17 @@ export function* recordsIn(reader: RecordReader, chain: string): Generator<Found
   }
 }
 
-/** `changed PATH`, `PATH`, or something below it. */
+/** `put DIRECTORY/`, `remove DIRECTORY/`: it came, or went, with all that is in it. */
+function namesTree(value: string, path: string): boolean {
+  if (!value.endsWith('/')) return false;
+  return path.startsWith(/^(?:put|remove) (.+)$/s.exec(value)?.[1] ?? `${path}/`);
+}
+
+/** `changed PATH`, `PATH`, or something below it; or a whole tree that the path is in. */
 function namesPath(value: Json | undefined, path: string): boolean {
   if (typeof value === 'string') {
     const at = value.indexOf(path);
-    if (at < 0) return false;
+    if (at < 0) return namesTree(value, path);
     const before = value[at - 1];
     const after = value[at + path.length];
     return (before === undefined || before === ' ' || before === '/') && (after === undefined || after === '/');

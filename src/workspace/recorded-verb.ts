@@ -86,7 +86,8 @@ export async function recordedVerb<T>(
       },
     });
   } catch (error) {
-    const steps = planned === 0 ? {} : { steps: written.map(lineOf), unwritten: planned - done };
+    const count = done > written.length ? { stepCount: done } : {};
+    const steps = planned === 0 ? {} : { steps: written.map(lineOf), ...count, unwritten: planned - done };
     recordFailure(recorder, { ...entry, facts: { ...facts, ...steps } }, error);
     throw error;
   }
