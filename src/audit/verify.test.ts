@@ -22,11 +22,11 @@ it('what a crash left and was set aside is told of where it was changed since', 
         .warnings.filter(({ fault }) => fault === 'torn')
         .map(({ text }) => text);
     assert.deepEqual(
-      told().filter((text) => /is not what was set aside/.test(text)),
+      told().filter((text) => /differs from what was set aside/.test(text)),
       [],
     );
     writeFileSync(join(directory, torn[0] ?? ''), 'half a red');
-    assert.match(told().join(), /is not what was set aside/);
+    assert.match(told().join(), /differs from what was set aside/);
   } finally {
     place.remove();
   }
