@@ -1,6 +1,6 @@
 /** Ctrl-C in the middle of an apply or its undo: it ends between two files, says how far it came, and goes on when it is called again. */
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { recordsOf } from '../support/record.js';
 import { type Stage, useStage } from '../support/stage.js';
@@ -13,13 +13,20 @@ for i in $(seq 100); do echo changed >old-$i; done; for i in $(seq 101 200); do 
 /** All but times, which move forward. */
 const contents = (stage: Stage, project: string) => stage.shell(project, 'ls -A; cat * | cksum');
 
+const oldNames = (project: string) => (existsSync(`${project}/old`) ? readdirSync(`${project}/old`).length : 0);
 const newNames = (project: string) => readdirSync(project).filter((name) => name.startsWith('new-')).length;
 
 /** Its whole process group, as a terminal does it, once the directory has come so far. */
-async function interrupt(stage: Stage, project: string, words: readonly string[], isFar: (count: number) => boolean) {
+async function interrupt(
+  stage: Stage,
+  project: string,
+  words: readonly string[],
+  isFar: (count: number) => boolean,
+  count = newNames,
+) {
   const running = stage.startCtx(project, words, { detached: true });
   for (;;) {
-    if (isFar(newNames(project))) break;
+    if (isFar(count(project))) break;
     if (running.child.exitCode !== null) break;
     await new Promise(setImmediate);
   }
@@ -72,6 +79,26 @@ forEachUser(
       assert.equal(undone.code, 0, undone.stderr);
       assert.equal(contents(stage, project), whole);
       assert.match((await stage.ctx(project, ['status'])).stdout, /1400 changes/);
+    });
+
+    test('a part of a deleted tree that an interrupted apply removed is no edit of the person’s after the undo', async () => {
+      const files = 1500;
+      const project = stage.project(`mkdir old; for i in $(seq ${files}); do echo $i >old/$i; done; echo one >one`);
+      const look = () => stage.shell(project, 'ls; ls old 2>/dev/null | wc -l');
+      const whole = look();
+      await stage.inside(project, 'rm -r old; echo two >one');
+      const cut = await interrupt(stage, project, ['apply'], (count) => count < files, oldNames);
+      assert.equal(cut.code, 130, cut.stderr);
+      assert.ok(oldNames(project) > 0, 'a part of it');
+      for (let round = 1; round <= 2; round++) {
+        const applied = await stage.ctx(project, ['apply']);
+        assert.equal(applied.code, 0, `${round}: ${applied.stderr}`);
+        assert.equal(stage.shell(project, 'ls; cat one'), 'one\ntwo\n');
+        const undone = await stage.ctx(project, ['apply', '--undo']);
+        assert.equal(undone.code, 0, undone.stderr);
+        assert.equal(look(), whole);
+        assert.doesNotMatch((await stage.ctx(project, ['status'])).stdout, /both|conflict/);
+      }
     });
   },
   { concurrency: 1 },

@@ -21,6 +21,8 @@ export interface AppliedSteps {
   readonly sameContent?: Readonly<Record<string, readonly string[]>> | undefined;
   /** The layer of an apply that was cut off, with which this one went on: both are undone together. */
   readonly after?: string | undefined;
+  /** Clashes that the fork had, by shown paths: an undo brings them back. Undefined in lists of before that was noted. */
+  readonly clashes?: readonly string[] | undefined;
   /** Its undo has begun to write: it goes on, whatever the person has changed since. */
   readonly undoing?: boolean | undefined;
 }
@@ -42,6 +44,7 @@ const stepsShape = having({
   touched: optional(pathsByRoot),
   sameContent: optional(pathsByRoot),
   after: optional(word),
+  clashes: optional(list(word)),
   undoing: optional(flag),
 });
 

@@ -34,7 +34,7 @@ import { forkTrees, type Plans, planRoots } from './plan-roots.js';
 import { type Bench, benchOf, type Judgement, judgeChanges } from './sensitive-changes.js';
 import { sweepLast } from './sweep-origin.js';
 import { inTrees, reportedSteps, treesOfSteps, walkerPath } from './whole-trees.js';
-import { isCutOff, writeOrigin } from './write-origin.js';
+import { endWriting, isCutOff, writeOrigin } from './write-origin.js';
 
 export interface ApplyRequest extends Omit<ApplyChoices, 'withheld' | 'own'>, Pick<FoldingRequest, 'treesFrom'> {
   /** Absolute paths of what ctx keeps for itself. */
@@ -135,7 +135,7 @@ async function keepReplaced(
   const hidden = hiddenBy(meta, checkpoint).map(({ id }) => id);
   const after = cutOff(fork);
   const made = new Date().toISOString();
-  const about: AppliedSteps = { made, checkpoint, hidden, roots, touched, sameContent, after };
+  const about: AppliedSteps = { made, checkpoint, hidden, roots, touched, sameContent, after, clashes: meta.clashes };
   writeSteps(paths.layer(layer), about, { durable: false });
   const applied = [...(meta.applied ?? []), layer].slice(-appliesKept);
   return { fork: await syncLocked(withMeta(fork, { ...meta, applied }, { durable: false })), layer, about };
@@ -331,6 +331,7 @@ async function applyJudged(apply: JudgedApply): Promise<Applied> {
     // The rest can be undone on its own, and what the person saved is a clash that the next apply asks about.
     const about: AppliedSteps = { ...kept.about, roots: home.written };
     writeSteps(fork.paths.layer(kept.layer), about, { durable: true });
+    endWriting(fork, kept.layer);
     const done = Object.entries(home.written).map(([key, list]) => [key, { steps: list }] as const);
     const written = await toldSteps(fork, { byRoot: new Map(done) });
     const undecided = home.clashes;
@@ -383,6 +384,9 @@ async function settled(
 ): Promise<Applied> {
   const [written, met] = await settle(fork, plans, settling);
   const after = await syncLocked(written);
+  // Also of one that was cut off, where nothing was left to write.
+  const last = after.meta.applied?.at(-1);
+  if (last !== undefined) endWriting(after, last);
   return { ...answer, fork: after, done: true, problems: [...problems, ...met] };
 }
 

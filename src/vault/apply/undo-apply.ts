@@ -25,7 +25,7 @@ import { sweepLast } from './sweep-origin.js';
 import { isObject } from './undo-objects.js';
 import { settle } from './undo-settle.js';
 import { inTrees, reportedSteps, singleSteps, treesOfSteps, walkerPath } from './whole-trees.js';
-import { writeOrigin } from './write-origin.js';
+import { endWriting, writeOrigin } from './write-origin.js';
 
 /** Told as of an apply. */
 export interface UndoRequest extends Pick<ApplyRequest, 'onPlan' | 'onStep' | 'signal'> {
@@ -309,7 +309,9 @@ async function undoOver(undoing: Undoing): Promise<Undone> {
   const undone = { fork, steps, conflicts: [], written, left, aside: home.aside, problems: home.narrowed, done: true };
   const taken = new Map([...plans].map(([key, each]) => [key, each.steps]));
   const settling = { left, steps: taken, home, writtenIn, keptIn };
-  return { ...undone, fork: await settle(synced, layer, about, before, settling) };
+  const settled = await settle(synced, layer, about, before, settling);
+  endWriting(settled, layer);
+  return { ...undone, fork: settled };
 }
 
 /** Of two applies of which the later went on with the earlier. What stands in the way of the earlier is left: the later is undone. */

@@ -7,7 +7,7 @@ import type { Checkpoint } from '../store/fork-meta.js';
 import { shownPath } from '../store/root-paths.js';
 import type { Step } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
-import type { AppliedSteps } from './applied-steps.js';
+import { type AppliedSteps, readSteps } from './applied-steps.js';
 import { inTrees, singleSteps, treesOfSteps, walkerPath } from './whole-trees.js';
 import type { Written } from './write-origin.js';
 
@@ -54,6 +54,21 @@ function broughtPaths({ vault }: OpenFork, steps: ReadonlyMap<string, readonly S
   return (path) => own.has(path) || treeOf(path) !== undefined;
 }
 
+/** What is brought back with it, by applies that it went on with: these are undone next. */
+function stepsOfEarlier(fork: OpenFork, { after }: AppliedSteps): ReadonlyMap<string, readonly Step[]> {
+  const found = new Map<string, Step[]>();
+  for (let layer = after; layer !== undefined; ) {
+    const earlier = readSteps(fork, layer);
+    for (const [key, steps] of Object.entries(earlier?.roots ?? {})) {
+      const list = found.get(key) ?? [];
+      for (const step of steps) list.push(step);
+      found.set(key, list);
+    }
+    layer = earlier?.after;
+  }
+  return found;
+}
+
 /** The trunk takes over what is back, and the fork stands where it stood. */
 export async function settle(
   fork: OpenFork,
@@ -82,9 +97,10 @@ export async function settle(
   const checkpoints = back.meta.checkpoints.map((each) =>
     shownAgain.has(each.id) ? { ...each, undone: undefined } : each,
   );
-  // What an undo that was cut off had brought back already was seen as the person's: it is no clash, since all of it is back.
-  const isBrought = broughtPaths(fork, steps);
-  const isClash = (path: string) => before.clashes.includes(path) || left.has(path) || !isBrought(path);
+  // What an apply or undo that was cut off had done already was seen as the person's: it is no clash, since all of it is back.
+  const [isBrought, isBroughtNext] = [broughtPaths(fork, steps), broughtPaths(fork, stepsOfEarlier(fork, about))];
+  const known = new Set(about.clashes ?? before.clashes);
+  const isClash = (path: string) => known.has(path) || left.has(path) || !(isBrought(path) || isBroughtNext(path));
   const clashes = back.meta.clashes.filter(isClash);
   return syncLocked(back, { ...back.meta, applied, checkpoints, clashes });
 }

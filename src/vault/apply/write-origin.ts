@@ -1,7 +1,8 @@
 /**
  * The writing itself, onto the person's directories: for apply and its undo. What stood there was kept in a layer just before;
- * a path that holds anything else by now is left alone. While it goes on a mark stands beside the layer: after a kill the next
- * one knows by it that files of ours may be left beside the person's, and that this one did not come to its end.
+ * a path that holds anything else by now is left alone. While it goes on, and until the fork's state says that it was done
+ * (`endWriting`), a mark stands beside the layer: after a kill the next one knows by it that files of ours may be left beside the
+ * person's, and that this one did not come to its end.
  */
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import { workspaceRoot } from '../store/layout.js';
@@ -72,7 +73,7 @@ export function stepsDone(
   };
 }
 
-/** Stands while it writes. */
+/** Stands while it writes, and until that is settled. */
 export const markOf = ({ paths }: OpenFork, layer: string) => paths.tree(layer, 'writing');
 export const cutMarkOf = ({ paths }: OpenFork, layer: string) => paths.tree(layer, 'cut');
 
@@ -82,7 +83,12 @@ export const isBeingWritten = (fork: OpenFork, layer: string) => existsSync(mark
 /** Whether the writing of it was cut off, and swept since. */
 export const isCutOff = (fork: OpenFork, layer: string) => existsSync(cutMarkOf(fork, layer));
 
-/** Everything is on the disk when this ends. The lock is held by the writing process too. */
+/** What was written is in the fork's state, on the disk: an apply that follows does not go on with it. */
+export function endWriting(fork: OpenFork, layer: string): void {
+  for (const mark of [markOf(fork, layer), cutMarkOf(fork, layer)]) rmSync(mark, { force: true });
+}
+
+/** The caller ends it (`endWriting`). Everything is on the disk when this ends. The lock is held by the writing process too. */
 export async function writeOrigin(
   fork: OpenFork,
   request: WriteOriginRequest & {
@@ -137,6 +143,5 @@ export async function writeOrigin(
     aside.push(...met.aside.map((path) => shownPath(fork.vault.roots, key, path)));
     narrowed.push(...met.narrowed.map((path) => lostList(shownPath(fork.vault.roots, key, path))));
   }
-  rmSync(mark, { force: true });
   return { written, clashes, aside, narrowed, times };
 }
