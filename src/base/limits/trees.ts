@@ -24,6 +24,9 @@ export const remoteAttempts = 4;
 /** A part of a remote file that is asked for at once, and kept. */
 export const remoteBlockBytes = 1024 * 1024;
 
+/** Parts that are asked for before they are read, of a file that is read from its beginning on. */
+export const remotePartsAhead = 8;
+
 /** Parts of remote files that are kept in memory, of one tree. */
 export const remoteCacheBytes = 64 * 1024 * 1024;
 

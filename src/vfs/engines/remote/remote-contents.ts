@@ -2,6 +2,7 @@
 import { remoteBlockBytes, remoteCacheBytes } from '../../../base/limits/trees.js';
 import type { OpenFiles } from '../inodes/open-files.js';
 import { BlockCache } from './block-cache.js';
+import { type Reading, readOn } from './read-ahead.js';
 import type { RemoteNode } from './remote-nodes.js';
 import type { RemoteStore } from './remote-store.js';
 import { StagedFile } from './staged-file.js';
@@ -10,6 +11,7 @@ export class RemoteContents {
   readonly #store: RemoteStore;
   readonly #open: OpenFiles;
   readonly #cache = new BlockCache(remoteCacheBytes);
+  readonly #readings = new WeakMap<RemoteNode, Reading>();
 
   constructor(store: RemoteStore, open: OpenFiles) {
     this.#store = store;
@@ -19,6 +21,7 @@ export class RemoteContents {
   async read(node: RemoteNode, offset: number, length: number): Promise<Buffer> {
     if (node.staged !== undefined) return node.staged.read(offset, length);
     const end = Math.min(node.entry.size, offset + length);
+    if (offset < end) this.#askAhead(node, offset, end);
     const pieces: Buffer[] = [];
     for (let at = offset; at < end; ) {
       const index = Math.floor(at / remoteBlockBytes);
@@ -32,6 +35,18 @@ export class RemoteContents {
     return pieces.length === 1 && pieces[0] !== undefined ? Buffer.from(pieces[0]) : Buffer.concat(pieces);
   }
 
+  /** What fails of it is asked for again when it is read. */
+  #askAhead(node: RemoteNode, offset: number, end: number): void {
+    const reading = readOn(this.#readings.get(node), offset, end);
+    this.#readings.set(node, reading);
+    if (reading.ahead === 0) return;
+    const first = Math.floor(offset / remoteBlockBytes);
+    const last = Math.floor((end - 1) / remoteBlockBytes) + reading.ahead;
+    for (let index = first; index <= last && index * remoteBlockBytes < node.entry.size; index += 1) {
+      this.#block(node, index).catch(() => undefined);
+    }
+  }
+
   /** Its content here, as far as `most` bytes of it are needed. */
   async stage(node: RemoteNode, most = Number.POSITIVE_INFINITY): Promise<StagedFile> {
     if (node.staged !== undefined) return node.staged;
@@ -39,6 +54,7 @@ export class RemoteContents {
     try {
       const size = Math.min(most, node.entry.size);
       for (let at = 0; at < size; at += remoteBlockBytes) {
+        this.#askAhead(node, at, Math.min(size, at + remoteBlockBytes));
         const block = await this.#block(node, at / remoteBlockBytes);
         staged.write(at, block.subarray(0, size - at));
       }
