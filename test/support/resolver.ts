@@ -1,5 +1,6 @@
 /** A resolver of the test's own under a real ctx: names of `.test` are answered from a file, each time by the next line. */
-import { chmodSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { chmodSync, existsSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Stage } from './stage.js';
 
@@ -21,23 +22,26 @@ const replacement = (answers: Readonly<Record<string, readonly string[]>>) => `
     };
   }`;
 
-function ctxWith(stage: Stage, name: string, code: string): readonly string[] {
-  const file = join(stage.directory, `resolver-${name}.cjs`);
-  writeFileSync(file, code);
-  chmodSync(file, 0o644);
+/** The file is whole at any time, and never another's: tests run side by side, and each ctx that they start reads it. */
+function ctxWith(stage: Stage, code: string): readonly string[] {
+  const file = join(stage.directory, `resolver-${createHash('sha256').update(code).digest('hex').slice(0, 16)}.cjs`);
+  if (!existsSync(file)) {
+    writeFileSync(`${file}.new`, code);
+    chmodSync(`${file}.new`, 0o644);
+    renameSync(`${file}.new`, file);
+  }
   return ['node', '--require', file, join(dirname(stage.program), '..', 'dist', 'cli', 'ctx.cjs')];
 }
 
 /** The words that run ctx with these names: the last address of each stays. */
 export function ctxResolving(stage: Stage, answers: Readonly<Record<string, readonly string[]>>): readonly string[] {
-  return ctxWith(stage, Object.keys(answers).join('-'), replacement(answers));
+  return ctxWith(stage, replacement(answers));
 }
 
 /** The words that run ctx as it would on a host with this one server, by the resolver that it has. */
 export function ctxAsking(stage: Stage, server: string): readonly string[] {
   return ctxWith(
     stage,
-    'server',
     `const { Resolver } = require('node:dns/promises');
      const real = Resolver.prototype.resolve4;
      // Asked for first; once a question is under way the servers cannot be changed.
