@@ -62,7 +62,8 @@ const aroundCommand: readonly ((text: string) => string)[] = [
   (text) => `time ${text}`,
   (text) => `! ${text}`,
   (text) => `sudo -u x ${text}`,
-  (text) => `find . -exec ${text} {} +`,
+  // Without `{}`: one more word can be another command, `cp x /proc/sys/x {}` writes elsewhere.
+  (text) => `find . -exec ${text} \\;`,
   (text) => `exec ${text}`,
   (text) => `setsid -w ${text}`,
   (text) => `git bisect run ${text}`,
