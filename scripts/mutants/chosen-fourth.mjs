@@ -1,6 +1,5 @@
 /**
- * A fourth sample of faults, as those of chosen-later.mjs; docs/mutants.md says how many were noticed, and which of the 24 have no test and
- * so no row yet.
+ * A fourth sample of faults, as those of chosen-later.mjs; docs/mutants.md says how many were noticed.
  */
 export const chosenFourth = [
   {
@@ -114,5 +113,89 @@ export const chosenFourth = [
     to: '    if (live.length > 64) throw busyWith(options.what, live);\n    return { descriptor };',
     why: 'a fork could be deleted under a command',
     tests: ['e2e/beside-verbs'],
+  },
+  {
+    file: 'native/jail/owner/relay.c',
+    from: 'return fstatfs(descriptor, &where) == 0 && where.f_type == PIPEFS_MAGIC;',
+    to: 'return fstatfs(descriptor, &where) == 0;',
+    why: 'a command could give the person’s named pipe another mode',
+    tests: ['attacks/given-streams'],
+  },
+  {
+    file: 'native/jail/owner/relay.c',
+    from: 'open_to_others(i, i == 0 ? S_IROTH : S_IWOTH)',
+    to: 'open_to_others(i, S_IROTH | S_IWOTH)',
+    why: 'root’s command could read what others write to its stdout',
+    tests: ['attacks/given-streams'],
+  },
+  {
+    file: 'native/jail/owner/relay.c',
+    from: ' || about.f_type != PIPEFS_MAGIC) continue;',
+    to: ') continue;',
+    why: 'root’s terminal would be everybody’s to write to',
+    tests: ['attacks/given-streams'],
+  },
+  {
+    file: 'native/jail/owner/traced.c',
+    from: 'tracer_of(host, command) == tracer && is_inside(host, tracer)',
+    to: 'tracer_of(host, command) == tracer && (is_inside(host, tracer) || tracer > 0)',
+    why: 'a debugger of the person’s would be killed',
+    tests: ['attacks/tracing'],
+  },
+  {
+    file: 'native/jail/owner/traced.c',
+    from: 'return thread > 0 ? (pid_t)status_of(host, thread, "\\nTgid:", 10) : 0;',
+    to: 'return thread;',
+    why: 'a thread could keep the status of a command for good',
+    tests: ['attacks/tracing'],
+  },
+  {
+    file: 'native/jail/owner/traced.c',
+    from: 'return about.si_code == SI_USER ? 0 : number;',
+    to: 'return about.si_code <= SI_USER ? 0 : number;',
+    why: 'a trap that a program sets for itself would be lost',
+    tests: ['attacks/tracing'],
+  },
+  {
+    file: 'native/jail/process/init.c',
+    from: 'if (pid <= 0) return pid < 0 && errno == ECHILD;',
+    to: 'if (pid <= 0) return true;',
+    why: 'a fork could be unmounted, and frozen, under a process that is in no list',
+    tests: ['attacks/kept-second-wall'],
+  },
+  {
+    file: 'native/jail/mount/place.c',
+    from: '.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH',
+    to: '.resolve = RESOLVE_BENEATH',
+    why: 'a link in an agent’s home would choose where things are mounted',
+    tests: ['attacks/planted-places'],
+  },
+  {
+    file: 'native/jail/mount/place.c',
+    from: 'if (S_ISLNK(about.st_mode)) fail_with(ELOOP, path);',
+    to: 'if (S_ISLNK(about.st_mode)) return;',
+    why: 'a mode would be given to what a link in an agent’s home leads to, on the host',
+    tests: ['attacks/planted-places'],
+  },
+  {
+    file: 'native/tree/place/acl.c',
+    from: 'fchmod(to, status.st_mode & 0707) != 0',
+    to: 'status.st_mode == 0',
+    why: 'a copy without its list of rights would give the group the most that the list gave to anybody',
+    tests: ['tree/tree-filesystems'],
+  },
+  {
+    file: 'native/tree/links.c',
+    from: ' || link->identity.device != status->st_dev))',
+    to: '))',
+    why: 'two files of two filesystems would become one',
+    tests: ['tree/tree-filesystems'],
+  },
+  {
+    file: 'src/vault/apply/write-origin.ts',
+    from: '      durable: true,\n',
+    to: '      durable: false,\n',
+    why: 'an apply would say that it is done before it is on the disk',
+    tests: ['e2e/durable-points'],
   },
 ];

@@ -325,4 +325,18 @@ export const chosenLater = [
     why: 'a tool whose policy cannot be read would run',
     tests: ['tool/answer-call'],
   },
+  {
+    file: 'native/jail/process/start.c',
+    from: 'command->pid = jail->ready ? fork_closed() : fork();',
+    to: 'command->pid = fork();',
+    why: 'a process of an earlier command could look into the next one before that is the program',
+    tests: ['attacks/kept-second-wall'],
+  },
+  {
+    file: 'src/kept-jail/kept-fork.ts',
+    from: 'begun >= this.#lookAt || resolved.permission.approval !== null',
+    to: 'begun >= this.#lookAt || resolved.permission.approval === undefined',
+    why: 'what a person edited and then approved would be refused as changed',
+    tests: ['attacks/approved-bytes'],
+  },
 ];

@@ -154,6 +154,18 @@ forEachUser((user) => {
       { script },
     ));
 
+  test('the person changed the script before it was asked for, after the kept jail has looked: that script runs', () =>
+    inKeptJail(
+      stage,
+      async ({ project }) => {
+        await inside(project, 'true');
+        await edited(project, 'echo edited');
+        const ended = await approved(project, async () => undefined);
+        assert.equal(ended.stdout, 'edited\n', ended.stderr);
+      },
+      { script },
+    ));
+
   /** Approved once, it waits for the test: whatever else writes is refused until it has ended. */
   const refusedMeanwhile = async (project: string) => {
     const seconds = ownSeconds();

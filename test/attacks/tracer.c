@@ -1,16 +1,24 @@
 /*
  * What a debugger could try against the jail. Each prints "won" where it succeeds.
  *
- *   inject NAME     a child is led, by its registers, into a system call that the filter refuses, or into another table
- * of calls option          the filter of a child is switched off filter          the filter of a child is read init pid
- * 1 is attached to others          everything that can be seen and is not a child of this process is attached to: prints
- * how many were parent          asks to be traced by the process that started this process, goes on after an exec and a signal,
- * and prints "went on" keep            a child traces this process, and keeps its status when it ends
+ *   inject NAME   a child is led, by its registers, into a system call that the filter refuses, or into another table of
+ *                 calls
+ *   option        the filter of a child is switched off
+ *   filter        the filter of a child is read
+ *   init          pid 1 is attached to
+ *   others        everything that can be seen and is not a child of this process is attached to: prints how many were
+ *   parent        asks to be traced by the process that started this process, goes on after an exec and a signal, and
+ *                 prints "went on"
+ *   trap          asks for the same, and goes on after a trap that it sets for itself
+ *   keep          a child traces this process, and keeps its status when it ends
+ *   keep-thread   the same, by a thread of that child that is not its first
+ *   hold PID      traces a process and keeps its status; prints "held" once it does
  */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -96,10 +104,15 @@ static void handle(int number) {
   handled = number;
 }
 
-static void ask_parent(char *self) {
+static void ask_parent(void) {
   if (ptrace(PTRACE_TRACEME, 0, 0, 0) != 0) printf("refused %d\n", errno);
   fflush(stdout);
-  execl(self, self, "asked", NULL);
+}
+
+static void raise_trap(void) {
+  signal(SIGTRAP, handle);
+  raise(SIGTRAP);
+  printf(handled == SIGTRAP ? "went on\n" : "lost the trap\n");
 }
 
 static void after_exec(void) {
@@ -108,19 +121,40 @@ static void after_exec(void) {
   printf(handled == SIGUSR1 ? "went on\n" : "lost the signal\n");
 }
 
-static void keep(void) {
+static struct {
+  pid_t kept;
+  int ready;
+} keeping;
+
+static void *keep_for_good(void *unused) {
+  ptrace(PTRACE_SEIZE, keeping.kept, 0, 0);
+  if (write(keeping.ready, "", 1) == 1)
+    for (;;) pause();
+  return unused;
+}
+
+static void keep(int by_thread) {
   int ready[2];
   if (pipe(ready) != 0) return;
-  pid_t parent = getpid();
+  keeping.kept = getpid();
+  keeping.ready = ready[1];
   if (fork() == 0) {
-    ptrace(PTRACE_SEIZE, parent, 0, 0);
-    if (write(ready[1], "", 1) == 1)
-      for (;;) pause();
+    pthread_t thread;
+    if (by_thread && pthread_create(&thread, NULL, keep_for_good, NULL) != 0) _exit(1);
+    if (by_thread) pthread_join(thread, NULL);
+    keep_for_good(NULL);
   }
   char byte;
   if (read(ready[0], &byte, 1) == 1) printf("kept\n");
   fflush(stdout);
   _exit(7);
+}
+
+static void hold(pid_t pid) {
+  if (ptrace(PTRACE_SEIZE, pid, 0, 0) != 0) return perror("seize");
+  printf("held\n");
+  fflush(stdout);
+  for (;;) pause();
 }
 
 int main(int count, char **words) {
@@ -139,11 +173,18 @@ int main(int count, char **words) {
     printf(ptrace(PTRACE_SEIZE, 1, 0, 0) == 0 ? "won\n" : "lost %d\n", errno);
   else if (strcmp(what, "others") == 0)
     others();
-  else if (strcmp(what, "parent") == 0)
-    ask_parent(words[0]);
+  else if (strcmp(what, "parent") == 0) {
+    ask_parent();
+    execl(words[0], words[0], "asked", NULL);
+  } else if (strcmp(what, "trap") == 0) {
+    ask_parent();
+    raise_trap();
+  }
   else if (strcmp(what, "asked") == 0)
     after_exec();
-  else if (strcmp(what, "keep") == 0)
-    keep();
+  else if (strcmp(what, "keep") == 0 || strcmp(what, "keep-thread") == 0)
+    keep(strcmp(what, "keep-thread") == 0);
+  else if (strcmp(what, "hold") == 0 && count > 2)
+    hold(atoi(words[2]));
   return 0;
 }

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { cannotCompile, compileAttackProgram } from '../support/attack-program.js';
 import { inKeptJail } from '../support/kept-jail.js';
+import { ownSeconds, processesCalled, until } from '../support/process.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 import { useVolley } from '../support/volley.js';
@@ -52,8 +54,10 @@ forEachUser((user) => {
     };
 
     test('a command that asks to be traced by its parent goes on, its signals included', { skip }, async () => {
-      const { exitCode, stdout } = await stage.exec(withTracer(), ['./tracer', 'parent']);
-      assert.deepEqual([exitCode, stdout?.text], [0, 'went on\n']);
+      for (const what of ['parent', 'trap']) {
+        const { exitCode, stdout } = await stage.exec(withTracer(), ['./tracer', what]);
+        assert.deepEqual([exitCode, stdout?.text], [0, 'went on\n'], what);
+      }
     });
 
     test('a tracer that keeps the status of the command keeps it from nobody', { skip }, async () => {
@@ -68,12 +72,14 @@ forEachUser((user) => {
         async () => {
           const run = (...words: string[]) => stage.ctx(project, ['jail', 'exec', '--', ...words]);
           await run('sh', '-c', 'sleep 600 & sleep 600 &');
-          const [kept, beside, others] = await Promise.all([
+          const [kept, byThread, beside, others] = await Promise.all([
             run('./tracer', 'keep'),
+            run('./tracer', 'keep-thread'),
             run('echo', 'beside'),
             run('./tracer', 'others'),
           ]);
           assert.deepEqual([kept.code, kept.stdout], [7, 'kept\n'], kept.stderr);
+          assert.deepEqual([byThread.code, byThread.stdout], [7, 'kept\n'], byThread.stderr);
           assert.equal(beside.stdout, 'beside\n', beside.stderr);
           assert.equal(others.stdout, 'attached 0\n', others.stderr);
           assert.equal((await run('echo', 'after')).stdout, 'after\n');
@@ -81,5 +87,29 @@ forEachUser((user) => {
         { project },
       );
     });
+
+    test('a debugger of the person’s, outside, keeps the status as long as it wants, and is not ended', { skip }, () =>
+      inKeptJail(stage, async ({ project }) => {
+        const seconds = ownSeconds();
+        const command = stage.startCtx(project, ['jail', 'exec', '--', 'sleep', seconds]);
+        let [inside] = processesCalled('sleep', seconds);
+        await until(() => {
+          [inside] = processesCalled('sleep', seconds);
+          return inside !== undefined;
+        }, 'the command runs');
+        const held = stage.start(project, [program, 'hold', String(inside)]);
+        try {
+          await held.printed('held');
+          process.kill(inside ?? 0, 'SIGKILL');
+          // Longer than a tracer that is inside has.
+          await sleep(3_000);
+          assert.equal(held.child.exitCode ?? held.child.signalCode, null, 'it lives');
+        } finally {
+          held.child.kill('SIGKILL');
+          await held.finished;
+        }
+        assert.equal((await command.finished).code, 137);
+      }),
+    );
   });
 });

@@ -3,13 +3,14 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { frame, request } from '../../src/jail/frame.js';
 import type { Operation, Plan } from '../../src/jail/operation.js';
-import { type JailView, jailPlan, type SharedPath } from '../../src/jail/plan.js';
+import { commandPlan, type JailView, jailPlan, keptPlan, type SharedPath } from '../../src/jail/plan.js';
 import { planBytes } from '../../src/jail/plan-bytes.js';
 import { systemView } from '../../src/jail/system-view.js';
 import { temporaryRoot } from './program.js';
@@ -21,18 +22,80 @@ const [uid, gid] = isRoot ? [64_733, 64_733] : [process.getuid?.() ?? 0, process
 /** For the process that is to be of the same user as the jail's command. */
 export const bareUser = isRoot ? { uid, gid } : {};
 
+export interface PlanOptions {
+  readonly weakened: JailView['weakened'];
+  readonly shared?: readonly SharedPath[];
+}
+
+/** What the jail program says of a command: its exit code, 128 and more for a signal, or why it has none. */
+export type Ending = number | string;
+
+/** A jail that is kept for many commands. */
+export interface BareKeptJail {
+  /** Of a plan for a command, `commandPlan`. */
+  run(plan: readonly Operation[]): Promise<Ending>;
+  /** Asks for the end of the fork's mounts; the answer. */
+  release(): Promise<string>;
+  end(): Promise<void>;
+}
+
 export interface BareJail {
   /** A directory of the test's own, of that user. */
   readonly base: string;
   /** The version of Landlock here; 0 without it. */
   readonly landlock: number;
   /** An ordinary plan for this command, with these paths shown beside the system. */
-  plan(
-    argv: readonly string[],
-    options: { readonly weakened: JailView['weakened']; readonly shared?: readonly SharedPath[] },
-  ): Plan;
-  /** Executes it, started by `wrapper` where there is one. The command's exit code, or what the jail said why there is none. */
-  run(plan: readonly Operation[], wrapper?: readonly string[]): Promise<number | string>;
+  plan(argv: readonly string[], options: PlanOptions): Plan;
+  /** The same in two parts: a jail that is kept, and a command in it. */
+  keptPlans(argv: readonly string[], options: PlanOptions): { readonly jail: Plan; readonly command: Plan };
+  /** Executes it, started by `wrapper` where there is one, with these streams, where they are not /dev/null. */
+  run(plan: readonly Operation[], wrapper?: readonly string[], streams?: Streams): Promise<Ending>;
+  keep(plan: readonly Operation[]): Promise<BareKeptJail>;
+}
+
+/** Descriptors of stdin, stdout and stderr. */
+export type Streams = readonly [number, number, number];
+
+function endingOf(reports: string): Ending {
+  const status = / exited (\d+) /.exec(reports)?.[1];
+  if (status === undefined) return reports;
+  const signal = Number(status) & 0x7f;
+  return signal === 0 ? Number(status) >> 8 : 128 + signal;
+}
+
+async function keepJail(program: string, plan: readonly Operation[]): Promise<BareKeptJail> {
+  const stdio = ['ignore', 'ignore', 'ignore', 'pipe', 'pipe', 'pipe', 'ignore', 'ipc'] as const;
+  const child = spawn(program, ['serve'], { stdio: [...stdio], env: {}, ...bareUser });
+  // What commands print is nobody's.
+  child.on('message', (_message, handle) => (handle as Socket | undefined)?.resume());
+  const [, , , input, output, lifeline] = child.stdio as unknown as readonly Duplex[];
+  const waiting = new Map<number, (report: string) => void>();
+  let text = '';
+  output?.on('data', (chunk: Buffer) => {
+    const reports = (text + chunk.toString('latin1')).split('\0');
+    text = reports.pop() ?? '';
+    for (const report of reports) waiting.get(Number.parseInt(report, 10))?.(report);
+  });
+  const closed = once(child, 'close');
+  let asked = 0;
+  const ask = (kind: number, payload: Buffer | undefined, isAnswer: (report: string) => boolean) =>
+    new Promise<string>((resolve, reject) => {
+      const id = kind === request.jail ? 0 : ++asked;
+      void closed.then(() => reject(new Error(`the jail has ended: ${text}`)));
+      waiting.set(id, (report) => isAnswer(report) && resolve(report));
+      input?.write(frame(id, kind, payload));
+    });
+  const made = await ask(request.jail, planBytes(plan), (report) => / (started|failed)/.test(report));
+  assert.match(made, /started/);
+  return {
+    run: async (command) =>
+      endingOf(await ask(request.command, planBytes(command), (report) => / (exited|failed)/.test(report))),
+    release: () => ask(request.release, undefined, () => true),
+    async end() {
+      lifeline?.destroy();
+      await closed;
+    },
+  };
 }
 
 /** To be called at the top of a file: what it makes is gone after the tests. */
@@ -47,32 +110,38 @@ export function bareJail(): BareJail {
     mkdirSync(join(base, name), { recursive: true });
     if (isRoot) chownSync(join(base, name), uid, gid);
   }
+  const viewOf = (argv: readonly string[], { weakened, shared: more = [] }: PlanOptions): JailView => {
+    const { shared, links } = systemView();
+    return {
+      weakened,
+      architecture: process.arch === 'arm64' ? 'arm64' : 'x64',
+      processes: 1024,
+      identity: { kind: 'self', uid, gid },
+      person: { uid, gid, name: 'user', group: 'user', home: '/home/user' },
+      hostName: 'ctx',
+      base,
+      overlays: [{ target: '/workspace', lower: ['layer'], upper: 'upper', work: 'work' }],
+      shared: [...shared, { source: join(base, 'home'), target: '/home/user', access: 'read write' }, ...more],
+      links,
+      hidden: [],
+      directory: '/workspace',
+      environment: { PATH: '/usr/bin:/bin' },
+      argv,
+    };
+  };
   const probed = spawnSync(program, ['probe', base], { encoding: 'utf8' }).stdout;
   return {
     base,
     landlock: Number(/^landlock (\d+)$/m.exec(probed)?.[1] ?? 0),
-    plan(argv, { weakened, shared: more = [] }) {
-      const { shared, links } = systemView();
-      return jailPlan({
-        weakened,
-        architecture: process.arch === 'arm64' ? 'arm64' : 'x64',
-        processes: 1024,
-        identity: { kind: 'self', uid, gid },
-        person: { uid, gid, name: 'user', group: 'user', home: '/home/user' },
-        hostName: 'ctx',
-        base,
-        overlays: [{ target: '/workspace', lower: ['layer'], upper: 'upper', work: 'work' }],
-        shared: [...shared, { source: join(base, 'home'), target: '/home/user', access: 'read write' }, ...more],
-        links,
-        hidden: [],
-        directory: '/workspace',
-        environment: { PATH: '/usr/bin:/bin' },
-        argv,
-      });
+    plan: (argv, options) => jailPlan(viewOf(argv, options)),
+    keptPlans(argv, options) {
+      const view = viewOf(argv, options);
+      return { jail: keptPlan(view), command: commandPlan(view) };
     },
-    async run(plan, wrapper = []) {
+    keep: (plan) => keepJail(program, plan),
+    async run(plan, wrapper = [], streams) {
       const [first = program, ...words] = [...wrapper, program];
-      const stdio = ['ignore', 'ignore', 'ignore', 'pipe', 'pipe', 'ignore'] as const;
+      const stdio = [...(streams ?? (['ignore', 'ignore', 'ignore'] as const)), 'pipe', 'pipe', 'ignore'] as const;
       const child = spawn(first, words, { stdio: [...stdio], env: {}, ...bareUser });
       const [, , , input, output] = child.stdio as unknown as readonly Duplex[];
       let reports = '';
@@ -82,8 +151,7 @@ export function bareJail(): BareJail {
       input?.write(frame(0, request.jail, planBytes(plan)));
       await once(child, 'close');
       assert.notEqual(reports, '');
-      const status = / exited (\d+) /.exec(reports)?.[1];
-      return status === undefined ? reports : Number(status) >> 8;
+      return endingOf(reports);
     },
   };
 }

@@ -1,0 +1,58 @@
+/** Trees on more than one filesystem, and on one that cannot keep what it is given. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { describe, it } from 'node:test';
+import { freshPlace, program } from './tree-fixture.js';
+
+const place = freshPlace();
+const own = ['--user', '--map-root-user', '--mount'];
+const skip =
+  spawnSync('unshare', [...own, 'true']).status === 0 ? false : 'this user may make no namespace of its own here';
+
+/** A script in a mount namespace of its own; `$1` is the place, `$2` the program. */
+function run(script: string): string {
+  const words = [...own, 'sh', '-euc', script, 'sh', place.at(), program];
+  const { status, stdout, stderr } = spawnSync('unshare', words, { encoding: 'utf8' });
+  assert.equal(status, 0, `${stdout}${stderr}`);
+  return stdout;
+}
+
+describe('files with further names on two filesystems', { skip }, () => {
+  // Both number their files from the same beginning.
+  const twoFilesystems = `mkdir -p "$1/origin/a" "$1/origin/b"; cd "$1/origin"
+    for each in a b; do
+      mount -t tmpfs none $each; echo "of $each" > $each/one; ln $each/one $each/two
+    done
+    test $(stat -c %i a/one) = $(stat -c %i b/one); cd "$1"`;
+  const shows = (tree: string) => `cat ${tree}/a/one ${tree}/a/two ${tree}/b/one ${tree}/b/two
+    stat -c %h ${tree}/a/one ${tree}/b/two; test $(stat -c %i ${tree}/a/one) != $(stat -c %i ${tree}/b/one)`;
+  const expected = 'of a\nof a\nof b\nof b\n2\n2\n';
+
+  it('are two files in a copy', () => {
+    assert.equal(run(`${twoFilesystems}; "$2" copy origin trunk --out signatures; ${shows('trunk')}`), expected);
+  });
+
+  it('are two files in a mirror', () => {
+    const paths = "printf 'a/one\\0a/two\\0b/one\\0b/two\\0'";
+    assert.equal(run(`${twoFilesystems}; ${paths} | "$2" mirror origin --into kept; ${shows('kept')}`), expected);
+  });
+});
+
+describe('a list of rights', { skip }, () => {
+  /** u::rw, u:0:rw, g::---, m::rw, o::---. The bits of the group are those of the mask. */
+  const list = '0x0200000001000600ffffffff020006000000000004000000ffffffff10000600ffffffff20000000ffffffff';
+  const origin = `cd "$1"; mkdir origin kept; for each in listed plain; do echo x > origin/$each; chmod 660 origin/$each; done
+    setfattr -n system.posix_acl_access -v ${list} origin/listed`;
+  const mirrored = `printf 'listed\\0plain\\0' | "$2" mirror origin --into kept/layer; stat -c %a kept/layer/listed kept/layer/plain`;
+
+  it('is kept beside the copy, which has the mode', () => {
+    const said = run(`${origin}; ${mirrored}; getfattr -e hex -n user.ctxfs.access kept/layer/listed`);
+    assert.match(said, /^660\n660\n/);
+    assert.ok(said.includes(`user.ctxfs.access=${list}`), said);
+  });
+
+  it('that the store cannot keep takes the rights of the group along', () => {
+    // Without attributes of any kind.
+    assert.equal(run(`${origin}; mount -t ramfs none kept; ${mirrored}`), '600\n660\n');
+  });
+});
