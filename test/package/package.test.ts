@@ -12,7 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { makeFormat1 } from '../support/older-store.js';
 import { checkout, temporaryRoot } from '../support/program.js';
@@ -52,8 +52,12 @@ describe('a package', { skip }, () => {
   });
   after(() => rmSync(built, { recursive: true }));
 
-  test('made twice it is the same bytes', () => {
+  test('made twice it is the same bytes, and so it is by npm pack', () => {
     const [first = '', second = ''] = files;
+    assert.ok(readFileSync(first).equals(readFileSync(second)));
+    const words = ['pack', '--silent', '--pack-destination', dirname(second)];
+    const { status, stdout, stderr } = spawnSync('npm', words, { cwd: checkout, encoding: 'utf8' });
+    assert.deepEqual([status, stdout.trim()], [0, basename(second)], stderr);
     assert.ok(readFileSync(first).equals(readFileSync(second)));
   });
 
