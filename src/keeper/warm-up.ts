@@ -105,6 +105,8 @@ export async function warmUp(
   process.on('SIGTERM', stop);
   const project = join(scratch, 'project');
   mkdirSync(project);
+  // Node itself names stderr where a socket is closed.
+  const restoreStreams = withoutStreams();
   await useOnce();
   const places = {
     HOME: scratch,
@@ -116,7 +118,6 @@ export async function warmUp(
   process.chdir(project);
   const before = openDescriptors();
   const listeners = listenersNow();
-  const restoreStreams = withoutStreams();
   try {
     for (const [run, ...given] of calls) {
       const hosts: Released[] = [];
