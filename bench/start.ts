@@ -14,6 +14,8 @@ try {
     name,
     run: () => run(command, args, options),
   });
+  // `script` makes the terminal, and starts a shell in it.
+  const typed = ['-qec', `${ctxProgram} exec -- true`, '/dev/null'];
   // Leaves a keeper behind, which ends with the stage's store; the first rounds may still be without.
   await run(ctxProgram, ['status'], kept);
   print(
@@ -34,6 +36,9 @@ try {
         start('ctx exec -- true', ctxProgram, 'exec', '--', 'true'),
         { name: 'ctx status, a keeper runs', run: () => run(ctxProgram, ['status'], kept) },
         { name: 'ctx exec -- true, a keeper runs', run: () => run(ctxProgram, ['exec', '--', 'true'], kept) },
+        start('at a terminal: true', 'script', '-qec', 'true', '/dev/null'),
+        start('at a terminal: ctx exec -- true', 'script', ...typed),
+        { name: 'at a terminal: ctx exec -- true, a keeper runs', run: () => run('script', typed, kept) },
       ],
     }),
   );

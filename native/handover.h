@@ -24,18 +24,24 @@ static inline bool hand_over(int channel, const char *bytes, size_t length, int 
   return sendmsg(channel, &message, 0) == (ssize_t)length;
 }
 
-/* With one byte. -1 where the other side ended, or sent none. */
-static inline int receive_descriptor(int channel) {
-  char byte;
-  struct iovec part = {.iov_base = &byte, .iov_len = 1};
+/* Into `bytes`, and a descriptor where one came, else -1. Returns what recvmsg does. */
+static inline ssize_t receive_with_descriptor(int channel, char *bytes, size_t size, int *descriptor) {
+  struct iovec part = {.iov_base = bytes, .iov_len = size};
   union descriptor_room room = {.space = {0}};
   struct msghdr message = {
       .msg_iov = &part, .msg_iovlen = 1, .msg_control = room.space, .msg_controllen = sizeof room.space};
-  int descriptor = -1;
-  if (recvmsg(channel, &message, MSG_CMSG_CLOEXEC) != 1) return -1;
-  struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-  if (header && header->cmsg_type == SCM_RIGHTS) memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
-  return descriptor;
+  *descriptor = -1;
+  const ssize_t got = recvmsg(channel, &message, MSG_CMSG_CLOEXEC);
+  struct cmsghdr *header = got < 0 ? NULL : CMSG_FIRSTHDR(&message);
+  if (header && header->cmsg_type == SCM_RIGHTS) memcpy(descriptor, CMSG_DATA(header), sizeof *descriptor);
+  return got;
+}
+
+/* With one byte. -1 where the other side ended, or sent none. */
+static inline int receive_descriptor(int channel) {
+  char byte;
+  int descriptor;
+  return receive_with_descriptor(channel, &byte, 1, &descriptor) == 1 ? descriptor : -1;
 }
 
 #endif

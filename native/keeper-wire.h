@@ -2,7 +2,8 @@
  * What `native/call` and a keeper say to each other, over a socket of packets (SOCK_SEQPACKET):
  *
  *   keeper  HELLO, as soon as it sees the call: descriptors sent to one that is stopped would stay open in its queue
- *   call    ASK, with five descriptors: the request in a file of memory, the directory, and the three standard streams
+ *   call    ASK, with six descriptors: the request in a file of memory, the directory, the three standard streams, and a
+ *           socket to the caller where that carries the person's terminal (terminal-wire.h), else the request again
  *   keeper  COLD: run it yourself; or READY and a process (i32), which is the call's own and has done nothing yet
  *   call    GO: from here on it is that process that does it
  *   process DONE and its exit code (u8): nothing of the caller's is open or in use there any more; or
@@ -29,7 +30,7 @@ enum {
   PACKET_STATUS = 'S'
 };
 
-enum { SENT_REQUEST, SENT_DIRECTORY, SENT_INPUT, SENT_OUTPUT, SENT_ERROR, SENT_DESCRIPTORS };
+enum { SENT_REQUEST, SENT_DIRECTORY, SENT_INPUT, SENT_OUTPUT, SENT_ERROR, SENT_TERMINAL, SENT_DESCRIPTORS };
 
 #define KEEPER_WIRE_VERSION "1"
 

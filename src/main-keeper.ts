@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { buildOf } from './base/build.js';
+import { carryTerminal } from './base/carried-terminal.js';
 import { nativeProgram } from './base/native-program.js';
 import { copiesWork, inCopy, isCopy, learnPages, refuseUnknownNode } from './keeper/copy-trial.js';
 import { Keeper, type TakenCall } from './keeper/keeper.js';
@@ -57,12 +58,13 @@ function prepareCall(library: KeeperLibrary): void {
 }
 
 async function becomeCall(
-  { program, given, process: own }: TakenCall,
+  { program, given, process: own, carries }: TakenCall,
   run: Run,
   library: KeeperLibrary,
 ): Promise<void> {
   isCopy(own);
   process.argv = [process.execPath, program, ...given];
+  if (carries) carryTerminal(library);
   setTimeout(forLongCalls, shortCallMilliseconds).unref();
   library.endWhenIdle(await run(given));
 }

@@ -1,4 +1,5 @@
 #include "keeper.h"
+#include "carry.h"
 #include "keeper-place.h"
 #include "keeper-wire.h"
 #include "store.h"
@@ -73,10 +74,11 @@ static int write_request(int count, char **words) {
   return fclose(out) == 0 && fcntl(file, F_ADD_SEALS, seals) == 0 ? file : -1;
 }
 
-static bool send_request(int socket, int request) {
+/* `carrier` is the call's end of its channel to us, -1 where nothing is carried. */
+static bool send_request(int socket, int request, int carrier) {
   char kind = PACKET_ASK;
   int directory = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  int descriptors[SENT_DESCRIPTORS] = {request, directory, 0, 1, 2};
+  int descriptors[SENT_DESCRIPTORS] = {request, directory, 0, 1, 2, carrier >= 0 ? carrier : request};
   union {
     struct cmsghdr head;
     char room[CMSG_SPACE(sizeof descriptors)];
@@ -111,25 +113,38 @@ static int await_ready(int socket, pid_t *process) {
   return handle;
 }
 
+struct taken_signals {
+  int passed;
+  int stops; /* readable while SIGTSTP waits to stop us; never read */
+};
+
 /*
  * Every signal that has a meaning is its process's, as it would have been Node's here; but those that tell of a fault
- * of this program.
+ * of this program, and those by which the kernel keeps a job in the background from the terminal. As Node does, those
+ * that stop are at their default.
  */
-static int take_signals(void) {
-  static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGCHLD};
-  sigset_t set;
-  sigfillset(&set);
-  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&set, faults[i]);
-  sigprocmask(SIG_SETMASK, &set, NULL);
-  return signalfd(-1, &set, SFD_CLOEXEC);
+static struct taken_signals take_signals(void) {
+  static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGCHLD, SIGTTIN, SIGTTOU};
+  static const int stopping[] = {SIGTSTP, SIGTTIN, SIGTTOU};
+  sigset_t blocked, passed, stops;
+  for (size_t i = 0; i < sizeof stopping / sizeof *stopping; i++) signal(stopping[i], SIG_DFL);
+  sigfillset(&blocked);
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&blocked, own[i]);
+  sigprocmask(SIG_SETMASK, &blocked, NULL);
+  sigemptyset(&stops);
+  sigaddset(&stops, SIGTSTP);
+  passed = blocked;
+  sigdelset(&passed, SIGTSTP);
+  return (struct taken_signals){.passed = signalfd(-1, &passed, SFD_CLOEXEC),
+                                .stops = signalfd(-1, &stops, SFD_CLOEXEC)};
 }
 
 static void pass_signal(int signals, int handle, pid_t process) {
   struct signalfd_siginfo info;
   if (read(signals, &info, sizeof info) != sizeof info) return;
   int number = (int)info.ssi_signo;
-  bool stops = number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
-  if (stops) number = SIGSTOP; /* the others do not stop a process without a terminal */
+  if (number == SIGWINCH) carry_resize();
+  if (number == SIGCONT) carry_continued();
   /*
    * A key at the terminal is for all of the group, whose copy is the process's; and what was stopped by one goes on
    * with it.
@@ -138,11 +153,34 @@ static void pass_signal(int signals, int handle, pid_t process) {
     kill(-process, number);
   else
     syscall(SYS_pidfd_send_signal, handle, number, NULL, 0);
-  if (stops) raise(SIGSTOP);
+}
+
+/*
+ * By the default action of the signal that came, as the owner of a jail does it: the kernel leaves it out where no
+ * shell could let us go on, and drops it where somebody let us go on meanwhile.
+ */
+static void stop_here(void) {
+  sigset_t stop, before;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTSTP);
+  sigprocmask(SIG_UNBLOCK, &stop, &before);
+  sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+/* The owner of its jail stops the command. `whole_job`: the key was read by us, and those beside us know nothing. */
+static void suspend(pid_t process, bool whole_job) {
+  kill(-process, SIGTSTP);
+  /* Before anybody has stopped: from then on the terminal is the shell's. */
+  carry_restore();
+  if (whole_job) kill(0, SIGTSTP);
+  stop_here();
+  carry_again();
+  kill(-process, SIGCONT);
 }
 
 /* As the process ended, so do we. */
 static int end_like(int status) {
+  carry_finish();
   if (WIFEXITED(status)) return WEXITSTATUS(status);
   const struct rlimit none = {0};
   sigset_t set;
@@ -155,23 +193,32 @@ static int end_like(int status) {
 }
 
 static int end_of_keeper(void) {
+  carry_finish();
   fprintf(stderr, "ctx: the keeper ended, and with it what it ran for this call\n"
                   "  try: run it again; CTX_KEEPER=off runs it without a keeper\n");
   return 70;
 }
 
-static int follow(int socket, int handle, pid_t process, int signals) {
-  enum { PACKETS, PROCESS, SIGNALS };
-  struct pollfd watched[] = {
-      {.fd = socket, .events = POLLIN}, {.fd = handle, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
+static int follow(int socket, int handle, pid_t process, struct taken_signals signals) {
+  enum { PACKETS, PROCESS, SIGNALS, STOPS, CARRIED, WATCHED = CARRIED + CARRY_WATCHED };
+  struct pollfd watched[WATCHED] = {[PACKETS] = {.fd = socket, .events = POLLIN},
+                                    [PROCESS] = {.fd = handle, .events = POLLIN},
+                                    [SIGNALS] = {.fd = signals.passed, .events = POLLIN},
+                                    [STOPS] = {.fd = signals.stops, .events = POLLIN}};
   int code = -1;
   for (;;) {
     const bool ended = watched[PROCESS].fd < 0;
     if (ended && code >= 0) return code; /* not before: what it held is free now */
-    const int many = poll(watched, 3, ended ? STATUS_MILLISECONDS : -1);
+    carry_list(&watched[CARRIED]);
+    const int many = poll(watched, WATCHED, ended ? STATUS_MILLISECONDS : -1);
     if (many == 0) return end_of_keeper();
     if (many < 0 && errno != EINTR) return 70;
-    if (watched[SIGNALS].revents) pass_signal(signals, handle, process);
+    if (many < 0) continue;
+    if (watched[SIGNALS].revents) pass_signal(signals.passed, handle, process);
+    if (carry_serve(&watched[CARRIED]))
+      suspend(process, true);
+    else if (watched[STOPS].revents)
+      suspend(process, false);
     if (watched[PACKETS].revents) {
       char packet[1 + sizeof(int32_t)];
       int32_t status;
@@ -192,25 +239,30 @@ static int follow(int socket, int handle, pid_t process, int signals) {
   }
 }
 
-static enum keeper converse(int socket, int request, int *exit_code) {
+static enum keeper converse(int socket, int request, int carrier, int *exit_code) {
   const char go = PACKET_GO;
   char hello;
   pid_t process = 0;
-  int handle = request >= 0 && await_packet(socket, PACKET_HELLO, &hello, 1) && send_request(socket, request)
+  int handle = request >= 0 && await_packet(socket, PACKET_HELLO, &hello, 1) && send_request(socket, request, carrier)
                    ? await_ready(socket, &process)
                    : -1;
   if (request >= 0) close(request);
+  if (carrier >= 0) close(carrier);
   if (handle < 0) return KEEPER_REFUSED;
-  int signals = take_signals();
-  if (signals < 0 || send(socket, &go, 1, MSG_NOSIGNAL) != 1) return KEEPER_REFUSED;
+  struct taken_signals signals = take_signals();
+  if (signals.passed < 0 || signals.stops < 0 || send(socket, &go, 1, MSG_NOSIGNAL) != 1) return KEEPER_REFUSED;
   *exit_code = follow(socket, handle, process, signals);
+  carry_finish();
   return KEEPER_ANSWERED;
 }
 
 enum keeper ask_keeper(int count, char **words, int *exit_code) {
+  bool carries;
   int socket = connect_to_keeper(words[0]);
   if (socket < 0) return KEEPER_ABSENT;
-  enum keeper answer = converse(socket, write_request(count, words), exit_code);
+  int carrier = -1;
+  bool suits = carry_suits(count > 1 ? words[1] : "", &carries) && (!carries || (carrier = carry_begin()) >= 0);
+  enum keeper answer = suits ? converse(socket, write_request(count, words), carrier, exit_code) : KEEPER_REFUSED;
   close(socket);
   return answer;
 }

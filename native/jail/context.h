@@ -89,7 +89,8 @@ struct jail_context {
   {                                                                                                                    \
     .host = {.processes = -1}, .namespaces = {.shift = -1, .owners = -1, .numbers = -1},                               \
     .root = {.descriptor = -1, .last = {.descriptor = -1}}, .staging = {.own = -1, .jail = -1, .base = -1},            \
-    .landlock = {.ruleset = -1}, .terminal = {.master = -1}, .before_pivot = -1, .awaited_init = -1, .taker = -1,      \
+    .landlock = {.ruleset = -1}, .terminal = {.person = {.master = -1}, .carrier = -1}, .before_pivot = -1,           \
+    .awaited_init = -1, .taker = -1,                                                                                     \
     .requests = -1, .sockets = -1, .renames = {.answer = -1}, .left_calls = -1,                                        \
     .crowd = {.patience = CROWD_LOOK_LEAST_MS},                                                                        \
   }

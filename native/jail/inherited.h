@@ -11,7 +11,8 @@ enum {
   FD_LIFELINE = 5,
   FD_LOCK = 6,
   FD_HANDOVER = 7,
-  FD_FIRST_CHANNEL = 8, /* to the servers of FUSE mounts: as many as the plan has; then the directory of sockets.h */
+  FD_TERMINAL = 8,      /* to the process that carries the person's terminal (terminal-wire.h), where it is a socket */
+  FD_FIRST_CHANNEL = 9, /* to the servers of FUSE mounts: as many as the plan has; then the directory of sockets.h */
   FD_FIRST_OTHER = FD_FIRST_CHANNEL + PLAN_MAX_CHANNELS,
 };
 

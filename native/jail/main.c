@@ -73,7 +73,7 @@ static int run_once(struct jail_context *jail) {
   struct ending ending = started ? collect(&command) : (struct ending){0};
   end_jail(jail);
   relays_drain(relays);
-  terminal_restore(&jail->terminal);
+  terminal_end(&jail->terminal);
   /*
    * All is said and let go of before the end is told: the process that hears of it need not wait for this process to
    * end.
@@ -118,6 +118,7 @@ int main(int argc, char **argv) {
   if (fcntl(FD_REPORT, F_GETFD) < 0 || (kept && fcntl(FD_LIFELINE, F_GETFD) < 0)) return EXIT_FAILED;
 
   struct jail_context *jail = &whole_jail;
+  terminal_find_carrier(&jail->terminal);
   size_t size;
   struct plan plan;
   char *bytes = read_jail_plan(&size);

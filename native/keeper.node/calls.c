@@ -121,7 +121,7 @@ static void close_all(const int *descriptors, size_t many) {
   for (size_t i = 0; i < many; i++) close(descriptors[i]);
 }
 
-/* False where what came is not a request. All five descriptors are there, or none is kept. */
+/* False where what came is not a request. All descriptors are there, or none is kept. */
 static bool receive(int connection, int descriptors[SENT_DESCRIPTORS]) {
   char kind[2];
   union {

@@ -8,8 +8,8 @@
  * close(): takes no further call.
  *
  * next(bytes, milliseconds): waits for a call. Returns the length of its request, which is in `bytes` behind a head of
- * the caller's process (i32) and its standard streams that are terminals (u8, a bit each); 0 where none came; -EINTR
- * for SIGTERM.
+ * the caller's process (i32) and its standard streams that are terminals (u8, a bit each, and 8 where the caller
+ * carries the person's terminal); 0 where none came; -EINTR for SIGTERM.
  *
  * refuse(): lets it run what it asks for itself.
  *
@@ -23,6 +23,11 @@
  *
  * become(bytes, from, to): there, takes the caller's directory, streams and environment (the strings from, to), and
  * returns its own process when the caller is ready, too.
+ *
+ * terminal(): in a process that runs a call, a new descriptor of the channel to the process that carries the person's
+ * terminal; -ENOTTY where none does.
+ *
+ * typed(): there, a new socket, by which comes what is typed at the terminal from here on.
  *
  * running(): calls that run. followed(): those of them whose caller is there still.
  *
@@ -59,7 +64,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { HEAD = sizeof(int32_t) + 1, IOPRIO_WHO_PROCESS = 1 };
+enum { HEAD = sizeof(int32_t) + 1, IOPRIO_WHO_PROCESS = 1, CARRIED = 8 };
 
 static struct asking asking = {.connection = -1};
 
@@ -111,6 +116,7 @@ static int32_t read_request(char *bytes, size_t room) {
   bytes[sizeof peer] = 0;
   for (int i = 0; i < 3; i++)
     if (isatty(asking.descriptors[SENT_INPUT + i])) bytes[sizeof peer] |= (char)(1 << i);
+  if (is_socket(asking.descriptors[SENT_TERMINAL])) bytes[sizeof peer] |= CARRIED;
   return (int32_t)(HEAD + size);
 }
 
@@ -184,6 +190,16 @@ static napi_value become(napi_env env, napi_callback_info info) {
     return number_to_node(env, -EINVAL);
   process_become(&asking, (const char *)bytes + from, (size_t)(to - from));
   return number_to_node(env, getpid());
+}
+
+static napi_value terminal(napi_env env, napi_callback_info info) {
+  (void)info;
+  return number_to_node(env, process_terminal());
+}
+
+static napi_value typed(napi_env env, napi_callback_info info) {
+  (void)info;
+  return number_to_node(env, process_typed());
 }
 
 static napi_value running(napi_env env, napi_callback_info info) {
@@ -267,6 +283,7 @@ static napi_value end_when_idle(napi_env env, napi_callback_info info) {
 }
 
 EXPORTS({"hold", hold}, {"listen", listen_now}, {"close", close_now}, {"next", next}, {"refuse", refuse},
-        {"make", make}, {"drop", drop}, {"give", give}, {"await", await}, {"become", become}, {"running", running},
+        {"make", make}, {"drop", drop}, {"give", give}, {"await", await}, {"become", become}, {"terminal", terminal},
+        {"typed", typed}, {"running", running},
         {"followed", followed}, {"priority", priority}, {"alike", compare}, {"expectPages", expect_pages},
         {"learnPages", learn_pages}, {"try", try_now}, {"tried", tried}, {"end", end}, {"endWhenIdle", end_when_idle})

@@ -1,5 +1,7 @@
 #include "process.h"
+#include "handover.h"
 #include "pages.h"
+#include "terminal-wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -30,7 +33,7 @@ extern char **environ;
 /* Within this the caller says GO: it waits for nothing else. */
 enum { GO_SECONDS = 5, STREAMS = 3 };
 
-static int caller = -1;
+static int caller = -1, carrier = -1;
 static int flags[STREAMS];
 
 /*
@@ -106,9 +109,37 @@ void process_become(struct asking *asking, const char *environment, size_t size)
     if (dup2(asking->descriptors[SENT_INPUT + i], i) != i) _exit(0);
     flags[i] = fcntl(i, F_GETFL);
   }
+  const int terminal = asking->descriptors[SENT_TERMINAL];
+  if (is_socket(terminal) && (carrier = fcntl(terminal, F_DUPFD_CLOEXEC, STREAMS)) < 0) _exit(0);
   for (int i = 0; i < SENT_DESCRIPTORS; i++) close(asking->descriptors[i]);
   take_environment(environment, size);
   agree();
+}
+
+bool is_socket(int descriptor) {
+  struct stat about;
+  return fstat(descriptor, &about) == 0 && S_ISSOCK(about.st_mode);
+}
+
+int process_terminal(void) {
+  const int again = carrier < 0 ? -1 : fcntl(carrier, F_DUPFD_CLOEXEC, STREAMS);
+  return again >= 0 ? again : carrier < 0 ? -ENOTTY : -errno;
+}
+
+int process_typed(void) {
+  const char kind = TERMINAL_TYPED;
+  char answer;
+  int ends[2];
+  if (carrier < 0) return -ENOTTY;
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return -errno;
+  const bool asked = hand_over(carrier, &kind, 1, ends[1]);
+  const int error = errno;
+  close(ends[1]);
+  while (asked && recv(carrier, &answer, 1, 0) < 0 && errno == EINTR)
+    ;
+  if (asked) return ends[0];
+  close(ends[0]);
+  return -error;
 }
 
 /* As Node does: a pipe that was made not to wait is shared with others. */

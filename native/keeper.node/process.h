@@ -20,6 +20,14 @@ void process_prepare(void *loop);
  */
 void process_become(struct asking *asking, const char *environment, size_t size);
 
+bool is_socket(int descriptor);
+
+/* In the copy: a new descriptor of the channel to what carries the person's terminal, or an errno below zero. */
+int process_terminal(void);
+
+/* A new socket by which comes what is typed there from here on, or an errno below zero. */
+int process_typed(void);
+
 /* Ends the process of a call, with what Node puts right at its own end. */
 _Noreturn void process_end(int code);
 

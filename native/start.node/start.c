@@ -6,7 +6,7 @@
  * start(program, words, ends, stream...) returns the process, or an errno below zero. `words` are the arguments, each
  * NUL-terminated, with the program's own name first; the environment is empty. Each stream becomes the descriptor of
  * its place: a number is a descriptor of ours, NOTHING is /dev/null, and for READ_END and WRITE_END a pipe is made, of
- * which our end is put into `ends`, four bytes a stream. There are three to twenty-four. Nothing else is passed on.
+ * which our end is put into `ends`, four bytes a stream. There are three to twenty-five. Nothing else is passed on.
  *
  * wait(process) waits for its end and returns its status as the kernel has it, or an errno below zero.
  */
@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 enum { NOTHING = -1, READ_END = -2, WRITE_END = -3 };
-enum { LEAST_STREAMS = 3, MOST_STREAMS = 24, FIRST_STREAM = 3, LAST_SIGNAL = 65 };
+enum { LEAST_STREAMS = 3, MOST_STREAMS = 25, FIRST_STREAM = 3, LAST_SIGNAL = 65 };
 
 struct streams {
   int count;

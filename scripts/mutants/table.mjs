@@ -142,6 +142,13 @@ export const table = [
   },
   {
     file: 'src/keeper/served-calls.ts',
+    from: '(carries && output',
+    to: '(output',
+    why: 'a process of another session would read the terminal, also while the job is in the background',
+    tests: ['keeper/keeper-decisions'],
+  },
+  {
+    file: 'src/keeper/served-calls.ts',
     from: 'LD_|',
     to: '',
     why: 'a call would run with the libraries of whoever started the keeper',

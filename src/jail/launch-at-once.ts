@@ -13,6 +13,7 @@ import {
   planFrame,
   type RunningJail,
   reportDescriptor,
+  terminalOf,
 } from './launch-request.js';
 import type { Outcome } from './report.js';
 
@@ -21,23 +22,30 @@ export function canLaunchAtOnce({ streams, onServer }: Launch): boolean {
   return streams === 'inherit' && onServer === undefined;
 }
 
-function streamsOf({ input, lockDescriptor, channels = [] }: Launch, asking: ProgramStream): readonly ProgramStream[] {
+function streamsOf(
+  { input, lockDescriptor, channels = [] }: Launch,
+  asking: number | undefined,
+  terminal: number | undefined,
+): readonly ProgramStream[] {
+  const passed = (descriptor: number | undefined): ProgramStream => descriptor ?? 'nothing';
   const first = input === 'nothing' || typeof input === 'number' ? input : 0;
-  return [first, 1, 2, 'told', 'heard', asking, lockDescriptor ?? 'nothing', 'nothing', ...channels];
+  const own: readonly ProgramStream[] = [first, 1, 2, 'told', 'heard'];
+  return [...own, passed(asking), passed(lockDescriptor), 'nothing', passed(terminal), ...channels];
 }
 
 export function launchAtOnce(request: Launch, starter: Starter): RunningJail {
   // What the command sees as pid 1; the path would tell of the host.
   const words = Buffer.from(['ctx-jail', ...modeOf(request), ''].join('\0'));
   const asking = request.beside?.open();
+  const terminal = terminalOf(request);
   let owner: StartedProgram;
   try {
-    owner = starter.start(request.program, words, streamsOf(request, asking ?? 'nothing'));
+    owner = starter.start(request.program, words, streamsOf(request, asking, terminal));
   } catch (cause) {
     throw notStarted(request, cause);
   } finally {
     for (const channel of request.channels ?? []) closeSync(channel);
-    if (asking !== undefined) closeSync(asking);
+    for (const passed of [asking, terminal]) if (passed !== undefined) closeSync(passed);
   }
   let isTied = true;
   const kill = () => {

@@ -1,6 +1,7 @@
 /** What a launch of the jail program is asked for, and what it gives. */
 
 import type { Server } from 'node:net';
+import { openTerminalChannel } from '../base/carried-terminal.js';
 import { ErrnoError } from '../base/errno.js';
 import { installAgain } from '../base/native-program.js';
 import type { OutputListener } from './command-streams.js';
@@ -61,6 +62,14 @@ export interface RunningJail {
 /** The plan goes in; its end is the end of the jail. */
 export const lifelineDescriptor = 3;
 export const reportDescriptor = 4;
+
+/**
+ * Our end of what carries the person's terminal, for a jail that has this process's own streams; the caller closes it. Undefined where the
+ * jail's owner sees to the terminal itself.
+ */
+export function terminalOf({ streams, input = 'inherit' }: Launch): number | undefined {
+  return streams === 'inherit' && input === 'inherit' ? openTerminalChannel() : undefined;
+}
 
 /** What the program is told by way of the lifeline, when it has started. */
 export function planFrame({ plan }: Pick<Launch, 'plan'>): Buffer {

@@ -17,6 +17,7 @@ import {
   planFrame,
   type RunningJail,
   reportDescriptor,
+  terminalOf,
 } from './launch-request.js';
 import type { Outcome } from './report.js';
 
@@ -26,6 +27,7 @@ export type { Launch, RunningJail };
 export function launch(request: Launch): RunningJail {
   const stream = request.streams === 'inherit' ? 'inherit' : 'pipe';
   const asking = request.beside?.open();
+  const terminal = terminalOf(request);
   const child = childProcess().spawn(request.program, modeOf(request), {
     // What the command sees as pid 1; the path would tell of the host.
     argv0: 'ctx-jail',
@@ -38,12 +40,13 @@ export function launch(request: Launch): RunningJail {
       asking ?? 'ignore',
       request.lockDescriptor ?? 'ignore',
       request.onServer === undefined ? 'ignore' : 'ipc',
+      terminal ?? 'ignore',
       ...(request.channels ?? []),
     ],
     env: {},
   });
   for (const channel of request.channels ?? []) closeSync(channel);
-  if (asking !== undefined) closeSync(asking);
+  for (const passed of [asking, terminal]) if (passed !== undefined) closeSync(passed);
   if (request.onServer !== undefined) {
     const { onServer } = request;
     child.on('message', (_text, server) => onServer(server as Server));

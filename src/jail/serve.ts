@@ -59,10 +59,11 @@ export class ServedJail {
   }
 
   private constructor({ program, lockDescriptor, onServer, channels = [] }: ServedJailRequest) {
+    const lock = lockDescriptor ?? 'ignore';
     const child = spawn(program, ['serve'], {
       // What a command sees as pid 1; the path would tell of the host.
       argv0: 'ctx-jail',
-      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe', 'pipe', lockDescriptor ?? 'ignore', 'ipc', ...channels],
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe', 'pipe', lock, 'ipc', 'ignore', ...channels],
       env: {},
     });
     for (const channel of channels) closeSync(channel);

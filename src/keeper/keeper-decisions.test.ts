@@ -24,6 +24,10 @@ describe('a request to a keeper', () => {
     assert.deepEqual(read?.environment(), ['A=1', 'B=']);
     assert.deepEqual([read?.process, read?.node, read?.traits], [77, '8:9', '0 0 50000']);
     assert.deepEqual(read?.terminals, [false, true, false]);
+    assert.equal(read?.carries, false);
+    bytes.writeUInt8(8 + 1, 4);
+    assert.deepEqual(parseKeeperRequest(bytes)?.terminals, [true, false, false]);
+    assert.equal(parseKeeperRequest(bytes)?.carries, true);
     assert.equal(bytes.toString('utf8', read?.from, read?.to), 'A=1\0B=\0');
   });
 
@@ -54,11 +58,13 @@ describe('the Node of a keeper', () => {
 });
 
 describe('what a keeper serves', () => {
-  it('is what reads no terminal, stays nowhere and serves nobody', () => {
-    assert.ok(isServed({ given: ['exec', '--', 'ctx', 'exec', '--keep'], terminals: none }));
-    assert.ok(isServed({ given: ['fork', 'list'], terminals: none }));
-    assert.ok(isServed({ given: ['status'], terminals: [true, true, true] }));
-    assert.ok(isServed({ given: ['hook', 'json'], terminals: none }));
+  const served = (given: readonly string[], terminals = none, carries = false) =>
+    isServed({ given, terminals, carries });
+
+  it('is what stays nowhere and serves nobody', () => {
+    assert.ok(served(['exec', '--', 'ctx', 'exec', '--keep']));
+    assert.ok(served(['fork', 'list']));
+    assert.ok(served(['hook', 'json']));
     for (const given of [
       ['hook', 'install', 'claude-code'],
       ['exec', '--keep', '--', 'true'],
@@ -68,10 +74,24 @@ describe('what a keeper serves', () => {
       ['run'],
       [],
     ]) {
-      assert.equal(isServed({ given, terminals: none }), false, given.join(' '));
+      assert.equal(served(given), false, given.join(' '));
     }
-    assert.equal(isServed({ given: ['exec', '--', 'true'], terminals: [false, false, true] }), false);
-    assert.equal(isServed({ given: ['diff'], terminals: [false, true, false] }), false);
+  });
+
+  it('is what reads no terminal, unless its caller carries it', () => {
+    const all = [true, true, true];
+    const onlyInput = [true, false, false];
+    for (const verb of ['status', 'apply', 'rollback', 'drop', 'why']) assert.ok(served([verb], all), verb);
+    assert.ok(served(['exec', '--', 'true'], [false, true, true]));
+    assert.ok(served(['exec', '--', 'cat', '--json'], all, true));
+    assert.ok(served(['diff'], onlyInput));
+    assert.equal(served(['exec', '--', 'cat'], all), false);
+    assert.equal(served(['exec', '--', 'cat'], onlyInput, true), false);
+    for (const option of ['--json', '--stream', '--json=x']) {
+      assert.equal(served(['exec', option, '--', 'cat'], all, true), false, option);
+    }
+    assert.equal(served(['diff'], [false, true, false]), false);
+    assert.equal(served(['hook', 'json'], onlyInput), false);
   });
 
   it('is what bin/ctx asks for', () => {

@@ -13,6 +13,8 @@ export interface KeeperLibrary {
   give(): number;
   await(bytes: Buffer): number;
   become(bytes: Buffer, from: number, to: number): number;
+  terminal(): number;
+  typed(): number;
   running(): number;
   followed(): number;
   priority(process: number): number;

@@ -3,12 +3,15 @@
 const wireVersion = '1';
 const headBytes = 5;
 const mostWords = 1_000_000;
+const carried = 8;
 
 export interface KeeperRequest {
   /** Of the caller, as the kernel has it. */
   readonly process: number;
   /** Which of its standard streams are terminals. */
   readonly terminals: readonly boolean[];
+  /** It carries the person's terminal for the call (native/terminal-wire.h). */
+  readonly carries: boolean;
   /** Device and inode of the Node that it would start. */
   readonly node: string;
   /** What of it only the caller can know. */
@@ -51,6 +54,7 @@ export function parseKeeperRequest(bytes: Buffer): KeeperRequest | undefined {
   return {
     process: bytes.readInt32LE(0),
     terminals: [0, 1, 2].map((place) => (streams & (1 << place)) !== 0),
+    carries: (streams & carried) !== 0,
     node,
     traits,
     words,

@@ -49,6 +49,8 @@ export interface TakenCall {
   readonly given: readonly string[];
   /** The copy's own. */
   readonly process: number;
+  /** Its caller carries the person's terminal. */
+  readonly carries: boolean;
 }
 
 /** Requests are up to 4 MiB, and have a head. */
@@ -133,7 +135,7 @@ export class Keeper {
     if (request === undefined) this.#library.end(0);
     const process = this.#library.become(bytes, request.from, request.to);
     const [program = '', ...given] = request.words;
-    return { program, given, process };
+    return { program, given, process, carries: request.carries };
   }
 
   /** The copy has what this process had when it was made: it is that which has to be as the caller is. */
@@ -154,9 +156,9 @@ export class Keeper {
   }
 
   /** Anything that goes wrong here leaves the call to its caller. */
-  #serves({ words, node, traits, terminals, environment }: KeeperRequest): boolean {
+  #serves({ words, node, traits, terminals, carries, environment }: KeeperRequest): boolean {
     const isOurs = node === this.#node && traits === this.#facts.traits;
-    if (!isOurs || !isServed({ given: words.slice(1), terminals })) return false;
+    if (!isOurs || !isServed({ given: words.slice(1), terminals, carries })) return false;
     return startVariables(environment()) === this.#variables;
   }
 

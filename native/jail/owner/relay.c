@@ -25,13 +25,6 @@ static bool harmless(int descriptor) {
   return S_ISCHR(about.st_mode) && about.st_rdev == makedev(1, 3);
 }
 
-void relay_clear(struct relay *relay) {
-  relay->from = relay->to = relay->command_end = -1;
-  relay->both_ours = false;
-  relay->start = relay->stop = 0;
-  relay->error = 0;
-}
-
 void relays_open(bool terminal, struct relay relays[RELAYS]) {
   for (int i = 0; i < RELAYS; i++) {
     struct relay *relay = &relays[i];
@@ -80,60 +73,6 @@ void relays_keep(struct relay relays[RELAYS]) {
   for (int i = 0; i < RELAYS; i++) {
     if (relays[i].command_end >= 0) close(relays[i].command_end);
     relays[i].command_end = -1;
-  }
-}
-
-static void end(struct relay *relay, int index) {
-  if (index == 0 || relay->both_ours) close(relay->to);
-  if (index != 0 || relay->both_ours) close(relay->from);
-  relay->from = relay->to = -1;
-}
-
-struct pollfd relay_wants(const struct relay *relay) {
-  if (relay->from < 0) return (struct pollfd){.fd = -1};
-  if (relay->start < relay->stop) return (struct pollfd){.fd = relay->to, .events = POLLOUT};
-  return (struct pollfd){.fd = relay->from, .events = POLLIN};
-}
-
-static bool again(void) {
-  return errno == EAGAIN || errno == EINTR;
-}
-
-/* A reader that has gone is quiet, as in every pipeline: a pipe, a socket, a terminal that was hung up. */
-static bool reader_gone(int descriptor, int error) {
-  struct stat about;
-  if (error == EPIPE || error == ECONNRESET) return true;
-  return error == EIO && fstat(descriptor, &about) == 0 && S_ISCHR(about.st_mode);
-}
-
-void relay_move(struct relay relays[RELAYS], int index) {
-  struct relay *relay = &relays[index];
-  if (relay->start < relay->stop) {
-    ssize_t written = write(relay->to, relay->bytes + relay->start, relay->stop - relay->start);
-    if (written < 0 && again()) return;
-    if (written < 0) {
-      if (index != 0 && !reader_gone(relay->to, errno)) relay->error = errno;
-      return end(relay, index); /* the command gets SIGPIPE from its own pipe */
-    }
-    relay->start += (size_t)written;
-    return;
-  }
-  ssize_t got = read(relay->from, relay->bytes, sizeof relay->bytes);
-  if (got < 0 && again()) return;
-  if (got <= 0) return end(relay, index);
-  relay->start = 0;
-  relay->stop = (size_t)got;
-}
-
-/* Everything inside is dead: what it wrote last is still in the pipes. */
-void relays_drain(struct relay relays[RELAYS]) {
-  for (int i = 1; i < RELAYS; i++) {
-    if (relays[i].from >= 0) fcntl(relays[i].from, F_SETFL, 0);
-    while (relays[i].from >= 0) {
-      struct pollfd wanted = relay_wants(&relays[i]);
-      if (poll(&wanted, 1, -1) < 0 && errno != EINTR) break;
-      relay_move(relays, i);
-    }
   }
 }
 

@@ -6,15 +6,31 @@
 #include "owner/terminal.h"
 #include "descriptor.h"
 #include "jail.h"
+#include "terminal-wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <termios.h>
 #include <unistd.h>
 
+void terminal_find_carrier(struct terminal *terminal) {
+  int type;
+  socklen_t size = sizeof type;
+  terminal->carrier = -1;
+  if (getsockopt(FD_TERMINAL, SOL_SOCKET, SO_TYPE, &type, &size) == 0) {
+    terminal->carrier = fcntl(FD_TERMINAL, F_DUPFD_CLOEXEC, FD_FIRST_OTHER);
+    if (terminal->carrier < 0) fail("keeping the socket of the terminal");
+  }
+  close(FD_TERMINAL);
+}
+
 void terminal_decide(struct terminal *terminal) {
   terminal->wanted = isatty(0) && isatty(1);
+  /* Nothing here may read a terminal of another session: the kernel would not stop us in the background. */
+  if (terminal->carrier >= 0 && !terminal->wanted) fail_with(ENOTTY, "stdin and stdout are not the terminal carried");
 }
 
 void terminal_ask(struct terminal *terminal, const struct winsize *size) {
@@ -62,62 +78,56 @@ void terminal_resize_to(const struct relay relays[RELAYS], const struct winsize 
 }
 
 void terminal_restore(struct terminal *terminal) {
-  /* Behind the shell it is the shell's, and setting its modes would stop us there. */
-  if (terminal->raw && tcgetpgrp(0) == getpgrp()) tcsetattr(0, TCSADRAIN, &terminal->saved);
-  terminal->raw = false;
+  person_terminal_restore(&terminal->person);
 }
 
-static void restore(void *terminal) {
+/* Until it has answered, or ended. */
+static void await_carrier(const struct terminal *terminal) {
+  char answer;
+  while (recv(terminal->carrier, &answer, 1, 0) < 0 && errno == EINTR)
+    ;
+}
+
+/* It alone has it from here on: the end of the carrier hangs the command's terminal up. */
+static void give_to_carrier(struct terminal *terminal, pid_t command) {
+  const int32_t leader = command;
+  char packet[1 + sizeof leader] = {TERMINAL_OF_COMMAND};
+  memcpy(packet + 1, &leader, sizeof leader);
+  terminal->carried = hand_over(terminal->carrier, packet, sizeof packet, terminal->person.master);
+  close(terminal->person.master);
+  terminal->person.master = -1;
+  if (terminal->carried) await_carrier(terminal);
+}
+
+static void end(struct terminal *terminal, char kind) {
   terminal_restore(terminal);
+  if (terminal->carried && send(terminal->carrier, &kind, 1, MSG_NOSIGNAL) == 1) await_carrier(terminal);
+  terminal->carried = false;
 }
 
-void terminal_keep(struct terminal *terminal, int channel, struct relay relays[RELAYS]) {
-  terminal->master = receive_descriptor(channel);
-  if (terminal->master < 0) return; /* the command's process has said why */
-  if (tcgetattr(0, &terminal->saved) == 0) {
-    struct termios through = terminal->saved;
-    cfmakeraw(&through);
-    before_giving_up(LAST_TERMINAL, restore, terminal);
-    terminal->raw = tcsetattr(0, TCSADRAIN, &through) == 0;
-  }
-  fcntl(terminal->master, F_SETFL, O_NONBLOCK);
-  /* Two descriptors of it, so that the end of one direction does not end the other. */
-  relays[0] = (struct relay){.from = 0, .to = fcntl(terminal->master, F_DUPFD_CLOEXEC, 0), .command_end = -1};
-  relays[1] = (struct relay){.from = fcntl(terminal->master, F_DUPFD_CLOEXEC, 0), .to = 1, .command_end = -1};
+void terminal_end(struct terminal *terminal) {
+  end(terminal, TERMINAL_ENDS);
 }
 
-/* The kernel tells the process that is in front inside. */
+static void give_terminal_up(void *terminal) {
+  end(terminal, TERMINAL_GIVEN_UP);
+}
+
+void terminal_keep(struct terminal *terminal, int channel, pid_t command, struct relay relays[RELAYS]) {
+  terminal->person.master = receive_descriptor(channel);
+  if (terminal->person.master < 0) return; /* the command's process has said why */
+  before_giving_up(LAST_TERMINAL, give_terminal_up, terminal);
+  if (terminal->carrier >= 0) return give_to_carrier(terminal, command);
+  person_terminal_raw(&terminal->person);
+  person_terminal_copy(&terminal->person, relays);
+}
+
 void terminal_resize(const struct terminal *terminal) {
-  struct winsize size;
-  if (terminal->master >= 0 && ioctl(0, TIOCGWINSZ, &size) == 0) ioctl(terminal->master, TIOCSWINSZ, &size);
-}
-
-/*
- * The key that stops a job. The command leads a session of its own, whose group the kernel takes for orphaned and does
- * not stop by a key: we stop it, and ourselves, for the shell that started us. What reads key by key (an editor, a
- * shell's prompt) or has put another group in front (a shell inside) gets the key as it is.
- */
-bool terminal_stops(const struct terminal *terminal, struct relay *input, pid_t command) {
-  struct termios modes;
-  pid_t front = 0;
-  if (terminal->master < 0 || !terminal->raw || input->start >= input->stop) return false;
-  if (tcgetattr(terminal->master, &modes) != 0 || !(modes.c_lflag & ISIG) || !(modes.c_lflag & ICANON)) return false;
-  char key = (char)modes.c_cc[VSUSP];
-  if (key == _POSIX_VDISABLE || ioctl(terminal->master, TIOCGPGRP, &front) != 0 || front != command) return false;
-  char *found = memchr(input->bytes + input->start, key, input->stop - input->start);
-  if (!found) return false;
-  /* As a terminal does: what was typed before the key is dropped with it. */
-  input->start = (size_t)(found - input->bytes) + 1;
-  return true;
+  person_terminal_resize(&terminal->person);
 }
 
 void terminal_again(struct terminal *terminal) {
-  if (terminal->master < 0 || terminal->raw) return;
-  struct termios through;
-  if (tcgetattr(0, &terminal->saved) != 0) return;
-  through = terminal->saved;
-  cfmakeraw(&through);
-  before_giving_up(LAST_TERMINAL, restore, terminal);
-  terminal->raw = tcsetattr(0, TCSADRAIN, &through) == 0;
-  terminal_resize(terminal);
+  if (terminal->person.master < 0 || terminal->person.raw) return;
+  person_terminal_raw(&terminal->person);
+  person_terminal_resize(&terminal->person);
 }

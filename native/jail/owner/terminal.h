@@ -3,20 +3,23 @@
 
 /* The command's terminal: opened inside, carried by the owner. */
 #include "owner/relay.h"
+#include "person-terminal.h"
 
 #include <stdbool.h>
 #include <sys/ioctl.h>
-#include <termios.h>
+#include <sys/types.h>
 
 struct terminal {
   bool wanted; /* the command gets one */
   bool asked;  /* by the process that keeps the jail, of this size */
   struct winsize size;
-  int master; /* in the owner of a jail for one command; else -1 */
-  bool raw;   /* the person's is, and gets these modes back */
-  struct termios saved;
+  struct person_terminal person; /* in the owner of a jail for one command that is in the person's session */
+  int carrier;                   /* else this carries it (terminal-wire.h); -1 where nothing does */
+  bool carried;                  /* it has the command's terminal */
 };
 
+/* Before anything is opened: what carries the person's terminal, where this process is not in the person's session. */
+void terminal_find_carrier(struct terminal *terminal);
 /*
  * Whether the person sits at a terminal: then the command gets one of its own. Decided once, before the streams are
  * touched.
@@ -36,13 +39,17 @@ void terminal_take(const struct terminal *terminal, int channel);
 void terminal_serve(int channel, struct relay relays[RELAYS]);
 void terminal_resize_to(const struct relay relays[RELAYS], const struct winsize *size);
 
-/* In the owner. The person's terminal is raw from here until terminal_restore, which is safe to call at any time. */
-void terminal_keep(struct terminal *terminal, int channel, struct relay relays[RELAYS]);
+/*
+ * In the owner, or in what carries it. The person's terminal is raw from here until terminal_end, which is safe to call
+ * at any time.
+ */
+void terminal_keep(struct terminal *terminal, int channel, pid_t command, struct relay relays[RELAYS]);
+/* All that the command wrote there has been copied, or is by what carries it. */
+void terminal_end(struct terminal *terminal);
 void terminal_resize(const struct terminal *terminal);
+/* Between them, while the command is stopped; one that is carried is seen to by its carrier. */
 void terminal_restore(struct terminal *terminal);
 /* Raw again after terminal_restore, with the modes and the size that the person's terminal has by then. */
 void terminal_again(struct terminal *terminal);
-/* Whether the person has just typed the key that stops the command; it is taken out of the input. */
-bool terminal_stops(const struct terminal *terminal, struct relay *input, pid_t command);
 
 #endif

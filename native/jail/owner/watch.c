@@ -156,7 +156,7 @@ static bool serve_command(struct jail_context *jail, struct command *command, co
   for (int i = 0; i < RELAYS; i++)
     if (of[FIRST_STREAM + i].revents) {
       relay_move(command->relays, i);
-      if (i == 0 && terminal_stops(&jail->terminal, &command->relays[0], command->pid))
+      if (i == 0 && person_terminal_stops(&jail->terminal.person, &command->relays[0], command->pid))
         suspend(&jail->terminal, command->pid, true);
     }
   return of[WATCH_PROCESS].revents;

@@ -209,7 +209,7 @@ static bool watch_later_start(struct jail_context *jail, const struct plan *plan
 static bool watch_start(struct jail_context *jail, const struct plan *plan, struct command *command, int channel,
                         int executed) {
   char byte;
-  if (jail->terminal.wanted) terminal_keep(&jail->terminal, channel, command->relays);
+  if (jail->terminal.wanted) terminal_keep(&jail->terminal, channel, command->pid, command->relays);
   if (find(plan, OP_SECCOMP)) listen_to(command, plan, channel);
   bool executing = read(executed, &byte, 1) == 1 && byte == PROGRESS_EXECUTING;
   return executing && read(executed, &byte, 1) == 0;

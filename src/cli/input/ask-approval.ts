@@ -3,8 +3,10 @@
  */
 
 import { constants, openSync, readSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline/promises';
 import { ReadStream } from 'node:tty';
+import { openTyped } from '../../base/carried-terminal.js';
 import { hasCode } from '../../base/errno.js';
 import { approvalPathsShown } from '../../base/limits/decisions.js';
 import { harmlessOutput, visible, visibleCommand } from '../../base/visible-text.js';
@@ -80,10 +82,17 @@ function forgetTyped(input: ReadStream, descriptor: number): void {
 }
 
 /** The terminal itself, not stdin: that is the command's. */
-async function askAtTerminal(question: string, signal: AbortSignal): Promise<string | undefined> {
+async function openTerminal(): Promise<Socket> {
+  const carried = openTyped();
+  if (carried !== undefined) return new (await import('node:net')).Socket({ fd: carried, readable: true });
   const descriptor = openSync('/dev/tty', constants.O_RDONLY | constants.O_NONBLOCK);
   const input = new ReadStream(descriptor);
   forgetTyped(input, descriptor);
+  return input;
+}
+
+async function askAtTerminal(question: string, signal: AbortSignal): Promise<string | undefined> {
+  const input = await openTerminal();
   const lines = createInterface({ input, output: process.stderr, terminal: false });
   try {
     return await lines.question(harmlessOutput(question), { signal });
