@@ -3,14 +3,13 @@
  *
  * A lock: one process at a time appends to a chain, and a killed one holds nothing.
  *
- * lock(descriptor, milliseconds) and unlock(descriptor) return 0 or an errno. Waiting is bounded, and by looking again
- * and again: a blocked call could not be ended, and a process that was stopped while it held the lock would stop all
- * others.
+ * lock(descriptor, milliseconds) and unlock(descriptor) return 0 or an errno. Waiting is bounded: a process that was
+ * stopped while it held the lock would stop all others.
  *
- * Who looks now and then finds the lock of a process that takes it again and again held nearly always. So there is a
- * turnstile before it, a lock of the kernel's other kind on the same open file: only who has that tries for the lock,
+ * A process that looks now and then finds the lock of one that takes it again and again held nearly always. So there is
+ * a turnstile before it, a lock of the kernel's other kind on the same open file: only who has that tries for the lock,
  * and lets go of it when they have the lock. Who has just had the lock has to come through it behind the one that
- * waits.
+ * waits. All sleep in the kernel until it is their turn, and a timer ends that (wait.c).
  *
  * Locks of others on this machine: range(descriptor, kind, start, end, test) is of bytes and belongs to the open file,
  * whole(descriptor, kind) is flock's; kinds are 0 none, 1 shared, 2 exclusive; end 0 is whatever the file grows to. They
@@ -19,57 +18,36 @@
  * An attribute that marks a directory of the store: mark(descriptor) and marked(descriptor) return 0 or an errno.
  */
 #include "exports.h"
+#include "wait.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/xattr.h>
-#include <time.h>
 
-enum { shortest_nap = 10 * 1000, longest_nap = 500 * 1000 };
-
-static int64_t now_nanoseconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+static int lock_file(int descriptor, bool waits) {
+  return flock(descriptor, waits ? LOCK_EX : LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
 }
 
-/* 0 or an errno; EAGAIN, and no other, where somebody else has it. */
-static int try_lock(int descriptor) {
-  return flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
-}
-
-static int try_turnstile(int descriptor) {
-  struct flock first_byte = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
-  if (fcntl(descriptor, F_OFD_SETLK, &first_byte) == 0) return 0;
+static int set_turnstile(int descriptor, int command, short kind) {
+  struct flock first_byte = {.l_type = kind, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+  if (fcntl(descriptor, command, &first_byte) == 0) return 0;
   return errno == EACCES ? EAGAIN : errno;
 }
 
-static void leave_turnstile(int descriptor) {
-  struct flock first_byte = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
-  fcntl(descriptor, F_OFD_SETLK, &first_byte);
-}
-
-static int try_until(int64_t *end, int32_t milliseconds, int descriptor, int (*try)(int)) {
-  for (long nap = shortest_nap;; nap = nap * 2 < longest_nap ? nap * 2 : longest_nap) {
-    int number = try(descriptor);
-    if (number == EINTR) continue;
-    if (number != EAGAIN) return number;
-    int64_t now = now_nanoseconds();
-    if (*end == 0) *end = now + (int64_t)milliseconds * 1000000;
-    if (now >= *end) return EAGAIN;
-    nanosleep(&(struct timespec){.tv_nsec = nap}, NULL);
-  }
+static int enter_turnstile(int descriptor, bool waits) {
+  return set_turnstile(descriptor, waits ? F_OFD_SETLKW : F_OFD_SETLK, F_WRLCK);
 }
 
 static int lock_within(int descriptor, int32_t milliseconds) {
-  int64_t end = 0;
-  /* Who does not wait needs none. */
-  int before = milliseconds > 0 ? try_until(&end, milliseconds, descriptor, try_turnstile) : EINVAL;
+  /* Who does not wait needs no turnstile. */
+  if (milliseconds <= 0) return lock_file(descriptor, false);
+  int64_t end = end_after(milliseconds);
+  int before = get_until(end, descriptor, enter_turnstile);
   if (before == EAGAIN) return EAGAIN;
   /* A file that is not open to be written, or of a filesystem without such locks, has no turnstile. */
-  int number = try_until(&end, milliseconds, descriptor, try_lock);
-  if (before == 0) leave_turnstile(descriptor);
+  int number = get_until(end, descriptor, lock_file);
+  if (before == 0) set_turnstile(descriptor, F_OFD_SETLK, F_UNLCK);
   return number;
 }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { until } from '../../test/support/process.js';
 import { library, recordPlace } from '../audit/record-fixture.js';
-import { loadFileLock } from './file-lock.js';
+import { loadFileLock, loadFlock } from './file-lock.js';
 
 /** Has the lock nearly always: for milliseconds, and again at once. Each of its turns is one byte in the file. */
 const greedy = (path: string) => `
@@ -23,6 +23,41 @@ const greedy = (path: string) => `
   }`;
 
 describe('the lock on a file', () => {
+  it('is waited for asleep, before it and in its queue, and not for longer than it may last', () => {
+    const place = recordPlace();
+    mkdirSync(place.directory);
+    const path = join(place.directory, 'lock');
+    const [holder, first, second] = [openSync(path, 'a'), openSync(path, 'a'), openSync(path, 'a')];
+    const flock = loadFlock(library, 'test');
+    const busy = 11; // EAGAIN
+    const wait = (descriptor: number) => {
+      const [begin, before] = [performance.now(), process.resourceUsage().voluntaryContextSwitches];
+      const number = flock.lock(descriptor, 400);
+      const switches = process.resourceUsage().voluntaryContextSwitches - before;
+      return { number, switches, milliseconds: performance.now() - begin };
+    };
+    try {
+      assert.equal(flock.lock(holder, 400), 0);
+      const behind = wait(first);
+      // The first byte is what the next one waits behind (native/flock.node).
+      assert.equal(flock.range(holder, 2, 0, 1, 0), 0);
+      const queued = wait(second);
+      for (const { number, switches, milliseconds } of [behind, queued]) {
+        assert.equal(number, busy);
+        assert.ok(milliseconds >= 399, `${milliseconds} ms`);
+        // Looking every half millisecond would be 800; a busy machine may end a look of another thread meanwhile.
+        assert.ok(switches < 100, `woke up ${switches} times in ${milliseconds} ms`);
+      }
+      assert.equal(flock.lock(first, 0), busy);
+      assert.equal(flock.range(holder, 0, 0, 1, 0), 0);
+      assert.equal(flock.unlock(holder), 0);
+      assert.equal(flock.lock(first, 400), 0);
+    } finally {
+      for (const descriptor of [holder, first, second]) closeSync(descriptor);
+      place.remove();
+    }
+  });
+
   it('is had in turn with a process that takes it again and again', async () => {
     const place = recordPlace();
     mkdirSync(place.directory);
