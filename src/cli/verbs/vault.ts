@@ -48,7 +48,7 @@ function limitLines({ limits, usage }: LimitedVault): readonly string[] {
   const most = (text: string | undefined) => (text === undefined ? '' : `, at most ${text}`);
   return [
     `  holds ${sizeText(usage.bytes)}${most(maxBytes === undefined ? undefined : sizeText(maxBytes))}`,
-    `  holds ${counted(usage.inodes, 'file')}${most(maxFiles === undefined ? undefined : String(maxFiles))}`,
+    `  holds ${counted(usage.inodes, 'file or directory', 'files and directories')}${most(maxFiles === undefined ? undefined : String(maxFiles))}`,
     ...(maxFileBytes === undefined ? [] : [`  a file of at most ${sizeText(maxFileBytes)}`]),
   ];
 }

@@ -207,7 +207,7 @@ async function listSnapshots(call: Arguments): Promise<number> {
   if (call.flag('json')) printJson({ version: 1, snapshots });
   else {
     for (const { name, made, files, clone } of snapshots)
-      print(`${name}  ${made}  ${counted(files, 'file')}${clone === true ? '  clone' : ''}\n`);
+      print(`${name}  ${made}  ${counted(files, 'entry', 'entries')}${clone === true ? '  clone' : ''}\n`);
   }
   return ExitCode.ok;
 }
@@ -233,7 +233,7 @@ export const snapshot: Run = async (call) => {
   }
   const { name, made, files } = await snapshotTree(placeOf(call), call.words[1] ?? '');
   if (call.flag('json')) printJson({ version: 1, name, made, files });
-  else print(`${painter(process.stdout)('green', `made snapshot ${name} of ${counted(files, 'file')}`)}\n`);
+  else print(`${painter(process.stdout)('green', `made snapshot ${name} of ${counted(files, 'entry', 'entries')}`)}\n`);
   return ExitCode.ok;
 };
 
@@ -243,7 +243,10 @@ export const clone: Run = async (call) => {
   const { name, made, files } = await cloneTree(placeOf(call), wanted);
   const tree = `${specification.replace(/@[^/@]*$/, '')}@${name}`;
   if (call.flag('json')) printJson({ version: 1, name, made, files, specification: tree });
-  else print(`${painter(process.stdout)('green', `made clone ${visible(tree)} of ${counted(files, 'file')}`)}\n`);
+  else
+    print(
+      `${painter(process.stdout)('green', `made clone ${visible(tree)} of ${counted(files, 'entry', 'entries')}`)}\n`,
+    );
   return ExitCode.ok;
 };
 
@@ -262,7 +265,7 @@ export const restore: Run = async (call) => {
 /** A tree that has no chunks has nothing to compare: it could be opened. */
 function checkedText({ files, chunks }: { readonly files: number; readonly chunks: number }): string {
   if (chunks === 0) return `the tree can be read; ${counted(files, 'entry', 'entries')}`;
-  return `${counted(files, 'file', 'files')}, ${counted(chunks, 'chunk', 'chunks')}`;
+  return `${counted(files, 'entry', 'entries')}, ${counted(chunks, 'chunk', 'chunks')}`;
 }
 
 export const check: Run = async (call) => {
@@ -276,7 +279,7 @@ export const check: Run = async (call) => {
     for (const problem of found.problems) print(`${paint('red', visible(problem))}\n`);
     if (whole) print(`${paint('green', 'whole')}: ${checkedText(found)}\n`);
     for (const { name, made, files, clone } of found.snapshots)
-      print(`  ${clone === true ? 'clone' : 'snapshot'} ${name}  ${made}  ${counted(files, 'file')}\n`);
+      print(`  ${clone === true ? 'clone' : 'snapshot'} ${name}  ${made}  ${counted(files, 'entry', 'entries')}\n`);
     if (freed !== undefined) print(`freed ${freed} bytes\n`);
   }
   return whole ? ExitCode.ok : ExitCode.failed;

@@ -4,7 +4,7 @@ import { uniqueName } from '../../base/unique-name.js';
 import { type CheckResult, checkStore, collect } from '../../vfs/engines/chunked/check.js';
 import { openChunkedStore } from '../../vfs/engines/chunked/chunked.js';
 import { requireSnapshot } from '../../vfs/engines/chunked/chunked-store.js';
-import { ChunkDatabase } from '../../vfs/engines/chunked/database.js';
+import { ChunkDatabase, entriesIn } from '../../vfs/engines/chunked/database.js';
 import {
   deleteSnapshot,
   listSnapshots,
@@ -60,6 +60,7 @@ export function refuseFleeting(place: TreePlace): void {
 export interface Snapshot {
   readonly name: string;
   readonly made: string;
+  /** Files, directories and links, without the top itself. */
   readonly files: number;
   /** It is a clone, and written to. */
   readonly clone?: boolean | undefined;
@@ -69,8 +70,8 @@ export interface Snapshot {
 export async function cloneTree(place: TreePlace, name: string): Promise<Snapshot> {
   checkSnapshotName(name);
   const { file, snapshot } = chunkedOf(place, 'clone');
-  const { made, inodes } = await makeClone({ file, lockLibrary: place.lockLibrary }, name, snapshot);
-  return { name, made, files: inodes, clone: true };
+  const root = await makeClone({ file, lockLibrary: place.lockLibrary }, name, snapshot);
+  return { name, made: root.made, files: entriesIn(root), clone: true };
 }
 
 export async function snapshotTree(place: TreePlace, name: string): Promise<Snapshot> {
@@ -80,18 +81,18 @@ export async function snapshotTree(place: TreePlace, name: string): Promise<Snap
     const reason = `expected the tree itself, got its snapshot '${snapshot}'`;
     throw new ErrnoError('EINVAL', { operation: 'snapshot', path: place.specification, reason });
   }
-  const { made, inodes } = await makeSnapshot({ file, lockLibrary: place.lockLibrary }, name);
-  return { name, made, files: inodes };
+  const root = await makeSnapshot({ file, lockLibrary: place.lockLibrary }, name);
+  return { name, made: root.made, files: entriesIn(root) };
 }
 
 /** The oldest first. */
 export async function snapshotsOf(place: TreePlace): Promise<readonly Snapshot[]> {
   const { file } = chunkedOf(place, 'snapshot');
-  return (await listSnapshots(file)).map(([name, { made, inodes, clone = false }]) => ({
+  return (await listSnapshots(file)).map(([name, root]) => ({
     name,
-    made,
-    files: inodes,
-    clone,
+    made: root.made,
+    files: entriesIn(root),
+    clone: root.clone ?? false,
   }));
 }
 

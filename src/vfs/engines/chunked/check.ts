@@ -5,7 +5,7 @@
 import { Blake3 } from '../../../base/blake3.js';
 import { textFromName } from '../../names.js';
 import { chunkBytes } from './chunk-content.js';
-import type { ChunkDatabase } from './database.js';
+import { type ChunkDatabase, entriesIn } from './database.js';
 import { decodePage, type Page } from './page.js';
 import { type ChunkedRecord, decodeRecord, unpacked } from './records.js';
 
@@ -55,10 +55,11 @@ export function checkStore(database: ChunkDatabase): CheckResult {
       report(`chunk ${Buffer.from(digest, 'latin1').toString('hex').slice(0, 16)} is missing`);
     }
   }
-  const snapshots = database
-    .roots()
-    .map(([name, { made, inodes, clone }]) => ({ name, made, files: inodes, ...(clone === true ? { clone } : {}) }));
-  return { problems, snapshots, files: heading.head.inodes, chunks: reached.chunks.size, unused };
+  const snapshots = database.roots().map(([name, root]) => {
+    const clone = root.clone === true ? ({ clone: true } as const) : {};
+    return { name, made: root.made, files: entriesIn(root), ...clone };
+  });
+  return { problems, snapshots, files: entriesIn(heading.head), chunks: reached.chunks.size, unused };
 }
 
 /** Deletes pages and chunks that neither the tree nor a snapshot leads to. Returns the bytes they had. */

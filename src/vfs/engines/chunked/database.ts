@@ -11,6 +11,7 @@ import { type Environment, openEnvironment } from './environment.js';
 export interface Root {
   /** Page of its tree. */
   readonly page: number;
+  /** The top itself is one of them. */
   readonly inodes: number;
   readonly chunks: number;
   /** When it was made, for people. */
@@ -18,6 +19,9 @@ export interface Root {
   /** It is written to: a tree of its own beside the first one, and no snapshot. */
   readonly clone?: boolean | undefined;
 }
+
+/** What the tree holds, as people count it: files, directories and links, without the top itself. */
+export const entriesIn = ({ inodes }: Pick<Root, 'inodes'>): number => Math.max(0, inodes - 1);
 
 export interface Heading {
   readonly format: number;
