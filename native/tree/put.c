@@ -223,9 +223,13 @@ static const char *made_name(const struct place *place) {
   return place->made_as != NULL ? place->made_as : place->name;
 }
 
-static int make_directory(const struct place *place) {
+/*
+ * With its mode at once, as far as we can open it then: one that a kill leaves with another would look like an edit of
+ * the person's. Where ids are lent, others write into it only when it is known to be ours.
+ */
+static int make_directory(const struct place *place, mode_t mode) {
   write_as_owner(place);
-  int result = mkdirat(place->parent, made_name(place), 0700);
+  int result = mkdirat(place->parent, made_name(place), 0700 | (mode & (place->lends ? 0755 : 0777)));
   write_as_self(place);
   return result;
 }
@@ -256,19 +260,19 @@ enum replaced put_directory(const struct place *place, const struct found *found
   struct stat status;
   int source = open_directory(found->directory, place->name);
   if (source < 0) fail(errno, "open", place->path);
-  bool made = make_directory(place) == 0;
+  mode_t mode = found->status.st_mode & 07777;
+  bool made = make_directory(place, mode) == 0;
   int fd = made || errno == EEXIST ? open_directory(place->parent, made_name(place)) : -1;
   if (fd < 0 && !made && (errno == ENOTDIR || errno == ELOOP)) {
     /* A file or link in the way. */
     if (take_away(place) == CLASHED) return close(source), CLASHED;
-    made = make_directory(place) == 0;
+    made = make_directory(place, mode) == 0;
     if (!made && (place->expected == NULL || errno != EEXIST)) fail(errno, "create", place->path);
     fd = open_directory(place->parent, place->name);
     if (fd < 0 && place->expected != NULL && (errno == ENOTDIR || errno == ELOOP)) return close(source), CLASHED;
   }
   if (fd < 0) fail(errno, "create", place->path);
   if (fstat(fd, &status) != 0) fail(errno, "stat", place->path);
-  mode_t mode = found->status.st_mode & 07777;
   if (made && place->lends && !is_fresh_directory(place, fd, &status)) {
     if (place->expected == NULL) fail_exchanged(place);
     return close(fd), close(source), CLASHED;

@@ -21,6 +21,7 @@ import { workspaceRoot } from '../store/layout.js';
 import { withVaultLock } from '../store/locks.js';
 import { shownPath, topPath } from '../store/root-paths.js';
 import { discard } from '../store/trash.js';
+import { endWriting, isCutOff } from '../store/writing-marks.js';
 import { refuseUnlisted } from '../tree/too-deep.js';
 import type { Change, FoldedChange, Problem, Step } from '../tree/tree.js';
 import { type OpenFork, withMeta } from '../vault.js';
@@ -34,7 +35,7 @@ import { forkTrees, type Plans, planRoots } from './plan-roots.js';
 import { type Bench, benchOf, type Judgement, judgeChanges } from './sensitive-changes.js';
 import { sweepLast } from './sweep-origin.js';
 import { inTrees, reportedSteps, treesOfSteps, walkerPath } from './whole-trees.js';
-import { endWriting, isCutOff, writeOrigin } from './write-origin.js';
+import { writeOrigin } from './write-origin.js';
 
 export interface ApplyRequest extends Omit<ApplyChoices, 'withheld' | 'own'>, Pick<FoldingRequest, 'treesFrom'> {
   /** Absolute paths of what ctx keeps for itself. */

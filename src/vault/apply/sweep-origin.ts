@@ -2,11 +2,11 @@
 import { renameSync } from 'node:fs';
 import { treesOf } from '../store/layer-pool.js';
 import { withVaultLock } from '../store/locks.js';
+import { cutMarkOf, isBeingWritten, markOf } from '../store/writing-marks.js';
 import type { TreeStep } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
 import { readSteps, writtenTrees } from './applied-steps.js';
 import { walkerPath } from './whole-trees.js';
-import { cutMarkOf, isBeingWritten, markOf } from './write-origin.js';
 
 /** Nothing to do where the last writing came to its end. The vault's lock is held. */
 export async function sweepLast(fork: OpenFork): Promise<void> {

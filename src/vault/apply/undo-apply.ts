@@ -15,6 +15,7 @@ import { withVaultLock } from '../store/locks.js';
 import { inWalkOrder, shownPath, topPath } from '../store/root-paths.js';
 import { throwAwayOrLeave } from '../store/trash.js';
 import { readVaultMeta } from '../store/vault-meta.js';
+import { endWriting } from '../store/writing-marks.js';
 import { addParents, belowAny } from '../tree/clashing.js';
 import type { Problem, Step } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
@@ -25,7 +26,7 @@ import { sweepLast } from './sweep-origin.js';
 import { isObject } from './undo-objects.js';
 import { settle } from './undo-settle.js';
 import { inTrees, reportedSteps, singleSteps, treesOfSteps, walkerPath } from './whole-trees.js';
-import { endWriting, writeOrigin } from './write-origin.js';
+import { writeOrigin } from './write-origin.js';
 
 /** Told as of an apply. */
 export interface UndoRequest extends Pick<ApplyRequest, 'onPlan' | 'onStep' | 'signal'> {

@@ -4,9 +4,10 @@
  * (`endWriting`), a mark stands beside the layer: after a kill the next one knows by it that files of ours may be left beside the
  * person's, and that this one did not come to its end.
  */
-import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { workspaceRoot } from '../store/layout.js';
 import { type Roots, shownPath } from '../store/root-paths.js';
+import { markOf } from '../store/writing-marks.js';
 import type { Problem, Step } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
 import type { TimedPlan } from './apply-times.js';
@@ -71,21 +72,6 @@ export function stepsDone(
     if (known !== undefined && key === workspaceRoot) tell(known);
     else tell({ action: isRemoved(path) ? 'remove' : 'put', path: shownPath(roots, key, path) });
   };
-}
-
-/** Stands while it writes, and until that is settled. */
-export const markOf = ({ paths }: OpenFork, layer: string) => paths.tree(layer, 'writing');
-export const cutMarkOf = ({ paths }: OpenFork, layer: string) => paths.tree(layer, 'cut');
-
-/** Whether its writing has begun, and has not ended: while its lock is free, it was cut off. */
-export const isBeingWritten = (fork: OpenFork, layer: string) => existsSync(markOf(fork, layer));
-
-/** Whether the writing of it was cut off, and swept since. */
-export const isCutOff = (fork: OpenFork, layer: string) => existsSync(cutMarkOf(fork, layer));
-
-/** What was written is in the fork's state, on the disk: an apply that follows does not go on with it. */
-export function endWriting(fork: OpenFork, layer: string): void {
-  for (const mark of [markOf(fork, layer), cutMarkOf(fork, layer)]) rmSync(mark, { force: true });
 }
 
 /** The caller ends it (`endWriting`). Everything is on the disk when this ends. The lock is held by the writing process too. */

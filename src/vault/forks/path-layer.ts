@@ -79,7 +79,8 @@ async function writeLayer(access: VaultAccess, layer: LayerPlan): Promise<readon
     await tree.apply({ uppers: over, root: draft, plan: putting(parents), sockets });
     const weighed = (forward?.among ?? []).map((path): TreeStep => ({ action: 'weigh', path }));
     const plan = [...putting(put), ...weighed];
-    await tree.apply({ uppers: from, root: draft, plan, forward: forward?.after, sockets });
+    // Whole: names of one file stay names of one file.
+    await tree.apply({ uppers: from, root: draft, plan, forward: forward?.after, sockets, whole: true });
     const problems = await tree.mirror({ root: draft, into, layers: over, paths: mirrored, sockets });
     copyTop(over[0], into);
     return problems;

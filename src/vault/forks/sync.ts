@@ -4,6 +4,7 @@ import { frozenTrees, isLiveTouched } from '../fork-trees.js';
 import { restacked } from '../store/fork-meta.js';
 import { copyTop, isTouched, treesOf } from '../store/layer-pool.js';
 import { workspaceRoot } from '../store/layout.js';
+import { hasHalfApplied } from '../store/writing-marks.js';
 import type { Problem } from '../tree/tree.js';
 import { type OpenFork, withMeta } from '../vault.js';
 import { adoptTrunk } from './adopt.js';
@@ -56,7 +57,9 @@ async function movedOnto(fork: OpenFork, { vault, problems }: Advance): Promise<
   const meta = isLiveTouched(fork) ? frozen(fork) : fork.meta;
   const { stack, entered, clashes } = await adoptTrunk(current, vault, meta);
   const all = [...new Set([...meta.clashes, ...clashes])].sort();
-  const after = { ...current, meta: restacked(meta, stack, all) };
+  // A trunk with half of what the fork applied is not the state before that: the checkpoint that an undo goes back to needs its own layers.
+  const next = hasHalfApplied(fork) ? { ...meta, ...stack, clashes: all } : restacked(meta, stack, all);
+  const after = { ...current, meta: next };
   followTops(after, { ...current, meta });
   return { fork: withMeta(after, after.meta, { durable: false }), entered, clashes: all, problems };
 }

@@ -1,8 +1,10 @@
 /** Files of an apply that wait for the disk together: more than one batch, new and replaced, in many directories. */
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { cannotKillAt, compileKillAt, notKilled } from '../../../test/support/kill-at.js';
 import type { TreeStep } from './tree.js';
 import { freshPlace, program, tree } from './tree-fixture.js';
 
@@ -91,5 +93,26 @@ describe('files that are put together', () => {
       plan.filter(({ path }) => path.includes('/') && readFileSync(at('origin', path), 'utf8') !== `new ${path}`),
       [],
     );
+  });
+});
+
+describe('a directory that is put', () => {
+  const { at, write } = freshPlace();
+
+  it('has its mode at whatever step the program is killed: another would be an edit of the person’s', async (context) => {
+    const killAt = compileKillAt(at('.'));
+    if (killAt === undefined) return context.skip(cannotKillAt);
+    for (const name of ['upper', 'kept']) mkdirSync(at(name));
+    write('upper/few/file', 'new');
+    chmodSync(at('upper/few'), 0o775);
+    const input = ['put', 'few', 'put', 'few/file', ''].join('\0');
+    for (let step = 1, status: number | null = 0; status !== notKilled; step++) {
+      const origin = at(`origin-${step}`);
+      mkdirSync(origin);
+      const words = ['apply', '--upper', at('upper'), '--to', origin, '--layer', at('kept'), '--durable'];
+      status = spawnSync(killAt, [String(step), origin, program, ...words], { input }).status;
+      assert.ok(step > 1 || status === 0, 'it is killed');
+      if (existsSync(join(origin, 'few'))) assert.equal(statSync(join(origin, 'few')).mode & 0o777, 0o775, `${step}`);
+    }
   });
 });
