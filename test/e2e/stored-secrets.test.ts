@@ -133,6 +133,14 @@ forEachUser((user) => {
     assert.ok(!existsSync(file('BAD')));
   });
 
+  test('a pipe is waited for, as of a password manager that asks first, and one without an end is not', async () => {
+    const directory = stage.project();
+    const script = `(echo begin >&2; sleep 3; echo tok-slow-1) | ${stage.program} secret set SLOW && yes | ${stage.program} secret set ENDLESS`;
+    const { code, stdout, stderr } = await stage.start(directory, ['sh', '-c', script]).finished;
+    assert.deepEqual([code, stdout], [2, 'stored SLOW\n'], stderr);
+    assert.match(stderr, /expected one line/);
+  });
+
   test('typed at a terminal it is not shown', { skip: cannotType ?? false }, async (context) => {
     const command = `${stage.program} secret set TYPED; echo ended`;
     const terminal = new TypedTerminal(stage, 'secret', stage.directory, command);

@@ -1,8 +1,9 @@
 /** One line that is not shown: typed at a terminal without echo, or what stdin holds. */
-import { readFileSync } from 'node:fs';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
 import { printError } from '../text/output.js';
 
+/** More than any secret may have. */
+const hiddenBytes = 64 * 1024;
 const enter = /[\r\n]/;
 const interrupt = '\u0003';
 const endOfInput = '\u0004';
@@ -51,11 +52,24 @@ function typed(question: string): Promise<string> {
   });
 }
 
-export async function readHidden(question: string): Promise<string> {
-  if (process.stdin.isTTY === true) return typed(question);
+/** A stream waits where a password manager takes its time; what is too long to be one line is not read to its end. */
+async function piped(): Promise<string> {
+  const chunks: Buffer[] = [];
+  let total = 0;
   try {
-    return readFileSync(0, 'utf8').replace(/\r?\n$/, '');
+    for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      total += chunk.length;
+      if (total > hiddenBytes) break;
+    }
   } catch (error) {
     throw fromSystemError(error, 'read', 'stdin');
   }
+  return Buffer.concat(chunks)
+    .toString('utf8')
+    .replace(/\r?\n$/, '');
+}
+
+export async function readHidden(question: string): Promise<string> {
+  return process.stdin.isTTY === true ? typed(question) : piped();
 }
