@@ -4,7 +4,12 @@ import fc from 'fast-check';
 import { ErrnoError } from '../base/errno.js';
 import { projectDefaults, projectSentences } from './project-file.js';
 
-const place = { root: '/home/ann/src/shop', home: '/home/ann' };
+const links: Readonly<Record<string, string>> = {
+  '/home/ann/src/shop/docs': '/home/ann/notes',
+  '/home/ann/src/shop/all': '/home',
+  '/home/ann/src/shop/system': '/proc/1',
+};
+const place = { root: '/home/ann/src/shop', home: '/home/ann', leadsTo: (path: string) => links[path] ?? path };
 const parsed = (document: unknown) => projectDefaults(document, '.ctx/project.toml', place);
 
 describe("a project's defaults", () => {
@@ -19,7 +24,7 @@ describe("a project's defaults", () => {
     });
     assert.deepEqual(defaults, {
       network: ['registry.npmjs.org:443', 'github.com:22', 'any'],
-      reads: ['/home/ann/src/api', '/opt/tools', '/home/ann/.cargo/registry'],
+      reads: ['/home/ann/src/api', '/opt/tools', '/home/ann/.cargo/registry'].map((path) => ({ path, target: path })),
       environment: ['CI=1', 'ACTOR'],
       secrets: [{ host: 'api.example', port: 443, header: 'Authorization', template: 'Bearer $TOKEN' }],
       user: { uid: 1000, gid: 100 },
@@ -29,7 +34,10 @@ describe("a project's defaults", () => {
     assert.equal(sentences.length, 13);
     assert.ok(sentences.includes('connect to any public host'));
     assert.ok(sentences.includes('have the value that your variable ACTOR has'));
+    assert.ok(sentences.includes('use at most 2 GiB of memory'));
     assert.deepEqual(projectSentences(parsed({})), []);
+    const linked = parsed({ reads: ['docs'] });
+    assert.deepEqual(projectSentences(linked), ['read /home/ann/notes, where /home/ann/src/shop/docs leads']);
   });
 
   it('ask for nothing else, and not for too much', () => {
@@ -41,17 +49,20 @@ describe("a project's defaults", () => {
       [{ reads: ['~'] }, /too much/],
       [{ reads: ['..'] }, /too much/],
       [{ reads: ['.'] }, /too much/],
+      [{ reads: ['all'] }, /reads\[0\]: "all" asks for too much/],
+      [{ reads: ['system'] }, /nothing of \/proc/],
+      [{ reads: ['/sys/kernel'] }, /nothing of \/proc/],
       [{ reads: 'x' }, /list of strings/],
       [{ reads: [1] }, /reads\[0\]/],
       [{ reads: ['a\nb'] }, /one line/],
-      [{ hosts: ['a b'] }, /host:port/],
+      [{ hosts: ['a b'] }, /hosts\[0\]: expected host:port/],
       [{ environment: ['=x'] }, /NAME=VALUE/],
       [{ secrets: ['api.example X: literal'] }, /\$NAME/],
       [{ user: 1000 }, /"UID"/],
       [{ user: 'root' }, /"UID"/],
       [{ limits: { memory: 4 } }, /size such as/],
-      [{ limits: { memory: '4X' } }, /size such as/],
-      [{ limits: { processes: -1 } }, /positive/],
+      [{ limits: { memory: '4X' } }, /limits\.memory: expected a size such as/],
+      [{ limits: { processes: -1 } }, /limits\.processes: .*positive/],
       [{ limits: { time: 3 } }, /members memory/],
       [{ hosts: Array.from({ length: 65 }, () => 'a.example') }, /at most 64/],
       [[], /table/],
@@ -64,7 +75,8 @@ describe("a project's defaults", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom('hosts', 'reads', 'limits', 'x'), fc.jsonValue()), (document) => {
         try {
-          for (const path of parsed(document).reads) assert.ok(!place.home.startsWith(`${path}/`) && path !== '/');
+          for (const { target } of parsed(document).reads)
+            assert.ok(!place.home.startsWith(`${target}/`) && target !== '/');
         } catch (error) {
           assert.ok(error instanceof ErrnoError && error.code === 'EINVAL', String(error));
         }

@@ -15,8 +15,9 @@
  * fork, for private addresses or for a weaker jail, and it counts for nothing until a person has confirmed these very bytes.
  */
 import { posix } from 'node:path';
+import { ErrnoError } from '../base/errno.js';
 import { projectEntries } from '../base/limits/objects.js';
-import { parseSize } from '../base/size-text.js';
+import { exactSize, parseSize } from '../base/size-text.js';
 import { visible } from '../base/visible-text.js';
 import { contains, isNormalPath, normalPathRule } from './absolute-path.js';
 import { deepFrozen } from './frozen.js';
@@ -32,11 +33,17 @@ export interface ProjectSecret {
   readonly template: string;
 }
 
+/** What is read, by the name that the file gives it and where that leads, which are the same where there is no link. */
+export interface ProjectRead {
+  /** Absolute. */
+  readonly path: string;
+  readonly target: string;
+}
+
 export interface ProjectDefaults {
   /** `any`, or `host:port`. */
   readonly network: readonly string[];
-  /** Absolute; symlinks are not resolved yet. */
-  readonly reads: readonly string[];
+  readonly reads: readonly ProjectRead[];
   /** `NAME=VALUE`, or `NAME` for the value it has outside. */
   readonly environment: readonly string[];
   readonly secrets: readonly ProjectSecret[];
@@ -57,7 +64,12 @@ export interface ProjectPlace {
   /** The canonical directory that holds `.ctx/`. */
   readonly root: string;
   readonly home: string;
+  /** Where a path leads, every link followed. A project has links of its own, and they are no narrower than their targets. */
+  leadsTo(path: string): string;
 }
+
+/** Of the kernel's, and no files of anyone's. */
+const unreadable = ['/proc', '/sys', '/dev'];
 
 function table(value: unknown, where: string, known: readonly string[], fail: Fail): Table {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return fail(where, 'expected a table');
@@ -81,21 +93,37 @@ function texts(value: unknown, where: string, fail: Fail): readonly string[] {
 
 const withPort = (name: string) => (/:\d+$/.test(name) ? name : `${name}:443`);
 
-function hostOf(text: string): string {
-  return text === 'any' ? text : parseHostPort(withPort(text));
+/** What another parser refuses is refused with the place in the file. */
+function placed<T>(where: string, fail: Fail, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ErrnoError)) throw error;
+    return fail(where, error.reason);
+  }
 }
 
-function readOf(text: string, where: string, { root, home }: ProjectPlace, fail: Fail): string {
+function hostOf(text: string, where: string, fail: Fail): string {
+  return text === 'any' ? text : placed(where, fail, () => parseHostPort(withPort(text)));
+}
+
+function readOf(text: string, where: string, { root, home, leadsTo }: ProjectPlace, fail: Fail): ProjectRead {
   const from = text === '~' || text.startsWith('~/') ? `${home}${text.slice(1)}` : text;
   const path = posix.resolve(root, from);
   if (!isNormalPath(path)) fail(where, `expected ${normalPathRule}`);
-  if (contains(path, home) || contains(path, root)) {
-    fail(
-      where,
-      `${quoted(text)} asks for too much: it holds the home or the project itself; name what is needed in it`,
-    );
+  const target = leadsTo(path);
+  for (const each of [path, target]) {
+    if (contains(each, home) || contains(each, root)) {
+      fail(
+        where,
+        `${quoted(text)} asks for too much: it holds the home or the project itself; name what is needed in it`,
+      );
+    }
+    if (unreadable.some((place) => contains(place, each))) {
+      fail(where, `${quoted(text)} asks for too much: expected nothing of ${unreadable.join(', ')}`);
+    }
   }
-  return path;
+  return { path, target };
 }
 
 function variableOf(text: string, where: string, fail: Fail): string {
@@ -107,7 +135,7 @@ function secretOf(text: string, where: string, fail: Fail): ProjectSecret {
   if (place === undefined || header === undefined || template === undefined || !/\$\w/.test(template)) {
     return fail(where, "expected 'HOST HEADER: VALUE', with the $NAME of a stored secret in the value");
   }
-  const full = parseHostPort(withPort(place));
+  const full = placed(where, fail, () => parseHostPort(withPort(place)));
   const colon = full.lastIndexOf(':');
   return { host: full.slice(0, colon), port: Number(full.slice(colon + 1)), header, template };
 }
@@ -126,19 +154,25 @@ function numberOf(value: unknown, where: string, fail: Fail): number | undefined
 
 function sizeOf(value: unknown, where: string, fail: Fail): number | undefined {
   if (value === undefined) return value;
-  return typeof value === 'string' ? parseSize(value) : fail(where, 'expected a size such as "512M" or "4G"');
+  if (typeof value !== 'string') return fail(where, 'expected a size such as "512M" or "4G"');
+  return placed(where, fail, () => parseSize(value));
 }
 
 function quotaOf(value: unknown, fail: Fail): Quota {
   const given = table(value ?? {}, 'limits', limits, fail);
-  const asked = {
-    memory: sizeOf(given['memory'], 'limits.memory', fail),
-    disk: sizeOf(given['disk'], 'limits.disk', fail),
-    pids: numberOf(given['processes'], 'limits.processes', fail),
-    inodes: numberOf(given['files'], 'limits.files', fail),
-    cpu: numberOf(given['cpus'], 'limits.cpus', fail),
-  };
-  return makeQuota(Object.fromEntries(Object.entries(asked).filter(([, each]) => each !== undefined)));
+  const asked = [
+    ['memory', 'memory', sizeOf],
+    ['disk', 'disk', sizeOf],
+    ['pids', 'processes', numberOf],
+    ['inodes', 'files', numberOf],
+    ['cpu', 'cpus', numberOf],
+  ] as const;
+  let quota: Quota = {};
+  for (const [name, word, read] of asked) {
+    const amount = read(given[word], `limits.${word}`, fail);
+    if (amount !== undefined) quota = placed(`limits.${word}`, fail, () => makeQuota({ ...quota, [name]: amount }));
+  }
+  return quota;
 }
 
 /** `file` is named in refusals only. */
@@ -148,7 +182,7 @@ export function projectDefaults(document: unknown, file: string, place: ProjectP
   const each = <T>(name: string, read: (text: string, where: string) => T): readonly T[] =>
     texts(given[name], name, fail).map((text, index) => read(text, `${name}[${index}]`));
   return deepFrozen({
-    network: each('hosts', hostOf),
+    network: each('hosts', (text, where) => hostOf(text, where, fail)),
     reads: each('reads', (text, where) => readOf(text, where, place, fail)),
     environment: each('environment', (text, where) => variableOf(text, where, fail)),
     secrets: each('secrets', (text, where) => secretOf(text, where, fail)),
@@ -158,8 +192,8 @@ export function projectDefaults(document: unknown, file: string, place: ProjectP
 }
 
 const quotaWords: Readonly<Record<string, (value: number) => string>> = {
-  memory: (value) => `use at most ${value} bytes of memory`,
-  disk: (value) => `hold at most ${value} bytes in the fork and its private home`,
+  memory: (value) => `use at most ${exactSize(value)} of memory`,
+  disk: (value) => `hold at most ${exactSize(value)} in the fork and its private home`,
   pids: (value) => `have at most ${value} processes and threads at one time`,
   inodes: (value) => `hold at most ${value} files, directories and links`,
   cpu: (value) => `use at most ${value} processors`,
@@ -176,7 +210,7 @@ export function projectSentences({
 }: ProjectDefaults): readonly string[] {
   return [
     ...network.map((name) => (name === 'any' ? 'connect to any public host' : `connect to ${name}`)),
-    ...reads.map((path) => `read ${path}`),
+    ...reads.map(({ path, target }) => (path === target ? `read ${path}` : `read ${target}, where ${path} leads`)),
     ...environment.map((text) =>
       text.includes('=') ? `have the variable ${text}` : `have the value that your variable ${text} has`,
     ),

@@ -10,3 +10,9 @@ export function parseSize(text: string): number {
   if (Number.isSafeInteger(bytes) && bytes > 0) return bytes;
   throw new ErrnoError('EINVAL', { operation: 'size', reason: `expected a size such as 512M or 4G, got '${text}'` });
 }
+
+/** As a person would write it, and not rounded: what is shown to be confirmed is exactly what will hold. */
+export function exactSize(bytes: number): string {
+  const found = Object.entries(sizeUnits).findLast(([unit, size]) => unit !== '' && bytes % size === 0);
+  return found === undefined ? `${bytes} bytes` : `${bytes / found[1]} ${found[0]}iB`;
+}

@@ -91,6 +91,7 @@ forEachUser((user) => {
     assert.match(stderr, /^ctx: skipped \.ctx\/project\.toml/m, 'told without a terminal, too');
     const old = await stage.ctx(directory, ['trust', '--digest', digest]);
     assert.match(old.stderr, /the file changed after it was shown/);
+    assert.match((await stage.ctx(directory, ['trust', '--digest', '00'])).stderr, /64 hexadecimal digits/);
     assert.deepEqual(counted(await exec(directory)), without);
   });
 
@@ -102,6 +103,27 @@ forEachUser((user) => {
     const envelope = await live(directory);
     assert.deepEqual(counted(envelope), without);
     assert.match(skipped(envelope), /another directory/);
+  });
+
+  test('a link of the project is shown as where it leads, and leads nowhere else after it was confirmed', async () => {
+    const directory = project('reads = ["inside"]');
+    const private_ = stage.makeDirectory('private');
+    stage.shell(private_, 'echo diary > file');
+    const reading = async () => (await stage.exec(directory, ['cat', join(private_, 'file')])).stdout?.text;
+    stage.shell(directory, 'mkdir inside');
+    await confirm(directory);
+    stage.shell(directory, `rmdir inside; ln -s '${private_}' inside`);
+    const after = await exec(directory);
+    assert.match(skipped(after), /^skipped reading .*inside for .*it led to/);
+    assert.equal(await reading(), '', 'the digest is the same, and it was not confirmed');
+    const { sentences, confirmed } = await shown(directory);
+    assert.deepEqual([sentences, confirmed], [[`read ${private_}, where ${join(directory, 'inside')} leads`], false]);
+    await confirm(directory);
+    assert.equal(await reading(), 'diary\n');
+    const home = project('reads = ["all"]');
+    stage.shell(home, 'ln -s "$HOME" all');
+    const { code, stderr } = await stage.ctx(home, ['trust', '--show']);
+    assert.deepEqual([code, /too much/.test(stderr)], [2, true], stderr);
   });
 
   test('an agent has what its own files give it, and nothing of a project’s, whichever verb asks', async () => {
@@ -198,10 +220,38 @@ forEachUser((user) => {
     changed.type('y', 'Enter');
     assert.match(await changed.shows(/ended [1-9]/), /changed after it was shown/);
     assert.deepEqual(counted(await exec(directory)), without);
+    const ended = ask('ended');
+    await ended.shows(/Confirm\?/);
+    ended.type('C-d');
+    assert.match(await ended.shows(/ended 13/), /not confirmed/);
+    assert.deepEqual(counted(await exec(directory)), without);
     const agreed = ask('yes');
     await agreed.shows(/Confirm\?/);
     agreed.type('y', 'Enter');
     await agreed.shows(/ended 0/);
     assert.notEqual((await exec(directory)).request.project, null);
+    const other = await stage.ctx(directory, ['trust', '--digest', 'a'.repeat(64)]);
+    assert.deepEqual([other.code, /changed after/.test(other.stderr)], [1, true], 'another one is confirmed');
+  });
+
+  test('nothing is asked that was not shown, and what was typed before is no answer', {
+    skip: cannotType ?? false,
+  }, async (context) => {
+    const directory = project();
+    const ask = (name: string, script: string) => {
+      const terminal = new TypedTerminal(stage, name, directory, `sh -c '${script}; echo ended $?'`);
+      context.after(() => terminal.close());
+      return terminal;
+    };
+    await ask('machine', `${stage.program} trust --json`).shows(/--digest with[\s\S]*ended 2/);
+    const elsewhere = ask('elsewhere', `${stage.program} trust > /dev/null`);
+    assert.match(await elsewhere.shows(/Confirm\?/), /FROM_PROJECT=yes/);
+    const early = ask('early', `echo waits; sleep 1; ${stage.program} trust`);
+    await early.shows(/waits/);
+    early.type('y', 'Enter');
+    await early.shows(/Confirm\?/);
+    early.type('Enter');
+    await early.shows(/ended 13/);
+    assert.deepEqual(counted(await exec(directory)), without);
   });
 });

@@ -69,7 +69,7 @@ function spokenAnswer(line: string): Spoken {
  * What was typed before the question is not an answer to it: it was meant for something else, perhaps for a command
  * that asked and did not read, or it is what a terminal says by itself to what a command printed.
  */
-function forgetTyped(input: ReadStream, descriptor: number): void {
+export function forgetTyped(input: ReadStream, descriptor: number): void {
   // Also what has no end of a line yet.
   input.setRawMode(true);
   try {

@@ -1,9 +1,13 @@
 /** `ctx trust`: what a project asks for, as sentences, and a person's yes or no to exactly that. */
+import { once } from 'node:events';
+import { constants, openSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
+import { ReadStream } from 'node:tty';
 import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { visible } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import { type ProjectReading, Trust } from '../../sdk/operator/trust.js';
+import { forgetTyped } from '../input/ask-approval.js';
 import { painter, print, printError, printJson } from '../text/output.js';
 import type { Run } from '../verb.js';
 
@@ -14,12 +18,18 @@ function shown({ origin, file, digest, sentences }: ProjectReading): string {
   return `${paint('bold', visible(origin))}: ${file} ${what}\n${lines}  ${paint('dim', `digest ${digest}`)}\n`;
 }
 
+/** An end of the input is a no, and so is what was typed before the question. */
 async function answer(): Promise<boolean> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
+  const descriptor = openSync('/dev/tty', constants.O_RDONLY | constants.O_NONBLOCK);
+  const input = new ReadStream(descriptor);
+  forgetTyped(input, descriptor);
+  const lines = createInterface({ input, output: process.stderr, terminal: false });
   try {
-    return /^y(es)?$/i.test((await lines.question('Confirm? [y]es, [N]o: ')).trim());
+    const ended = once(lines, 'close').then(() => '');
+    return /^y(es)?$/i.test((await Promise.race([lines.question('Confirm? [y]es, [N]o: '), ended])).trim());
   } finally {
     lines.close();
+    input.destroy();
   }
 }
 
@@ -44,13 +54,15 @@ export const run: Run = async (call, hostOf) => {
   const reading = await trust.read(directory);
   const digest = call.value('digest');
   if (!json) print(shown(reading));
-  if (!call.flag('show') && !reading.confirmed) {
-    if (digest === undefined && process.stdin.isTTY !== true) throw unasked();
+  if (!call.flag('show') && (digest !== undefined || !reading.confirmed)) {
+    if (digest === undefined && (json || process.stdin.isTTY !== true)) throw unasked();
+    // A yes is to what was seen: where stdout is something else, it is shown beside the question.
+    if (digest === undefined && process.stdout.isTTY !== true) printError(shown(reading));
     if (digest === undefined && !(await answer())) {
       printError('not confirmed: commands here run without it\n');
       return ExitCode.denied;
     }
-    await trust.confirm(directory, digest ?? reading.digest);
+    await trust.confirm(directory, digest ?? reading.digest, digest === undefined ? reading.sentences : undefined);
   }
   const confirmed = reading.confirmed || !call.flag('show');
   if (json) printJson({ version: 1, ...reading, confirmed });

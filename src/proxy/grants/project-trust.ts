@@ -22,7 +22,8 @@ import type { Host } from '../host.js';
 type TrustHost = Pick<Host, 'store'>;
 
 export const projectFileName = '.ctx/project.toml';
-const format = 1;
+/** Of what is kept: a confirmation of an older one has to be given again. 2: where each read leads. */
+const format = 2;
 
 export interface ProjectText {
   readonly text: string;

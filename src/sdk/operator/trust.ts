@@ -1,5 +1,6 @@
 /** Which defaults of a project count: `ctx trust`. A person confirms the very bytes that they were shown. */
-import { projectDefaults, projectSentences } from '../../authority/project-file.js';
+import { type ProjectDefaults, projectDefaults, projectSentences } from '../../authority/project-file.js';
+import { canonicalAncestor } from '../../base/canonical-path.js';
 import { ErrnoError } from '../../base/errno.js';
 import {
   forgetConfirmed,
@@ -52,15 +53,25 @@ export class Trust {
     const { origin } = placeOf(this.#host, directory);
     const { found, defaults } = await this.#understood(origin);
     const state = projectAt(this.#host, origin);
-    const confirmed = state.kind === 'confirmed' && state.digest === found.digest;
+    // The same words may lead elsewhere now.
+    const isSame = (known: ProjectDefaults) => JSON.stringify(known.reads) === JSON.stringify(defaults.reads);
+    const confirmed = state.kind === 'confirmed' && state.digest === found.digest && isSame(state.defaults);
     return { origin, file: projectFileName, digest: found.digest, sentences: projectSentences(defaults), confirmed };
   }
 
-  /** ESTALE where the file is not the one with this digest any more. */
-  async confirm(directory: string, digest: string): Promise<void> {
+  /** ESTALE where the file is not the one with this digest any more, or not what these sentences say. */
+  async confirm(directory: string, digest: string, shown?: readonly string[]): Promise<void> {
     const { origin } = placeOf(this.#host, directory);
     const { found, defaults } = await this.#understood(origin);
-    if (found.digest !== digest) {
+    if (!/^[0-9a-f]{64}$/.test(digest)) {
+      throw new ErrnoError('EINVAL', {
+        operation: 'trust',
+        reason: 'expected a digest of 64 hexadecimal digits',
+        remedy: 'ctx trust --show prints it',
+      });
+    }
+    const sentences = projectSentences(defaults);
+    if (found.digest !== digest || (shown !== undefined && sentences.join('\n') !== shown.join('\n'))) {
       throw new ErrnoError('ESTALE', {
         operation: 'trust',
         path: projectFileName,
@@ -68,7 +79,7 @@ export class Trust {
         remedy: 'ctx trust shows it as it is now',
       });
     }
-    const facts = { digest, sentences: projectSentences(defaults) };
+    const facts = { digest, sentences };
     this.#host.recorder.append({ type: 'trust', object: `workspace/${origin}`, status: 'begin', facts, durable: true });
     storeConfirmed(this.#host, origin, digest, defaults);
   }
@@ -91,7 +102,7 @@ export class Trust {
         remedy: 'docs/project.md says what it may hold',
       });
     }
-    const place = { root: origin, home: this.#host.home };
+    const place = { root: origin, home: this.#host.home, leadsTo: canonicalAncestor };
     return { found, defaults: projectDefaults(await parsedToml(found.text), projectFileName, place) };
   }
 }
