@@ -51,16 +51,25 @@ static void stop(int number) {
   errno = before;
 }
 
+/*
+ * A handler, and not SIG_IGN, which programs would inherit. Node's own opens a debugger that every user of the machine
+ * reaches; its thread waits for the one post that this does not make.
+ */
+static void no_debugger(int number) { (void)number; }
+
 int calls_listen(int directory, const char *name) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   struct sigaction ending = {.sa_handler = stop, .sa_flags = SA_RESTART};
+  struct sigaction nothing = {.sa_handler = no_debugger, .sa_flags = SA_RESTART};
   /* Through the descriptor: the path of a socket may be longer than an address has room for. */
   if (snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", directory, name) >=
       (int)sizeof address.sun_path)
     return ENAMETOOLONG;
   listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   stopping = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (listening < 0 || stopping < 0 || sigaction(SIGTERM, &ending, NULL) != 0) return errno;
+  if (listening < 0 || stopping < 0 || sigaction(SIGTERM, &ending, NULL) != 0 ||
+      sigaction(SIGUSR1, &nothing, NULL) != 0)
+    return errno;
   if (unlinkat(directory, name, 0) != 0 && errno != ENOENT) return errno;
   if (bind(listening, (struct sockaddr *)&address, sizeof address) != 0 || listen(listening, BACKLOG) != 0)
     return errno;

@@ -107,7 +107,7 @@ async function play(stage: Stage, store: string, env: Readonly<Record<string, st
 }
 
 function signalsAlike(stage: Stage): void {
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const) {
     it(`ends alike by ${name}`, async () => {
       const ends: string[] = [];
       for (const env of [keeperOff, keeperOn]) {
@@ -212,6 +212,17 @@ forEachUser((user) => {
     });
 
     signalsAlike(stage);
+
+    it('opens no debugger by SIGUSR1, and goes on', async () => {
+      const pid = await startKeeper(stage, stage.project());
+      process.kill(pid, 'SIGUSR1');
+      await sleep(500);
+      await stage.ctx(stage.project(), ['status'], { env: keeperOn });
+      const said = readdirSync(join(stage.store, 'keeper')).map((key) =>
+        readFileSync(join(stage.store, 'keeper', key, 'error'), 'utf8'),
+      );
+      assert.deepEqual([keeperOf(stage.store), said.join('')], [pid, '']);
+    });
 
     it('runs nothing for a caller that has other rights, limits or namespaces than it', async () => {
       const directory = stage.project();

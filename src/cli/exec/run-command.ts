@@ -20,7 +20,8 @@ const commandNotExecutable = 126;
 /**
  * Ctrl-C asks the command to stop; asked again it is told, and the third time everything inside is killed. Where the
  * terminal is gone no one can ask again: a command that does not end by itself is killed after a grace, since others
- * wait for the fork.
+ * wait for the fork. SIGUSR1 and SIGUSR2 are the command's, each time; for the first Node would open a debugger, to
+ * every user of the machine.
  */
 class Interrupts {
   readonly #beforeCommand = new AbortController();
@@ -29,6 +30,7 @@ class Interrupts {
 
   constructor() {
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(name, () => this.#arrive(name));
+    for (const name of ['SIGUSR1', 'SIGUSR2'] as const) process.on(name, () => this.#command?.signal(name));
   }
 
   get signal(): AbortSignal {
