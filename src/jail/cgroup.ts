@@ -206,8 +206,8 @@ function usageOf(directories: Directories, before: GroupCounters): ReturnType<Gr
 function eventsOf({ killed, forks, throttled }: GroupCounters): string[] {
   return [
     ...(killed > 0 ? [`memory limit reached: the kernel killed ${killed} of its processes`] : []),
-    ...(forks > 0 ? [`process limit reached: ${forks} forks refused`] : []),
-    ...(throttled > 0 ? [`processor limit reached: throttled ${throttled} times`] : []),
+    ...(forks > 0 ? [`process limit reached: ${forks} ${forks === 1 ? 'fork' : 'forks'} refused`] : []),
+    ...(throttled > 0 ? [`processor limit reached: throttled ${throttled} ${throttled === 1 ? 'time' : 'times'}`] : []),
   ];
 }
 

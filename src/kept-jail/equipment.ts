@@ -12,6 +12,7 @@ import { serversOf, type TreeServers, withTrees } from '../proxy/grants/served-t
 import type { Host, Place } from '../proxy/host.js';
 import { heldCachesText } from '../proxy/report/held-caches.js';
 import type { Permitted } from '../proxy/run/authority-for.js';
+import type { EditsFollowed } from '../proxy/run/follow-edits.js';
 import { mountsOf } from '../proxy/run/fork-mounts.js';
 import { joinedFork, refuseOthers } from '../proxy/run/join-fork.js';
 import { readyFork } from '../proxy/run/ready-fork.js';
@@ -49,6 +50,8 @@ export interface MountedFork {
   isDown: boolean;
   /** Commands that run now. */
   readonly running: Set<{ readonly text: string }>;
+  /** What the person edits meanwhile; undefined until a command has started. */
+  followed?: EditsFollowed | undefined;
 }
 
 /** As far as there are any yet. */

@@ -8,8 +8,10 @@ import { backgroundLookMilliseconds } from '../base/limits/commands.js';
 import { idleSyncMilliseconds, originLookMilliseconds, originLookPatience } from '../base/limits/store.js';
 import type { Turns } from '../base/turns.js';
 import { type Host, placeOf } from '../proxy/host.js';
+import { EditsFollowed } from '../proxy/run/follow-edits.js';
 import type { Ready } from '../proxy/run/join-fork.js';
 import type { LimitWatch } from '../proxy/run/watch-limits.js';
+import { Tree } from '../vault/tree/tree.js';
 import { closeFork, type OpenFork, openExistingFork } from '../vault/vault.js';
 import { watchBackground } from './background-limits.js';
 import type { DecidedCommand } from './decided-command.js';
@@ -77,9 +79,18 @@ export class KeptFork {
     if (mounted === undefined) return true;
     if (mounted.running.size > 0 || !(mounted.isDown || (await this.release()))) return false;
     await this.unwatch();
+    await mounted.followed?.stop();
     this.#mounted = undefined;
     mounted.member.leave();
     return true;
+  }
+
+  /** While it is mounted, what the person edits enters: for commands, and for what they left running. */
+  follow(mounted: MountedFork): void {
+    if (mounted.isReadOnly || mounted.followed !== undefined) return;
+    const { tree, lockLibrary } = this.#host;
+    const own = new Tree({ program: tree.program, lockLibrary });
+    mounted.followed = new EditsFollowed(mounted.fork, own, mounted.member);
   }
 
   async release(): Promise<boolean> {
@@ -104,6 +115,7 @@ export class KeptFork {
   /** Once the jail has ended, and so let go of the fork: none of its processes runs any more. */
   async end(): Promise<void> {
     clearTimeout(this.#idle);
+    await this.#mounted?.followed?.stop();
     this.#mounted?.member.leave();
     this.#mounted = undefined;
     await this.#sync();

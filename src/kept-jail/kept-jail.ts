@@ -236,6 +236,7 @@ export class KeptJail {
       const on = { request, place, resolved, synced, member, there, warnings, keptJail: this.id };
       const target = await forkTarget(host, on);
       const run = CommandRun.begin(host, request, target);
+      const earlier = mounted.followed?.entered.size ?? 0;
       let ran: JailRun;
       try {
         request.onReady?.();
@@ -245,7 +246,7 @@ export class KeptJail {
         throw error;
       }
       run.ran();
-      const seen = await target.look(mounted.isDown);
+      const seen = await target.look(mounted.isDown, [...(mounted.followed?.entered ?? [])].slice(earlier));
       return await seen.envelope(run.end(ran, seen.facts));
     } finally {
       if (held !== undefined) await this.#fork.rest(held);
@@ -275,6 +276,7 @@ export class KeptJail {
         () => {
           isStarted = true;
           lock?.letGo();
+          this.#fork.follow(mounted);
           turn.end();
         },
         () => undefined,

@@ -126,6 +126,27 @@ forEachUser((user) => {
     assert.equal(stage.shell(project, 'cat d/f; ls d | wc -l'), '12\n13\n');
   });
 
+  test('a command of a kept jail sees them after a moment, and so does what it left running', () =>
+    inKeptJail(
+      stage,
+      async ({ project }) => {
+        const inJail = (script: string) =>
+          stage.ctx(project, ['jail', 'exec', '--json', '--timeout', '90s', '--', 'sh', '-c', script]);
+        const following = inJail(
+          '(until grep -q 3 a; do sleep 0.05; done; cat a > seen) >/dev/null 2>&1 & until grep -q 2 a; do sleep 0.05; done',
+        );
+        // Not what it begins with.
+        await sleep(1000);
+        stage.shell(project, 'echo 2 > a');
+        const report = parseJson((await following).stdout) as Envelope;
+        assert.deepEqual([report.exitCode, report.entered, pathsOf(report)], [0, ['a'], []]);
+        stage.shell(project, 'echo 3 > a');
+        for (let time = 0; time < 300 && (await pending(project)) === ''; time++) await sleep(100);
+        assert.equal(await pending(project), '  A seen  2 B\n');
+      },
+      { script: 'echo 1 > a' },
+    ));
+
   test('a kept jail in which something runs takes them in with its next command', () =>
     inKeptJail(
       stage,

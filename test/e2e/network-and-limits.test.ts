@@ -134,6 +134,24 @@ forEachUser((user) => {
     }
   });
 
+  test('the report names a limit of few processes that was reached, also without a control group', async () => {
+    const project = stage.project();
+    const run = async (count: number) => {
+      const script = `for i in $(seq ${count}); do sleep 0.3 & done; wait`;
+      const { stdout } = await stage.ctx(project, ['exec', '--json', '--processes', '6', '--', 'sh', '-c', script]);
+      return JSON.parse(stdout) as Envelope;
+    };
+    const crowded = await run(9);
+    assert.match(
+      crowded.limitsReached.join(),
+      /process limit reached: (\d+ forks? refused|6 processes and threads of at most 6)/,
+    );
+    assert.equal(crowded.limitsReached.length, 1);
+    const { limit, percent, most } = crowded.limitEvents.at(-1) ?? {};
+    assert.deepEqual([limit, percent, most], ['pids', 100, 6]);
+    assert.deepEqual((await run(3)).limitsReached, []);
+  });
+
   test('limits hold, and the report names the one that was reached', async (context) => {
     const project = stage.project();
     const grow = 'const kept = []; for (let i = 0; i < 400; i += 1) kept.push(Buffer.alloc(2 ** 20, 1));';

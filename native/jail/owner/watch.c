@@ -90,8 +90,14 @@ struct ending collect(const struct command *command) {
 
 /*
  * Between two looks some end: a bomb that is held is never seen full, and what is missing of it is one part in so many.
+ * A few are seen as they are: four of five are not five.
  */
-enum { CROWD_SLACK = 4 };
+enum { CROWD_SLACK = 4, SMALL_CROWD = 16 };
+
+static bool was_crowded(const struct command *command) {
+  uint64_t most = command->most_threads, slack = most < SMALL_CROWD ? 0 : most / CROWD_SLACK;
+  return most > 0 && command->crowd + slack >= most;
+}
 
 static long long microseconds(struct timeval time) {
   return (long long)time.tv_sec * 1000000 + time.tv_usec;
@@ -101,8 +107,7 @@ void report_end(const struct command *command, const struct ending *ending) {
   const struct rusage *used = &ending->used;
   report_about(command->id);
   report_refused_calls(&command->refusals);
-  if (command->most_threads > 0 && command->crowd + command->most_threads / CROWD_SLACK >= command->most_threads)
-    report("crowded %u %llu", command->crowd, (unsigned long long)command->most_threads);
+  if (was_crowded(command)) report("crowded %u %llu", command->crowd, (unsigned long long)command->most_threads);
   for (int i = 1; i < RELAYS; i++)
     if (command->relays[i].error != 0) report("unwritten %d %d", i, command->relays[i].error);
   const struct renamed *renamed = &command->renamed;

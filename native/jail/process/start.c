@@ -262,6 +262,9 @@ static bool run_command(struct jail_context *jail, const struct plan *plan, stru
   return started;
 }
 
+/* The kernel counts the owner and init with the command's. */
+enum { OWN_PROCESSES = 2 };
+
 bool start_command(struct jail_context *jail, const struct plan *plan, struct command *command) {
   bool started = run_command(jail, plan, command);
   relays_keep(command->relays);
@@ -270,7 +273,8 @@ bool start_command(struct jail_context *jail, const struct plan *plan, struct co
     command->calls = NULL;
     return false;
   }
-  command->most_threads = limit_of(plan, RLIMIT_NPROC);
+  uint64_t most = limit_of(plan, RLIMIT_NPROC);
+  command->most_threads = most > OWN_PROCESSES ? most - OWN_PROCESSES : 0;
   command->process = sys_pidfd_open(command->pid);
   if (command->process < 0) fail("watching the command");
   return true;
