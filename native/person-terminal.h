@@ -8,6 +8,7 @@
 
 #include "relay-bytes.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
@@ -33,6 +34,19 @@ static inline void person_terminal_restore(struct person_terminal *person) {
   person->raw = false;
 }
 
+/*
+ * Whether this process goes on behind the shell only to end, as after `kill %1` of a stopped job: taking the terminal
+ * would stop it again.
+ */
+static inline bool person_terminal_lets_end(void) {
+  static const int endings[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+  sigset_t pending;
+  if (tcgetpgrp(0) == getpgrp() || sigpending(&pending) != 0) return false;
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+    if (sigismember(&pending, endings[i])) return true;
+  return false;
+}
+
 /* The kernel tells the process that is in front inside. */
 static inline void person_terminal_resize(const struct person_terminal *person) {
   struct winsize size;
@@ -48,6 +62,20 @@ static inline void person_terminal_copy(const struct person_terminal *person, st
   relays[0].to = fcntl(person->master, F_DUPFD_CLOEXEC, 0);
   relays[1].from = fcntl(person->master, F_DUPFD_CLOEXEC, 0);
   relays[1].to = 1;
+}
+
+/*
+ * Moves what is typed. Behind the shell this process is stopped as by reading there; but a read that was stopped goes on
+ * when the job is in front again, and waits for a key then, while the command writes. Both who call this have SIGCONT
+ * blocked: where it does not wait nothing has stopped us, since no shell could let us go on, and the read says so.
+ */
+static inline void person_terminal_move(const struct person_terminal *person, struct relay relays[RELAYS]) {
+  sigset_t pending;
+  if (person->master >= 0 && relays[0].start >= relays[0].stop && tcgetpgrp(0) != getpgrp()) {
+    kill(0, SIGTTIN);
+    if (sigpending(&pending) == 0 && sigismember(&pending, SIGCONT)) return;
+  }
+  relay_move(relays, 0);
 }
 
 /*

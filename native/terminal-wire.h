@@ -4,6 +4,7 @@
  *
  *   owner  OF_COMMAND and the command's process (i32), with the other side of its terminal. Answered when the person's
  *          terminal is raw: from here on it is copied there, and a key that stops the command stops the call
+ *   owner  UNREAD: the command has ended. Not answered; what is typed from here on stays for the shell
  *   owner  ENDS: everything inside has ended. Answered when all that it wrote is shown, and the modes are as before
  *   owner  GIVEN_UP, where it fails: things inside may still write. Answered when the modes are as before
  *   call   TYPED, with a socket: what is typed from here on at /dev/tty goes there, until it is closed
@@ -13,6 +14,12 @@
 #ifndef CTX_TERMINAL_WIRE_H
 #define CTX_TERMINAL_WIRE_H
 
-enum { TERMINAL_OF_COMMAND = 'T', TERMINAL_ENDS = 'E', TERMINAL_GIVEN_UP = 'G', TERMINAL_TYPED = 'Q' };
+enum {
+  TERMINAL_OF_COMMAND = 'T',
+  TERMINAL_UNREAD = 'U',
+  TERMINAL_ENDS = 'E',
+  TERMINAL_GIVEN_UP = 'G',
+  TERMINAL_TYPED = 'Q'
+};
 
 #endif

@@ -157,6 +157,10 @@ static void take_word(void) {
   }
   if (size == 1 && *packet == TERMINAL_TYPED && descriptor >= 0) return ask(descriptor);
   if (descriptor >= 0) close(descriptor);
+  if (size == 1 && *packet == TERMINAL_UNREAD) {
+    if (relays[0].from >= 0) relay_end(&relays[0], 0);
+    return;
+  }
   if (size == 1 && (*packet == TERMINAL_ENDS || *packet == TERMINAL_GIVEN_UP)) {
     end_command(*packet == TERMINAL_ENDS);
     return answer(*packet);
@@ -180,7 +184,7 @@ bool carry_serve(const struct pollfd watched[CARRY_WATCHED]) {
   else if (watched[CARRY_TYPED].revents)
     pass_typed();
   if (watched[CARRY_INPUT].revents) {
-    relay_move(relays, 0);
+    person_terminal_move(carry.person, relays);
     stops = person_terminal_stops(carry.person, &relays[0], carry.command);
   }
   if (watched[CARRY_OUTPUT].revents) relay_move(relays, 1);
@@ -197,7 +201,7 @@ void carry_restore(void) {
 }
 
 void carry_again(void) {
-  if (!carry.person || carry.person->raw) return;
+  if (!carry.person || carry.person->raw || person_terminal_lets_end()) return;
   person_terminal_raw(carry.person);
   person_terminal_resize(carry.person);
 }

@@ -66,6 +66,7 @@ static int run_once(struct jail_context *jail) {
     jail->commands[jail->count++] = &command;
     jail->ready = true;
     watch(jail);
+    terminal_unread(&jail->terminal);
   }
   renames_finish(jail);
   /* Its status is taken before all the others are, and kept until they have written their last. */

@@ -31,6 +31,12 @@ const talks = [
   'echo ready; while :; do read line && echo "got $line"; done',
 ].join('\n');
 
+const survives = [
+  `trap 'trap "" TERM; echo told' TERM`,
+  `trap 'echo interrupted; exit 5' INT`,
+  'echo ready; while :; do read line && echo "got $line"; done',
+].join('\n');
+
 /** Reads key by key, as editors do. */
 const editor = [
   'import os, sys, termios, tty',
@@ -85,6 +91,30 @@ const alike: readonly (readonly [name: string, words: readonly string[], steps: 
     [['leader'], ['shows', 'ready'], ['types', '\u001ax\n'], ['shows', 'got'], ['ends']],
   ],
   ['SIGTERM', sh(reads), [['shows', 'ready'], ['signal', 'SIGTERM'], ...ends]],
+  [
+    'a stopped job that is told to end',
+    sh(reads),
+    [
+      ...[['shows', 'ready'], ['types', '\u001a'], ['stops']],
+      ...[['signal', 'SIGTERM', 'group'], ['signal', 'SIGCONT', 'group'], ...ends],
+    ],
+  ],
+  [
+    'a stopped job that does not end by it, and is put in front again',
+    sh(survives),
+    [
+      ...[
+        ['shows', 'ready'],
+        ['types', '\u001a'],
+        ['stops'],
+        ['signal', 'SIGTERM', 'group'],
+        ['bg'],
+        ['shows', 'told'],
+      ],
+      ...[['types', 'for the shell\n'], ['stops'], ['left'], ['fg'], ['raw'], ['types', 'one\n'], ['shows', 'got one']],
+      ...[['types', '\u0003'], ['shows', 'interrupted'], ...ends],
+    ],
+  ],
   [
     'SIGSTOP, which nothing can prepare for',
     sh(reads),
@@ -150,7 +180,7 @@ forEachUser((user) => {
   it('is alike where one stream alone is a terminal, and for JSON', async () => {
     const ctx = `${stage.program} exec`;
     for (const [script, typed] of [
-      [`${ctx} -- sh -c '${reads}' | cat; echo behind`, 'x\n'],
+      [`${ctx} --report never -- sh -c '${reads}' | cat; echo behind`, 'x\n'],
       [`echo x | ${ctx} -- sh -c '${reads}'`, ''],
       [`${ctx} -- sh -c 'tty; echo err >&2; ${reads}' </dev/null 2>/dev/null`, ''],
       [`${ctx} --json -- sh -c '${reads}' | grep -o '"text":"ready.*got x.n"'`, 'x\n'],

@@ -10,7 +10,7 @@ Arguments: the steps as JSON, then the words of the job. Steps:
   ["kills", WHO]      SIGKILL to the process that runs the call ("call"; a child of KEEPER's where that is set), to the
                       owner of its jail ("owner"), or to the keeper ("keeper")
                       or to the shell's child ("caller")
-  ["cooked"]          waits until the terminal's modes are as before, while the job is in front
+  ["cooked"], ["raw"] waits until the terminal has its modes back; until it is raw
   ["writes", PATH], ["rests", PATH]
                       waits until the file grows; until it does no longer
   ["idle", SECONDS]   prints how many ticks of the processor the job and its children use meanwhile
@@ -191,11 +191,11 @@ def ticks():
     return used
 
 
-def until_cooked():
+def until_modes(name, canonical):
     end = time.time() + LIMIT
-    while not termios.tcgetattr(terminal)[3] & termios.ICANON:
+    while bool(termios.tcgetattr(terminal)[3] & termios.ICANON) != canonical:
         if time.time() > end:
-            give_up('cooked')
+            give_up(name)
         read_some(0.05)
 
 
@@ -237,8 +237,8 @@ for name, *rest in steps:
         used = ticks()
         time.sleep(rest[0])
         say(name, ticks() - used)
-    elif name == 'cooked':
-        until_cooked()
+    elif name in ('cooked', 'raw'):
+        until_modes(name, name == 'cooked')
         say(name)
     elif name == 'hangup':
         os.close(terminal)

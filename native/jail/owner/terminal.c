@@ -122,12 +122,21 @@ void terminal_keep(struct terminal *terminal, int channel, pid_t command, struct
   person_terminal_copy(&terminal->person, relays);
 }
 
+void terminal_continued(struct terminal *terminal) {
+  if (tcgetpgrp(0) == getpgrp()) terminal_again(terminal);
+}
+
+void terminal_unread(const struct terminal *terminal) {
+  const char unread = TERMINAL_UNREAD;
+  if (terminal->carried) send(terminal->carrier, &unread, 1, MSG_NOSIGNAL);
+}
+
 void terminal_resize(const struct terminal *terminal) {
   person_terminal_resize(&terminal->person);
 }
 
 void terminal_again(struct terminal *terminal) {
-  if (terminal->person.master < 0 || terminal->person.raw) return;
+  if (terminal->person.master < 0 || terminal->person.raw || person_terminal_lets_end()) return;
   person_terminal_raw(&terminal->person);
   person_terminal_resize(&terminal->person);
 }

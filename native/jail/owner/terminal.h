@@ -51,5 +51,9 @@ void terminal_resize(const struct terminal *terminal);
 void terminal_restore(struct terminal *terminal);
 /* Raw again after terminal_restore, with the modes and the size that the person's terminal has by then. */
 void terminal_again(struct terminal *terminal);
+/* The same where it was left out, and the person has put the job in front since. */
+void terminal_continued(struct terminal *terminal);
+/* The command has ended: what is typed from here on is not its. */
+void terminal_unread(const struct terminal *terminal);
 
 #endif

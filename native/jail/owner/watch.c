@@ -61,7 +61,8 @@ static void suspend(struct terminal *terminal, pid_t command, bool whole_job) {
 }
 
 /* Ctrl-C and the like are passed on. */
-static void forward(const struct terminal *terminal, int number, pid_t command) {
+static void forward(struct terminal *terminal, int number, pid_t command) {
+  if (number == SIGCONT) terminal_continued(terminal);
   if (number == SIGWINCH) {
     terminal_resize(terminal);
   } else {
@@ -160,7 +161,10 @@ static bool serve_command(struct jail_context *jail, struct command *command, co
   }
   for (int i = 0; i < RELAYS; i++)
     if (of[FIRST_STREAM + i].revents) {
-      relay_move(command->relays, i);
+      if (i == 0)
+        person_terminal_move(&jail->terminal.person, command->relays);
+      else
+        relay_move(command->relays, i);
       if (i == 0 && person_terminal_stops(&jail->terminal.person, &command->relays[0], command->pid))
         suspend(&jail->terminal, command->pid, true);
     }
