@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { chosen } from './mutants/chosen.mjs';
+import { chosenFifth } from './mutants/chosen-fifth.mjs';
 import { chosenFourth } from './mutants/chosen-fourth.mjs';
 import { chosenLater } from './mutants/chosen-later.mjs';
 import { table } from './mutants/table.mjs';
@@ -42,7 +43,7 @@ if (values.pure) {
 }
 
 function tryTable() {
-  const rows = [...table, ...chosen, ...chosenLater, ...chosenFourth].filter(
+  const rows = [...table, ...chosen, ...chosenLater, ...chosenFourth, ...chosenFifth].filter(
     ({ file, why }) => words.length === 0 || words.some((word) => `${file} ${why}`.includes(word)),
   );
   const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'ctx-mutants-')));

@@ -3,8 +3,10 @@
  * command, and the socket that commands come by. Each is reached by the same user outside.
  */
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { once } from 'node:events';
+import { chmodSync, copyFileSync, existsSync, mkdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { dirname, join, relative } from 'node:path';
 import { before, test } from 'node:test';
 import { keptJailPlace } from '../../src/kept-jail/jail-place.js';
 import { cannotCompile, compileAttackProgram } from '../support/attack-program.js';
@@ -82,6 +84,32 @@ forEachUser(
         },
         { script: 'echo kept > in-first-layer' },
       ));
+
+    test('a store that is named relative to the workspace is not asked: what listens there may be an agent’s', async () => {
+      const project = stage.project();
+      const store = join(project, 'store');
+      const { directory, socket } = keptJailPlace(store, project, 'main');
+      mkdirSync(directory, { recursive: true });
+      let connections = 0;
+      const server = createServer((connection) => {
+        connections += 1;
+        connection.destroy();
+      }).listen(socket);
+      await once(server, 'listening');
+      try {
+        // For a call of any user.
+        stage.makeDirectory(relative(stage.directory, store));
+        for (const path of [socket, directory, dirname(directory), store]) chmodSync(path, 0o777);
+        const named = (place: string) => stage.ctx(project, ['exec', '--', 'true'], { env: { CTX_DATA: place } });
+        await named(store);
+        assert.ok(connections > 0, 'by its whole path it is asked');
+        connections = 0;
+        assert.notEqual((await named('store')).code, 0);
+        assert.equal(connections, 0);
+      } finally {
+        server.close();
+      }
+    });
 
     test('a file held open keeps the fork from being rolled back, and what is rolled back stays so', () =>
       inKeptJail(

@@ -3,12 +3,14 @@
  * both taken away.
  */
 import assert from 'node:assert/strict';
-import { readFileSync, rmSync } from 'node:fs';
+import { chownSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { request } from '../../src/jail/frame.js';
 import type { Operation } from '../../src/jail/operation.js';
 import { cannotCompile, compileAttackProgram } from '../support/attack-program.js';
-import { type BareKeptJail, bareJail, type PlanOptions } from '../support/bare-jail.js';
+import { type BareKeptJail, bareJail, bareUser, type PlanOptions } from '../support/bare-jail.js';
+import { ownSeconds, processesCalled, until } from '../support/process.js';
 
 const jail = bareJail();
 if (cannotCompile === undefined) compileAttackProgram(join(jail.base, 'home'), 'hunt');
@@ -38,7 +40,10 @@ describe('the next command, where Landlock keeps nobody apart', () => {
     const options: PlanOptions = { weakened: ['landlock', 'seccomp'] };
     const hits = join(jail.base, 'home', 'hits');
     return keeping(jail.keptPlans([], options).jail, async (kept) => {
-      assert.equal(await kept.run(shell(`${hunt} hunt jail 19 > /home/user/hits 2>&1 &`, options)), 0);
+      assert.equal(
+        await kept.run(shell(`: > /home/user/hits; ${hunt} hunt jail 19 >> /home/user/hits 2>&1 &`, options)),
+        0,
+      );
       const met = () => readFileSync(hits, 'utf8').split('\n').filter(Boolean);
       for (let start = 0; start < 200 && met().filter((each) => each === 'met').length < 5; start += 1) {
         assert.equal(await kept.run(slowly(shell(':', options))), 0);
@@ -85,9 +90,77 @@ describe('the mounts of a kept jail, where no list of processes can be had', () 
     );
   }
 
-  it('go at once where nothing is left', () =>
+  it('go at once where nothing is left, and no command runs without them', () =>
     keeping(blind, async (kept) => {
       assert.equal(await kept.run(shell('(exit 3) & (exit 4) & wait', options)), 0);
       assert.match(await kept.release(), /released$/);
+      assert.match(String(await kept.run(shell(':', options))), /the fork is not mounted/);
     }));
+});
+
+describe('overlays of a kept jail', () => {
+  const options: PlanOptions = { weakened: ['landlock', 'seccomp'] };
+  const { jail: whole } = jail.keptPlans([], options);
+  const isOverlay = (operation: Operation) => operation.do === 'overlay';
+  const overlay = whole.flatMap((operation) => (operation.do === 'overlay' ? [operation] : []));
+  const mountsOf = (pid: number) => readFileSync(`/proc/${pid}/mountinfo`, 'utf8').match(/ - overlay ctx-/g) ?? [];
+
+  it('are all mounted, or none', () =>
+    keeping(whole, async (kept) => {
+      assert.equal(mountsOf(kept.pid).length, 1);
+      assert.match(await kept.release(), /released$/);
+      assert.equal(mountsOf(kept.pid).length, 0, 'released');
+      // The second is made, and has no place.
+      for (const name of ['other', 'other-work']) {
+        mkdirSync(join(jail.base, name));
+        if (bareUser.uid !== undefined) chownSync(join(jail.base, name), bareUser.uid, bareUser.gid);
+      }
+      const other = { upper: 'other', work: 'other-work', target: '/etc/passwd/inner' };
+      const both = [...overlay, ...overlay.map((operation): Operation => ({ ...operation, ...other }))];
+      assert.match(await kept.mount(both), / failed /);
+      assert.match(String(await kept.run(shell(':', options))), /the fork is not mounted/);
+      assert.equal(mountsOf(kept.pid).length, 0);
+      assert.match(await kept.mount(overlay), /mounted$/);
+      assert.equal(await kept.run(shell(': > /workspace/made', options)), 0);
+    }));
+
+  it('are joined by what they are, and not by their place', async () => {
+    const joining = (pid: number) =>
+      jail
+        .plan(['sh', '-c', 'test -e /workspace/of-fork'], options)
+        .map((operation) => (operation.do === 'overlay' ? { ...operation, holders: [pid] } : operation));
+    await keeping(whole, async (kept) => {
+      assert.equal(await kept.run(shell(': > /workspace/of-fork', options)), 0);
+      assert.equal(await jail.run(joining(kept.pid)), 0, 'the fork is joined');
+    });
+    const over: Operation = { do: 'tmpfs', path: '/workspace', mode: 0o777, attributes: [] };
+    const covered = whole.flatMap((operation): Operation[] => (isOverlay(operation) ? [operation, over] : [operation]));
+    await keeping(covered, async (kept) => {
+      assert.match(String(await jail.run(joining(kept.pid))), / failed /, 'what covers it is not');
+    });
+  });
+});
+
+it('what runs inside ends with the process that made the jail, though its owner is stopped', async () => {
+  const seconds = ownSeconds();
+  const options: PlanOptions = { weakened: ['landlock', 'seccomp'] };
+  const kept = await jail.keep(jail.keptPlans([], options).jail);
+  assert.equal(await kept.run(shell(`sleep ${seconds} > /dev/null 2>&1 &`, options)), 0);
+  await until(() => processesCalled('sleep', seconds).length === 1, 'it runs');
+  process.kill(kept.pid, 'SIGSTOP');
+  const ended = kept.end();
+  try {
+    await until(() => processesCalled('sleep', seconds).length === 0, 'it has ended', 30);
+  } finally {
+    process.kill(kept.pid, 'SIGCONT');
+    await ended;
+  }
+});
+
+it('beside the command that a jail is made for, its fork is not taken away', async () => {
+  const plan = jail.plan(['sleep', '0.5'], { weakened: ['landlock', 'seccomp'] });
+  const { release, overlays, resize, commandWithTerminal } = request;
+  const said = await jail.runAsked(plan, [release, overlays, resize, commandWithTerminal]);
+  for (const id of [1, 2, 3, 4]) assert.match(said, new RegExp(`^${id} failed .*an unknown request$`, 'm'), said);
+  assert.match(said, /^0 exited 0 /m);
 });

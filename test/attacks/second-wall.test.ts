@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, mkdirSync } from 'node:fs';
+import { chownSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { describe, it } from 'node:test';
@@ -95,6 +95,20 @@ s.accept(); os.kill(child, signal.SIGTERM); os.waitpid(child, 0)`;
       );
     const codes = await attack(mistaken);
     assert.deepEqual([codes.without, codes.with !== 0], [0, true]);
+  });
+
+  it('a rule for a link that an agent planted gives nothing behind it', async () => {
+    const home = join(jail.base, 'home');
+    symlinkSync('/shown', join(home, 'link'));
+    const mistaken = (path: string): Operation[] =>
+      planWith(all, ['seccomp'], ['sh', '-c', 'echo x > /shown/file']).flatMap((operation): Operation[] => {
+        if (operation.do === 'landlock') return [operation, { do: 'landlock rule', path, rights: operation.rights }];
+        const isShown = operation.do === 'bind' && operation.target === '/shown';
+        return [isShown ? { ...operation, attributes: [] } : operation];
+      });
+    assert.equal(await jail.run(mistaken('/shown')), 0, 'a rule for the directory itself gives it');
+    assert.notEqual(await jail.run(mistaken('/home/user/link')), 0);
+    rmSync(join(home, 'link'));
   });
 
   it('a /dev that is writable by mistake gets no new names', async () => {
@@ -193,6 +207,12 @@ describe('without Landlock and without the filter', () => {
     assert.equal(await run('sh', '-c', own), 0, 'an ordinary process shows it');
     for (const look of ['ls /proc/1/fd', 'readlink /proc/1/root', 'cat /proc/1/environ', 'cat /proc/1/maps'])
       assert.notEqual(await run('sh', '-c', look), 0, look);
+  });
+
+  it('no exec gives capabilities back, were there any to give', async () => {
+    // NOROOT, NO_SETUID_FIXUP, NO_CAP_AMBIENT_RAISE, and all of them and KEEP_CAPS locked.
+    const script = 'import ctypes, sys; sys.exit(ctypes.CDLL(None).prctl(27, 0, 0, 0, 0) != 0xef)';
+    assert.equal(await run('/usr/bin/python3', '-c', script), 0);
   });
 
   it('keys of the session stay outside', { skip: cannotCompile }, async (context) => {

@@ -272,22 +272,31 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
       }
     });
 
-    it('is not asked where others can look into its directories', async () => {
+    it('is not asked where others can look into its directories, behind a link, or of another user', async () => {
       const directory = stage.project();
       const keepers = join(stage.store, 'keeper');
       const [key = ''] = readdirSync(keepers);
-      for (const path of [keepers, join(keepers, key)]) {
-        for (const mode of [0o701, 0o710, 0o755]) {
-          await callsHaveEnded(pid);
-          const before = callsRunBy(pid);
-          chmodSync(path, mode);
-          try {
-            const { stdout } = await stage.ctx(directory, ['exec', '--', 'echo', 'done'], { env: keeperOn });
-            assert.deepEqual([stdout, callsRunBy(pid)], ['done\n', before], `${path} ${mode.toString(8)}`);
-          } finally {
-            chmodSync(path, 0o700);
-          }
+      const isUnasked = async (change: () => void, back: () => void, what: string) => {
+        await callsHaveEnded(pid);
+        const before = callsRunBy(pid);
+        change();
+        try {
+          const { stdout } = await stage.ctx(directory, ['exec', '--', 'echo', 'done'], { env: keeperOn });
+          assert.deepEqual([stdout, callsRunBy(pid)], ['done\n', before], what);
+        } finally {
+          back();
         }
+      };
+      for (const path of [keepers, join(keepers, key)]) {
+        const close = () => chmodSync(path, 0o700);
+        for (const mode of [0o701, 0o710, 0o755]) {
+          await isUnasked(() => chmodSync(path, mode), close, `${path} ${mode.toString(8)}`);
+        }
+        const by = (script: string) => () => void stage.shell(directory, script);
+        const linked = by(`mv ${path} ${path}-moved; ln -s ${path}-moved ${path}`);
+        await isUnasked(linked, by(`rm ${path}; mv ${path}-moved ${path}`), `a link at ${path}`);
+        if (user.uid !== 0) continue;
+        await isUnasked(by(`chown 64731:64731 ${path}`), by(`chown 0:0 ${path}`), `another user’s ${path}`);
       }
     });
 

@@ -32,10 +32,14 @@ export type Ending = number | string;
 
 /** A jail that is kept for many commands. */
 export interface BareKeptJail {
+  /** Of its owner. */
+  readonly pid: number;
   /** Of a plan for a command, `commandPlan`. */
   run(plan: readonly Operation[]): Promise<Ending>;
   /** Asks for the end of the fork's mounts; the answer. */
   release(): Promise<string>;
+  /** Asks for other overlays in their place; the answer. */
+  mount(overlays: readonly Operation[]): Promise<string>;
   end(): Promise<void>;
 }
 
@@ -50,6 +54,8 @@ export interface BareJail {
   keptPlans(argv: readonly string[], options: PlanOptions): { readonly jail: Plan; readonly command: Plan };
   /** Executes it, started by `wrapper` where there is one, with these streams, where they are not /dev/null. */
   run(plan: readonly Operation[], wrapper?: readonly string[], streams?: Streams): Promise<Ending>;
+  /** The same, asked for these kinds of requests while the command runs; all that it said. */
+  runAsked(plan: readonly Operation[], kinds: readonly number[]): Promise<string>;
   keep(plan: readonly Operation[]): Promise<BareKeptJail>;
 }
 
@@ -88,6 +94,8 @@ async function keepJail(program: string, plan: readonly Operation[]): Promise<Ba
   const made = await ask(request.jail, planBytes(plan), (report) => / (started|failed)/.test(report));
   assert.match(made, /started/);
   return {
+    pid: child.pid ?? 0,
+    mount: (overlays) => ask(request.overlays, planBytes(overlays), () => true),
     run: async (command) =>
       endingOf(await ask(request.command, planBytes(command), (report) => / (exited|failed)/.test(report))),
     release: () => ask(request.release, undefined, () => true),
@@ -139,6 +147,19 @@ export function bareJail(): BareJail {
       return { jail: keptPlan(view), command: commandPlan(view) };
     },
     keep: (plan) => keepJail(program, plan),
+    async runAsked(plan, kinds) {
+      const stdio = ['ignore', 'ignore', 'ignore', 'pipe', 'pipe', 'pipe'] as const;
+      const child = spawn(program, ['beside'], { stdio: [...stdio], env: {}, ...bareUser });
+      const [, , , input, output, requests] = child.stdio as unknown as readonly Duplex[];
+      let reports = '';
+      output?.on('data', (chunk: Buffer) => {
+        reports += chunk.toString('latin1').replaceAll('\0', '\n');
+      });
+      input?.write(frame(0, request.jail, planBytes(plan)));
+      for (const [index, kind] of kinds.entries()) requests?.write(frame(index + 1, kind));
+      await once(child, 'close');
+      return reports;
+    },
     async run(plan, wrapper = [], streams) {
       const [first = program, ...words] = [...wrapper, program];
       const stdio = [...(streams ?? (['ignore', 'ignore', 'ignore'] as const)), 'pipe', 'pipe', 'ignore'] as const;

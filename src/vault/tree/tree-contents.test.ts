@@ -1,6 +1,6 @@
 /** Contents with holes, attributes and owners: what is compared is what is read, no mark of our own travels, and ids stay. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -10,6 +10,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
@@ -160,6 +161,71 @@ describe('ids that a shift would wrap around', { skip: isRoot ? false : 'only ro
         await assert.rejects(copying, { code: 'EOVERFLOW' }, origin);
       }
     }
+  });
+});
+
+describe('what an agent made and nobody can want', () => {
+  it('is not put into a directory: no socket, no device', async () => {
+    for (const name of ['upper', 'origin']) mkdirSync(at(name));
+    const bind = 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])';
+    assert.equal(spawnSync('python3', ['-c', bind, 'socket'], { cwd: at('upper') }).status, 0);
+    const devices = isRoot ? ['c', 'b'] : [];
+    for (const type of devices) assert.equal(spawnSync('mknod', [at('upper', type), type, '1', '3']).status, 0);
+    for (const path of ['socket', ...devices]) {
+      const put = { uppers: [at('upper')], root: at('origin'), plan: [{ action: 'put', path } as const] };
+      await assert.rejects(tree.apply(put), { code: 'EPERM' }, path);
+    }
+    assert.deepEqual(readdirSync(at('origin')), []);
+  });
+});
+
+describe('a pipe in a tree', () => {
+  it('is opened by nothing that looks at it: whoever waits at its other end goes on waiting', async () => {
+    for (const side of ['origin', 'layer']) {
+      mkdirSync(at(side));
+      assert.equal(spawnSync('mkfifo', [at(side, 'pipe')]).status, 0);
+    }
+    const writers = ['origin', 'layer'].map((side) => spawn('sh', ['-c', `echo x > ${at(side, 'pipe')}`]));
+    try {
+      const [root, layers] = [at('origin'), [at('layer')]];
+      await tree.scan({ root, signatures: at('signatures') });
+      await tree.copy({ root, destination: at('copy'), signatures: at('copied') });
+      await tree.compare({ layers, root, paths: ['pipe'] });
+      await tree.mirror({ root, into: at('mirrored'), layers, paths: ['pipe'], links: true });
+      await tree.digest({ layers, most: 1024 });
+      await tree.diff({ uppers: layers, lowers: [root] });
+      await tree.read({ layers, paths: ['pipe'] });
+      const plan = [{ action: 'put', path: 'pipe' } as const];
+      await tree.apply({ uppers: layers, root, plan, expected: [at('copy')], durable: true });
+      assert.deepEqual(
+        writers.map(({ exitCode }) => exitCode),
+        [null, null],
+      );
+    } finally {
+      for (const writer of writers) writer.kill('SIGKILL');
+    }
+  });
+});
+
+describe('a whiteout that is no device', () => {
+  it('hides by its mark, empty or not, in a directory that says so, and where it is empty itself', async () => {
+    const names = ['empty-mark', 'mark', 'unmarked', 'filled'];
+    for (const directory of ['said', 'unsaid']) {
+      for (const name of names) {
+        write(`lower/${directory}/${name}`, 'below');
+        write(`upper/${directory}/${name}`, name === 'filled' ? 'x' : '');
+      }
+    }
+    const mark = (path: string, name: string, value: string) =>
+      assert.equal(spawnSync('setfattr', ['-n', name, '-v', value, at('upper', path)]).status, 0);
+    mark('said', 'user.overlay.opaque', 'x');
+    for (const directory of ['said', 'unsaid']) {
+      mark(`${directory}/empty-mark`, 'user.overlay.whiteout', '');
+      for (const name of ['mark', 'filled']) mark(`${directory}/${name}`, 'user.overlay.whiteout', 'y');
+    }
+    const changes = await tree.diff({ uppers: [at('upper')], lowers: [at('lower')] });
+    const deleted = changes.filter(({ kind }) => kind === 'deleted').map(({ path }) => path);
+    assert.deepEqual(deleted, ['said/empty-mark', 'said/mark']);
   });
 });
 

@@ -104,6 +104,28 @@ describe('the digest of a layer', () => {
     assert.equal(new Set([plain, noted, await digest(layer)]).size, 3, 'attributes');
   });
 
+  it('changes with what hides something below, and not with notes of the overlay', async () => {
+    const layer = makeTree();
+    const plain = await digest(layer);
+    const marked = async (name: string, path: string) => {
+      assert.equal(spawnSync('setfattr', ['-n', name, '-v', 'y', at(path)]).status, 0, name);
+      const found = await digest(layer);
+      assert.equal(spawnSync('setfattr', ['-x', name, at(path)]).status, 0, name);
+      return found;
+    };
+    for (const [name, path] of [
+      ['user.overlay.opaque', 'layer/src'],
+      ['user.overlay.opaque', 'layer'],
+      ['user.overlay.whiteout', 'layer/empty'],
+      ['user.ctxfs.note', 'layer/B'],
+    ] as const) {
+      assert.notEqual(await marked(name, path), plain, `${name} at ${path}`);
+    }
+    for (const name of ['user.overlay.origin', 'user.overlay.impure']) {
+      assert.equal(await marked(name, 'layer/src'), plain, name);
+    }
+  });
+
   it('does not change with times and hard links', async () => {
     const layer = makeTree();
     const before = await digest(layer);

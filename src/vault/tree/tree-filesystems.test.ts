@@ -32,9 +32,24 @@ describe('files with further names on two filesystems', { skip }, () => {
     assert.equal(run(`${twoFilesystems}; "$2" copy origin trunk --out signatures; ${shows('trunk')}`), expected);
   });
 
+  it('are counted as two files', () => {
+    const [, inodes, unseen, files] = run(`${twoFilesystems}; "$2" usage --layer origin/a origin/b`).split('\0');
+    assert.deepEqual([inodes, unseen, files], ['2', '0', '2']);
+  });
+
   it('are two files in a mirror', () => {
     const paths = "printf 'a/one\\0a/two\\0b/one\\0b/two\\0'";
     assert.equal(run(`${twoFilesystems}; ${paths} | "$2" mirror origin --into kept; ${shows('kept')}`), expected);
+  });
+});
+
+describe('the directory of a person', { skip }, () => {
+  it('is not the topmost of another filesystem that came in its place', () => {
+    const known = `cd "$1"; mkdir root; mount -t tmpfs none root; known=$(stat -c %d:%i root); number=$(stat -c %i root)`;
+    const asked = '"$2" sync "$1/root" --known "$known:$1/root"';
+    assert.equal(run(`${known}; ${asked}; umount root; rmdir root`), '');
+    const replaced = `mount -t tmpfs none root; test $(stat -c %i root) = $number; ${asked} 2>&1 || true`;
+    assert.match(run(`${known}; ${replaced}`), /ESTALE/);
   });
 });
 
