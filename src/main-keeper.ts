@@ -9,6 +9,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { buildOf } from './base/build.js';
 import { carryTerminal } from './base/carried-terminal.js';
+import { watchInstallation } from './base/installation.js';
 import { nativeProgram } from './base/native-program.js';
 import { copiesWork, inCopy, isCopy, learnPages, refuseUnknownNode } from './keeper/copy-trial.js';
 import { Keeper, type TakenCall } from './keeper/keeper.js';
@@ -78,7 +79,8 @@ async function main([program = '', store = '', key = '', traits = '']: readonly 
   const directory = join(store, 'keeper', key);
   const descriptor = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   const build = () => buildOf(program);
-  const keeper = new Keeper(library, { directory, descriptor, lock }, { program, traits, environment, build });
+  const facts = { program, traits, environment, build, isIntact: watchInstallation('cli') };
+  const keeper = new Keeper(library, { directory, descriptor, lock }, facts);
   const { run: exec } = await import('./main-exec.js');
   const { run: verbs } = await import('./main-verbs.js');
   const { run: hook } = await import('./main-hook-call.js');

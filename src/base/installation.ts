@@ -105,6 +105,13 @@ function checkFiles(root: string, files: readonly (readonly [string, string])[])
   }
 }
 
+/** With their digests. */
+function filesOf(part: InstalledPart, build: Build): readonly (readonly [string, string])[] {
+  const isIn = ([path]: readonly [string, string]) =>
+    prefixes[part].some((prefix) => path.startsWith(prefix)) && !path.includes(otherMachine);
+  return Object.entries(build.files).filter(isIn);
+}
+
 /** Whether this is a package; EIO where a file of the part is not what was packaged. */
 export function checkInstallation(
   part: InstalledPart,
@@ -113,9 +120,7 @@ export function checkInstallation(
 ): boolean {
   const build = installedBuild(root);
   if (build === undefined) return false;
-  const isIn = ([path]: readonly [string, string]) =>
-    prefixes[part].some((prefix) => path.startsWith(prefix)) && !path.includes(otherMachine);
-  const files = Object.entries(build.files).filter(isIn);
+  const files = filesOf(part, build);
   const now = `${build.commit}\n${signature(
     root,
     files.map(([path]) => path),
@@ -127,4 +132,22 @@ export function checkInstallation(
   checkFiles(root, files);
   if (note !== undefined) writeNote(note, now);
   return true;
+}
+
+/**
+ * For a process that stays, and starts programs of the installation later: checked now, and the answer says whether everything is
+ * as it was then. Always true in a checkout.
+ */
+export function watchInstallation(part: InstalledPart, root = installationRoot()): () => boolean {
+  const build = checkInstallation(part, process.env, root) ? installedBuild(root) : undefined;
+  if (build === undefined) return () => true;
+  const paths = filesOf(part, build).map(([path]) => path);
+  const checked = signature(root, paths);
+  return () => {
+    try {
+      return signature(root, paths) === checked;
+    } catch {
+      return false; // one is gone
+    }
+  };
 }

@@ -40,6 +40,8 @@ export interface KeeperFacts {
   readonly environment: readonly string[];
   /** Which build is on the disk. */
   build(): string;
+  /** Whether every file of it is the one that was checked: calls start programs of it. */
+  isIntact(): boolean;
 }
 
 /** What a copy is to run: the words after `ctx`. */
@@ -159,7 +161,7 @@ export class Keeper {
   #serves({ words, node, traits, terminals, carries, environment }: KeeperRequest): boolean {
     const isOurs = node === this.#node && traits === this.#facts.traits;
     if (!isOurs || !isServed({ given: words.slice(1), terminals, carries })) return false;
-    return startVariables(environment()) === this.#variables;
+    return this.#facts.isIntact() && startVariables(environment()) === this.#variables;
   }
 
   #hasReasonToEnd(used: number): boolean {
@@ -175,6 +177,7 @@ export class Keeper {
     if (there !== `${dev}:${ino}`) return true;
     return (
       attempt(() => this.#facts.build()) !== this.#build ||
+      !this.#facts.isIntact() ||
       attempt(() => identityOf('/etc/localtime')) !== this.#localTime
     );
   }

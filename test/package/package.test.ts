@@ -14,7 +14,9 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { endKeeper, keepCompany, keeperOf, keeperOn } from '../support/keeper.js';
 import { makeFormat1 } from '../support/older-store.js';
+import { until } from '../support/process.js';
 import { checkout, temporaryRoot } from '../support/program.js';
 import { Stage, useStage } from '../support/stage.js';
 import { forEachUser, isRoot, users } from '../support/users.js';
@@ -251,6 +253,26 @@ describe('a package', { skip }, () => {
         assert.ok(stderr.includes(file), stderr);
         writeFileSync(file, whole);
         assert.equal((await ctx(project, 'exec', '--', '/bin/true')).code, 0);
+      }
+      // A keeper has its own code in memory; the programs that it starts are on the disk.
+      const company = keepCompany(user);
+      const warm = (...words: readonly string[]) =>
+        stage.start(project, [join(prefix(), 'bin/ctx'), ...words], { env: { PATH: path(), ...keeperOn } }).finished;
+      try {
+        await warm('status');
+        await until(() => keeperOf(stage.store) !== undefined, 'a keeper listens');
+        const jail = join(installed(), `dist/native/${process.arch}/jail`);
+        const whole = readFileSync(jail);
+        const changed = Buffer.from(whole);
+        changed[changed.length >> 1] = (changed[changed.length >> 1] ?? 0) ^ 1;
+        writeFileSync(jail, changed);
+        const { code, stderr: said } = await warm('exec', '--', '/bin/true');
+        assert.deepEqual([code, /jail: this file is not what was packaged/.test(said)], [1, true], said);
+        writeFileSync(jail, whole);
+        assert.equal((await warm('exec', '--', '/bin/true')).code, 0);
+      } finally {
+        await endKeeper(stage.store);
+        company.end();
       }
       const { stderr } = await stage.start(
         project,
