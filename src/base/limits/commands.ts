@@ -66,6 +66,8 @@ export const commandsAtWork = 64;
 /** Between two tries to join a fork whose users are just beginning or ending, and how long it is tried. */
 export const joinAgainMilliseconds = 10;
 export const joinPatienceMilliseconds = 30_000;
+/** Made even after that time. */
+export const joinAttempts = 10;
 
 /** Between two looks of the first that waits for room in a group. */
 export const roomAgainMilliseconds = 50;

@@ -6,6 +6,7 @@ import { ErrnoError } from '../../base/errno.js';
 import {
   commandsAtWork,
   joinAgainMilliseconds,
+  joinAttempts,
   joinPatienceMilliseconds,
   roomAgainMilliseconds,
 } from '../../base/limits/commands.js';
@@ -79,13 +80,23 @@ export async function openSettled(roots: readonly string[], open: Opening): Prom
   }
 }
 
-/** For those who try again where what was to be joined had ended by then. */
+/**
+ * For those who try again where what was to be joined had ended by then. An attempt may wait for room longer than all of the patience, and
+ * find then that those whom it would join have just ended: some attempts are always made.
+ */
 export class JoinPatience {
-  readonly #until = monotonic() + joinPatienceMilliseconds;
+  readonly #until: number;
+  #attempts = 0;
+
+  constructor(milliseconds = joinPatienceMilliseconds) {
+    this.#until = monotonic() + milliseconds;
+  }
 
   /** Waits until it is worth another attempt; throws the error where it is not. */
   async after(error: unknown): Promise<void> {
-    if (!isGone(error) || monotonic() > this.#until) throw error;
+    this.#attempts += 1;
+    const isOver = this.#attempts > joinAttempts && monotonic() > this.#until;
+    if (!isGone(error) || isOver) throw error;
     await sleep(joinAgainMilliseconds);
   }
 }
