@@ -1,14 +1,17 @@
 /**
  * kill -9 of everything at a chosen step of an apply or its undo, in the person's directory or in the store. Whatever follows, names of
- * one file come home as one file, and an undo leaves nothing. CTX_SOAK=1 tries every step.
+ * one file come home as one file, and an undo leaves nothing. CTX_SOAK=1 tries many steps; CTX_TEST_SEED chooses which.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cannotKillAt, compileKillAt, notKilled } from '../support/kill-at.js';
+import { testSeed } from '../support/random.js';
 import { type Stage, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const isLong = process.env['CTX_SOAK'] === '1';
+/** Between two steps that a long run tries. */
+const stride = 16;
 
 /** Two trees that are new as a whole and share their files, others that share one with them, and a small directory. */
 const work = `mkdir -p new1/in new2/in few; for i in $(seq 18); do echo $i >new1/in/$i; ln new1/in/$i new2/in/$i; done
@@ -59,12 +62,14 @@ forEachUser((user) => {
     ];
     assert.equal(look(stage, project), whole);
     // Most of what an apply does to the person's directory is in its middle.
-    const parts = isLong ? Array.from({ length: Math.max(...lengths) }, (_, at) => at) : [0.55];
+    const parts = isLong
+      ? Array.from({ length: Math.ceil(Math.max(...lengths) / stride) }, (_, at) => at * stride + (testSeed % stride))
+      : [0.55];
     for (const part of parts) {
       const at = (length = 0) => (isLong ? part + 1 : Math.ceil(part * length));
       const name = `killed at ${at(lengths[0])} and ${at(lengths[1])} of ${lengths.join(' and ')}`;
       await kill(project, at(lengths[0]), ['apply']);
-      if (isLong && part % 3 === 0) await stage.inside(project, 'true');
+      if (isLong && (part / stride) % 3 < 1) await stage.inside(project, 'true');
       await succeed(project, 'apply');
       assert.equal(look(stage, project), home, `applied, ${name}`);
       await kill(project, at(lengths[1]), ['apply', '--undo']);
