@@ -8,49 +8,61 @@
 
 #include "relay-bytes.h"
 
-#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
 struct person_terminal {
-  int master; /* -1 where there is none */
-  bool raw;   /* the person's is, and gets these modes back */
+  int master;  /* -1 where there is none */
+  bool source; /* stdin is the person's terminal, whether the command has one of its own or not */
+  bool raw;    /* the person's is, and gets these modes back */
   struct termios saved;
 };
 
-/* Where this process is in the background the kernel stops it here. */
-static inline void person_terminal_raw(struct person_terminal *person) {
-  if (tcgetattr(0, &person->saved) != 0) return;
-  struct termios through = person->saved;
-  cfmakeraw(&through);
-  person->raw = tcsetattr(0, TCSADRAIN, &through) == 0;
-}
+/* Nothing tells a job that runs that it was put in front: it looks so often. */
+enum { PERSON_LOOK_MILLISECONDS = 200 };
 
-static inline void person_terminal_restore(struct person_terminal *person) {
-  /* Behind the shell it is the shell's, and setting its modes would stop us there. */
-  if (person->raw && tcgetpgrp(0) == getpgrp()) tcsetattr(0, TCSADRAIN, &person->saved);
-  person->raw = false;
-}
-
-/*
- * Whether this process goes on behind the shell only to end, as after `kill %1` of a stopped job: taking the terminal
- * would stop it again.
- */
-static inline bool person_terminal_lets_end(void) {
-  static const int endings[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-  sigset_t pending;
-  if (tcgetpgrp(0) == getpgrp() || sigpending(&pending) != 0) return false;
-  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-    if (sigismember(&pending, endings[i])) return true;
-  return false;
+/* Whether the terminal is the shell's, or another job's. One that is gone is nobody's: reading says so. */
+static inline bool person_terminal_is_behind(const struct person_terminal *person) {
+  const pid_t front = person->source ? tcgetpgrp(0) : -1;
+  return front >= 0 && front != getpgrp();
 }
 
 /* The kernel tells the process that is in front inside. */
 static inline void person_terminal_resize(const struct person_terminal *person) {
   struct winsize size;
   if (person->master >= 0 && ioctl(0, TIOCGWINSZ, &size) == 0) ioctl(person->master, TIOCSWINSZ, &size);
+}
+
+/*
+ * Before each wait: raw where this process is in front. True where it is behind the shell: the command runs there and
+ * writes, as other jobs do, and what it reads waits.
+ */
+static inline bool person_terminal_look(struct person_terminal *person) {
+  if (person_terminal_is_behind(person)) {
+    person->raw = false;
+    return true;
+  }
+  if (person->master < 0 || person->raw || tcgetattr(0, &person->saved) != 0) return false;
+  struct termios through = person->saved;
+  cfmakeraw(&through);
+  person->raw = tcsetattr(0, TCSADRAIN, &through) == 0;
+  person_terminal_resize(person);
+  return false;
+}
+
+/* After a stop that nothing could prepare for, a shell has set modes of its own. */
+static inline void person_terminal_continued(struct person_terminal *person) {
+  struct termios modes;
+  if (person->raw && tcgetattr(0, &modes) == 0 && modes.c_lflag & ICANON) person->raw = false;
+  person_terminal_look(person);
+}
+
+static inline void person_terminal_restore(struct person_terminal *person) {
+  /* Behind the shell it is the shell's, and setting its modes would stop us there. */
+  if (person->raw && tcgetpgrp(0) == getpgrp()) tcsetattr(0, TCSADRAIN, &person->saved);
+  person->raw = false;
 }
 
 static inline void person_terminal_copy(const struct person_terminal *person, struct relay relays[RELAYS]) {
@@ -64,17 +76,14 @@ static inline void person_terminal_copy(const struct person_terminal *person, st
   relays[1].to = 1;
 }
 
-/*
- * Moves what is typed. Behind the shell this process is stopped as by reading there; but a read that was stopped goes on
- * when the job is in front again, and waits for a key then, while the command writes. Both who call this have SIGCONT
- * blocked: where it does not wait nothing has stopped us, since no shell could let us go on, and the read says so.
- */
+/* What is typed behind the shell is not for us, and reading it would stop us. */
+static inline struct pollfd person_terminal_wants(const struct relay *input, bool is_behind) {
+  return is_behind && input->start >= input->stop ? (struct pollfd){.fd = -1} : relay_wants(input);
+}
+
+/* Looks once more: a read that was stopped goes on when the job is in front again, and waits there for a key. */
 static inline void person_terminal_move(const struct person_terminal *person, struct relay relays[RELAYS]) {
-  sigset_t pending;
-  if (person->master >= 0 && relays[0].start >= relays[0].stop && tcgetpgrp(0) != getpgrp()) {
-    kill(0, SIGTTIN);
-    if (sigpending(&pending) == 0 && sigismember(&pending, SIGCONT)) return;
-  }
+  if (relays[0].start >= relays[0].stop && person_terminal_is_behind(person)) return;
   relay_move(relays, 0);
 }
 

@@ -85,13 +85,12 @@ static void take_command(int master, pid_t command) {
     close(master); /* which hangs its terminal up */
     return;
   }
-  *person = (struct person_terminal){.master = master};
+  *person = (struct person_terminal){.master = master, .source = true};
   carry.person = person;
   carry.command = command;
   start_guard();
-  person_terminal_raw(person);
+  person_terminal_look(person);
   person_terminal_copy(person, relays);
-  person_terminal_resize(person);
 }
 
 static void end_command(bool all_has_ended) {
@@ -169,12 +168,14 @@ static void take_word(void) {
   carry.channel = -1;
 }
 
-void carry_list(struct pollfd watched[CARRY_WATCHED]) {
+int carry_list(struct pollfd watched[CARRY_WATCHED]) {
   watched[CARRY_CHANNEL] = (struct pollfd){.fd = carry.channel, .events = POLLIN};
-  watched[CARRY_INPUT] = carry.person ? relay_wants(&relays[0]) : (struct pollfd){.fd = -1};
+  const bool is_behind = carry.person && person_terminal_look(carry.person);
+  watched[CARRY_INPUT] = carry.person ? person_terminal_wants(&relays[0], is_behind) : (struct pollfd){.fd = -1};
   watched[CARRY_OUTPUT] = carry.person ? relay_wants(&relays[1]) : (struct pollfd){.fd = -1};
   watched[CARRY_TYPED] = (struct pollfd){.fd = carry.typed, .events = POLLIN};
   watched[CARRY_TYPED_TO] = (struct pollfd){.fd = carry.typed_to, .events = POLLIN};
+  return is_behind ? PERSON_LOOK_MILLISECONDS : -1;
 }
 
 bool carry_serve(const struct pollfd watched[CARRY_WATCHED]) {
@@ -200,17 +201,8 @@ void carry_restore(void) {
   if (carry.person) person_terminal_restore(carry.person);
 }
 
-void carry_again(void) {
-  if (!carry.person || carry.person->raw || person_terminal_lets_end()) return;
-  person_terminal_raw(carry.person);
-  person_terminal_resize(carry.person);
-}
-
 void carry_continued(void) {
-  struct termios modes;
-  if (!carry.person || tcgetpgrp(0) != getpgrp() || tcgetattr(0, &modes) != 0 || !(modes.c_lflag & ICANON)) return;
-  person_terminal_raw(carry.person);
-  person_terminal_resize(carry.person);
+  if (carry.person) person_terminal_continued(carry.person);
 }
 
 static int64_t milliseconds_now(void) {

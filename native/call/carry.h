@@ -20,15 +20,15 @@ bool carry_suits(const char *verb, bool *carries);
 /* The end of the channel that goes to the call, -1 where there can be none. */
 int carry_begin(void);
 
-void carry_list(struct pollfd watched[CARRY_WATCHED]);
+/* How many milliseconds to wait for them at most; -1 where nothing else is to be looked at. */
+int carry_list(struct pollfd watched[CARRY_WATCHED]);
 /* True where the person has typed the key that stops the job. */
 bool carry_serve(const struct pollfd watched[CARRY_WATCHED]);
 
 void carry_resize(void);
 /* The modes are the person's, until the job goes on. */
 void carry_restore(void);
-void carry_again(void);
-/* After a stop that nobody could prepare for: raw once more, where the shell has set modes of its own. */
+/* Raw once more where the job is in front, also where the shell has set modes of its own. */
 void carry_continued(void);
 
 /* The call has ended, whatever ended it: its jail ends with it, and then the modes are as they were. */

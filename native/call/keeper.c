@@ -174,7 +174,7 @@ static void suspend(pid_t process, bool whole_job) {
   carry_restore();
   if (whole_job) kill(0, SIGTSTP);
   stop_here();
-  carry_again();
+  carry_continued();
   kill(-process, SIGCONT);
 }
 
@@ -209,11 +209,11 @@ static int follow(int socket, int handle, pid_t process, struct taken_signals si
   for (;;) {
     const bool ended = watched[PROCESS].fd < 0;
     if (ended && code >= 0) return code; /* not before: what it held is free now */
-    carry_list(&watched[CARRIED]);
-    const int many = poll(watched, WATCHED, ended ? STATUS_MILLISECONDS : -1);
-    if (many == 0) return end_of_keeper();
+    const int most = carry_list(&watched[CARRIED]);
+    const int many = poll(watched, WATCHED, ended ? STATUS_MILLISECONDS : most);
+    if (many == 0 && ended) return end_of_keeper();
     if (many < 0 && errno != EINTR) return 70;
-    if (many < 0) continue;
+    if (many <= 0) continue;
     if (watched[SIGNALS].revents) pass_signal(signals.passed, handle, process);
     if (carry_serve(&watched[CARRIED]))
       suspend(process, true);

@@ -62,9 +62,16 @@ const alike: readonly (readonly [name: string, words: readonly string[], steps: 
     sh(talks),
     [
       ...[['shows', 'ready'], ['types', '\u001a'], ['stops'], ['modes']],
-      ...[['types', 'for the shell\n'], ['shows', 'for the shell'], ['left'], ['bg'], ['stops'], ['modes'], ['fg']],
       ...[
+        ['types', 'for the shell\n'],
+        ['shows', 'for the shell'],
+        ['left'],
+        ['bg'],
         ['shows', 'continued'],
+        ['modes'],
+      ],
+      ...[['types', 'this too\n'], ['shows', 'this too'], ['left'], ['front'], ['raw']],
+      ...[
         ['types', 'one\n'],
         ['shows', 'got one'],
         ['size', 30, 100],
@@ -83,7 +90,10 @@ const alike: readonly (readonly [name: string, words: readonly string[], steps: 
   [
     'a job that starts in the background',
     sh(reads),
-    [['background'], ['stops'], ['modes'], ['fg'], ['shows', 'ready'], ['types', 'x\n'], ['shows', 'got x'], ...ends],
+    [
+      ...[['background'], ['shows', 'ready'], ['modes'], ['types', 'for the shell\n'], ['shows', 'shell'], ['left']],
+      ...[['front'], ['raw'], ['types', 'x\n'], ['shows', 'got x'], ...ends],
+    ],
   ],
   [
     'a job that no shell could let go on',
@@ -111,7 +121,11 @@ const alike: readonly (readonly [name: string, words: readonly string[], steps: 
         ['bg'],
         ['shows', 'told'],
       ],
-      ...[['types', 'for the shell\n'], ['stops'], ['left'], ['fg'], ['raw'], ['types', 'one\n'], ['shows', 'got one']],
+      ...[['types', 'for the shell\n'], ['shows', 'shell'], ['left'], ['front'], ['raw']],
+      ...[
+        ['types', 'one\n'],
+        ['shows', 'got one'],
+      ],
       ...[['types', '\u0003'], ['shows', 'interrupted'], ...ends],
     ],
   ],
@@ -221,6 +235,20 @@ forEachUser((user) => {
       const steps: Steps = [['shows', 'begun'], ['writes', said], ['types', '\u001a'], ['stops'], ['rests', said]];
       const told = await atTerminal(kept, ['sh', '-c', script], [...steps, ['fg'], ['types', '\u0003'], ['ends']]);
       assert.match(told, /^stops stopped\nrests\nends exit 130\n/, `kept ${kept}`);
+    }
+  });
+
+  it('runs behind the shell, which alone reads there, with its output in a file', async () => {
+    for (const kept of [false, true]) {
+      const said = join(stage.makeDirectory('said'), `behind-${kept}`);
+      const endless = 'n=0; while :; do n=$((n + 1)); echo $n; sleep 0.02; done';
+      const script = `exec ${stage.program} exec -- sh -c '${endless}' >${said} 2>&1`;
+      const steps: Steps = [
+        ...[['background'], ['writes', said], ['types', 'for the shell\n'], ['shows', 'shell'], ['writes', said]],
+        ...[['left'], ['signal', 'SIGTERM', 'group'], ['ends']],
+      ];
+      const told = await atTerminal(kept, ['sh', '-c', script], steps);
+      assert.match(told, /^left "for the shell\\n"\nends exit 143\n/, `kept ${kept}`);
     }
   });
 

@@ -5,7 +5,7 @@ Arguments: the steps as JSON, then the words of the job. Steps:
   ["types", TEXT]     as a person does
   ["size", ROWS, COLUMNS]
   ["stops"]           waits until the shell sees the job stopped, and takes the terminal back
-  ["fg"], ["bg"]      what shells do
+  ["fg"], ["bg"]      what shells do with a job that is stopped; ["front"] with one that runs
   ["signal", NAME]    to the shell's child; with a third word "group", to its group
   ["kills", WHO]      SIGKILL to the process that runs the call ("call"; a child of KEEPER's where that is set), to the
                       owner of its jail ("owner"), or to the keeper ("keeper")
@@ -81,6 +81,8 @@ def shell(commands, answers):
             if name == 'fg':
                 front(job)
             os.killpg(job, signal.SIGCONT)
+        elif name == 'front':
+            front(job)
         elif name == 'signal':
             (os.killpg if rest[1:] else os.kill)(job, getattr(signal, rest[0]))
         elif name == 'modes':
@@ -243,7 +245,7 @@ for name, *rest in steps:
     elif name == 'hangup':
         os.close(terminal)
         terminal = -1
-    elif name in ('fg', 'bg', 'signal'):
+    elif name in ('fg', 'bg', 'front', 'signal'):
         ask(name, *rest)
     elif name == 'ends' and alone:
         say(name, end_alone())

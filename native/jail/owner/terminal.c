@@ -29,6 +29,8 @@ void terminal_find_carrier(struct terminal *terminal) {
 
 void terminal_decide(struct terminal *terminal) {
   terminal->wanted = isatty(0) && isatty(1);
+  terminal->person.source = terminal->carrier < 0 && isatty(0);
+  terminal->modes = !person_terminal_is_behind(&terminal->person);
   /* Nothing here may read a terminal of another session: the kernel would not stop us in the background. */
   if (terminal->carrier >= 0 && !terminal->wanted) fail_with(ENOTTY, "stdin and stdout are not the terminal carried");
 }
@@ -51,7 +53,7 @@ void terminal_take(const struct terminal *terminal, int channel) {
   struct winsize size;
   struct termios modes;
   int slave, leader = open_pair(&slave);
-  if (!terminal->asked && tcgetattr(0, &modes) == 0) tcsetattr(slave, TCSANOW, &modes);
+  if (!terminal->asked && terminal->modes && tcgetattr(0, &modes) == 0) tcsetattr(slave, TCSANOW, &modes);
   if (terminal->asked)
     ioctl(slave, TIOCSWINSZ, &terminal->size);
   else if (ioctl(0, TIOCGWINSZ, &size) == 0)
@@ -118,12 +120,8 @@ void terminal_keep(struct terminal *terminal, int channel, pid_t command, struct
   if (terminal->person.master < 0) return; /* the command's process has said why */
   before_giving_up(LAST_TERMINAL, give_terminal_up, terminal);
   if (terminal->carrier >= 0) return give_to_carrier(terminal, command);
-  person_terminal_raw(&terminal->person);
+  person_terminal_look(&terminal->person);
   person_terminal_copy(&terminal->person, relays);
-}
-
-void terminal_continued(struct terminal *terminal) {
-  if (tcgetpgrp(0) == getpgrp()) terminal_again(terminal);
 }
 
 void terminal_unread(const struct terminal *terminal) {
@@ -132,11 +130,5 @@ void terminal_unread(const struct terminal *terminal) {
 }
 
 void terminal_resize(const struct terminal *terminal) {
-  person_terminal_resize(&terminal->person);
-}
-
-void terminal_again(struct terminal *terminal) {
-  if (terminal->person.master < 0 || terminal->person.raw || person_terminal_lets_end()) return;
-  person_terminal_raw(&terminal->person);
   person_terminal_resize(&terminal->person);
 }

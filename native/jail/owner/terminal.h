@@ -12,6 +12,7 @@
 struct terminal {
   bool wanted; /* the command gets one */
   bool asked;  /* by the process that keeps the jail, of this size */
+  bool modes;  /* it starts with those of the person's: behind a shell they are the shell's own */
   struct winsize size;
   struct person_terminal person; /* in the owner of a jail for one command that is in the person's session */
   int carrier;                   /* else this carries it (terminal-wire.h); -1 where nothing does */
@@ -41,7 +42,7 @@ void terminal_resize_to(const struct relay relays[RELAYS], const struct winsize 
 
 /*
  * In the owner, or in what carries it. The person's terminal is raw from here until terminal_end, which is safe to call
- * at any time.
+ * at any time, while this process is in front.
  */
 void terminal_keep(struct terminal *terminal, int channel, pid_t command, struct relay relays[RELAYS]);
 /* All that the command wrote there has been copied, or is by what carries it. */
@@ -49,10 +50,6 @@ void terminal_end(struct terminal *terminal);
 void terminal_resize(const struct terminal *terminal);
 /* Between them, while the command is stopped; one that is carried is seen to by its carrier. */
 void terminal_restore(struct terminal *terminal);
-/* Raw again after terminal_restore, with the modes and the size that the person's terminal has by then. */
-void terminal_again(struct terminal *terminal);
-/* The same where it was left out, and the person has put the job in front since. */
-void terminal_continued(struct terminal *terminal);
 /* The command has ended: what is typed from here on is not its. */
 void terminal_unread(const struct terminal *terminal);
 

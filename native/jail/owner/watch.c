@@ -56,13 +56,13 @@ static void suspend(struct terminal *terminal, pid_t command, bool whole_job) {
   /* Those that started us, and what is beside us in a pipeline. */
   if (whole_job) kill(0, SIGTSTP);
   stop_here();
-  terminal_again(terminal);
+  person_terminal_look(&terminal->person);
   kill(-command, SIGCONT);
 }
 
 /* Ctrl-C and the like are passed on. */
 static void forward(struct terminal *terminal, int number, pid_t command) {
-  if (number == SIGCONT) terminal_continued(terminal);
+  if (number == SIGCONT) person_terminal_continued(&terminal->person);
   if (number == SIGWINCH) {
     terminal_resize(terminal);
   } else {
@@ -144,11 +144,12 @@ enum {
   FIRST_COMMAND
 };
 
-static void list_command(const struct command *command, struct pollfd *of) {
+static void list_command(const struct command *command, bool is_behind, struct pollfd *of) {
   /* One that has ended is readable for good. */
   of[WATCH_PROCESS] = (struct pollfd){.fd = command->ended ? -1 : command->process, .events = POLLIN};
   of[WATCH_CALLS] = (struct pollfd){.fd = command->calls ? command->calls->listener : -1, .events = POLLIN};
-  for (int i = 0; i < RELAYS; i++) of[FIRST_STREAM + i] = relay_wants(&command->relays[i]);
+  of[FIRST_STREAM] = person_terminal_wants(&command->relays[0], is_behind);
+  for (int i = 1; i < RELAYS; i++) of[FIRST_STREAM + i] = relay_wants(&command->relays[i]);
 }
 
 /* True where it has ended. */
@@ -226,12 +227,13 @@ static void look_in_time(struct jail_context *jail, const struct pollfd *of) {
   look_at_crowd(jail);
 }
 
-static int patience(struct jail_context *jail) {
+static int patience(struct jail_context *jail, bool is_behind) {
   if (jail->count == 0) return -1;
   for (uint32_t i = 0; i < jail->count; i++)
     if (jail->commands[i]->ended) return ENDED_LOOK_MS;
   int held = held_patience(&jail->held);
-  return held >= 0 ? held : jail->crowd.patience;
+  int wanted = held >= 0 ? held : jail->crowd.patience;
+  return is_behind && (wanted < 0 || wanted > PERSON_LOOK_MILLISECONDS) ? PERSON_LOOK_MILLISECONDS : wanted;
 }
 
 void watch(struct jail_context *jail) {
@@ -245,13 +247,14 @@ void watch(struct jail_context *jail) {
   const int init = jail->kept ? sys_pidfd_open(jail->ties.init) : -1;
   for (;;) {
     uint32_t count = jail->count;
+    const bool is_behind = person_terminal_look(&jail->terminal.person);
     for (uint32_t i = 0; i < count; i++)
-      list_command(jail->commands[i], &watched[FIRST_COMMAND + i * WATCHED_OF_COMMAND]);
+      list_command(jail->commands[i], is_behind, &watched[FIRST_COMMAND + i * WATCHED_OF_COMMAND]);
     watched[WATCH_RENAMES] = (struct pollfd){.fd = jail->renames.answer, .events = POLLIN};
     watched[WATCH_LEFT] = (struct pollfd){.fd = jail->left_calls, .events = POLLIN};
     /* Commands end with it, and their ends are said first. */
     watched[WATCH_INIT] = (struct pollfd){.fd = count == 0 ? init : -1, .events = POLLIN};
-    int ready = poll(watched, FIRST_COMMAND + count * WATCHED_OF_COMMAND, patience(jail));
+    int ready = poll(watched, FIRST_COMMAND + count * WATCHED_OF_COMMAND, patience(jail, is_behind));
     if (ready < 0 && errno != EINTR) fail("waiting");
     look_in_time(jail, &watched[FIRST_COMMAND]);
     if (count > 0) held_look(&jail->held);
