@@ -63,8 +63,9 @@ export const commandsBesideNamed = 32;
 /** Commands at work on one fork at one time: each is a jail, and mostly a Node beside it. More wait, in the order they came. */
 export const commandsAtWork = 64;
 
-/** Between two tries to join a fork whose users are just beginning or ending, and how long it is tried. */
+/** Between the first tries to join a fork whose users are just beginning or ending; between later ones; and how long it is tried. */
 export const joinAgainMilliseconds = 10;
+export const joinAgainMostMilliseconds = 500;
 export const joinPatienceMilliseconds = 30_000;
 /** Made even after that time. */
 export const joinAttempts = 10;

@@ -6,12 +6,14 @@ import { ErrnoError } from '../../base/errno.js';
 import {
   commandsAtWork,
   joinAgainMilliseconds,
+  joinAgainMostMilliseconds,
   joinAttempts,
   joinPatienceMilliseconds,
   roomAgainMilliseconds,
 } from '../../base/limits/commands.js';
 import { busyWith, readGroup } from '../../vault/store/group.js';
 import { isLocked, takeLock } from '../../vault/store/locks.js';
+import type { Worker } from '../../vault/store/worker-file.js';
 import { closeFork, type OpenFork } from '../../vault/vault.js';
 import { isUnsettled } from './group-part.js';
 
@@ -23,26 +25,57 @@ function isGone(error: unknown): boolean {
 /** Opens the fork beside others; `look` says whether the person's directory is looked at on the way, which starts a process. */
 export type Opening = (look: boolean) => Promise<OpenFork>;
 
+/**
+ * Pauses between tries: the first are short, then each is half as long again, and no two processes have the same. Of hundreds that wait
+ * for one to begin, each look takes from the time that this one needs.
+ */
+export class Pauses {
+  #next = joinAgainMilliseconds / 2;
+
+  next(drawn = Math.random()): number {
+    this.#next = Math.min(this.#next * 1.5, joinAgainMostMilliseconds);
+    return this.#next * (0.75 + drawn / 2);
+  }
+}
+
+/** Patience with those at work, which is new whenever one of them begins, mounts or ends: where many start at once, each needs its time. */
+export class Standstill {
+  #seen: string | undefined;
+  #until = 0;
+
+  isOver(workers: readonly Worker[], now = monotonic()): boolean {
+    const seen = workers.map(({ name, pid, jail }) => `${name} ${pid} ${jail}`).join('\n');
+    if (seen !== this.#seen) {
+      this.#seen = seen;
+      this.#until = now + joinPatienceMilliseconds;
+    }
+    return now > this.#until;
+  }
+}
+
 /** Those who end need a short time each, and the fork's lock for it: others keep away from it meanwhile. */
-async function whenSettled(roots: readonly string[], { tree, place, vault }: OpenFork): Promise<void> {
-  const until = monotonic() + joinPatienceMilliseconds;
-  for (;;) {
-    await sleep(joinAgainMilliseconds);
+async function whenSettled(
+  roots: readonly string[],
+  { tree, place, vault }: OpenFork,
+  standstill: Standstill,
+): Promise<void> {
+  for (const pauses = new Pauses(); ; ) {
+    await sleep(pauses.next());
     const { live } = await readGroup(tree, place);
     if (!isUnsettled(live, roots)) return;
-    if (monotonic() > until) throw busyWith(vault.origin, live);
+    if (standstill.isOver(live)) throw busyWith(vault.origin, live);
   }
 }
 
 /** One look is enough for a command that joins: its report says what it found. One that comes first takes in what it finds, and looks again. */
 async function openWhenSettled(roots: readonly string[], open: Opening): Promise<OpenFork> {
-  const until = monotonic() + joinPatienceMilliseconds;
+  const standstill = new Standstill();
   let opened = await open(true);
   const { drift } = opened;
   while (isUnsettled(opened.others, roots)) {
     closeFork(opened);
-    if (monotonic() > until) throw busyWith(opened.vault.origin, opened.others);
-    await whenSettled(roots, opened);
+    if (standstill.isOver(opened.others)) throw busyWith(opened.vault.origin, opened.others);
+    await whenSettled(roots, opened, standstill);
     opened = await open(false);
     if (opened.others.length > 0) opened = { ...opened, drift };
     else {
@@ -86,6 +119,7 @@ export async function openSettled(roots: readonly string[], open: Opening): Prom
  */
 export class JoinPatience {
   readonly #until: number;
+  readonly #pauses = new Pauses();
   #attempts = 0;
 
   constructor(milliseconds = joinPatienceMilliseconds) {
@@ -97,7 +131,7 @@ export class JoinPatience {
     this.#attempts += 1;
     const isOver = this.#attempts > joinAttempts && monotonic() > this.#until;
     if (!isGone(error) || isOver) throw error;
-    await sleep(joinAgainMilliseconds);
+    await sleep(this.#pauses.next());
   }
 }
 
