@@ -41,6 +41,7 @@ forEachUser((user) => {
       const namespace = ['sh', '-c', 'readlink /proc/self/ns/pid'];
       const { stdout: kept } = await stage.ctx(project, ['jail', 'exec', '--', ...namespace]);
       assert.equal((await stage.ctx(project, ['exec', '--', ...namespace])).stdout, kept);
+      assert.equal((await stage.ctx(project, ['session', 'exec', '--', ...namespace])).stdout, kept, 'its older name');
       const alone = await stage.ctx(project, ['exec', '--read', '/usr', '--', ...namespace]);
       assert.match(alone.stdout, /^pid:/, alone.stderr);
       assert.notEqual(alone.stdout, kept);
