@@ -1,5 +1,6 @@
 /** `ctx vfs ls|cat|stat|put|rm|snapshot|check SPEC ...`: one tree, by its specification. */
 import { readSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ErrnoError, ExitCode, fromSystemError, hasCode } from '../../base/errno.js';
 import { nativeProgram } from '../../base/native-program.js';
 import { visible } from '../../base/visible-text.js';
@@ -10,6 +11,7 @@ import type { Arguments, Run } from '../verb.js';
 
 const part = async () => import('../../sdk/vfs/virtual-files.js');
 const pieceBytes = 1024 * 1024;
+const inputAgainMilliseconds = 20;
 
 function placeOf({ words }: Arguments) {
   return {
@@ -132,15 +134,17 @@ export const stat: Run = async (call) => {
   return ExitCode.ok;
 };
 
-function* stdin(): Generator<Buffer> {
+/** Another process may have made it non-blocking: then it is looked at again, for as long as its writer takes. */
+async function* stdin(): AsyncGenerator<Buffer> {
   const bytes = Buffer.allocUnsafe(pieceBytes);
   for (;;) {
     let count = 0;
     try {
       count = readSync(0, bytes);
     } catch (error) {
-      if (hasCode(error, 'EAGAIN')) continue;
-      throw fromSystemError(error, 'read', 'stdin');
+      if (!hasCode(error, 'EAGAIN')) throw fromSystemError(error, 'read', 'stdin');
+      await sleep(inputAgainMilliseconds);
+      continue;
     }
     if (count === 0) return;
     yield Buffer.from(bytes.subarray(0, count));
@@ -172,7 +176,7 @@ export const put: Run = async (call) => {
     if (call.flag('parents') && directory !== '') await tree.mkdir(directory, { recursive: true });
     await requireDirectory(tree, path, directory);
     const file = await tree.open(path, 'w');
-    for (const piece of stdin()) {
+    for await (const piece of stdin()) {
       await file.writeFile(piece);
       written += piece.length;
     }

@@ -101,12 +101,15 @@ const namedCharacters = 200;
 const shortened = (command: string) =>
   command.length <= namedCharacters ? command : `${command.slice(0, namedCharacters - 1)}…`;
 
+function userText(worker: AtWork): string {
+  const pid = namedProcess(worker);
+  // Its file says nothing yet, and no longer.
+  if (pid === 0) return 'a command that begins or ends is using it';
+  return `process ${pid} is using it: ${shortened(worker.command)} (since ${worker.since})`;
+}
+
 export function busyWith(what: string, workers: readonly AtWork[]): ErrnoError {
-  const each = workers
-    .slice(0, namedWorkers)
-    .map(
-      (worker) => `process ${namedProcess(worker)} is using it: ${shortened(worker.command)} (since ${worker.since})`,
-    );
+  const each = workers.slice(0, namedWorkers).map(userText);
   const more = workers.length - each.length;
   return new ErrnoError('EBUSY', {
     operation: 'open the fork',
