@@ -2,7 +2,8 @@
 # The first process of a machine of `npm run machines`: says what the machine is, runs the suites, and ends it. Lines that begin
 # with @@ are for the script outside.
 set -u
-export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 CTX_KEEPER=off
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8
+export CTX_KEEPER=off CTX_TEST_SLOWNESS=20
 
 mount -t proc proc /proc
 mount -t sysfs sys /sys

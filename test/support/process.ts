@@ -29,8 +29,12 @@ export interface StartOptions extends SpawnOptions {
 
 const hearingMilliseconds = 1_000;
 
+/** An emulated processor is so many times slower than those that the limits here are meant for. */
+const slowness = Number(process.env['CTX_TEST_SLOWNESS'] ?? 1);
+
 export function start(argv: readonly string[], options: StartOptions = {}): Running {
-  const { input, timeoutSeconds = 120, ...rest } = options;
+  const { input, timeoutSeconds: quickSeconds = 120, ...rest } = options;
+  const timeoutSeconds = quickSeconds * slowness;
   const [program = '', ...words] = argv;
   const child = spawn(program, words, { stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'], ...rest });
   const output = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
@@ -101,9 +105,9 @@ export function processesCalled(...words: readonly string[]): number[] {
 }
 
 export async function until(holds: () => boolean, what: string, seconds = 60): Promise<void> {
-  const end = Date.now() + seconds * 1000;
+  const end = Date.now() + seconds * slowness * 1000;
   while (!holds()) {
-    if (Date.now() > end) throw new Error(`waited ${seconds} s in vain until ${what}`);
+    if (Date.now() > end) throw new Error(`waited ${seconds * slowness} s in vain until ${what}`);
     await sleep(10);
   }
 }
