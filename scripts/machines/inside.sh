@@ -37,7 +37,9 @@ while read -r suite; do
   counted() { sed -n "s/^# $1 //p" /tmp/suite.tap | tail -n 1; }
   echo "@@ suite $suite $code $(counted pass) $(counted fail) $(counted skipped) $((SECONDS - started))"
   grep -E '^ *not ok' /tmp/suite.tap | sed 's/^ */@@ failed /'
-  [ "$code" = 0 ] || { grep -vE '^ *(ok|#|---|\.\.\.|duration_ms|type:)' /tmp/suite.tap | head -n 60; }
+  # Why: those that were cancelled with their parent say nothing.
+  [ "$code" = 0 ] || grep -vE '^ *(ok|#|---|\.\.\.|duration_ms|type:)' /tmp/suite.tap |
+    grep -E -A 30 "failureType: '(hookFailed|testCodeFailure|uncaughtException|testTimeoutFailure)'" | head -n 120
 done </opt/machine/suites
 echo '@@ end'
 sync

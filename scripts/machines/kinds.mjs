@@ -2,7 +2,7 @@
 
 /** What suites use beyond the minimum of Debian: a compiler for the attacks, git, tools that look at processes and mounts. */
 const packages = [
-  ...['kmod', 'procps', 'iproute2', 'git', 'gcc', 'libc6-dev', 'make', 'attr', 'acl', 'python3-minimal', 'psmisc'],
+  ...['kmod', 'procps', 'iproute2', 'git', 'gcc', 'libc6-dev', 'make', 'attr', 'acl', 'python3', 'psmisc'],
   ...['ca-certificates', 'less', 'xz-utils', 'file', 'bsdextrautils', 'libatomic1', 'libstdc++6'],
 ];
 
