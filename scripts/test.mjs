@@ -59,7 +59,7 @@ const failed = words.length === 0 ? checks.filter((check) => !passes(check)).map
 if (failed.length > 0) console.log(`\nFAILED: ${failed.join(', ')} (see above). The tests run nevertheless.`);
 console.log(`\ntests: ${files.length} files, CTX_TEST_SEED=${seed}${options.soak ? ', CTX_SOAK=1' : ''}\n`);
 
-const mostRunAgain = 3;
+const mostRunAgain = 5;
 /** Many times what the slowest file takes on two quiet cores: a busy machine must not reach it. */
 const minutesOfFile = options.soak ? 360 : 10;
 /** A verb waits for the disk and for other processes about a third of its time. */

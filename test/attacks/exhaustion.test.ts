@@ -49,7 +49,7 @@ time.sleep(seconds)`,
 
 /** Another project of the same user: a command in its jail, on its first use. */
 async function answersMeanwhile(stage: Stage): Promise<void> {
-  const { stdout, stderr } = await stage.ctx(stage.project(), ['exec', '--', 'echo', 'alive'], { timeoutSeconds: 120 });
+  const { stdout, stderr } = await stage.ctx(stage.project(), ['exec', '--', 'echo', 'alive']);
   assert.equal(stdout, 'alive\n', `meanwhile: ${stderr}`);
 }
 
@@ -148,7 +148,7 @@ except RuntimeError:
     const project = stage.project();
     const hold = async (options: readonly string[], ...words: readonly string[]) => {
       const argv = ['exec', '--json', '--timeout', '100s', ...options, '--', ...holdFiles, ...words];
-      const { stdout, stderr } = await stage.ctx(project, argv, { timeoutSeconds: 120 });
+      const { stdout, stderr } = await stage.ctx(project, argv);
       return parseJson(stdout, stderr) as Envelope;
     };
     for (const way of ['open', 'nameless', 'at-home']) {

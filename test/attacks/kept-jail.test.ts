@@ -37,7 +37,7 @@ forEachUser(
     });
     const skip = cannotCompile ?? false;
     const run = (project: string, script: string, options: readonly string[] = []) =>
-      stage.ctx(project, ['exec', ...options, '--', 'sh', '-c', script], { timeoutSeconds: 120 });
+      stage.ctx(project, ['exec', ...options, '--', 'sh', '-c', script]);
     const works = async (project: string) => assert.equal((await run(project, 'echo next')).stdout, 'next\n');
 
     /** A kept jail in which something hunts for commands that are just starting. */
@@ -127,7 +127,7 @@ forEachUser(
         assert.equal((await run(project, endless)).code, 0);
         assert.equal((await envelopeOf(stage, project, endless)).exitCode, 0);
         const typed = `script -qec "${stage.program} exec -- sh -c 'nice yes & sleep 0.2'" /dev/null | wc -c`;
-        const { code } = await stage.start(project, ['sh', '-c', typed], { timeoutSeconds: 120 }).finished;
+        const { code } = await stage.start(project, ['sh', '-c', typed]).finished;
         assert.equal(code, 0);
         await works(project);
       }));

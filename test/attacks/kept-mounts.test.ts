@@ -28,8 +28,7 @@ forEachUser(
       racer = compileAttackProgram(stage.directory, 'race');
       hunter = compileAttackProgram(stage.directory, 'hunt');
     });
-    const run = (project: string, script: string) =>
-      stage.ctx(project, ['jail', 'exec', '--', 'sh', '-c', script], { timeoutSeconds: 120 });
+    const run = (project: string, script: string) => stage.ctx(project, ['jail', 'exec', '--', 'sh', '-c', script]);
     const outside = async (script: string) => (await stage.start(stage.home, ['sh', '-c', script]).finished).stdout;
 
     /** A file's path in the store; others' directories there may be closed. */

@@ -164,7 +164,9 @@ test(`what an echo begins with cannot be told by the time it takes, CTX_TEST_SEE
     ['a token', searching(`Bearer ${token}`, token), [...guesses, `Bearer ${token[0]}`, 'Bearer ', 'B']],
     ['a short one', searching(short), [1, 2, 3, 5].map((length) => short.slice(0, length))],
   ] as const) {
-    const factor = ratio(search, right, others);
+    // Other processes may make one try larger; a search that shows something does so in each.
+    let factor = Number.POSITIVE_INFINITY;
+    for (let tries = 0; tries < 5 && factor >= 2.5; tries++) factor = Math.min(factor, ratio(search, right, others));
     assert.ok(factor < 2.5, `${name}: the time differs by a factor of ${factor}`);
   }
 });

@@ -33,7 +33,7 @@ const hearingMilliseconds = 1_000;
 const slowness = Number(process.env['CTX_TEST_SLOWNESS'] ?? 1);
 
 export function start(argv: readonly string[], options: StartOptions = {}): Running {
-  const { input, timeoutSeconds: quickSeconds = 120, ...rest } = options;
+  const { input, timeoutSeconds: quickSeconds = 240, ...rest } = options;
   const timeoutSeconds = quickSeconds * slowness;
   const [program = '', ...words] = argv;
   const child = spawn(program, words, { stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'], ...rest });
@@ -104,7 +104,7 @@ export function processesCalled(...words: readonly string[]): number[] {
     .map(Number);
 }
 
-export async function until(holds: () => boolean, what: string, seconds = 60): Promise<void> {
+export async function until(holds: () => boolean, what: string, seconds = 120): Promise<void> {
   const end = Date.now() + seconds * slowness * 1000;
   while (!holds()) {
     if (Date.now() > end) throw new Error(`waited ${seconds * slowness} s in vain until ${what}`);

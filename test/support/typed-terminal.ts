@@ -15,9 +15,10 @@ export class TypedTerminal {
   constructor(stage: Stage, name: string, cwd: string, command: string) {
     this.#stage = stage;
     this.#socket = `${stage.directory}/tmux-${name}`;
-    this.#tmux(cwd, ['-f', '/dev/null', 'new-session', '-d', '-x', '80', '-y', '24', command]);
-    // What the program printed last can be read after it has ended.
+    this.#tmux(cwd, ['-f', '/dev/null', 'new-session', '-d', '-x', '80', '-y', '24', 'sleep 3600']);
+    // What the program printed last can be read after it has ended, which may be at once: so it starts when this is set.
     this.#tmux(cwd, ['set-option', '-g', 'remain-on-exit', 'on']);
+    this.#tmux(cwd, ['respawn-pane', '-k', '-c', cwd, command]);
   }
 
   #tmux(cwd: string, words: readonly string[]): string {
