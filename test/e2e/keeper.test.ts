@@ -312,11 +312,15 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
     });
 
     it('blocks the call of a harness where it dies in the middle', async () => {
+      // What ran before may still be ending, and would be taken for this one.
+      await callsHaveEnded(pid);
       const reading = stage.startCtx(stage.project(), ['hook', 'claude-code'], {
         env: keeperOn,
         stdio: ['pipe', 'pipe', 'pipe'],
       });
-      await until(() => callsOf(pid).length > 0, 'a copy waits for the message');
+      await until(() => callsOf(pid).length > 0, 'a copy has the call');
+      // Until it is told to go on, its caller would do without it.
+      await sleep(500);
       process.kill(pid, 'SIGKILL');
       const { code, stderr } = await reading.finished;
       assert.equal(code, 2, stderr);
