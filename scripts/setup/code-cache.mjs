@@ -1,6 +1,7 @@
 /**
  * V8's compiled code beside a bundle: a quarter less of a cold `ctx exec`. NAME.cjs becomes a few lines that read NAME.code.cjs
- * with NAME.cache; where the cache is missing or another Node's, the code is compiled as ever.
+ * with NAME.MACHINE.cache; where the cache is missing or another Node's, the code is compiled as ever. V8 looks whose version
+ * made it, and not for which machine: one of x86_64 ends a Node of arm64 by SIGSEGV, in a checkout that two machines share.
  *
  * A cache holds what had been compiled when it was made, so it is made after the bundle has done its usual work once, in a
  * directory of its own. That work may fail (a host that forbids namespaces): then less is in the cache, and nothing is lost.
@@ -24,7 +25,7 @@ const { Script } = require('node:vm');
 const filename = __dirname + '/${name}.code.cjs';
 let cachedData;
 try {
-  cachedData = readFileSync(__dirname + '/${name}.cache');
+  cachedData = readFileSync(__dirname + '/${name}.' + process.arch + '.cache');
 } catch {}
 const script = new Script(readFileSync(filename, 'latin1'), { filename, cachedData });
 script.runInThisContext()(exports, require, module, filename, __dirname);

@@ -11,7 +11,7 @@ const filename = join(directory, `${name}.code.cjs`);
 // Stack traces show the name that a cache was made with: that of the file where it will be.
 const published = filename.replace('/.staging-', '/');
 const script = new Script(readFileSync(filename, 'latin1'), { filename: published });
-process.on('exit', () => writeFileSync(join(directory, `${name}.cache`), script.createCachedData()));
+process.on('exit', () => writeFileSync(join(directory, `${name}.${process.arch}.cache`), script.createCachedData()));
 
 const made = { exports: {} };
 // What the bundle takes for its own words.
