@@ -2,6 +2,7 @@
 #include "carry.h"
 #include "keeper-place.h"
 #include "keeper-wire.h"
+#include "stop-here.h"
 #include "store.h"
 
 #include <errno.h>
@@ -153,18 +154,6 @@ static void pass_signal(int signals, int handle, pid_t process) {
     kill(-process, number);
   else
     syscall(SYS_pidfd_send_signal, handle, number, NULL, 0);
-}
-
-/*
- * By the default action of the signal that came, as the owner of a jail does it: the kernel leaves it out where no
- * shell could let us go on, and drops it where somebody let us go on meanwhile.
- */
-static void stop_here(void) {
-  sigset_t stop, before;
-  sigemptyset(&stop);
-  sigaddset(&stop, SIGTSTP);
-  sigprocmask(SIG_UNBLOCK, &stop, &before);
-  sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 /* The owner of its jail stops the command. `whole_job`: the key was read by us, and those beside us know nothing. */

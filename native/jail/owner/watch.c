@@ -7,6 +7,7 @@
 #include "owner/serve.h"
 #include "owner/terminal.h"
 #include "owner/traced.h"
+#include "stop-here.h"
 #include "syscalls.h"
 
 #include <errno.h>
@@ -33,19 +34,6 @@ int forwarded_signals(void) {
 int stop_signals(void) {
   static const int numbers[] = {SIGTSTP};
   return blocked(numbers, sizeof numbers / sizeof *numbers);
-}
-
-/*
- * By the default action of the signal that came, which the kernel leaves out where no shell could let us go on, and
- * drops where somebody let us go on meanwhile: a signal that was read and sent again would stop us after that, for
- * good.
- */
-static void stop_here(void) {
-  sigset_t stop, before;
-  sigemptyset(&stop);
-  sigaddset(&stop, SIGTSTP);
-  sigprocmask(SIG_UNBLOCK, &stop, &before);
-  sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 /* The command is stopped by us, whether it has a terminal of its own or not. */
