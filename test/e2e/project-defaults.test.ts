@@ -244,6 +244,8 @@ forEachUser((user) => {
       return terminal;
     };
     await ask('machine', `${stage.program} trust --json`).shows(/--digest with[\s\S]*ended 2/);
+    // Stdin is a terminal there, and none that this session could ask at.
+    await ask('session', `setsid -w ${stage.program} trust`).shows(/--digest with[\s\S]*ended 2/);
     const elsewhere = ask('elsewhere', `${stage.program} trust > /dev/null`);
     assert.match(await elsewhere.shows(/Confirm\?/), /FROM_PROJECT=yes/);
     const early = ask('early', `echo waits; sleep 1; ${stage.program} trust`);

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline/promises';
 import { ReadStream } from 'node:tty';
 import { openTyped } from '../../base/carried-terminal.js';
-import { hasCode } from '../../base/errno.js';
+import { fromSystemError, hasCode } from '../../base/errno.js';
 import { approvalPathsShown } from '../../base/limits/decisions.js';
 import { harmlessOutput, visible, visibleCommand } from '../../base/visible-text.js';
 import type { Host } from '../../sdk/host.js';
@@ -69,7 +69,7 @@ function spokenAnswer(line: string): Spoken {
  * What was typed before the question is not an answer to it: it was meant for something else, perhaps for a command
  * that asked and did not read, or it is what a terminal says by itself to what a command printed.
  */
-export function forgetTyped(input: ReadStream, descriptor: number): void {
+function forgetTyped(input: ReadStream, descriptor: number): void {
   // Also what has no end of a line yet.
   input.setRawMode(true);
   try {
@@ -81,11 +81,19 @@ export function forgetTyped(input: ReadStream, descriptor: number): void {
   }
 }
 
-/** The terminal itself, not stdin: that is the command's. */
-async function openTerminal(): Promise<Socket> {
+function openDevice(): number {
+  try {
+    return openSync('/dev/tty', constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    throw fromSystemError(error, 'ask at the terminal', '/dev/tty');
+  }
+}
+
+/** The terminal itself, not stdin: that may be a command's. ENXIO where this process has none, as after setsid. */
+export async function openTerminal(): Promise<Socket> {
   const carried = openTyped();
   if (carried !== undefined) return new (await import('node:net')).Socket({ fd: carried, readable: true });
-  const descriptor = openSync('/dev/tty', constants.O_RDONLY | constants.O_NONBLOCK);
+  const descriptor = openDevice();
   const input = new ReadStream(descriptor);
   forgetTyped(input, descriptor);
   return input;

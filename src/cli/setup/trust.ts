@@ -1,13 +1,11 @@
 /** `ctx trust`: what a project asks for, as sentences, and a person's yes or no to exactly that. */
 import { once } from 'node:events';
-import { constants, openSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
-import { ReadStream } from 'node:tty';
 import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { visible } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import { type ProjectReading, Trust } from '../../sdk/operator/trust.js';
-import { forgetTyped } from '../input/ask-approval.js';
+import { openTerminal } from '../input/ask-approval.js';
 import { painter, print, printError, printJson } from '../text/output.js';
 import type { Run } from '../verb.js';
 
@@ -20,9 +18,9 @@ function shown({ origin, file, digest, sentences }: ProjectReading): string {
 
 /** An end of the input is a no, and so is what was typed before the question. */
 async function answer(): Promise<boolean> {
-  const descriptor = openSync('/dev/tty', constants.O_RDONLY | constants.O_NONBLOCK);
-  const input = new ReadStream(descriptor);
-  forgetTyped(input, descriptor);
+  const input = await openTerminal().catch(() => {
+    throw unasked();
+  });
   const lines = createInterface({ input, output: process.stderr, terminal: false });
   try {
     const ended = once(lines, 'close').then(() => '');
