@@ -37,8 +37,11 @@ async function main(given: readonly string[]): Promise<number> {
   try {
     isPackage = checkInstallation('cli');
   } catch (error) {
-    const { path, reason, remedy } = error as ErrnoError;
-    process.stderr.write(`ctx: ${path}: ${reason}\n  try: ${remedy}\n`);
+    // Code that is damaged itself may fail in any way here.
+    const { path, reason, remedy } = error as Partial<ErrnoError>;
+    const what =
+      reason === undefined ? `the installation is damaged, and is not used (${error})` : `${path}: ${reason}`;
+    process.stderr.write(`ctx: ${what}\n  try: ${remedy ?? 'install it again'}\n`);
     return exitCodeFor(error as ErrnoError);
   }
   if (given.length === 1 && given[0] === '--version') {

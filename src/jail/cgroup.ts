@@ -129,7 +129,8 @@ function unavailable(reason: string, cause?: unknown): ErrnoError {
   return new ErrnoError('ENOTSUP', {
     operation: 'limit',
     reason: `this host cannot enforce a limit of memory or processors for you: ${reason}`,
-    remedy: 'run under `systemd-run --user --scope -p Delegate=yes`, or as root; `ctx doctor` shows the controllers',
+    remedy:
+      'run under `systemd-run --user --scope -p Delegate=yes`, or as root; `ctx doctor` shows the controllers; a limit of .ctx/project.toml is left out by --no-project',
     cause,
   });
 }

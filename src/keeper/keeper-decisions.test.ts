@@ -70,6 +70,14 @@ describe('what a keeper serves', () => {
       ['exec', '--keep', '--', 'true'],
       ['exec', '--mount=a:b', '--', 'true'],
       ['fork', 'mount'],
+      ['tool', 'source', 'refresh', 'x'],
+      ['tool', 'call', 'x'],
+      ['secret', 'set', 'X'],
+      ['audit', 'tail', '--follow'],
+      ['vault', 'migrate'],
+      ['stop', '--all'],
+      ['vfs', 'ls', 'memory:'],
+      ['toString'],
       ['mcp'],
       ['run'],
       [],
@@ -91,7 +99,20 @@ describe('what a keeper serves', () => {
       assert.equal(served(['exec', option, '--', 'cat'], all, true), false, option);
     }
     assert.equal(served(['diff'], [false, true, false]), false);
-    assert.equal(served(['hook', 'json'], onlyInput), false);
+    for (const given of [
+      ['hook', 'json'],
+      ['trust', '--show'],
+      ['agent', 'new', 'a'],
+      ['agent', 'set', 'a', 'caps'],
+      ['tool', 'new', 'a'],
+      ['tool', 'set', 'a', 'schema'],
+    ]) {
+      assert.equal(served(given, onlyInput), false, given.join(' '));
+      assert.ok(served(given, [false, true, true]), given.join(' '));
+    }
+    for (const given of [['ps'], ['agent', 'ls'], ['tool', 'show', 'a'], ['audit', 'verify'], ['secret', 'list']]) {
+      assert.ok(served(given, all), given.join(' '));
+    }
   });
 
   it('is what bin/ctx asks for', () => {

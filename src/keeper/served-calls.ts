@@ -3,17 +3,45 @@
  * What reads a terminal that nobody carries, stays, or serves is left to that. Pure.
  */
 
-/** By their first word. `bin/ctx` asks for no others. */
-export const servedVerbs: readonly string[] = [
-  ...['exec', 'status', 'diff', 'apply', 'drop', 'rollback', 'checkpoint', 'fork', 'blame', 'inspect'],
-  ...['classify', 'rules', 'approvals', 'why', 'surface', 'preamble', 'hook'],
-];
+/**
+ * By first word: all of its forms, or those after which nothing stays and nothing serves. `bin/ctx` asks for no others. What asks servers
+ * of others (trees of the VFS, sources of tools) or a password manager, ends keepers, moves the store or looks at its own Node is left to
+ * that.
+ */
+const served: Readonly<Record<string, 'all' | readonly string[]>> = {
+  exec: 'all',
+  status: 'all',
+  diff: 'all',
+  apply: 'all',
+  drop: 'all',
+  rollback: 'all',
+  checkpoint: 'all',
+  fork: ['create', 'list', 'info', 'use', 'delete'],
+  blame: 'all',
+  inspect: 'all',
+  classify: 'all',
+  rules: 'all',
+  approvals: 'all',
+  trust: 'all',
+  secret: ['list', 'rm'],
+  why: 'all',
+  surface: 'all',
+  preamble: 'all',
+  agent: 'all',
+  tool: ['new', 'show', 'ls', 'set', 'rm'],
+  policy: 'all',
+  mount: 'all',
+  ps: 'all',
+  hook: ['claude-code', 'json'],
+  audit: ['query', 'show', 'verify', 'keys'],
+  vault: ['list', 'info'],
+  fsck: 'all',
+};
 
-/** Of the verbs on forks, those after which nothing stays. */
-const servedForkVerbs: readonly string[] = ['create', 'list', 'info', 'use', 'delete'];
+export const servedVerbs: readonly string[] = Object.keys(served);
 
-/** Of the hook's, those that judge one call; the others write settings. */
-const servedHooks: readonly string[] = ['claude-code', 'json'];
+/** What may read stdin: where that is a terminal, in the session of the person. */
+const readers: readonly string[] = ['hook', 'trust', 'agent new', 'agent set', 'tool new', 'tool set'];
 
 /** Options of `ctx exec` by which its jail has a terminal as stdin alone, and would read it itself. */
 const captured = /^--(?:json|stream)(?:=|$)/;
@@ -46,21 +74,21 @@ export interface AskedCall {
  * shows a pager is in the session of the person.
  */
 function suitsTerminals(
-  verb: string,
+  [verb = '', second = '']: readonly string[],
   options: readonly string[],
   { terminals, carries }: Pick<AskedCall, 'terminals' | 'carries'>,
 ): boolean {
   const [input = false, output = false] = terminals;
   if (verb === 'exec') return !input || (carries && output && !options.some((word) => captured.test(word)));
-  if (verb === 'hook') return !input;
+  if (readers.includes(verb) || readers.includes(`${verb} ${second}`)) return !input;
   return verb !== 'diff' || !output;
 }
 
 export function isServed({ given, ...streams }: AskedCall): boolean {
   const [verb = '', second = ''] = given;
-  if (!servedVerbs.includes(verb) || (verb === 'fork' && !servedForkVerbs.includes(second))) return false;
-  if (verb === 'hook' && !servedHooks.includes(second)) return false;
+  const forms = Object.hasOwn(served, verb) ? served[verb] : undefined;
+  if (forms === undefined || (forms !== 'all' && !forms.includes(second))) return false;
   const end = given.indexOf('--');
   const options = given.slice(0, end < 0 ? given.length : end);
-  return suitsTerminals(verb, options, streams) && !options.some((word) => staying.test(word));
+  return suitsTerminals(given, options, streams) && !options.some((word) => staying.test(word));
 }
