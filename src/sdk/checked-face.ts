@@ -5,10 +5,10 @@
 import { ErrnoError } from '../base/errno.js';
 import type { Shape } from '../base/shape.js';
 
-export interface MethodEntry {
-  readonly takes: readonly Shape[];
+export interface MethodEntry<Takes extends readonly Shape[] = readonly Shape[], AtOnce extends boolean = boolean> {
+  readonly takes: Takes;
   /** Throws; else it rejects. */
-  readonly atOnce: boolean;
+  readonly atOnce: AtOnce;
   /** What it answers with is such an object, too. */
   readonly gives?: Entries | undefined;
 }
@@ -21,9 +21,29 @@ export interface Entries {
 }
 
 /** A method that answers later; arguments that may be left out are at the end, and `optional`. */
-export const later = (...takes: readonly Shape[]): MethodEntry => ({ takes, atOnce: false });
-export const atOnce = (...takes: readonly Shape[]): MethodEntry => ({ takes, atOnce: true });
-export const giving = (entry: MethodEntry, gives: Entries): MethodEntry => ({ ...entry, gives });
+export const later = <const Takes extends readonly Shape[]>(...takes: Takes): MethodEntry<Takes, false> => ({
+  takes,
+  atOnce: false,
+});
+export const atOnce = <const Takes extends readonly Shape[]>(...takes: Takes): MethodEntry<Takes, true> => ({
+  takes,
+  atOnce: true,
+});
+export const giving = <Entry extends MethodEntry>(entry: Entry, gives: Entries): Entry => ({ ...entry, gives });
+
+type Shapes<Given extends readonly unknown[]> = { readonly [At in keyof Given]-?: Shape };
+// biome-ignore lint/suspicious/noExplicitAny: of every method, whatever it takes
+type Method = (...given: any) => unknown;
+type MethodNames<Face> = { [Name in keyof Face]: Face[Name] extends Method ? Name : never }[keyof Face];
+type EntryOf<Asked> = Asked extends (...given: infer Given) => infer Answer
+  ? MethodEntry<Shapes<Given>, Answer extends Promise<unknown> ? false : true>
+  : never;
+
+/** Every public method of a class, with a shape for each of its parameters: the compiler sees to that. */
+export const methodsOf =
+  <Face>() =>
+  <const Methods extends { readonly [Name in MethodNames<Face>]: EntryOf<Face[Name]> }>(methods: Methods) =>
+    methods;
 
 /** Throws EINVAL, whatever the arguments do when they are looked at. */
 export function checkArguments(name: string, takes: readonly Shape[], given: readonly unknown[]): void {

@@ -17,15 +17,18 @@ import {
   word,
 } from '../base/shape.js';
 import { commandClasses } from '../shell/classes.js';
-import { atOnce, type Entries, giving, later } from './checked-face.js';
-import type { GrantOptions, Reply } from './operator/approvals.js';
-import type { HarnessOptions } from './operator/harness.js';
-import type { NewObject } from './operator/objects.js';
-import type { FindOptions, RecordOptions } from './operator/record.js';
-import { actions, type NewRule } from './operator/rules.js';
-import type { SecretSource } from './operator/secrets.js';
-import type { NewSource } from './operator/sources.js';
-import type { LimitChanges, NewVault } from './operator/vaults.js';
+import { atOnce, type Entries, giving, later, methodsOf } from './checked-face.js';
+import type { Agents } from './operator/agents.js';
+import type { Approvals, GrantOptions, Reply } from './operator/approvals.js';
+import type { HarnessOptions, Profiles } from './operator/harness.js';
+import type { NewObject, Objects } from './operator/objects.js';
+import type { Operator } from './operator/operator.js';
+import type { AuditRecord, FindOptions, RecordOptions } from './operator/record.js';
+import { actions, type NewRule, type Rules } from './operator/rules.js';
+import type { SecretSource, Secrets } from './operator/secrets.js';
+import type { NewSource, Sources } from './operator/sources.js';
+import type { Trust } from './operator/trust.js';
+import type { LimitChanges, NewVault, Vaults } from './operator/vaults.js';
 import {
   anObject,
   applyOptions,
@@ -45,6 +48,10 @@ import {
   words,
   workspaceOptions,
 } from './shapes.js';
+import type { UndoOptions } from './workspace/fork.js';
+import type { KeptJails } from './workspace/kept-jails.js';
+import type { Workspace } from './workspace/workspace.js';
+import type { WorkspaceJail } from './workspace/workspace-jail.js';
 
 const name = optional(word);
 const files = {
@@ -57,12 +64,12 @@ const files = {
 
 const jail: Entries = {
   name: 'jail',
-  methods: { ...files, exec: later(command, optional(runOptions)), end: later() },
+  methods: methodsOf<WorkspaceJail>()({ ...files, exec: later(command, optional(runOptions)), end: later() }),
 };
 
 export const workspaceEntries: Entries = {
   name: 'workspace',
-  methods: {
+  methods: methodsOf<Workspace>()({
     ...files,
     check: later(),
     prepare: later(),
@@ -87,8 +94,9 @@ export const workspaceEntries: Entries = {
     apply: later(optional(applyOptions)),
     undoApply: later(
       optional(
-        closed<{ onProgress?: unknown; conflicts?: string }>({
+        closed<UndoOptions>({
           onProgress: optional(callback),
+          signal: optional(abortSignal),
           conflicts: optional(oneOf('refuse', 'ours')),
         }),
       ),
@@ -112,7 +120,7 @@ export const workspaceEntries: Entries = {
     sync: later(),
     exportTo: later(word),
     flatten: later(),
-  },
+  }),
 };
 
 const reply = closed<Reply>({ by: name, why: optional(text) });
@@ -155,15 +163,16 @@ const agentGrant: Shape = (value, at) => {
   oneOf(...Object.keys(shapes))(kind, `${at}.kind`);
   shapes[String(kind)]?.(value, at);
 };
-const objects = (kind: string): Entries => ({
-  name: kind,
-  methods: {
-    make: later(word, optional(newObject)),
-    show: atOnce(word),
-    list: atOnce(),
-    set: later(word, word, text, name),
-    remove: atOnce(word),
-  },
+/** Who writes a file is said by ctx itself, and never by a caller. */
+type AsOperator<Face extends Objects> = Omit<Face, 'set'> & {
+  set(name: string, file: string, text: string, directory?: string): Promise<void>;
+};
+const objectMethods = methodsOf<AsOperator<Objects>>()({
+  make: later(word, optional(newObject)),
+  show: atOnce(word),
+  list: atOnce(),
+  set: later(word, word, text, name),
+  remove: atOnce(word),
 });
 
 const findMembers = {
@@ -179,7 +188,7 @@ const findMembers = {
 
 const record: Entries = {
   name: 'record',
-  methods: {
+  methods: methodsOf<AuditRecord>()({
     find: later(optional(closed<FindOptions>(findMembers))),
     follow: atOnce(
       list(anObject),
@@ -193,7 +202,7 @@ const record: Entries = {
     rotateKey: later(),
     revokeKey: later(word),
     exportTo: later(word),
-  },
+  }),
 };
 
 const limit: Shape = (value, at) => (value === null ? undefined : optional(integer(1))(value, at));
@@ -206,15 +215,16 @@ const secretText: Shape = (value, at) => {
 
 export const operatorEntries: Entries = {
   name: 'operator',
-  methods: {
+  methods: methodsOf<Operator>()({
     record: giving(atOnce(optional(closed<RecordOptions>({ directory: name, as: name }))), record),
-    doctor: atOnce(),
+    running: later(),
     stop: later(either((value) => typeof value === 'string', oneOf('all'), list(integer(1)))),
-  },
+    doctor: later(),
+  }),
   parts: {
     rules: {
       name: 'rules',
-      methods: {
+      methods: methodsOf<Rules>()({
         list: atOnce(),
         add: later(
           closed<NewRule>({ action: oneOf(...actions), match: ruleMatch, agent: name, withoutAgent: optional(flag) }),
@@ -224,30 +234,30 @@ export const operatorEntries: Entries = {
           commandForm,
           optional(closed<{ agent?: string; networked?: boolean }>({ agent: name, networked: optional(flag) })),
         ),
-      },
+      }),
     },
     approvals: {
       name: 'approvals',
-      methods: {
+      methods: methodsOf<Approvals>()({
         list: atOnce(optional(closed<{ all?: boolean }>({ all: optional(flag) }))),
         one: atOnce(word),
         steps: atOnce(word),
         grant: atOnce(word, optional(grant)),
         deny: atOnce(word, optional(reply)),
-      },
+      }),
     },
     agents: {
       name: 'agents',
-      methods: {
-        ...objects('agents').methods,
+      methods: methodsOf<AsOperator<Agents>>()({
+        ...objectMethods,
         grant: later(word, agentGrant, name),
         revoke: later(word, agentGrant),
-      },
+      }),
     },
-    tools: objects('tools'),
+    tools: { name: 'tools', methods: objectMethods },
     vaults: {
       name: 'vaults',
-      methods: {
+      methods: methodsOf<Vaults>()({
         list: atOnce(),
         find: atOnce(name, name),
         create: later(
@@ -268,22 +278,22 @@ export const operatorEntries: Entries = {
         delete: later(name),
         confirm: later(name),
         collect: later(),
-        inspect: atOnce(),
+        inspect: later(optional(closed<{ repair?: boolean }>({ repair: optional(flag) }))),
         format: atOnce(),
         undoMigration: later(),
-      },
+      }),
     },
     secrets: {
       name: 'secrets',
-      methods: {
+      methods: methodsOf<Secrets>()({
         list: atOnce(),
         set: later(word, closed<SecretSource>({ value: optional(secretText), command: optional(word) })),
         remove: atOnce(word),
-      },
+      }),
     },
     sources: {
       name: 'sources',
-      methods: {
+      methods: methodsOf<Sources>()({
         add: later(
           word,
           closed<NewSource>({
@@ -299,15 +309,19 @@ export const operatorEntries: Entries = {
         show: atOnce(word),
         list: atOnce(),
         remove: later(word),
-      },
+      }),
     },
     trust: {
       name: 'trust',
-      methods: { read: later(word), confirm: later(word, word), revoke: atOnce(word) },
+      methods: methodsOf<Trust>()({
+        read: later(word),
+        confirm: later(word, word, optional(words)),
+        revoke: atOnce(word),
+      }),
     },
     profiles: {
       name: 'profiles',
-      methods: {
+      methods: methodsOf<Profiles>()({
         list: later(),
         widen: later(
           anObject,
@@ -319,11 +333,11 @@ export const operatorEntries: Entries = {
             fresh: optional(flag),
           }),
         ),
-      },
+      }),
     },
     keptJails: {
       name: 'keptJails',
-      methods: {
+      methods: methodsOf<KeptJails>()({
         at: atOnce(word, name),
         isLive: later(word, name),
         missing: atOnce(word, name),
@@ -339,7 +353,7 @@ export const operatorEntries: Entries = {
             serve: callback,
           }),
         ),
-      },
+      }),
     },
   },
 };

@@ -14,11 +14,11 @@ import {
   type Shape,
   word,
 } from '../../base/shape.js';
-import { atOnce, type Entries, giving, later } from '../checked-face.js';
+import { atOnce, type Entries, giving, later, methodsOf } from '../checked-face.js';
 import type { VfsOptions } from './create.js';
-import type { LockOptions, ReadPart } from './file-handle.js';
+import type { LockOptions, ReadPart, VfsFileHandle } from './file-handle.js';
 import type { VfsGrants, VfsQuota } from './grants.js';
-import type { ListOptions, ReadOptions, WriteOptions } from './vfs.js';
+import type { ListOptions, ReadOptions, Vfs, WriteOptions } from './vfs.js';
 import type { WatchOptions } from './watch.js';
 
 const isText = (value: unknown) => typeof value === 'string';
@@ -104,7 +104,7 @@ const lockOptions = closed<LockOptions>({
 
 export const fileHandleEntries: Entries = {
   name: 'file',
-  methods: {
+  methods: methodsOf<VfsFileHandle>()({
     read: later(optional(either((value) => value instanceof Uint8Array, bytes, readPart)), limit, limit, place),
     write: later(bytes, limit, limit, place),
     readFile: later(orEncoding(closed<{ encoding?: unknown }>({ encoding }))),
@@ -117,12 +117,12 @@ export const fileHandleEntries: Entries = {
     lock: later(optional(lockOptions)),
     unlock: later(optional(closed<Pick<LockOptions, 'start' | 'end'>>(range))),
     close: later(),
-  },
+  }),
 };
 
 export const vfsEntries: Entries = {
   name: 'vfs',
-  methods: {
+  methods: methodsOf<Vfs>()({
     get restricted() {
       return giving(atOnce(grants, optional(callback)), vfsEntries);
     },
@@ -162,5 +162,5 @@ export const vfsEntries: Entries = {
     utimes: later(path, time, time),
     watch: atOnce(path, optional(closed<WatchOptions>({ signal: optional(abortSignal) }))),
     close: later(),
-  },
+  }),
 };

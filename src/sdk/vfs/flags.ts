@@ -30,7 +30,8 @@ export function openFlags(flags: string | number): OpenFlags {
     };
   }
   // Node's `rs`, `as` and the like mean synchronous writing, and its letters come in any order.
-  const found = words[flags.replace('s', '').replace('xa', 'ax').replace('xw', 'wx').replace('+x', 'x+')];
+  const word = flags.replace('s', '').replace('xa', 'ax').replace('xw', 'wx').replace('+x', 'x+');
+  const found = Object.hasOwn(words, word) ? words[word] : undefined;
   if (found !== undefined) return found;
   throw new ErrnoError('EINVAL', {
     operation: 'open',

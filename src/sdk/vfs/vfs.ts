@@ -66,7 +66,8 @@ export class Vfs {
   }
 
   async appendFile(path: VfsPath, data: string | Uint8Array, options?: BufferEncoding | WriteOptions): Promise<void> {
-    await this.writeFile(path, data, { flag: 'a', ...optionsOf<WriteOptions>(options) });
+    const { flag = 'a', ...rest } = optionsOf<WriteOptions>(options);
+    await this.writeFile(path, data, { ...rest, flag });
   }
 
   async copyFile(path: VfsPath, newPath: VfsPath): Promise<void> {
