@@ -1,4 +1,5 @@
 /** Files, as commands in the jail see them. */
+import { isUtf8 } from 'node:buffer';
 import { ErrnoError } from '../base/errno.js';
 import { toolLineCharacters, toolRows, toolTextCharacters } from '../base/limits/commands.js';
 import type { ListedEntry } from '../sdk/workspace/file-answers.js';
@@ -19,6 +20,17 @@ function linesFrom(lines: readonly string[], from: number, limit: number): reado
     taken.push(line.slice(0, toolTextCharacters));
   }
   return taken;
+}
+
+/** What is not as it is in the file: a model that wrote back what it was shown would destroy the rest. */
+function differences(bytes: Buffer, lines: readonly string[], from: number, taken: readonly string[]): string {
+  const { length = 0 } = lines[from - 1] ?? '';
+  const [first] = taken;
+  const isCut = first !== undefined && first.length < length;
+  return [
+    isCut ? `\n[line ${from} is cut off: ${first.length} of its ${length} characters; exec can show the rest]` : '',
+    isUtf8(bytes) ? '' : '\n[the file is not UTF-8: bytes that are no text are shown as \ufffd]',
+  ].join('');
 }
 
 const readTool: McpTool = {
@@ -47,7 +59,7 @@ const readTool: McpTool = {
     const last = from + taken.length - 1;
     const whole = from === 1 && last === lines.length;
     const note = `\n[lines ${from} to ${last} of ${lines.length}${last < lines.length ? `: continue with offset ${last + 1}` : ''}]`;
-    return { text: `${taken.join('\n')}${whole ? '' : note}` };
+    return { text: `${taken.join('\n')}${whole ? '' : note}${differences(bytes, lines, from, taken)}` };
   },
 };
 

@@ -58,3 +58,29 @@ test('nothing is done for a client that has not read its answers, whichever tool
   assert.equal(client.answers.size, tools.length);
   assert.ok(touched > 0);
 });
+
+test('each tool says what it can do at worst, and only what reads is said to read', async () => {
+  const workspace = { tools: async () => [] } as unknown as Workspace;
+  const rest = { timeoutMilliseconds: undefined, onAsked: () => undefined, room: async () => undefined };
+  const client = await clientOf(makeServer({ workspace, protocol, ...rest }));
+  client.ask(1, 'tools/list', {});
+  for (const end = Date.now() + 20_000; client.answers.size < 1 && Date.now() < end; )
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  const { result } = client.answers.get(1) as {
+    result: { tools: { name: string; annotations: Record<string, unknown> }[] };
+  };
+  const told = result.tools.map(({ name, annotations }) => [
+    name,
+    annotations['readOnlyHint'],
+    annotations['destructiveHint'],
+  ]);
+  const changes = ['exec', 'write_file', 'edit_file', 'checkpoint', 'rollback'];
+  assert.deepEqual(
+    told.sort(),
+    [
+      ...['read_file', 'list', 'search', 'diff'].map((name) => [name, true, false]),
+      ...changes.map((name) => [name, false, false]),
+      ['apply', false, true],
+    ].sort(),
+  );
+});

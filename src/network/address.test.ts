@@ -2,11 +2,79 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../test/property/seeded.js';
-import { addressBytes, addressKind, canonicalAddress, carriedAddresses } from './address.js';
+import { type AddressKind, addressBytes, addressKind, canonicalAddress, carriedAddresses } from './address.js';
+
+/** What IANA's registries and the clouds say, beside the table that is tested: the narrowest range decides. */
+const registry: readonly (readonly [range: string, kind: AddressKind])[] = [
+  ...[
+    ['0.0.0.0/0', 'public'],
+    ['0.0.0.0/8', 'reserved'],
+    ['0.0.0.0/32', 'unspecified'],
+    ['10.0.0.0/8', 'private'],
+    ['100.64.0.0/10', 'shared'],
+    ['100.100.100.200/32', 'metadata'],
+    ['127.0.0.0/8', 'loopback'],
+    ['168.63.129.16/32', 'metadata'],
+    ['169.254.0.0/16', 'link-local'],
+    ['169.254.169.254/32', 'metadata'],
+    ['169.254.170.2/32', 'metadata'],
+    ['172.16.0.0/12', 'private'],
+    ['192.0.0.0/24', 'reserved'],
+    ['192.0.0.192/32', 'metadata'],
+    ['192.0.2.0/24', 'documentation'],
+    ['192.88.99.0/24', 'tunnel'],
+    ['192.168.0.0/16', 'private'],
+    ['198.18.0.0/15', 'benchmark'],
+    ['198.51.100.0/24', 'documentation'],
+    ['203.0.113.0/24', 'documentation'],
+    ['224.0.0.0/4', 'multicast'],
+    ['240.0.0.0/4', 'reserved'],
+    ['255.255.255.255/32', 'broadcast'],
+  ],
+  ...[
+    ['::/0', 'reserved'],
+    ['2000::/3', 'public'],
+    ['2001::/23', 'reserved'],
+    ['2001:2::/48', 'benchmark'],
+    ['2001:db8::/32', 'documentation'],
+    ['3fff::/20', 'documentation'],
+    ['fc00::/7', 'private'],
+    ['fd00:ec2::254/128', 'metadata'],
+    ['fd20:ce::254/128', 'metadata'],
+    ['fe80::/10', 'link-local'],
+    ['fec0::/10', 'private'],
+    ['ff00::/8', 'multicast'],
+  ],
+] as const;
+
+const numberOf = (bytes: readonly number[]) => bytes.reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
+
+interface NumberRange {
+  readonly width: number;
+  readonly from: bigint;
+  readonly to: bigint;
+  readonly kind: AddressKind;
+}
+
+const ranges = registry.map(([text, kind]): NumberRange => {
+  const [address = '', bits = ''] = text.split('/');
+  const bytes = addressBytes(address) ?? [];
+  const from = numberOf(bytes);
+  return { width: bytes.length, from, to: from + (1n << BigInt(8 * bytes.length - Number(bits))) - 1n, kind };
+});
+
+function textOf(width: number, number: bigint): string {
+  const digits = number.toString(16).padStart(2 * width, '0');
+  if (width === 16) return digits.match(/.{4}/g)?.join(':') ?? '';
+  return [...Buffer.from(digits, 'hex')].join('.');
+}
 
 const kinds = {
   public: ['8.8.8.8', '1.1.1.1', '172.15.255.255', '172.32.0.0', '100.63.255.255', '2606:4700::1111', '2a00::1'],
-  metadata: ['169.254.169.254', 'fd00:ec2::254', 'fd20:ce::254', '168.63.129.16', '100.100.100.200', '169.254.170.2'],
+  metadata: [
+    ...['169.254.169.254', '169.254.170.2', '168.63.129.16', '100.100.100.200', '192.0.0.192'],
+    ...['fd00:ec2::254', 'fd20:ce::254'],
+  ],
   loopback: ['127.0.0.1', '127.255.255.254', '::1'],
   private: ['10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.0.1', 'fc00::1', 'fdff::1', 'fec0::1'],
   shared: ['100.64.0.1', '100.127.255.255'],
@@ -21,6 +89,20 @@ const kinds = {
 } as const;
 
 describe('an address', () => {
+  it('is of its kind at both ends of every range, and on both sides of them', () => {
+    for (const { width, from, to } of ranges) {
+      for (const number of [from, to, from - 1n, to + 1n]) {
+        if (number < 0n || number >= 1n << BigInt(8 * width)) continue;
+        const address = textOf(width, number);
+        // What carries an IPv4 address is judged by that: the next test but one.
+        if (carriedAddresses(address).length > 0) continue;
+        const around = ranges.filter((each) => each.width === width && each.from <= number && number <= each.to);
+        const [narrowest] = around.sort((one, other) => (one.to - one.from < other.to - other.from ? -1 : 1));
+        assert.equal(addressKind(address), narrowest?.kind, address);
+      }
+    }
+  });
+
   for (const [kind, addresses] of Object.entries(kinds)) {
     it(`is ${kind}: ${addresses.join(' ')}`, () => {
       for (const address of addresses) assert.equal(addressKind(address), kind, address);

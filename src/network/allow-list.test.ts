@@ -91,9 +91,12 @@ describe('the allow-list', () => {
       assert.equal(judgeAddress(rules, target('registry.example', 80), address, none).allowed, true, address);
       assert.equal(judgeAddress(rules, target('registry.example', 81), address, none).allowed, false, address);
     }
+    const metadata = ['169.254.169.254', '169.254.170.2', '168.63.129.16', '100.100.100.200', '192.0.0.192'];
     for (const address of [
-      '169.254.169.254',
+      ...metadata,
+      ...metadata.map((each) => `::ffff:${each}`),
       'fd00:ec2::254',
+      'fd20:ce::254',
       '169.254.1.1',
       '0.0.0.0',
       '224.0.0.1',

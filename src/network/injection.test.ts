@@ -9,6 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { inspect } from 'node:util';
 import { hostNetwork } from '../authority/network.js';
+import { networkSessionMilliseconds } from '../base/limits/network.js';
 import { makeCertificate, withoutOpenssl } from './certificate-fixture.js';
 import type { NetworkProxyOptions } from './proxy.js';
 import { allowing, type Listening, listen, listenHttp, listenRaw, say, startProxy } from './proxy-fixture.js';
@@ -183,6 +184,29 @@ describe('a secret that the proxy adds', { skip: withoutOpenssl() }, () => {
     const count = received.length;
     for (let i = 0; i < 2; i++) assert.match(await ask(), /^HTTP\/1\.1 502 [\s\S]*TLS with api\.example failed/);
     assert.equal(received.length, count);
+  });
+
+  it('goes on a session for as long as a certificate is trusted unseen, however often that is taken up', async (context) => {
+    const reused: boolean[] = [];
+    const host = await listen(
+      createHttpsServer(certificate, (request, response) => {
+        reused.push((request.socket as TLSSocket).isSessionReused());
+        response.end('ok');
+      }),
+    );
+    stopping.push(host.close);
+    const { port } = await proxying({
+      ...allowing(`api.example:${host.port}`),
+      secrets: [{ host: 'api.example', header: 'Authorization', value, port: host.port }],
+    });
+    let later = 0;
+    const now = performance.now.bind(performance);
+    context.mock.method(performance, 'now', () => now() + later);
+    for (const share of [0, 0.5, 0.9, 1.01, 1.5, 2.02]) {
+      later = share * networkSessionMilliseconds;
+      assert.match((await say(port, 'GET http://api.example/ HTTP/1.1\r\n\r\n')).toString(), /^HTTP\/1\.1 200 /);
+    }
+    assert.deepEqual(reused, [false, true, true, false, true, false]);
   });
 
   it('goes to no other host and no other port, and never in clear', async () => {

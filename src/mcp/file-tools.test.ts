@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { toolLineCharacters, toolRows, toolTextCharacters } from '../base/limits/commands.js';
+import { fileTools } from './file-tools.js';
+import { ToolInput } from './input.js';
+import type { Context } from './tool.js';
+
+/** What a tool answers where the workspace answers with this. */
+async function answer(name: string, given: Readonly<Record<string, unknown>>, found: unknown) {
+  const tool = fileTools.find((each) => each.name === name);
+  assert.ok(tool);
+  const workspace = new Proxy({}, { get: () => async () => found });
+  const { text, facts } = await tool.run(new ToolInput(name, tool.input, given), { workspace } as unknown as Context);
+  return { text, facts: facts ?? {} };
+}
+
+const read = async (content: string | Buffer, given: Readonly<Record<string, unknown>> = {}) =>
+  (await answer('read_file', { path: 'f', ...given }, Buffer.from(content))).text;
+
+describe('read_file', () => {
+  it('gives a file as it is, with nothing added', async () => {
+    for (const content of ['', 'one', 'one\n', 'one\n\ntwo\r\n', '\u00e4\u{1f600}\n', '\ufeffwith a mark\n']) {
+      assert.equal(await read(content), content);
+    }
+  });
+
+  it('says so where a line is cut, on both sides of the limit, and where it is', async () => {
+    for (const length of [toolTextCharacters - 1, toolTextCharacters, toolTextCharacters + 1, 3 * toolTextCharacters]) {
+      const isCut = length > toolTextCharacters;
+      for (const [content, from] of [
+        ['x'.repeat(length), 1],
+        [`first\n${'x'.repeat(length)}\nlast`, 2],
+      ] as const) {
+        const text = await read(content, { offset: from, limit: 1 });
+        assert.equal(/line \d+ is cut off/.test(text), isCut, `${length} in line ${from}`);
+        if (isCut)
+          assert.ok(text.includes(`[line ${from} is cut off: ${toolTextCharacters} of its ${length} characters`));
+      }
+    }
+  });
+
+  it('says so where bytes are no text, and refuses what is binary', async () => {
+    for (const bytes of [[0x66, 0xe4, 0x6e], [0xff], [0xc3], [0xed, 0xa0, 0x80]]) {
+      assert.match(await read(Buffer.from(bytes)), /\[the file is not UTF-8: /);
+    }
+    await assert.rejects(read('a\0b'), { code: 'EINVAL' });
+  });
+
+  it('gives long files in parts that are the whole again', async () => {
+    const lines = Array.from({ length: 5_000 }, (_, at) => `line ${at} ${'x'.repeat(at % 60)}`);
+    const found: string[] = [];
+    let offset = 1;
+    for (let parts = 0; parts < 100; parts++) {
+      const text = await read(lines.join('\n'), { offset });
+      const [, shown = '', note = ''] = /^(.*)\n(\[lines [^\n]*\])$/s.exec(text) ?? [];
+      found.push(...shown.split('\n'));
+      assert.ok(shown.length <= toolTextCharacters, `${shown.length}`);
+      const next = /continue with offset (\d+)\]$/.exec(note)?.[1];
+      if (next === undefined) break;
+      offset = Number(next);
+    }
+    assert.deepEqual(found, lines);
+  });
+});
+
+describe('list and search', () => {
+  const entries = (count: number) =>
+    Array.from({ length: count }, (_, at) => ({ path: `f${at}`, type: 'file', size: at, mode: 0o644 }));
+  const matches = (count: number) =>
+    Array.from({ length: count }, (_, at) => ({ path: 'f', line: at + 1, text: 'x'.repeat(toolLineCharacters + 1) }));
+
+  it('say that there is more exactly where there is', async () => {
+    for (const count of [0, 1, toolRows - 1, toolRows, toolRows + 1]) {
+      for (const truncated of [false, true]) {
+        const isMore = truncated || count > toolRows;
+        const list = await answer('list', {}, { entries: entries(count), truncated });
+        const search = await answer('search', { pattern: 'x' }, { matches: matches(count), truncated });
+        for (const { text, facts } of [list, search]) {
+          assert.deepEqual([facts['truncated'], /\[there (?:is|are) more: /.test(text)], [isMore, isMore], `${count}`);
+        }
+      }
+    }
+  });
+
+  it('show as much of a line as its limit, and as many as were asked for', async () => {
+    const { facts } = await answer('search', { pattern: 'x', limit: 3 }, { matches: matches(4), truncated: false });
+    const shown = facts['matches'] as readonly { readonly text: string }[];
+    assert.deepEqual(
+      shown.map(({ text }) => text.length),
+      [toolLineCharacters, toolLineCharacters, toolLineCharacters],
+    );
+    assert.equal(facts['truncated'], true);
+  });
+});
