@@ -1,4 +1,5 @@
 /** The settings file itself: found, changed as a whole or not at all, with the mode and owner it had. */
+import { isUtf8 } from 'node:buffer';
 import {
   closeSync,
   fchmodSync,
@@ -51,6 +52,15 @@ function refuseLink(path: string, reason: string): never {
   });
 }
 
+function refuseText(path: string): never {
+  throw new ErrnoError('EINVAL', {
+    operation: 'hook settings',
+    path,
+    reason: 'expected UTF-8; the file is unchanged',
+    remedy: 'repair the file, or move it away and install again',
+  });
+}
+
 /** Where a write would end up: the directory that exists, and the rest of the name. */
 function canonicalTarget(path: string): string {
   if (isThere(path)) {
@@ -74,7 +84,10 @@ function find({ path, within }: SettingsPlace): Found {
   try {
     const about = statSync(target);
     if (!about.isFile()) refuseLink(path, 'expected a file');
-    return { path: target, text: readFileSync(target, 'utf8'), about };
+    const bytes = readFileSync(target);
+    // Others would be written back as question marks, and whatever they stood for is somebody's own.
+    if (!isUtf8(bytes)) refuseText(target);
+    return { path: target, text: bytes.toString('utf8'), about };
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return { path: target, text: undefined, about: undefined };
     throw fromSystemError(error, 'read', target);

@@ -187,6 +187,22 @@ describe('a settings file', () => {
     assert.deepEqual(readdirSync(join(place.within, '.claude')), ['settings.json']);
   });
 
+  it('stays as it is where its bytes are no text, wherever they are', () => {
+    for (const [number, bytes] of [[0xe4], [0xff, 0xfe], [0xc3], [0xed, 0xa0, 0x80]].entries()) {
+      for (const [where, whole] of Object.entries({
+        value: ['{"note": "', '"}'],
+        key: ['{"', '": 1}'],
+        end: ['{}', ''],
+      })) {
+        const path = join(root, `bytes-${number}-${where}.json`);
+        const before = Buffer.concat([Buffer.from(whole[0] ?? ''), Buffer.from(bytes), Buffer.from(whole[1] ?? '')]);
+        writeFileSync(path, before);
+        assert.throws(() => changeSettings({ path }, install), { code: 'EINVAL' });
+        assert.deepEqual(readFileSync(path), before);
+      }
+    }
+  });
+
   it('stays as it is where it is not JSON', () => {
     const place = project();
     writeFileSync(place.path, '{ broken');

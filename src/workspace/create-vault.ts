@@ -30,8 +30,13 @@ export interface MadeVault {
 
 const operation = 'make a vault';
 
+/** None that is a vault's number: what is named by it would be two vaults. Pure. */
+export function isVaultName(name: string): boolean {
+  return isForkName(name) && !/^[0-9a-f]{16}$/.test(name);
+}
+
 function checkName(host: Host, name: string, origin: string): void {
-  if (!isForkName(name) || /^[0-9a-f]{16}$/.test(name)) {
+  if (!isVaultName(name)) {
     const reason = `expected a name such as 'api', got '${name}'`;
     const remedy = 'letters, digits and . _ + - are fine, up to 64 of them, the first a letter or digit';
     throw new ErrnoError('EINVAL', { operation: 'name a vault', reason, remedy });

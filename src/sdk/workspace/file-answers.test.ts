@@ -53,13 +53,48 @@ describe('file operations as commands', () => {
     ]);
   });
 
+  it('find lines in files of any name, and in none that is not there', () => {
+    const names = ['a\nb', 'c\n./d', '\n', 'e\n7:f', 'g:8:h', './././i', ' '];
+    for (const [index, name] of names.entries()) run(writeCommand(`strange/${index} ${name}`), 'one\nneedle: two\n');
+    const found = matchesOf(run(searchCommand('needle', { path: 'strange' })));
+    const paths = entriesOf(run(listCommand('strange', 9))).filter(({ type }) => type === 'file');
+    assert.equal(found.length, names.length);
+    assert.deepEqual(found.map(({ path }) => path).sort(), paths.map(({ path }) => `strange/${path}`).sort());
+    for (const { line, text } of found) assert.deepEqual([line, text], [2, 'needle: two']);
+  });
+
+  it('give the last line of a match that was cut off as far as it came, and no other twice', () => {
+    const whole = Buffer.from('a\x001:one\nb\nc\x0022:two\n');
+    const counts = Array.from({ length: whole.length + 1 }, (_, end) => matchesOf(whole.subarray(0, end)).length);
+    assert.deepEqual(counts, [...counts].sort());
+    assert.equal(counts.at(-1), 2);
+  });
+
   it('refuse what is no path and no pattern', () => {
     for (const path of ['', 'a\0b']) assert.throws(() => operand(path), ErrnoError);
     for (const pattern of ['', 'a\nb', 'a\0']) assert.throws(() => searchCommand(pattern, {}), ErrnoError);
   });
 
   it('fail with the code that the program meant', () => {
-    assert.equal(failureOf('read', 'x', "head: cannot open 'x': No such file or directory\n").code, 'ENOENT');
+    for (const [message, code] of [
+      ['No such file or directory', 'ENOENT'],
+      ['Permission denied', 'EACCES'],
+      ['Is a directory', 'EISDIR'],
+      ['Not a directory', 'ENOTDIR'],
+      ['File exists', 'ENOTDIR'],
+      ['Read-only file system', 'EROFS'],
+      ['No space left on device', 'ENOSPC'],
+      ['Disk quota exceeded', 'EDQUOT'],
+      ['File name too long', 'ENAMETOOLONG'],
+      ['Too many levels of symbolic links', 'ELOOP'],
+      ['Operation not permitted', 'EPERM'],
+      ['Invalid regular expression', 'EINVAL'],
+      ['Unmatched [, [^, [:, [., or [=', 'EINVAL'],
+      ['Input/output error', 'EIO'],
+    ]) {
+      const { code: found, reason } = failureOf('read', 'x', `earlier: File exists\nhead: 'x': ${message}\n`);
+      assert.deepEqual([found, reason], [code, `head: 'x': ${message}`]);
+    }
     assert.equal(failureOf('read', 'x', '').code, 'EIO');
   });
 });

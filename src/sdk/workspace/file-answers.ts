@@ -105,14 +105,12 @@ export function searchCommand(pattern: string, options: SearchOptions): readonly
   ];
 }
 
+/** A name ends with a zero byte and may hold line ends; a line ends with one. Of an answer that was cut off, what is whole. */
 export function matchesOf(answer: Buffer): readonly SearchMatch[] {
-  return answer
-    .toString('utf8')
-    .split('\n')
-    .flatMap((line) => {
-      const [, path, number, text] = /^(?:\.\/)*([^\0]+)\0(\d+):(.*)$/s.exec(line) ?? [];
-      return path === undefined || text === undefined ? [] : [{ path, line: Number(number), text }];
-    });
+  const found: SearchMatch[] = [];
+  for (const [, path = '', line, text = ''] of answer.toString('utf8').matchAll(/([^\0]+)\0(\d+):([^\n]*)(?:\n|$)/gy))
+    found.push({ path: path.replace(/^(?:\.\/)+/, ''), line: Number(line), text });
+  return found;
 }
 
 /** As the C library says them without a locale. */
