@@ -19,6 +19,7 @@ import { chosen } from './mutants/chosen.mjs';
 import { chosenFifth } from './mutants/chosen-fifth.mjs';
 import { chosenFourth } from './mutants/chosen-fourth.mjs';
 import { chosenLater } from './mutants/chosen-later.mjs';
+import { chosenSixth } from './mutants/chosen-sixth.mjs';
 import { table } from './mutants/table.mjs';
 import { root } from './setup/checkout.mjs';
 import { setupOrExit } from './setup.mjs';
@@ -43,7 +44,7 @@ if (values.pure) {
 }
 
 function tryTable() {
-  const rows = [...table, ...chosen, ...chosenLater, ...chosenFourth, ...chosenFifth].filter(
+  const rows = [...table, ...chosen, ...chosenLater, ...chosenFourth, ...chosenFifth, ...chosenSixth].filter(
     ({ file, why }) => words.length === 0 || words.some((word) => `${file} ${why}`.includes(word)),
   );
   const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'ctx-mutants-')));

@@ -29,7 +29,7 @@ function differences(bytes: Buffer, lines: readonly string[], from: number, take
   const isCut = first !== undefined && first.length < length;
   return [
     isCut ? `\n[line ${from} is cut off: ${first.length} of its ${length} characters; exec can show the rest]` : '',
-    isUtf8(bytes) ? '' : '\n[the file is not UTF-8: bytes that are no text are shown as \ufffd]',
+    isUtf8(bytes) ? '' : '\n[the file is not UTF-8: other bytes are shown as U+FFFD]',
   ].join('');
 }
 

@@ -1,7 +1,7 @@
 /** Callers of a keeper: what their terminal, their control group, their directory and their end are to calls that it runs. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, it } from 'node:test';
 import {
   callsHaveEnded,
@@ -58,6 +58,25 @@ os.waitpid(session, 0)
 print(open(said).read(), end='')
 `;
 
+/** Asks the keeper as native/call does, with a request that has these seals, and goes away before anything is run. */
+const askingKeeper = `
+import fcntl, os, socket, sys
+path, program, node, seals = sys.argv[1:]
+about = os.stat(node)
+request = ['1', f'{about.st_dev}:{about.st_ino}', '0 0 50000', '2', program, 'status']
+request += [f'{name}={value}' for name, value in os.environ.items()]
+file = os.memfd_create('request', os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+os.write(file, b''.join(os.fsencode(text) + b'\\0' for text in request))
+for seal in seals.split():
+    fcntl.fcntl(file, fcntl.F_ADD_SEALS, getattr(fcntl, 'F_SEAL_' + seal))
+keeper = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+keeper.settimeout(20)
+keeper.connect(path)
+assert keeper.recv(16) == b'H'
+socket.send_fds(keeper, [b'A'], [file, os.open('.', os.O_PATH), 0, 1, 2, file])
+print(keeper.recv(16)[:1].decode())
+`;
+
 /** One after the other: calls of one test would be counted by another. */
 const countedCalls = { concurrency: 1 };
 
@@ -96,6 +115,23 @@ forEachUser((user) => {
       assert.match(ends[0] ?? '', /^ready\n.*status \d+\n$/s);
     });
   }
+
+  it('takes no request that could still be changed, whichever change it is', async () => {
+    const [key = ''] = readdirSync(join(stage.store, 'keeper'));
+    const given = [join(stage.store, 'keeper', key, 'socket'), join(dirname(stage.program), '../dist/cli/ctx.cjs')];
+    const answers = async (seals: string) => {
+      const words = ['python3', '-c', askingKeeper, ...given, process.execPath, seals];
+      const { stdout, stderr } = await stage.start(stage.directory, words, { env: keeperOn }).finished;
+      assert.match(stdout, /^[CR]\n$/, stderr);
+      return stdout.trim();
+    };
+    // On a busy machine it may have no copy at hand.
+    let whole = '';
+    for (let tries = 0; tries < 20 && whole !== 'R'; tries++) whole = await answers('WRITE GROW SHRINK');
+    assert.equal(whole, 'R');
+    for (const seals of ['', 'GROW SHRINK', 'WRITE SHRINK', 'WRITE GROW'])
+      assert.equal(await answers(seals), 'C', seals);
+  });
 
   it('is stopped by a signal that its caller cannot pass on, and goes on with it', async () => {
     await callsHaveEnded(pid);

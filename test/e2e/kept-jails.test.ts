@@ -260,6 +260,33 @@ forEachUser((user) => {
     assert.deepEqual([ended?.object, ended?.facts], [begun?.object, begun?.facts]);
   });
 
+  test('runs nothing more where what its agent may do has changed meanwhile, for more or for less', async () => {
+    const project = stage.project('echo one > file');
+    const agent = (...words: readonly string[]) => stage.ctx(project, ['agent', ...words]);
+    assert.equal((await agent('new', 'changing')).code, 0);
+    assert.equal((await agent('grant', 'changing', 'read', '/usr/share')).code, 0);
+    const changes = [
+      ['revoke', 'changing', 'read', '/usr/share'],
+      ['grant', 'changing', 'tool:other', 'execute'],
+    ];
+    for (const change of changes) {
+      await inKeptJail(
+        stage,
+        async () => {
+          const exec = () => stage.ctx(project, ['jail', 'exec', '--', 'sh', '-c', 'echo ran >> file']);
+          assert.equal((await exec()).code, 0);
+          assert.equal((await agent(...change)).code, 0, change.join(' '));
+          const { code, stderr } = await exec();
+          assert.match(stderr, /what its agent may do has changed since it started \(ESTALE\)/, change.join(' '));
+          assert.notEqual(code, 0);
+        },
+        { project, options: ['--agent', 'changing'] },
+      );
+    }
+    const { stdout } = await stage.ctx(project, ['exec', '--report', 'never', '--', 'cat', 'file']);
+    assert.equal(stdout, 'one\nran\nran\n');
+  });
+
   test('it keeps no descriptor of the program that started it: a lock that was held there is free', async () => {
     const project = stage.project();
     const script = 'exec 7>lock; flock 7; "$0" jail start; flock -n lock true; echo $?';
