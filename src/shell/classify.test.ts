@@ -28,6 +28,12 @@ describe('what a careful operator said', () => {
     });
   }
 
+  it('is that no shell takes a NUL', async () => {
+    for (const text of ['ls\0', 'ls a\0rm b', "sh -c 'ls\0'"]) {
+      assert.deepEqual((await classify({ text })).classes, ['host_escape_risk'], JSON.stringify(text));
+    }
+  });
+
   it('is said of an argument vector and of the same as text', async () => {
     let compared = 0;
     for (const { text } of corpus) {

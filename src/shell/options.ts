@@ -19,9 +19,14 @@ export interface Options {
   readonly unsure: boolean;
 }
 
-/** GNU's parser takes any start of a long option. Too short a start is some other option's as well. */
+/** GNU's parser takes any start of a long option, `--o` too where it is of one only: that is not known here. */
+function couldBeOption(known: string, given: string): boolean {
+  return known === given || (given.length > 2 && given.startsWith('--') && known.startsWith(given));
+}
+
+/** A start of one letter may be another option, whose next word is no value and which does not only ask. */
 function isOption(known: string, given: string): boolean {
-  return known === given || (given.length > 3 && given.startsWith('--') && known.startsWith(given));
+  return couldBeOption(known, given) && (known === given || given.length > 3);
 }
 
 export function names(list: string | undefined): readonly string[] {
@@ -30,6 +35,11 @@ export function names(list: string | undefined): readonly string[] {
 
 export function hasOption(list: string, { options }: Options): boolean {
   return names(list).some((known) => options.some(({ name }) => isOption(known, name)));
+}
+
+/** For what makes a command more dangerous. */
+export function couldHaveOption(list: string, { options }: Options): boolean {
+  return names(list).some((known) => options.some(({ name }) => couldBeOption(known, name)));
 }
 
 export function optionValues(list: string | undefined, { options }: Options): readonly (Word | undefined)[] {

@@ -1,6 +1,6 @@
 /** A program's words, read by its table. */
 import { type Classes, classesOf, classNames, networked, readOnly } from './classes.js';
-import { hasOption, names, type Options, optionsOf, optionValues } from './options.js';
+import { couldHaveOption, hasOption, names, type Options, optionsOf, optionValues } from './options.js';
 import { named, type Program } from './program.js';
 import { type Reading, unreadable } from './reading.js';
 import type { Reader, Surroundings } from './surroundings.js';
@@ -50,8 +50,8 @@ function tableClasses(program: Program, options: Options, call: ProgramCall): { 
     because.push(reason);
   };
   for (const [list, letters] of Object.entries(program.with ?? {})) {
-    if (hasOption(list, options))
-      add(letters, `with ${list.split(' ').find((name) => hasOption(name, options)) ?? list}`);
+    if (couldHaveOption(list, options))
+      add(letters, `with ${list.split(' ').find((name) => couldHaveOption(name, options)) ?? list}`);
   }
   for (const [list, patterns] of Object.entries(program.valued ?? {})) {
     const values = optionValues(list, options).map((word) => knownValue(word) ?? '');
@@ -141,7 +141,7 @@ function subcommandReading(program: Program, call: ProgramCall): Reading {
       ? readProgram(program.otherwise ?? { is: program.is }, { ...call, called: [...called, name], words: rest })
       : readProgram(known, { ...call, called: [...called, name], words: rest });
   // Options before the subcommand can only add to it.
-  const added = Object.entries(program.with ?? {}).filter(([list]) => hasOption(list, options));
+  const added = Object.entries(program.with ?? {}).filter(([list]) => couldHaveOption(list, options));
   const classes = added.reduce((sum, [, letters]) => sum | classesOf(letters), sub.classes);
   return { ...sub, classes, parts: [...own.parts, ...sub.parts] };
 }

@@ -224,7 +224,7 @@ export class ScriptReading {
       const { operator } = redirection;
       const reads = operator === '<' || operator === '<&' || operator === '<>';
       const duplicates = operator.endsWith('&') && /^(?:\d+-?|-)$/.test(knownValue(word) ?? '');
-      const substitutes = target.parts?.some((part) => part.type === 'ProcessSubstitution') === true;
+      const substitutes = target.parts?.every((part) => part.type === 'ProcessSubstitution') === true;
       if (!duplicates && !substitutes) {
         const { classes, why } = redirectionClasses(word, operator !== '<' && operator !== '<&');
         if (classes !== readOnly) {

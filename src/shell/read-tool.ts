@@ -1,7 +1,7 @@
 /** Programs whose words have a grammar of their own. */
 import { posix } from 'node:path';
 import { type Classes, classesOf, hostEscapeRisk, mutating, networked, readOnly } from './classes.js';
-import { hasOption, optionsOf, optionValues } from './options.js';
+import { couldHaveOption, hasOption, optionsOf, optionValues } from './options.js';
 import { named, type Program } from './program.js';
 import { makesFilesystem } from './programs/devices.js';
 import { gitProgram } from './programs/git.js';
@@ -18,14 +18,14 @@ function reading(call: ProgramCall, classes: Classes, why: string, parts: readon
   return { text: call.text, words, classes, readable: true, why, parts };
 }
 
-const sed: Program = { is: 'r', values: '-e --expression -f --file -l --line-length', unsure: 'm' };
+const sed: Program = { is: 'r', values: '-e --e --expression -f --file -l --l --line-length', unsure: 'm' };
 
 /** `-i` takes its suffix attached: what follows it in a cluster is not an option. */
 export function readSed(call: ProgramCall): Reading {
   const options = optionsOf(sed, call.words, false);
-  const scripts = optionValues('-e --expression', options);
+  const scripts = optionValues('-e --e --expression', options);
   const given = scripts.length > 0 ? scripts : options.operands.slice(0, 1);
-  const writes = hasOption('-i --in-place -f --file', options) || options.unsure;
+  const writes = couldHaveOption('-i --in-place -f --file', options) || options.unsure;
   const prints = given.every((word) => sedOnlyPrints(knownValue(word) ?? 'e'));
   if (!writes && prints) return reading(call, readOnly, 'sed only prints');
   return reading(call, mutating, writes ? 'sed changes files' : 'the script of sed writes or runs something');
@@ -113,7 +113,7 @@ export function readTar(call: ProgramCall): Reading {
   // `tar xzf` clusters: a letter before `f` is an option even though -f takes a value.
   const letters = old ? (knownValue(first) ?? '') : '';
   const lists = hasOption('-t --list', options) || (letters.includes('t') && !/[xcruAd]/.test(letters));
-  const changes = hasOption(
+  const changes = couldHaveOption(
     '-x -c -r -u -A --extract --get --create --append --update --concatenate --delete',
     options,
   );
