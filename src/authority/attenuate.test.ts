@@ -174,6 +174,18 @@ describe('a child', () => {
     ]);
   });
 
+  it('has tool paths of its parent, and no others', () => {
+    assert.deepEqual(granted({ toolPath: ['/ctx/tool'] }).toolPath, ['/ctx/tool']);
+    for (const toolPath of [['/evil'], ['/ctx/tool/below'], ['/ctx'], ['/ctx/tool', '/ctx/home/1000/tool', '/evil']]) {
+      assert.deepEqual(kinds({ toolPath }), ['tool path'], toolPath.join());
+    }
+  });
+
+  it('lives as its parent’s own, unless it asks for more', () => {
+    assert.equal(granted({ identity: { label, life: 'owned' } }).identity.life, 'owned');
+    assert.deepEqual(kinds({ identity: { label, life: 'detached' } }), ['detached life']);
+  });
+
   it('gets nothing from a parent that has expired or is used up', () => {
     assert.deepEqual(kinds({}, { now: 1000 }), ['parent is over']);
     assert.deepEqual(kinds({}, { used: 5 }), ['parent is over']);

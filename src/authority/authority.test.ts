@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { canonicalJson } from '../base/canonical-json.js';
+import { networkHosts } from '../base/limits/objects.js';
 import { type AuthorityParts, authorityDigest, authorityJson, makeAuthority } from './authority.js';
 import { parseLabel } from './label.js';
 import { parseMounts } from './mount.js';
@@ -135,6 +136,13 @@ describe('the network of an authority', () => {
     ]) {
       assert.ok(!isPublicHost(host), host);
     }
+  });
+
+  it('has as many hosts as are allowed, and not one more', () => {
+    const hosts = Array.from({ length: networkHosts + 1 }, (_, number) => `h${number}.org:443`);
+    const most = hostNetwork(hosts.slice(1));
+    assert.equal(most.kind === 'hosts' && most.hosts.length, networkHosts);
+    assert.throws(() => hostNetwork(hosts), /at most/);
   });
 
   it('of a child is within the one of its parent', () => {

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrnoError } from '../base/errno.js';
 import { kindOfSource, makeMount, parseMounts, printMounts } from './mount.js';
+import { permittedMounts } from './mount-permission.js';
+import { parsePolicy } from './policy.js';
 
 function refusal(text: string): ErrnoError {
   try {
@@ -86,5 +88,31 @@ describe('a mount made by a program', () => {
     ]) {
       assert.throws(() => makeMount({ ...good, ...bad }), { code: 'EINVAL' });
     }
+  });
+});
+
+describe('mounts that a policy decides about', () => {
+  const mounts = parseMounts('/h/a\t/a\tro\t-\n/h/b\t/b\trw\t-\n', 'mount');
+  const under = (...rules: readonly string[]) => {
+    const text = rules.map((rule) => `allow coder_t ${rule}\n`).join('');
+    const { mounts: permitted, withheld } = permittedMounts(parsePolicy(text, 'policy'), 'coder_t', mounts);
+    return [
+      ...permitted.map(({ target, mode }) => `${target} ${mode}`),
+      ...withheld.map(({ missing, rule }) => `without ${missing}: ${rule}`),
+    ];
+  };
+  const lacks = (name: string, missing: string) => `without ${missing}: allow coder_t mount:${name} ${missing}`;
+
+  it('are as the file has them where it names none', () => {
+    assert.deepEqual(under(), ['/a ro', '/b rw']);
+    assert.deepEqual(under('tool:mount execute'), ['/a ro', '/b rw']);
+  });
+
+  it('need to be named once one is, each for what it is mounted for', () => {
+    assert.deepEqual(under('mount:a read'), ['/a ro', lacks('b', 'read')]);
+    assert.deepEqual(under('mount:b write'), ['/b rw', lacks('a', 'read')]);
+    assert.deepEqual(under('mount:b read'), ['/b ro', lacks('a', 'read'), lacks('b', 'write')]);
+    assert.deepEqual(under('mount:a write', 'mount:b write'), ['/a ro', '/b rw']);
+    assert.deepEqual(under('mount:c read'), [lacks('a', 'read'), lacks('b', 'read')]);
   });
 });

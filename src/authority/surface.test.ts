@@ -4,7 +4,7 @@ import { contains } from './absolute-path.js';
 import { parseMounts } from './mount.js';
 import { operatorMounts } from './operator-mounts.js';
 import { resolveSurface, type SurfaceRequest } from './resolve-surface.js';
-import { resolveScope } from './scope.js';
+import { parseScope, resolveScope, scopes } from './scope.js';
 import { accessTo, makeSurface } from './surface.js';
 import { mergeMounts, type SurfaceMode, surfaceMounts } from './surface-mounts.js';
 import { cachePaths, defaultToolingPaths, expandPaths, pathEnvironment } from './tooling-paths.js';
@@ -297,6 +297,14 @@ describe('a workspace file', () => {
       assert.throws(() => parse(value), refused);
     }
     assert.throws(() => parseWorkspace('{', 'f', '/a'), refused);
+  });
+});
+
+describe('a scope', () => {
+  it('is one of three words', () => {
+    for (const scope of scopes) assert.equal(parseScope(scope), scope);
+    for (const text of ['', 'Any', 'any ', 'directory', 'toString'])
+      assert.throws(() => parseScope(text), refused, text);
   });
 });
 
