@@ -367,10 +367,12 @@ forEachUser((user) => {
       ['n', 13, false],
       ['y', 0, true],
     ] as const) {
-      // The typist waits until the question is there. What is seen is kept elsewhere: an edit here would make the answer stale.
-      const script = `{ until grep -q 'Run it' ../seen-terminal; do sleep 0.05; done; echo ${said}; sleep 0.5; } | script -qefc ${argument(line)} ../seen-terminal`;
-      const { code: ended, stdout } = await stage.start(project, ['sh', '-c', `: > ../seen-terminal; ${script}`])
-        .finished;
+      // The typist waits until the question is there, and stays to the end: the terminal shows its going, too. What is seen is kept
+      // elsewhere: an edit here would make the answer stale.
+      const typist = `until grep -q 'Run it' ../seen-terminal; do sleep 0.05; done; echo ${said}; until test -e ../ended; do sleep 0.05; done`;
+      const seated = `${line}; code=$?; : > ../ended; exit $code`;
+      const script = `: > ../seen-terminal; rm -f ../ended; { ${typist}; } | script -qefc ${argument(seated)} ../seen-terminal`;
+      const { code: ended, stdout } = await stage.start(project, ['sh', '-c', script]).finished;
       assert.equal(ended, code, stdout);
       assert.match(stdout, /agent seated asks for approval/);
       assert.equal(stdout.includes('\u001b[2J'), false);
