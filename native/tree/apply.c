@@ -38,6 +38,7 @@ static bool find_place(struct apply *apply, const char *path, struct place *plac
   int error = errno;
   place->persons = apply->options->to_fd < 0 && is_known_root(apply->options->to);
   place->undoes = apply->options->undoes;
+  place->live = apply->options->to_fd >= 0;
   if (place->parent >= 0 && !apply->knows_above && fstat(place->parent, &apply->above) != 0) fail(errno, "stat", path);
   if (place->parent >= 0 && place->persons) lend_ids(place, &apply->above);
   if (inside) {
@@ -65,6 +66,7 @@ static enum replaced put(struct apply *apply, const char *path, bool dated) {
     fail(errno, "open parent", path);
   }
   if (place.expected != NULL && !apply->beside.building && !S_ISREG(found.status.st_mode)) sweep(&place, &found);
+  if (!S_ISDIR(found.status.st_mode) && is_changed_live(&place)) return CLASHED;
   place.dated = dated;
   set_owner(&place, &found.status, apply);
   enum replaced replaced;

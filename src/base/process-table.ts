@@ -35,6 +35,11 @@ export function startOf(pid: number): string | undefined {
   return stat === '' || /^[ZX]/.test(fields[0] ?? '') ? undefined : fields[startField];
 }
 
+/** By Ctrl-Z, or SIGSTOP: it goes on when somebody continues it. */
+export function isStopped(pid: number): boolean {
+  return /\) T [^)]*$/.test(textOf(`/proc/${pid}/stat`));
+}
+
 /** Whose it is; undefined where it has ended. */
 export function ownerOf(pid: number): number | undefined {
   return statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid;

@@ -137,6 +137,7 @@ export async function makeEquipment(asked: EquipmentRequest): Promise<[Equipment
       onServer: network?.onServer,
       channels: servers?.channels,
     });
+    kept.jail = jail.pid;
     // Said now, and with the first command, which another process may run.
     const warnings = [...(opened.warnings ?? []), ...offered.warnings, ...heldCachesText(jail.heldCaches)];
     for (const text of warnings) host.warn?.(text);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { keeperOf } from '../support/keeper.js';
+import { inKeptJail } from '../support/kept-jail.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -80,6 +81,19 @@ forEachUser((user) => {
     const after = await stage.ctx(two, write);
     assert.deepEqual([after.code, /read-only here/.test(after.stderr)], [0, false], after.stderr);
   });
+
+  test('a command beside an idle kept jail writes the caches of its fork, too', () =>
+    inKeptJail(stage, async ({ project }) => {
+      const granted = stage.project();
+      const write = 'echo mine >> ~/.m2/repository/both; cat ~/.m2/repository/both';
+      assert.equal(await stage.inside(project, write), 'mine\n');
+      // With a grant that the kept jail has not: in a jail of its own.
+      const words = ['exec', '--report', 'always', '--read', granted, '--', 'sh', '-c', write];
+      const apart = await stage.ctx(project, words);
+      assert.deepEqual([apart.code, apart.stdout], [0, 'mine\nmine\n'], apart.stderr);
+      assert.doesNotMatch(apart.stderr, /read-only/);
+      assert.equal(await stage.inside(project, write), 'mine\nmine\nmine\n');
+    }));
 
   test('tokens beside the caches are not there, and no cache is written on the live directory', async () => {
     const project = stage.project();

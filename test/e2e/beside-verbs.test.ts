@@ -54,6 +54,14 @@ asOneUser((user) => {
         /EBUSY\)\n {2}try: wait for all of them to end, or pass --wait; ctx ps shows how to end each/,
       );
     }
+    // One that was left by Ctrl-Z would be waited for without an end.
+    process.kill(servers[1]?.pid ?? 0, 'SIGSTOP');
+    const { stderr: told } = await stage.ctx(project, ['apply']);
+    process.kill(servers[1]?.pid ?? 0, 'SIGCONT');
+    assert.match(
+      told,
+      new RegExp(`process ${servers[0]?.pid} is using it: .*process ${servers[1]?.pid} is using it, stopped`),
+    );
     const living = await runningOf(stage, project);
     assert.deepEqual(
       living.map(({ kind, pid, holdsFork, end }) => [kind, pid, holdsFork, end]),

@@ -71,19 +71,28 @@ forEachUser((user) => {
     assert.match((await stage.ctx(project, ['fsck'])).stdout, /0 faults/);
   });
 
-  test('where both changed a path the fork keeps its own, and apply asks', async () => {
-    const project = stage.project('echo 1 > a; echo 1 > b');
-    const server = stage.startCtx(project, ['exec', '--', 'sh', '-c', `echo up; echo agent > a; ${untilStopped}`]);
+  test('where both changed a path the fork keeps its own, which no watcher sees touched, and apply asks', async () => {
+    const project = stage.project('echo 1 > a; echo 1 > b; echo 1 > c');
+    const watches = `const { writeFileSync, watch } = require('node:fs');
+      for (const name of ['a', 'c']) writeFileSync(name, 'agent\\n');
+      const watcher = watch('.', (_kind, name) => {
+        console.log('saw ' + name);
+        if (name === 'stop') watcher.close();
+      });
+      console.log('up');`;
+    const server = stage.startCtx(project, ['exec', '--report', 'never', '--', 'node', '-e', watches]);
     await server.printed('up');
-    stage.shell(project, 'echo person > a; echo person > b');
-    const joined = await join(project, 'cat a b; touch stop');
-    assert.equal(joined.text, 'agent\nperson\n');
-    assert.deepEqual(joined.clashes, ['a']);
-    await server.finished;
+    stage.shell(project, 'echo person > a; echo person > b; rm c');
+    const joined = await join(project, 'cat a b c; touch stop');
+    assert.equal(joined.text, 'agent\nperson\nagent\n');
+    assert.deepEqual(joined.clashes, ['a', 'c']);
+    const seen = (await server.finished).stdout;
+    assert.match(seen, /^saw b$/m);
+    assert.doesNotMatch(seen, /^saw [ac]$/m, 'another file in its place, or none, for a moment');
     assert.match((await stage.ctx(project, ['status'])).stdout, /conflict {2}both you and the fork changed a\n/);
     assert.match((await stage.ctx(project, ['apply'])).stderr, /conflict/);
     assert.equal((await stage.ctx(project, ['apply', '--conflicts', 'ours'])).code, 0);
-    assert.equal(stage.shell(project, 'cat a b'), 'person\nperson\n');
+    assert.equal(stage.shell(project, 'cat a b; ls'), 'person\nperson\na\nb\nstop\n');
   });
 
   test('a command that runs by itself sees them after a moment; --alone keeps them away', async () => {

@@ -14,6 +14,7 @@ struct place {
   gid_t lent_gid;
   bool lends, persons; /* persons: in a directory of a person, not of the store */
   bool undoes;         /* what is put is what was there before an apply, to the last bit of a mode */
+  bool live;           /* programs of a fork are at work there: to them a name that changes for a moment is a change */
   bool chowns, dated;  /* dated: with the time it has in the layers; else with that of writing, until the end */
   const struct found *expected; /* what was looked at there; NULL: whatever there is, is replaced */
 };
@@ -61,6 +62,8 @@ enum replaced put_in_place(const struct place *place, const char *temporary);
 /* The same for a file that is whole and has no name; its descriptor is closed. */
 enum replaced put_unnamed_in_place(const struct place *place, int fd);
 enum replaced take_away(const struct place *place);
+/* Whether it is known by a look alone that a live place does not hold what was looked at before. */
+bool is_changed_live(const struct place *place);
 /* What a run that was killed left beside the place; `made` is what it was to put there. */
 void sweep(const struct place *place, const struct found *made);
 /* The same where nothing is made under the name of a new one. */

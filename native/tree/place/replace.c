@@ -49,6 +49,13 @@ static bool is_as_expected(const struct place *place, const char *name, int open
   return same_content(expected->directory, &expected->status, place->parent, &status, place->name, name);
 }
 
+bool is_changed_live(const struct place *place) {
+  struct stat status;
+  if (!place->live || place->expected == NULL || fstatat(place->parent, place->name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+    return false;
+  return !is_as_expected(place, place->name, -1);
+}
+
 enum verdict { GONE, BUSY, OTHER };
 
 /* `leased`: of the file, or -1. */
@@ -282,6 +289,7 @@ enum replaced take_away(const struct place *place) {
     if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR) fail(errno, "remove", place->path);
     return CLASHED;
   }
+  if (is_changed_live(place)) return CLASHED;
   hold_stops();
   enum replaced replaced = take_expected(place);
   allow_stops();

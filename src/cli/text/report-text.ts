@@ -38,8 +38,9 @@ function enteredText(entered: readonly string[]): string[] {
 }
 
 /** Whose a change is cannot be known then: all of them write the same layer. */
-function besideText(count: number): string {
-  return count === 0 ? '' : ` together with ${counted(count, 'other')}: ctx rollback undoes them all`;
+function besideText(count: number, changes: number): string {
+  if (count === 0) return '';
+  return ` while ${counted(count, 'other')} ran${changes === 0 ? '' : ': ctx rollback undoes what all of them did'}`;
 }
 
 function pendingText(pending: number): string[] {
@@ -118,7 +119,7 @@ function warningLines(warnings: readonly string[], paint: Paint): readonly strin
 export function reportText(envelope: Envelope, paint: Paint): string {
   const { changes, entered, clashes, warnings } = envelope;
   const changed = changes.length === 0 ? 'no files changed' : `${counted(changes.length, 'path')} changed in the fork`;
-  const summary = `${changed}${besideText(envelope.besideCount)}`;
+  const summary = `${changed}${besideText(envelope.besideCount, changes.length)}`;
   const lines = [
     headline(envelope, summary, paint),
     ...changeLines(changes, paint, changesShownToPeople),

@@ -121,12 +121,13 @@ function choicesOf(call: Arguments) {
 
 async function undo(call: Arguments, fork: Fork): Promise<number> {
   const isChosen = call.value('conflicts') === 'ours';
-  const { done, conflicts, pending, written, left, aside, problems } = await interruptibly('apply --undo', (told) =>
-    fork.undoApply({ ...told, conflicts: isChosen ? 'ours' : 'refuse' }),
+  const { done, conflicts, pending, written, left, aside, problems, later } = await interruptibly(
+    'apply --undo',
+    (told) => fork.undoApply({ ...told, conflicts: isChosen ? 'ours' : 'refuse' }),
   );
   const exitCode = done && (left.length === 0 || isChosen) ? ExitCode.ok : ExitCode.failed;
   if (call.flag('json')) {
-    printJson({ version: 1, done, undone: written, conflicts, left, aside, problems, pending });
+    printJson({ version: 1, done, undone: written, conflicts, left, aside, problems, pending, later });
     return exitCode;
   }
   const paint = painter(process.stderr);
@@ -142,6 +143,11 @@ async function undo(call: Arguments, fork: Fork): Promise<number> {
   print(
     `${painter(process.stdout)('green', 'undone')} ${counted(countSteps(written), 'step')}, ${pending} pending again\n`,
   );
+  if (later !== null) {
+    print(
+      `  what commands changed since that apply is not in the fork any more: ctx rollback ${later} brings it back\n`,
+    );
+  }
   printProblems(problems);
   if (left.length > 0) {
     const lines = [

@@ -1,4 +1,5 @@
 /** `ctx rollback`, `ctx checkpoint ...`, `ctx fork ...`. */
+import { commandsBesideNamed } from '../../base/limits/commands.js';
 import { visible } from '../../base/visible-text.js';
 import type { CheckpointSummary } from '../../sdk/workspace/fork.js';
 import { forkHere } from '../input/fork-here.js';
@@ -22,7 +23,9 @@ function checkpointLine(checkpoint: CheckpointSummary): string {
   const { id, name, made, reason, automatic, undone } = checkpoint;
   const when = made.replace('T', ' ').slice(0, 19);
   const what = automatic ? `before: ${visible(reason)}` : visible(name ?? reason);
-  const beside = checkpoint.beside === undefined ? '' : ` and ${counted(checkpoint.beside.length, 'other')} beside it`;
+  const others = checkpoint.beside ?? [];
+  const least = others.length < commandsBesideNamed ? '' : 'at least ';
+  const beside = others.length === 0 ? '' : ` and ${least}${counted(others.length, 'other')} beside it`;
   const text = `  ${String(id).padStart(4)}  ${when}  ${what}${beside}`;
   return undone === true ? paint('dim', `${text}  (undone)`) : text;
 }
@@ -33,7 +36,9 @@ export const rollback: Run = async (call, host) => {
   const rolled = await (await forkHere(call, host)).rollback({ checkpoint: first, paths: rest });
   const paint = painter(process.stdout);
   const { undone, pending, to } = rolled;
-  const together = [to.reason, ...(to.beside ?? [])].map((command) => visible(command)).join('; ');
+  const { beside = [] } = to;
+  const more = beside.length < commandsBesideNamed ? [] : ['and those that came later'];
+  const together = [...[to.reason, ...beside].map((command) => visible(command)), ...more].join('; ');
   return answer(call, { ...rolled }, [
     `${paint('green', 'rolled back')} to ${nameOf(to)}: ${counted(undone.length, 'change')} undone, ${pending} pending`,
     ...(to.beside === undefined ? [] : [`  these ran at the same time and were undone together: ${together}`]),

@@ -1,9 +1,11 @@
 /** A fork as its jail mounts it: each root an overlay at its own path, all named from the vault's directory. */
 import { posix } from 'node:path';
+import { lazily } from '../../base/lazily.js';
 import type { CacheRoot, OverlayRoot } from '../../jail/plan.js';
 import { type CacheKeeping, prepareCache, prepareHome, prepareRoot, prepareTemporary } from '../../vault/fork-trees.js';
 import { treesOf } from '../../vault/store/layer-pool.js';
 import { rootKey, type VaultPaths, workspaceRoot } from '../../vault/store/layout.js';
+import { idleJailsOf } from '../../vault/store/worker-file.js';
 import type { OpenFork } from '../../vault/vault.js';
 import { holdersOf } from './group-part.js';
 
@@ -53,6 +55,8 @@ export function mountsOf(
     return [holders.length === 0 ? overlay : { ...overlay, holders }];
   });
   const inVault = (path: string) => posix.relative(paths.directory, path);
+  // A kept jail has them mounted between its commands, too.
+  const havingCaches = lazily(() => [...fork.others.flatMap(({ jail }) => jail ?? []), ...idleJailsOf(fork.place)]);
   return {
     base: paths.directory,
     overlays,
@@ -60,7 +64,7 @@ export function mountsOf(
     temporary: prepareTemporary(fork),
     cache: (source) => {
       const { upper, work } = prepareCache(fork, source, cache);
-      const holders = fork.others.flatMap(({ jail }) => jail ?? []);
+      const holders = havingCaches();
       return { upper: inVault(upper), work: inVault(work), ...(holders.length === 0 ? {} : { holders }) };
     },
   };

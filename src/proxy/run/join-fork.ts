@@ -46,13 +46,12 @@ function layersOfNew(fork: OpenFork, keys: readonly string[]): readonly string[]
   return needed;
 }
 
-function namedBeside(meta: ForkMeta, checkpoint: number | null, command: string): ForkMeta {
-  const checkpoints = meta.checkpoints.map((each) => {
-    const beside = each.beside ?? [];
-    if (each.id !== checkpoint || beside.length >= commandsBesideNamed) return each;
-    return { ...each, beside: [...beside, command] };
-  });
-  return { ...meta, checkpoints };
+/** The checkpoint before a group names those that came to it: a rollback undoes, and names, them all. */
+export function namedBeside(meta: ForkMeta, checkpoint: number | null, command: string): ForkMeta {
+  const found = meta.checkpoints.find(({ id }) => id === checkpoint);
+  if (found === undefined || (found.beside?.length ?? 0) >= commandsBesideNamed) return meta;
+  const named = { ...found, beside: [...(found.beside ?? []), command] };
+  return { ...meta, checkpoints: meta.checkpoints.map((each) => (each === found ? named : each)) };
 }
 
 /** What was approved once was approved for what it finds there: a command beside it could change that while it runs. */

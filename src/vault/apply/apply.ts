@@ -310,6 +310,9 @@ async function applyJudged(apply: JudgedApply): Promise<Applied> {
     if (apply.attempt < attempts) return applyLocked(apply.fork, request, lock, apply.attempt + 1);
     return { fork: apply.fork, ...answer, undecided: kept.saved, done: false, problems: apply.problems };
   }
+  // Nothing was written: it is none for an undo to take back.
+  if (request.signal?.aborted === true)
+    withMeta(kept.fork, { ...kept.fork.meta, applied: fork.meta.applied }, { durable: false });
   refuseCancelled(request);
   request.onPlan?.(answer.steps);
   const home = await writeOrigin(kept.fork, {

@@ -8,17 +8,17 @@ import { findCheckpoint, saveCheckpoint } from '../forks/checkpoint.js';
 import { syncLocked } from '../forks/durable.js';
 import { adoptScans, lookAtRoots, takeEdits } from '../forks/trunk.js';
 import { refreshedIndexes } from '../git/refreshed-indexes.js';
-import type { Checkpoint } from '../store/fork-meta.js';
+import { type Checkpoint, hasSameDeltas } from '../store/fork-meta.js';
 import { makeLayer, treesOf } from '../store/layer-pool.js';
 import { workspaceRoot } from '../store/layout.js';
 import { withVaultLock } from '../store/locks.js';
 import { inWalkOrder, shownPath, topPath } from '../store/root-paths.js';
 import { throwAwayOrLeave } from '../store/trash.js';
 import { readVaultMeta } from '../store/vault-meta.js';
-import { endWriting } from '../store/writing-marks.js';
+import { endWriting, isCutOff } from '../store/writing-marks.js';
 import { addParents, belowAny } from '../tree/clashing.js';
 import type { Problem, Step } from '../tree/tree.js';
-import type { OpenFork } from '../vault.js';
+import { type OpenFork, withMeta } from '../vault.js';
 import { type AppliedSteps, readSteps, writeSteps, writtenTrees } from './applied-steps.js';
 import type { ApplyRequest } from './apply.js';
 import { timedPlan } from './apply-times.js';
@@ -48,6 +48,8 @@ export interface Undone {
   readonly aside: readonly string[];
   /** Files whose list of rights could not be brought back. */
   readonly problems: readonly Problem[];
+  /** The checkpoint that holds what commands changed in the fork after the apply, and that is not in it any more; null: nothing. */
+  readonly later: number | null;
 }
 
 function lastApply(fork: OpenFork): readonly [layer: string, about: AppliedSteps] {
@@ -226,6 +228,12 @@ async function planUndo({ fork, about, layer, standing }: Undoing, writtenIn: (k
   return plans;
 }
 
+/** The state before the undo, where it is not what the apply left: the first checkpoint after that has it. */
+function laterWork({ meta }: OpenFork, about: AppliedSteps, now: Checkpoint): number | null {
+  const left = meta.checkpoints.find(({ id, undone }) => id > about.checkpoint && undone !== true);
+  return left === undefined || left.id === now.id || hasSameDeltas(left, now) ? null : now.id;
+}
+
 async function undoLocked(given: OpenFork, lock: number, request: UndoRequest): Promise<Undone> {
   await sweepLast(given);
   const [layer, about] = lastApply(given);
@@ -235,7 +243,8 @@ async function undoLocked(given: OpenFork, lock: number, request: UndoRequest): 
   // Nobody names it: it goes in the end.
   const standing = makeLayer(fork.paths, { fork: fork.name });
   try {
-    return await undoOver({ fork, layer, about, before, standing, lock, request });
+    const later = laterWork(fork, about, saved.checkpoint);
+    return await undoOver({ fork, layer, about, before, standing, lock, request, later });
   } finally {
     throwAwayOrLeave(fork.store, fork.paths.layer(standing));
   }
@@ -249,6 +258,7 @@ interface Undoing {
   readonly standing: string;
   readonly lock: number;
   readonly request: UndoRequest;
+  readonly later: number | null;
 }
 
 async function undoOver(undoing: Undoing): Promise<Undone> {
@@ -274,7 +284,7 @@ async function undoOver(undoing: Undoing): Promise<Undone> {
   };
   const steps = await told([...plans].map(([key, { plan }]) => [key, plan] as const));
   const conflicts = [...new Set(inTheWay(({ changed, obstacles }) => [...changed, ...obstacles]))];
-  const nothing = { written: [], left: [], aside: [], problems: [] };
+  const nothing = { written: [], left: [], aside: [], problems: [], later: null };
   const goesOn = request.leaves === true || about.undoing === true;
   if (conflicts.length > 0 && !goesOn) return { fork, steps, conflicts, ...nothing, done: false };
   const wanted = [...plans].map(([key, { plan, changed }]) => {
@@ -307,7 +317,8 @@ async function undoOver(undoing: Undoing): Promise<Undone> {
   });
   const written = isAll && home.clashes.length === 0 ? steps : await told(Object.entries(home.written));
   const left = innermost([...conflicts, ...home.clashes]);
-  const undone = { fork, steps, conflicts: [], written, left, aside: home.aside, problems: home.narrowed, done: true };
+  const { aside, narrowed: problems } = home;
+  const undone = { fork, steps, conflicts: [], written, left, aside, problems, done: true, later: undoing.later };
   const taken = new Map([...plans].map(([key, each]) => [key, each.steps]));
   const settling = { left, steps: taken, home, writtenIn, keptIn };
   const settled = await settle(synced, layer, about, before, settling);
@@ -321,22 +332,44 @@ const together = (later: Undone, earlier: Undone): Undone => ({
   steps: [...later.steps, ...earlier.steps],
   conflicts: [],
   done: true,
+  later: later.later,
   written: [...later.written, ...earlier.written],
   left: [...later.left, ...earlier.left, ...earlier.conflicts],
   aside: [...later.aside, ...earlier.aside],
   problems: [...later.problems, ...earlier.problems],
 });
 
+/** Whether an apply was cut off before it had written anything: the directory is as it was kept before it. */
+async function wroteNothing(fork: OpenFork, layer: string, about: AppliedSteps): Promise<boolean> {
+  if (!isCutOff(fork, layer) || about.undoing === true) return false;
+  for (const [key, steps] of Object.entries(about.roots)) {
+    const paths = steps.map((step) => (step.action === 'put' ? step.path : walkerPath(step)));
+    if ((await differing(fork, key, treesOf(fork.paths, [layer], key), paths)).length > 0) return false;
+  }
+  return true;
+}
+
+/** Without its last apply, which wrote nothing. */
+const forgotten = (fork: OpenFork): OpenFork =>
+  withMeta(fork, { ...fork.meta, applied: fork.meta.applied?.slice(0, -1) }, { durable: false });
+
 /** The fork's lock is held. A crash in the middle: the same call goes on, since what is back already is back. */
 export function undoApply(given: OpenFork, request: UndoRequest = {}): Promise<Undone> {
   const withVault = (fork: OpenFork) => ({ ...fork, vault: readVaultMeta(fork.paths.meta) ?? fork.vault });
   return withVaultLock(given.tree, given.paths.lock, 'ctx apply --undo', async (lock) => {
-    const fork = withVault(given);
+    let fork = withVault(given);
+    await sweepLast(fork);
+    while (await wroteNothing(fork, ...lastApply(fork))) fork = forgotten(fork);
     let after = lastApply(fork)[1].after;
     let undone = await undoLocked(fork, lock, request);
     while (undone.done && after !== undefined && undone.fork.meta.applied?.at(-1) === after) {
       const cutOff = withVault(undone.fork);
-      after = lastApply(cutOff)[1].after;
+      const [layer, about] = lastApply(cutOff);
+      after = about.after;
+      if (await wroteNothing(cutOff, layer, about)) {
+        undone = { ...undone, fork: forgotten(cutOff) };
+        continue;
+      }
       const earlier = await undoLocked(cutOff, lock, request);
       undone = together(undone, earlier);
       if (!earlier.done) break;

@@ -8,6 +8,7 @@
 import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { ErrnoError } from '../../base/errno.js';
+import { isStopped } from '../../base/process-table.js';
 import type { Tree } from '../tree/tree.js';
 import type { ForkPaths } from './layout.js';
 import { isFree } from './locks.js';
@@ -105,7 +106,8 @@ function userText(worker: AtWork): string {
   const pid = namedProcess(worker);
   // Its file says nothing yet, and no longer.
   if (pid === 0) return 'a command that begins or ends is using it';
-  return `process ${pid} is using it: ${shortened(worker.command)} (since ${worker.since})`;
+  const stopped = isStopped(worker.pid) ? `, stopped until somebody continues it (fg, kill -CONT ${worker.pid})` : '';
+  return `process ${pid} is using it${stopped}: ${shortened(worker.command)} (since ${worker.since})`;
 }
 
 export function busyWith(what: string, workers: readonly AtWork[]): ErrnoError {

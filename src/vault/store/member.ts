@@ -118,7 +118,7 @@ export class Member {
   leave(): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
-    writeSync(this.descriptor, this.#kept !== undefined ? keptText() : padded(''), 0);
+    writeSync(this.descriptor, this.#kept !== undefined ? keptText(this.#kept) : padded(''), 0);
     if (this.#kept !== undefined) this.#tree.unlock(this.descriptor);
     else closeSync(this.descriptor);
   }

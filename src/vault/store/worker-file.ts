@@ -65,7 +65,7 @@ const workerShape = having({
   bound: optional(flag),
   mount: optional(word),
 });
-const keptShape = having({ kept: processId });
+const keptShape = having({ kept: processId, jail: optional(processId) });
 
 /** What a file of the group says: somebody, or for whose kept jail it is kept while nothing is mounted there; or nothing. */
 export function readWorkerFile(descriptor: number): Partial<Worker & { readonly kept: number }> {
@@ -126,31 +126,39 @@ export interface KeptPlace {
   readonly descriptor: number;
   /** Of the jail, where the process that keeps it keeps others, too; known once it is kept. */
   jailProcess?: number | undefined;
+  /** The owner of the jail, once that is made. */
+  jail?: number | undefined;
 }
 
-export const keptText = () => padded(JSON.stringify({ kept: process.pid }));
+export const keptText = ({ jail }: Pick<KeptPlace, 'jail'>) =>
+  padded(JSON.stringify({ kept: process.pid, ...(jail === undefined ? {} : { jail }) }));
 
 /** With the fork's lock held. */
 export async function keepPlace(tree: Tree, place: ForkPaths): Promise<KeptPlace> {
   const kept = await freePlace(tree, place);
-  writeSync(kept.descriptor, keptText(), 0);
+  writeSync(kept.descriptor, keptText(kept), 0);
   tree.unlock(kept.descriptor);
   return kept;
 }
 
-/** Processes that have a kept jail on the fork, whether a command runs in it or not. */
-export function keepersOf({ group }: ForkPaths): readonly number[] {
-  const pids = namesIn(group).map((name) => {
+function keptIn({ group }: ForkPaths): readonly { readonly kept: number; readonly jail?: number | null }[] {
+  return namesIn(group).flatMap((name) => {
     const descriptor = openWorker(join(group, name));
-    if (descriptor === undefined) return undefined;
+    if (descriptor === undefined) return [];
     try {
-      return readWorkerFile(descriptor).kept;
+      const { kept, jail } = readWorkerFile(descriptor);
+      return kept !== undefined && isThere(kept) ? [{ kept, ...(jail === undefined ? {} : { jail }) }] : [];
     } finally {
       closeSync(descriptor);
     }
   });
-  return pids.filter((pid): pid is number => pid !== undefined && isThere(pid));
 }
+
+/** Processes that have a kept jail on the fork, and no command of it running. */
+export const keepersOf = (place: ForkPaths): readonly number[] => keptIn(place).map(({ kept }) => kept);
+
+/** Owners of such jails: they have caches of the fork mounted, and not the fork. */
+export const idleJailsOf = (place: ForkPaths): readonly number[] => keptIn(place).flatMap(({ jail }) => jail ?? []);
 
 /** When its jail has ended. */
 export function leavePlace({ descriptor }: KeptPlace): void {
