@@ -28,7 +28,8 @@ export const execShape: Omit<Verb, 'load'> = {
   details: [
     'The command sees this directory (or the repository it is in), read-write, as a copy-on-write fork: your own files',
     'stay as they are until `ctx apply`. It sees the system read-only, a private home and /tmp, and the network of --net.',
-    'Where other commands are at work on the fork it joins them, as in one directory: same files, a jail of its own.',
+    'Where other commands are at work on the fork it joins them, as in one directory: same files, a jail of its own. Their',
+    'ports of localhost are not its own: a server and its clients that speak TCP share them in one kept jail, by --keep.',
     "ctx exits with the command's exit code; 127 when it is not found, 126 when it cannot be executed.",
   ],
   examples: [
