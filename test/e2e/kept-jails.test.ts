@@ -53,6 +53,22 @@ forEachUser((user) => {
       assert.deepEqual([denied.code, denied.stdout], [13, ''], denied.stderr);
     }));
 
+  test('of several that want one at the same time the first starts it, and all of them run in it', async () => {
+    const project = stage.project();
+    const words = ['exec', '--keep', '--', 'sh', '-c', 'readlink /proc/self/ns/pid'];
+    try {
+      const ran = await Promise.all([1, 2, 3, 4].map(() => stage.ctx(project, words)));
+      const told = ran.map(({ stderr }) => stderr).join('');
+      assert.deepEqual(
+        [ran.map(({ code }) => code), new Set(ran.map(({ stdout }) => stdout)).size],
+        [[0, 0, 0, 0], 1],
+        told,
+      );
+    } finally {
+      await stage.ctx(project, ['jail', 'stop']);
+    }
+  });
+
   test('another build of ctx than the one that keeps a kept jail does not ask it, and says how to renew it', async () => {
     const product = copyOfProduct(join(stage.directory, 'rebuilt'));
     const ctx = (...words: readonly string[]) => stage.start(project, [join(product, 'bin/ctx'), ...words]).finished;

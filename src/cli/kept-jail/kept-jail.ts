@@ -109,13 +109,22 @@ export interface WantedJail {
 /** Directories that it is granted. */
 export const pathsOf = (call: Arguments) => ['read', 'write', 'write-live'].flatMap((name) => call.values(name));
 
-/** Nothing happens where one lives. */
+/** Nothing happens where one lives. Of several that want one at the same time the first starts it, and the others wait for it. */
 export async function startKeptJail(host: Host, { directory, fork, grants, paths }: WantedJail): Promise<number> {
   const jails = new KeptJails(host);
   if (await jails.isLive(directory, fork)) return ExitCode.ok;
-  // stdout is the command's alone.
-  const asked = { directory, words: ['jail', 'start', ...grants], told: process.stderr, paths };
-  return keepInBackground(host, jails.at(directory, fork), asked);
+  const spot = jails.at(directory, fork);
+  mkdirSync(spot.directory, { recursive: true, mode: 0o700 });
+  const turn = openSync(spot.complaints, 'a', 0o600);
+  try {
+    await host.tree.lock({ descriptor: turn, wait: true });
+    if (await jails.isLive(directory, fork)) return ExitCode.ok;
+    // stdout is the command's alone.
+    const asked = { directory, words: ['jail', 'start', ...grants], told: process.stderr, paths };
+    return await keepInBackground(host, spot, asked);
+  } finally {
+    closeSync(turn);
+  }
 }
 
 /** `verbs` are those that a client of the kept jail may ask for. */
