@@ -95,6 +95,18 @@ forEachUser((user) => {
     assert.equal(stage.shell(project, 'cat a b; ls'), 'person\nperson\na\nb\nstop\n');
   });
 
+  test('what another fork applies enters, too', async () => {
+    const project = stage.project('echo 1 > a');
+    assert.equal((await stage.exec(project, ['sh', '-c', 'echo 2 > a'])).exitCode, 0);
+    await stage.json(project, ['fork', 'create', 'clean', '--from', 'origin']);
+    const waits = 'echo up; until grep -q 2 a; do sleep 0.05; done';
+    const words = ['exec', '--fork', 'clean', '--json', '--stream', '--timeout', '90s', '--', 'sh', '-c', waits];
+    const server = stage.startCtx(project, words);
+    await server.printed('up');
+    assert.equal((await stage.ctx(project, ['apply'])).code, 0);
+    assert.match((await server.finished).stdout, /"exitCode":0.*"entered":\["a"\]/);
+  });
+
   test('a command that runs by itself sees them after a moment; --alone keeps them away', async () => {
     const project = stage.project('echo 1 > a; echo 1 > b');
     const follows = [

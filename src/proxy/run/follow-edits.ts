@@ -64,14 +64,20 @@ export class EditsFollowed {
       const own = turnOf(this.#member.worker);
       const isFirst = (await this.#member.others()).every((other) => turnOf(other) > own);
       const begun = performance.now();
-      const hasEdits = isFirst && (await this.#hasEdits());
+      if (isFirst && (this.#isBehind() || (await this.#hasEdits()))) await this.#enter();
       took = performance.now() - begun;
-      if (hasEdits) await this.#enter();
     } catch (error) {
       // A full disk, a directory that is gone: the command goes on, and the next one is told.
       if (!(error instanceof Error && 'code' in error)) throw error;
     }
     this.#lookIn(Math.min(Math.max(followMilliseconds, took * followPatience), followMostMilliseconds));
+  }
+
+  /** What another fork applied, or found edited first, is in the trunk: a look at the directory finds nothing new. */
+  #isBehind(): boolean {
+    const { place, paths, vault, meta } = this.#fork;
+    const trunk = readVaultMeta(paths.meta) ?? vault;
+    return trunk.uncopied !== true && trunk.position !== (readForkMeta(place.directory) ?? meta).position;
   }
 
   async #hasEdits(): Promise<boolean> {
