@@ -51,6 +51,8 @@ export interface VaultRequest {
   readonly fork?: string | undefined;
   /** Wait until no one is at work on the fork, instead of refusing. */
   readonly wait?: boolean;
+  /** Told for whom it waits, where that takes a while. */
+  readonly onWait?: ((what: string) => void) | undefined;
   /** Or go on beside the commands at work: `others` says who. */
   readonly beside?: boolean | undefined;
   /** Refuse where another process has the fork's lock briefly, instead of waiting. */
@@ -200,6 +202,7 @@ function lockFork(request: VaultRequest, access: VaultAccess, name: string) {
     wait: request.atOnce !== true,
     beside: request.beside === true,
     waitForCommands: request.wait === true,
+    onWait: request.onWait,
     purpose,
     what: origin,
     signal,

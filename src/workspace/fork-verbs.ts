@@ -54,6 +54,7 @@ export async function withFork<T>(
     owner: place.owner,
     fork: request.fork,
     wait: request.wait,
+    onWait: host.warn,
     atOnce: request.atOnce,
     purpose,
     ...more,

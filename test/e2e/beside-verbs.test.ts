@@ -1,6 +1,7 @@
 /** Verbs of the person while commands are at work on the fork: what must end first is said, what waits is said, and `ctx ps` shows who lives. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Living } from 'ctxfs';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { inKeptJail } from '../support/kept-jail.js';
@@ -70,11 +71,17 @@ asOneUser((user) => {
     assert.ok(living.every(({ bytes, processes }) => bytes > 0 && processes > 1));
 
     const waiting = stage.ctx(project, ['apply', '--wait', '--json']);
+    await sleep(2000); // it says so after a second
     const third = parseJson((await stage.ctx(project, ['exec', '--json', '--', 'sh', '-c', 'ls; touch stop'])).stdout);
     assert.equal((third as Envelope).stdout?.text, 'a\nfirst\nmine\none\ntwo\n', 'the edit is there');
     for (const { finished } of servers)
       assert.doesNotMatch((await finished).stdout, /"path":"mine"/, 'and is no change of theirs');
-    assert.equal((await waiting).code, 0);
+    const waited = await waiting;
+    assert.equal(waited.code, 0);
+    assert.match(
+      waited.stderr,
+      new RegExp(`^ctx: waiting until no other command .*process ${servers[0]?.pid} is .*\\n$`),
+    );
     assert.equal(stage.shell(project, 'ls'), 'a\nfirst\nmine\none\nstop\ntwo\n');
     assert.equal(await stage.inside(project, 'cat mine'), 'mine\n');
     assert.deepEqual(await runningOf(stage, project), []);

@@ -116,3 +116,6 @@ export const keeperLookMilliseconds = 2_000;
 
 /** For the copy of a keeper that shows whether copies work at all. */
 export const keeperTrialMilliseconds = 10_000;
+
+/** Who waits for commands on a fork longer than this is told for which: until then no one wonders. */
+export const waitToldMilliseconds = 1_000;

@@ -44,6 +44,7 @@ export async function openForkTarget(host: Host, own: OwnJail): Promise<OpenTarg
     ...{ store, tree, origin, owner },
     fork: own.fork ?? request.fork,
     wait: request.wait,
+    onWait: host.warn,
     beside: request.alone !== true && !request.wait,
     purpose: commandText(request.argv),
     onProgress: request.onProgress,

@@ -3,6 +3,7 @@
  * time. What has to have the fork by itself looks who is at work on it, with the lock held: no one comes meanwhile.
  */
 import { closeSync } from 'node:fs';
+import { waitToldMilliseconds } from '../../base/limits/commands.js';
 import type { Tree } from '../tree/tree.js';
 import { busyWith, endOf, readGroup } from './group.js';
 import type { ForkPaths } from './layout.js';
@@ -66,9 +67,15 @@ export interface Locked {
 export async function lockInTurn<T extends { readonly descriptor: number }>(
   tree: Tree,
   place: ForkPaths,
-  options: VaultLockOptions & { readonly beside: boolean; readonly waitForCommands: boolean },
+  options: VaultLockOptions & {
+    readonly beside: boolean;
+    readonly waitForCommands: boolean;
+    /** Told what it waits for, where that takes a while. */
+    readonly onWait?: ((what: string) => void) | undefined;
+  },
   take: () => Promise<T>,
 ): Promise<T & Locked> {
+  let onWait = options.onWait;
   for (;;) {
     const taken = await take();
     const lock = new ForkLock(tree, place.lock, taken.descriptor, options);
@@ -78,7 +85,11 @@ export async function lockInTurn<T extends { readonly descriptor: number }>(
       lock.letGo();
       const [first] = live;
       if (!options.waitForCommands || first === undefined) throw busyWith(options.what, live);
-      await endOf(tree, place, first, options.signal);
+      const told = setTimeout(() => {
+        onWait?.(`waiting until no other command uses the fork: ${busyWith(options.what, live).reason}`);
+        onWait = undefined;
+      }, waitToldMilliseconds);
+      await endOf(tree, place, first, options.signal).finally(() => clearTimeout(told));
     } catch (error) {
       lock.letGo();
       throw error;
