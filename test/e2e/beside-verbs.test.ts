@@ -71,7 +71,10 @@ asOneUser((user) => {
     assert.ok(living.every(({ bytes, processes }) => bytes > 0 && processes > 1));
 
     const waiting = stage.ctx(project, ['apply', '--wait', '--json']);
-    await sleep(2000); // it says so after a second
+    const ended = stage.startCtx(project, ['exec', '--wait', '--', 'true']);
+    await sleep(2000); // they say so after a second
+    ended.child.kill('SIGINT');
+    assert.match((await ended.finished).stderr, /: it was cancelled while it waited for the commands that use it/);
     const third = parseJson((await stage.ctx(project, ['exec', '--json', '--', 'sh', '-c', 'ls; touch stop'])).stdout);
     assert.equal((third as Envelope).stdout?.text, 'a\nfirst\nmine\none\ntwo\n', 'the edit is there');
     for (const { finished } of servers)

@@ -20,14 +20,16 @@ function helpersOf(stage: Stage) {
     return { ...envelope, text: envelope.stdout?.text };
   };
   const pending = async (project: string) => (await stage.ctx(project, ['diff', '--names'])).stdout;
-  return { join, pending };
+  const start = (project: string, script: string, ...options: string[]) =>
+    stage.startCtx(project, ['exec', '--json', '--stream', '--timeout', '90s', ...options, '--', 'sh', '-c', script]);
+  return { join, pending, start };
 }
 
 const pathsOf = ({ changes }: Pick<Envelope, 'changes'>) => changes.map(({ path }) => path).sort();
 
 forEachUser((user) => {
   const stage = useStage(user);
-  const { join, pending } = helpersOf(stage);
+  const { join, pending, start } = helpersOf(stage);
 
   test('a command that joins sees them, whatever they do to the tree, and neither report takes them for changes', async () => {
     const project = stage.project(
@@ -95,13 +97,25 @@ forEachUser((user) => {
     assert.equal(stage.shell(project, 'cat a b; ls'), 'person\nperson\na\nb\nstop\n');
   });
 
+  test('where the first of a group is stopped, the next one looks for them', async () => {
+    const project = stage.project('echo 1 > a');
+    const first = start(project, 'echo up; sleep 90');
+    await first.printed('up');
+    const second = start(project, 'echo up; until grep -q 2 a; do sleep 0.05; done');
+    await second.printed('up');
+    process.kill(first.pid, 'SIGSTOP');
+    stage.shell(project, 'echo 2 > a');
+    assert.match((await second.finished).stdout, /"exitCode":0.*"entered":\["a"\]/);
+    process.kill(first.pid, 'SIGCONT');
+    process.kill(first.pid, 'SIGTERM');
+    await first.finished;
+  });
+
   test('what another fork applies enters, too', async () => {
     const project = stage.project('echo 1 > a');
     assert.equal((await stage.exec(project, ['sh', '-c', 'echo 2 > a'])).exitCode, 0);
     await stage.json(project, ['fork', 'create', 'clean', '--from', 'origin']);
-    const waits = 'echo up; until grep -q 2 a; do sleep 0.05; done';
-    const words = ['exec', '--fork', 'clean', '--json', '--stream', '--timeout', '90s', '--', 'sh', '-c', waits];
-    const server = stage.startCtx(project, words);
+    const server = start(project, 'echo up; until grep -q 2 a; do sleep 0.05; done', '--fork', 'clean');
     await server.printed('up');
     assert.equal((await stage.ctx(project, ['apply'])).code, 0);
     assert.match((await server.finished).stdout, /"exitCode":0.*"entered":\["a"\]/);

@@ -9,6 +9,7 @@ import {
   followMostMilliseconds,
   followPatience,
 } from '../../base/limits/store.js';
+import { isStopped } from '../../base/process-table.js';
 import { readForkMeta } from '../../vault/store/fork-meta.js';
 import { readGroup } from '../../vault/store/group.js';
 import { knowRoots } from '../../vault/store/known-roots.js';
@@ -62,7 +63,8 @@ export class EditsFollowed {
     let took = 0;
     try {
       const own = turnOf(this.#member.worker);
-      const isFirst = (await this.#member.others()).every((other) => turnOf(other) > own);
+      // One that is stopped looks at nothing.
+      const isFirst = (await this.#member.others()).every((other) => turnOf(other) > own || isStopped(other.pid));
       const begun = performance.now();
       if (isFirst && (this.#isBehind() || (await this.#hasEdits()))) await this.#enter();
       took = performance.now() - begun;

@@ -3,6 +3,7 @@
  * time. What has to have the fork by itself looks who is at work on it, with the lock held: no one comes meanwhile.
  */
 import { closeSync } from 'node:fs';
+import { ErrnoError } from '../../base/errno.js';
 import { waitToldMilliseconds } from '../../base/limits/commands.js';
 import type { Tree } from '../tree/tree.js';
 import { busyWith, endOf, readGroup } from './group.js';
@@ -63,6 +64,14 @@ export interface Locked {
   readonly dead: readonly Worker[];
 }
 
+const cancelled = (path: string, cause: unknown) =>
+  new ErrnoError('ECANCELED', {
+    operation: 'open the fork',
+    path,
+    reason: 'it was cancelled while it waited for the commands that use it',
+    cause,
+  });
+
 /** As long as it takes: until no one is at work, or beside those who are. `take` takes the lock. */
 export async function lockInTurn<T extends { readonly descriptor: number }>(
   tree: Tree,
@@ -89,7 +98,13 @@ export async function lockInTurn<T extends { readonly descriptor: number }>(
         onWait?.(`waiting until no other command uses the fork: ${busyWith(options.what, live).reason}`);
         onWait = undefined;
       }, waitToldMilliseconds);
-      await endOf(tree, place, first, options.signal).finally(() => clearTimeout(told));
+      try {
+        await endOf(tree, place, first, options.signal);
+      } catch (cause) {
+        throw options.signal?.aborted === true ? cancelled(options.what, cause) : cause;
+      } finally {
+        clearTimeout(told);
+      }
     } catch (error) {
       lock.letGo();
       throw error;
