@@ -87,10 +87,10 @@ export function readDeclaration(call: ProgramCall): Reading {
   );
 }
 
-/** `read mapfile readarray unset let test [`: their words are names, or are evaluated. */
+/** `read mapfile readarray unset wait let test [`: their words are names, or are evaluated. */
 export function readNames(call: ProgramCall): Reading {
   const [name = ''] = call.called;
-  const sets = name === 'read' || name === 'mapfile' || name === 'readarray' || name === 'unset';
+  const sets = ['read', 'mapfile', 'readarray', 'unset', 'wait'].includes(name);
   const parts = call.words.flatMap((word) => [
     ...hiddenCode(word, call.reader, call.around),
     ...(sets && variableKind(knownValue(word) ?? '') !== 'plain' ? [poisoned(knownValue(word) ?? '')] : []),

@@ -46,7 +46,7 @@ export const handlers: Readonly<Record<string, Handler>> = {
   ...forAll('trap', readTrap),
   ...forAll('alias', readAlias),
   ...forAll('export declare typeset local readonly', readDeclaration),
-  ...forAll('read mapfile readarray unset let test [', readNames),
+  ...forAll('read mapfile readarray unset wait let test [', readNames),
   ...forAll('printf', readPrintf),
   ...forAll('find gfind', readFind),
   ...forAll('fd fdfind', readFd),

@@ -32,10 +32,13 @@ export function readSed(call: ProgramCall): Reading {
 }
 
 const awk: Program = { is: 'r', values: '-F -v -f --file -i --include -l --load -E --exec -e --source', unsure: 'm' };
+/** They load code, or write what they know of the program to a file. */
+const awkLoads =
+  '-f --file -i --include -l --load -E --exec -d --dump-variables -o --pretty-print -p --profile -D --debug -W';
 
 export function readAwk(call: ProgramCall): Reading {
   const options = optionsOf(awk, call.words, true);
-  const loads = hasOption('-f --file -i --include -l --load -E --exec', options) || options.unsure;
+  const loads = couldHaveOption(awkLoads, options) || options.unsure;
   const sources = optionValues('-e --source', options);
   const programs = sources.length > 0 ? sources : options.operands.slice(0, 1);
   if (!loads && programs.every((word) => awkOnlyPrints(knownValue(word) ?? '|')))

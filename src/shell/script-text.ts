@@ -56,9 +56,33 @@ export function sedOnlyPrints(script: string): boolean {
   return false;
 }
 
-/** Strings and expressions between slashes may hold anything; what is outside of them decides. */
+/** Where a program of awk is longer than what is looked through, it is taken for one that writes. */
+const mostSteps = 1_000_000;
+
+/**
+ * Whether what `print` prints may go to a file: a `>` before the statement has ended. An end counts where no string, expression, comment
+ * or continued line can be open there.
+ */
+function printsToFile(program: string): boolean {
+  const last = program.lastIndexOf('>');
+  let steps = 0;
+  for (const { index, 0: word } of program.matchAll(/\bprintf?\b/g)) {
+    let inString = false;
+    let goesOn = false;
+    for (let at = index + word.length; at <= last; at += 1) {
+      const character = program[at] ?? '';
+      steps += 1;
+      if (character === '>' || '\\/#'.includes(character) || steps > mostSteps) return true;
+      if (character === '"') inString = !inString;
+      if (!inString && (character === ';' || character === '}' || (character === '\n' && !goesOn))) break;
+      if (/\S/.test(character)) goesOn = ',&|('.includes(character);
+    }
+  }
+  return false;
+}
+
+/** Strings and expressions between slashes may hold anything. `@name()` calls what a variable names. */
 export function awkOnlyPrints(program: string): boolean {
-  if (/\b(?:system|close|getline|fflush)\b|@(?:load|include)/.test(program)) return false;
-  if (program.replaceAll('||', '').includes('|')) return false;
-  return !/\bprintf?\b[^;}\n]*>/.test(program);
+  if (/\b(?:system|close|getline|fflush)\b|@\s*[A-Za-z_]/.test(program)) return false;
+  return !program.replaceAll('||', '').includes('|') && !printsToFile(program);
 }

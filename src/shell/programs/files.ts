@@ -6,7 +6,7 @@ const looks =
   'free ps uptime printenv which whereis groups users who w last arch nproc lscpu lsblk lsusb lspci lsof getconf locale tty ' +
   'grep egrep fgrep zgrep ag ack diff diff3 sdiff colordiff cmp comm md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum ' +
   'cksum sum hexdump od strings nm objdump readelf size ldd addr2line c++filt jq xmllint cut tr rev tac nl fold fmt expand ' +
-  'unexpand column paste join expr bc dc factor numfmt cal tput zcat bzcat xzcat zstdcat lz4cat base32 basenc test [ ' +
+  'unexpand column paste join expr bc factor numfmt cal tput zcat bzcat xzcat zstdcat lz4cat base32 basenc test [ ' +
   'echo printf shellcheck cloc tokei scc wdiff look tsort ptx pr dircolors infocmp vmstat iostat mpstat pidstat sar ' +
   'pgrep pidof pstree pwdx getent namei pathchk lsattr getfacl getfattr getcap ss netstat findmnt mountpoint blkid lsns lsipc ' +
   'lslocks lsmem lslogins lsmod modinfo lsb_release pkg-config dpkg-architecture systemd-detect-virt nvidia-smi sensors atq ' +
@@ -17,6 +17,37 @@ const changes =
   'zip cpio ar ranlib strip objcopy setfacl setfattr sponge rename mmv kill pkill killall skill renice chattr dos2unix unix2dos ' +
   'gofmt rustfmt clang-format autopep8 isort msgfmt convert magick ffmpeg pandoc';
 
+/** They look, but for options by which they write a file, load code or run a program. */
+const writesBy: Programs = {
+  file: { is: 'r', with: { '-C --compile': 'm' }, values: '-m --magic-file -f --files-from -F -P -e', unsure: 'm' },
+  ...each('ag ack bat delta', { is: 'r', text: '--pager', unsure: 'm' }),
+  sdiff: { is: 'r', with: { '-o --output --diff-program': 'm' }, values: '-o --output -w -I', unsure: 'm' },
+  diff3: { is: 'r', with: { '--diff-program': 'm' }, unsure: 'm' },
+  ...each('nm size objdump readelf', { is: 'r', with: { '--plugin': 'm' }, unsure: 'm' }),
+  xmllint: { is: 'r', with: { '-o --output': 'm', '--shell': 'i' }, values: '-o --output', unsure: 'm' },
+  cloc: {
+    is: 'r',
+    with: {
+      '--out --report-file --sql --write-lang-def --diff-list-file --extract-with': 'm',
+      '--found --ignored --counted --categorized --strip-comments --strip-code': 'm',
+    },
+    unsure: 'm',
+  },
+  scc: { is: 'r', with: { '-o --output --format-multi': 'm' }, values: '-o --output -f --format', unsure: 'm' },
+  sar: { is: 'r', with: { '-o': 'm' }, values: '-o -f -i -s -e', unsure: 'm' },
+  pidstat: { is: 'r', with: { '-e': 'm' }, unsure: 'm' },
+  ptx: { is: 'r', with: { '-G --traditional': 'm' }, unsure: 'm' },
+  ss: { is: 'r', with: { '-K --kill -D --diag': 'm' }, unsure: 'm' },
+  zstdcat: { is: 'r', with: { '-o --output-dir-flat --output-dir-mirror': 'm', '--rm': 'd' }, unsure: 'm' },
+  'dpkg-architecture': { is: 'r', text: '-c --command', values: '-a -A -t -T -q -e -i -W -E', unsure: 'm' },
+  'apt-cache': {
+    is: 'r',
+    with: { '-o --option -c --config-file': 'm' },
+    matching: { '^gencaches$': 'm' },
+    unsure: 'm',
+  },
+};
+
 export const filePrograms: Programs = {
   ...each(looks, { is: 'r' }),
   ...each(changes, { is: 'm' }),
@@ -26,13 +57,18 @@ export const filePrograms: Programs = {
     why: 'removes files',
   }),
   ...each('shred truncate wipe', { is: 'd', why: 'overwrites files' }),
-  date: { is: 'r', with: { '-s --set': 'h' } },
+  date: {
+    is: 'r',
+    with: { '-s --set': 'h' },
+    matching: { '^\\d': 'h' },
+    values: '-d --date -f --file -r --reference -I',
+  },
   sort: { is: 'r', with: { '-o --output': 'm', '--compress-program': 'm' }, values: '-k -t -o -S -T', unsure: 'm' },
   uniq: { is: 'r', operands: { 2: 'm' }, values: '-f -s -w', unsure: 'm' },
   tee: { is: 'r', operands: { 1: 'm' } },
-  tree: { is: 'r', with: { '-o': 'm' }, values: '-L -P -I -o', unsure: 'm' },
+  tree: { is: 'r', with: { '-o -R': 'm' }, values: '-L -P -I -o', unsure: 'm' },
   xxd: { is: 'r', with: { '-r --revert': 'm' }, operands: { 2: 'm' }, values: '-l -s -c -g -o' },
-  yq: { is: 'r', with: { '-i --inplace --in-place': 'm' }, unsure: 'm' },
+  yq: { is: 'r', with: { '-i --inplace --in-place -s --split-exp': 'm' }, unsure: 'm' },
   base64: { is: 'r', values: '-w' },
   iconv: { is: 'r', with: { '-o --output': 'm' }, values: '-f -t -o', unsure: 'm' },
   rg: { is: 'r', with: { '--pre --hostname-bin': 'm' }, values: '-e -g -t -A -B -C -m', unsure: 'm' },
@@ -45,11 +81,14 @@ export const filePrograms: Programs = {
       ...each('version dgst x509 verify asn1parse list ciphers rand', {
         is: 'r',
         dashes: 'single',
-        with: { '-out': 'm' },
+        with: { '-out -writerand -CAcreateserial -engine -provider -provider-path -config': 'm' },
       }),
       ...each('s_client s_server s_time ocsp', { is: 'n' }),
     },
     otherwise: { is: 'm' },
   },
   ed: { is: 'm' },
+  /** `!` runs a command. */
+  dc: { is: 'm' },
+  ...writesBy,
 };

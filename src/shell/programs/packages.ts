@@ -52,7 +52,13 @@ const pnpmCommands: Programs = {
 };
 
 const goCommands: Programs = {
-  ...each('version env list doc help vet', looks),
+  ...each('version list doc help vet', {
+    is: 'r',
+    dashes: 'single',
+    with: { '-toolexec -vettool -mod -modfile -overlay -http -o': 'm' },
+    unsure: 'm',
+  }),
+  env: { is: 'r', dashes: 'single', with: { '-w -u': 'm' }, unsure: 'm' },
   ...each('get install', fetches),
   mod: { is: 'm', subcommands: each('download tidy vendor', fetches), otherwise: runs },
   clean: { is: 'd' },
@@ -107,7 +113,13 @@ export const packagePrograms: Programs = {
   },
   ...each('gem composer cpan cpanm luarocks opam stack cabal nuget pod mix rebar3 vcpkg conan', fetches),
   go: { is: 'r', subcommands: goCommands, otherwise: runs, values: '-C' },
-  cargo: { is: 'r', subcommands: cargoCommands, otherwise: runs, values: '-C --config -Z --color' },
+  cargo: {
+    is: 'r',
+    subcommands: cargoCommands,
+    otherwise: runs,
+    values: '-C --config -Z --color',
+    with: { '--config -Z': 'm' },
+  },
   dotnet: {
     is: 'r',
     subcommands: { ...each('restore add tool workload nuget new', fetches) },
@@ -119,11 +131,14 @@ export const packagePrograms: Programs = {
     subcommands: { ...each('exec x', { is: 'm', runs: 0 }), ...each('ls current which', looks) },
     otherwise: fetches,
   },
-  ...each('node nodejs deno ruby perl php lua luajit Rscript R julia ghci scala groovy elixir erl tclsh guile racket', {
+  ...each('node nodejs deno perl php julia groovy elixir guile', {
     ...interpreter,
     values: reader,
     only: { '--version --help -h -v': 'r' },
   }),
+  /** `-v` says a version, or more, and goes on with the program. */
+  ...each('ruby lua luajit Rscript R scala racket', { ...interpreter, values: reader }),
+  ...each('erl tclsh', { is: 'm', bare: 'mi' }),
   ...each('python python2 python3 pypy pypy3', {
     ...interpreter,
     values: reader,

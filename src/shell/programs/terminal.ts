@@ -6,19 +6,29 @@ export const terminalPrograms: Programs = {
   ...each('nano emacs pico joe micro helix hx kak ne mc ranger nnn lf tmux screen zellij byobu code subl tig lazygit', {
     is: 'mi',
   }),
-  ...each('less more most man info top htop btop atop iotop glances fzf dialog whiptail zenity gum', {
+  ...each('less more most top htop btop atop iotop glances dialog whiptail zenity', { is: 'i' }),
+  less: {
     is: 'i',
-  }),
+    with: { '-o -O --log-file --LOG-FILE': 'm' },
+    matching: { '^\\+.*!': 'm' },
+    values: '-o -O',
+    unsure: 'm',
+  },
+  man: { is: 'i', text: '-P --pager', with: { '-H --html': 'm' }, values: '-P --pager', unsure: 'm' },
+  info: { is: 'i', with: { '-o --output': 'm' }, values: '-o --output', unsure: 'm' },
+  fzf: { is: 'i', with: { '--preview --bind --listen': 'm' }, values: '--preview --bind', unsure: 'm' },
+  gum: { is: 'mi' },
 };
 
 /** Of the shell; those that need more are in `read-builtin`. */
 export const shellBuiltins: Programs = {
-  ...each('cd pushd popd dirs set shopt umask ulimit jobs wait fg bg disown times type hash shift return exit break', {
+  ...each('cd pushd popd dirs set shopt umask ulimit jobs fg bg disown times type hash shift return exit break', {
     is: 'r',
   }),
   ...each('continue history logout getopts suspend caller compopt help fc', { is: 'r' }),
   ...each('complete compgen', { is: 'r', text: '-C' }),
   bind: { is: 'r', with: { '-x -f': 'm' } },
+  history: { is: 'r', with: { '-w -a': 'm' }, unsure: 'm' },
   hash: { is: 'r', with: { '-p': 'm' }, unsure: 'm' },
   enable: { is: 'r', with: { '-f': 'm' }, unsure: 'm' },
 };
