@@ -168,4 +168,47 @@ export const chosenSixth = [
     why: 'a request could be another one when it is run than it was when it was judged',
     tests: ['e2e/keeper-callers'],
   },
+  // Six more of the same rooms, which were not noticed either.
+  {
+    file: 'src/hook/claude-code.ts',
+    from: '|uri|url/i',
+    to: '/i',
+    why: 'a newer harness could name a place that is not checked',
+    tests: ['hook/claude-code'],
+  },
+  {
+    file: 'src/network/resolve-name.ts',
+    from: " || host.endsWith('.localhost')",
+    to: '',
+    why: 'a name of this machine would be asked of a server elsewhere',
+    tests: ['network/resolve-name'],
+  },
+  {
+    file: 'src/mcp/texts.ts',
+    from: 'whole.length <= most',
+    to: 'whole.length < most',
+    why: 'a text that fits would be said to be cut',
+    tests: ['mcp/texts'],
+  },
+  {
+    file: 'src/sdk/place.ts',
+    from: '!isBelow(path, origin)) throw outside;',
+    to: "(!isBelow(path, origin) && path === '')) throw outside;",
+    why: 'a caller would learn what is there outside of its workspace',
+    tests: ['sdk/place'],
+  },
+  {
+    file: 'src/workspace/shown-from.ts',
+    from: "path === '..' || path.startsWith('../')",
+    to: "path.startsWith('..')",
+    why: 'a file whose name begins with two dots could be neither applied nor rolled back by its name',
+    tests: ['workspace/shown-from'],
+  },
+  {
+    file: 'src/workspace/recorded-runs.ts',
+    from: "status !== 'denied' || ",
+    to: "status === 'begin' || ",
+    why: 'a command that ran would be shown as denied',
+    tests: ['workspace/recorded-runs'],
+  },
 ];

@@ -41,6 +41,26 @@ describe("Claude Code's protocol", () => {
     assert.deepEqual(action('Glob', { pattern: '*' }), { kind: 'paths', uses });
   });
 
+  it('denies a file tool with any other member that may be a path', () => {
+    const tools = {
+      Read: 'file_path',
+      Write: 'file_path',
+      NotebookEdit: 'notebook_path',
+      Glob: 'path',
+      Grep: 'path',
+      LS: 'path',
+    };
+    const words = ['path', 'file', 'dir', 'folder', 'root', 'cwd', 'uri', 'url'];
+    const others = words.flatMap((word) => [`other_${word}`, `${word}s`, `base${word.toUpperCase()}`]);
+    for (const [tool, own] of Object.entries(tools)) {
+      const input = { [own]: '/f', pattern: '*' };
+      for (const other of others) {
+        assert.throws(() => action(tool, { ...input, [other]: '/etc' }), { code: 'EINVAL' }, `${tool} ${other}`);
+      }
+      assert.equal(action(tool, { ...input, limit: 3, output_mode: 'x' }).kind, 'paths');
+    }
+  });
+
   it('lets sub-agents start: their calls come here, too', () => {
     for (const tool of ['Task', 'Agent']) assert.equal(action(tool, {}).kind, 'harmless');
     for (const tool of ['TodoWrite', 'BashOutput', 'KillShell', 'ExitPlanMode'])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { networkLookups } from '../base/limits/network.js';
-import { addressesInHosts, type ResolveName, sharedResolve } from './resolve-name.js';
+import { addressesInHosts, type ResolveName, resolveByHost, sharedResolve } from './resolve-name.js';
 
 const forever = new AbortController().signal;
 /** Resolves nothing until it is aborted, and counts. */
@@ -18,6 +18,18 @@ function silent() {
   return { state, resolve };
 }
 const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('a name of this machine', () => {
+  it('is asked of no server, whatever is before it', async () => {
+    for (const host of ['localhost', 'a.localhost', 'a.b.localhost']) {
+      const found = await resolveByHost(host, AbortSignal.abort());
+      assert.ok(found.length > 0 && found.every((address) => ['127.0.0.1', '::1'].includes(address)), `${found}`);
+    }
+    for (const host of ['notlocalhost', 'localhost.example']) {
+      await assert.rejects(resolveByHost(host, AbortSignal.abort()), { code: 'ECANCELED' }, host);
+    }
+  });
+});
 
 describe('a name in /etc/hosts', () => {
   it('has every address that a line gives it, in any case of letters', () => {

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ErrnoError } from '../base/errno.js';
+import { counted, refusal, shortened } from './texts.js';
+
+test('a text is whole up to its limit, and beyond it has its beginning, its end and how much is missing', () => {
+  for (const most of [10, 11, 1_000]) {
+    const text = (length: number) => Array.from({ length }, (_, at) => String(at % 10)).join('');
+    for (const length of [0, 1, most - 1, most]) assert.equal(shortened(text(length), most), text(length));
+    for (const length of [most + 1, most + 2, 5 * most]) {
+      const whole = text(length);
+      const [, first = '', left, last = ''] =
+        /^(\d+)\n\.\.\. (\d+) characters left out: .* \.\.\.\n(\d+)$/.exec(shortened(whole, most)) ?? [];
+      assert.ok(whole.startsWith(first) && whole.endsWith(last), `${length}`);
+      assert.equal(first.length + Number(left) + last.length, length);
+      assert.ok(first.length + last.length <= most);
+    }
+  }
+});
+
+test('a refusal begins with its code, and says where and what to try only where there is something to say', () => {
+  const error = (more: object) => new ErrnoError('EACCES', { operation: 'read', reason: 'why', ...more });
+  for (const [more, text] of [
+    [{}, 'EACCES: read: why'],
+    [{ path: '/f' }, 'EACCES: read /f: why'],
+    [{ remedy: 'this' }, 'EACCES: read: why\ntry: this'],
+  ] as const) {
+    const { text: said, isError, facts } = refusal(error(more));
+    assert.deepEqual([said, isError], [text, true]);
+    assert.equal((facts?.['error'] as { code?: string } | undefined)?.code, 'EACCES');
+  }
+});
+
+test('a number is of one thing or of several', () => {
+  assert.deepEqual(
+    [0, 1, 2].map((number) => counted(number, 'byte')),
+    ['0 bytes', '1 byte', '2 bytes'],
+  );
+});
