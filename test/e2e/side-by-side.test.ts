@@ -61,8 +61,14 @@ forEachUser((user) => {
     await present(project, 'one');
     await join(project, 'echo 2 > two; echo changed > a; touch stop');
     await envelope(first);
-    const { stdout } = await stage.ctx(project, ['rollback']);
-    assert.match(stdout, /4 changes undone, 1 pending\n {2}these ran at the same time and were undone together: /);
+    const one = await stage.ctx(project, ['rollback', '2', 'one']);
+    assert.match(
+      one.stdout,
+      /^rolled back to 2: 1 change undone, 4 pending\n {2}A one /,
+      'a path of it is not all of it',
+    );
+    const { stdout } = await stage.ctx(project, ['rollback', '2']);
+    assert.match(stdout, /3 changes undone, 1 pending\n {2}these ran at the same time and were undone together: /);
     assert.equal(await stage.inside(project, 'cat a; ls'), 'base\na\nkept\n');
   });
 

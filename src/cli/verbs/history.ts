@@ -41,7 +41,10 @@ export const rollback: Run = async (call, host) => {
   const together = [...[to.reason, ...beside].map((command) => visible(command)), ...more].join('; ');
   return answer(call, { ...rolled }, [
     `${paint('green', 'rolled back')} to ${nameOf(to)}: ${counted(undone.length, 'change')} undone, ${pending} pending`,
-    ...(to.beside === undefined ? [] : [`  these ran at the same time and were undone together: ${together}`]),
+    // Of single paths no one is undone as a whole.
+    ...(to.beside === undefined || rest.length > 0
+      ? []
+      : [`  these ran at the same time and were undone together: ${together}`]),
     ...changeLines(undone, paint, changesShown),
     ...rolled.trees.map(({ file, problem }) =>
       problem === null
