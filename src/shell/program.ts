@@ -22,9 +22,9 @@ export interface Program {
   readonly valued?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /**
    * Instead of networked where it speaks to loopback, which is the jail's own: all its operands do, or the values of the options that
-   * name a host; without one of those, it speaks to a server of its own machine.
+   * name a host; without one of those, it speaks to a server of its own machine. Not by the options of `unless`, which lead elsewhere.
    */
-  readonly loopback?: { readonly is: string; readonly host?: string };
+  readonly loopback?: { readonly is: string; readonly host?: string; readonly unless?: string };
   /** Added where a computed word could be an option. */
   readonly unsure?: string;
   /** Options that take a value as the next word. */

@@ -22,9 +22,10 @@ function operandText({ operands }: Options): string {
   return operands.map((word) => knownValue(word) ?? '?').join(' ');
 }
 
-const loopbackHost = /^(?:[a-z]+:\/\/)?(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|::1)(?:[:/].*)?$/;
+const loopbackHost = /^(?:[a-z]+:\/\/)?(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|::1)(?::[^@/?#\\]*)?(?:\/.*)?$/;
 
 export function speaksToItself({ loopback }: Program, options: Options): boolean {
+  if (couldHaveOption(loopback?.unless ?? '', options)) return false;
   const values = (words: readonly (Word | undefined)[]) => words.map((word) => knownValue(word) ?? word?.start ?? '?');
   if (loopback?.host !== undefined) {
     const elsewhere = values(options.operands).some((text) => text.includes('://') && !loopbackHost.test(text));

@@ -117,7 +117,7 @@ export function readTar(call: ProgramCall): Reading {
   const letters = old ? (knownValue(first) ?? '') : '';
   const lists = hasOption('-t --list', options) || (letters.includes('t') && !/[xcruAd]/.test(letters));
   const changes = couldHaveOption(
-    '-x -c -r -u -A --extract --get --create --append --update --concatenate --delete',
+    '-x -c -r -u -A --extract --get --create --append --update --concatenate --delete --index-file',
     options,
   );
   const only = lists && !changes && !options.unsure;

@@ -6,15 +6,26 @@ const remoteRun = { text: '--upload-pack --receive-pack --exec', matching: { '^e
 
 const subcommands: Programs = {
   ...each('status log diff show blame annotate shortlog rev-parse rev-list ls-files ls-tree cat-file describe', look),
-  ...each('merge-base for-each-ref show-ref check-ignore check-attr cherry fsck count-objects var version help', look),
+  ...each('merge-base for-each-ref show-ref check-ignore check-attr cherry count-objects var version help', look),
   ...each('name-rev diff-tree diff-index diff-files whatchanged range-diff verify-commit verify-tag merge-tree', look),
-  ...each('show-branch get-tar-commit-id patch-id interpret-trailers stripspace column check-mailmap', look),
+  ...each('show-branch get-tar-commit-id patch-id stripspace column check-mailmap', look),
   grep: { ...look, text: '-O --open-files-in-pager' },
+  fsck: { ...look, with: { '--lost-found': 'm' } },
+  'interpret-trailers': {
+    is: 'r',
+    with: { '--in-place': 'm' },
+    values: '--trailer --where --if-exists --if-missing',
+    unsure: 'm',
+  },
   branch: {
     is: 'r',
     operands: { 1: 'm' },
     only: { '-l --list --contains --no-contains --merged --no-merged --points-at --show-current': 'r' },
-    with: { '-d -D --delete': 'd', '-m -M --move -c -C --copy -u --set-upstream-to --unset-upstream -f --force': 'm' },
+    with: {
+      '-d -D --delete': 'd',
+      '-m -M --move -c -C --copy -u --set-upstream-to --unset-upstream -f --force': 'm',
+      '--edit-description': 'mi',
+    },
     values: '-u --set-upstream-to --sort --format',
     unsure: 'd',
   },

@@ -2,11 +2,19 @@
 import { each, type Programs } from '../program.js';
 
 const writes =
-  '-o --output -O --remote-name --remote-name-all -D --dump-header -c --cookie-jar --trace --trace-ascii --etag-save';
+  '-o --output -O --remote-name --remote-name-all -D --dump-header -c --cookie-jar --trace --trace-ascii --etag-save \
+--libcurl --stderr --hsts --alt-svc';
 
 export const networkPrograms: Programs = {
   ...each('socat fping mtr traceroute tracepath dig host nslookup drill whois nmap masscan', { is: 'n' }),
-  ...each('nc ncat netcat ping ping6 telnet', { is: 'n', loopback: { is: 'r' }, values: '-w -i -c -W -p -s -t' }),
+  ...each('ping ping6 telnet', { is: 'n', loopback: { is: 'r' }, values: '-w -i -c -W -p -s -t' }),
+  ...each('nc ncat netcat', {
+    is: 'n',
+    with: { '-e --exec --lua-exec -o --output -x --hex-dump': 'm' },
+    loopback: { is: 'r', unless: '-x --proxy -X -g' },
+    text: '-c --sh-exec',
+    values: '-w -i -p -s -e --exec --lua-exec -o --output',
+  }),
   ...each('ab wrk hey autocannon wscat', {
     is: 'n',
     loopback: { is: 'r' },
@@ -33,7 +41,11 @@ export const networkPrograms: Programs = {
   curl: {
     is: 'n',
     with: { [writes]: 'm', '-K --config': 'm' },
-    loopback: { is: 'r' },
+    loopback: {
+      is: 'r',
+      unless:
+        '-x --proxy --proxy1.0 --preproxy --socks4 --socks4a --socks5 --socks5-hostname --resolve --connect-to --doh-url',
+    },
     values: `${writes} -H -d -X -u -A -b -e -F -T -K --unix-socket -m -w -x --proxy --max-time --retry --retry-delay --data --header \
 --request --user --connect-timeout --write-out --data-raw --data-binary --resolve --connect-to --cacert`,
   },
