@@ -14,8 +14,7 @@ const directory = mkdtempSync(join(tmpdir(), 'ctx-keep-'));
 after(() => rmSync(directory, { recursive: true, force: true }));
 
 /** A place of its own, and a jail that is none: it only ends. */
-function stage() {
-  const place = placeIn(mkdtempSync(join(directory, 'k-')), 'main');
+function stage(place = placeIn(mkdtempSync(join(directory, 'k-')), 'main')) {
   let ends = 0;
   let over: () => void = () => undefined;
   const ended = new Promise<void>((resolve) => {
@@ -82,6 +81,20 @@ describe('a kept jail', () => {
     clients[1]?.destroy();
     await kept;
     assert.ok(performance.now() - left >= idleMilliseconds - 1, 'the time counts from when the last one left');
+  });
+
+  it('is the only one at its place, of several that start at once and after one that was killed', async () => {
+    const { place } = stage();
+    writeFileSync(place.socket, '');
+    const ending = new AbortController();
+    const asked = Array.from({ length: 5 }, () => stage(place));
+    const starts = await Promise.allSettled(asked.map(({ keep }) => keep({ ending: ending.signal })));
+    const refused = starts.flatMap((each) => (each.status === 'rejected' ? [each.reason.code] : []));
+    assert.deepEqual(refused, ['EEXIST', 'EEXIST', 'EEXIST', 'EEXIST']);
+    assert.ok(await isLive(place), 'and whoever was refused takes nothing away');
+    ending.abort();
+    await Promise.all(starts.flatMap((each) => (each.status === 'fulfilled' ? [each.value.kept] : [])));
+    assert.deepEqual([readdirSync(place.directory), asked.map(({ ends }) => ends())], [[], [1, 1, 1, 1, 1]]);
   });
 
   it('ends by each way of ending it', async () => {

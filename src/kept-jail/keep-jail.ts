@@ -104,6 +104,23 @@ function onEnding(ending: AbortSignal | undefined, stop: () => void): () => void
   };
 }
 
+/** Sockets that this process is about to listen on: of two that find nobody there, one would take away the other's. */
+const claimed = new Set<string>();
+
+/** EEXIST where somebody else was quicker, while the jail was made. */
+async function listenAlone(server: Server, place: KeptJailPlace, origin: string): Promise<void> {
+  if (claimed.has(place.socket)) throw livesAlready(origin);
+  claimed.add(place.socket);
+  try {
+    if (await isLive(place)) throw livesAlready(origin);
+    // What one left that was killed.
+    rmSync(place.socket, { force: true });
+    await listen(server, place);
+  } finally {
+    claimed.delete(place.socket);
+  }
+}
+
 /** Returns when the kept jail has ended and nothing is left behind. */
 export async function keepJail(
   jail: KeptJail,
@@ -132,14 +149,8 @@ export async function keepJail(
     clients.set(socket, serve(socket, { jail, isOwn, stop }));
   });
   const forgetEnding = onEnding(ending, stop);
-  let isOurs = false;
   try {
-    // Somebody else was quicker, while the jail was made.
-    if (await isLive(place)) throw livesAlready(jail.origin);
-    isOurs = true;
-    // What one left that was killed.
-    rmSync(place.socket, { force: true });
-    await listen(server, place);
+    await listenAlone(server, place, jail.origin);
     const isOneOfMany = ending !== undefined && jail.pid !== undefined;
     if (isOneOfMany) jail.isKeptWithOthers();
     const facts: KeptJailFacts = {
@@ -156,8 +167,10 @@ export async function keepJail(
   } finally {
     over = true;
     clearTimeout(idle);
-    if (server.listening) server.close();
-    if (isOurs) for (const path of [place.socket, place.facts]) rmSync(path, { force: true });
+    if (server.listening) {
+      server.close();
+      for (const path of [place.socket, place.facts]) rmSync(path, { force: true });
+    }
     try {
       await jail.end();
     } finally {
