@@ -6,7 +6,8 @@
 import { ErrnoError } from '../../base/errno.js';
 import { findCheckpoint, saveCheckpoint } from '../forks/checkpoint.js';
 import { syncLocked } from '../forks/durable.js';
-import { adoptScans, lookAtRoots, takeEdits } from '../forks/trunk.js';
+import { takeWritten } from '../forks/take-written.js';
+import { adoptScans, lookAtRoots, type RootPaths } from '../forks/trunk.js';
 import { refreshedIndexes } from '../git/refreshed-indexes.js';
 import { type Checkpoint, hasSameDeltas } from '../store/fork-meta.js';
 import { makeLayer, treesOf } from '../store/layer-pool.js';
@@ -170,10 +171,28 @@ async function obstaclesOf(fork: OpenFork, key: string, steps: readonly Step[], 
   return [...strangers, ...lacking.map(({ path }) => path)];
 }
 
+/** Of what was found, what an undo that was cut off has brought back: it is the fork's doing, not the person's. */
+async function backAlready(fork: OpenFork, layer: string, about: AppliedSteps, looked: RootPaths): Promise<RootPaths> {
+  const back = new Map<string, readonly string[]>();
+  if (about.undoing !== true) return back;
+  for (const [key, paths] of looked) {
+    const steps = about.roots[key] ?? [];
+    const own = new Set(steps.map(({ path }) => path));
+    const treeOf = inTrees(steps.filter(({ tree }) => tree !== undefined));
+    const ours = paths.filter((path) => own.has(path) || treeOf(path) !== undefined);
+    const others = new Set(await differing(fork, key, treesOf(fork.paths, [layer], key), ours));
+    back.set(
+      key,
+      ours.filter((path) => !others.has(path)),
+    );
+  }
+  return back;
+}
+
 /** What the person edited enters first, and stays theirs: it is no part of what the fork takes back. */
-async function takeLatest(fork: OpenFork, keys: readonly string[]): Promise<OpenFork> {
-  const looked = await lookAtRoots(fork, keys);
-  const { vault } = await takeEdits(fork, looked);
+async function takeLatest(fork: OpenFork, layer: string, about: AppliedSteps): Promise<OpenFork> {
+  const looked = await lookAtRoots(fork, Object.keys(about.roots));
+  const { vault } = await takeWritten(fork, looked, await backAlready(fork, layer, about, looked));
   adoptScans(fork, looked);
   return { ...fork, vault };
 }
@@ -239,7 +258,7 @@ async function undoLocked(given: OpenFork, lock: number, request: UndoRequest): 
   const [layer, about] = lastApply(given);
   const before = findCheckpoint(given, String(about.checkpoint));
   const saved = saveCheckpoint(given, { automatic: true, reason: 'ctx apply --undo' });
-  const fork = await takeLatest(saved.fork, Object.keys(about.roots));
+  const fork = await takeLatest(saved.fork, layer, about);
   // Nobody names it: it goes in the end.
   const standing = makeLayer(fork.paths, { fork: fork.name });
   try {
