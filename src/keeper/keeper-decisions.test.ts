@@ -106,6 +106,8 @@ describe('what a keeper serves', () => {
       ['agent', 'set', 'a', 'caps'],
       ['tool', 'new', 'a'],
       ['tool', 'set', 'a', 'schema'],
+      ['policy', 'check', '-'],
+      ['mount', 'check', '-'],
     ]) {
       assert.equal(served(given, onlyInput), false, given.join(' '));
       assert.ok(served(given, [false, true, true]), given.join(' '));

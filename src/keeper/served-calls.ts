@@ -41,7 +41,9 @@ const served: Readonly<Record<string, 'all' | readonly string[]>> = {
 export const servedVerbs: readonly string[] = Object.keys(served);
 
 /** What may read stdin: where that is a terminal, in the session of the person. */
-const readers: readonly string[] = ['hook', 'trust', 'agent new', 'agent set', 'tool new', 'tool set'];
+const readers: readonly string[] = [
+  ...['hook', 'trust', 'agent new', 'agent set', 'tool new', 'tool set', 'policy check', 'mount check'],
+];
 
 /** Options of `ctx exec` by which its jail has a terminal as stdin alone, and would read it itself. */
 const captured = /^--(?:json|stream)(?:=|$)/;

@@ -32,8 +32,8 @@ export const atOnce = <const Takes extends readonly Shape[]>(...takes: Takes): M
 export const giving = <Entry extends MethodEntry>(entry: Entry, gives: Entries): Entry => ({ ...entry, gives });
 
 type Shapes<Given extends readonly unknown[]> = { readonly [At in keyof Given]-?: Shape };
-// biome-ignore lint/suspicious/noExplicitAny: of every method, whatever it takes
-type Method = (...given: any) => unknown;
+/** Whatever it takes. */
+type Method = (...given: never) => unknown;
 type MethodNames<Face> = { [Name in keyof Face]: Face[Name] extends Method ? Name : never }[keyof Face];
 type EntryOf<Asked> = Asked extends (...given: infer Given) => infer Answer
   ? MethodEntry<Shapes<Given>, Answer extends Promise<unknown> ? false : true>

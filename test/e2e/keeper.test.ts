@@ -80,6 +80,8 @@ const steps: readonly Step[] = [
   ...['tool new t --description x', 'tool ls', 'tool show t', 'tool set t description y', 'tool rm t', 'tool rm t'].map(
     call,
   ),
+  { words: ['policy', 'check', '-'], input: 'allow one tool:x execute\n' },
+  { words: ['mount', 'check', '-'], input: 'no mount\n' },
   ...['policy check', 'policy', 'mount check', 'agent rm one', 'trust --show', 'trust', 'trust --digest none'].map(
     call,
   ),
