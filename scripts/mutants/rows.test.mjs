@@ -3,25 +3,13 @@ import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { inCheckout } from '../setup/checkout.mjs';
 import { filesBelow } from '../setup/files.mjs';
-import { chosen } from './chosen.mjs';
-import { chosenFifth } from './chosen-fifth.mjs';
-import { chosenFourth } from './chosen-fourth.mjs';
-import { chosenLater } from './chosen-later.mjs';
-import { chosenSixth } from './chosen-sixth.mjs';
-import { table } from './table.mjs';
+import { tables } from './tables.mjs';
 
 it('each fault of the tables can still be planted, and has tests to notice it', () => {
   const sources = ['src', 'test', 'bench'].flatMap((folder) =>
     filesBelow(inCheckout(folder), (path) => path.endsWith('.test.ts')).map((path) => `${folder}/${path}`),
   );
-  for (const { file, from, to, tests } of [
-    ...table,
-    ...chosen,
-    ...chosenLater,
-    ...chosenFourth,
-    ...chosenFifth,
-    ...chosenSixth,
-  ]) {
+  for (const { file, from, to, tests } of tables) {
     const times = readFileSync(inCheckout(file), 'utf8').split(from).length - 1;
     assert.equal(times, 1, `${file} has this ${times} times: ${from}`);
     assert.notEqual(from, to);

@@ -12,6 +12,7 @@ mkdirSync(join(origin, 'src'), { recursive: true });
 mkdirSync(join(top, 'app-other'));
 symlinkSync(origin, join(top, 'link'));
 symlinkSync('/etc', join(origin, 'out'));
+symlinkSync('src', join(origin, 'alias'));
 
 test('paths are named as the changes of a fork are, from wherever they are meant', () => {
   const from = (directory: string, word: string) => shownFrom({ origin, directory }, [word])[0];
@@ -27,6 +28,9 @@ test('paths are named as the changes of a fork are, from wherever they are meant
     [origin, '.'],
     [`${origin}/a`, 'a'],
     [`${origin}/out`, 'out'],
+    // A link of the workspace is what is changed, not where it leads.
+    ['../out/passwd', 'out/passwd'],
+    ['../alias/a', 'alias/a'],
     // By the other name of the workspace.
     [`${top}/link/a`, 'a'],
     [`${top}/link`, '.'],

@@ -110,7 +110,10 @@ forEachMountUser('a fork at a directory', (user) => {
     await stage.json(project, ['fork', 'mount', 'main', made]);
     await stage.json(project, ['fork', 'unmount', made]);
     stage.shell(at, 'rmdir made');
-    await refused(project, ['fork', 'mount', 'main', join(project, 'inside')], /inside each other.*EINVAL/s);
+    for (const inside of [join(project, 'inside'), join(stage.store, 'ctx', 'inside')]) {
+      await refused(project, ['fork', 'mount', 'main', inside], /inside each other.*EINVAL/s);
+      assert.equal(existsSync(inside), inside.startsWith(project), 'a directory that was made in the store');
+    }
     await refused(project, ['fork', 'unmount', at], /nothing is mounted there.*EINVAL/s);
     await stage.json(project, ['fork', 'mount', 'main', at]);
     await refused(project, ['fork', 'mount', 'main', at], /EBUSY/);

@@ -211,6 +211,10 @@ test('lines that another parser could read otherwise do not pass', () => {
   for (const line of ['[branch "x"][core]fsmonitor=y', '\tremote = a\\', '\tremote = "a', '[a "b\\"]"]']) {
     assert.ok(!arePlainChanges(before, `${before}${line}\n`), line);
   }
+  // A line that is plain by itself, and goes on with the one before.
+  const continued = '[core]\n\teditor = vi \\\n';
+  assert.ok(arePlainChanges(continued, `[user]\n\tname = x\n${continued}`));
+  assert.ok(!arePlainChanges(`${continued}\t-n\n`, `${continued}\tpager = less\n\t-n\n`));
 });
 
 const entry = (name: string, more: Partial<IndexEntry> = {}): IndexEntry => ({

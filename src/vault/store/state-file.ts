@@ -180,8 +180,6 @@ function superseded(directory: string, versions: readonly number[], durable: boo
   const paths = versions.map((number) => fileOf(directory, number));
   if (durable) return paths;
   const older = paths.slice(versionsKept - 1);
-  const recent = paths.slice(0, versionsKept - 1);
-  if (recent.some(isSynced)) return older;
   const last = older.findIndex(isSynced);
   return older.filter((_, index) => index !== last);
 }

@@ -1,0 +1,19 @@
+/** All rows: faults in code that acts, each `{ file, from, to, why, tests }`. */
+
+import { chosen } from './chosen.mjs';
+import { chosenFifth } from './chosen-fifth.mjs';
+import { chosenFourth } from './chosen-fourth.mjs';
+import { chosenLater } from './chosen-later.mjs';
+import { chosenSeventh } from './chosen-seventh.mjs';
+import { chosenSixth } from './chosen-sixth.mjs';
+import { table } from './table.mjs';
+
+export const tables = [
+  ...table,
+  ...chosen,
+  ...chosenLater,
+  ...chosenFourth,
+  ...chosenFifth,
+  ...chosenSixth,
+  ...chosenSeventh,
+];
