@@ -9,6 +9,7 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -111,12 +112,13 @@ async function initialDisk(root, version, into) {
 /** Makes what is missing below `directory`; the Debian is kept for the next time, the checkout in it is not. */
 export async function makeDisk(name, machine, directory, suites, log) {
   const root = join(directory, 'root');
-  if (!existsSync(join(directory, 'unpacked'))) {
+  const [unpacked, packages] = [join(directory, 'unpacked'), [...machine.packages, 'busybox-static']];
+  if (!existsSync(unpacked) || readFileSync(unpacked, 'utf8') !== packages.join(' ')) {
     log(`unpacking a Debian ${machine.suite} for ${name}`);
     rmSync(root, { recursive: true, force: true });
     mkdirSync(root, { recursive: true });
-    await unpackDebian(name, { ...machine, packages: [...machine.packages, 'busybox-static'] }, root);
-    writeFileSync(join(directory, 'unpacked'), '');
+    await unpackDebian(name, { ...machine, packages }, root);
+    writeFileSync(unpacked, packages.join(' '));
   }
   await addNode(machine.architecture, root);
   log('writing its disk');

@@ -9,6 +9,8 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev 2>/dev/null
 mkdir -p /dev/pts /dev/shm /run
+ln -sfn /proc/self/fd /dev/fd
+for name in stdin:0 stdout:1 stderr:2; do ln -sfn "/proc/self/fd/${name#*:}" "/dev/${name%:*}"; done
 mount -t devpts -o mode=620,gid=5,ptmxmode=666 pts /dev/pts
 mount -t tmpfs -o mode=1777 shm /dev/shm
 mount -t tmpfs tmp /run
