@@ -48,7 +48,7 @@ forEachUser((user) => {
     skip: mapsItself,
   }, async (context) => {
     const injector = build();
-    if (injector === undefined) return context.skip('needs gcc on x86-64');
+    if (injector === undefined) return context.skip('needs gcc');
     const project = stage.project();
     const without = (map: string) =>
       stage.start(project, [injector, map, '1', stage.program, 'exec', '--', 'true']).finished;
@@ -63,7 +63,7 @@ forEachUser((user) => {
   test(`a verb whose write fails has not half happened, CTX_TEST_SEED=${testSeed}`, async (context) => {
     const random = randomFrom(testSeed + user.uid);
     const injector = build();
-    if (injector === undefined) return context.skip('needs gcc on x86-64');
+    if (injector === undefined) return context.skip('needs gcc');
     const world = stage.makeDirectory('world');
     const project = join(world, 'project');
     // The configuration holds the software root of the record: it is put back with the store.

@@ -4,6 +4,7 @@
  * there were not so many; with N = 0 their number is printed at the end. Traces; so it works for static programs. Writes
  * to pipes, sockets and terminals are not counted: these are no disk.
  */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,16 +24,66 @@ static const struct {
   int descriptor; /* the argument that is written to; -1: none, it counts always */
   int length;     /* the argument that says how much; -1: cannot be short */
 } calls[] = {
-    {SYS_write, 0, 2},      {SYS_pwrite64, 0, 2},   {SYS_writev, 0, -1},     {SYS_copy_file_range, 2, 4},
-    {SYS_ftruncate, 0, -1}, {SYS_fsync, 0, -1},     {SYS_fdatasync, 0, -1},  {SYS_syncfs, 0, -1},
-    {SYS_rename, -1, -1},   {SYS_renameat, -1, -1}, {SYS_renameat2, -1, -1}, {SYS_mkdir, -1, -1},
-    {SYS_mkdirat, -1, -1},  {SYS_linkat, -1, -1},   {SYS_symlinkat, -1, -1}, {SYS_fallocate, 0, -1},
+    {SYS_write, 0, 2},       {SYS_pwrite64, 0, 2},    {SYS_writev, 0, -1},    {SYS_copy_file_range, 2, 4},
+    {SYS_ftruncate, 0, -1},  {SYS_fsync, 0, -1},      {SYS_fdatasync, 0, -1}, {SYS_syncfs, 0, -1},
+    {SYS_renameat, -1, -1},  {SYS_renameat2, -1, -1}, {SYS_mkdirat, -1, -1},  {SYS_linkat, -1, -1},
+    {SYS_symlinkat, -1, -1}, {SYS_fallocate, 0, -1},
+#ifdef SYS_rename
+    {SYS_rename, -1, -1},    {SYS_mkdir, -1, -1},
+#endif
 };
+
+/* Where each machine has the number of a call, its arguments and its result. */
+#if defined(__x86_64__)
+
+static long number_of(const struct user_regs_struct *at) {
+  return (long)at->orig_rax;
+}
 
 static unsigned long long argument(const struct user_regs_struct *at, int index) {
   const unsigned long long all[] = {at->rdi, at->rsi, at->rdx, at->r10, at->r8, at->r9};
   return all[index];
 }
+
+static void shorten(struct user_regs_struct *at, int index) {
+  *(index == 2 ? &at->rdx : &at->r8) = 1;
+}
+
+static void answer(struct user_regs_struct *at, long result) {
+  at->rax = (unsigned long long)result;
+}
+
+static void call_nothing(pid_t process, struct user_regs_struct *at) {
+  (void)process;
+  at->orig_rax = (unsigned long long)-1;
+}
+
+#elif defined(__aarch64__)
+
+static long number_of(const struct user_regs_struct *at) {
+  return (long)at->regs[8];
+}
+
+static unsigned long long argument(const struct user_regs_struct *at, int index) {
+  return at->regs[index];
+}
+
+static void shorten(struct user_regs_struct *at, int index) {
+  at->regs[index] = 1;
+}
+
+static void answer(struct user_regs_struct *at, long result) {
+  at->regs[0] = (unsigned long long)result;
+}
+
+static void call_nothing(pid_t process, struct user_regs_struct *at) {
+  int number = -1;
+  struct iovec whole = {&number, sizeof number};
+  (void)at;
+  ptrace(PTRACE_SETREGSET, process, NT_ARM_SYSTEM_CALL, &whole);
+}
+
+#endif
 
 static int is_file(pid_t process, int descriptor) {
   char path[64];
@@ -77,30 +129,29 @@ int main(int count, char **words) {
     int signal_number = WSTOPSIG(status);
     if (signal_number == (SIGTRAP | 0x80)) {
       struct user_regs_struct at;
-      ptrace(PTRACE_GETREGS, process, 0, &at);
+      struct iovec registers = {&at, sizeof at};
+      ptrace(PTRACE_GETREGSET, process, NT_PRSTATUS, &registers);
       if (entering[process] == 0) {
         entering[process] = 1;
         for (size_t i = 0; i < sizeof calls / sizeof *calls && !hit; i++) {
-          if ((long)at.orig_rax != calls[i].number) continue;
+          if (number_of(&at) != calls[i].number) continue;
           if (calls[i].descriptor >= 0 && !is_file(process, (int)argument(&at, calls[i].descriptor))) continue;
           if (name && (calls[i].descriptor < 0 || !is_named(process, (int)argument(&at, calls[i].descriptor), name)))
             continue;
           if (is_short && (calls[i].length < 0 || argument(&at, calls[i].length) < 2)) continue;
           if (--left != 0) continue;
           hit = 1;
-          if (is_short && calls[i].length == 2)
-            at.rdx = 1;
-          else if (is_short)
-            at.r8 = 1;
+          if (is_short)
+            shorten(&at, calls[i].length);
           else
-            at.orig_rax = (unsigned long long)-1;
+            call_nothing(process, &at);
           entering[process] = is_short ? 1 : 2;
-          ptrace(PTRACE_SETREGS, process, 0, &at);
+          ptrace(PTRACE_SETREGSET, process, NT_PRSTATUS, &registers);
         }
       } else {
         if (entering[process] == 2) {
-          at.rax = (unsigned long long)-error;
-          ptrace(PTRACE_SETREGS, process, 0, &at);
+          answer(&at, -error);
+          ptrace(PTRACE_SETREGSET, process, NT_PRSTATUS, &registers);
         }
         entering[process] = 0;
       }
