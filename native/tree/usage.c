@@ -144,9 +144,9 @@ static void put_usage(struct usage usage) {
   flush_output();
 }
 
-static int64_t now(void) {
+static int64_t read_clock(clockid_t clock) {
   struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
+  clock_gettime(clock, &time);
   return nanoseconds(time);
 }
 
@@ -156,13 +156,17 @@ static uint64_t free_bytes(int root) {
   return fstatvfs(root, &about) == 0 ? (uint64_t)about.f_bfree * about.f_frsize : 0;
 }
 
-/* Until it is time to look again. False where no one reads any more. */
-static bool rest(const struct options *options, int root, int64_t looked, int64_t took) {
+/*
+ * Until it is time to look again, after a look that took so much of a processor: what it waited for one does not count,
+ * or a command that keeps all of them busy would be looked at less often. False where no one reads any more.
+ */
+static bool rest(const struct options *options, int root, int64_t took) {
   uint64_t free_then = free_bytes(root);
+  int64_t looked = read_clock(CLOCK_MONOTONIC);
   for (;;) {
     struct pollfd reader = {.fd = STDOUT_FILENO};
     if (poll(&reader, 1, (int)options->every) > 0) return false;
-    int64_t rested = now() - looked;
+    int64_t rested = read_clock(CLOCK_MONOTONIC) - looked;
     uint64_t free_now = free_bytes(root);
     bool grown = options->wake_bytes > 0 && free_now < free_then && free_then - free_now >= options->wake_bytes;
     if (rested >= took * REST || (grown && rested >= took * HURRIED_REST)) return true;
@@ -175,11 +179,11 @@ int usage_verb(const struct options *options) {
   for (size_t i = 0; i < count_of_roots; i++) roots[i] = open_named_root(options->layers.items[i]);
   struct usage last = {0};
   for (bool first = true;; first = false) {
-    int64_t started = now();
+    int64_t before = read_clock(CLOCK_PROCESS_CPUTIME_ID);
     struct usage usage = look(roots, count_of_roots);
     if (first || memcmp(&usage, &last, sizeof usage) != 0) put_usage(usage);
     last = usage;
-    int64_t looked = now();
-    if (options->every == 0 || !rest(options, roots[0], looked, looked - started)) return 0;
+    int64_t took = read_clock(CLOCK_PROCESS_CPUTIME_ID) - before;
+    if (options->every == 0 || !rest(options, roots[0], took)) return 0;
   }
 }

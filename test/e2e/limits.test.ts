@@ -41,7 +41,7 @@ forEachUser((user) => {
     const project = stage.project();
     const script = 'i=0; while sleep 0.02; do i=$((i + 1)); dd if=/dev/zero of=file$i bs=64k count=4 2>/dev/null; done';
     const envelope = await exec(project, ['--disk', '4M', '--timeout', '40s'], ['sh', '-c', script]);
-    assert.deepEqual([envelope.signal, envelope.timedOut], ['SIGKILL', false]);
+    assert.deepEqual([envelope.signal, envelope.timedOut], ['SIGKILL', false], `${envelope.changes.length} changes`);
     assert.match(envelope.limitsReached.join(), /^disk limit reached: the fork holds \d+ of 4194304 bytes/);
     assert.deepEqual(
       envelope.limitEvents.map(({ limit, percent, most }) => [limit, percent, most]),
@@ -62,7 +62,8 @@ forEachUser((user) => {
   test('files are counted with their directories and links, in the private home too', async () => {
     const fill = 'mkdir ~/d; i=0; while sleep 0.01; do i=$((i + 1)); ln -s x ~/d/$i; : > $i; mkdir d$i; done';
     const envelope = await exec(stage.project(), ['--files', '60', '--timeout', '40s'], ['sh', '-c', fill]);
-    assert.match(envelope.limitsReached.join(), /^file limit reached: the fork holds \d+ of 60 files/);
+    const reached = [...envelope.limitsReached, `${envelope.changes.length} changes`].join();
+    assert.match(reached, /^file limit reached: the fork holds \d+ of 60 files/);
     assert.equal(envelope.signal, 'SIGKILL');
   });
 

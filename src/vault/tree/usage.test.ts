@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { chmodSync, linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { chmodSync, linkSync, mkdirSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../../test/support/process.js';
 import { freshPlace, program } from './tree-fixture.js';
 import { type TreeUsage, watchUsage } from './usage.js';
@@ -70,6 +71,39 @@ describe('counting what a tree holds', () => {
     await until(() => seen.at(-1)?.inodes === 1, 'the file is counted');
     await watch.stop();
     assert.equal(seen[0]?.inodes, 0);
+  });
+
+  it('rests as its own work allows, however long it waited for a processor in the middle of a look', async () => {
+    const root = directory();
+    execFileSync('sh', ['-c', 'seq 5000 | xargs touch'], { cwd: root });
+    const counting = spawn(program, ['usage', '--every', '20', '--layer', root], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const said: string[] = [];
+    counting.stdout.on('data', (chunk: Buffer) => said.push(chunk.toString('latin1')));
+    try {
+      const descriptors = `/proc/${counting.pid}/fd`;
+      // The tree, and the same opened again to look through it.
+      const looks = () =>
+        readdirSync(descriptors).filter((each) => readlinkSync(join(descriptors, each)) === root).length > 1;
+      await until(() => said.length > 0, 'it has looked once');
+      const stopped = Date.now();
+      for (;;) {
+        counting.kill('SIGSTOP');
+        if (looks()) break;
+        counting.kill('SIGCONT');
+        assert.ok(Date.now() - stopped < 60_000, 'it never looks');
+        await sleep(1);
+      }
+      await sleep(3_000);
+      counting.kill('SIGCONT');
+      await until(() => !looks(), 'that look has ended');
+      writeFileSync(join(root, 'more'), 'x');
+      // By the clock it would rest for 15 times as long as it was stopped.
+      await until(() => said.join('').includes('\x005001\0'), 'the file is counted', 25);
+    } finally {
+      counting.kill('SIGKILL');
+    }
   });
 
   it('says so where it is lost, once', async () => {
